@@ -1,0 +1,85 @@
+import {
+  ErrorCode,
+  type ErrorPayload,
+  ProtocolError,
+  toErrorPayload,
+} from "./errors.ts";
+
+/**
+ * The Server speaks another version of the protocol (4008, spec §2).
+ *
+ * Connecting again can not help: upgrade the older side.
+ */
+export class ProtocolVersionError extends Error {
+  /** Always `"ProtocolVersionError"`. */
+  override readonly name = "ProtocolVersionError";
+  /** What the Server speaks, as it said. */
+  readonly serverVersion: string;
+  /** What this side sent. */
+  readonly clientVersion: string;
+
+  /** Makes the error of the two versions of a 4008 body. */
+  constructor(serverVersion: string, clientVersion: string) {
+    super(
+      `Cannot connect: the server speaks A2C-SMCP ${serverVersion}, this client ${clientVersion}; upgrade the older of the two`,
+    );
+    this.serverVersion = serverVersion;
+    this.clientVersion = clientVersion;
+  }
+}
+
+/**
+ * Reads the body of a refused handshake, whether it arrives as object, string or bytes (spec §2).
+ *
+ * @returns the error, or `undefined` when the body is not one
+ */
+export function parseErrorBody(body: unknown): ErrorPayload | undefined {
+  if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) {
+    return parseErrorBody(new TextDecoder().decode(body));
+  }
+  if (typeof body !== "string") return toErrorPayload(body);
+  try {
+    return toErrorPayload(JSON.parse(body));
+  } catch {
+    return undefined; // a proxy's HTML page, an empty body
+  }
+}
+
+/**
+ * Turns what Socket.IO gives a `connect_error` listener into the Server's own error (spec §2).
+ *
+ * Takes the bare body, or an `Error` that holds it: in `data` (refused by a middleware) or in
+ * `context.responseText` / `context.response` / `description` (refused over HTTP).
+ *
+ * @returns {@linkcode ProtocolVersionError} for 4008, another {@linkcode ProtocolError} the Server gave,
+ * or `undefined` when the failure is not the Server's answer (no network, no server)
+ */
+export function parseConnectError(
+  error: unknown,
+): ProtocolVersionError | ProtocolError | undefined {
+  for (const body of bodies(error)) {
+    const payload = parseErrorBody(body);
+    if (payload?.code === ErrorCode.PROTOCOL_VERSION_MISMATCH) {
+      return new ProtocolVersionError(
+        String(payload.server_version),
+        String(payload.client_version),
+      );
+    }
+    if (payload) return ProtocolError.fromPayload(payload);
+  }
+  return undefined;
+}
+
+function* bodies(error: unknown): Generator<unknown> {
+  yield error;
+  if (typeof error !== "object" || error === null) return;
+  const held = error as Record<string, unknown>;
+  yield held.data;
+  const context = held.context;
+  if (typeof context === "object" && context !== null) {
+    yield (context as Record<string, unknown>).responseText;
+    yield (context as Record<string, unknown>).response;
+  }
+  yield held.description;
+  yield held.message;
+}

@@ -1,0 +1,203 @@
+/**
+ * The wire of A2C-SMCP 0.2: versions, events, payloads, errors and URIs.
+ *
+ * Pure: no socket, no clock, no file. Runs in Deno, Node, browsers and isolates.
+ *
+ * ```ts
+ * import { isCompatible, parseToolCallReq } from "@a2c-smcp/sdk/protocol";
+ *
+ * console.log(isCompatible("0.2.7", "0.2.0")); // true
+ * const call = parseToolCallReq({
+ *   agent: "planner",
+ *   req_id: "1",
+ *   computer: "laptop",
+ *   tool_name: "echo",
+ *   params: { message: "hello" },
+ *   timeout: 30,
+ * });
+ * console.log(call.tool_name);
+ * ```
+ *
+ * @module
+ */
+export {
+  type BaseMCPServerConfig,
+  type GetComputerConfigReq,
+  type GetComputerConfigRet,
+  type HeaderValue,
+  type MCPServerConfig,
+  type MCPServerStdioConfig,
+  type MCPServerStdioParameters,
+  type MCPServerStreamableHttpConfig,
+  type MCPServerStreamableHttpParameters,
+  type MCPSSEConfig,
+  type MCPSSEParameters,
+  parseGetComputerConfigReq,
+  parseGetComputerConfigRet,
+  parseMCPServerConfig,
+  parseUpdateComputerConfigReq,
+  type UpdateComputerConfigReq,
+} from "./config.ts";
+export {
+  parseConnectError,
+  parseErrorBody,
+  ProtocolVersionError,
+} from "./connect_error.ts";
+export {
+  type Desktop,
+  type GetDeskTopReq,
+  type GetDeskTopRet,
+  parseGetDeskTopReq,
+  parseGetDeskTopRet,
+} from "./desktop.ts";
+export {
+  type GetDPEReq,
+  type GetDPERet,
+  parseGetDPEReq,
+  parseGetDPERet,
+} from "./dpe.ts";
+export {
+  buildDpeUri,
+  docRefOf,
+  type DpeUri,
+  type ParsedDpeUri,
+  parseDpeUri,
+  parseListedDpeUri,
+} from "./dpe_uri.ts";
+export { parseDuration } from "./duration.ts";
+export {
+  ErrorCode,
+  type ErrorPayload,
+  ProtocolError,
+  type ProtocolErrorOptions,
+  toErrorPayload,
+} from "./errors.ts";
+export {
+  CANCEL_TOOL_CALL_EVENT,
+  CANCEL_TOOL_CALL_NOTIFICATION,
+  CLIENT_EVENTS,
+  type ClientEvent,
+  type ClientEvents,
+  type ClientEventSpec,
+  ENTER_OFFICE_NOTIFICATION,
+  GET_CONFIG_EVENT,
+  GET_DESKTOP_EVENT,
+  GET_DPE_EVENT,
+  GET_FINDER_EVENT,
+  GET_RESOURCES_EVENT,
+  GET_TOOLS_EVENT,
+  hasNotificationPrefix,
+  isClientEvent,
+  isNotification,
+  isServerEvent,
+  JOIN_OFFICE_EVENT,
+  LEAVE_OFFICE_EVENT,
+  LEAVE_OFFICE_NOTIFICATION,
+  LIST_ROOM_EVENT,
+  type Notification,
+  NOTIFICATIONS,
+  type Notifications,
+  SERVER_EVENTS,
+  type ServerEvent,
+  type ServerEvents,
+  type ServerEventSpec,
+  TOOL_CALL_EVENT,
+  UPDATE_CONFIG_EVENT,
+  UPDATE_CONFIG_NOTIFICATION,
+  UPDATE_DESKTOP_EVENT,
+  UPDATE_DESKTOP_NOTIFICATION,
+  UPDATE_FINDER_EVENT,
+  UPDATE_FINDER_NOTIFICATION,
+  UPDATE_TOOL_LIST_EVENT,
+  UPDATE_TOOL_LIST_NOTIFICATION,
+} from "./events.ts";
+export {
+  type DPEDocumentSummary,
+  type DPEElementDetail,
+  type DPEPageSummary,
+  type GetFinderReq,
+  type GetFinderRet,
+  parseGetFinderReq,
+  parseGetFinderRet,
+} from "./finder.ts";
+export {
+  buildFinderUri,
+  type FinderQuery,
+  type FinderTarget,
+  type FinderUri,
+  parseFinderUri,
+} from "./finder_uri.ts";
+export { checkVersion, type VersionCheck } from "./handshake.ts";
+export {
+  type MCPServerCommandInput,
+  type MCPServerInput,
+  type MCPServerPickStringInput,
+  type MCPServerPromptStringInput,
+  parseMCPServerInputs,
+} from "./inputs.ts";
+export {
+  type EnterOfficeNotification,
+  type EnterOfficeReq,
+  type LeaveOfficeNotification,
+  type LeaveOfficeReq,
+  type ListRoomReq,
+  type ListRoomRet,
+  type OfficeAck,
+  parseEnterOfficeNotification,
+  parseEnterOfficeReq,
+  parseLeaveOfficeNotification,
+  parseLeaveOfficeReq,
+  parseListRoomReq,
+  parseListRoomRet,
+  parseRole,
+  readOfficeAck,
+  type Role,
+  type SessionInfo,
+} from "./offices.ts";
+export { type Parser } from "./parser.ts";
+export {
+  type GetResourcesReq,
+  type GetResourcesRet,
+  parseGetResourcesReq,
+  parseGetResourcesRet,
+  type Resource,
+} from "./resources.ts";
+export {
+  cancelledResult,
+  resultMeta,
+  timeoutResult,
+  toolErrorResult,
+  withResultMeta,
+} from "./tool_result.ts";
+export {
+  type AgentCallData,
+  type AttributeValue,
+  type CallToolResult,
+  type ContentBlock,
+  type GetToolsReq,
+  type GetToolsRet,
+  parseAgentCallData,
+  parseCallToolResult,
+  parseGetToolsReq,
+  parseGetToolsRet,
+  parseToolCallReq,
+  type SMCPTool,
+  type ToolCallReq,
+  type ToolMeta,
+} from "./tools.ts";
+export {
+  ERROR_CODE_HEADER,
+  isCompatible,
+  parseVersion,
+  PROTOCOL_VERSION,
+  SMCP_NAMESPACE,
+  supportedRange,
+  type Version,
+  VERSION_PARAMETER,
+} from "./version.ts";
+export {
+  buildWindowUri,
+  type ParsedWindowUri,
+  parseWindowUri,
+  type WindowUri,
+} from "./window_uri.ts";

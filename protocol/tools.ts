@@ -1,0 +1,172 @@
+import { z } from "zod";
+import {
+  agentCallDataShape,
+  computerCallShape,
+  identifier,
+} from "./_identifiers.ts";
+import { type Parser, parser } from "./parser.ts";
+
+/** What every request of an Agent starts with (spec §4). */
+export interface AgentCallData {
+  /** Name of the calling Agent; must be the caller's own. */
+  agent: string;
+  /** Unique among the Agent's calls; the key of idempotency and cancellation. */
+  req_id: string;
+}
+
+/** Asks a Computer to run one of its tools (spec §4, §7). */
+export interface ToolCallReq extends AgentCallData {
+  /** Name of the target Computer, looked up in the caller's office only. */
+  computer: string;
+  /** The tool's alias, or its MCP name when it has none. */
+  tool_name: string;
+  /** The tool's arguments, passed on untouched. */
+  params: Record<string, unknown>;
+  /** Seconds, 1 to 3600. */
+  timeout: number;
+}
+
+/** Asks a Computer for its tools (spec §4). */
+export interface GetToolsReq extends AgentCallData {
+  /** Name of the target Computer. */
+  computer: string;
+}
+
+/** A simple value; anything structured is a JSON string (spec §4). */
+export type AttributeValue = string | number | boolean | null;
+
+/** A tool that a Computer offers (spec §4). */
+export interface SMCPTool {
+  /** The name to call it by: its alias, or its MCP name (spec §7). */
+  name: string;
+  /** For people and models; may be empty. */
+  description: string;
+  /** JSON Schema of `params`. */
+  params_schema: Record<string, unknown>;
+  /** JSON Schema of the structured result, or `null`: never absent. */
+  return_schema: Record<string, unknown> | null;
+  /** Simple values only: `a2c_tool_meta`, `MCP_TOOL_ANNOTATION`, and the MCP server's own keys. */
+  meta?: Record<string, AttributeValue> | null;
+}
+
+/** The tools of one Computer (spec §4). */
+export interface GetToolsRet {
+  /** Those that can be called, in the order of the Computer's MCP servers. */
+  tools: SMCPTool[];
+  /** The request's own. */
+  req_id: string;
+}
+
+/** What a Computer's configuration says about a tool; travels in `a2c_tool_meta` (spec §4, §7). */
+export interface ToolMeta {
+  /** Run without asking a person first. */
+  auto_apply?: boolean | null;
+  /** The name to offer the tool under. */
+  alias?: string | null;
+  /** Free words for the Agent. */
+  tags?: string[] | null;
+  /** For the Agent: how to map results; the Computer does not apply it. */
+  ret_object_mapper?: Record<string, unknown> | null;
+  /** Fields of later versions. */
+  [field: string]: unknown;
+}
+
+/** One piece of a result, as MCP defines it; types unknown here pass through. */
+export interface ContentBlock {
+  /** `text`, `image`, `audio`, `resource`, `resource_link`, or a later one. */
+  type: string;
+  /** The text of a `text` block. */
+  text?: string;
+  /** The other fields of the block. */
+  [field: string]: unknown;
+}
+
+/** What a tool call ends with, failures of the tool included (spec §6). */
+export interface CallToolResult {
+  /** The pieces of the result. */
+  content: ContentBlock[];
+  /** The result as data, when the tool gives any. */
+  structuredContent?: Record<string, unknown> | null;
+  /** Whether the call failed; absent means no. */
+  isError?: boolean | null;
+  /** Result-level metadata (`error_code`, `a2c_timeout`, …); what the Python SDK reads. */
+  meta?: Record<string, unknown> | null;
+  /** The same under the name of MCP; read either with {@linkcode resultMeta}. */
+  _meta?: Record<string, unknown> | null;
+  /** Fields of later versions of MCP. */
+  [field: string]: unknown;
+}
+
+const object = z.record(z.string(), z.unknown());
+
+/** @internal */
+export const agentCallDataSchema = z.looseObject(
+  agentCallDataShape,
+) satisfies z.ZodType<AgentCallData>;
+
+/** @internal */
+export const toolCallReqSchema = z.looseObject({
+  ...computerCallShape,
+  tool_name: identifier,
+  params: object,
+  timeout: z.int().min(1).max(3600),
+}) satisfies z.ZodType<ToolCallReq>;
+
+/** @internal */
+export const getToolsReqSchema = z.looseObject(
+  computerCallShape,
+) satisfies z.ZodType<GetToolsReq>;
+
+/** @internal */
+export const smcpToolSchema = z.looseObject({
+  name: z.string(),
+  description: z.string(),
+  params_schema: object,
+  return_schema: object.nullish().transform((schema) => schema ?? null),
+  meta: z.record(
+    z.string(),
+    z.union([z.string(), z.number(), z.boolean(), z.null()]),
+  ).nullable().exactOptional(),
+});
+
+/** @internal */
+export const getToolsRetSchema = z.looseObject({
+  tools: z.array(smcpToolSchema),
+  req_id: z.string(),
+});
+
+/** @internal */
+export const callToolResultSchema = z.looseObject({
+  content: z.array(
+    z.looseObject({ type: z.string(), text: z.string().exactOptional() }),
+  ),
+  structuredContent: object.nullable().exactOptional(),
+  isError: z.boolean().nullable().exactOptional(),
+  meta: object.nullable().exactOptional(),
+  _meta: object.nullable().exactOptional(),
+});
+
+/** @internal */
+export const toolMetaSchema = z.looseObject({
+  auto_apply: z.boolean().nullable().exactOptional(),
+  alias: identifier.nullable().exactOptional(),
+  tags: z.array(z.string()).nullable().exactOptional(),
+  ret_object_mapper: object.nullable().exactOptional(),
+});
+
+/** Parses an {@linkcode AgentCallData}. */
+export const parseAgentCallData: Parser<AgentCallData> = parser(
+  agentCallDataSchema,
+);
+/** Parses a {@linkcode ToolCallReq}. */
+export const parseToolCallReq: Parser<ToolCallReq> = parser(toolCallReqSchema);
+/** Parses a {@linkcode GetToolsReq}. */
+export const parseGetToolsReq: Parser<GetToolsReq> = parser(getToolsReqSchema);
+/** Parses a {@linkcode GetToolsRet}; an absent `return_schema`, as older SDKs send it, becomes `null`. */
+export const parseGetToolsRet: Parser<GetToolsRet> = parser(
+  getToolsRetSchema,
+);
+/** Parses a {@linkcode CallToolResult}; content types that this version does not know pass through. */
+export const parseCallToolResult: Parser<CallToolResult> = parser(
+  callToolResultSchema,
+);

@@ -1,0 +1,83 @@
+import { compare, parse, type SemVer } from "@std/semver";
+import { ErrorCode, ProtocolError } from "./errors.ts";
+
+/** The version of A2C-SMCP that this package speaks (spec §2). */
+export const PROTOCOL_VERSION = "0.2.0";
+
+/** The only Socket.IO namespace of the protocol (spec §1). */
+export const SMCP_NAMESPACE = "/smcp";
+
+/** The URL query parameter that carries the version on every Engine.IO request (spec §2). */
+export const VERSION_PARAMETER = "a2c_version";
+
+/** The response header that repeats the code of a version mismatch (spec §2). */
+export const ERROR_CODE_HEADER = "X-A2C-Error-Code";
+
+/** A protocol version: three plain non-negative integers. */
+export interface Version {
+  /** Incompatible changes from 1.0 on. */
+  readonly major: number;
+  /** Additions; incompatible changes while `major` is 0. */
+  readonly minor: number;
+  /** Never matters for compatibility. */
+  readonly patch: number;
+}
+
+/** `@std/semver` takes `v0.2.0`, spaces and pre-releases; the gate does not (spec §2). */
+const PLAIN = /^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}$/;
+
+/**
+ * Reads exactly `MAJOR.MINOR.PATCH`, three plain non-negative integers (spec §2).
+ *
+ * @throws {ProtocolError} 400 `Invalid a2c_version: <why>`
+ */
+export function parseVersion(text: string): Version {
+  if (!PLAIN.test(text)) {
+    throw invalid(
+      `expected MAJOR.MINOR.PATCH, three plain integers, got ${quote(text)}`,
+    );
+  }
+  try {
+    return parse(text);
+  } catch {
+    throw invalid(`a number in ${quote(text)} is too large`);
+  }
+}
+
+/**
+ * Tells whether a client may speak to a server: major equal; while major is 0, minor equal;
+ * else the client's minor at most the server's. PATCH is free (spec §2).
+ */
+export function isCompatible(
+  client: Version | string,
+  server: Version | string,
+): boolean {
+  const c = toVersion(client);
+  const { min, max } = rangeOf(toVersion(server));
+  return compare(c, min) >= 0 && compare({ ...c, patch: 0 }, max) <= 0;
+}
+
+/** The lowest and highest client version that a server of `server` announces in a 4008 body (spec §2). */
+export function supportedRange(
+  server: Version | string,
+): { min: string; max: string } {
+  const { min, max } = rangeOf(toVersion(server));
+  return { min: format(min), max: format({ ...max, patch: 999 }) };
+}
+
+const rangeOf = ({ major, minor }: Version): { min: SemVer; max: SemVer } => ({
+  min: { major, minor: major === 0 ? minor : 0, patch: 0 },
+  max: { major, minor, patch: 0 },
+});
+
+const toVersion = (version: Version | string): Version =>
+  typeof version === "string" ? parseVersion(version) : version;
+
+const format = ({ major, minor, patch }: Version): string =>
+  `${major}.${minor}.${patch}`;
+
+const quote = (text: string): string =>
+  JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
+
+const invalid = (why: string): ProtocolError =>
+  new ProtocolError(ErrorCode.BAD_REQUEST, `Invalid a2c_version: ${why}`);
