@@ -1,0 +1,43 @@
+/**
+ * Proves that the package works on Node as a user gets it: packs it, installs the tarball
+ * with npm in an empty folder, imports every entrypoint and makes a tool call.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import config from "../../deno.json" with { type: "json" };
+import { findNode } from "./node.ts";
+import { pack } from "./pack.ts";
+import { run } from "./process.ts";
+
+const fixtures = fileURLToPath(new URL("./node/", import.meta.url));
+
+const node = await findNode();
+const folder = await Deno.makeTempDir({ prefix: "pack-smoke-" });
+try {
+  const tarball = await pack(folder);
+  await Deno.writeTextFile(
+    join(folder, "package.json"),
+    JSON.stringify({ private: true, type: "module" }),
+  );
+  await run(
+    "npm",
+    ["install", "--no-audit", "--no-fund", "--prefer-offline", tarball],
+    folder,
+  );
+  for await (const { name } of Deno.readDir(fixtures)) {
+    await Deno.copyFile(join(fixtures, name), join(folder, name));
+  }
+  const entrypoints = Object.keys(config.exports).map((path) =>
+    join(config.name, path)
+  );
+  console.log(
+    (await run(node, ["imports.mjs", ...entrypoints], folder)).trim(),
+  );
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  Deno.exitCode = 1;
+} finally {
+  await Deno.remove(folder, { recursive: true });
+}
