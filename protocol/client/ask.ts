@@ -1,0 +1,41 @@
+import type { Socket } from "socket.io-client";
+import { ConnectionError } from "./errors.ts";
+import type { RequestOptions } from "./options.ts";
+
+/**
+ * Emits an event and resolves with every argument of its ack.
+ *
+ * @throws {ConnectionError} `lost` when the connection goes away first, `timeout`
+ * @throws the signal's reason, once it is aborted; the answer is then dropped when it comes
+ */
+export function ask(
+  socket: Socket,
+  event: string,
+  payload: unknown,
+  { timeoutMs, signal }: RequestOptions,
+): Promise<unknown[]> {
+  if (signal?.aborted) return Promise.reject(signal.reason);
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal?.reason);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    socket.timeout(timeoutMs).emit(
+      event,
+      payload,
+      (error: Error | null, ...args: unknown[]) => {
+        signal?.removeEventListener("abort", onAbort);
+        if (!error) return resolve(args);
+        reject(
+          socket.connected
+            ? new ConnectionError(
+              "timeout",
+              `${event} was not answered within ${timeoutMs / 1000} s`,
+            )
+            : new ConnectionError(
+              "lost",
+              `The connection was lost before ${event} was answered`,
+            ),
+        );
+      },
+    );
+  });
+}

@@ -1,0 +1,382 @@
+import type { io as Io, Socket } from "socket.io-client";
+import { ErrorCode, ProtocolError } from "../errors.ts";
+import {
+  isNotification,
+  JOIN_OFFICE_EVENT,
+  LEAVE_OFFICE_EVENT,
+  NOTIFICATIONS,
+} from "../events.ts";
+import { readOfficeAck, type Role } from "../offices.ts";
+import { ask } from "./ask.ts";
+import { backoff } from "./backoff.ts";
+import {
+  type Dial,
+  dial,
+  explainRefusal,
+  PATIENCE,
+  watchMaxPayload,
+} from "./dial.ts";
+import { Emitter, type Listener } from "./emitter.ts";
+import { ConnectionError } from "./errors.ts";
+import type {
+  AnyNotification,
+  ConnectionEvents,
+  ConnectionOptions,
+  ConnectionState,
+  RequestHandler,
+  RequestOptions,
+} from "./options.ts";
+import { parseServerUrl } from "./url.ts";
+
+/**
+ * One client instance's connection to a Server: handshake, membership, coming back (spec §2, §9).
+ *
+ * Shared by Agent and Computer. After a lost connection it connects again with backoff and
+ * jitter, and joins the same office again; it never tries again after a refusal.
+ */
+export class Connection implements AsyncDisposable {
+  readonly #options: ConnectionOptions & { role: Role };
+  readonly #dial: Dial;
+  readonly #events: Emitter<ConnectionEvents>;
+  /** Says that a later socket is the same instance coming back; shown to nobody (spec §9). */
+  readonly #instanceId = crypto.randomUUID();
+  #socket: Socket | undefined;
+  #state: ConnectionState = "idle";
+  #office: string | undefined;
+  #joined = false;
+  #maxPayload: number | undefined;
+  #handler: RequestHandler = (event) => {
+    throw new ProtocolError(
+      ErrorCode.BAD_REQUEST,
+      `Unexpected event: ${event}`,
+    );
+  };
+  #retry: ReturnType<typeof setTimeout> | undefined;
+
+  /**
+   * @param io `io` of `socket.io-client`
+   * @param options where and as whom
+   * @param onThrow takes what listeners and handlers throw, for the log
+   * @throws {TypeError} when the URL can not be one of a Server
+   */
+  constructor(
+    io: typeof Io,
+    options: ConnectionOptions & { role: Role },
+    onThrow: (error: unknown) => void,
+  ) {
+    parseServerUrl(options.url);
+    this.#options = options;
+    this.#dial = {
+      io,
+      options,
+      credentials: (give) =>
+        this.#credentials().then(
+          give,
+          (error) => this.#end(`the auth function failed: ${reasonOf(error)}`),
+        ),
+    };
+    this.#events = new Emitter(onThrow);
+    this.#onThrow = onThrow;
+  }
+  readonly #onThrow: (error: unknown) => void;
+
+  /** Where the connection stands. */
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /** The office that this client is in, or goes back to after a reconnect. */
+  get office(): string | undefined {
+    return this.#office;
+  }
+
+  /** Whether the Server counts this client as a member right now. */
+  get joined(): boolean {
+    return this.#joined;
+  }
+
+  /** The largest message in bytes that the Server takes, as it said at the handshake (spec §9). */
+  get maxPayload(): number | undefined {
+    return this.#maxPayload;
+  }
+
+  /** Adds a listener; returns the function that takes it away. */
+  on<E extends keyof ConnectionEvents>(
+    event: E,
+    listener: Listener<ConnectionEvents[E]>,
+  ): () => void {
+    return this.#events.on(event, listener);
+  }
+
+  /** Sets who answers the Server's requests. */
+  onRequest(handler: RequestHandler): void {
+    this.#handler = handler;
+  }
+
+  /**
+   * Connects; resolves once the Server let this client in.
+   *
+   * @throws {ProtocolVersionError} the Server speaks another version; no reconnect follows
+   * @throws {ProtocolError} the Server refused for another reason
+   * @throws {ConnectionError} `unreachable`, or `closed` by a call of `close`
+   */
+  async connect(): Promise<void> {
+    if (this.#state !== "idle" && this.#state !== "closed") return;
+    this.#state = "connecting";
+    const socket = dial(this.#dial);
+    this.#socket = socket;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const offFirst = this.#events.on("connected", () => resolve());
+    const offClosed = this.#events.on("disconnected", ({ reason }) => {
+      reject(new ConnectionError("closed", `Cannot connect: ${reason}`));
+    });
+    socket.on("connect", () => this.#onConnect(socket));
+    socket.on("disconnect", (reason) => this.#onDisconnect(socket, reason));
+    socket.on("connect_error", async (error) => {
+      const known = await explainRefusal(this.#dial, error);
+      if (this.#socket !== socket || socket.connected) return;
+      if (this.#state === "reconnecting" && !known && socket.active) return;
+      const failure = known ?? new ConnectionError(
+        "unreachable",
+        `Cannot connect to ${this.#options.url}: ${
+          reasonOf(error)
+        }; is an A2C-SMCP server running there?`,
+        { cause: error },
+      );
+      this.#end(failure.message);
+      if (!(failure instanceof ConnectionError)) {
+        this.#events.emit("refused", failure);
+      }
+      reject(failure);
+    });
+    socket.onAny((event, ...args) => this.#onEvent(String(event), args));
+    socket.connect();
+    watchMaxPayload(socket, (bytes) => this.#maxPayload = bytes);
+    try {
+      await promise;
+    } finally {
+      offFirst();
+      offClosed();
+    }
+  }
+
+  /**
+   * Joins an office, and joins it again after each reconnect until `leave` (spec §5, §9).
+   *
+   * @throws {ConnectionError} `refused` with the Server's reason, `offline`, `lost` or `timeout`
+   */
+  async join(office: string): Promise<void> {
+    await this.#askOffice(JOIN_OFFICE_EVENT, {
+      role: this.#options.role,
+      name: this.#options.name,
+      office_id: office,
+    });
+    this.#office = office;
+    this.#joined = true;
+    this.#events.emit("joined", { office, rejoined: false });
+  }
+
+  /**
+   * Leaves the office; without one, or offline, there is nothing left to do.
+   *
+   * @throws {ConnectionError} as `join`
+   */
+  async leave(): Promise<void> {
+    const office = this.#office;
+    this.#office = undefined;
+    clearTimeout(this.#retry);
+    if (office === undefined || !this.#joined) return;
+    this.#joined = false;
+    await this.#askOffice(LEAVE_OFFICE_EVENT, { office_id: office });
+  }
+
+  /**
+   * Sends a request and resolves with the first argument of its ack.
+   *
+   * @throws {ProtocolError} the answer is an error of the protocol
+   * @throws {ConnectionError} `offline`, `lost` or `timeout`
+   * @throws the signal's reason, once it is aborted
+   */
+  async request(
+    event: string,
+    payload: unknown,
+    options: RequestOptions,
+  ): Promise<unknown> {
+    const [answer] = await this.#ask(event, payload, options);
+    const error = ProtocolError.fromPayload(answer);
+    if (error) throw error;
+    return answer;
+  }
+
+  /** Sends without waiting for anything; tells whether there was a connection to send it on. */
+  send(event: string, payload: unknown): boolean {
+    const socket = this.#socket;
+    if (!socket?.connected) return false;
+    socket.emit(event, payload);
+    return true;
+  }
+
+  /** Resolves once this client is connected, and back in its office where it is in one. */
+  async ready(signal?: AbortSignal): Promise<void> {
+    const isReady = () =>
+      this.#socket?.connected === true &&
+      (this.#office === undefined || this.#joined);
+    while (!isReady()) {
+      if (this.#state === "closed" || this.#state === "idle") {
+        throw offline(this.#state);
+      }
+      await this.#change(signal);
+    }
+  }
+
+  /** Leaves, disconnects, and never comes back; what waits for an answer fails with `lost`. */
+  close(): Promise<void> {
+    if (this.#state === "idle" || this.#state === "closed") {
+      this.#state = "closed";
+      return Promise.resolve();
+    }
+    const engine = this.#socket?.io.engine;
+    const gone = new Promise<void>((resolve) => {
+      if (!engine || engine.readyState === "closed") resolve();
+      else engine.once("close", () => resolve());
+    });
+    this.#end("closed by this client");
+    return gone;
+  }
+
+  /** The same as `close`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #credentials(): Promise<Record<string, unknown>> {
+    const { auth, role } = this.#options;
+    const given = typeof auth === "function" ? await auth() : auth;
+    return { ...given, role, instance_id: this.#instanceId };
+  }
+
+  #onConnect(socket: Socket): void {
+    const reconnected = this.#state === "reconnecting";
+    this.#state = "connected";
+    this.#events.emit("connected", { reconnected });
+    if (this.#office !== undefined) this.#rejoin(socket, this.#office, 0);
+  }
+
+  #onDisconnect(socket: Socket, reason: string): void {
+    this.#joined = false;
+    clearTimeout(this.#retry);
+    if (!socket.active) return this.#end(reason);
+    this.#state = "reconnecting";
+    this.#events.emit("disconnected", { reason, reconnecting: true });
+  }
+
+  async #rejoin(
+    socket: Socket,
+    office: string,
+    attempt: number,
+  ): Promise<void> {
+    try {
+      await this.#askOffice(JOIN_OFFICE_EVENT, {
+        role: this.#options.role,
+        name: this.#options.name,
+        office_id: office,
+      });
+      if (this.#office !== office) return; // left in the meantime
+      this.#joined = true;
+      this.#events.emit("joined", { office, rejoined: true });
+    } catch (error) {
+      if (!socket.connected || this.#office !== office) return;
+      const retryIn = backoff(attempt, Math.random());
+      this.#events.emit("rejoin_failed", {
+        office,
+        reason: reasonOf(error),
+        retryIn,
+      });
+      this.#retry = setTimeout(
+        () => this.#rejoin(socket, office, attempt + 1),
+        retryIn,
+      );
+    }
+  }
+
+  async #askOffice(event: string, payload: unknown): Promise<void> {
+    const args = await this.#ask(event, payload, { timeoutMs: PATIENCE });
+    const [ok, reason] = readOfficeAck(args);
+    if (!ok) throw new ConnectionError("refused", reason);
+  }
+
+  #ask(
+    event: string,
+    payload: unknown,
+    options: RequestOptions,
+  ): Promise<unknown[]> {
+    const socket = this.#socket;
+    if (!socket?.connected) return Promise.reject(offline(this.#state));
+    return ask(socket, event, payload, options);
+  }
+
+  async #onEvent(event: string, args: unknown[]): Promise<void> {
+    const last = args.at(-1);
+    if (typeof last === "function") {
+      last(await this.#answer(event, args[0]));
+    } else if (isNotification(event)) {
+      try {
+        const payload = NOTIFICATIONS[event](args[0]);
+        this.#events.emit(
+          "notification",
+          { event, payload } as AnyNotification,
+        );
+      } catch (error) {
+        this.#onThrow(error); // a later version's payload; the event is ignored
+      }
+    }
+  }
+
+  async #answer(event: string, payload: unknown): Promise<unknown> {
+    try {
+      return await this.#handler(event, payload);
+    } catch (error) {
+      if (error instanceof ProtocolError) return error.toPayload();
+      this.#onThrow(error);
+      return new ProtocolError(ErrorCode.INTERNAL_ERROR, "Internal error")
+        .toPayload();
+    }
+  }
+
+  #end(reason: string): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    this.#joined = false;
+    this.#office = undefined;
+    clearTimeout(this.#retry);
+    this.#socket?.disconnect();
+    this.#events.emit("disconnected", { reason, reconnecting: false });
+  }
+
+  #change(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const offs = (["connected", "joined", "disconnected"] as const).map(
+        (event) => this.#events.on(event, () => done(resolve)),
+      );
+      const onAbort = () => done(() => reject(signal?.reason));
+      const done = (settle: () => void) => {
+        offs.forEach((off) => off());
+        signal?.removeEventListener("abort", onAbort);
+        settle();
+      };
+      if (signal?.aborted) onAbort();
+      else signal?.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+}
+
+const offline = (state: ConnectionState): ConnectionError =>
+  new ConnectionError(
+    "offline",
+    state === "reconnecting"
+      ? "Not connected: the connection is being restored"
+      : "Not connected: call connect() first",
+  );
+
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

@@ -1,0 +1,82 @@
+import type { io as Io, Socket } from "socket.io-client";
+import {
+  parseConnectError,
+  type ProtocolVersionError,
+} from "../connect_error.ts";
+import type { ProtocolError } from "../errors.ts";
+import {
+  PROTOCOL_VERSION,
+  SMCP_NAMESPACE,
+  VERSION_PARAMETER,
+} from "../version.ts";
+import { BACKOFF } from "./backoff.ts";
+import type { ConnectionOptions } from "./options.ts";
+import { parseServerUrl } from "./url.ts";
+
+/** Milliseconds that a Server gets for its part of a handshake. */
+export const PATIENCE = 20_000;
+
+/** Where to connect, and the credentials to show there. */
+export interface Dial {
+  readonly io: typeof Io;
+  readonly options: ConnectionOptions;
+  readonly credentials: (give: (auth: Record<string, unknown>) => void) => void;
+}
+
+/** Makes a socket that is not connected yet; it carries the version on every request (spec §2). */
+export function dial(
+  { io, options, credentials }: Dial,
+  transports: string[] = options.transports ?? ["polling", "websocket"],
+): Socket {
+  const { origin, query } = parseServerUrl(options.url);
+  return io(origin + SMCP_NAMESPACE, {
+    path: options.path ?? "/smcp/",
+    query: { ...query, [VERSION_PARAMETER]: PROTOCOL_VERSION },
+    auth: credentials,
+    ...(options.headers && { extraHeaders: options.headers }),
+    transports,
+    forceNew: true,
+    autoConnect: false,
+    timeout: PATIENCE,
+    reconnectionDelay: BACKOFF.first,
+    reconnectionDelayMax: BACKOFF.most,
+    randomizationFactor: BACKOFF.jitter,
+  });
+}
+
+/**
+ * Calls back with the largest message that the Server takes, in bytes, at each handshake of a
+ * socket; call it right after the first `connect` (spec §9).
+ */
+export function watchMaxPayload(
+  socket: Socket,
+  found: (bytes: number) => void,
+): void {
+  const watch = () =>
+    void socket.io.engine.once("handshake", (data) => found(data.maxPayload));
+  watch();
+  // The new engine exists right after this event; its handshake comes later.
+  socket.io.on("reconnect_attempt", () => queueMicrotask(watch));
+}
+
+/**
+ * Finds the Server's own words behind a failed handshake (spec §2).
+ *
+ * A refused WebSocket hides them, so a client that tries nothing else asks once over polling.
+ */
+export async function explainRefusal(
+  target: Dial,
+  error: unknown,
+): Promise<ProtocolError | ProtocolVersionError | undefined> {
+  const known = parseConnectError(error);
+  const tried = target.options.transports ?? ["polling"];
+  if (known || tried.includes("polling")) return known;
+  const manager = dial(target, ["polling"]).io;
+  manager.reconnection(false);
+  return await new Promise((resolve) => {
+    manager.open((refusal) => {
+      if (!refusal) manager.engine.close();
+      resolve(parseConnectError(refusal));
+    });
+  });
+}

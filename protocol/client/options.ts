@@ -1,0 +1,64 @@
+import type { ProtocolVersionError } from "../connect_error.ts";
+import type { ProtocolError } from "../errors.ts";
+import type { Notifications } from "../events.ts";
+
+/** How to reach a Server, and as whom (spec §2, §9). */
+export interface ConnectionOptions {
+  /** Address of the Server, such as `https://smcp.example.com`. */
+  url: string;
+  /** The name to join offices with. */
+  name: string;
+  /** HTTP path of the Server's Socket.IO endpoint; default `/smcp/`. */
+  path?: string;
+  /** Credentials for the Server's authenticator, asked for again at each reconnect when a function. */
+  auth?:
+    | Record<string, unknown>
+    | (() => Record<string, unknown> | Promise<Record<string, unknown>>);
+  /** Extra HTTP headers; browsers can not send them with a WebSocket. */
+  headers?: Record<string, string>;
+  /** Default polling, then upgraded to WebSocket: only so can a refusal be read everywhere (spec §2). */
+  transports?: ("polling" | "websocket")[];
+}
+
+/** What happens to a connection. */
+export interface ConnectionEvents {
+  /** The Server let this client in, for the first time or again. */
+  connected: { reconnected: boolean };
+  /** The connection is gone; unless `reconnecting`, for good. */
+  disconnected: { reason: string; reconnecting: boolean };
+  /** Member of an office, by a call of `join` or after a reconnect. */
+  joined: { office: string; rejoined: boolean };
+  /** The Server did not let this client back into its office; it is asked again after `retryIn` ms. */
+  rejoin_failed: { office: string; reason: string; retryIn: number };
+  /** Given up: the Server refuses this client, or speaks another version. */
+  refused: ProtocolError | ProtocolVersionError;
+  /** A notification of the office, already checked. */
+  notification: AnyNotification;
+}
+
+/** A notification with its payload. */
+export type AnyNotification = {
+  [N in keyof Notifications]: { event: N; payload: Notifications[N] };
+}[keyof Notifications];
+
+/** Where a connection stands. */
+export type ConnectionState =
+  | "idle"
+  | "connecting"
+  | "connected"
+  | "reconnecting"
+  | "closed";
+
+/** Answers a request of the Server; what it throws becomes a flat error (spec §6). */
+export type RequestHandler = (
+  event: string,
+  payload: unknown,
+) => unknown;
+
+/** What belongs to one request. */
+export interface RequestOptions {
+  /** Milliseconds until it fails with `timeout`. */
+  timeoutMs: number;
+  /** Gives the answer up; what was asked for may go on at the other side. */
+  signal?: AbortSignal | undefined;
+}
