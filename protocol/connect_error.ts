@@ -61,14 +61,17 @@ export function parseConnectError(
     const payload = parseErrorBody(body);
     if (payload?.code === ErrorCode.PROTOCOL_VERSION_MISMATCH) {
       return new ProtocolVersionError(
-        String(payload.server_version),
-        String(payload.client_version),
+        versionIn(payload.server_version),
+        versionIn(payload.client_version),
       );
     }
     if (payload) return ProtocolError.fromPayload(payload);
   }
   return undefined;
 }
+
+const versionIn = (field: unknown): string =>
+  typeof field === "string" ? field : "unknown";
 
 function* bodies(error: unknown): Generator<unknown> {
   yield error;
