@@ -1,7 +1,11 @@
 import { z } from "zod";
 
 /** `agent`, `req_id`, `computer`, `tool_name`, `mcp_server`: 1 to 256 UTF-16 units (spec §4). */
-export const identifier = z.string().min(1).max(256);
+export const identifier = z.string().refine(
+  // zod's max() counts code points.
+  (text) => text.length >= 1 && text.length <= 256,
+  "expected 1 to 256 characters",
+);
 
 // deno-lint-ignore no-control-regex -- control characters are what it is about
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
