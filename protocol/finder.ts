@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { computerCallShape } from "./_identifiers.ts";
+import { stringList } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";
 import type { AgentCallData } from "./tools.ts";
 
@@ -88,7 +89,7 @@ export interface GetFinderRet {
 /** @internal */
 export const getFinderReqSchema = z.looseObject({
   ...computerCallShape,
-  keywords: z.array(z.string()).exactOptional(),
+  keywords: stringList.exactOptional(),
   file_type: z.string().exactOptional(),
   offset: z.int().min(0).exactOptional(),
   limit: z.int().min(1).max(100).exactOptional(),

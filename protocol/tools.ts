@@ -4,6 +4,7 @@ import {
   computerCallShape,
   identifier,
 } from "./_identifiers.ts";
+import { plainObject } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";
 
 /** What every request of an Agent starts with (spec §4). */
@@ -97,8 +98,6 @@ export interface CallToolResult {
   [field: string]: unknown;
 }
 
-const object = z.record(z.string(), z.unknown());
-
 /** @internal */
 export const agentCallDataSchema = z.looseObject(
   agentCallDataShape,
@@ -108,7 +107,7 @@ export const agentCallDataSchema = z.looseObject(
 export const toolCallReqSchema = z.looseObject({
   ...computerCallShape,
   tool_name: identifier,
-  params: object,
+  params: plainObject,
   timeout: z.int().min(1).max(3600),
 }) satisfies z.ZodType<ToolCallReq>;
 
@@ -121,8 +120,8 @@ export const getToolsReqSchema = z.looseObject(
 export const smcpToolSchema = z.looseObject({
   name: z.string(),
   description: z.string(),
-  params_schema: object,
-  return_schema: object.nullish().transform((schema) => schema ?? null),
+  params_schema: plainObject,
+  return_schema: plainObject.nullish().transform((schema) => schema ?? null),
   meta: z.record(
     z.string(),
     z.union([z.string(), z.number(), z.boolean(), z.null()]),
@@ -140,10 +139,10 @@ export const callToolResultSchema = z.looseObject({
   content: z.array(
     z.looseObject({ type: z.string(), text: z.string().exactOptional() }),
   ),
-  structuredContent: object.nullable().exactOptional(),
+  structuredContent: plainObject.nullable().exactOptional(),
   isError: z.boolean().nullable().exactOptional(),
-  meta: object.nullable().exactOptional(),
-  _meta: object.nullable().exactOptional(),
+  meta: plainObject.nullable().exactOptional(),
+  _meta: plainObject.nullable().exactOptional(),
 });
 
 /** @internal */
@@ -151,7 +150,7 @@ export const toolMetaSchema = z.looseObject({
   auto_apply: z.boolean().nullable().exactOptional(),
   alias: identifier.nullable().exactOptional(),
   tags: z.array(z.string()).nullable().exactOptional(),
-  ret_object_mapper: object.nullable().exactOptional(),
+  ret_object_mapper: plainObject.nullable().exactOptional(),
 });
 
 /** Parses an {@linkcode AgentCallData}. */
