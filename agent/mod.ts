@@ -1,0 +1,49 @@
+/**
+ * The Agent of A2C-SMCP: calls the tools of remote Computers without holding their credentials.
+ *
+ * Runs in Deno, Node and browsers.
+ *
+ * ```ts
+ * import { SmcpAgent } from "@a2c-smcp/sdk/agent";
+ *
+ * export async function hello(url: string): Promise<void> {
+ *   await using agent = new SmcpAgent({ url, name: "planner" });
+ *   await agent.connect();
+ *   await agent.join("office-1");
+ *   await agent.toolsSettled();
+ *   for (const [computer, tools] of agent.tools) {
+ *     console.log(computer, tools.map((tool) => tool.name));
+ *   }
+ *   const result = await agent.callTool("laptop", "echo", { message: "hello" });
+ *   console.log(result.content);
+ * }
+ * ```
+ *
+ * @module
+ */
+export { SmcpAgent } from "./client.ts";
+export type {
+  AgentRequestOptions,
+  CallToolOptions,
+  GetDesktopOptions,
+  GetDpeOptions,
+  GetFinderOptions,
+  GetResourcesOptions,
+  SmcpAgentOptions,
+} from "./options.ts";
+export type { AgentEvents } from "./events.ts";
+export type { Listener } from "../protocol/client/emitter.ts";
+export {
+  ConnectionError,
+  type ConnectionErrorCode,
+} from "../protocol/client/errors.ts";
+export type {
+  ConnectionEvents,
+  ConnectionOptions,
+  ConnectionState,
+} from "../protocol/client/options.ts";
+export {
+  ProtocolError,
+  ProtocolVersionError,
+  resultMeta,
+} from "../protocol/mod.ts";

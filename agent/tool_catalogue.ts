@@ -1,0 +1,147 @@
+import type { AnyNotification } from "../protocol/client/options.ts";
+import {
+  ENTER_OFFICE_NOTIFICATION,
+  ErrorCode,
+  LEAVE_OFFICE_NOTIFICATION,
+  ProtocolError,
+  type SMCPTool,
+  UPDATE_CONFIG_NOTIFICATION,
+  UPDATE_TOOL_LIST_NOTIFICATION,
+} from "../protocol/mod.ts";
+
+/** What a notification means for the tools that an Agent knows. */
+export type CatalogueStep = { fetch: string } | { forget: string } | undefined;
+
+/** Decides what a notification means for the catalogue (spec §9). */
+export function catalogueStep(notification: AnyNotification): CatalogueStep {
+  switch (notification.event) {
+    case ENTER_OFFICE_NOTIFICATION: {
+      const { computer } = notification.payload;
+      return computer === undefined ? undefined : { fetch: computer };
+    }
+    case LEAVE_OFFICE_NOTIFICATION: {
+      const { computer } = notification.payload;
+      return computer === undefined ? undefined : { forget: computer };
+    }
+    case UPDATE_TOOL_LIST_NOTIFICATION:
+    case UPDATE_CONFIG_NOTIFICATION:
+      return { fetch: notification.payload.computer };
+    default:
+      return undefined;
+  }
+}
+
+/** How the catalogue reaches the office, and whom it tells about changes. */
+export interface CatalogueOffice {
+  /** Lists the Computers in the office. */
+  list(): Promise<string[]>;
+  /** Fetches the tools of one Computer. */
+  fetch(computer: string): Promise<SMCPTool[]>;
+  /** Told after each change; no tools means that the Computer is gone. */
+  changed(computer: string, tools: readonly SMCPTool[] | undefined): void;
+  /** Told when tools could not be fetched; those known before stay. */
+  failed(computer: string, error: unknown): void;
+}
+
+/**
+ * The tools of every Computer in the office, kept up to date (spec §9).
+ *
+ * One fetch a Computer at a time: what changes meanwhile is fetched right after, so the last
+ * state always arrives, and an old answer never replaces a newer one.
+ */
+export class ToolCatalogue {
+  readonly #office: CatalogueOffice;
+  readonly #tools = new Map<string, readonly SMCPTool[]>();
+  readonly #fetches = new Map<string, Fetch>();
+  #listing: Promise<void> | undefined;
+
+  /** Makes an empty catalogue. */
+  constructor(office: CatalogueOffice) {
+    this.#office = office;
+  }
+
+  /** Tools by Computer, as last fetched. */
+  get byComputer(): ReadonlyMap<string, readonly SMCPTool[]> {
+    return this.#tools;
+  }
+
+  /** Starts over after a join: forgets who is gone, fetches the tools of everybody else. */
+  refresh(): void {
+    const listing = this.#office.list().then((computers) => {
+      if (this.#listing !== listing) return;
+      for (const known of [...this.#tools.keys()]) {
+        if (!computers.includes(known)) this.forget(known);
+      }
+      computers.forEach((computer) => this.fetch(computer));
+    }, () => {
+      // The connection is gone again: the next join starts over.
+    }).finally(() => {
+      if (this.#listing === listing) this.#listing = undefined;
+    });
+    this.#listing = listing;
+  }
+
+  /** Applies a step of {@linkcode catalogueStep}. */
+  apply(step: CatalogueStep): void {
+    if (!step) return;
+    if ("fetch" in step) this.fetch(step.fetch);
+    else this.forget(step.forget);
+  }
+
+  /** Fetches the tools of a Computer, now or after the fetch that is running. */
+  fetch(computer: string): void {
+    const running = this.#fetches.get(computer);
+    if (running) running.again = true;
+    else this.#run(computer);
+  }
+
+  /** Forgets a Computer. */
+  forget(computer: string): void {
+    this.#fetches.delete(computer); // its answer is dropped when it comes
+    if (this.#tools.delete(computer)) {
+      this.#office.changed(computer, undefined);
+    }
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.#fetches.clear();
+    this.#listing = undefined;
+    for (const computer of [...this.#tools.keys()]) this.forget(computer);
+  }
+
+  /** Resolves once no fetch is running. */
+  async settled(): Promise<void> {
+    while (this.#listing || this.#fetches.size > 0) {
+      await this.#listing;
+      await Promise.all([...this.#fetches.values()].map((f) => f.done));
+    }
+  }
+
+  #run(computer: string): void {
+    const fetch: Fetch = { again: false, done: Promise.resolve() };
+    this.#fetches.set(computer, fetch);
+    const current = () => this.#fetches.get(computer) === fetch;
+    fetch.done = this.#office.fetch(computer).then((tools) => {
+      if (!current()) return;
+      this.#tools.set(computer, tools);
+      this.#office.changed(computer, tools);
+    }, (error) => {
+      if (!current()) return;
+      if (isGone(error)) this.forget(computer);
+      else this.#office.failed(computer, error);
+    }).then(() => {
+      if (!current()) return;
+      this.#fetches.delete(computer);
+      if (fetch.again) this.#run(computer);
+    });
+  }
+}
+
+interface Fetch {
+  again: boolean;
+  done: Promise<void>;
+}
+
+const isGone = (error: unknown): boolean =>
+  error instanceof ProtocolError && error.code === ErrorCode.NOT_FOUND;
