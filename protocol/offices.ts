@@ -4,6 +4,7 @@ import {
   identifier,
   officeIdentifier,
 } from "./_identifiers.ts";
+import { toErrorPayload } from "./errors.ts";
 import { type Parser, parser } from "./parser.ts";
 import type { AgentCallData } from "./tools.ts";
 
@@ -158,11 +159,5 @@ export function readOfficeAck(args: readonly unknown[]): OfficeAck {
     : args;
   if (ok === true) return [true, null];
   if (typeof reason === "string") return [false, reason];
-  const message = typeof ok === "object" && ok !== null && "message" in ok
-    ? ok.message
-    : undefined;
-  return [
-    false,
-    typeof message === "string" ? message : "refused without a reason",
-  ];
+  return [false, toErrorPayload(ok)?.message ?? "refused without a reason"];
 }
