@@ -1,4 +1,5 @@
 import type { io as Io, Socket } from "socket.io-client";
+import { ProtocolVersionError } from "../connect_error.ts";
 import { ErrorCode, ProtocolError } from "../errors.ts";
 import {
   isNotification,
@@ -52,6 +53,7 @@ export class Connection implements AsyncDisposable {
     );
   };
   #retry: ReturnType<typeof setTimeout> | undefined;
+  #refusals = 0;
 
   /**
    * @param io `io` of `socket.io-client`
@@ -135,7 +137,10 @@ export class Connection implements AsyncDisposable {
     socket.on("connect_error", async (error) => {
       const known = await explainRefusal(this.#dial, error);
       if (this.#socket !== socket || socket.connected) return;
-      if (this.#state === "reconnecting" && !known && socket.active) return;
+      if (this.#state === "reconnecting" && !isFinal(known)) {
+        if (!socket.active) this.#connectLater(socket);
+        return;
+      }
       const failure = known ?? new ConnectionError(
         "unreachable",
         `Cannot connect to ${this.#options.url}: ${
@@ -143,11 +148,11 @@ export class Connection implements AsyncDisposable {
         }; is an A2C-SMCP server running there?`,
         { cause: error },
       );
+      reject(failure);
       this.#end(failure.message);
       if (!(failure instanceof ConnectionError)) {
         this.#events.emit("refused", failure);
       }
-      reject(failure);
     });
     socket.onAny((event, ...args) => this.#onEvent(String(event), args));
     socket.connect();
@@ -258,6 +263,7 @@ export class Connection implements AsyncDisposable {
   #onConnect(socket: Socket): void {
     const reconnected = this.#state === "reconnecting";
     this.#state = "connected";
+    this.#refusals = 0;
     this.#events.emit("connected", { reconnected });
     if (this.#office !== undefined) this.#rejoin(socket, this.#office, 0);
   }
@@ -268,6 +274,14 @@ export class Connection implements AsyncDisposable {
     if (!socket.active) return this.#end(reason);
     this.#state = "reconnecting";
     this.#events.emit("disconnected", { reason, reconnecting: true });
+  }
+
+  /** Socket.IO tries again by itself only when no Server was reached, not when one said no. */
+  #connectLater(socket: Socket): void {
+    this.#retry = setTimeout(
+      () => socket.connect(),
+      backoff(this.#refusals++, Math.random()),
+    );
   }
 
   async #rejoin(
@@ -369,6 +383,17 @@ export class Connection implements AsyncDisposable {
     });
   }
 }
+
+/** Refusals that another attempt with the same version and credentials can not change. */
+const FINAL: readonly number[] = [
+  ErrorCode.BAD_REQUEST,
+  ErrorCode.UNAUTHORIZED,
+  ErrorCode.FORBIDDEN,
+];
+
+const isFinal = (error: unknown): boolean =>
+  error instanceof ProtocolVersionError ||
+  error instanceof ProtocolError && FINAL.includes(error.code);
 
 const offline = (state: ConnectionState): ConnectionError =>
   new ConnectionError(
