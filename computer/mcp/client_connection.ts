@@ -1,0 +1,239 @@
+import { Client } from "@modelcontextprotocol/sdk/client";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
+import { z } from "zod";
+import {
+  type CallToolResult,
+  parseCallToolResult,
+  PROTOCOL_VERSION,
+  type Resource,
+} from "../../protocol/mod.ts";
+import { isRecord } from "../_record.ts";
+import type {
+  McpCapabilities,
+  McpConnection,
+  McpRequestOptions,
+  McpResourcePage,
+  McpToolList,
+} from "./connection.ts";
+import { readTool } from "./tool.ts";
+
+/** How a {@linkcode McpConnection} is made of a transport. */
+export interface ClientConnectionOptions {
+  /** Milliseconds for every request but a tool call. */
+  readonly requestMs: number;
+  /** Ends the attempt. */
+  readonly signal: AbortSignal;
+  /** Says how the connection ended, where the transport knows. */
+  readonly explainLoss?: () => string | undefined;
+  /** Over HTTP nothing tells that the server is gone: errors and long silences are looked into. */
+  readonly pingEveryMs?: number;
+  /** Ends the session at the server's side. */
+  readonly terminate?: () => Promise<void>;
+}
+
+/** The SDK arms a timer of 60 s unless told otherwise; this is the longest that a timer takes. */
+const NEVER = 2 ** 31 - 1;
+/** A list that goes on and on is a server's mistake. */
+const MOST_PAGES = 1_000;
+
+/** Anything goes: what matters is read item by item, since the SDK's schemas reject whole lists. */
+const anyResult = z.looseObject({});
+
+/**
+ * Opens a MCP session over a transport; on failure the transport is closed when this rejects.
+ *
+ * @throws the transport's error, or the signal's reason
+ */
+export async function openConnection(
+  transport: Transport,
+  options: ClientConnectionOptions,
+): Promise<McpConnection> {
+  const { signal } = options;
+  const client = new Client(
+    { name: "a2c-smcp-computer", version: PROTOCOL_VERSION },
+    { capabilities: {} },
+  );
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    signal.throwIfAborted();
+    await Promise.race([
+      client.connect(transport, { timeout: NEVER }),
+      aborted.promise,
+    ]);
+    return new ClientConnection(client, options);
+  } catch (error) {
+    await transport.close().catch(() => {});
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+class ClientConnection implements McpConnection {
+  readonly capabilities: McpCapabilities;
+  readonly #client: Client;
+  readonly #options: ClientConnectionOptions;
+  #onNotification: (method: string, params: Record<string, unknown>) => void =
+    () => {};
+  #onLost: (reason: Error) => void = () => {};
+  #ending = false;
+  #pinging = false;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(client: Client, options: ClientConnectionOptions) {
+    this.#client = client;
+    this.#options = options;
+    this.capabilities = client.getServerCapabilities() ?? {};
+    client.fallbackNotificationHandler = ({ method, params }) => {
+      this.#onNotification(method, isRecord(params) ? params : {});
+      return Promise.resolve();
+    };
+    client.onclose = () => this.#lost();
+    if (options.pingEveryMs !== undefined) {
+      client.onerror = () => this.#ping();
+      this.#timer = setInterval(() => this.#ping(), options.pingEveryMs);
+    }
+  }
+
+  onNotification(
+    listener: (method: string, params: Record<string, unknown>) => void,
+  ): void {
+    this.#onNotification = listener;
+  }
+
+  onLost(listener: (reason: Error) => void): void {
+    this.#onLost = listener;
+  }
+
+  async callTool(
+    name: string,
+    params: Record<string, unknown>,
+    { signal }: McpRequestOptions,
+  ): Promise<CallToolResult> {
+    const result = await this.#request("tools/call", {
+      name,
+      arguments: params,
+    }, { signal, timeout: NEVER });
+    return parseCallToolResult({ content: [], ...result });
+  }
+
+  async listTools(options?: McpRequestOptions): Promise<McpToolList> {
+    if (!this.capabilities.tools) return { tools: [], problems: [] };
+    const readings = (await this.#listAll("tools/list", "tools", options))
+      .map(readTool);
+    return {
+      tools: readings.flatMap(({ tool }) => tool ? [tool] : []),
+      problems: readings.flatMap(({ problem }) => problem ? [problem] : []),
+    };
+  }
+
+  async listResources(
+    cursor: string | undefined,
+    options?: McpRequestOptions,
+  ): Promise<McpResourcePage> {
+    const page = await this.#request(
+      "resources/list",
+      cursor === undefined ? {} : { cursor },
+      options,
+    );
+    return {
+      resources: (Array.isArray(page.resources) ? page.resources : [])
+        .filter(isRecord) as Resource[],
+      ...(typeof page.nextCursor === "string" &&
+        { nextCursor: page.nextCursor }),
+    };
+  }
+
+  async readResource(
+    uri: string,
+    options?: McpRequestOptions,
+  ): Promise<Record<string, unknown>[]> {
+    const { contents } = await this.#request(
+      "resources/read",
+      { uri },
+      options,
+    );
+    return Array.isArray(contents) ? contents.filter(isRecord) : [];
+  }
+
+  async subscribe(uri: string, options?: McpRequestOptions): Promise<void> {
+    await this.#request("resources/subscribe", { uri }, options);
+  }
+
+  async close(): Promise<void> {
+    if (this.#ending) return;
+    this.#ending = true;
+    clearInterval(this.#timer);
+    try {
+      await this.#options.terminate?.();
+    } catch {
+      // The session ends with the connection then.
+    }
+    await this.#client.close().catch(() => {});
+  }
+
+  async #listAll(
+    method: string,
+    field: string,
+    options: McpRequestOptions | undefined,
+  ): Promise<unknown[]> {
+    const items: unknown[] = [];
+    const seen = new Set<string>();
+    let cursor: string | undefined;
+    do {
+      const page = await this.#request(
+        method,
+        cursor === undefined ? {} : { cursor },
+        options,
+      );
+      if (Array.isArray(page[field])) items.push(...page[field]);
+      cursor = typeof page.nextCursor === "string"
+        ? page.nextCursor
+        : undefined;
+      if (
+        cursor !== undefined && (seen.has(cursor) || seen.size > MOST_PAGES)
+      ) {
+        throw new Error(
+          `Cannot list: ${method} never ends (cursor repeated, or over ${MOST_PAGES} pages)`,
+        );
+      }
+      if (cursor !== undefined) seen.add(cursor);
+    } while (cursor !== undefined);
+    return items;
+  }
+
+  #request(
+    method: string,
+    params: Record<string, unknown>,
+    { signal, timeout = this.#options.requestMs }: McpRequestOptions & {
+      timeout?: number;
+    } = {},
+  ): Promise<Record<string, unknown>> {
+    return this.#client.request({ method, params }, anyResult, {
+      timeout,
+      ...(signal && { signal }),
+    });
+  }
+
+  async #ping(): Promise<void> {
+    if (this.#pinging || this.#ending) return;
+    this.#pinging = true;
+    try {
+      await this.#request("ping", {});
+    } catch {
+      if (!this.#ending) await this.#client.close().catch(() => {});
+    } finally {
+      this.#pinging = false;
+    }
+  }
+
+  #lost(): void {
+    clearInterval(this.#timer);
+    if (this.#ending) return;
+    this.#ending = true;
+    const how = this.#options.explainLoss?.() ?? "no longer answers";
+    this.#onLost(new Error(`The MCP server ${how}`));
+  }
+}

@@ -1,0 +1,52 @@
+// @ts-types="@modelcontextprotocol/sdk/client/sse"
+import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
+// @ts-types="@modelcontextprotocol/sdk/client/streamableHttp"
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import {
+  type HeaderValue,
+  type MCPServerStreamableHttpParameters,
+  type MCPSSEParameters,
+  parseDuration,
+} from "../../protocol/mod.ts";
+import { type Patience, patientFetch } from "./patient_fetch.ts";
+
+/** The times of a Streamable HTTP configuration, ISO 8601 as it is. */
+export const streamablePatience = (
+  { timeout, sse_read_timeout }: MCPServerStreamableHttpParameters,
+): Patience => ({
+  requestMs: parseDuration(timeout) * 1000,
+  silenceMs: parseDuration(sse_read_timeout) * 1000,
+});
+
+/** The times of a SSE configuration, in seconds as it is. */
+export const ssePatience = (
+  { timeout, sse_read_timeout }: MCPSSEParameters,
+): Patience => ({
+  requestMs: timeout * 1000,
+  silenceMs: sse_read_timeout * 1000,
+});
+
+/** Reaches a MCP server over Streamable HTTP (spec §4). */
+export const streamableTransport = (
+  parameters: MCPServerStreamableHttpParameters,
+): StreamableHTTPClientTransport =>
+  new StreamableHTTPClientTransport(new URL(parameters.url), {
+    requestInit: { headers: textHeaders(parameters.headers) },
+    fetch: patientFetch(streamablePatience(parameters)),
+  });
+
+/** Reaches a MCP server over HTTP with SSE (spec §4); older servers offer nothing else. */
+export const sseTransport = (
+  parameters: MCPSSEParameters,
+): SSEClientTransport =>
+  new SSEClientTransport(new URL(parameters.url), {
+    requestInit: { headers: textHeaders(parameters.headers) },
+    fetch: patientFetch(ssePatience(parameters)),
+  });
+
+const textHeaders = (
+  headers: Record<string, HeaderValue> | null,
+): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers ?? {}).map(([name, value]) => [name, `${value}`]),
+  );

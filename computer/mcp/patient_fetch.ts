@@ -1,0 +1,83 @@
+import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
+
+/** How long a MCP server may keep quiet over HTTP, in milliseconds. */
+export interface Patience {
+  /** Until the head of an answer; not for tool calls, which have a time of their own. */
+  readonly requestMs: number;
+  /** Between two pieces of an event stream. */
+  readonly silenceMs: number;
+}
+
+/**
+ * Makes a `fetch` that gives up on a server that keeps quiet (spec §4: `timeout`, `sse_read_timeout`).
+ *
+ * A POST with a JSON-RPC request may take as long as its caller waits for it.
+ */
+export function patientFetch({ requestMs, silenceMs }: Patience): FetchLike {
+  return async (url, init = {}) => {
+    const response = isRpcRequest(init)
+      ? await fetch(url, init)
+      : await fetchHead(url, init, requestMs);
+    const type = response.headers.get("content-type") ?? "";
+    if (!response.body || !type.startsWith("text/event-stream")) {
+      return response;
+    }
+    return new Response(endSilence(response.body, silenceMs), response);
+  };
+}
+
+/** Notifications and answers are acknowledged at once; only a request carries both fields. */
+function isRpcRequest({ method, body }: RequestInit): boolean {
+  return method === "POST" && typeof body === "string" &&
+    /"id":/.test(body) && /"method":/.test(body);
+}
+
+async function fetchHead(
+  url: string | URL,
+  init: RequestInit,
+  ms: number,
+): Promise<Response> {
+  const late = new AbortController();
+  const timer = setTimeout(() => {
+    late.abort(
+      new Error(`The MCP server did not answer within ${ms / 1000} s`),
+    );
+  }, ms);
+  try {
+    const signals = [late.signal, ...(init.signal ? [init.signal] : [])];
+    return await fetch(url, { ...init, signal: AbortSignal.any(signals) });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function endSilence(
+  body: ReadableStream<Uint8Array>,
+  ms: number,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      const silence = Promise.withResolvers<never>();
+      const timer = setTimeout(() => {
+        silence.reject(
+          new Error(`The event stream was silent for ${ms / 1000} s`),
+        );
+      }, ms);
+      try {
+        const { done, value } = await Promise.race([
+          reader.read(),
+          silence.promise,
+        ]);
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        controller.error(error);
+        reader.cancel(error).catch(() => {});
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}

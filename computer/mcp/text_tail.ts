@@ -1,0 +1,21 @@
+/** How many characters of a child's diagnostics are kept. */
+const KEPT = 4_000;
+/** How many lines of them an error message shows. */
+const SHOWN = 10;
+
+/** Keeps the end of a stream of text, such as a child's stderr. */
+export class TextTail {
+  readonly #decoder = new TextDecoder();
+  #text = "";
+
+  /** Adds a chunk; what is older than the last few thousand characters is forgotten. */
+  push(chunk: Uint8Array): void {
+    this.#text = (this.#text + this.#decoder.decode(chunk, { stream: true }))
+      .slice(-KEPT);
+  }
+
+  /** The last lines. */
+  toString(): string {
+    return this.#text.trimEnd().split("\n").slice(-SHOWN).join("\n");
+  }
+}
