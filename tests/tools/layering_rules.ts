@@ -18,6 +18,11 @@ const OWN_NAME = "@a2c-smcp/sdk";
 /** All that the wire may depend on: it runs in browsers and isolates too. */
 const PROTOCOL_PACKAGES = ["zod", "@std/semver"];
 
+/** What a folder of the wire may name the types of; values come in as parameters. */
+const PROTOCOL_TYPES: Readonly<Record<string, string>> = {
+  "protocol/client/": "socket.io-client",
+};
+
 /** Packages that belong to certain rooms; all others are free to every role. */
 const PACKAGE_ROOMS: Readonly<Record<string, readonly Room[]>> = {
   "socket.io": ["server"],
@@ -111,15 +116,18 @@ function judgePackage(
 ): Fault | undefined {
   if (room === "protocol") {
     if (PROTOCOL_PACKAGES.includes(name)) return undefined;
-    const mayNameSocket = typeOnly && file.startsWith("protocol/client/");
-    if (name === "socket.io-client" && mayNameSocket) return undefined;
+    const [folder] = Object.entries(PROTOCOL_TYPES)
+      .find(([, types]) => types === name) ?? [];
+    if (folder !== undefined && typeOnly && file.startsWith(folder)) {
+      return undefined;
+    }
     return {
-      message: `protocol imports ${name}; it may import ${
+      message: `protocol imports ${name}; at run time it imports ${
         PROTOCOL_PACKAGES.join(" and ")
-      } only (protocol/client/ also the types of socket.io-client)`,
-      hint: name === "socket.io-client"
-        ? "Use `import type` in protocol/client/, and take the socket as a parameter"
-        : "Take the value as a parameter, or move the file to the role that needs it",
+      } only`,
+      hint: folder === undefined
+        ? "Take the value as a parameter, or move the file to the role that needs it"
+        : `Use \`import type\` in ${folder}, and take the value as a parameter`,
     };
   }
   const home = PACKAGE_ROOMS[name];
