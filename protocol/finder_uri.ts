@@ -114,6 +114,15 @@ function readQuery(text: string): FinderQuery {
 }
 
 function writeQuery(query: FinderQuery): string {
+  for (const name of query.categories ?? []) {
+    if (name === "" || name.includes(",")) {
+      throw new TypeError(
+        `a category must not be empty nor hold a comma, got ${
+          JSON.stringify(name)
+        }`,
+      );
+    }
+  }
   const sent = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     sent.set(name, Array.isArray(value) ? value.join(",") : String(value));
