@@ -1,0 +1,115 @@
+/** A child process whose lines can be waited for. */
+export interface Child extends AsyncDisposable {
+  /** Its process id. */
+  readonly pid: number;
+  /** Every line so far, of both streams, in the order of their arrival. */
+  readonly lines: readonly string[];
+  /** Resolves once it has ended and all its output is here. */
+  readonly status: Promise<Deno.CommandStatus>;
+  /** The first line that matches, past or to come; rejects when the process ends without one. */
+  line(pattern: RegExp): Promise<RegExpMatchArray>;
+  /** Sends a signal; a process that has ended does not mind. */
+  signal(name: Deno.Signal): void;
+  /** Asks it to end, and waits for it. */
+  stop(): Promise<Deno.CommandStatus>;
+}
+
+/** How to start a child process. */
+export interface StartOptions {
+  /** Where it runs. */
+  cwd?: string | URL;
+  /** Added to this process's environment. */
+  env?: Record<string, string>;
+  /** Told each line as it comes. */
+  onLine?: (line: string) => void;
+}
+
+/** Starts a command, without a terminal and without colours. */
+export function start(
+  command: string,
+  args: readonly string[],
+  { cwd, env, onLine }: StartOptions = {},
+): Child {
+  const child = new Deno.Command(command, {
+    args: [...args],
+    ...(cwd !== undefined && { cwd }),
+    env: { NO_COLOR: "1", ...env },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const lines: string[] = [];
+  const waiting = new Set<(line: string | undefined) => void>();
+  const take = (line: string) => {
+    lines.push(line);
+    onLine?.(line);
+    for (const wait of [...waiting]) wait(line);
+  };
+  const status = Promise.all([
+    child.status,
+    readLines(child.stdout, take),
+    readLines(child.stderr, take),
+  ]).then(([status]) => {
+    for (const wait of [...waiting]) wait(undefined);
+    ended = true;
+    return status;
+  });
+  let ended = false;
+
+  const line = (pattern: RegExp) => {
+    const past = lines.map((text) => text.match(pattern)).find((m) => m);
+    if (past) return Promise.resolve(past);
+    return new Promise<RegExpMatchArray>((resolve, reject) => {
+      const wait = (text: string | undefined) => {
+        const match = text?.match(pattern);
+        if (!match && text !== undefined) return;
+        waiting.delete(wait);
+        if (match) resolve(match);
+        else {
+          reject(
+            new Error(
+              `${command} ended without a line like ${pattern}:\n${
+                lines.join("\n")
+              }`,
+            ),
+          );
+        }
+      };
+      if (ended) wait(undefined);
+      else waiting.add(wait);
+    });
+  };
+  const signal = (name: Deno.Signal) => {
+    try {
+      child.kill(name);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error; // it has ended
+    }
+  };
+  const stop = () => {
+    signal("SIGTERM");
+    return status;
+  };
+  return {
+    pid: child.pid,
+    lines,
+    status,
+    line,
+    signal,
+    stop,
+    [Symbol.asyncDispose]: async () => void await stop(),
+  };
+}
+
+async function readLines(
+  stream: ReadableStream<Uint8Array>,
+  take: (line: string) => void,
+): Promise<void> {
+  let rest = "";
+  for await (const chunk of stream.pipeThrough(new TextDecoderStream())) {
+    const parts = (rest + chunk).split("\n");
+    rest = parts.pop() ?? "";
+    parts.forEach(take);
+  }
+  if (rest !== "") take(rest);
+}
