@@ -18,9 +18,9 @@ const OWN_NAME = "@a2c-smcp/sdk";
 /** All that the wire may depend on: it runs in browsers and isolates too. */
 const PROTOCOL_PACKAGES = ["zod", "@std/semver"];
 
-/** What a folder of the wire may name the types of; values come in as parameters. */
+/** Packages of which one folder of the wire may name the types; values come in as parameters. */
 const PROTOCOL_TYPES: Readonly<Record<string, string>> = {
-  "protocol/client/": "socket.io-client",
+  "socket.io-client": "protocol/client/",
 };
 
 /** Packages that belong to certain rooms; all others are free to every role. */
@@ -116,8 +116,7 @@ function judgePackage(
 ): Fault | undefined {
   if (room === "protocol") {
     if (PROTOCOL_PACKAGES.includes(name)) return undefined;
-    const [folder] = Object.entries(PROTOCOL_TYPES)
-      .find(([, types]) => types === name) ?? [];
+    const folder = PROTOCOL_TYPES[name];
     if (folder !== undefined && typeOnly && file.startsWith(folder)) {
       return undefined;
     }

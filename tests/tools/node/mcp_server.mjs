@@ -1,0 +1,15 @@
+// A MCP server of one tool, on its standard input and output.
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { z } from "zod";
+
+const server = new McpServer({ name: "adder", version: "1.0.0" });
+server.registerTool(
+  "add",
+  {
+    description: "Adds two numbers",
+    inputSchema: { a: z.number(), b: z.number() },
+  },
+  ({ a, b }) => ({ content: [{ type: "text", text: String(a + b) }] }),
+);
+await server.connect(new StdioServerTransport());
