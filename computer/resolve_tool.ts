@@ -1,0 +1,99 @@
+import { ErrorCode } from "../protocol/mod.ts";
+import type { ServerView } from "./server_status.ts";
+import {
+  aliasOf,
+  clashText,
+  type NamedTool,
+  namedTools,
+  type ToolNames,
+} from "./tool_naming.ts";
+
+/** Which tool a call means, or why there is none to call. */
+export type ToolResolution =
+  | { readonly kind: "call"; readonly target: NamedTool }
+  | {
+    readonly kind: "refuse";
+    /** 4001, 4002 or 4003. */
+    readonly code: number;
+    /** For people and models. */
+    readonly text: string;
+  };
+
+/**
+ * Finds the tool that a call names (spec §6, §7).
+ *
+ * Unknown, clashing, or of a disabled server: 4001. Forbidden, by its name or its alias: 4002.
+ * Of a server that is not running: 4003 with its state and the next attempt.
+ */
+export function resolveTool(
+  name: string,
+  servers: readonly ServerView[],
+  { offers, clashes }: ToolNames,
+): ToolResolution {
+  const target = offers.get(name);
+  if (target) {
+    return target.server.state === "running"
+      ? { kind: "call", target }
+      : refuse(
+        ErrorCode.TOOL_EXECUTION_FAILED,
+        notRunning(name, target.server),
+      );
+  }
+  const claimants = clashes.get(name);
+  if (claimants) {
+    return refuse(ErrorCode.TOOL_NOT_FOUND, clashText(name, claimants));
+  }
+  const enabled = servers.filter(({ state }) => state !== "disabled");
+  const forbidding = enabled.find((server) => forbids(server, name));
+  if (forbidding) {
+    return refuse(
+      ErrorCode.TOOL_DISABLED,
+      `Tool "${name}" of MCP server "${forbidding.name}" is forbidden by the Computer's configuration`,
+    );
+  }
+  const away = enabled.find((server) => isKnownToHave(server, name));
+  return away
+    ? refuse(ErrorCode.TOOL_EXECUTION_FAILED, notRunning(name, away))
+    : refuse(ErrorCode.TOOL_NOT_FOUND, unknown(name, enabled));
+}
+
+const refuse = (code: number, text: string): ToolResolution => ({
+  kind: "refuse",
+  code,
+  text,
+});
+
+const forbids = (server: ServerView, name: string): boolean =>
+  server.config.forbidden_tools.some((tool) =>
+    tool === name || aliasOf(server, tool) === name
+  );
+
+/** Before its first start only the configuration says what a server has. */
+const isKnownToHave = (server: ServerView, name: string): boolean =>
+  server.state !== "running" && (
+    namedTools(server).some((named) => named.name === name) ||
+    Object.keys(server.config.tool_meta).some((tool) =>
+      (aliasOf(server, tool) ?? tool) === name
+    )
+  );
+
+function notRunning(name: string, server: ServerView): string {
+  const next = server.nextAttempt
+    ? `; the next attempt to start it is at ${server.nextAttempt.toISOString()}`
+    : "";
+  return `Cannot call "${name}": MCP server "${server.name}" is ${server.state}${next}`;
+}
+
+function unknown(name: string, servers: readonly ServerView[]): string {
+  const aliased = servers.find((server) =>
+    aliasOf(server, name) !== undefined &&
+    server.tools.some((tool) => tool.name === name)
+  );
+  const alias = aliased && aliasOf(aliased, name);
+  const starting = servers
+    .filter(({ state }) => state === "starting" || state === "restarting")
+    .map((server) => `"${server.name}"`);
+  return `There is no tool "${name}"` +
+    (alias ? `; it is offered as "${alias}"` : "") +
+    (starting.length > 0 ? `; still starting: ${starting.join(", ")}` : "");
+}

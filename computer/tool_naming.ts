@@ -1,0 +1,81 @@
+import type { McpTool } from "./mcp/tool.ts";
+import type { ServerState, ServerView } from "./server_status.ts";
+
+/** A tool under the name that Agents call it by. */
+export interface NamedTool {
+  /** Its alias, or its MCP name. */
+  readonly name: string;
+  /** The MCP server that has it. */
+  readonly server: ServerView;
+  /** As that server lists it. */
+  readonly tool: McpTool;
+}
+
+/** All names that the MCP servers of a Computer lay claim to. */
+export interface ToolNames {
+  /** Claimed once, in the order of the servers and their lists. */
+  readonly offers: ReadonlyMap<string, NamedTool>;
+  /** Claimed more than once: neither listed nor callable. */
+  readonly clashes: ReadonlyMap<string, readonly NamedTool[]>;
+}
+
+/** A server that is away for a moment keeps its names, or calls would go to another one meanwhile. */
+const CLAIMS: ReadonlySet<ServerState> = new Set([
+  "starting",
+  "running",
+  "restarting",
+]);
+
+/** Gives every tool that is not forbidden its name, and finds the clashes (spec §7.7). */
+export function nameTools(servers: readonly ServerView[]): ToolNames {
+  const claims = new Map<string, NamedTool[]>();
+  for (const named of servers.filter(claimsNames).flatMap(namedTools)) {
+    const others = claims.get(named.name);
+    if (others) others.push(named);
+    else claims.set(named.name, [named]);
+  }
+  const offers = new Map<string, NamedTool>();
+  const clashes = new Map<string, NamedTool[]>();
+  for (const [name, claimants] of claims) {
+    const [only] = claimants;
+    if (claimants.length === 1 && only) offers.set(name, only);
+    else clashes.set(name, claimants);
+  }
+  return { offers, clashes };
+}
+
+/** The tools of one server under their names, the forbidden ones left out. */
+export const namedTools = (server: ServerView): NamedTool[] =>
+  server.tools
+    .filter(({ name }) => !server.config.forbidden_tools.includes(name))
+    .map((tool) => ({
+      name: aliasOf(server, tool.name) ?? tool.name,
+      server,
+      tool,
+    }));
+
+/** The alias that the configuration gives a tool, by its original name. */
+export const aliasOf = (
+  { config }: Pick<ServerView, "config">,
+  tool: string,
+): string | undefined =>
+  Object.hasOwn(config.tool_meta, tool)
+    ? config.tool_meta[tool]?.alias ?? undefined
+    : undefined;
+
+/** Says what clashes and how to end it (spec §7.7). */
+export function clashText(
+  name: string,
+  claimants: readonly NamedTool[],
+): string {
+  const who = claimants.map(({ server, tool }) =>
+    tool.name === name
+      ? `MCP server "${server.name}"`
+      : `MCP server "${server.name}" (its tool "${tool.name}")`
+  );
+  const last = claimants.at(-1);
+  return `More than one tool is named "${name}": ${who.join(" and ")}; ` +
+    `give one of them an alias, such as tool_meta: {"${last?.tool.name}": {"alias": "${last?.server.name}_${name}"}} of "${last?.server.name}"`;
+}
+
+const claimsNames = ({ state }: ServerView): boolean => CLAIMS.has(state);
