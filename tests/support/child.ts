@@ -39,6 +39,7 @@ export function start(
     stderr: "piped",
   }).spawn();
   const lines: string[] = [];
+  let ended = false;
   const waiting = new Set<(line: string | undefined) => void>();
   const take = (line: string) => {
     lines.push(line);
@@ -50,11 +51,10 @@ export function start(
     readLines(child.stdout, take),
     readLines(child.stderr, take),
   ]).then(([status]) => {
-    for (const wait of [...waiting]) wait(undefined);
     ended = true;
+    for (const wait of [...waiting]) wait(undefined);
     return status;
   });
-  let ended = false;
 
   const line = (pattern: RegExp) => {
     const past = lines.map((text) => text.match(pattern)).find((m) => m);
