@@ -1,0 +1,33 @@
+/**
+ * A2C-SMCP for TypeScript: an Agent uses tools on remote Computers, and never holds their
+ * credentials.
+ *
+ * Everything of the protocol, and the three roles. Each role has an entrypoint of its own,
+ * which loads no more than that role needs.
+ *
+ * ```ts
+ * import { createSmcpServer, SmcpAgent, SmcpComputer } from "@a2c-smcp/sdk";
+ *
+ * await using server = createSmcpServer();
+ * const { url } = await server.listen({ port: 0 });
+ *
+ * await using computer = new SmcpComputer({ url, name: "laptop", servers: [] });
+ * await computer.connect();
+ * await computer.join("demo");
+ *
+ * await using agent = new SmcpAgent({ url, name: "planner" });
+ * await agent.connect();
+ * await agent.join("demo");
+ * console.log(await agent.listRoom());
+ * ```
+ *
+ * @module
+ */
+export * from "./protocol/mod.ts";
+export { SmcpAgent, type SmcpAgentOptions } from "./agent/mod.ts";
+export { SmcpComputer, type SmcpComputerOptions } from "./computer/mod.ts";
+export {
+  createSmcpServer,
+  type SmcpServer,
+  type SmcpServerOptions,
+} from "./server/mod.ts";
