@@ -1,0 +1,22 @@
+import {
+  ErrorCode,
+  type ErrorPayload,
+  ProtocolError,
+} from "../protocol/mod.ts";
+import { failure, log } from "./_log.ts";
+
+/** Turns whatever was thrown into what the client hears; only a {@linkcode ProtocolError} shows its message. */
+export function toAnswer(error: unknown): ErrorPayload {
+  if (error instanceof ProtocolError) return error.toPayload();
+  log.error("A handler failed", failure(error));
+  return new ProtocolError(ErrorCode.INTERNAL_ERROR, "Internal error")
+    .toPayload();
+}
+
+/** What is refused while the server drains (spec §5: shutdown counts as leaving). */
+export const shuttingDown = (): ProtocolError =>
+  new ProtocolError(
+    ErrorCode.INTERNAL_ERROR,
+    "The server is shutting down: reconnect and try again",
+    { fields: { reason: "server shutting down" } },
+  );

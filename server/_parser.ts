@@ -1,0 +1,90 @@
+import { Decoder, Encoder } from "socket.io-parser";
+
+/** A packet with more brackets open at once than this is refused, its own array included (spec §7). */
+export const MAX_DEPTH = 64;
+
+/** A packet with more elements than this is refused; the protocol needs two. */
+export const MAX_ELEMENTS = 1024;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/**
+ * Tells why a packet must not be decoded, or `undefined` when it may be.
+ *
+ * What is nested deeply overflows the stack when it is encoded again, and Socket.IO spreads the
+ * elements of an event or ack over a call's arguments, which overflows it as well: both would end
+ * the process. One linear scan; text that is no JSON is left to the decoder, which refuses it.
+ */
+export function judgePacket(text: string): string | undefined {
+  let depth = 0;
+  let elements = 1;
+  for (let i = bodyStart(text); i < text.length; i++) {
+    switch (text.charCodeAt(i)) {
+      case QUOTE:
+        i = stringEnd(text, i);
+        break;
+      case OPEN_ARRAY:
+      case OPEN_OBJECT:
+        if (++depth > MAX_DEPTH) {
+          return `more than ${MAX_DEPTH} open brackets at once`;
+        }
+        break;
+      case CLOSE_ARRAY:
+      case CLOSE_OBJECT:
+        depth--;
+        break;
+      case COMMA:
+        if (depth === 1 && ++elements > MAX_ELEMENTS) {
+          return `more than ${MAX_ELEMENTS} elements`;
+        }
+        break;
+    }
+  }
+  return undefined;
+}
+
+/** The namespace is free text: a quote in it must not pass for the start of a string. */
+function bodyStart(text: string): number {
+  const head = /^\d?(?:\d*-)?(\/[^,]*,?)?/.exec(text);
+  return head ? head[0].length : 0;
+}
+
+/** Index of the quote that ends the string which starts at `start`; the text's end when none does. */
+function stringEnd(text: string, start: number): number {
+  let end = start;
+  do {
+    end = text.indexOf('"', end + 1);
+    if (end === -1) return text.length;
+  } while (isEscaped(text, end));
+  return end;
+}
+
+/** An odd number of backslashes before it makes a quote part of its string. */
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text.charCodeAt(first - 1) === BACKSLASH) first--;
+  return (at - first) % 2 === 1;
+}
+
+/** The stock decoder behind {@linkcode judgePacket}: what it throws closes the sender. */
+class GuardedDecoder extends Decoder {
+  override add(data: unknown): void {
+    if (typeof data === "string") {
+      const fault = judgePacket(data);
+      if (fault !== undefined) throw new Error(`Packet refused: ${fault}`);
+    }
+    super.add(data);
+  }
+}
+
+/** The `parser` option of the Socket.IO server. */
+export const guardedParser: {
+  Encoder: typeof Encoder;
+  Decoder: typeof Decoder;
+} = { Encoder, Decoder: GuardedDecoder };

@@ -1,0 +1,171 @@
+import {
+  CANCEL_TOOL_CALL_EVENT,
+  CANCEL_TOOL_CALL_NOTIFICATION,
+  ErrorCode,
+  hasNotificationPrefix,
+  isClientEvent,
+  isServerEvent,
+  JOIN_OFFICE_EVENT,
+  LEAVE_OFFICE_EVENT,
+  LIST_ROOM_EVENT,
+  type ListRoomRet,
+  parseAgentCallData,
+  parseListRoomReq,
+  ProtocolError,
+  SERVER_EVENTS,
+  type ServerEvent,
+} from "../protocol/mod.ts";
+import { toAnswer } from "./_answers.ts";
+import { log, quote } from "./_log.ts";
+import { checkAccess } from "./access_rule.ts";
+import type { Membership } from "./membership.ts";
+import type { Relay } from "./relay.ts";
+import type { Session } from "./session.ts";
+
+/** What a client sent, as it came. */
+export interface Incoming {
+  /** The event's name; Socket.IO lets it be a number. */
+  readonly event: string;
+  /** The first argument; further ones are dropped. */
+  readonly payload: unknown;
+  /** There when the sender asked for an ack. */
+  readonly ack: ((...args: unknown[]) => void) | undefined;
+}
+
+/** Reads the arguments of `socket.onAny`: the event, what came with it, the ack last. */
+export function readIncoming(args: readonly unknown[]): Incoming {
+  const last = args.at(-1);
+  const ack = typeof last === "function"
+    ? (...answer: unknown[]): void => last(...answer)
+    : undefined;
+  const [event, payload] = ack ? args.slice(0, -1) : args;
+  return { event: String(event), payload, ack };
+}
+
+/** Routes every event of every connection; whatever happens, an ack that was asked for is given (spec §3, §6). */
+export class Dispatcher {
+  readonly #relay: Relay;
+  readonly #membership: Membership;
+
+  /** Routes requests for Computers to `relay`, everything about offices to `membership`. */
+  constructor(relay: Relay, membership: Membership) {
+    this.#relay = relay;
+    this.#membership = membership;
+  }
+
+  /** Takes one event; runs when all earlier ones of the session took effect. Never throws. */
+  receive(session: Session, args: readonly unknown[]): void {
+    const incoming = readIncoming(args);
+    const answer = (...body: unknown[]) => {
+      if (session.socket.connected) incoming.ack?.(...body);
+    };
+    session.enqueue(async () => {
+      // Its effects would be seen by others after its leave notice.
+      if (!session.socket.connected) return;
+      try {
+        await this.#handle(session, incoming, answer);
+      } catch (error) {
+        answer(toAnswer(error));
+      }
+    });
+  }
+
+  async #handle(
+    session: Session,
+    { event, payload }: Incoming,
+    answer: (...body: unknown[]) => void,
+  ): Promise<void> {
+    if (isClientEvent(event)) {
+      await this.#relay.forward(session, event, payload, answer);
+    } else if (isServerEvent(event)) {
+      answer(...await this.#serve(session, event, payload));
+    } else if (hasNotificationPrefix(event)) {
+      log.debug(`A client's own ${quote(event)} is not relayed`, {
+        socket: session.socket.id,
+      });
+      answer();
+    } else {
+      log.warn(`Unknown event ${quote(event)}`, { socket: session.socket.id });
+      throw new ProtocolError(
+        ErrorCode.BAD_REQUEST,
+        `Unknown event ${quote(event)}`,
+      );
+    }
+  }
+
+  /** @returns the arguments of the ack */
+  async #serve(
+    session: Session,
+    event: ServerEvent,
+    payload: unknown,
+  ): Promise<readonly unknown[]> {
+    switch (event) {
+      case JOIN_OFFICE_EVENT:
+        return await this.#membership.join(session, payload);
+      case LEAVE_OFFICE_EVENT:
+        return await this.#membership.leave(session, payload);
+      case LIST_ROOM_EVENT:
+        return [await this.#listRoom(session, payload)];
+      case CANCEL_TOOL_CALL_EVENT:
+        this.#cancel(session, payload);
+        return [];
+      default:
+        this.#update(session, event, payload);
+        return [];
+    }
+  }
+
+  async #listRoom(session: Session, payload: unknown): Promise<ListRoomRet> {
+    const { agent, office_id, req_id } = parseListRoomReq(payload);
+    const { office } = checkAccess(session.member, {
+      role: "agent",
+      name: agent,
+      office: office_id,
+    });
+    const members = await this.#membership.list(office);
+    return {
+      sessions: members.map(({ socket, name, role, version }) => ({
+        sid: socket,
+        name,
+        role,
+        office_id: office,
+        a2c_version: version,
+      })),
+      req_id,
+    };
+  }
+
+  /** The whole office hears of it, the caller included (spec §3). */
+  #cancel(session: Session, payload: unknown): void {
+    const { agent, req_id } = parseAgentCallData(payload);
+    const { office } = checkAccess(session.member, {
+      role: "agent",
+      name: agent,
+    });
+    this.#membership.notify(office, CANCEL_TOOL_CALL_NOTIFICATION, {
+      agent,
+      req_id,
+    });
+  }
+
+  #update(
+    session: Session,
+    event: Exclude<
+      ServerEvent,
+      | typeof JOIN_OFFICE_EVENT
+      | typeof LEAVE_OFFICE_EVENT
+      | typeof LIST_ROOM_EVENT
+      | typeof CANCEL_TOOL_CALL_EVENT
+    >,
+    payload: unknown,
+  ): void {
+    const { parseRequest, notification } = SERVER_EVENTS[event];
+    const { computer } = parseRequest(payload);
+    const { office, socket } = checkAccess(session.member, {
+      role: "computer",
+      name: computer,
+    });
+    if (notification === undefined) return;
+    this.#membership.notify(office, notification, { computer }, socket);
+  }
+}

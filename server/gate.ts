@@ -1,0 +1,64 @@
+import {
+  checkVersion,
+  ERROR_CODE_HEADER,
+  ErrorCode,
+  type ErrorPayload,
+  PROTOCOL_VERSION,
+  VERSION_PARAMETER,
+} from "../protocol/mod.ts";
+
+/** An HTTP answer that refuses a request; the same over polling and for an upgrade (spec §2). */
+export interface Refusal {
+  /** The HTTP status. */
+  readonly status: 400 | 404 | 500 | 503;
+  /** What beside the length belongs to it. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** A flat error as JSON (spec §6). */
+  readonly body: string;
+}
+
+/** Makes a refusal of a flat error. */
+export function refusal(
+  status: Refusal["status"],
+  error: ErrorPayload,
+): Refusal {
+  const mismatch = error.code === ErrorCode.PROTOCOL_VERSION_MISMATCH;
+  return {
+    status,
+    headers: {
+      "Content-Type": "application/json",
+      ...(mismatch && { [ERROR_CODE_HEADER]: String(error.code) }),
+    },
+    body: JSON.stringify(error),
+  };
+}
+
+/** What is refused because nobody answers there. */
+export const notFound = (): Refusal =>
+  refusal(404, { code: ErrorCode.NOT_FOUND, message: "Not found" });
+
+/** The path and the query of a request target, in origin form (`/p?q`) or absolute form (`http://h/p?q`). */
+export function splitTarget(target: string): { path: string; query: string } {
+  const origin = target.replace(/^https?:\/\/[^/?#]*/i, "").split("#", 1)[0] ??
+    "";
+  const mark = origin.indexOf("?");
+  return mark === -1
+    ? { path: origin, query: "" }
+    : { path: origin.slice(0, mark), query: origin.slice(mark + 1) };
+}
+
+/**
+ * The version gate: decides about one Engine.IO request before Engine.IO sees it (spec §2).
+ *
+ * @param query of the request, without `?`
+ * @returns why not, or `undefined` when the request may pass
+ */
+export function checkGate(query: string): Refusal | undefined {
+  const sent = new URLSearchParams(query).getAll(VERSION_PARAMETER);
+  const check = checkVersion(sent, PROTOCOL_VERSION);
+  return check.ok ? undefined : refusal(400, check.body);
+}
+
+/** Tells whether a request opens a session rather than belonging to one. */
+export const opensSession = (query: string): boolean =>
+  !new URLSearchParams(query).get("sid");

@@ -1,0 +1,96 @@
+import type { HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import type { Server as Engine } from "engine.io";
+import { type Context, Hono } from "hono";
+import { cors } from "hono/cors";
+import {
+  ERROR_CODE_HEADER,
+  ErrorCode,
+  PROTOCOL_VERSION,
+} from "../protocol/mod.ts";
+import { shuttingDown } from "./_answers.ts";
+import {
+  checkGate,
+  notFound,
+  opensSession,
+  type Refusal,
+  refusal,
+  splitTarget,
+} from "./gate.ts";
+import type { SmcpServerStats } from "./options.ts";
+
+/** The environment of the app: the request and response of `node:http`, as `@hono/node-server` gives them. */
+export interface SmcpEnv {
+  /** What a handler finds in `c.env`. */
+  Bindings: HttpBindings;
+}
+
+/** What the app needs of the server around it. */
+export interface HttpAppParts {
+  /** Gets the requests that pass the gate. */
+  readonly engine: Engine;
+  /** Where Engine.IO answers, with and without a trailing slash. */
+  readonly paths: readonly string[];
+  /** Web origins whose pages may connect. */
+  readonly origins: "*" | readonly string[];
+  /** Counts for `/health`. */
+  stats(): SmcpServerStats;
+}
+
+/** The HTTP front: the gate before Engine.IO, and `/health` (spec §2). */
+export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
+  const app = new Hono<SmcpEnv>();
+  app.get("/health", (c) => {
+    const { draining, ...counts } = parts.stats();
+    return c.json({
+      status: draining ? "draining" : "ok",
+      protocol_version: PROTOCOL_VERSION,
+      ...counts,
+    });
+  });
+  const allow = cors({
+    origin: parts.origins === "*" ? "*" : [...parts.origins],
+    allowMethods: ["GET", "POST"],
+    exposeHeaders: [ERROR_CODE_HEADER],
+  });
+  for (const path of parts.paths) {
+    if (parts.origins.length > 0) app.use(path, allow);
+    app.options(path, (c) => c.body(null, 204));
+    app.all(path, (c) => enter(c, parts));
+  }
+  app.notFound((c) => send(c, notFound()));
+  return app;
+}
+
+function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
+  const { incoming, outgoing } = c.env as Partial<HttpBindings>;
+  const { query } = splitTarget(incoming?.url ?? c.req.url);
+  const refused = checkGate(query);
+  if (refused) return send(c, refused);
+  if (parts.stats().draining && opensSession(query)) {
+    return send(c, refusal(503, shuttingDown().toPayload()));
+  }
+  if (incoming === undefined || outgoing === undefined) {
+    return send(
+      c,
+      refusal(500, {
+        code: ErrorCode.INTERNAL_ERROR,
+        message:
+          "Cannot open a session: the app must be served by @hono/node-server",
+      }),
+    );
+  }
+  // Engine.IO writes the response itself: what CORS has set goes along.
+  c.res.headers.forEach((value, name) => {
+    if (name.startsWith("access-control-")) outgoing.setHeader(name, value);
+  });
+  if (parts.origins !== "*") outgoing.setHeader("Vary", "Origin");
+  parts.engine.handleRequest(
+    incoming as Parameters<Engine["handleRequest"]>[0],
+    outgoing,
+  );
+  return RESPONSE_ALREADY_SENT;
+}
+
+const send = (c: Context<SmcpEnv>, { status, headers, body }: Refusal) =>
+  c.body(body, status, headers);

@@ -1,0 +1,48 @@
+/**
+ * The Server of A2C-SMCP: sessions, offices and routing between Agents and Computers.
+ *
+ * ```ts
+ * import { createSmcpServer } from "@a2c-smcp/sdk/server";
+ *
+ * await using smcp = createSmcpServer();
+ * const { url } = await smcp.listen({ port: 0 });
+ * console.log(`Agents and Computers connect to ${url}`);
+ * ```
+ *
+ * Inside somebody's own Hono app and HTTP server:
+ *
+ * ```ts
+ * import { createServer } from "node:http";
+ * import { getRequestListener } from "@hono/node-server";
+ * import { Hono } from "hono";
+ * import { createSmcpServer } from "@a2c-smcp/sdk/server";
+ *
+ * const smcp = createSmcpServer();
+ * const app = new Hono();
+ * app.get("/", (c) => c.text("My own page"));
+ * app.route("/", smcp.app);
+ *
+ * const server = createServer(getRequestListener(app.fetch));
+ * smcp.attach(server); // WebSocket upgrades
+ * server.listen(8787, "127.0.0.1");
+ * ```
+ *
+ * @module
+ */
+export type { SmcpEnv } from "./http_app.ts";
+export {
+  decideJoin,
+  type JoinDecision,
+  type Joiner,
+  type Member,
+} from "./offices/join_rule.ts";
+export { MemoryRegistry } from "./offices/memory.ts";
+export type { Awaitable, OfficeRegistry } from "./offices/registry.ts";
+export type {
+  CloseOptions,
+  ListenAddress,
+  ListenOptions,
+  SmcpServerOptions,
+  SmcpServerStats,
+} from "./options.ts";
+export { createSmcpServer, type SmcpServer } from "./server.ts";

@@ -1,0 +1,90 @@
+import type { Role } from "../../protocol/mod.ts";
+
+/** A member of an office, as the registry knows it (spec §5). */
+export interface Member {
+  /** Fixed for its connection by the first join. */
+  readonly role: Role;
+  /** Unique among the Computers of its office. */
+  readonly name: string;
+  /** The `office_id` of the wire. */
+  readonly office: string;
+  /** The Socket.IO id that speaks for this member. */
+  readonly socket: string;
+  /** The `a2c_version` of the request that opened its session. */
+  readonly version: string;
+  /** Random per client instance, never shown to anybody; absent means "never the same as another". */
+  readonly instance: string | undefined;
+  /** Who the connection is authenticated as; absent without authentication. */
+  readonly principal: string | undefined;
+}
+
+/** What a connection is before it joins. */
+export interface Joiner {
+  /** Declared at connect or fixed by the first join, also after leaving. */
+  readonly role: Role | undefined;
+  /** The seat that this connection holds now. */
+  readonly member: Member | undefined;
+}
+
+/** What the server has to do about a join, decided without touching anything. */
+export type JoinDecision =
+  /** The seat is the joiner's: `leave` its old office first, then disconnect `evict`. */
+  | { kind: "admit"; leave?: Member; evict?: Member }
+  /** It holds this very seat already: nobody is told. */
+  | { kind: "already-member" }
+  /** Why not, in a person's words. */
+  | { kind: "refuse"; reason: string };
+
+/**
+ * Decides whether a connection may join an office (spec §5, §9).
+ *
+ * Pure: a registry applies the decision in the same step in which it read `holder`, which
+ * is what makes the claim of a seat atomic.
+ *
+ * @param wanted who wants to join, and where
+ * @param joiner what the connection is now
+ * @param holder who holds the wanted seat (the Agent's, or the Computer's name)
+ */
+export function decideJoin(
+  wanted: Member,
+  joiner: Joiner,
+  holder: Member | undefined,
+): JoinDecision {
+  const { role, member } = joiner;
+  if (role !== undefined && role !== wanted.role) {
+    return refuse(
+      `Cannot join as ${wanted.role}: the role of this connection is ${role}`,
+    );
+  }
+  if (member?.office === wanted.office) {
+    return member.name === wanted.name ? { kind: "already-member" } : refuse(
+      `Cannot join under another name: this connection is in the office as ${
+        JSON.stringify(member.name)
+      }`,
+    );
+  }
+  if (member?.role === "agent") {
+    return refuse(
+      "Cannot join a second office: an agent is in one office at a time, leave the other first",
+    );
+  }
+  if (holder && !isSameInstance(holder, wanted)) {
+    return refuse(
+      wanted.role === "agent"
+        ? "Room already has an agent"
+        : `Computer ${JSON.stringify(wanted.name)} already exists in the room`,
+    );
+  }
+  return {
+    kind: "admit",
+    ...(member && { leave: member }),
+    ...(holder && { evict: holder }),
+  };
+}
+
+const refuse = (reason: string): JoinDecision => ({ kind: "refuse", reason });
+
+/** The same instance under another principal is somebody who guessed the id (spec §9). */
+const isSameInstance = (a: Member, b: Member): boolean =>
+  a.instance !== undefined && a.instance === b.instance &&
+  a.principal === b.principal;

@@ -1,0 +1,26 @@
+import type { JoinDecision, Joiner, Member } from "./join_rule.ts";
+
+/** A result that a registry in memory gives at once, and one on the network later. */
+export type Awaitable<T> = T | Promise<T>;
+
+/**
+ * The one owner of who is a member of which office (spec §5).
+ *
+ * A seat is the Agent's of an office, or one Computer's name in it. Rooms of Socket.IO carry
+ * broadcasts; they are never asked who is a member.
+ */
+export interface OfficeRegistry {
+  /**
+   * Decides with {@linkcode decideJoin} and takes the seat when it admits, in one atomic step.
+   *
+   * The seat in `leave` stays taken until it is released, so that its office hears of the
+   * leave first; the seat of `evict` is the joiner's from this moment.
+   */
+  claim(wanted: Member, joiner: Joiner): Awaitable<JoinDecision>;
+  /** Gives a seat up, unless another socket holds it by now. */
+  release(member: Member): Awaitable<void>;
+  /** Finds a Computer by its name, in this office only. */
+  find(office: string, computer: string): Awaitable<Member | undefined>;
+  /** Everybody in the office, the Agent first, Computers in the order of their joins. */
+  list(office: string): Awaitable<Member[]>;
+}

@@ -1,0 +1,53 @@
+import type { OfficeRegistry } from "./offices/registry.ts";
+
+/** How a server differs from the default. */
+export interface SmcpServerOptions {
+  /** Where Engine.IO answers, with and without a trailing slash; default `/smcp/` and `/socket.io/` (spec §2). */
+  paths?: readonly string[];
+  /** The largest message of a client, in bytes; announced as `maxPayload`; default 8 MiB (spec §10). */
+  maxMessageBytes?: number;
+  /** Seconds to wait for a Computer's answer where the request has no timeout of its own; default 30 (spec §7). */
+  requestTimeout?: number;
+  /** Web origins whose pages may connect, such as `https://app.example`, or `"*"`; default none (spec §2). */
+  origins?: "*" | readonly string[];
+  /** Who is a member of which office; default in memory, for a single node. */
+  registry?: OfficeRegistry;
+  /** `false` lifts every count and rate limit; the message size and the depth of packets stay limited. */
+  limits?: false;
+}
+
+/** Counts of this moment. */
+export interface SmcpServerStats {
+  /** Connections of the namespace, members or not. */
+  readonly connections: number;
+  /** Offices with at least one member. */
+  readonly offices: number;
+  /** Agents and Computers in offices. */
+  readonly members: number;
+  /** Whether the server is shutting down: it takes no new session, join or call. */
+  readonly draining: boolean;
+}
+
+/** Where to listen. */
+export interface ListenOptions {
+  /** Default `127.0.0.1`: loopback unless told otherwise (spec §10). */
+  hostname?: string;
+  /** Default 0: any free port. */
+  port?: number;
+}
+
+/** Where a server listens. */
+export interface ListenAddress {
+  /** What clients connect to, such as `http://127.0.0.1:8787`. */
+  readonly url: string;
+  /** As asked for. */
+  readonly hostname: string;
+  /** The actual port. */
+  readonly port: number;
+}
+
+/** How to shut down. */
+export interface CloseOptions {
+  /** Milliseconds to wait at most for calls on their way; default 10,000. */
+  graceMs?: number;
+}

@@ -1,0 +1,193 @@
+import type { Buffer } from "node:buffer";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server as HttpServer,
+} from "node:http";
+import type { Server as HttpsServer } from "node:https";
+import type { Duplex } from "node:stream";
+import { getRequestListener } from "@hono/node-server";
+import { Server as Engine, type Socket as Connection } from "engine.io";
+import type { Hono } from "hono";
+import { Server as SocketServer } from "socket.io";
+import { SMCP_NAMESPACE } from "../protocol/mod.ts";
+import { closed, flushed, OpenSet } from "./_closing.ts";
+import { guardedParser } from "./_parser.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import { httpApp, type SmcpEnv } from "./http_app.ts";
+import { closeServer, listenOn } from "./listen.ts";
+import { Membership } from "./membership.ts";
+import { MemoryRegistry } from "./offices/memory.ts";
+import type {
+  CloseOptions,
+  ListenAddress,
+  ListenOptions,
+  SmcpServerOptions,
+  SmcpServerStats,
+} from "./options.ts";
+import { Relay } from "./relay.ts";
+import { acceptSessions, refuseNamespace } from "./sessions.ts";
+import type { Session } from "./session.ts";
+import { upgradeListener } from "./upgrade.ts";
+
+/** An A2C-SMCP server: sessions, offices and routing (spec §1). */
+export interface SmcpServer extends AsyncDisposable {
+  /**
+   * The HTTP side: the version gate before Engine.IO, and `GET /health`. Serve it with
+   * `@hono/node-server`, mounted at `/`: `app.route("/", smcp.app)`.
+   */
+  readonly app: Hono<SmcpEnv>;
+  /** Counts of this moment. */
+  readonly stats: SmcpServerStats;
+  /**
+   * Takes the WebSocket upgrades of a server that serves {@linkcode SmcpServer.app}; upgrades of
+   * other paths are left to its other listeners, and answered 404 when there are none.
+   */
+  attach(server: HttpServer | HttpsServer): void;
+  /** Serves a `node:http` server of its own; rejects when the address can not be taken. */
+  listen(options?: ListenOptions): Promise<ListenAddress>;
+  /**
+   * Shuts down: refuses new sessions, joins and calls, waits for the calls on their way, tells the
+   * offices that their members leave, and disconnects everybody so that clients reconnect by
+   * themselves. A server given to `attach` stays open; one made by `listen` is closed.
+   */
+  close(options?: CloseOptions): Promise<void>;
+}
+
+const MEBIBYTE = 2 ** 20;
+
+/** How long a shutdown waits for clients that do not read, or do not close; in milliseconds. */
+const LINGER = 1000;
+
+/**
+ * Makes a server; it does nothing until it listens or is attached.
+ *
+ * @example
+ * ```ts
+ * import { createSmcpServer } from "@a2c-smcp/sdk/server";
+ *
+ * await using smcp = createSmcpServer();
+ * const { url } = await smcp.listen({ port: 0 });
+ * console.log(await (await fetch(`${url}/health`)).json());
+ * ```
+ */
+export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
+  const {
+    paths = ["/smcp/", "/socket.io/"],
+    maxMessageBytes = 8 * MEBIBYTE,
+    requestTimeout = 30,
+    origins = [],
+    registry = new MemoryRegistry(),
+  } = options;
+  const engine = new Engine({
+    maxHttpBufferSize: maxMessageBytes,
+    perMessageDeflate: false,
+    httpCompression: false,
+    transports: ["polling", "websocket"],
+  });
+  const io = new SocketServer({
+    parser: guardedParser,
+    serveClient: false,
+    // A socket that was refused keeps its connection until then.
+    connectTimeout: 10_000,
+    cleanupEmptyChildNamespaces: true,
+  });
+  const connections = new OpenSet<Connection>();
+  engine.on(
+    "connection",
+    (connection: Connection) => connections.add(connection),
+  );
+  io.bind(engine);
+  refuseNamespace(io.of("/"));
+
+  const nsp = io.of(SMCP_NAMESPACE);
+  const sessions = new Map<string, Session>();
+  const relay = new Relay(registry, sessions, requestTimeout);
+  const membership = new Membership(nsp, registry, sessions, relay);
+  acceptSessions(nsp, sessions, {
+    dispatcher: new Dispatcher(relay, membership),
+    relay,
+    membership,
+  });
+
+  let draining = false;
+  const stats = (): SmcpServerStats => {
+    const members = [...sessions.values()].flatMap((s) => s.member ?? []);
+    return {
+      connections: sessions.size,
+      offices: new Set(members.map((m) => m.office)).size,
+      members: members.length,
+      draining,
+    };
+  };
+  const bothForms = paths.flatMap((path) => {
+    const bare = path.replace(/\/+$/, "");
+    return bare === "" ? ["/"] : [bare, `${bare}/`];
+  });
+  const app = httpApp({
+    engine,
+    paths: bothForms,
+    origins,
+    stats,
+  });
+  const onUpgrade = upgradeListener({
+    engine,
+    paths: bothForms,
+    draining: () => draining,
+  });
+
+  const upgraded = new OpenSet<Duplex>();
+  const detach: (() => void)[] = [];
+  const attach = (server: HttpServer | HttpsServer) => {
+    const listener = (
+      request: IncomingMessage,
+      socket: Duplex,
+      head: Buffer,
+    ) => {
+      const alone = server.listenerCount("upgrade") === 1;
+      if (onUpgrade(request, socket, head, alone)) upgraded.add(socket);
+    };
+    server.on("upgrade", listener);
+    detach.push(() => server.off("upgrade", listener));
+  };
+  const own: HttpServer[] = [];
+  const listen = async (to: ListenOptions = {}): Promise<ListenAddress> => {
+    const server = createServer(
+      getRequestListener(app.fetch, { overrideGlobalObjects: false }),
+    );
+    attach(server);
+    const address = await listenOn(server, to);
+    own.push(server);
+    return address;
+  };
+
+  const shutDown = async (graceMs: number) => {
+    draining = true;
+    membership.close();
+    await relay.drain(graceMs);
+    await Promise.all(
+      [...sessions.values()].map((session) =>
+        session.enqueue(() => membership.depart(session))
+      ),
+    );
+    await flushed(connections, LINGER);
+    await io.close();
+    for (const stop of detach) stop();
+    await closed(upgraded, LINGER);
+    await Promise.all(own.map(closeServer));
+  };
+  let closing: Promise<void> | undefined;
+  const close = ({ graceMs = 10_000 }: CloseOptions = {}) =>
+    closing ??= shutDown(graceMs);
+
+  return {
+    app,
+    get stats() {
+      return stats();
+    },
+    attach,
+    listen,
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  };
+}

@@ -1,0 +1,29 @@
+import type { Socket } from "socket.io";
+import type { ErrorPayload, Role } from "../protocol/mod.ts";
+import type { Member } from "./offices/join_rule.ts";
+
+/** A call on its way between an Agent and a Computer; it belongs to the sessions of both. */
+export interface PendingCall {
+  /** Ends it with an error for the Agent, or with silence when the Agent is gone. */
+  end(error: ErrorPayload | undefined): void;
+}
+
+/** What the server knows about one connection of the namespace. */
+export interface Session {
+  /** The connection. */
+  readonly socket: Socket;
+  /** The `a2c_version` of the request that opened it. */
+  readonly version: string;
+  /** `auth.instance_id`, never shown to anybody (spec §9). */
+  readonly instance: string | undefined;
+  /** Who it is authenticated as. */
+  readonly principal: string | undefined;
+  /** `auth.role`, or fixed by the first join. */
+  role: Role | undefined;
+  /** Its seat, while it is in an office. */
+  member: Member | undefined;
+  /** The calls that it sent or has to answer. */
+  readonly calls: Set<PendingCall>;
+  /** Runs tasks in the order of arrival; resolves when the task has ended. */
+  enqueue(task: () => void | Promise<void>): Promise<void>;
+}

@@ -1,0 +1,93 @@
+import { Buffer } from "node:buffer";
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Server as Engine } from "engine.io";
+import { ErrorCode } from "../protocol/mod.ts";
+import { shuttingDown } from "./_answers.ts";
+import { failure, log } from "./_log.ts";
+import {
+  checkGate,
+  notFound,
+  opensSession,
+  type Refusal,
+  refusal,
+  splitTarget,
+} from "./gate.ts";
+
+/** What upgrades need of the server around them. */
+export interface UpgradeParts {
+  /** Gets the requests that pass the gate. */
+  readonly engine: Engine;
+  /** Where Engine.IO answers, with and without a trailing slash. */
+  readonly paths: readonly string[];
+  /** Whether new sessions are refused. */
+  draining(): boolean;
+}
+
+/**
+ * A listener of the `upgrade` event.
+ *
+ * @param alone whether nobody else listens on that server
+ * @returns whether the socket is the listener's now
+ */
+export type UpgradeListener = (
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  alone: boolean,
+) => boolean;
+
+/**
+ * The gate of WebSocket upgrades: the check and the bytes are those of polling (spec §2).
+ *
+ * Never throws: a throw in this listener would leave the client waiting for ever.
+ */
+export const upgradeListener =
+  (parts: UpgradeParts): UpgradeListener => (request, socket, head, alone) => {
+    try {
+      const { path, query } = splitTarget(request.url ?? "");
+      if (!parts.paths.includes(path)) {
+        if (alone) refuseUpgrade(socket, notFound());
+        return alone;
+      }
+      const refused = checkGate(query) ??
+        (parts.draining() && opensSession(query)
+          ? refusal(503, shuttingDown().toPayload())
+          : undefined);
+      if (refused) {
+        refuseUpgrade(socket, refused);
+      } else {
+        // Synchronous up to here: one await would lose the first frames.
+        parts.engine.handleUpgrade(
+          request as Parameters<Engine["handleUpgrade"]>[0],
+          socket,
+          head,
+        );
+      }
+    } catch (error) {
+      log.warn("Cannot answer an upgrade request", failure(error));
+      refuseUpgrade(
+        socket,
+        refusal(400, {
+          code: ErrorCode.BAD_REQUEST,
+          message: "Invalid upgrade request",
+        }),
+      );
+    }
+    return true;
+  };
+
+/** Ends the socket with an HTTP answer; destroying it could lose the answer. */
+function refuseUpgrade(
+  socket: Duplex,
+  { status, headers, body }: Refusal,
+): void {
+  socket.on("error", () => {}); // the client may be gone already
+  const lines = Object.entries(headers).map(([k, v]) => `${k}: ${v}\r\n`);
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}` +
+      `Content-Length: ${
+        Buffer.byteLength(body)
+      }\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
