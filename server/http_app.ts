@@ -33,6 +33,8 @@ export interface HttpAppParts {
   readonly paths: readonly string[];
   /** Web origins whose pages may connect. */
   readonly origins: "*" | readonly string[];
+  /** Whether new sessions are refused. */
+  draining(): boolean;
   /** Counts for `/health`. */
   stats(): SmcpServerStats;
 }
@@ -41,11 +43,10 @@ export interface HttpAppParts {
 export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
   const app = new Hono<SmcpEnv>();
   app.get("/health", (c) => {
-    const { draining, ...counts } = parts.stats();
     return c.json({
-      status: draining ? "draining" : "ok",
+      status: parts.draining() ? "draining" : "ok",
       protocol_version: PROTOCOL_VERSION,
-      ...counts,
+      ...parts.stats(),
     });
   });
   const allow = cors({
@@ -67,7 +68,7 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
   const { query } = splitTarget(incoming?.url ?? c.req.url);
   const refused = checkGate(query);
   if (refused) return send(c, refused);
-  if (parts.stats().draining && opensSession(query)) {
+  if (parts.draining() && opensSession(query)) {
     return send(c, refusal(503, shuttingDown().toPayload()));
   }
   if (incoming === undefined || outgoing === undefined) {
@@ -81,10 +82,12 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
     );
   }
   // Engine.IO writes the response itself: what CORS has set goes along.
-  c.res.headers.forEach((value, name) => {
-    if (name.startsWith("access-control-")) outgoing.setHeader(name, value);
-  });
-  if (parts.origins !== "*") outgoing.setHeader("Vary", "Origin");
+  if (parts.origins.length > 0) {
+    c.res.headers.forEach((value, name) => {
+      if (name.startsWith("access-control-")) outgoing.setHeader(name, value);
+    });
+    if (parts.origins !== "*") outgoing.setHeader("Vary", "Origin");
+  }
   parts.engine.handleRequest(
     incoming as Parameters<Engine["handleRequest"]>[0],
     outgoing,

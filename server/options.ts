@@ -24,8 +24,6 @@ export interface SmcpServerStats {
   readonly offices: number;
   /** Agents and Computers in offices. */
   readonly members: number;
-  /** Whether the server is shutting down: it takes no new session, join or call. */
-  readonly draining: boolean;
 }
 
 /** Where to listen. */

@@ -117,24 +117,15 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
       connections: sessions.size,
       offices: new Set(members.map((m) => m.office)).size,
       members: members.length,
-      draining,
     };
   };
   const bothForms = paths.flatMap((path) => {
     const bare = path.replace(/\/+$/, "");
     return bare === "" ? ["/"] : [bare, `${bare}/`];
   });
-  const app = httpApp({
-    engine,
-    paths: bothForms,
-    origins,
-    stats,
-  });
-  const onUpgrade = upgradeListener({
-    engine,
-    paths: bothForms,
-    draining: () => draining,
-  });
+  const front = { engine, paths: bothForms, draining: () => draining };
+  const app = httpApp({ ...front, origins, stats });
+  const onUpgrade = upgradeListener(front);
 
   const upgraded = new OpenSet<Duplex>();
   const detach: (() => void)[] = [];

@@ -1,0 +1,103 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+import { PROTOCOL_VERSION } from "../protocol/mod.ts";
+
+/** What the command line and the environment ask for. */
+export interface Settings {
+  /** The address to listen on. */
+  readonly host: string;
+  /** The port; 0 is any free one. */
+  readonly port: number;
+  /** The largest message of a client, in bytes. */
+  readonly maxMessageBytes: number;
+  /** Whether count and rate limits apply. */
+  readonly limits: boolean;
+}
+
+/** The command was asked for something else than to serve, or wrongly: text to print, and how to exit. */
+export class CommandExit extends Error {
+  /** 0 for help and version, 2 for a bad flag or value. */
+  readonly exitCode: 0 | 2;
+
+  /** @param message one line for an error; empty when commander has printed already */
+  constructor(exitCode: 0 | 2, message: string) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+const NO_LIMITS = "SMCP_NO_LIMITS";
+
+/**
+ * Reads flags, and the environment for flags that are not given.
+ *
+ * @param args without the program's own name
+ * @param env the environment
+ * @throws {CommandExit} after `--help` or `--version`, and for a bad flag or value
+ */
+export function readSettings(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Settings {
+  const command = new Command("smcp-server")
+    .description("Serves A2C-SMCP: offices of agents and computers.")
+    .version(PROTOCOL_VERSION)
+    .addOption(
+      new Option("--host <address>", "address to listen on")
+        .default("127.0.0.1").env("SMCP_HOST"),
+    )
+    .addOption(
+      new Option("--port <number>", "port to listen on, 0 for any free one")
+        .default(8787).env("SMCP_PORT").argParser(integer(0, 65535)),
+    )
+    .addOption(
+      new Option("--max-message-bytes <number>", "largest message of a client")
+        .default(8 * 2 ** 20).env("SMCP_MAX_MESSAGE_BYTES")
+        .argParser(integer(1024, 2 ** 30)),
+    )
+    .option(
+      "--no-limits",
+      `lift every count and rate limit; message size and depth stay limited (env: ${NO_LIMITS}=1)`,
+    )
+    .allowExcessArguments(false)
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} });
+  try {
+    command.parse(args, { from: "user" });
+    const settings = command.opts<Settings>();
+    return { ...settings, limits: settings.limits && !isSet(NO_LIMITS, env) };
+  } catch (error) {
+    throw toExit(error);
+  }
+}
+
+const integer = (min: number, max: number) => (text: string): number => {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  throw new InvalidArgumentError(
+    `Expected an integer from ${min} to ${max}.`,
+  );
+};
+
+/** A flag of the environment: commander would take `0` and `false` for yes. */
+function isSet(
+  name: string,
+  env: Readonly<Record<string, string | undefined>>,
+): boolean {
+  const value = env[name] ?? "";
+  if (["1", "true", "yes"].includes(value)) return true;
+  if (["", "0", "false", "no"].includes(value)) return false;
+  throw new CommandExit(
+    2,
+    `error: environment variable ${name} is ${
+      JSON.stringify(value)
+    }, expected 1 or 0`,
+  );
+}
+
+function toExit(error: unknown): unknown {
+  if (!(error instanceof Error) || !("exitCode" in error)) return error;
+  if (error instanceof CommandExit) return error;
+  if (error.exitCode === 0) return new CommandExit(0, "");
+  // A suggestion comes on a line of its own.
+  return new CommandExit(2, error.message.replaceAll(/\s*\n\s*/g, " "));
+}
