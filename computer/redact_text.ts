@@ -9,9 +9,11 @@ const SECRET_NAME = /key|token|secret|password|auth/i;
 /** `--x=v`, and what programs take in the same sense: `NAME=v`, `Header: v`. */
 const NAMED_VALUE = /^([^=:\s/]+)(=|:\s*)([^]+)$/;
 
-/** Scheme, userinfo, authority and path, query, fragment. */
-const URL_SHAPE =
-  /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*@)?([^?#]*)(?:\?([^#]*))?(?:#([^]*))?$/i;
+const IS_URL = /^[a-z][a-z0-9+.-]*:\/\//i;
+
+/** Scheme (which a placeholder may hold), userinfo, authority and path, query, fragment. */
+const URL_PARTS =
+  /^([a-z][a-z0-9+.-]*:\/\/)?([^/?#]*@)?([^?#]*)(?:\?([^#]*))?(?:#([^]*))?$/i;
 
 /** Stands for a placeholder while the text around it is worked on: it has none of a URL's signs. */
 const MARK = "\ue000";
@@ -39,17 +41,16 @@ export const redactArguments = (args: readonly string[]): string[] =>
   });
 
 function redactMarkedArgument(arg: string): string {
-  if (URL_SHAPE.test(arg)) return redactMarkedUrl(arg);
+  if (IS_URL.test(arg)) return redactMarkedUrl(arg);
   const [, name, sign = "", value = ""] = NAMED_VALUE.exec(arg) ?? [];
   if (name === undefined) return arg;
-  return name + sign +
-    (SECRET_NAME.test(name) ? redactMarked(value) : redactMarkedUrl(value));
+  if (SECRET_NAME.test(name)) return name + sign + redactMarked(value);
+  return name + sign + (IS_URL.test(value) ? redactMarkedUrl(value) : value);
 }
 
 function redactMarkedUrl(text: string): string {
-  const match = URL_SHAPE.exec(text);
-  if (!match) return text;
-  const [, scheme = "", userinfo, rest = "", query, fragment] = match;
+  const [, scheme = "", userinfo, rest = "", query, fragment] =
+    URL_PARTS.exec(text) ?? [];
   return scheme +
     (userinfo === undefined
       ? ""
