@@ -48,8 +48,8 @@ async function scratch(): Promise<AsyncDisposable & { path: string }> {
 
 async function bundle(folder: string): Promise<string> {
   const file = join(folder, "protocol.js");
-  const args = ["bundle", "--quiet", "--platform", "browser", "-o", file];
-  await run(Deno.execPath(), [...args, ENTRY]);
+  const args = ["bundle", "--quiet", "--minify", "--platform", "browser"];
+  await run(Deno.execPath(), [...args, "-o", file, ENTRY]);
   return file;
 }
 
