@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
@@ -25,6 +25,7 @@ import {
   UPDATE_TOOL_LIST_EVENT,
 } from "../../protocol/mod.ts";
 import { createSmcpServer } from "../../server/mod.ts";
+import { startProxy } from "../support/proxy.ts";
 import { OFFICE, scriptedComputer, startOffice } from "../support/office.ts";
 
 Deno.test("SmcpAgent gets every kind of answer of a Computer", async () => {
@@ -402,6 +403,23 @@ Deno.test("SmcpAgent.close() fails pending calls and leaves nothing open", async
   await office.agent.close();
   assertEquals((await error).code, "lost");
   assertEquals(office.agent.state, "closed");
+});
+
+Deno.test("SmcpAgent takes its seat back while the Server still holds its lost connection", async () => {
+  await using office = await startOffice();
+  await office.agent.leave();
+  await using proxy = await startProxy(office.url);
+  const agent = office.keep(new SmcpAgent({ url: proxy.url, name: "mobile" }));
+  await agent.connect();
+  await agent.join(OFFICE);
+  const [before] = await agent.listRoom();
+  const rejoined = once(agent, "joined");
+  proxy.cut();
+  assertEquals(await rejoined, { office: OFFICE, rejoined: true });
+  const members = await agent.listRoom();
+  assertEquals(members.map(({ name }) => name), ["mobile"]);
+  assertNotEquals(members[0]?.sid, before?.sid);
+  await agent.close();
 });
 
 const tool = (name: string): SMCPTool => ({
