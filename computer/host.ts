@@ -1,6 +1,6 @@
 import type { MCPServerConfig, SMCPTool } from "../protocol/mod.ts";
 import { Emitter, type Listener } from "../protocol/client/emitter.ts";
-import { reasonOf } from "./_record.ts";
+import { reasonOf } from "./_values.ts";
 import {
   type ConnectMcp,
   HostedServer,

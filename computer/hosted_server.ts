@@ -1,5 +1,5 @@
 import type { MCPServerConfig } from "../protocol/mod.ts";
-import { reasonOf } from "./_record.ts";
+import { reasonOf } from "./_values.ts";
 import { coalesce } from "./coalesce.ts";
 import { log } from "./log.ts";
 import type { McpConnection } from "./mcp/connection.ts";

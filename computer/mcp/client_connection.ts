@@ -7,7 +7,7 @@ import {
   PROTOCOL_VERSION,
   type Resource,
 } from "../../protocol/mod.ts";
-import { isRecord } from "../_record.ts";
+import { isRecord } from "../_values.ts";
 import type {
   McpCapabilities,
   McpConnection,

@@ -2,7 +2,7 @@ import type {
   MCPServerConfig,
   MCPServerStdioParameters,
 } from "../../protocol/mod.ts";
-import { reasonOf } from "../_record.ts";
+import { reasonOf } from "../_values.ts";
 import { openConnection } from "./client_connection.ts";
 import type { McpConnection } from "./connection.ts";
 import {

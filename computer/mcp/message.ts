@@ -3,7 +3,7 @@ import {
   type JSONRPCMessage,
   JSONRPCMessageSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { isRecord } from "../_record.ts";
+import { isRecord } from "../_values.ts";
 import type { Line } from "./line_decoder.ts";
 
 /** JSON-RPC's "invalid JSON was received". */

@@ -1,4 +1,4 @@
-import { isRecord } from "../_record.ts";
+import { isRecord } from "../_values.ts";
 
 /** A tool as a MCP server lists it, reduced to what the Computer uses. */
 export interface McpTool {

@@ -1,7 +1,0 @@
-/** Tells whether a value is a JSON object. */
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** What an error says, whatever was thrown. */
-export const reasonOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);

@@ -1,0 +1,52 @@
+// @ts-types="@modelcontextprotocol/sdk/types"
+import {
+  ErrorCode as McpErrorCode,
+  McpError,
+} from "@modelcontextprotocol/sdk/types.js";
+import {
+  type CallToolResult,
+  ErrorCode,
+  ProtocolError,
+  toolErrorResult,
+} from "../protocol/mod.ts";
+
+/**
+ * Makes the result of a call that the Computer could not bring to an end (spec §6).
+ *
+ * What the MCP server itself said is repeated; an error of the way to it is not, since it can
+ * hold addresses and tokens.
+ */
+export const callFailure = (
+  server: string,
+  tool: string,
+  error: unknown,
+): CallToolResult =>
+  toolErrorResult(
+    ErrorCode.TOOL_EXECUTION_FAILED,
+    `Tool "${tool}" failed: MCP server "${server}" ${whatHappened(error)}`,
+  );
+
+/**
+ * Makes the error of a request other than a tool call that a MCP server did not answer well.
+ *
+ * What the MCP server finds wrong with the request is a 400, everything else a 500.
+ */
+export const requestFailure = (server: string, error: unknown): ProtocolError =>
+  new ProtocolError(
+    error instanceof McpError && error.code === McpErrorCode.InvalidParams
+      ? ErrorCode.BAD_REQUEST
+      : ErrorCode.INTERNAL_ERROR,
+    `MCP server "${server}" ${whatHappened(error)}`,
+    { fields: { mcp_server: server }, cause: error },
+  );
+
+function whatHappened(error: unknown): string {
+  if (error instanceof ProtocolError) {
+    return `answered with what is no tool result (${error.message})`;
+  }
+  if (!(error instanceof McpError)) return "could not be reached";
+  return error.code === McpErrorCode.ConnectionClosed &&
+      error.message.endsWith("Connection closed")
+    ? "was lost meanwhile"
+    : `answered: ${error.message}`;
+}

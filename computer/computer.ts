@@ -1,0 +1,267 @@
+import { io } from "socket.io-client";
+import { Connection } from "../protocol/client/connection.ts";
+import { Emitter, type Listener } from "../protocol/client/emitter.ts";
+import {
+  type CallToolResult,
+  CANCEL_TOOL_CALL_NOTIFICATION,
+  type MCPServerConfig,
+  type MCPServerInput,
+  type ServerEvent,
+  UPDATE_CONFIG_EVENT,
+  UPDATE_TOOL_LIST_EVENT,
+} from "../protocol/mod.ts";
+import { reasonOf } from "./_values.ts";
+import { Announcer } from "./announcer.ts";
+import { CallTable } from "./call_table.ts";
+import { parseComputerConfig } from "./config/parse_config.ts";
+import type { ServerSettings } from "./config/settings.ts";
+import { answerRequest } from "./handlers/mod.ts";
+import { McpHost } from "./host.ts";
+import { log } from "./log.ts";
+import type {
+  ComputerEvents,
+  ComputerStatus,
+  SmcpComputerOptions,
+  ToolCallStarted,
+} from "./options.ts";
+
+/**
+ * A Computer: hosts MCP servers and offers their tools to the Agent of its office (spec §1).
+ *
+ * The MCP servers start with the first `connect`, all at once, and nothing waits for them: what is
+ * ready is offered, the rest follows. After a lost connection the Computer comes back by itself.
+ */
+export class SmcpComputer implements AsyncDisposable {
+  readonly #name: string;
+  readonly #inputs: readonly MCPServerInput[];
+  readonly #connection: Connection;
+  readonly #host: McpHost;
+  readonly #calls = new CallTable();
+  readonly #announcer: Announcer;
+  readonly #events = new Emitter<ComputerEvents>(logThrown);
+  #started: Promise<void> = Promise.resolve();
+  #office: string | undefined;
+
+  /**
+   * Makes a Computer that is neither connected nor has started anything.
+   *
+   * @throws {ConfigError} that lists every mistake in `servers` and `inputs`
+   * @throws {TypeError} when the URL can not be one of a Server
+   */
+  constructor(options: SmcpComputerOptions) {
+    const { servers, inputs = [], startTimeoutMs, ...connection } = options;
+    const config = parseComputerConfig({ inputs, servers }, "options");
+    this.#name = options.name;
+    this.#inputs = config.inputs;
+    this.#connection = new Connection(
+      io,
+      { ...connection, role: "computer" },
+      logThrown,
+    );
+    this.#host = new McpHost(config.servers, {
+      ...(startTimeoutMs !== undefined && { startTimeoutMs }),
+    });
+    this.#announcer = new Announcer((event) => this.#announce(event));
+    this.#wire();
+  }
+
+  /** Its name in the office. */
+  get name(): string {
+    return this.#name;
+  }
+
+  /** The office that it is in, or comes back to after a reconnect. */
+  get office(): string | undefined {
+    return this.#connection.office;
+  }
+
+  /** How it and its MCP servers are doing. */
+  status(): ComputerStatus {
+    const { office } = this.#connection;
+    return {
+      name: this.#name,
+      connection: this.#connection.state,
+      ...(office !== undefined && { office }),
+      servers: this.#host.statuses,
+      problems: this.#host.problems,
+      runningCalls: this.#calls.running,
+    };
+  }
+
+  /** Adds a listener; returns the function that takes it away. */
+  on<E extends keyof ComputerEvents>(
+    event: E,
+    listener: Listener<ComputerEvents[E]>,
+  ): () => void {
+    return this.#events.on(event, listener);
+  }
+
+  /**
+   * Connects to the Server, and starts the MCP servers without waiting for them.
+   *
+   * @throws {ProtocolVersionError} the Server speaks another version
+   * @throws {ProtocolError} the Server refused for another reason
+   * @throws {ConnectionError} `unreachable`
+   */
+  async connect(): Promise<void> {
+    await this.#connection.connect();
+    this.#started = this.#host.start();
+  }
+
+  /** Resolves when each MCP server that `connect` started runs or has failed. */
+  serversSettled(): Promise<void> {
+    return this.#started;
+  }
+
+  /**
+   * Joins an office, and joins it again after each reconnect (spec §5, §9).
+   *
+   * @throws {ConnectionError} `refused` with the Server's reason, `offline`, `lost` or `timeout`
+   */
+  join(office: string): Promise<void> {
+    return this.#connection.join(office);
+  }
+
+  /**
+   * Leaves the office; calls that run there are given up.
+   *
+   * @throws {ConnectionError} `lost` or `timeout`
+   */
+  async leave(): Promise<void> {
+    this.#moveTo(undefined);
+    await this.#connection.leave();
+  }
+
+  /**
+   * Adds a MCP server and starts it; resolves when it runs or has failed.
+   *
+   * @throws {ConfigError} that lists every mistake
+   * @throws {TypeError} when there is one of that name
+   */
+  async addServer(name: string, settings: ServerSettings): Promise<void> {
+    await this.#host.addServer(readServer(name, settings));
+  }
+
+  /**
+   * Replaces a MCP server; calls that run on the old one fail, those on others go on.
+   *
+   * @throws {ConfigError} that lists every mistake; the old one stays
+   * @throws {TypeError} when there is none of that name
+   */
+  async updateServer(name: string, settings: ServerSettings): Promise<void> {
+    await this.#host.updateServer(readServer(name, settings));
+  }
+
+  /**
+   * Stops a MCP server and forgets it.
+   *
+   * @throws {TypeError} when there is none of that name
+   */
+  async removeServer(name: string): Promise<void> {
+    await this.#host.removeServer(name);
+  }
+
+  /**
+   * Starts a MCP server that is stopped or failed; resolves when it runs or has failed.
+   *
+   * @throws {TypeError} when there is none of that name
+   */
+  async startServer(name: string): Promise<void> {
+    await this.#host.startServer(name);
+  }
+
+  /**
+   * Stops a MCP server and everything that it started.
+   *
+   * @throws {TypeError} when there is none of that name
+   */
+  async stopServer(name: string): Promise<void> {
+    await this.#host.stopServer(name);
+  }
+
+  /** Leaves, disconnects and stops every MCP server; nothing that they started is left. */
+  async close(): Promise<void> {
+    this.#announcer.close();
+    this.#moveTo(undefined);
+    await Promise.all([this.#connection.close(), this.#host.close()]);
+    this.#announcer.close(); // servers that stopped meanwhile
+  }
+
+  /** The same as `close`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #wire(): void {
+    const forward = <E extends keyof ComputerEvents>(event: E) =>
+    (
+      value: ComputerEvents[E],
+    ) => this.#events.emit(event, value);
+    const connection = this.#connection;
+    connection.on("connected", forward("connected"));
+    connection.on("disconnected", forward("disconnected"));
+    connection.on("rejoin_failed", forward("rejoin_failed"));
+    connection.on("refused", forward("refused"));
+    connection.on("joined", (joined) => {
+      this.#moveTo(joined.office);
+      this.#announcer.changed(UPDATE_CONFIG_EVENT, UPDATE_TOOL_LIST_EVENT);
+      this.#events.emit("joined", joined);
+    });
+    connection.on("notification", ({ event, payload }) => {
+      if (event === CANCEL_TOOL_CALL_NOTIFICATION) this.#calls.cancel(payload);
+    });
+    connection.onRequest((event, payload) =>
+      answerRequest(event, payload, {
+        host: this.#host,
+        inputs: this.#inputs,
+        calls: this.#calls,
+        maxPayload: connection.maxPayload,
+        onCall: (call) => this.#observeCall(call),
+      })
+    );
+    this.#host.on("server_state", forward("server_state"));
+    this.#host.on("tools_changed", () => {
+      this.#announcer.changed(UPDATE_TOOL_LIST_EVENT);
+      this.#events.emit("tools_changed", undefined);
+    });
+    this.#host.on("config_changed", () => {
+      this.#announcer.changed(UPDATE_CONFIG_EVENT);
+      this.#events.emit("config_changed", undefined);
+    });
+  }
+
+  #observeCall(call: ToolCallStarted): (result?: CallToolResult) => void {
+    const start = performance.now();
+    this.#events.emit("call_started", call);
+    return (result) =>
+      this.#events.emit("call_ended", {
+        ...call,
+        milliseconds: performance.now() - start,
+        ...(result && { result }),
+      });
+  }
+
+  #announce(event: ServerEvent): void {
+    if (this.#connection.joined) {
+      this.#connection.send(event, { computer: this.#name });
+    }
+  }
+
+  /** Calls belong to an office; a rejoin of the same one keeps them (spec §7.4). */
+  #moveTo(office: string | undefined): void {
+    if (office !== this.#office) this.#calls.clear();
+    this.#office = office;
+  }
+}
+
+function readServer(name: string, settings: ServerSettings): MCPServerConfig {
+  const { servers } = parseComputerConfig({ servers: { [name]: settings } });
+  const [config] = servers;
+  if (!config) throw new TypeError(`Cannot read MCP server "${name}"`);
+  return config;
+}
+
+const logThrown = (error: unknown): void =>
+  log.error("A listener or handler failed: {reason}", {
+    reason: reasonOf(error),
+  });

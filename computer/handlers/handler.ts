@@ -1,0 +1,35 @@
+import type {
+  CallToolResult,
+  ClientEvent,
+  ClientEvents,
+  MCPServerInput,
+} from "../../protocol/mod.ts";
+import type { CallTable } from "../call_table.ts";
+import type { McpHost } from "../host.ts";
+import type { ToolCallStarted } from "../options.ts";
+
+/** What the handlers of requests work with. */
+export interface HandlerContext {
+  /** The MCP servers. */
+  readonly host: McpHost;
+  /** The definitions of the placeholders. */
+  readonly inputs: readonly MCPServerInput[];
+  /** The tool calls of the office. */
+  readonly calls: CallTable;
+  /** The largest message that the Server takes, in bytes, if it is known. */
+  readonly maxPayload: number | undefined;
+  /** Is told of each tool call; the function it returns, how the call ended. */
+  readonly onCall: (
+    call: ToolCallStarted,
+  ) => (result?: CallToolResult) => void;
+}
+
+/**
+ * Answers one kind of request of an Agent.
+ *
+ * @throws {ProtocolError} what the Agent is answered instead
+ */
+export type Handler<E extends ClientEvent> = (
+  request: ClientEvents[E]["request"],
+  context: HandlerContext,
+) => ClientEvents[E]["answer"] | Promise<ClientEvents[E]["answer"]>;

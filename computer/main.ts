@@ -1,0 +1,63 @@
+/**
+ * The Computer's command: hosts the MCP servers of a configuration file in an office.
+ *
+ * ```sh
+ * deno run -A computer/main.ts run --url http://127.0.0.1:8787 --office demo --config computer.json
+ * ```
+ *
+ * @module
+ */
+import { Command, Option } from "commander";
+import { hostname } from "node:os";
+import process from "node:process";
+import { reporting, runCommand } from "../protocol/cli/run.ts";
+import { PROTOCOL_VERSION } from "../protocol/mod.ts";
+import { run } from "./run_command.ts";
+
+const EXAMPLES = `
+A configuration file:
+  {
+    "servers": {
+      "files": {
+        "type": "stdio",
+        "server_parameters": {
+          "command": "npx",
+          "args": ["-y", "@modelcontextprotocol/server-filesystem", "."]
+        }
+      }
+    }
+  }
+
+Exit codes: 0 stopped by SIGINT, SIGTERM or SIGHUP, 1 failed, 2 wrong usage.
+Every option can be set in the environment: SMCP_URL, SMCP_OFFICE, SMCP_NAME, SMCP_CONFIG.`;
+
+const program = reporting(new Command("smcp-computer"))
+  .description("Offer the tools of MCP servers in an office of A2C-SMCP")
+  .version(PROTOCOL_VERSION)
+  .addHelpText("after", EXAMPLES);
+
+program.command("run")
+  .description("Start the MCP servers and serve until stopped")
+  .addOption(
+    new Option("--url <url>", "address of the Server")
+      .env("SMCP_URL").default("http://127.0.0.1:8787"),
+  )
+  .addOption(
+    new Option("--office <office>", "the office to join")
+      .env("SMCP_OFFICE").makeOptionMandatory(),
+  )
+  .addOption(
+    new Option("--name <name>", "the name to join with; unique in the office")
+      .env("SMCP_NAME").default(hostname(), "this machine's name"),
+  )
+  .addOption(
+    new Option("--config <file>", "the MCP servers to host")
+      .env("SMCP_CONFIG").makeOptionMandatory(),
+  )
+  .action(run);
+
+process.exitCode = await runCommand(
+  program,
+  process.argv.slice(2),
+  (line) => console.error(line),
+);

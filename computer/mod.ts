@@ -1,0 +1,57 @@
+/**
+ * The Computer of A2C-SMCP: hosts MCP servers, keeps their credentials, and offers their tools
+ * to the Agent of an office.
+ *
+ * Runs in Deno and Node.
+ *
+ * ```ts
+ * import { SmcpComputer } from "@a2c-smcp/sdk/computer";
+ *
+ * export async function serve(url: string): Promise<SmcpComputer> {
+ *   const computer = new SmcpComputer({
+ *     url,
+ *     name: "laptop",
+ *     servers: {
+ *       files: {
+ *         type: "stdio",
+ *         server_parameters: {
+ *           command: "npx",
+ *           args: ["-y", "@modelcontextprotocol/server-filesystem", "."],
+ *         },
+ *         tool_meta: { read_text_file: { alias: "read", auto_apply: true } },
+ *       },
+ *     },
+ *   });
+ *   computer.on("server_state", ({ name, state }) => console.log(name, state));
+ *   await computer.connect();
+ *   await computer.join("office-1");
+ *   return computer; // `await computer.close()` stops everything
+ * }
+ * ```
+ *
+ * @module
+ */
+export { SmcpComputer } from "./computer.ts";
+export type {
+  ComputerEvents,
+  ComputerStatus,
+  SmcpComputerOptions,
+  ToolCallEnded,
+  ToolCallStarted,
+} from "./options.ts";
+export type { ServerState, ServerStatus } from "./server_status.ts";
+export { loadComputerConfig } from "./config/load_config.ts";
+export { type ComputerConfig } from "./config/parse_config.ts";
+export { ConfigError, type ConfigProblem } from "./config/problem.ts";
+export type { ServerSettings, Sparse } from "./config/settings.ts";
+export type { Listener } from "../protocol/client/emitter.ts";
+export {
+  ConnectionError,
+  type ConnectionErrorCode,
+} from "../protocol/client/errors.ts";
+export type {
+  ConnectionEvents,
+  ConnectionOptions,
+  ConnectionState,
+} from "../protocol/client/options.ts";
+export { ProtocolError, ProtocolVersionError } from "../protocol/mod.ts";

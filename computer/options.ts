@@ -1,0 +1,75 @@
+import type {
+  ConnectionEvents,
+  ConnectionOptions,
+  ConnectionState,
+} from "../protocol/client/options.ts";
+import type {
+  CallToolResult,
+  MCPServerConfig,
+  MCPServerInput,
+} from "../protocol/mod.ts";
+import type { ServerSettings } from "./config/settings.ts";
+import type { McpHostEvents } from "./host.ts";
+import type { ServerStatus } from "./server_status.ts";
+
+/** What a {@linkcode SmcpComputer} hosts, and where it offers it. */
+export interface SmcpComputerOptions extends ConnectionOptions {
+  /** MCP servers by name, or a list of them; what has a default may be left out (spec §4). */
+  servers:
+    | Readonly<Record<string, ServerSettings>>
+    | readonly (ServerSettings & { name: string } | MCPServerConfig)[];
+  /** The definitions of `${input:ID}` placeholders. */
+  inputs?: readonly MCPServerInput[];
+  /** Milliseconds that a MCP server gets to start; default 60,000: it may have to be downloaded. */
+  startTimeoutMs?: number;
+}
+
+/** How a Computer is doing. */
+export interface ComputerStatus {
+  /** Its name in the office. */
+  readonly name: string;
+  /** Where the connection to the Server stands. */
+  readonly connection: ConnectionState;
+  /** The office that it is in, or comes back to. */
+  readonly office?: string;
+  /** Its MCP servers, in the order of the configuration. */
+  readonly servers: readonly ServerStatus[];
+  /** What is wrong with the configuration as a whole: tool names that clash. */
+  readonly problems: readonly string[];
+  /** How many tool calls are running. */
+  readonly runningCalls: number;
+}
+
+/** A tool call that an Agent made. */
+export interface ToolCallStarted {
+  /** The calling Agent. */
+  readonly agent: string;
+  /** Unique among the Agent's calls. */
+  readonly req_id: string;
+  /** The name that the tool was called by. */
+  readonly tool: string;
+}
+
+/** A tool call that was answered. */
+export interface ToolCallEnded extends ToolCallStarted {
+  /** How long it took. */
+  readonly milliseconds: number;
+  /** What was answered, failures of the tool included; absent when the request itself was refused. */
+  readonly result?: CallToolResult;
+}
+
+/** What happens to a Computer. */
+export interface ComputerEvents extends
+  Pick<
+    ConnectionEvents,
+    "connected" | "disconnected" | "joined" | "rejoin_failed" | "refused"
+  >,
+  Pick<
+    McpHostEvents,
+    "server_state" | "tools_changed" | "config_changed"
+  > {
+  /** An Agent called a tool. */
+  call_started: ToolCallStarted;
+  /** The call was answered. */
+  call_ended: ToolCallEnded;
+}

@@ -1,0 +1,146 @@
+import { configure, getTextFormatter } from "@logtape/logtape";
+import process from "node:process";
+import { resultMeta } from "../protocol/mod.ts";
+import { reasonOf } from "./_values.ts";
+import { SmcpComputer } from "./computer.ts";
+import { loadComputerConfig } from "./config/load_config.ts";
+import { log } from "./log.ts";
+import type { ToolCallEnded } from "./options.ts";
+import type { ServerStatus } from "./server_status.ts";
+
+/** What `run` is told on the command line. */
+export interface RunFlags {
+  /** Address of the Server. */
+  url: string;
+  /** The office to join. */
+  office: string;
+  /** The name to join with. */
+  name: string;
+  /** The configuration file. */
+  config: string;
+}
+
+/** Hosts the MCP servers of a file until a signal ends it; throws what a person has to see to. */
+export async function run(
+  { url, office, name, config }: RunFlags,
+): Promise<void> {
+  await logToStderr();
+  const { inputs, servers } = await loadComputerConfig(config);
+  await using computer = new SmcpComputer({ url, name, inputs, servers });
+  const end = endOf(computer);
+  report(computer, url);
+  const served = (async () => {
+    await computer.connect();
+    await computer.join(office);
+    await new Promise<never>(() => {});
+  })();
+  await Promise.race([end, served]);
+  console.log("stopping");
+}
+
+/** Resolves at the first signal; rejects when the Server does not want this Computer any more. */
+function endOf(computer: SmcpComputer): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let ending = false;
+  for (
+    const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], [
+      "SIGHUP",
+      129,
+    ]] as const
+  ) {
+    process.on(signal, () => {
+      if (ending) process.exit(code);
+      ending = true;
+      resolve();
+    });
+  }
+  computer.on("disconnected", ({ reason, reconnecting }) => {
+    if (!reconnecting) reject(new Error(`disconnected for good: ${reason}`));
+  });
+  promise.catch(() => {}); // a failed connect is reported by itself
+  return promise;
+}
+
+function report(computer: SmcpComputer, url: string): void {
+  computer.on("connected", () => console.log(`connected to ${url}`));
+  computer.on("disconnected", ({ reason, reconnecting }) => {
+    if (reconnecting) console.log(`connection lost (${reason}), reconnecting`);
+  });
+  computer.on(
+    "joined",
+    ({ office, rejoined }) =>
+      console.log(
+        `${
+          rejoined ? "back in" : "joined"
+        } office ${office} as ${computer.name}`,
+      ),
+  );
+  computer.on(
+    "rejoin_failed",
+    ({ office, reason, retryIn }) =>
+      console.log(
+        `cannot join office ${office} again: ${reason}; next attempt in ${
+          (retryIn / 1000).toFixed(1)
+        } s`,
+      ),
+  );
+  let problems = new Set<string>();
+  computer.on("tools_changed", () => {
+    const now = computer.status().problems;
+    for (const text of now) {
+      if (!problems.has(text)) console.log(`problem: ${text}`);
+    }
+    problems = new Set(now);
+  });
+  computer.on("server_state", (status) => console.log(stateLine(status)));
+  computer.on("call_ended", (call) => console.log(callLine(call)));
+}
+
+function stateLine(
+  { name, state, tools, error, problems }: ServerStatus,
+): string {
+  const head = state === "running"
+    ? `MCP server ${name}: running, ${tools} tools`
+    : `MCP server ${name}: ${state}`;
+  return [
+    error === undefined ? head : `${head}: ${error}`,
+    ...(state === "running" ? problems.map((text) => `  ${text}`) : []),
+  ].join("\n");
+}
+
+function callLine(
+  { agent, tool, milliseconds, result }: ToolCallEnded,
+): string {
+  return `call of ${tool} by ${agent}: ${howItEnded(result)}, ${
+    Math.round(milliseconds)
+  } ms`;
+}
+
+function howItEnded(result: ToolCallEnded["result"]): string {
+  if (!result) return "refused";
+  if (!result.isError) return "ok";
+  const { error_code, a2c_cancelled } = resultMeta(result);
+  if (a2c_cancelled) return "cancelled";
+  return error_code === undefined ? "tool error" : `failed (${error_code})`;
+}
+
+async function logToStderr(): Promise<void> {
+  const format = getTextFormatter();
+  await configure({
+    reset: true,
+    sinks: { stderr: (record) => void process.stderr.write(format(record)) },
+    loggers: [
+      { category: ["a2c-smcp"], lowestLevel: "warning", sinks: ["stderr"] },
+      {
+        category: ["logtape", "meta"],
+        lowestLevel: "warning",
+        sinks: ["stderr"],
+      },
+    ],
+  });
+  // No fault of one MCP server may end the others.
+  const survive = (error: unknown) =>
+    log.error("Unexpected: {reason}", { reason: reasonOf(error) });
+  process.on("uncaughtException", survive);
+  process.on("unhandledRejection", survive);
+}
