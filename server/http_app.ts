@@ -8,7 +8,7 @@ import {
   ErrorCode,
   PROTOCOL_VERSION,
 } from "../protocol/mod.ts";
-import { shuttingDown } from "./_answers.ts";
+import { shuttingDown, toAnswer } from "./_answers.ts";
 import {
   checkGate,
   notFound,
@@ -60,11 +60,12 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
     app.all(path, (c) => enter(c, parts));
   }
   app.notFound((c) => send(c, notFound()));
+  app.onError((error, c) => send(c, refusal(500, toAnswer(error))));
   return app;
 }
 
 function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
-  const { incoming, outgoing } = c.env as Partial<HttpBindings>;
+  const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
   const { query } = splitTarget(incoming?.url ?? c.req.url);
   const refused = checkGate(query);
   if (refused) return send(c, refused);

@@ -141,10 +141,20 @@ export class RawClient implements AsyncDisposable {
     const closed = engine.readyState === "closed"
       ? Promise.resolve()
       : new Promise<void>((resolve) => engine.once("close", () => resolve()));
+    const { transport } = engine;
     this.socket.disconnect();
     await closed;
+    // Over polling the last requests are still on their way, and their library ends them in timers.
+    const polling = transport?.name === "polling";
+    for (let i = 0; polling && !transport.writable && i < 100; i++) {
+      await turn();
+    }
+    for (let i = 0; polling && i < 5; i++) await turn();
   }
 }
+
+/** Lets timers of zero milliseconds run. */
+const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
 
 /** Connects a raw client. */
 export async function connectRaw(
