@@ -116,6 +116,12 @@ export interface UpdateComputerConfigReq {
   computer: string;
 }
 
+/** Says that a Computer's configuration changed; the seeds' name for the notification (spec §3). */
+export type UpdateMCPConfigNotification = UpdateComputerConfigReq;
+
+/** Says that a Computer's tools changed; the seeds' name for the event and its notification (spec §3). */
+export type UpdateToolListNotification = UpdateComputerConfigReq;
+
 /** A string that holds a placeholder gets its real form when the server starts. */
 const hasPlaceholder = (text: string): boolean => text.includes("${");
 

@@ -5,6 +5,8 @@ import {
   parseGetComputerConfigRet,
   parseUpdateComputerConfigReq,
   type UpdateComputerConfigReq,
+  type UpdateMCPConfigNotification,
+  type UpdateToolListNotification,
 } from "./config.ts";
 import {
   type GetDeskTopReq,
@@ -140,7 +142,10 @@ export interface ServerEvents {
   /** Says that the Computer's configuration changed. */
   [UPDATE_CONFIG_EVENT]: { request: UpdateComputerConfigReq; answer: void };
   /** Says that the Computer's tools changed. */
-  [UPDATE_TOOL_LIST_EVENT]: { request: UpdateComputerConfigReq; answer: void };
+  [UPDATE_TOOL_LIST_EVENT]: {
+    request: UpdateToolListNotification;
+    answer: void;
+  };
   /** Says that the Computer's desktop changed. */
   [UPDATE_DESKTOP_EVENT]: { request: UpdateComputerConfigReq; answer: void };
   /** Says that the Computer's documents changed. */
@@ -154,9 +159,9 @@ export interface Notifications {
   /** Somebody left the office. */
   [LEAVE_OFFICE_NOTIFICATION]: LeaveOfficeNotification;
   /** A Computer's configuration changed. */
-  [UPDATE_CONFIG_NOTIFICATION]: UpdateComputerConfigReq;
+  [UPDATE_CONFIG_NOTIFICATION]: UpdateMCPConfigNotification;
   /** A Computer's tools changed. */
-  [UPDATE_TOOL_LIST_NOTIFICATION]: UpdateComputerConfigReq;
+  [UPDATE_TOOL_LIST_NOTIFICATION]: UpdateToolListNotification;
   /** A Computer's desktop changed. */
   [UPDATE_DESKTOP_NOTIFICATION]: UpdateComputerConfigReq;
   /** A Computer's documents changed. */

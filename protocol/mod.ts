@@ -37,6 +37,8 @@ export {
   parseMCPServerConfig,
   parseUpdateComputerConfigReq,
   type UpdateComputerConfigReq,
+  type UpdateMCPConfigNotification,
+  type UpdateToolListNotification,
 } from "./config.ts";
 export {
   parseConnectError,
@@ -171,6 +173,7 @@ export {
 } from "./tool_result.ts";
 export {
   type AgentCallData,
+  type Attributes,
   type AttributeValue,
   type CallToolResult,
   type ContentBlock,

@@ -36,6 +36,9 @@ export interface GetToolsReq extends AgentCallData {
 /** A simple value; anything structured is a JSON string (spec §4). */
 export type AttributeValue = string | number | boolean | null;
 
+/** Metadata of a tool: simple values by name (spec §4). */
+export type Attributes = Record<string, AttributeValue>;
+
 /** A tool that a Computer offers (spec §4). */
 export interface SMCPTool {
   /** The name to call it by: its alias, or its MCP name (spec §7). */
@@ -47,7 +50,7 @@ export interface SMCPTool {
   /** JSON Schema of the structured result, or `null`: never absent. */
   return_schema: Record<string, unknown> | null;
   /** Simple values only: `a2c_tool_meta`, `MCP_TOOL_ANNOTATION`, and the MCP server's own keys. */
-  meta?: Record<string, AttributeValue> | null;
+  meta?: Attributes | null;
 }
 
 /** The tools of one Computer (spec §4). */

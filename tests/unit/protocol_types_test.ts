@@ -58,6 +58,14 @@ Deno.test("the interfaces of the wire and their schemas say the same", () => {
     config.updateComputerConfigReqSchema,
     true,
   );
+  proves<config.UpdateMCPConfigNotification>()(
+    config.updateComputerConfigReqSchema,
+    true,
+  );
+  proves<config.UpdateToolListNotification>()(
+    config.updateComputerConfigReqSchema,
+    true,
+  );
   proves<inputs.MCPServerInput>()(inputs.inputSchema, true);
   proves<inputs.MCPServerInput[]>()(inputs.inputsSchema, true);
   proves<desktop.GetDeskTopReq>()(desktop.getDeskTopReqSchema, true);
