@@ -32,9 +32,9 @@ try {
   const entrypoints = Object.keys(config.exports).map((path) =>
     join(config.name, path)
   );
-  console.log(
-    (await run(node, ["imports.mjs", ...entrypoints], folder)).trim(),
-  );
+  const imported = await run(node, ["imports.mjs", ...entrypoints], folder);
+  const called = await run(node, ["tool_call.mjs"], folder);
+  console.log(`${imported}${called}`.trimEnd());
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   Deno.exitCode = 1;
