@@ -1,0 +1,96 @@
+import { AwsClient } from "aws4fetch";
+import type { DocumentFile } from "./document_files.ts";
+import { publish } from "./publish.ts";
+import type { DpeResolver } from "./resolver.ts";
+
+/** Where an {@linkcode s3Resolver} puts documents, and how it may. */
+export interface S3ResolverOptions {
+  /** Address of the storage, such as `https://s3.eu-central-1.amazonaws.com`; as Agents see it too. */
+  readonly endpoint: string;
+  /** An existing bucket. */
+  readonly bucket: string;
+  /** The bucket's region; `auto` or `us-east-1` where the storage has none. */
+  readonly region: string;
+  /** Stays on the Computer, and in the URIs, where it is no secret. */
+  readonly accessKeyId: string;
+  /** Never leaves the Computer. */
+  readonly secretAccessKey: string;
+  /** Put before the name of each object, such as `documents/`; default none. */
+  readonly prefix?: string;
+  /** Seconds that the URIs are good for, 1 to 604,800; default 3,600. */
+  readonly expiresIn?: number;
+}
+
+/** A busy storage answers 503; the whole is bounded by the request's timeout. */
+const RETRIES = 3;
+
+/**
+ * Publishes documents to an object storage that speaks S3 (spec §8.3).
+ *
+ * The bucket can stay private: the URIs are presigned, and good for anybody who has them until
+ * they expire. Objects are addressed as `ENDPOINT/BUCKET/PREFIX…`.
+ *
+ * @throws {TypeError} when the endpoint is no URL, or `expiresIn` is out of its range
+ */
+export function s3Resolver(options: S3ResolverOptions): DpeResolver {
+  const { endpoint, bucket, prefix = "", expiresIn = 3_600 } = options;
+  const { region, accessKeyId, secretAccessKey } = options;
+  if (!/^https?:/i.test(endpoint) || !URL.canParse(endpoint)) {
+    throw new TypeError(
+      `Cannot use the S3 endpoint "${endpoint}": it must be an http(s) URL`,
+    );
+  }
+  if (!Number.isInteger(expiresIn) || expiresIn < 1 || expiresIn > 604_800) {
+    throw new TypeError(
+      `Cannot presign for ${expiresIn} seconds: it must be 1 to 604800`,
+    );
+  }
+  const client = new AwsClient({
+    service: "s3",
+    region,
+    accessKeyId,
+    secretAccessKey,
+    retries: RETRIES,
+  });
+  const locate = (name: string) =>
+    [endpoint.replace(/\/+$/, ""), bucket, ...`${prefix}${name}`.split("/")]
+      .map((part, i) => i === 0 ? part : encodeURIComponent(part)).join("/");
+
+  const upload = async (
+    { name, bytes, mimeType }: DocumentFile,
+    signal: AbortSignal,
+  ) => {
+    const response = await client.fetch(locate(name), {
+      method: "PUT",
+      headers: { "content-type": mimeType },
+      body: bytes,
+      signal,
+    }).catch(() => {
+      signal.throwIfAborted();
+      // What `fetch` says holds the address of the storage.
+      throw new Error("the object storage can not be reached");
+    });
+    await response.body?.cancel();
+    if (!response.ok) {
+      throw new Error(
+        `the object storage answered the upload of "${name}" with ${response.status}`,
+      );
+    }
+  };
+  const presign = async (name: string): Promise<string> => {
+    const url = `${locate(name)}?X-Amz-Expires=${expiresIn}`;
+    const { url: signed } = await client.sign(url, {
+      method: "GET",
+      aws: { signQuery: true },
+    });
+    return signed;
+  };
+  return {
+    resolve: (uri, contents, { signal }) =>
+      publish(uri, contents, async (file) => {
+        signal.throwIfAborted();
+        await upload(file, signal);
+        return await presign(file.name);
+      }),
+  };
+}
