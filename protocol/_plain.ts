@@ -6,9 +6,39 @@ export const plainObject = z.custom<Record<string, unknown>>(
   "Invalid input: expected object",
 );
 
-/** A list of strings as one check: `z.array()` reports each failing item, and a hostile list has millions. */
-export const stringList = z.custom<string[]>(
-  (data) =>
-    Array.isArray(data) && data.every((item) => typeof item === "string"),
-  "Invalid input: expected a list of strings",
-);
+/** A list that stops at its first failing item: `z.array()` reports each, and a hostile list has millions. */
+export const listOf = <T>(item: z.ZodType<T>) =>
+  z.array(z.unknown()).transform((items, context): T[] => {
+    const parsed: T[] = [];
+    for (const [index, data] of items.entries()) {
+      const result = item.safeParse(data);
+      if (!result.success) return stop(context, index, result.error);
+      parsed.push(result.data);
+    }
+    return parsed;
+  });
+
+/** A map of names that stops at its first failing value, for the same reason. */
+export const mapOf = <T>(value: z.ZodType<T>) =>
+  plainObject.transform((data, context): Record<string, T> => {
+    const parsed: [string, T][] = [];
+    for (const [name, entry] of Object.entries(data)) {
+      const result = value.safeParse(entry);
+      if (!result.success) return stop(context, name, result.error);
+      parsed.push([name, result.data]);
+    }
+    return Object.fromEntries(parsed);
+  });
+
+function stop(
+  context: z.RefinementCtx,
+  at: string | number,
+  { issues: [issue] }: z.ZodError,
+): never {
+  context.addIssue({
+    code: "custom",
+    path: [at, ...issue?.path ?? []],
+    message: issue?.message ?? "Invalid input",
+  });
+  return z.NEVER;
+}

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { computerCallShape, identifier } from "./_identifiers.ts";
+import { listOf, mapOf } from "./_plain.ts";
 import { parseDuration } from "./duration.ts";
 import { inputSchema, type MCPServerInput } from "./inputs.ts";
 import { type Parser, parser } from "./parser.ts";
@@ -140,8 +141,7 @@ const strictDuration = z.string().refine((text) => {
   }
 }, 'expected an ISO 8601 duration above zero, such as "PT30S"');
 
-const headers = z.record(
-  z.string(),
+const headers = mapOf(
   z.union([z.string(), z.number(), z.boolean()]),
 ).nullable().default(null);
 const seconds = z.number().positive();
@@ -149,8 +149,8 @@ const seconds = z.number().positive();
 const base = {
   name: identifier,
   disabled: z.boolean().default(false),
-  forbidden_tools: z.array(z.string()).default([]),
-  tool_meta: z.record(z.string(), toolMetaSchema).default({}),
+  forbidden_tools: listOf(z.string()).default([]),
+  tool_meta: mapOf(toolMetaSchema).default({}),
   default_tool_meta: toolMetaSchema.nullable().exactOptional(),
   vrl: z.string().nullable().exactOptional(),
 };
@@ -160,8 +160,8 @@ const stdio = z.looseObject({
   type: z.literal("stdio"),
   server_parameters: z.looseObject({
     command: z.string().min(1, "expected the program to start"),
-    args: z.array(z.string()).default([]),
-    env: z.record(z.string(), z.string()).nullable().default(null),
+    args: listOf(z.string()).default([]),
+    env: mapOf(z.string()).nullable().default(null),
     cwd: z.string().nullable().default(null),
     encoding: z.string().default("utf-8"),
     encoding_error_handler: z.enum(["strict", "ignore", "replace"])
@@ -207,9 +207,8 @@ export const mcpServerConfigSchema = z.discriminatedUnion("type", [
 
 /** @internal What an Agent is shown: URLs may be redacted, older SDKs write durations their own way. */
 export const getComputerConfigRetSchema = z.looseObject({
-  inputs: z.array(inputSchema).nullable().exactOptional(),
-  servers: z.record(
-    z.string(),
+  inputs: listOf(inputSchema).nullable().exactOptional(),
+  servers: mapOf(
     z.discriminatedUnion("type", [
       stdio,
       streamable(z.string(), z.string()),

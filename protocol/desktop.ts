@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { computerCallShape } from "./_identifiers.ts";
+import { listOf } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";
 import type { AgentCallData } from "./tools.ts";
 
@@ -33,7 +34,7 @@ export const getDeskTopReqSchema = z.looseObject({
 
 /** @internal */
 export const getDeskTopRetSchema = z.looseObject({
-  desktops: z.array(z.string()),
+  desktops: listOf(z.string()),
   req_id: z.string(),
 }) satisfies z.ZodType<GetDeskTopRet>;
 

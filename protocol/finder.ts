@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { computerCallShape } from "./_identifiers.ts";
-import { stringList } from "./_plain.ts";
+import { listOf } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";
 import type { AgentCallData } from "./tools.ts";
 
@@ -89,7 +89,7 @@ export interface GetFinderRet {
 /** @internal */
 export const getFinderReqSchema = z.looseObject({
   ...computerCallShape,
-  keywords: stringList.exactOptional(),
+  keywords: listOf(z.string()).exactOptional(),
   file_type: z.string().exactOptional(),
   offset: z.int().min(0).exactOptional(),
   limit: z.int().min(1).max(100).exactOptional(),
@@ -103,7 +103,7 @@ export const documentSummarySchema = z.looseObject({
   file_type: z.string(),
   title: z.string(),
   page_count: z.int().min(0),
-  keywords: z.array(z.string()).exactOptional(),
+  keywords: listOf(z.string()).exactOptional(),
   summary: z.string().exactOptional(),
   server: z.string(),
   last_modified: z.string().exactOptional(),
@@ -111,7 +111,7 @@ export const documentSummarySchema = z.looseObject({
 
 /** @internal */
 export const getFinderRetSchema = z.looseObject({
-  documents: z.array(documentSummarySchema),
+  documents: listOf(documentSummarySchema),
   total_count: z.int().min(0),
   req_id: z.string(),
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { identifier } from "./_identifiers.ts";
+import { listOf, mapOf } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";
 
 /** A value that a person types (spec §4). */
@@ -64,14 +65,14 @@ export const inputSchema = z.discriminatedUnion("type", [
   z.looseObject({
     ...base,
     type: z.literal("pickString"),
-    options: z.array(z.string()),
+    options: listOf(z.string()),
     default: fallback,
   }),
   z.looseObject({
     ...base,
     type: z.literal("command"),
     command: z.string().min(1),
-    args: z.union([z.array(z.string()), z.record(z.string(), z.string())])
+    args: z.union([listOf(z.string()), mapOf(z.string())])
       .nullable().exactOptional(),
   }),
 ]);

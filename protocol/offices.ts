@@ -1,10 +1,7 @@
 import { z } from "zod";
-import {
-  agentCallDataShape,
-  identifier,
-  officeIdentifier,
-} from "./_identifiers.ts";
+import { agentCallDataShape, officeIdentifier } from "./_identifiers.ts";
 import { toErrorPayload } from "./errors.ts";
+import { listOf } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";
 import type { AgentCallData } from "./tools.ts";
 
@@ -100,14 +97,14 @@ export const listRoomReqSchema = z.looseObject({
 
 /** @internal */
 export const listRoomRetSchema = z.looseObject({
-  sessions: z.array(z.looseObject({
+  sessions: listOf(z.looseObject({
     sid: z.string(),
     name: z.string(),
     role,
     office_id: z.string(),
     a2c_version: z.string().exactOptional(),
   })),
-  req_id: identifier,
+  req_id: z.string(),
 });
 
 /** @internal */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { computerCallShape, identifier } from "./_identifiers.ts";
-import { plainObject } from "./_plain.ts";
+import { listOf, plainObject } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";
 import type { AgentCallData } from "./tools.ts";
 
@@ -57,7 +57,7 @@ export const getResourcesReqSchema = z.looseObject({
 
 /** @internal */
 export const getResourcesRetSchema = z.looseObject({
-  resources: z.array(plainObject),
+  resources: listOf(plainObject),
   next_cursor: z.string().nullable().exactOptional(),
   req_id: z.string(),
 }).transform(({ next_cursor, ...rest }) => ({

@@ -4,7 +4,7 @@ import {
   computerCallShape,
   identifier,
 } from "./_identifiers.ts";
-import { plainObject } from "./_plain.ts";
+import { listOf, mapOf, plainObject } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";
 
 /** What every request of an Agent starts with (spec §4). */
@@ -125,21 +125,20 @@ export const smcpToolSchema = z.looseObject({
   description: z.string(),
   params_schema: plainObject,
   return_schema: plainObject.nullish().transform((schema) => schema ?? null),
-  meta: z.record(
-    z.string(),
+  meta: mapOf(
     z.union([z.string(), z.number(), z.boolean(), z.null()]),
   ).nullable().exactOptional(),
 });
 
 /** @internal */
 export const getToolsRetSchema = z.looseObject({
-  tools: z.array(smcpToolSchema),
+  tools: listOf(smcpToolSchema),
   req_id: z.string(),
 });
 
 /** @internal */
 export const callToolResultSchema = z.looseObject({
-  content: z.array(
+  content: listOf(
     z.looseObject({ type: z.string(), text: z.string().exactOptional() }),
   ),
   structuredContent: plainObject.nullable().exactOptional(),
@@ -152,7 +151,7 @@ export const callToolResultSchema = z.looseObject({
 export const toolMetaSchema = z.looseObject({
   auto_apply: z.boolean().nullable().exactOptional(),
   alias: identifier.nullable().exactOptional(),
-  tags: z.array(z.string()).nullable().exactOptional(),
+  tags: listOf(z.string()).nullable().exactOptional(),
   ret_object_mapper: plainObject.nullable().exactOptional(),
 });
 

@@ -21,6 +21,7 @@ const PROTOCOL_PACKAGES = ["zod", "@std/semver"];
 /** Packages of which one folder of the wire may name the types; values come in as parameters. */
 const PROTOCOL_TYPES: Readonly<Record<string, string>> = {
   "socket.io-client": "protocol/client/",
+  "commander": "protocol/cli/",
 };
 
 /** Packages that belong to certain rooms; all others are free to every role. */

@@ -255,6 +255,24 @@ Deno.test("answer validators refuse broken answers, and name the field", () => {
   }
 });
 
+Deno.test("a hostile answer with a million failing items costs one short error", () => {
+  const items = new Array(1_000_000).fill(1);
+  for (
+    const [event, answer, field] of [
+      ["client:tool_call", { content: items }, "content.0"],
+      ["client:get_tools", { tools: items, req_id: "1" }, "tools.0"],
+      ["client:get_desktop", { desktops: items, req_id: "1" }, "desktops.0"],
+      ["client:get_config", { servers: { ...items } }, "servers.0"],
+    ] as const
+  ) {
+    const error = assertThrows(
+      () => CLIENT_EVENTS[event].parseAnswer(answer),
+      ProtocolError,
+    );
+    assertEquals(error.details, { fields: [field] });
+  }
+});
+
 Deno.test("parseGetToolsRet() reads an absent return_schema, as older SDKs send it, as null", () => {
   const { return_schema: _, ...older } = TOOL;
   assertEquals(parseGetToolsRet({ tools: [older], req_id: "1" }), {
