@@ -26,10 +26,10 @@ async function main(): Promise<void> {
     ...(!settings.limits && { limits: false }),
   });
   const { url } = await listen(server, settings);
+  drainOnSignal(server); // before the line: who has read it may send one
   console.log(
     `A2C-SMCP ${PROTOCOL_VERSION} server listening on ${url} (paths /smcp/ and /socket.io/, health ${url}/health)`,
   );
-  drainOnSignal(server);
 }
 
 async function listen(server: SmcpServer, { host, port }: Settings) {
