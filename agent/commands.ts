@@ -44,7 +44,7 @@ export async function tools(flags: ToolFlags): Promise<void> {
     console.log(`${computer}: ${list.length} tools`);
     const width = Math.max(0, ...list.map(({ name }) => name.length));
     for (const { name, description } of list) {
-      console.log(`  ${name.padEnd(width)}  ${firstLine(description)}`);
+      console.log(`  ${name.padEnd(width)}  ${headline(description)}`);
     }
   }
   if (found.size === 0) {
@@ -60,6 +60,7 @@ export async function call(tool: string, flags: CallFlags): Promise<void> {
   const onInterrupt = () => interrupt.abort(new Error("cancelled"));
   process.once("SIGINT", onInterrupt);
   try {
+    console.error(`calling ${tool} on ${computer} (Ctrl-C cancels)`);
     const result = await agent.callTool(computer, tool, flags.params, {
       timeout: flags.timeout,
       signal: interrupt.signal,
@@ -130,7 +131,11 @@ const summary = (fields: Record<string, unknown>): string =>
       : `${key}: ${JSON.stringify(value)}`
   ).join(", ");
 
-const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";
+/** What fits into a line: models want pages of description, people the first sentence. */
+function headline(text: string): string {
+  const [first = ""] = text.split(/(?<=\.)\s|\n/, 1);
+  return first.length > 80 ? `${first.slice(0, 79)}…` : first;
+}
 
 const printJson = (value: unknown): void =>
   console.log(JSON.stringify(value, null, 2));

@@ -20,11 +20,12 @@ const scratch = await Deno.realPath(folder);
 
 try {
   await demo();
-  console.log("\nDone. Everything that was started is stopped again.");
+  step("Stop everything");
 } finally {
   for (const child of running.reverse()) await child.stop();
   await Deno.remove(folder, { recursive: true });
 }
+console.log("\nDone. Nothing is left running.");
 
 async function demo(): Promise<void> {
   step("Get the two MCP servers from npm (once, then from the cache)");
@@ -112,7 +113,7 @@ async function demo(): Promise<void> {
   const call = keep(
     startAgent("call", "trigger-long-running-operation", "--params", long),
   );
-  await computer.line(/trigger-long-running-operation.*(started|calling|…)/);
+  await call.line(/calling trigger-long-running-operation/);
   call.signal("SIGINT");
   await computer.line(/trigger-long-running-operation.*cancelled/);
 }
