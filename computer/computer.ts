@@ -8,6 +8,8 @@ import {
   type MCPServerInput,
   type ServerEvent,
   UPDATE_CONFIG_EVENT,
+  UPDATE_DESKTOP_EVENT,
+  UPDATE_FINDER_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
 import { reasonOf } from "./_values.ts";
@@ -15,6 +17,7 @@ import { Announcer } from "./announcer.ts";
 import { CallTable } from "./call_table.ts";
 import { parseComputerConfig } from "./config/parse_config.ts";
 import type { ServerSettings } from "./config/settings.ts";
+import type { DpeResolver } from "./dpe/resolver.ts";
 import { answerRequest } from "./handlers/mod.ts";
 import { McpHost } from "./host.ts";
 import { log } from "./log.ts";
@@ -24,6 +27,9 @@ import type {
   SmcpComputerOptions,
   ToolCallStarted,
 } from "./options.ts";
+import { RecentServers } from "./recent_servers.ts";
+import { ResourceWatch } from "./resources/resource_watch.ts";
+import { Warner } from "./warner.ts";
 
 /**
  * A Computer: hosts MCP servers and offers their tools to the Agent of its office (spec §1).
@@ -38,6 +44,10 @@ export class SmcpComputer implements AsyncDisposable {
   readonly #host: McpHost;
   readonly #calls = new CallTable();
   readonly #announcer: Announcer;
+  readonly #watch: ResourceWatch;
+  readonly #recent = new RecentServers();
+  readonly #warner = new Warner();
+  #resolver: DpeResolver | undefined;
   readonly #events = new Emitter<ComputerEvents>(logThrown);
   #started: Promise<void> = Promise.resolve();
   #office: string | undefined;
@@ -62,6 +72,10 @@ export class SmcpComputer implements AsyncDisposable {
       ...(startTimeoutMs !== undefined && { startTimeoutMs }),
     });
     this.#announcer = new Announcer((event) => this.#announce(event));
+    this.#watch = new ResourceWatch(
+      this.#host,
+      (...events) => this.#announcer.changed(...events),
+    );
     this.#wire();
   }
 
@@ -83,7 +97,7 @@ export class SmcpComputer implements AsyncDisposable {
       connection: this.#connection.state,
       ...(office !== undefined && { office }),
       servers: this.#host.statuses,
-      problems: this.#host.problems,
+      problems: [...this.#host.problems, ...this.#watch.clashes],
       runningCalls: this.#calls.running,
     };
   }
@@ -179,6 +193,15 @@ export class SmcpComputer implements AsyncDisposable {
     await this.#host.stopServer(name);
   }
 
+  /**
+   * Sets who publishes documents for Agents; without one `client:get_dpe` answers 4011 (spec §8.3).
+   *
+   * Ready made: `localDirResolver` and `s3Resolver`.
+   */
+  registerDpeResolver(resolver: DpeResolver): void {
+    this.#resolver = resolver;
+  }
+
   /** Leaves, disconnects and stops every MCP server; nothing that they started is left. */
   async close(): Promise<void> {
     this.#announcer.close();
@@ -205,6 +228,10 @@ export class SmcpComputer implements AsyncDisposable {
     connection.on("joined", (joined) => {
       this.#moveTo(joined.office);
       this.#announcer.changed(UPDATE_CONFIG_EVENT, UPDATE_TOOL_LIST_EVENT);
+      // What was announced meanwhile reached nobody.
+      if (joined.rejoined) {
+        this.#announcer.changed(UPDATE_DESKTOP_EVENT, UPDATE_FINDER_EVENT);
+      }
       this.#events.emit("joined", joined);
     });
     connection.on("notification", ({ event, payload }) => {
@@ -215,6 +242,10 @@ export class SmcpComputer implements AsyncDisposable {
         host: this.#host,
         inputs: this.#inputs,
         calls: this.#calls,
+        watch: this.#watch,
+        recent: this.#recent,
+        warner: this.#warner,
+        resolver: this.#resolver,
         maxPayload: connection.maxPayload,
         onCall: (call) => this.#observeCall(call),
       })
@@ -249,7 +280,10 @@ export class SmcpComputer implements AsyncDisposable {
 
   /** Calls belong to an office; a rejoin of the same one keeps them (spec §7.4). */
   #moveTo(office: string | undefined): void {
-    if (office !== this.#office) this.#calls.clear();
+    if (office !== this.#office) {
+      this.#calls.clear();
+      this.#recent.clear();
+    }
     this.#office = office;
   }
 }

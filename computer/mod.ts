@@ -39,6 +39,14 @@ export type {
   ToolCallEnded,
   ToolCallStarted,
 } from "./options.ts";
+export { localDirResolver } from "./dpe/local_dir_resolver.ts";
+export type {
+  DpeResolution,
+  DpeResolver,
+  DpeResolverContext,
+} from "./dpe/resolver.ts";
+export { s3Resolver, type S3ResolverOptions } from "./dpe/s3_resolver.ts";
+export type { ResourceContents } from "./resources/contents.ts";
 export type { ServerState, ServerStatus } from "./server_status.ts";
 export { loadComputerConfig } from "./config/load_config.ts";
 export { type ComputerConfig } from "./config/parse_config.ts";

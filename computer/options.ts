@@ -34,7 +34,7 @@ export interface ComputerStatus {
   readonly office?: string;
   /** Its MCP servers, in the order of the configuration. */
   readonly servers: readonly ServerStatus[];
-  /** What is wrong with the configuration as a whole: tool names that clash. */
+  /** What is wrong with the configuration as a whole: tool names and hosts of URIs that clash. */
   readonly problems: readonly string[];
   /** How many tool calls are running. */
   readonly runningCalls: number;

@@ -6,6 +6,7 @@ import {
   ProtocolError,
 } from "../../protocol/mod.ts";
 import { isRecord, reasonOf } from "../_values.ts";
+import { within } from "../deadline.ts";
 import type { ResourceContents } from "../resources/contents.ts";
 import type { DpeResolver } from "./resolver.ts";
 
@@ -16,12 +17,8 @@ const DEFAULT_TIMEOUT = 30;
 export interface DpeSources {
   /** What the user registered. */
   readonly resolver: DpeResolver | undefined;
-  /**
-   * Finds the MCP server of a host; undefined when none lists it.
-   *
-   * @param signal aborted when the time is over
-   */
-  route(host: string, signal: AbortSignal): Promise<string | undefined>;
+  /** Finds the MCP server of a host; undefined when none lists it. */
+  route(host: string): Promise<string | undefined>;
   /**
    * Reads a resource.
    *
@@ -47,21 +44,14 @@ export async function resolveDpe(
   const { host } = parseDpeUri(uri);
   const { resolver } = sources;
   if (!resolver) throw notConfigured(uri);
-  const late = new AbortController();
-  const timer = setTimeout(
-    () => late.abort(new Error(`it took longer than ${timeout} s`)),
-    timeout * 1000,
-  );
   try {
-    const answer = await abortable(
-      publish(uri, host, resolver, sources, late.signal),
-      late.signal,
+    const answer = await within(
+      timeout * 1000,
+      (signal) => publish(uri, host, resolver, sources, signal),
     );
     return { ...answer, req_id };
   } catch (error) {
     throw failed(uri, reasonOf(error), error);
-  } finally {
-    clearTimeout(timer);
   }
 }
 
@@ -72,7 +62,7 @@ async function publish(
   sources: DpeSources,
   signal: AbortSignal,
 ): Promise<Omit<GetDPERet, "req_id">> {
-  const server = await sources.route(host, signal);
+  const server = await sources.route(host);
   if (server === undefined) {
     throw new Error(`no MCP server lists the host "${host}"`);
   }
@@ -105,16 +95,6 @@ function readResolution(answer: unknown): Omit<GetDPERet, "req_id"> {
     ...(Number.isSafeInteger(size) && Number(size) >= 0 &&
       { size: Number(size) }),
   };
-}
-
-/** Waits no longer than the signal allows; what `work` ends with later is dropped. */
-function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), {
-      once: true,
-    });
-    work.then(resolve, reject);
-  });
 }
 
 const notConfigured = (uri: string): ProtocolError =>

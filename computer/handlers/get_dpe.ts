@@ -1,17 +1,37 @@
-import {
-  ErrorCode,
-  type GET_DPE_EVENT,
-  parseDpeUri,
-  ProtocolError,
-} from "../../protocol/mod.ts";
+import type { GET_DPE_EVENT } from "../../protocol/mod.ts";
+import { requestFailure } from "../call_failure.ts";
+import { resolveDpe } from "../dpe/resolve_dpe.ts";
+import type { McpHost } from "../host.ts";
+import { readContents, type ResourceContents } from "../resources/contents.ts";
 import type { Handler } from "./handler.ts";
 
-/** Checks the URI, then refuses: no resolver is registered (spec §8.3). */
-export const getDpe: Handler<typeof GET_DPE_EVENT> = ({ uri }) => {
-  parseDpeUri(uri);
-  throw new ProtocolError(
-    ErrorCode.DPE_RESOLVER_NOT_CONFIGURED,
-    "This Computer has no DPE resolver",
-    { fields: { uri } },
-  );
-};
+/** Turns a `dpe://` URI into one that the Agent can fetch (spec §8.3). */
+export const getDpe: Handler<typeof GET_DPE_EVENT> = (
+  request,
+  { host, watch, resolver },
+) =>
+  resolveDpe(request, {
+    resolver,
+    route: (uriHost) => watch.route(uriHost),
+    read: (server, uri, signal) => read(host, server, uri, signal),
+  });
+
+async function read(
+  host: McpHost,
+  name: string,
+  uri: string,
+  signal: AbortSignal,
+): Promise<ResourceContents[]> {
+  const server = host.server(name);
+  if (!server?.connection) {
+    throw new Error(
+      `MCP server "${name}" is ${server?.status.state ?? "gone"}`,
+    );
+  }
+  try {
+    const contents = await server.connection.readResource(uri, { signal });
+    return contents.map(readContents);
+  } catch (error) {
+    throw new Error(requestFailure(name, error).message, { cause: error });
+  }
+}

@@ -5,8 +5,12 @@ import type {
   MCPServerInput,
 } from "../../protocol/mod.ts";
 import type { CallTable } from "../call_table.ts";
+import type { DpeResolver } from "../dpe/resolver.ts";
 import type { McpHost } from "../host.ts";
 import type { ToolCallStarted } from "../options.ts";
+import type { RecentServers } from "../recent_servers.ts";
+import type { ResourceWatch } from "../resources/resource_watch.ts";
+import type { Warner } from "../warner.ts";
 
 /** What the handlers of requests work with. */
 export interface HandlerContext {
@@ -16,6 +20,14 @@ export interface HandlerContext {
   readonly inputs: readonly MCPServerInput[];
   /** The tool calls of the office. */
   readonly calls: CallTable;
+  /** Their windows and documents. */
+  readonly watch: ResourceWatch;
+  /** Which of them tools were called of. */
+  readonly recent: RecentServers;
+  /** Says what is odd about resources. */
+  readonly warner: Warner;
+  /** Publishes documents, if the user registered one. */
+  readonly resolver: DpeResolver | undefined;
   /** The largest message that the Server takes, in bytes, if it is known. */
   readonly maxPayload: number | undefined;
   /** Is told of each tool call; the function it returns, how the call ended. */

@@ -4,7 +4,9 @@ import {
   type ClientEvents,
   ErrorCode,
   GET_CONFIG_EVENT,
+  GET_DESKTOP_EVENT,
   GET_DPE_EVENT,
+  GET_FINDER_EVENT,
   GET_RESOURCES_EVENT,
   GET_TOOLS_EVENT,
   isClientEvent,
@@ -13,7 +15,9 @@ import {
 } from "../../protocol/mod.ts";
 import { limitAnswer } from "../answer_limits.ts";
 import { getConfig } from "./get_config.ts";
+import { getDesktop } from "./get_desktop.ts";
 import { getDpe } from "./get_dpe.ts";
+import { getFinder } from "./get_finder.ts";
 import { getResources } from "./get_resources.ts";
 import { getTools } from "./get_tools.ts";
 import type { Handler, HandlerContext } from "./handler.ts";
@@ -25,7 +29,9 @@ const HANDLERS: { readonly [E in ClientEvent]?: Handler<E> } = {
   [GET_TOOLS_EVENT]: getTools,
   [GET_CONFIG_EVENT]: getConfig,
   [GET_RESOURCES_EVENT]: getResources,
+  [GET_DESKTOP_EVENT]: getDesktop,
   [GET_DPE_EVENT]: getDpe,
+  [GET_FINDER_EVENT]: getFinder,
 };
 
 /**

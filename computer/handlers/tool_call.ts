@@ -6,14 +6,18 @@ import type { Handler } from "./handler.ts";
 /** Runs a tool, once for each `req_id` (spec §7). */
 export const toolCall: Handler<typeof TOOL_CALL_EVENT> = async (
   request,
-  { host, calls, maxPayload, onCall },
+  { host, calls, recent, maxPayload, onCall },
 ) => {
   const { agent, req_id, tool_name: tool } = request;
   const ended = onCall({ agent, req_id, tool });
   let result: CallToolResult | undefined;
   try {
     result = limitResult(
-      await calls.run(request, (signal) => runToolCall(request, host, signal)),
+      await calls.run(request, (signal) => {
+        const found = host.resolve(tool);
+        if (found.kind === "call") recent.used(found.target.server.name);
+        return runToolCall(request, host, signal);
+      }),
       maxPayload,
     );
     return result;

@@ -15,6 +15,7 @@ import type {
   McpResourcePage,
   McpToolList,
 } from "./connection.ts";
+import { allPages } from "./pages.ts";
 import { readTool } from "./tool.ts";
 
 /** How a {@linkcode McpConnection} is made of a transport. */
@@ -33,8 +34,6 @@ export interface ClientConnectionOptions {
 
 /** The SDK arms a timer of 60 s unless told otherwise; this is the longest that a timer takes. */
 const NEVER = 2 ** 31 - 1;
-/** A list that goes on and on is a server's mistake. */
-const MOST_PAGES = 1_000;
 
 /** Anything goes: what matters is read item by item, since the SDK's schemas reject whole lists. */
 const anyResult = z.looseObject({});
@@ -174,34 +173,24 @@ class ClientConnection implements McpConnection {
     await this.#client.close().catch(() => {});
   }
 
-  async #listAll(
+  #listAll(
     method: string,
     field: string,
     options: McpRequestOptions | undefined,
   ): Promise<unknown[]> {
-    const items: unknown[] = [];
-    const seen = new Set<string>();
-    let cursor: string | undefined;
-    do {
+    return allPages(method, async (cursor) => {
       const page = await this.#request(
         method,
         cursor === undefined ? {} : { cursor },
         options,
       );
-      if (Array.isArray(page[field])) items.push(...page[field]);
-      cursor = typeof page.nextCursor === "string"
-        ? page.nextCursor
-        : undefined;
-      if (
-        cursor !== undefined && (seen.has(cursor) || seen.size > MOST_PAGES)
-      ) {
-        throw new Error(
-          `Cannot list: ${method} never ends (cursor repeated, or over ${MOST_PAGES} pages)`,
-        );
-      }
-      if (cursor !== undefined) seen.add(cursor);
-    } while (cursor !== undefined);
-    return items;
+      return {
+        items: Array.isArray(page[field]) ? page[field] : [],
+        nextCursor: typeof page.nextCursor === "string"
+          ? page.nextCursor
+          : undefined,
+      };
+    });
   }
 
   #request(

@@ -1,0 +1,126 @@
+import type { Resource, ServerEvent } from "../../protocol/mod.ts";
+import { changeEvents, NO_URIS } from "../change_events.ts";
+import {
+  type HostClaims,
+  hostClashes,
+  type HostRoute,
+  routeHost,
+} from "../dpe/host_index.ts";
+import type { McpHost } from "../host.ts";
+import { log } from "../log.ts";
+import type { ServerState } from "../server_status.ts";
+import { Warner } from "../warner.ts";
+import { takesPart } from "./servers.ts";
+import { WatchedServer } from "./watched_server.ts";
+
+/** A server in one of these states is there, or soon again. */
+const THERE: ReadonlySet<ServerState> = new Set([
+  "starting",
+  "running",
+  "restarting",
+]);
+
+/**
+ * Watches the resources of all MCP servers: subscribes to windows and documents, announces
+ * changes, and knows which server a host belongs to (spec §8.3, §8.5).
+ *
+ * Nothing in here is waited for by a MCP session: a notification only sets work going.
+ */
+export class ResourceWatch {
+  readonly #host: McpHost;
+  readonly #changed: (...events: ServerEvent[]) => void;
+  readonly #servers = new Map<string, WatchedServer>();
+  readonly #warner = new Warner();
+
+  /** @param changed is told what the office is to hear */
+  constructor(host: McpHost, changed: (...events: ServerEvent[]) => void) {
+    this.#host = host;
+    this.#changed = changed;
+    host.on("server_state", ({ name, state }) => this.#onState(name, state));
+    host.on("config_changed", () => this.#forgetRemoved());
+    host.on("resources_changed", ({ server }) => this.#refresh(server));
+    host.on("resource_updated", ({ server, uri }) => {
+      const connection = host.server(server)?.connection;
+      if (!connection || !takesPart(connection)) return;
+      const events = changeEvents(NO_URIS, { kind: "updated", uri });
+      if (events.length > 0) changed(...events);
+    });
+  }
+
+  /** Hosts that more than one MCP server uses, one sentence each. */
+  get clashes(): string[] {
+    return hostClashes(this.#claims());
+  }
+
+  /** Finds the MCP server of a document's host; lists again when none is known (spec §8.3). */
+  async route(host: string): Promise<string | undefined> {
+    const route = this.#find(host) ?? await this.#findAnew(host);
+    if (route && route.passedOver.length > 0) {
+      log.warn(
+        "Documents of host {host} are read from {server}; also used by {others}",
+        { host, server: route.server, others: route.passedOver.join(", ") },
+      );
+    }
+    return route?.server;
+  }
+
+  /** Compares a list that was just fetched with what is known: not every server tells of changes. */
+  saw(server: string, resources: readonly Resource[]): void {
+    if (!this.#servers.get(server)?.knows(resources)) this.#refresh(server);
+  }
+
+  #onState(name: string, state: ServerState): void {
+    const connection = this.#host.server(name)?.connection;
+    const watched = this.#watched(name);
+    if (!connection) watched.ended(THERE.has(state));
+    else watched.started(connection).then(() => this.#warnOfClashes());
+  }
+
+  #forgetRemoved(): void {
+    for (const [name, watched] of this.#servers) {
+      if (this.#host.server(name)) continue;
+      this.#servers.delete(name);
+      watched.ended(false);
+    }
+  }
+
+  async #refresh(name: string): Promise<void> {
+    await this.#servers.get(name)?.refresh();
+    this.#warnOfClashes();
+  }
+
+  #watched(name: string): WatchedServer {
+    const known = this.#servers.get(name);
+    if (known) return known;
+    const watched = new WatchedServer(name, this.#changed);
+    this.#servers.set(name, watched);
+    return watched;
+  }
+
+  /** In the order of the configuration: the order in which the servers were registered. */
+  #claims(): HostClaims[] {
+    return this.#host.configs.flatMap(({ name }) =>
+      this.#servers.get(name)?.claims ?? []
+    );
+  }
+
+  #find(host: string): HostRoute | undefined {
+    return routeHost(this.#claims(), host);
+  }
+
+  /** Waits for no server longer than it takes to find one that lists the host. */
+  #findAnew(host: string): Promise<HostRoute | undefined> {
+    return new Promise((resolve) => {
+      const refreshes = [...this.#servers.keys()].map(async (name) => {
+        await this.#refresh(name);
+        const route = this.#find(host);
+        if (route) resolve(route);
+      });
+      Promise.all(refreshes).then(() => resolve(undefined));
+    });
+  }
+
+  #warnOfClashes(): void {
+    this.#warner.warn(this.clashes);
+  }
+}

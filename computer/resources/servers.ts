@@ -1,0 +1,33 @@
+import type { Resource } from "../../protocol/mod.ts";
+import type { McpHost } from "../host.ts";
+import type { McpConnection } from "../mcp/connection.ts";
+import { allPages } from "../mcp/pages.ts";
+
+/** A running MCP server. */
+export interface RunningServer {
+  /** The key in the configuration. */
+  readonly name: string;
+  /** How to speak to it. */
+  readonly connection: McpConnection;
+}
+
+/** Tells whether a MCP server takes part in Desktop and Finder (spec §8). */
+export const takesPart = ({ capabilities }: McpConnection): boolean =>
+  capabilities.resources?.subscribe === true;
+
+/** The running MCP servers that take part in Desktop and Finder, in the order of the configuration. */
+export const participants = (host: McpHost): RunningServer[] =>
+  host.configs.flatMap(({ name }) => {
+    const connection = host.server(name)?.connection;
+    return connection && takesPart(connection) ? [{ name, connection }] : [];
+  });
+
+/** All resources of a MCP server, page by page. */
+export const listResources = (
+  connection: McpConnection,
+  signal?: AbortSignal,
+): Promise<Resource[]> =>
+  allPages("resources/list", async (cursor) => {
+    const page = await connection.listResources(cursor, { signal });
+    return { items: page.resources, nextCursor: page.nextCursor };
+  });
