@@ -29,7 +29,8 @@ A configuration file:
   }
 
 Exit codes: 0 stopped by SIGINT, SIGTERM or SIGHUP, 1 failed, 2 wrong usage.
-Every option can be set in the environment: SMCP_URL, SMCP_OFFICE, SMCP_NAME, SMCP_CONFIG.`;
+Every option can be set in the environment: SMCP_URL, SMCP_OFFICE, SMCP_NAME, SMCP_CONFIG,
+SMCP_DPE_DIR.`;
 
 const program = reporting(new Command("smcp-computer"))
   .description("Offer the tools of MCP servers in an office of A2C-SMCP")
@@ -53,6 +54,12 @@ program.command("run")
   .addOption(
     new Option("--config <file>", "the MCP servers to host")
       .env("SMCP_CONFIG").makeOptionMandatory(),
+  )
+  .addOption(
+    new Option(
+      "--dpe-dir <dir>",
+      "publish documents as files of this directory, for agents on this disk",
+    ).env("SMCP_DPE_DIR"),
   )
   .action(run);
 

@@ -4,6 +4,7 @@ import { resultMeta } from "../protocol/mod.ts";
 import { reasonOf } from "./_values.ts";
 import { SmcpComputer } from "./computer.ts";
 import { loadComputerConfig } from "./config/load_config.ts";
+import { localDirResolver } from "./dpe/local_dir_resolver.ts";
 import { log } from "./log.ts";
 import type { ToolCallEnded } from "./options.ts";
 import type { ServerStatus } from "./server_status.ts";
@@ -18,15 +19,20 @@ export interface RunFlags {
   name: string;
   /** The configuration file. */
   config: string;
+  /** Where documents are published; absent: they are not. */
+  dpeDir?: string;
 }
 
 /** Hosts the MCP servers of a file until a signal ends it; throws what a person has to see to. */
 export async function run(
-  { url, office, name, config }: RunFlags,
+  { url, office, name, config, dpeDir }: RunFlags,
 ): Promise<void> {
   await logToStderr();
   const { inputs, servers } = await loadComputerConfig(config);
   await using computer = new SmcpComputer({ url, name, inputs, servers });
+  if (dpeDir !== undefined) {
+    computer.registerDpeResolver(localDirResolver(dpeDir));
+  }
   const end = endOf(computer);
   report(computer, url);
   const served = (async () => {
