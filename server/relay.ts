@@ -127,7 +127,7 @@ export class Relay {
         try {
           finish(readAnswer(first));
         } catch (error) {
-          toAnswer(error); // nobody is left to tell: it goes to the log
+          answer(toAnswer(error)); // an answer that can not be encoded again
         }
       },
       timedOut: () => finish(answerTimedOut(name, deadline)),

@@ -223,6 +223,21 @@ Deno.test("sockets on any namespace but /smcp are refused, and the gate cares fo
   }
 });
 
+Deno.test("the gate comes before the connect handler: whatever that would say, a wrong version hears 4008 (spec §2)", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using client = new RawClient(url, {
+    auth: { role: "boss" },
+    version: "0.1.5",
+    transports: ["polling"],
+  });
+  const error = await client.connected().then(() => undefined, (e) => e);
+  assertEquals([error.description, error.context.responseText], [
+    400,
+    MISMATCH,
+  ]);
+});
+
 Deno.test("auth.role: optional, an invalid one is refused, a declared one must equal the join's (spec §2)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
