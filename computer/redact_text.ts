@@ -4,7 +4,7 @@ import { splitPlaceholders } from "./placeholders.ts";
 export const REDACTED = "<redacted>";
 
 /** An option with one of these in its name has a value that nobody else sees (spec §7). */
-const SECRET_NAME = /key|token|secret|password|auth/i;
+export const SECRET_NAME: RegExp = /key|token|secret|password|auth/i;
 
 /** `--x=v`, and what programs take in the same sense: `NAME=v`, `Header: v`. */
 const NAMED_VALUE = /^([^=:\s/]+)(=|:\s*)([^]+)$/;

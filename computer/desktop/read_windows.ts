@@ -7,7 +7,7 @@ import { identityOf, isWindow } from "../resources/listed_uri.ts";
 import { listResources, type RunningServer } from "../resources/servers.ts";
 import type { ReadWindow } from "./organize_desktop.ts";
 
-/** Milliseconds that each MCP server gets; the Server waits 30 s for the whole desktop (spec §7). */
+/** The Server waits 30 s for the whole desktop (spec §7). */
 const PATIENCE = 10_000;
 /** How many windows of one server are read at a time. */
 const AT_A_TIME = 16;
@@ -25,14 +25,16 @@ export interface WindowReading {
  *
  * @param wanted only the window with exactly this URI (spec §8.1)
  * @param listed is told what each server lists
+ * @param patience milliseconds that each server gets
  */
 export async function readWindows(
   servers: readonly RunningServer[],
   wanted: string | undefined,
   listed: (server: string, resources: readonly Resource[]) => void,
+  patience: number = PATIENCE,
 ): Promise<WindowReading> {
   const readings = await Promise.all(
-    servers.map((server) => readServer(server, wanted, listed)),
+    servers.map((server) => readServer(server, wanted, listed, patience)),
   );
   return {
     windows: readings.flatMap(({ windows }) => windows),
@@ -44,12 +46,13 @@ async function readServer(
   { name, connection }: RunningServer,
   wanted: string | undefined,
   listed: (server: string, resources: readonly Resource[]) => void,
+  patience: number,
 ): Promise<WindowReading> {
   const read = new Map<Resource, ReadWindow>();
   const warnings: string[] = [];
   let windows: Resource[] = [];
   try {
-    await within(PATIENCE, async (signal) => {
+    await within(patience, async (signal) => {
       const resources = await listResources(connection, signal);
       listed(name, resources);
       windows = resources.filter(({ uri }) => matches(uri, wanted));

@@ -115,7 +115,8 @@ export class StdioTransport implements Transport {
   /** Ends the child and all that it started: its input first, SIGTERM then, SIGKILL at last. */
   async close(): Promise<void> {
     const child = this.#child;
-    if (!child || this.#closing) return this.#ended.promise;
+    if (!child) return; // never started, or ended
+    if (this.#closing) return this.#ended.promise;
     this.#closing = true;
     child.stdin?.end();
     const term = setTimeout(() => signalGroup(child, "SIGTERM"), GRACE);

@@ -1,0 +1,192 @@
+import type {
+  MCPServerInput,
+  MCPServerPickStringInput,
+  MCPServerPromptStringInput,
+} from "../../protocol/mod.ts";
+import { reasonOf } from "../_values.ts";
+import { sameJson } from "../same_json.ts";
+import { commandLine } from "./command_line.ts";
+import { commandOutput } from "./command_output.ts";
+import { inputVariables, notDefined, noValue } from "./input_names.ts";
+
+/** An input that a person can give a value for. */
+export type AskedInput = MCPServerPromptStringInput | MCPServerPickStringInput;
+
+/**
+ * Asks a person for the value of an input (spec §4).
+ *
+ * @param signal withdraws the question
+ * @returns the value, of any type that JSON has; undefined when nobody answers
+ */
+export type AskInput = (
+  input: AskedInput,
+  signal: AbortSignal,
+) => Promise<unknown>;
+
+/** Where values come from, in this order; the `default` of an input comes last. */
+export interface InputSources {
+  /** By id. */
+  readonly values?: Readonly<Record<string, unknown>>;
+  /** Variables such as `SMCP_INPUT_TOKEN`. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** A person. */
+  readonly ask?: AskInput | undefined;
+}
+
+/** Milliseconds that the command of an input gets. */
+const COMMAND_PATIENCE = 30_000;
+/** Shorter values than this stand in ordinary words; hiding them would blot out all that is said. */
+const HIDDEN_FROM = 4;
+
+/**
+ * The inputs of a configuration and their values, each resolved when it is first needed, once.
+ *
+ * Values stay in here: they go to the MCP servers that use them, and to nobody else.
+ */
+export class InputStore {
+  readonly #sources: InputSources;
+  readonly #definitions = new Map<string, MCPServerInput>();
+  readonly #values = new Map<string, Promise<unknown>>();
+  readonly #secrets = new Set<string>();
+  readonly #closed = new AbortController();
+
+  /** Makes a store that has resolved nothing yet. */
+  constructor(
+    definitions: readonly MCPServerInput[] = [],
+    sources: InputSources = {},
+  ) {
+    this.#sources = sources;
+    for (const input of definitions) this.#definitions.set(input.id, input);
+  }
+
+  /** The definitions, in their order; never a value. */
+  get definitions(): MCPServerInput[] {
+    return [...this.#definitions.values()];
+  }
+
+  /** Text that must not be seen: every value so far that is secret, or long enough to be told from words. */
+  get secrets(): ReadonlySet<string> {
+    return this.#secrets;
+  }
+
+  /** Adds a definition, or replaces the one of the same id; the value of one that differs is forgotten. */
+  put(input: MCPServerInput): void {
+    if (!sameJson(this.#definitions.get(input.id), input)) {
+      this.#values.delete(input.id);
+    }
+    this.#definitions.set(input.id, input);
+  }
+
+  /** Takes a definition and its value away; the values of all others stay. */
+  remove(id: string): boolean {
+    this.#values.delete(id);
+    return this.#definitions.delete(id);
+  }
+
+  /** Puts other definitions in place of all; values whose definition is the same stay. */
+  replace(definitions: readonly MCPServerInput[]): void {
+    const before = new Map(this.#definitions);
+    this.#definitions.clear();
+    for (const input of definitions) this.#definitions.set(input.id, input);
+    for (const [id, input] of before) {
+      if (!sameJson(this.#definitions.get(id), input)) this.#values.delete(id);
+    }
+  }
+
+  /** Sets a value by hand; servers get it with their next start. */
+  setValue(id: string, value: unknown): void {
+    const input = this.#need(id);
+    this.#values.set(id, Promise.resolve(this.#checked(input, value)));
+  }
+
+  /** Forgets one value, or all: they are resolved anew when they are next needed. */
+  forgetValues(id?: string): void {
+    if (id === undefined) this.#values.clear();
+    else this.#values.delete(id);
+  }
+
+  /**
+   * The value of an input; whoever asks while it is being resolved shares the question.
+   *
+   * @throws {Error} that names the id: not defined, no value, not an option, or why its command failed
+   */
+  value(id: string): Promise<unknown> {
+    const known = this.#values.get(id);
+    if (known) return known;
+    const value: Promise<unknown> = this.#resolve(id).catch((error) => {
+      if (this.#values.get(id) === value) this.#values.delete(id);
+      throw error;
+    });
+    this.#values.set(id, value);
+    return value;
+  }
+
+  /** Withdraws questions and ends commands. */
+  close(): void {
+    this.#closed.abort(new Error("the Computer is closed"));
+  }
+
+  async #resolve(id: string): Promise<unknown> {
+    const input = this.#need(id);
+    return this.#checked(input, await this.#find(input));
+  }
+
+  async #find(input: MCPServerInput): Promise<unknown> {
+    const { id } = input;
+    const { values, environment, ask } = this.#sources;
+    if (values && Object.hasOwn(values, id)) return values[id];
+    const variable = inputVariables(id).find((name) =>
+      environment?.[name] !== undefined
+    );
+    if (variable !== undefined) return environment?.[variable];
+    if (input.type === "command") {
+      const patience = AbortSignal.timeout(COMMAND_PATIENCE);
+      return await commandOutput(
+        commandLine(input),
+        AbortSignal.any([patience, this.#closed.signal]),
+      ).catch((error) => {
+        throw new Error(
+          `the command of input "${id}" failed: ${
+            patience.aborted
+              ? `it took longer than ${COMMAND_PATIENCE / 1000} s`
+              : reasonOf(error)
+          }`,
+        );
+      });
+    }
+    const answer = await ask?.(input, this.#closed.signal);
+    return answer ?? input.default ?? undefined;
+  }
+
+  #checked(input: MCPServerInput, value: unknown): unknown {
+    const { id } = input;
+    if (value === undefined) throw new Error(noValue(id));
+    if (input.type === "pickString" && !isOption(input.options, value)) {
+      throw new Error(
+        `the value of input "${id}" is none of its options: ${
+          input.options.join(", ")
+        }`,
+      );
+    }
+    this.#remember(input, value);
+    return value;
+  }
+
+  #remember(input: MCPServerInput, value: unknown): void {
+    const text = typeof value === "string"
+      ? value
+      : JSON.stringify(value) ?? "";
+    const isSecret = input.type === "command" ||
+      input.type === "promptString" && input.password === true;
+    if (isSecret || text.length >= HIDDEN_FROM) this.#secrets.add(text);
+  }
+
+  #need(id: string): MCPServerInput {
+    const input = this.#definitions.get(id);
+    if (input) return input;
+    throw new Error(notDefined(id));
+  }
+}
+
+const isOption = (options: readonly string[], value: unknown): boolean =>
+  options.length === 0 || options.some((option) => option === value);

@@ -1,0 +1,61 @@
+import {
+  type MCPServerConfig,
+  parseMCPServerConfig,
+} from "../../protocol/mod.ts";
+import { reasonOf } from "../_values.ts";
+import { placeholderIds } from "../placeholders.ts";
+import { fillPlaceholders } from "./fill_placeholders.ts";
+import type { InputStore } from "./input_store.ts";
+
+/**
+ * Fills the inputs into what a MCP server is started with (spec §4).
+ *
+ * That is `server_parameters`: the other fields are shown to Agents, who never see a value.
+ * Inputs are resolved one after the other, in the order in which they appear.
+ *
+ * @param signal stops waiting; an input that others wait for too goes on
+ * @throws {Error} that names every input without a value, and each field that a value does not fit
+ */
+export async function prepareConfig(
+  config: MCPServerConfig,
+  inputs: Pick<InputStore, "value">,
+  signal: AbortSignal,
+): Promise<MCPServerConfig> {
+  const ids = placeholderIds(config.server_parameters);
+  if (ids.length === 0) return config;
+  const stopped = Promise.withResolvers<never>();
+  const onAbort = () => stopped.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    signal.throwIfAborted();
+    const values = await Promise.race([
+      stopped.promise,
+      resolveAll(ids, inputs, signal),
+    ]);
+    return parseMCPServerConfig({
+      ...config,
+      server_parameters: fillPlaceholders(config.server_parameters, values),
+    });
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+async function resolveAll(
+  ids: readonly string[],
+  inputs: Pick<InputStore, "value">,
+  signal: AbortSignal,
+): Promise<Map<string, unknown>> {
+  const values = new Map<string, unknown>();
+  const problems: string[] = [];
+  for (const id of ids) {
+    if (signal.aborted) break;
+    try {
+      values.set(id, await inputs.value(id));
+    } catch (error) {
+      problems.push(reasonOf(error));
+    }
+  }
+  if (problems.length > 0) throw new Error(problems.join("; "));
+  return values;
+}
