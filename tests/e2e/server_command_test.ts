@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { GET_TOOLS_EVENT, TOOL_CALL_EVENT } from "../../protocol/mod.ts";
-import { rawPair } from "../support/raw_client.ts";
+import { connectRaw, rawPair } from "../support/raw_client.ts";
 import { startServerCommand } from "../support/server_command.ts";
 
 Deno.test("the command says in one line where it listens, and answers there", async () => {
@@ -104,4 +104,21 @@ Deno.test("--help and --version exit 0", async () => {
   assertMatch(help.line, /^Usage:/);
   await using version = await startServerCommand(["--version"]);
   assertEquals([await version.exited, version.line], [0, "0.2.0"]);
+});
+
+Deno.test("an unknown event is one line in the log, whatever its name; payloads are never logged (spec §3)", async () => {
+  await using command = await startServerCommand(["--port", "0"]);
+  await using client = await connectRaw(command.url, {
+    auth: { token: "hunter2" },
+  });
+  for (const event of ["client:nope", "x\n[ERR] forged\u001b[31m"]) {
+    await client.ask(event, { password: "hunter2" });
+  }
+  await client.ask("client:tool_call", { agent: "hunter2" });
+  await command.logged("forged");
+  const lines = command.log.trimEnd().split("\n");
+  assertEquals(lines.length, 2);
+  assertMatch(lines[0] ?? "", /Unknown event "client:nope"$/);
+  assertMatch(lines[1] ?? "", /Unknown event "x\\n\[ERR\] forged\\u001b/);
+  assertEquals(command.log.includes("hunter2"), false);
 });

@@ -100,6 +100,22 @@ Deno.test("later requests of an open session are checked like the first (spec §
   assertEquals((await later("&a2c_version=0.2.3")).status, 200);
 });
 
+Deno.test("the handshake announces the largest message, 8 MiB by default (spec §10)", async () => {
+  for (
+    const [options, size] of [[{}, 8388608], [
+      { maxMessageBytes: 5000 },
+      5000,
+    ]] as const
+  ) {
+    await using server = createSmcpServer(options);
+    const { url } = await server.listen();
+    const opened = await fetch(
+      `${url}/smcp/?EIO=4&transport=polling&a2c_version=0.2.0`,
+    );
+    assertEquals(JSON.parse((await opened.text()).slice(1)).maxPayload, size);
+  }
+});
+
 Deno.test("a client on each path, over polling or WebSocket, connects; its version is shown (spec §2, §4)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
