@@ -34,6 +34,8 @@ export interface ClientConnectionOptions {
 
 /** The SDK arms a timer of 60 s unless told otherwise; this is the longest that a timer takes. */
 const NEVER = 2 ** 31 - 1;
+/** Milliseconds that a server gets to hear of the end of its session. */
+const TERMINATION = 1_000;
 
 /** Anything goes: what matters is read item by item, since the SDK's schemas reject whole lists. */
 const anyResult = z.looseObject({});
@@ -165,12 +167,18 @@ class ClientConnection implements McpConnection {
     if (this.#ending) return;
     this.#ending = true;
     clearInterval(this.#timer);
-    try {
-      await this.#options.terminate?.();
-    } catch {
-      // The session ends with the connection then.
-    }
+    await this.#terminate();
     await this.#client.close().catch(() => {});
+  }
+
+  /** A server that does not care ends the session with the connection. */
+  async #terminate(): Promise<void> {
+    const { terminate } = this.#options;
+    if (!terminate) return;
+    const enough = Promise.withResolvers<void>();
+    const timer = setTimeout(enough.resolve, TERMINATION);
+    await Promise.race([terminate().catch(() => {}), enough.promise]);
+    clearTimeout(timer);
   }
 
   #listAll(

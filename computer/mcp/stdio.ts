@@ -80,14 +80,6 @@ export class StdioTransport implements Transport {
     for (const stream of [child.stdin, child.stdout, child.stderr]) {
       stream.on("error", (error) => this.onerror?.(error));
     }
-    await new Promise<void>((resolve, reject) => {
-      child.once("spawn", resolve);
-      child.once("error", (error) => {
-        this.#end = "was never started";
-        this.#finish();
-        reject(explain(command, error));
-      });
-    });
     // `close` would wait for whoever else holds the output.
     child.once("exit", (code, signal) => {
       this.#end = signal
@@ -96,6 +88,14 @@ export class StdioTransport implements Transport {
       signalGroup(child, "SIGKILL");
       child.stdout.once("close", () => this.#finish());
       this.#scheduleFinish();
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once("spawn", resolve);
+      child.once("error", (error) => {
+        this.#end = "was never started";
+        this.#finish();
+        reject(explain(command, error));
+      });
     });
   }
 
