@@ -38,6 +38,7 @@ export {
   type ConnectionErrorCode,
 } from "../protocol/client/errors.ts";
 export type {
+  AnyNotification,
   ConnectionEvents,
   ConnectionOptions,
   ConnectionState,

@@ -47,6 +47,7 @@ export type {
 } from "./dpe/resolver.ts";
 export { s3Resolver, type S3ResolverOptions } from "./dpe/s3_resolver.ts";
 export type { ResourceContents } from "./resources/contents.ts";
+export type { McpHostEvents } from "./host.ts";
 export type { ServerState, ServerStatus } from "./server_status.ts";
 export { loadComputerConfig } from "./config/load_config.ts";
 export { type ComputerConfig } from "./config/parse_config.ts";
@@ -58,6 +59,7 @@ export {
   type ConnectionErrorCode,
 } from "../protocol/client/errors.ts";
 export type {
+  AnyNotification,
   ConnectionEvents,
   ConnectionOptions,
   ConnectionState,

@@ -14,6 +14,8 @@ export class ConfigError extends Error {
   readonly problems: readonly ConfigProblem[];
 
   /**
+   * Makes the error of all mistakes of one configuration, a line for each.
+   *
    * @param source the file's name, or where else the configuration came from
    * @param lines where a problem is, such as `12:5`, if that is known
    */
