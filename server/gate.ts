@@ -37,6 +37,14 @@ export function refusal(
 export const notFound = (): Refusal =>
   refusal(404, { code: ErrorCode.NOT_FOUND, message: "Not found" });
 
+/** What is refused because nobody can tell what it asks for. */
+export const invalidRequest = (): Refusal =>
+  refusal(400, { code: ErrorCode.BAD_REQUEST, message: "Invalid request" });
+
+/** A refusal as the web's own class. */
+export const toResponse = ({ status, headers, body }: Refusal): Response =>
+  new Response(body, { status, headers });
+
 /** The path and the query of a request target, in origin form (`/p?q`) or absolute form (`http://h/p?q`). */
 export function splitTarget(target: string): { path: string; query: string } {
   const origin = target.replace(/^https?:\/\/[^/?#]*/i, "").split("#", 1)[0] ??

@@ -13,9 +13,9 @@ import {
   checkGate,
   notFound,
   opensSession,
-  type Refusal,
   refusal,
   splitTarget,
+  toResponse,
 } from "./gate.ts";
 import type { SmcpServerStats } from "./options.ts";
 
@@ -59,8 +59,8 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
     app.options(path, (c) => c.body(null, 204));
     app.all(path, (c) => enter(c, parts));
   }
-  app.notFound((c) => send(c, notFound()));
-  app.onError((error, c) => send(c, refusal(500, toAnswer(error))));
+  app.notFound(() => toResponse(notFound()));
+  app.onError((error) => toResponse(refusal(500, toAnswer(error))));
   return app;
 }
 
@@ -68,13 +68,12 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
   const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
   const { query } = splitTarget(incoming?.url ?? c.req.url);
   const refused = checkGate(query);
-  if (refused) return send(c, refused);
+  if (refused) return toResponse(refused);
   if (parts.draining() && opensSession(query)) {
-    return send(c, refusal(503, shuttingDown().toPayload()));
+    return toResponse(refusal(503, shuttingDown().toPayload()));
   }
   if (incoming === undefined || outgoing === undefined) {
-    return send(
-      c,
+    return toResponse(
       refusal(500, {
         code: ErrorCode.INTERNAL_ERROR,
         message:
@@ -95,6 +94,3 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
   );
   return RESPONSE_ALREADY_SENT;
 }
-
-const send = (c: Context<SmcpEnv>, { status, headers, body }: Refusal) =>
-  c.body(body, status, headers);

@@ -14,6 +14,7 @@ import { SMCP_NAMESPACE } from "../protocol/mod.ts";
 import { closed, flushed, OpenSet } from "./_closing.ts";
 import { guardedParser } from "./_parser.ts";
 import { Dispatcher } from "./dispatcher.ts";
+import { invalidRequest, toResponse } from "./gate.ts";
 import { httpApp, type SmcpEnv } from "./http_app.ts";
 import { closeServer, listenOn } from "./listen.ts";
 import { Membership } from "./membership.ts";
@@ -144,7 +145,10 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
   const own: HttpServer[] = [];
   const listen = async (to: ListenOptions = {}): Promise<ListenAddress> => {
     const server = createServer(
-      getRequestListener(app.fetch, { overrideGlobalObjects: false }),
+      getRequestListener(app.fetch, {
+        overrideGlobalObjects: false,
+        errorHandler: () => toResponse(invalidRequest()),
+      }),
     );
     attach(server);
     const address = await listenOn(server, to);

@@ -2,11 +2,11 @@ import { Buffer } from "node:buffer";
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Server as Engine } from "engine.io";
-import { ErrorCode } from "../protocol/mod.ts";
 import { shuttingDown } from "./_answers.ts";
 import { failure, log } from "./_log.ts";
 import {
   checkGate,
+  invalidRequest,
   notFound,
   opensSession,
   type Refusal,
@@ -66,13 +66,7 @@ export const upgradeListener =
       }
     } catch (error) {
       log.warn("Cannot answer an upgrade request", failure(error));
-      refuseUpgrade(
-        socket,
-        refusal(400, {
-          code: ErrorCode.BAD_REQUEST,
-          message: "Invalid upgrade request",
-        }),
-      );
+      refuseUpgrade(socket, invalidRequest());
     }
     return true;
   };

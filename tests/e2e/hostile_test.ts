@@ -33,6 +33,7 @@ const REQUEST = {
 /** A real server process, and two bystanders who must notice nothing of what is done to it. */
 async function startVictim() {
   const command = await startServerCommand(["--port", "0"]);
+  assert(command.url, `The server did not start: ${command.log}`);
   const bystanders = await rawPair(command.url, "bystanders");
   const { agent, computer } = bystanders;
   computer.handle(TOOL_CALL_EVENT, (payload, ack) => ack({ echo: payload }));

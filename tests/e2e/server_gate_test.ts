@@ -194,15 +194,18 @@ Deno.test("unknown paths are 404 with a flat error, over HTTP and for upgrades; 
     const upgrade = await rawHttp(port, upgradeHead(target));
     assertEquals([upgrade.status, upgrade.body], [404, notFound], target);
   }
-  for (const target of ["*", "http://[/", "/%", "/smcp/?%&a2c_version=%zz"]) {
+  const odd = ["*", "http://[/", "/%", "/smcp/?%&a2c_version=%zz", "/\\"];
+  for (const target of odd) {
     const get = await rawHttp(port, [
       `GET ${target} HTTP/1.1`,
       "Host: 127.0.0.1",
       "Connection: close",
     ]);
-    assertEquals(get.status >= 400 && get.status < 500, true, target);
     const upgrade = await rawHttp(port, upgradeHead(target));
-    assertEquals(upgrade.status >= 400 && upgrade.status < 500, true, target);
+    for (const { status, body } of [get, upgrade]) {
+      assertEquals(status === 400 || status === 404, true, target);
+      assertEquals(JSON.parse(body).code, status, target);
+    }
   }
 });
 
