@@ -1,3 +1,4 @@
+import process from "node:process";
 import { io } from "socket.io-client";
 import { Connection } from "../protocol/client/connection.ts";
 import { Emitter, type Listener } from "../protocol/client/emitter.ts";
@@ -5,7 +6,6 @@ import {
   type CallToolResult,
   CANCEL_TOOL_CALL_NOTIFICATION,
   type MCPServerConfig,
-  type MCPServerInput,
   type ServerEvent,
   UPDATE_CONFIG_EVENT,
   UPDATE_DESKTOP_EVENT,
@@ -16,11 +16,16 @@ import { reasonOf } from "./_values.ts";
 import { Announcer } from "./announcer.ts";
 import { CallTable } from "./call_table.ts";
 import { parseComputerConfig } from "./config/parse_config.ts";
+import { Confirmations } from "./confirmations.ts";
 import type { ServerSettings } from "./config/settings.ts";
 import type { DpeResolver } from "./dpe/resolver.ts";
 import { answerRequest } from "./handlers/mod.ts";
 import { McpHost } from "./host.ts";
+import { discreetConnect } from "./inputs/discreet_connect.ts";
+import { InputStore } from "./inputs/input_store.ts";
+import { prepareConfig } from "./inputs/prepare_config.ts";
 import { log } from "./log.ts";
+import { connectMcp } from "./mcp/connect.ts";
 import type {
   ComputerEvents,
   ComputerStatus,
@@ -29,6 +34,7 @@ import type {
 } from "./options.ts";
 import { RecentServers } from "./recent_servers.ts";
 import { ResourceWatch } from "./resources/resource_watch.ts";
+import { checkVrl } from "./vrl/vrl_compiler.ts";
 import { Warner } from "./warner.ts";
 
 /**
@@ -39,7 +45,8 @@ import { Warner } from "./warner.ts";
  */
 export class SmcpComputer implements AsyncDisposable {
   readonly #name: string;
-  readonly #inputs: readonly MCPServerInput[];
+  readonly #inputs: InputStore;
+  readonly #confirmations: Confirmations;
   readonly #connection: Connection;
   readonly #host: McpHost;
   readonly #calls = new CallTable();
@@ -59,16 +66,34 @@ export class SmcpComputer implements AsyncDisposable {
    * @throws {TypeError} when the URL can not be one of a Server
    */
   constructor(options: SmcpComputerOptions) {
-    const { servers, inputs = [], startTimeoutMs, ...connection } = options;
+    const {
+      servers,
+      inputs = [],
+      inputValues = {},
+      askInput,
+      confirm,
+      startTimeoutMs,
+      ...connection
+    } = options;
     const config = parseComputerConfig({ inputs, servers }, "options");
     this.#name = options.name;
-    this.#inputs = config.inputs;
+    this.#inputs = new InputStore(config.inputs, {
+      values: inputValues,
+      environment: process.env,
+      ask: askInput,
+    });
+    this.#confirmations = new Confirmations(confirm);
     this.#connection = new Connection(
       io,
       { ...connection, role: "computer" },
       logThrown,
     );
     this.#host = new McpHost(config.servers, {
+      connect: discreetConnect(connectMcp, () => this.#inputs.secrets),
+      prepare: async (server, signal) => {
+        await checkVrl(server.vrl);
+        return await prepareConfig(server, this.#inputs, signal);
+      },
       ...(startTimeoutMs !== undefined && { startTimeoutMs }),
     });
     this.#announcer = new Announcer((event) => this.#announce(event));
@@ -204,6 +229,7 @@ export class SmcpComputer implements AsyncDisposable {
 
   /** Leaves, disconnects and stops every MCP server; nothing that they started is left. */
   async close(): Promise<void> {
+    this.#inputs.close();
     this.#announcer.close();
     this.#moveTo(undefined);
     await Promise.all([this.#connection.close(), this.#host.close()]);
@@ -240,7 +266,8 @@ export class SmcpComputer implements AsyncDisposable {
     connection.onRequest((event, payload) =>
       answerRequest(event, payload, {
         host: this.#host,
-        inputs: this.#inputs,
+        inputs: this.#inputs.definitions,
+        confirmations: this.#confirmations,
         calls: this.#calls,
         watch: this.#watch,
         recent: this.#recent,

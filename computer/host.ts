@@ -6,13 +6,14 @@ import {
   HostedServer,
   type HostedServerOptions,
 } from "./hosted_server.ts";
+import { InputStore } from "./inputs/input_store.ts";
+import { prepareConfig } from "./inputs/prepare_config.ts";
 import { log } from "./log.ts";
 import { connectMcp } from "./mcp/connect.ts";
 import { resolveTool, type ToolResolution } from "./resolve_tool.ts";
 import type { ServerStatus, ServerView } from "./server_status.ts";
 import { toSMCPTool } from "./tool_meta.ts";
 import { clashText, nameTools, type ToolNames } from "./tool_naming.ts";
-import { refusePlaceholders } from "./unresolved_inputs.ts";
 
 /** What a {@linkcode McpHost} can be told. */
 export interface McpHostOptions {
@@ -192,7 +193,7 @@ export class McpHost implements AsyncDisposable {
     const { name } = config;
     const server: HostedServer = new HostedServer(config, {
       connect: this.#options.connect ?? connectMcp,
-      prepare: this.#options.prepare ?? refusePlaceholders,
+      prepare: this.#options.prepare ?? withoutInputs,
       startTimeoutMs: this.#options.startTimeoutMs ?? 60_000,
       onState: (status) => {
         if (this.#servers.get(name) !== server) return;
@@ -232,3 +233,6 @@ export class McpHost implements AsyncDisposable {
 
 const RESOURCES_CHANGED = "notifications/resources/list_changed";
 const RESOURCE_UPDATED = "notifications/resources/updated";
+
+const withoutInputs: HostedServerOptions["prepare"] = (config, signal) =>
+  prepareConfig(config, new InputStore(), signal);

@@ -21,7 +21,7 @@ export interface HostedServerOptions {
     config: MCPServerConfig,
     signal: AbortSignal,
   ) => Promise<MCPServerConfig>;
-  /** Milliseconds from the start to the list of tools. */
+  /** Milliseconds from the end of `prepare` to the list of tools. */
   readonly startTimeoutMs: number;
   /** Its state changed. */
   readonly onState: (status: ServerStatus) => void;
@@ -111,15 +111,17 @@ export class HostedServer {
   async #start(abort: AbortController): Promise<void> {
     const { connect, prepare, startTimeoutMs } = this.#options;
     const { signal } = abort;
-    const timer = setTimeout(() => {
-      abort.abort(
-        new Error(`it was not ready within ${startTimeoutMs / 1000} s`),
-      );
-    }, startTimeoutMs);
+    let timer: ReturnType<typeof setTimeout> | undefined;
     this.#setState("starting");
     let connection: McpConnection | undefined;
     try {
+      // Not on the clock: a person may be typing.
       const config = await prepare(this.config, signal);
+      timer = setTimeout(() => {
+        abort.abort(
+          new Error(`it was not ready within ${startTimeoutMs / 1000} s`),
+        );
+      }, startTimeoutMs);
       connection = await connect(config, signal);
       let lost: Error | undefined;
       let dirty = false;

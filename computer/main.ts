@@ -7,11 +7,13 @@
  *
  * @module
  */
-import { Command, Option } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { hostname } from "node:os";
 import process from "node:process";
 import { reporting, runCommand } from "../protocol/cli/run.ts";
 import { PROTOCOL_VERSION } from "../protocol/mod.ts";
+import { reasonOf } from "./_values.ts";
+import { parseInputFlag } from "./inputs/input_names.ts";
 import { run } from "./run_command.ts";
 
 const EXAMPLES = `
@@ -61,6 +63,16 @@ program.command("run")
       "publish documents as files of this directory, for agents on this disk",
     ).env("SMCP_DPE_DIR"),
   )
+  .addOption(
+    new Option(
+      "--input <id=value>",
+      "the value of an input; repeatable, and seen by everybody who lists processes: the environment's SMCP_INPUT_<ID> is not",
+    ).argParser(collectInput).default({}, "none"),
+  )
+  .addOption(
+    new Option("--yes", "run tools without auto_apply unasked")
+      .env("SMCP_YES"),
+  )
   .action(run);
 
 process.exitCode = await runCommand(
@@ -68,3 +80,15 @@ process.exitCode = await runCommand(
   process.argv.slice(2),
   (line) => console.error(line),
 );
+
+function collectInput(
+  text: string,
+  before: Record<string, string>,
+): Record<string, string> {
+  try {
+    const [id, value] = parseInputFlag(text);
+    return { ...before, [id]: value };
+  } catch (error) {
+    throw new InvalidArgumentError(reasonOf(error));
+  }
+}

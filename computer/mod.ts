@@ -49,6 +49,8 @@ export { s3Resolver, type S3ResolverOptions } from "./dpe/s3_resolver.ts";
 export type { ResourceContents } from "./resources/contents.ts";
 export type { McpHostEvents } from "./host.ts";
 export type { ServerState, ServerStatus } from "./server_status.ts";
+export type { Confirm, ConfirmAnswer, ConfirmRequest } from "./confirm.ts";
+export type { AskedInput, AskInput } from "./inputs/input_store.ts";
 export { loadComputerConfig } from "./config/load_config.ts";
 export { type ComputerConfig } from "./config/parse_config.ts";
 export { ConfigError, type ConfigProblem } from "./config/problem.ts";

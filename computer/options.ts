@@ -8,6 +8,8 @@ import type {
   MCPServerConfig,
   MCPServerInput,
 } from "../protocol/mod.ts";
+import type { Confirm } from "./confirm.ts";
+import type { AskInput } from "./inputs/input_store.ts";
 import type { ServerSettings } from "./config/settings.ts";
 import type { McpHostEvents } from "./host.ts";
 import type { ServerStatus } from "./server_status.ts";
@@ -20,6 +22,12 @@ export interface SmcpComputerOptions extends ConnectionOptions {
     | readonly (ServerSettings & { name: string } | MCPServerConfig)[];
   /** The definitions of `${input:ID}` placeholders. */
   inputs?: readonly MCPServerInput[];
+  /** Values of inputs by id; they come before the environment's `SMCP_INPUT_<ID>` (spec §4). */
+  inputValues?: Readonly<Record<string, unknown>>;
+  /** Asks a person for the value of an input that neither of them has; its `default` comes last. */
+  askInput?: AskInput;
+  /** Asks whether a tool without `auto_apply` may run; without it such calls are answered 4005 (spec §7.3). */
+  confirm?: Confirm;
   /** Milliseconds that a MCP server gets to start; default 60,000: it may have to be downloaded. */
   startTimeoutMs?: number;
 }

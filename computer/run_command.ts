@@ -8,6 +8,10 @@ import { localDirResolver } from "./dpe/local_dir_resolver.ts";
 import { log } from "./log.ts";
 import type { ToolCallEnded } from "./options.ts";
 import type { ServerStatus } from "./server_status.ts";
+import {
+  type TerminalQuestions,
+  terminalQuestions,
+} from "./terminal/questions.ts";
 
 /** What `run` is told on the command line. */
 export interface RunFlags {
@@ -21,15 +25,27 @@ export interface RunFlags {
   config: string;
   /** Where documents are published; absent: they are not. */
   dpeDir?: string;
+  /** Values of inputs by id. */
+  input: Record<string, string>;
+  /** Run tools without `auto_apply` unasked. */
+  yes?: boolean;
 }
 
 /** Hosts the MCP servers of a file until a signal ends it; throws what a person has to see to. */
 export async function run(
-  { url, office, name, config, dpeDir }: RunFlags,
+  { url, office, name, config, dpeDir, input, yes }: RunFlags,
 ): Promise<void> {
   await logToStderr();
   const { inputs, servers } = await loadComputerConfig(config);
-  await using computer = new SmcpComputer({ url, name, inputs, servers });
+  await using computer = new SmcpComputer({
+    url,
+    name,
+    inputs,
+    servers,
+    inputValues: input,
+    ...person(),
+    ...(yes && { confirm: () => "once" as const }),
+  });
   if (dpeDir !== undefined) {
     computer.registerDpeResolver(localDirResolver(dpeDir));
   }
@@ -42,6 +58,14 @@ export async function run(
   })();
   await Promise.race([end, served]);
   console.log("stopping");
+}
+
+/** Whom questions can be put to: nobody unless a person sits at a terminal. */
+function person(): TerminalQuestions | undefined {
+  const { stdin: input, stdout: output } = process;
+  return input.isTTY && output.isTTY
+    ? terminalQuestions({ input, output })
+    : undefined;
 }
 
 /** Resolves at the first signal; rejects when the Server does not want this Computer any more. */

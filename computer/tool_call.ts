@@ -10,9 +10,20 @@ import {
 import { reasonOf } from "./_values.ts";
 import { callFailure } from "./call_failure.ts";
 import type { AbortReason } from "./call_table.ts";
+import type { Confirmations } from "./confirmations.ts";
 import type { McpHost } from "./host.ts";
 import { log } from "./log.ts";
+import { effectiveToolMeta } from "./tool_meta.ts";
 import type { NamedTool } from "./tool_naming.ts";
+import { transformResult } from "./vrl/transform_result.ts";
+
+/** What a tool call needs beside its request. */
+export interface ToolCallContext {
+  /** The MCP servers. */
+  readonly host: McpHost;
+  /** The person's word on calls. */
+  readonly confirmations: Confirmations;
+}
 
 /**
  * Runs a tool and makes a result of whatever comes of it (spec §6, §7); never rejects.
@@ -21,41 +32,56 @@ import type { NamedTool } from "./tool_naming.ts";
  */
 export async function runToolCall(
   request: ToolCallReq,
-  host: McpHost,
+  context: ToolCallContext,
   signal: AbortSignal,
 ): Promise<CallToolResult> {
-  const found = host.resolve(request.tool_name);
+  const found = context.host.resolve(request.tool_name);
   if (found.kind === "refuse") return toolErrorResult(found.code, found.text);
-  const result = await execute(request, found.target, host, signal);
-  return withResultMeta(result, {}); // under both names
-}
-
-async function execute(
-  { tool_name, params, timeout }: ToolCallReq,
-  { server, tool }: NamedTool,
-  host: McpHost,
-  signal: AbortSignal,
-): Promise<CallToolResult> {
-  const connection = host.server(server.name)?.connection;
-  if (!connection) {
-    return callFailure(server.name, tool_name, undefined);
-  }
-  const early = giveUp(timeout, signal);
+  const early = giveUp(request.timeout, signal);
   try {
     // The MCP SDK answers every abort like a timeout, so who ended the call is known here alone.
-    return await Promise.race([
+    const result = await Promise.race([
       early.result,
-      connection.callTool(tool.name, params, { signal: early.signal }),
+      execute(request, found.target, context, early.signal),
     ]);
-  } catch (error) {
-    log.warn("Tool {tool} of MCP server {server} failed: {reason}", {
-      tool: tool_name,
-      server: server.name,
-      reason: reasonOf(error),
-    });
-    return callFailure(server.name, tool_name, error);
+    return withResultMeta(result, {}); // under both names
   } finally {
     early.done();
+  }
+}
+
+/** Asks, calls, transforms: what happens within the time of a call. */
+async function execute(
+  { agent, tool_name, params }: ToolCallReq,
+  { server: { name: server, config }, tool: { name: tool } }: NamedTool,
+  { host, confirmations }: ToolCallContext,
+  signal: AbortSignal,
+): Promise<CallToolResult> {
+  const word = await confirmations.settle(
+    { agent, server, tool, name: tool_name, params },
+    effectiveToolMeta(config, tool),
+    signal,
+  );
+  if (word.kind === "refuse") return toolErrorResult(word.code, word.text);
+  try {
+    signal.throwIfAborted();
+    const connection = host.server(server)?.connection;
+    if (!connection) return callFailure(server, tool_name, undefined);
+    const result = await connection.callTool(tool, params, { signal });
+    return await transformResult(result, config.vrl, {
+      server,
+      tool,
+      parameters: params,
+    });
+  } catch (error) {
+    if (!signal.aborted) {
+      log.warn("Tool {tool} of MCP server {server} failed: {reason}", {
+        tool: tool_name,
+        server,
+        reason: reasonOf(error),
+      });
+    }
+    return callFailure(server, tool_name, error);
   }
 }
 

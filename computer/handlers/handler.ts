@@ -5,6 +5,7 @@ import type {
   MCPServerInput,
 } from "../../protocol/mod.ts";
 import type { CallTable } from "../call_table.ts";
+import type { Confirmations } from "../confirmations.ts";
 import type { DpeResolver } from "../dpe/resolver.ts";
 import type { McpHost } from "../host.ts";
 import type { ToolCallStarted } from "../options.ts";
@@ -20,6 +21,8 @@ export interface HandlerContext {
   readonly inputs: readonly MCPServerInput[];
   /** The tool calls of the office. */
   readonly calls: CallTable;
+  /** The person's word on tool calls. */
+  readonly confirmations: Confirmations;
   /** Their windows and documents. */
   readonly watch: ResourceWatch;
   /** Which of them tools were called of. */

@@ -6,8 +6,9 @@ import type { Handler } from "./handler.ts";
 /** Runs a tool, once for each `req_id` (spec §7). */
 export const toolCall: Handler<typeof TOOL_CALL_EVENT> = async (
   request,
-  { host, calls, recent, maxPayload, onCall },
+  context,
 ) => {
+  const { host, calls, recent, maxPayload, onCall } = context;
   const { agent, req_id, tool_name: tool } = request;
   const ended = onCall({ agent, req_id, tool });
   let result: CallToolResult | undefined;
@@ -16,7 +17,7 @@ export const toolCall: Handler<typeof TOOL_CALL_EVENT> = async (
       await calls.run(request, (signal) => {
         const found = host.resolve(tool);
         if (found.kind === "call") recent.used(found.target.server.name);
-        return runToolCall(request, host, signal);
+        return runToolCall(request, context, signal);
       }),
       maxPayload,
     );

@@ -4,6 +4,7 @@ import type {
   MCPServerPromptStringInput,
 } from "../../protocol/mod.ts";
 import { reasonOf } from "../_values.ts";
+import { within } from "../deadline.ts";
 import { sameJson } from "../same_json.ts";
 import { commandLine } from "./command_line.ts";
 import { commandOutput } from "./command_output.ts";
@@ -140,17 +141,16 @@ export class InputStore {
     );
     if (variable !== undefined) return environment?.[variable];
     if (input.type === "command") {
-      const patience = AbortSignal.timeout(COMMAND_PATIENCE);
-      return await commandOutput(
-        commandLine(input),
-        AbortSignal.any([patience, this.#closed.signal]),
+      return await within(
+        COMMAND_PATIENCE,
+        (late) =>
+          commandOutput(
+            commandLine(input),
+            AbortSignal.any([late, this.#closed.signal]),
+          ),
       ).catch((error) => {
         throw new Error(
-          `the command of input "${id}" failed: ${
-            patience.aborted
-              ? `it took longer than ${COMMAND_PATIENCE / 1000} s`
-              : reasonOf(error)
-          }`,
+          `the command of input "${id}" failed: ${reasonOf(error)}`,
         );
       });
     }

@@ -32,12 +32,25 @@ export async function prepareConfig(
       stopped.promise,
       resolveAll(ids, inputs, signal),
     ]);
-    return parseMCPServerConfig({
+    return fitting({
       ...config,
       server_parameters: fillPlaceholders(config.server_parameters, values),
     });
   } finally {
     signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** The value of a sole placeholder keeps its type, which may be none that belongs there. */
+function fitting(filled: unknown): MCPServerConfig {
+  try {
+    return parseMCPServerConfig(filled);
+  } catch (error) {
+    throw new Error(
+      `the value of an input does not fit: ${
+        reasonOf(error).replace(/^Invalid payload: /, "")
+      }`,
+    );
   }
 }
 

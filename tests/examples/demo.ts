@@ -128,11 +128,13 @@ function configuration() {
       everything: {
         name: "everything",
         type: "stdio",
+        default_tool_meta: { auto_apply: true }, // nobody sits here to be asked
         server_parameters: npm(EVERYTHING),
       },
       files: {
         name: "files",
         type: "stdio",
+        default_tool_meta: { auto_apply: true },
         server_parameters: npm(FILESYSTEM, scratch),
       },
     },

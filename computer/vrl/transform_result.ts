@@ -1,0 +1,39 @@
+import type { CallToolResult } from "../../protocol/mod.ts";
+import { reasonOf } from "../_values.ts";
+import { log } from "../log.ts";
+import { loadVrlCompiler } from "./vrl_compiler.ts";
+import { vrlEvent, withTransformed } from "./vrl_event.ts";
+
+/** The call that led to a result. */
+export interface TransformedCall {
+  /** The MCP server, for the log. */
+  readonly server: string;
+  /** The tool's original name. */
+  readonly tool: string;
+  /** The arguments that it was called with. */
+  readonly parameters: Record<string, unknown>;
+}
+
+/**
+ * Runs the VRL program of a server on a result (spec §7.9).
+ *
+ * What fails is a warning, and leaves the result as it is; never rejects.
+ */
+export async function transformResult(
+  result: CallToolResult,
+  program: string | null | undefined,
+  { server, tool, parameters }: TransformedCall,
+): Promise<CallToolResult> {
+  if (!program) return result;
+  try {
+    const compiler = await loadVrlCompiler();
+    const event = compiler.run(program, vrlEvent(result, tool, parameters));
+    return withTransformed(result, event);
+  } catch (error) {
+    log.warn(
+      "The VRL program of MCP server {server} failed on a result of {tool}: {reason}",
+      { server, tool, reason: reasonOf(error) },
+    );
+    return result;
+  }
+}

@@ -1,0 +1,43 @@
+/** Checks and runs VRL programs. */
+export interface VrlCompiler {
+  /** What is wrong with a program, in the compiler's own words; undefined when it compiles. */
+  check(program: string): string | undefined;
+  /**
+   * Runs a program; returns what became of the event, of whatever type.
+   *
+   * @throws {Error} when the program fails or aborts
+   */
+  run(program: string, event: Record<string, unknown>): unknown;
+}
+
+let loading: Promise<VrlCompiler> | undefined;
+
+/** Loads the compiler with the first use: it has 12 MB, and few configurations need it. */
+export function loadVrlCompiler(): Promise<VrlCompiler> {
+  return loading ??= import("@bpinternal/verel").then(
+    ({ check, execute, formatDiagnostic }) => ({
+      check(program) {
+        const { errors } = check(program);
+        return errors.length === 0
+          ? undefined
+          : errors.map((error) => formatDiagnostic(error).trim()).join("\n");
+      },
+      run: (program, event) => execute(program, event).event,
+    }),
+  );
+}
+
+/**
+ * Checks the VRL program of a configuration (spec §7.9).
+ *
+ * @throws {Error} with the compiler's own message
+ */
+export async function checkVrl(
+  program: string | null | undefined,
+): Promise<void> {
+  if (!program) return;
+  const fault = (await loadVrlCompiler()).check(program);
+  if (fault !== undefined) {
+    throw new Error(`Cannot compile the VRL program: ${fault}`);
+  }
+}
