@@ -53,6 +53,13 @@ export {
   parseGetDeskTopRet,
 } from "./desktop.ts";
 export {
+  type DPEDocument,
+  type DPEElement,
+  type DPEPage,
+  parseDPEDocument,
+  parseDPEPage,
+} from "./documents.ts";
+export {
   type GetDPEReq,
   type GetDPERet,
   parseGetDPEReq,
@@ -157,6 +164,13 @@ export {
   type SessionInfo,
 } from "./offices.ts";
 export { type Parser } from "./parser.ts";
+export {
+  eventOf,
+  namesOf,
+  type Profile,
+  PROFILES,
+  type ProtocolName,
+} from "./profiles.ts";
 export {
   type GetResourcesReq,
   type GetResourcesRet,

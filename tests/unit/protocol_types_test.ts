@@ -7,6 +7,7 @@ import { assertEquals } from "@std/assert";
 import type { z } from "zod";
 import * as config from "../../protocol/config.ts";
 import * as desktop from "../../protocol/desktop.ts";
+import * as documents from "../../protocol/documents.ts";
 import * as dpe from "../../protocol/dpe.ts";
 import * as finder from "../../protocol/finder.ts";
 import * as inputs from "../../protocol/inputs.ts";
@@ -76,6 +77,9 @@ Deno.test("the interfaces of the wire and their schemas say the same", () => {
   proves<finder.GetFinderReq>()(finder.getFinderReqSchema, true);
   proves<finder.GetFinderRet>()(finder.getFinderRetSchema, true);
   proves<finder.DPEDocumentSummary>()(finder.documentSummarySchema, true);
+  proves<documents.DPEElement>()(documents.dpeElementSchema, true);
+  proves<documents.DPEPage>()(documents.dpePageSchema, true);
+  proves<documents.DPEDocument>()(documents.dpeDocumentSchema, true);
   proves<offices.EnterOfficeReq>()(offices.enterOfficeReqSchema, true);
   proves<offices.LeaveOfficeReq>()(offices.leaveOfficeReqSchema, true);
   proves<offices.ListRoomReq>()(offices.listRoomReqSchema, true);
