@@ -29,6 +29,8 @@ import {
   timeoutResult,
   TOOL_CALL_EVENT,
 } from "../protocol/mod.ts";
+import { OpenDocument } from "./documents/document.ts";
+import { DocumentSource } from "./documents/source.ts";
 import type { AgentEvents } from "./events.ts";
 import type {
   AgentRequestOptions,
@@ -37,6 +39,7 @@ import type {
   GetDpeOptions,
   GetFinderOptions,
   GetResourcesOptions,
+  OpenDocumentOptions,
   SmcpAgentOptions,
 } from "./options.ts";
 import { GRACE, REQUEST_TIMEOUT, Requests } from "./requests.ts";
@@ -57,6 +60,8 @@ export class SmcpAgent implements AsyncDisposable {
   readonly #events: Emitter<AgentEvents>;
   readonly #catalogue: ToolCatalogue;
   readonly #requests: Requests;
+  /** Another one when URIs that a Computer gave must not be used any more (spec §8.3). */
+  #session = {};
 
   /**
    * Makes an Agent that is not connected yet.
@@ -140,6 +145,7 @@ export class SmcpAgent implements AsyncDisposable {
 
   /** Gives the seat up; calls that are still pending fail with 4103 (spec §5). */
   async leave(): Promise<void> {
+    this.#session = {};
     await this.#connection.leave();
     this.#catalogue.clear();
   }
@@ -284,6 +290,29 @@ export class SmcpAgent implements AsyncDisposable {
     );
   }
 
+  /**
+   * Opens a document: finds out where it is, and fetches it; its pages follow when they are read
+   * (spec §8.3).
+   *
+   * @param uri `dpe://HOST/DOC-REF`, as the Computer's Finder or resources list it
+   * @throws {ProtocolError} as {@linkcode getDpe}; 4201 nothing is where the Computer says
+   * @throws {DocumentError} it can not be fetched, or is no document
+   */
+  openDocument(
+    computer: string,
+    uri: string,
+    options: OpenDocumentOptions = {},
+  ): Promise<OpenDocument> {
+    const { timeout = REQUEST_TIMEOUT, ...reading } = options;
+    const source = new DocumentSource(uri, {
+      getDpe: (uri, signal) =>
+        this.getDpe(computer, uri, { timeout, ...(signal && { signal }) }),
+      handlers: this.#options.documentHandlers ?? {},
+      timeout,
+    });
+    return OpenDocument.open(source, () => this.#session, reading);
+  }
+
   /** Searches the documents of a Computer (spec §8.4). */
   getFinder(
     computer: string,
@@ -329,6 +358,7 @@ export class SmcpAgent implements AsyncDisposable {
       this.#events.emit("joined", joined);
     });
     connection.on("disconnected", (lost) => {
+      this.#session = {};
       if (!lost.reconnecting) this.#catalogue.clear();
       this.#events.emit("disconnected", lost);
     });

@@ -29,8 +29,12 @@ export type {
   GetDpeOptions,
   GetFinderOptions,
   GetResourcesOptions,
+  OpenDocumentOptions,
   SmcpAgentOptions,
 } from "./options.ts";
+export type { OpenDocument, ReadOptions } from "./documents/document.ts";
+export { DocumentError, type DocumentErrorCode } from "./documents/errors.ts";
+export type { DocumentHandler } from "./documents/fetch_text.ts";
 export type { AgentEvents } from "./events.ts";
 export type { Listener } from "../protocol/client/emitter.ts";
 export {

@@ -1,9 +1,12 @@
 import type { ConnectionOptions } from "../protocol/client/options.ts";
+import type { DocumentHandler } from "./documents/fetch_text.ts";
 
 /** How to reach the Server, and what to do while it can not be reached. */
 export interface SmcpAgentOptions extends ConnectionOptions {
   /** Calls made while offline fail at once (default), or wait for the connection within their time. */
   offline?: "fail" | "wait";
+  /** Fetch documents of schemes other than `http`, `https` and `file`; by scheme, such as `s3` (spec §8.3). */
+  documentHandlers?: Readonly<Record<string, DocumentHandler>>;
 }
 
 /** What belongs to one request. */
@@ -37,6 +40,12 @@ export interface GetResourcesOptions extends AgentRequestOptions {
 /** What belongs to a request for a document's address (spec §8.3). */
 export interface GetDpeOptions extends AgentRequestOptions {
   /** Seconds, 1 to 3600; default 30. */
+  timeout?: number;
+}
+
+/** What belongs to opening a document (spec §8.3). */
+export interface OpenDocumentOptions extends AgentRequestOptions {
+  /** Seconds for the Computer, and for each fetch after it, 1 to 3600; default 30. */
   timeout?: number;
 }
 

@@ -1,0 +1,125 @@
+import { DocumentError } from "./errors.ts";
+
+/**
+ * Fetches what a URI of one scheme leads to.
+ *
+ * @param uri as a Computer's resolver gave it
+ * @returns its text, or undefined when there is nothing any more: the Computer is asked again then
+ */
+export type DocumentHandler = (
+  uri: string,
+  options: { signal: AbortSignal },
+) => Promise<string | undefined>;
+
+/** Answers that say that a URI went stale, not that something failed; 403 is an expired signature. */
+const GONE = [403, 404, 410];
+/** Bytes; what has more is no document that an Agent could work with. */
+const MOST_BYTES = 64 * 2 ** 20;
+
+/**
+ * Fetches text over HTTP, from a file, or through the handler of another scheme.
+ *
+ * @param handlers by scheme, without the colon; one of `http`, `https` or `file` is used instead of
+ * what is built in
+ * @returns undefined when there is nothing any more
+ * @throws {DocumentError} `unsupported` or `unreachable`
+ * @throws the signal's reason, once it is aborted
+ */
+export async function fetchText(
+  uri: string,
+  handlers: Readonly<Record<string, DocumentHandler>>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const scheme = uri.slice(0, uri.indexOf(":")).toLowerCase();
+  const handler = Object.hasOwn(handlers, scheme)
+    ? handlers[scheme]
+    : BUILT_IN.get(scheme);
+  if (!handler) {
+    throw new DocumentError(
+      "unsupported",
+      `Cannot fetch a ${scheme}: URI; give the Agent a document handler for it`,
+    );
+  }
+  signal.throwIfAborted();
+  try {
+    return await handler(uri, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof DocumentError) throw error;
+    // What `fetch` says quotes the URI, and with it the signature that opens the document.
+    throw new DocumentError(
+      "unreachable",
+      `Cannot fetch a ${scheme}: URI${where(uri)}`,
+      handler === fetchHttp ? {} : { cause: error },
+    );
+  }
+}
+
+function where(uri: string): string {
+  const host = URL.canParse(uri) ? new URL(uri).host : "";
+  return host === "" ? "" : ` of ${host}`;
+}
+
+const fetchHttp: DocumentHandler = async (uri, { signal }) => {
+  const response = await fetch(uri, { signal });
+  if (!response.ok) {
+    await response.body?.cancel();
+    if (GONE.includes(response.status)) return undefined;
+    throw new DocumentError(
+      "unreachable",
+      `Cannot fetch: the document's storage answered ${response.status}`,
+    );
+  }
+  return await readText(response);
+};
+
+/** Not every browser can iterate a body. */
+async function readText({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  const reader = body?.getReader();
+  let text = "";
+  let bytes = 0;
+  for (;;) {
+    const chunk = await reader?.read();
+    if (!chunk?.value) return text + decoder.decode();
+    bytes += chunk.value.length;
+    if (bytes > MOST_BYTES) {
+      await reader?.cancel();
+      throw tooLarge();
+    }
+    text += decoder.decode(chunk.value, { stream: true });
+  }
+}
+
+/** Node's file system is loaded when it is needed: browsers have none. */
+const readFile: DocumentHandler = async (uri, { signal }) => {
+  const fs = await import("node:fs/promises");
+  try {
+    const file = new URL(uri);
+    const stat = await fs.stat(file);
+    // A device or a pipe could go on for ever.
+    if (!stat.isFile()) {
+      throw new DocumentError("unreachable", "Cannot read: it is no file");
+    }
+    if (stat.size > MOST_BYTES) throw tooLarge();
+    return await fs.readFile(file, { encoding: "utf8", signal });
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+};
+
+const BUILT_IN: ReadonlyMap<string, DocumentHandler> = new Map([
+  ["http", fetchHttp],
+  ["https", fetchHttp],
+  ["file", readFile],
+]);
+
+const tooLarge = (): DocumentError =>
+  new DocumentError(
+    "unreachable",
+    `Cannot read: there are more than ${MOST_BYTES} bytes`,
+  );
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ENOENT";
