@@ -91,9 +91,26 @@ async function readText({ body }: Response): Promise<string> {
   }
 }
 
-/** Node's file system is loaded when it is needed: browsers have none. */
+/** What Node and Deno have of their file system; asked for by name, since bundlers follow imports. */
+const fileSystem = (): typeof import("node:fs/promises") | undefined => {
+  const { process }: Partial<ServerGlobals> = globalThis;
+  return process?.getBuiltinModule?.("node:fs/promises");
+};
+
+/** The part of Node's globals that is used here. */
+interface ServerGlobals {
+  readonly process: {
+    getBuiltinModule?(
+      name: "node:fs/promises",
+    ): typeof import("node:fs/promises");
+  };
+}
+
 const readFile: DocumentHandler = async (uri, { signal }) => {
-  const fs = await import("node:fs/promises");
+  const fs = fileSystem();
+  if (!fs) {
+    throw new DocumentError("unsupported", "Cannot read a file: URI here");
+  }
   try {
     const file = new URL(uri);
     const stat = await fs.stat(file);
