@@ -1,8 +1,14 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { PROTOCOL_VERSION } from "../protocol/mod.ts";
+import {
+  PROFILES,
+  PROTOCOL_VERSION,
+  type ProtocolName,
+} from "../protocol/mod.ts";
 
 /** What the command line and the environment ask for. */
 export interface Settings {
+  /** The version of the protocol to speak. */
+  readonly protocol: ProtocolName;
   /** The address to listen on. */
   readonly host: string;
   /** The port; 0 is any free one. */
@@ -48,6 +54,10 @@ export function readSettings(
     .addOption(
       new Option("--port <number>", "port to listen on, 0 for any free one")
         .default(8787).env("SMCP_PORT").argParser(integer(0, 65535)),
+    )
+    .addOption(
+      new Option("--protocol <version>", "the version of A2C-SMCP to speak")
+        .choices(Object.keys(PROFILES)).default("0.2").env("SMCP_PROTOCOL"),
     )
     .addOption(
       new Option("--max-message-bytes <number>", "largest message of a client")

@@ -2,15 +2,16 @@ import {
   CANCEL_TOOL_CALL_EVENT,
   CANCEL_TOOL_CALL_NOTIFICATION,
   ErrorCode,
+  eventOf,
   hasNotificationPrefix,
   isClientEvent,
-  isServerEvent,
   JOIN_OFFICE_EVENT,
   LEAVE_OFFICE_EVENT,
   LIST_ROOM_EVENT,
   type ListRoomRet,
   parseAgentCallData,
   parseListRoomReq,
+  type Profile,
   ProtocolError,
   SERVER_EVENTS,
   type ServerEvent,
@@ -44,11 +45,13 @@ export function readIncoming(args: readonly unknown[]): Incoming {
 
 /** Routes every event of every connection; whatever happens, an ack that was asked for is given (spec §3, §6). */
 export class Dispatcher {
+  readonly #profile: Profile;
   readonly #relay: Relay;
   readonly #membership: Membership;
 
   /** Routes requests for Computers to `relay`, everything about offices to `membership`. */
-  constructor(relay: Relay, membership: Membership) {
+  constructor(profile: Profile, relay: Relay, membership: Membership) {
+    this.#profile = profile;
     this.#relay = relay;
     this.#membership = membership;
   }
@@ -72,25 +75,33 @@ export class Dispatcher {
 
   async #handle(
     session: Session,
-    { event, payload }: Incoming,
+    { event: name, payload }: Incoming,
     answer: (...body: unknown[]) => void,
   ): Promise<void> {
-    if (isClientEvent(event)) {
+    const event = eventOf(this.#profile, name);
+    if (event === undefined) {
+      this.#refuse(session, name);
+      answer();
+    } else if (isClientEvent(event)) {
       await this.#relay.forward(session, event, payload, answer);
-    } else if (isServerEvent(event)) {
+    } else {
       answer(...await this.#serve(session, event, payload));
-    } else if (hasNotificationPrefix(event)) {
-      log.debug(`A client's own ${quote(event)} is not relayed`, {
+    }
+  }
+
+  /** @throws {ProtocolError} 400, unless it is a notification: those are ignored (spec §3) */
+  #refuse(session: Session, name: string): void {
+    if (hasNotificationPrefix(name)) {
+      log.debug(`A client's own ${quote(name)} is not relayed`, {
         socket: session.socket.id,
       });
-      answer();
-    } else {
-      log.warn(`Unknown event ${quote(event)}`, { socket: session.socket.id });
-      throw new ProtocolError(
-        ErrorCode.BAD_REQUEST,
-        `Unknown event ${quote(event)}`,
-      );
+      return;
     }
+    log.warn(`Unknown event ${quote(name)}`, { socket: session.socket.id });
+    throw new ProtocolError(
+      ErrorCode.BAD_REQUEST,
+      `Unknown event ${quote(name)}`,
+    );
   }
 
   /** @returns the arguments of the ack */
@@ -129,7 +140,7 @@ export class Dispatcher {
         name,
         role,
         office_id: office,
-        a2c_version: version,
+        ...(this.#profile.handshake && { a2c_version: version }),
       })),
       req_id,
     };

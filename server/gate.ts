@@ -3,7 +3,7 @@ import {
   ERROR_CODE_HEADER,
   ErrorCode,
   type ErrorPayload,
-  PROTOCOL_VERSION,
+  type Profile,
   VERSION_PARAMETER,
 } from "../protocol/mod.ts";
 
@@ -59,11 +59,16 @@ export function splitTarget(target: string): { path: string; query: string } {
  * The version gate: decides about one Engine.IO request before Engine.IO sees it (spec §2).
  *
  * @param query of the request, without `?`
+ * @param profile what the server speaks
  * @returns why not, or `undefined` when the request may pass
  */
-export function checkGate(query: string): Refusal | undefined {
+export function checkGate(
+  query: string,
+  profile: Profile,
+): Refusal | undefined {
   const sent = new URLSearchParams(query).getAll(VERSION_PARAMETER);
-  const check = checkVersion(sent, PROTOCOL_VERSION);
+  if (sent.length === 0 && !profile.handshake) return undefined;
+  const check = checkVersion(sent, profile.version);
   return check.ok ? undefined : refusal(400, check.body);
 }
 

@@ -3,11 +3,7 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Server as Engine } from "engine.io";
 import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
-import {
-  ERROR_CODE_HEADER,
-  ErrorCode,
-  PROTOCOL_VERSION,
-} from "../protocol/mod.ts";
+import { ERROR_CODE_HEADER, ErrorCode, type Profile } from "../protocol/mod.ts";
 import { shuttingDown, toAnswer } from "./_answers.ts";
 import {
   checkGate,
@@ -27,6 +23,8 @@ export interface SmcpEnv {
 
 /** What the app needs of the server around it. */
 export interface HttpAppParts {
+  /** What the server speaks. */
+  readonly profile: Profile;
   /** Gets the requests that pass the gate. */
   readonly engine: Engine;
   /** Where Engine.IO answers, with and without a trailing slash. */
@@ -45,7 +43,7 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
   app.get("/health", (c) => {
     return c.json({
       status: parts.draining() ? "draining" : "ok",
-      protocol_version: PROTOCOL_VERSION,
+      protocol_version: parts.profile.version,
       ...parts.stats(),
     });
   });
@@ -67,7 +65,7 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
 function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
   const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
   const { query } = splitTarget(incoming?.url ?? c.req.url);
-  const refused = checkGate(query);
+  const refused = checkGate(query, parts.profile);
   if (refused) return toResponse(refused);
   if (parts.draining() && opensSession(query)) {
     return toResponse(refusal(503, shuttingDown().toPayload()));

@@ -8,7 +8,7 @@
  */
 import process from "node:process";
 import { configure, getTextFormatter } from "@logtape/logtape";
-import { PROTOCOL_VERSION } from "../protocol/mod.ts";
+import { PROFILES } from "../protocol/mod.ts";
 import { CommandExit, readSettings, type Settings } from "./_command.ts";
 import { failure, log } from "./_log.ts";
 import { createSmcpServer, type SmcpServer } from "./mod.ts";
@@ -22,13 +22,16 @@ async function main(): Promise<void> {
   process.on("uncaughtException", (e) => log.error("Uncaught", failure(e)));
   process.on("unhandledRejection", (e) => log.error("Unhandled", failure(e)));
   const server = createSmcpServer({
+    protocol: settings.protocol,
     maxMessageBytes: settings.maxMessageBytes,
     ...(!settings.limits && { limits: false }),
   });
   const { url } = await listen(server, settings);
   drainOnSignal(server); // before the line: who has read it may send one
   console.log(
-    `A2C-SMCP ${PROTOCOL_VERSION} server listening on ${url} (paths /smcp/ and /socket.io/, health ${url}/health)`,
+    `A2C-SMCP ${
+      PROFILES[settings.protocol].version
+    } server listening on ${url} (paths /smcp/ and /socket.io/, health ${url}/health)`,
   );
 }
 

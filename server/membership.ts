@@ -2,10 +2,12 @@ import type { Namespace } from "socket.io";
 import {
   ENTER_OFFICE_NOTIFICATION,
   LEAVE_OFFICE_NOTIFICATION,
+  namesOf,
   type Notification,
   type OfficeAck,
   parseEnterOfficeReq,
   parseLeaveOfficeReq,
+  type Profile,
   ProtocolError,
 } from "../protocol/mod.ts";
 import { shuttingDown, toAnswer } from "./_answers.ts";
@@ -23,19 +25,25 @@ export class Membership {
   readonly #nsp: Namespace;
   readonly #registry: OfficeRegistry;
   readonly #sessions: ReadonlyMap<string, Session>;
+  readonly #profile: Profile;
   readonly #relay: Relay;
   #closed = false;
 
-  /** @param sessions the connections of this server by Socket.IO id */
+  /**
+   * @param sessions the connections of this server by Socket.IO id
+   * @param profile what the server speaks
+   */
   constructor(
     nsp: Namespace,
     registry: OfficeRegistry,
     sessions: ReadonlyMap<string, Session>,
+    profile: Profile,
     relay: Relay,
   ) {
     this.#nsp = nsp;
     this.#registry = registry;
     this.#sessions = sessions;
+    this.#profile = profile;
     this.#relay = relay;
   }
 
@@ -108,7 +116,10 @@ export class Membership {
     except?: string,
   ): void {
     const room = this.#nsp.to(roomOf(office));
-    (except === undefined ? room : room.except(except)).emit(event, payload);
+    const heard = except === undefined ? room : room.except(except);
+    for (const name of namesOf(this.#profile, event)) {
+      heard.emit(name, payload);
+    }
   }
 
   /** Refuses every join from now on. */

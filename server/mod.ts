@@ -29,7 +29,7 @@
  *
  * @module
  */
-export type { Role } from "../protocol/mod.ts";
+export type { ProtocolName, Role } from "../protocol/mod.ts";
 export type { SmcpEnv } from "./http_app.ts";
 export {
   decideJoin,

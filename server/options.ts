@@ -1,7 +1,13 @@
+import type { ProtocolName } from "../protocol/mod.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
 
 /** How a server differs from the default. */
 export interface SmcpServerOptions {
+  /**
+   * The one version that the server speaks; default `"0.2"`. With `"0.1"` it serves the SDKs from
+   * before the handshake, and those of this package no more (spec §12).
+   */
+  protocol?: ProtocolName;
   /** Where Engine.IO answers, with and without a trailing slash; default `/smcp/` and `/socket.io/` (spec §2). */
   paths?: readonly string[];
   /** The largest message of a client, in bytes; announced as `maxPayload`; default 8 MiB (spec §10). */

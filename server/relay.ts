@@ -1,6 +1,12 @@
-import { CLIENT_EVENTS, type ClientEvent, type Role } from "../protocol/mod.ts";
-import { emitWithAck } from "./_ack.ts";
+import {
+  CLIENT_EVENTS,
+  type ClientEvent,
+  namesOf,
+  type Profile,
+  type Role,
+} from "../protocol/mod.ts";
 import { shuttingDown, toAnswer } from "./_answers.ts";
+import { ask } from "./_ask.ts";
 import { checkAccess, notInOffice } from "./access_rule.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
 import {
@@ -16,6 +22,7 @@ import type { PendingCall, Session } from "./session.ts";
 export class Relay {
   readonly #registry: OfficeRegistry;
   readonly #sessions: ReadonlyMap<string, Session>;
+  readonly #profile: Profile;
   readonly #requestTimeout: number;
   readonly #calls = new Set<PendingCall>();
   #idle: (() => void) | undefined;
@@ -23,15 +30,18 @@ export class Relay {
 
   /**
    * @param sessions the connections of this server by Socket.IO id
+   * @param profile what the server speaks
    * @param requestTimeout seconds to wait for requests without a timeout of their own
    */
   constructor(
     registry: OfficeRegistry,
     sessions: ReadonlyMap<string, Session>,
+    profile: Profile,
     requestTimeout: number,
   ) {
     this.#registry = registry;
     this.#sessions = sessions;
+    this.#profile = profile;
     this.#requestTimeout = requestTimeout;
   }
 
@@ -122,16 +132,22 @@ export class Relay {
       if (body !== undefined) answer(body);
       if (this.#calls.size === 0) this.#idle?.();
     };
-    const forget = emitWithAck(computer.socket, event, payload, deadline, {
-      answered: (first) => {
-        try {
-          finish(readAnswer(first));
-        } catch (error) {
-          answer(toAnswer(error)); // an answer that can not be encoded again
-        }
+    const forget = ask(
+      computer.socket,
+      namesOf(this.#profile, event),
+      payload,
+      deadline,
+      {
+        answered: (first) => {
+          try {
+            finish(readAnswer(first));
+          } catch (error) {
+            answer(toAnswer(error)); // an answer that can not be encoded again
+          }
+        },
+        timedOut: () => finish(answerTimedOut(name, deadline)),
       },
-      timedOut: () => finish(answerTimedOut(name, deadline)),
-    });
+    );
     const call: PendingCall = {
       end: (error) => {
         forget();

@@ -10,7 +10,7 @@ import { getRequestListener } from "@hono/node-server";
 import { Server as Engine, type Socket as Connection } from "engine.io";
 import type { Hono } from "hono";
 import { Server as SocketServer } from "socket.io";
-import { SMCP_NAMESPACE } from "../protocol/mod.ts";
+import { PROFILES, SMCP_NAMESPACE } from "../protocol/mod.ts";
 import { closed, flushed, OpenSet } from "./_closing.ts";
 import { guardedParser } from "./_parser.ts";
 import { Dispatcher } from "./dispatcher.ts";
@@ -74,12 +74,14 @@ const LINGER = 1000;
  */
 export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
   const {
+    protocol = "0.2",
     paths = ["/smcp/", "/socket.io/"],
     maxMessageBytes = 8 * MEBIBYTE,
     requestTimeout = 30,
     origins = [],
     registry = new MemoryRegistry(),
   } = options;
+  const profile = PROFILES[protocol];
   const engine = new Engine({
     maxHttpBufferSize: maxMessageBytes,
     perMessageDeflate: false,
@@ -103,10 +105,11 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
 
   const nsp = io.of(SMCP_NAMESPACE);
   const sessions = new Map<string, Session>();
-  const relay = new Relay(registry, sessions, requestTimeout);
-  const membership = new Membership(nsp, registry, sessions, relay);
+  const relay = new Relay(registry, sessions, profile, requestTimeout);
+  const membership = new Membership(nsp, registry, sessions, profile, relay);
   acceptSessions(nsp, sessions, {
-    dispatcher: new Dispatcher(relay, membership),
+    profile,
+    dispatcher: new Dispatcher(profile, relay, membership),
     relay,
     membership,
   });
@@ -124,7 +127,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     const bare = path.replace(/\/+$/, "");
     return bare === "" ? ["/"] : [bare, `${bare}/`];
   });
-  const front = { engine, paths: bothForms, draining: () => draining };
+  const front = { profile, engine, paths: bothForms, draining: () => draining };
   const app = httpApp({ ...front, origins, stats });
   const onUpgrade = upgradeListener(front);
 

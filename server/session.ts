@@ -12,7 +12,7 @@ export interface PendingCall {
 export interface Session {
   /** The connection. */
   readonly socket: Socket;
-  /** The `a2c_version` of the request that opened it. */
+  /** The `a2c_version` of the request that opened it; the server's own where none is asked for. */
   readonly version: string;
   /** `auth.instance_id`, never shown to anybody (spec §9). */
   readonly instance: string | undefined;

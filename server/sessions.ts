@@ -1,6 +1,7 @@
 import type { Namespace, Socket } from "socket.io";
 import {
   ErrorCode,
+  type Profile,
   ProtocolError,
   VERSION_PARAMETER,
 } from "../protocol/mod.ts";
@@ -15,6 +16,8 @@ import type { Session } from "./session.ts";
 
 /** Who does what with the events of a session. */
 export interface SessionParts {
+  /** What the server speaks. */
+  readonly profile: Profile;
   /** Gets every event. */
   readonly dispatcher: Dispatcher;
   /** Ends the calls of a session that is gone. */
@@ -39,7 +42,7 @@ export function acceptSessions(
   });
   // Synchronous: an event that arrives before its listener is lost.
   nsp.on("connection", (socket) => {
-    const session = newSession(socket, socket.data);
+    const session = newSession(socket, socket.data, parts.profile);
     sessions.set(socket.id, session);
     socket.onAny((...args: unknown[]) =>
       parts.dispatcher.receive(session, args)
@@ -70,9 +73,10 @@ export function refuseNamespace(nsp: Namespace): void {
 const newSession = (
   socket: Socket,
   { role, instance }: Introduction,
+  profile: Profile,
 ): Session => ({
   socket,
-  version: String(socket.handshake.query[VERSION_PARAMETER]),
+  version: String(socket.handshake.query[VERSION_PARAMETER] ?? profile.version),
   instance,
   principal: undefined,
   role,

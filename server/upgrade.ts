@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Server as Engine } from "engine.io";
+import type { Profile } from "../protocol/mod.ts";
 import { shuttingDown } from "./_answers.ts";
 import { failure, log } from "./_log.ts";
 import {
@@ -16,6 +17,8 @@ import {
 
 /** What upgrades need of the server around them. */
 export interface UpgradeParts {
+  /** What the server speaks. */
+  readonly profile: Profile;
   /** Gets the requests that pass the gate. */
   readonly engine: Engine;
   /** Where Engine.IO answers, with and without a trailing slash. */
@@ -50,7 +53,7 @@ export const upgradeListener =
         if (alone) refuseUpgrade(socket, notFound());
         return alone;
       }
-      const refused = checkGate(query) ??
+      const refused = checkGate(query, parts.profile) ??
         (parts.draining() && opensSession(query)
           ? refusal(503, shuttingDown().toPayload())
           : undefined);

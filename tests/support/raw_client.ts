@@ -16,8 +16,8 @@ export interface RawOptions {
   auth?: Record<string, unknown>;
   /** Default WebSocket alone, which is the faster. */
   transports?: ("polling" | "websocket")[];
-  /** The `a2c_version` of the query. */
-  version?: string;
+  /** The `a2c_version` of the query; `null` sends none. */
+  version?: string | null;
   /** Default `/smcp`. */
   namespace?: string;
   /** Whether it reconnects by itself; default no. */
@@ -46,9 +46,10 @@ export class RawClient implements AsyncDisposable {
 
   /** Starts to connect; wait with {@linkcode RawClient.connected}. */
   constructor(url: string, options: RawOptions = {}) {
+    const { version = PROTOCOL_VERSION } = options;
     this.socket = io(url + (options.namespace ?? SMCP_NAMESPACE), {
       path: options.path ?? "/smcp/",
-      query: { [VERSION_PARAMETER]: options.version ?? PROTOCOL_VERSION },
+      query: version === null ? {} : { [VERSION_PARAMETER]: version },
       transports: options.transports ?? ["websocket"],
       reconnection: options.reconnection ?? false,
       reconnectionDelay: 10,

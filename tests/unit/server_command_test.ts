@@ -11,6 +11,7 @@ const exitOf = (args: string[], env: Record<string, string> = {}) => {
 
 Deno.test("readSettings() defaults to loopback, port 8787, 8 MiB and limits", () => {
   assertEquals(readSettings([], {}), {
+    protocol: "0.2",
     host: "127.0.0.1",
     port: 8787,
     maxMessageBytes: 8388608,
@@ -27,8 +28,15 @@ Deno.test("readSettings() reads every flag", () => {
       "--max-message-bytes",
       "4096",
       "--no-limits",
+      "--protocol=0.1",
     ], {}),
-    { host: "::1", port: 0, maxMessageBytes: 4096, limits: false },
+    {
+      protocol: "0.1",
+      host: "::1",
+      port: 0,
+      maxMessageBytes: 4096,
+      limits: false,
+    },
   );
 });
 

@@ -1,5 +1,8 @@
 import { assertEquals } from "@std/assert";
+import { PROFILES } from "../../protocol/mod.ts";
 import { checkGate, opensSession, splitTarget } from "../../server/gate.ts";
+
+const gate = (query: string) => checkGate(query, PROFILES["0.2"]);
 
 const invalid = [
   "abc",
@@ -17,13 +20,13 @@ const invalid = [
 
 Deno.test("checkGate() lets compatible versions pass", () => {
   for (const version of ["0.2.0", "0.2.1", "0.2.999"]) {
-    assertEquals(checkGate(`EIO=4&a2c_version=${version}`), undefined);
+    assertEquals(gate(`EIO=4&a2c_version=${version}`), undefined);
   }
 });
 
 Deno.test("checkGate() names the missing parameter, byte for byte", () => {
   for (const query of ["", "EIO=4", "A2C_VERSION=0.2.0", "xa2c_version=1"]) {
-    assertEquals(checkGate(query), {
+    assertEquals(gate(query), {
       status: 400,
       headers: { "Content-Type": "application/json" },
       body: '{"code":400,"message":"Missing a2c_version query parameter"}',
@@ -33,7 +36,7 @@ Deno.test("checkGate() names the missing parameter, byte for byte", () => {
 
 Deno.test("checkGate() refuses whatever is not three plain integers, given once", () => {
   for (const version of invalid) {
-    const refused = checkGate(`a2c_version=${version}`);
+    const refused = gate(`a2c_version=${version}`);
     assertEquals(refused?.status, 400, version);
     const body = JSON.parse(refused?.body ?? "{}");
     assertEquals(body.code, 400, version);
@@ -43,7 +46,7 @@ Deno.test("checkGate() refuses whatever is not three plain integers, given once"
 });
 
 Deno.test("checkGate() answers a mismatch with the exact body and header", () => {
-  assertEquals(checkGate("a2c_version=0.1.5"), {
+  assertEquals(gate("a2c_version=0.1.5"), {
     status: 400,
     headers: {
       "Content-Type": "application/json",

@@ -1,0 +1,86 @@
+import {
+  type ClientEvent,
+  GET_CONFIG_EVENT,
+  GET_DPE_EVENT,
+  GET_FINDER_EVENT,
+  GET_RESOURCES_EVENT,
+  isClientEvent,
+  isServerEvent,
+  type Notification,
+  type ServerEvent,
+  UPDATE_CONFIG_EVENT,
+  UPDATE_CONFIG_NOTIFICATION,
+  UPDATE_DESKTOP_EVENT,
+  UPDATE_DESKTOP_NOTIFICATION,
+  UPDATE_FINDER_EVENT,
+} from "./events.ts";
+import { PROTOCOL_VERSION } from "./version.ts";
+
+/** The versions of the protocol that a Server can be told to speak (spec §12). */
+export type ProtocolName = "0.1" | "0.2";
+
+/** How a version of the protocol differs from the others, as far as a Server has to know (spec §12). */
+export interface Profile {
+  /** What the Server says that it speaks, and compares clients with. */
+  readonly version: string;
+  /** Whether clients must send `a2c_version`, and are shown each other's; one that is sent is always checked. */
+  readonly handshake: boolean;
+  /** Further names of events, older than the ones of the event table: name → older name. */
+  readonly olderNames: Readonly<Partial<Record<AnyEvent, string>>>;
+  /** Events that came with a later version. */
+  readonly lacks: readonly AnyEvent[];
+}
+
+type AnyEvent = ClientEvent | ServerEvent | Notification;
+
+/** Every version that a Server can be told to speak (spec §12). */
+export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
+  "0.2": {
+    version: PROTOCOL_VERSION,
+    handshake: true,
+    olderNames: {},
+    lacks: [],
+  },
+  "0.1": {
+    version: "0.1.2",
+    handshake: false,
+    olderNames: {
+      [GET_CONFIG_EVENT]: "client:get_mcp_config",
+      [UPDATE_CONFIG_EVENT]: "server:update_mcp_config",
+      [UPDATE_CONFIG_NOTIFICATION]: "notify:update_mcp_config",
+      [UPDATE_DESKTOP_EVENT]: "server:desktop_refresh",
+      [UPDATE_DESKTOP_NOTIFICATION]: "notify:desktop_refresh",
+    },
+    lacks: [
+      GET_RESOURCES_EVENT,
+      GET_DPE_EVENT,
+      GET_FINDER_EVENT,
+      UPDATE_FINDER_EVENT,
+    ],
+  },
+};
+
+/**
+ * Finds the event that a client means by a name, which may be an older one (spec §12).
+ *
+ * @returns `undefined` for a name that is no request of that version
+ */
+export function eventOf(
+  profile: Profile,
+  name: string,
+): ClientEvent | ServerEvent | undefined {
+  const renamed = Object.entries(profile.olderNames)
+    .find(([, older]) => older === name);
+  const event = renamed ? renamed[0] : name;
+  const known = isClientEvent(event) || isServerEvent(event);
+  return known && !profile.lacks.includes(event) ? event : undefined;
+}
+
+/** Every name that an event is sent under, so that clients of either name hear it; the event's own comes first (spec §12). */
+export function namesOf<E extends ClientEvent | Notification>(
+  profile: Profile,
+  event: E,
+): readonly [E, ...string[]] {
+  const older = profile.olderNames[event];
+  return older === undefined ? [event] : [event, older];
+}
