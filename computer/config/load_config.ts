@@ -7,30 +7,51 @@ import {
   parseTree,
   printParseErrorCode,
 } from "jsonc-parser";
+import { homedir } from "node:os";
+import { basename, dirname, resolve, sep } from "node:path";
 import { reasonOf } from "../_values.ts";
-import { type ComputerConfig, parseComputerConfig } from "./parse_config.ts";
-import { ConfigError, type ConfigProblem } from "./problem.ts";
+import {
+  type ComputerConfig,
+  type ReadConfig,
+  readConfig,
+} from "./parse_config.ts";
+import { ConfigError, type ConfigPath, type ConfigProblem } from "./problem.ts";
+import { vrlProblems } from "./vrl_problems.ts";
+
+/** A configuration as it was read from text. */
+interface ReadText extends ReadConfig {
+  /** Line and column of a problem. */
+  readonly locate: (problem: ConfigProblem) => string;
+}
 
 /**
- * Loads a configuration file: JSON, comments and trailing commas allowed (spec §4).
+ * Loads a configuration file: JSON, comments and trailing commas allowed, in our own format or
+ * that of Claude Desktop, Cursor, Windsurf, VS Code or the Python SDK (spec §4).
  *
  * @throws {ConfigError} that names file, line, path, problem and fix
  */
 export async function loadComputerConfig(
   file: string,
 ): Promise<ComputerConfig> {
-  return parseComputerConfigText(await read(file), file);
+  return await parseComputerConfigText(await readConfigFile(file), file);
 }
 
 /**
- * Reads the text of a configuration file.
+ * Reads the text of a configuration file, and compiles the VRL programs in it (spec §7.9).
  *
  * @throws {ConfigError} as {@linkcode loadComputerConfig}
  */
-export function parseComputerConfigText(
+export async function parseComputerConfigText(
   text: string,
   file: string,
-): ComputerConfig {
+): Promise<ComputerConfig> {
+  const { config, problems, places, locate } = readText(text, file);
+  const all = [...problems, ...await vrlProblems(config.servers, places)];
+  if (all.length > 0) throw new ConfigError(file, all, locate);
+  return config;
+}
+
+function readText(text: string, file: string): ReadText {
   const errors: ParseError[] = [];
   const tree = parseTree(text.replace(/^\ufeff/, " "), errors, {
     allowTrailingComma: true,
@@ -45,13 +66,30 @@ export function parseComputerConfigText(
       () => position(text, offset),
     );
   }
-  return parseComputerConfig(getNodeValue(tree), file, (problem) => {
-    const node = nearestNode(tree, problem);
-    return position(text, node.offset);
-  });
+  return {
+    ...readConfig(getNodeValue(tree), {
+      workspaceFolder: workspaceOf(resolve(file)),
+      userHome: homedir(),
+      pathSeparator: sep,
+    }),
+    locate: ({ path }) => position(text, nearestNode(tree, path).offset),
+  };
 }
 
-async function read(file: string): Promise<string> {
+/** VS Code and Cursor keep their file in a folder of the workspace. */
+function workspaceOf(file: string): string {
+  const folder = dirname(file);
+  return [".vscode", ".cursor"].includes(basename(folder))
+    ? dirname(folder)
+    : folder;
+}
+
+/**
+ * Reads a configuration file.
+ *
+ * @throws {ConfigError} that names the file
+ */
+export async function readConfigFile(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
@@ -67,7 +105,7 @@ async function read(file: string): Promise<string> {
 }
 
 /** What is missing is reported where it should stand. */
-function nearestNode(tree: Node, { path }: ConfigProblem): Node {
+function nearestNode(tree: Node, path: ConfigPath): Node {
   for (let length = path.length; length > 0; length--) {
     const node = findNodeAtLocation(tree, path.slice(0, length));
     if (node) return node;

@@ -3,8 +3,10 @@ import {
   type MCPServerConfig,
   mcpServerConfigSchema,
 } from "../../protocol/config.ts";
-import { isRecord } from "../_values.ts";
-import { ConfigError, type ConfigProblem } from "./problem.ts";
+import { draftConfig, type ServerDraft } from "./draft.ts";
+import type { ForeignContext } from "./foreign_variables.ts";
+import { ConfigError, type ConfigPath, type ConfigProblem } from "./problem.ts";
+import { explainIssues } from "./issue_text.ts";
 
 /** What a Computer hosts. */
 export interface ComputerConfig {
@@ -14,8 +16,24 @@ export interface ComputerConfig {
   readonly servers: readonly MCPServerConfig[];
 }
 
+/** A configuration, and what is wrong with it. */
+export interface ReadConfig {
+  /** What could be read. */
+  readonly config: ComputerConfig;
+  /** Every mistake. */
+  readonly problems: readonly ConfigProblem[];
+  /** Where each MCP server stands, by name. */
+  readonly places: ReadonlyMap<string, ConfigPath>;
+}
+
+const NOWHERE: ForeignContext = {
+  workspaceFolder: ".",
+  userHome: "~",
+  pathSeparator: "/",
+};
+
 /**
- * Reads `{inputs, servers}`, where `servers` is a map by name or a list (spec §4).
+ * Reads a configuration in any of the formats of {@linkcode draftConfig} (spec §4).
  *
  * @param source names the origin in messages
  * @param locate finds the place of a problem in the source
@@ -31,43 +49,51 @@ export function parseComputerConfig(
   return config;
 }
 
-function readConfig(
+/**
+ * Reads a configuration as far as it can be read.
+ *
+ * @param context what variables such as `${userHome}` stand for
+ */
+export function readConfig(
   data: unknown,
-): { config: ComputerConfig; problems: ConfigProblem[] } {
-  const problems: ConfigProblem[] = [];
-  const inputs = isRecord(data) ? data.inputs ?? [] : [];
-  const servers = isRecord(data) ? data.servers : undefined;
-  const read = inputsSchema.safeParse(inputs);
-  if (!read.success) problems.push(...explain(["inputs"], read.error.issues));
-  if (!isRecord(servers) && !Array.isArray(servers)) {
-    problems.push({
-      path: isRecord(data) ? ["servers"] : [],
-      text:
-        'expected {"inputs": [...], "servers": {NAME: {"type": ..., "server_parameters": {...}}}}',
-    });
+  context: ForeignContext = NOWHERE,
+): ReadConfig {
+  const draft = draftConfig(data, context);
+  const problems = [...draft.problems];
+  const inputs = inputsSchema.safeParse(draft.inputs);
+  if (!inputs.success) {
+    problems.push(...explainIssues(["inputs"], inputs.error.issues));
   }
-  const configs = Array.isArray(servers)
-    ? servers.flatMap((entry, i) => readServer(["servers", i], entry, problems))
-    : Object.entries(servers ?? {}).flatMap(([name, entry]) =>
-      readServer(["servers", name], withName(entry, name), problems, name)
-    );
-  problems.push(...duplicates(configs));
-  return {
-    config: { inputs: read.data ?? [], servers: configs },
-    problems,
-  };
+  const places = new Map<string, ConfigPath>();
+  const servers = draft.servers.flatMap((server) => {
+    const config = readServer(server, problems);
+    if (!config) return [];
+    const { name } = config;
+    if (places.has(name)) {
+      problems.push({
+        path: server.path,
+        text: `two MCP servers are named "${name}"; rename one`,
+      });
+    }
+    places.set(name, server.path);
+    return [config];
+  });
+  return { config: { inputs: inputs.data ?? [], servers }, problems, places };
 }
 
 function readServer(
-  path: readonly (string | number)[],
-  entry: unknown,
+  { path, key, entry, pathOf = (field) => field }: ServerDraft,
   problems: ConfigProblem[],
-  key?: string,
-): MCPServerConfig[] {
+): MCPServerConfig | undefined {
   const read = mcpServerConfigSchema.safeParse(entry);
   if (!read.success) {
-    problems.push(...explain(path, read.error.issues));
-    return [];
+    problems.push(
+      ...explainIssues([], read.error.issues).map((problem) => ({
+        ...problem,
+        path: [...path, ...pathOf(problem.path)],
+      })),
+    );
+    return undefined;
   }
   const { name } = read.data;
   if (key !== undefined && name !== key) {
@@ -77,42 +103,5 @@ function readServer(
         `"${name}" differs from the key "${key}"; make them equal, or leave the name out`,
     });
   }
-  return [read.data];
-}
-
-/** The key says the name already. */
-const withName = (entry: unknown, name: string): unknown =>
-  isRecord(entry) ? { name, ...entry } : entry;
-
-function duplicates(configs: readonly MCPServerConfig[]): ConfigProblem[] {
-  const names = configs.map(({ name }) => name);
-  return [...new Set(names.filter((name, i) => names.indexOf(name) !== i))]
-    .map((name) => ({
-      path: ["servers"],
-      text: `two MCP servers are named "${name}"; rename one`,
-    }));
-}
-
-interface Issue {
-  readonly code?: string | undefined;
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
-}
-
-const explain = (
-  path: readonly (string | number)[],
-  issues: readonly Issue[],
-): ConfigProblem[] =>
-  issues.map((issue) => {
-    const own = issue.path.map((key) =>
-      typeof key === "symbol" ? String(key) : key
-    );
-    return { path: [...path, ...own], text: textOf(issue) };
-  });
-
-function textOf({ code, path, message }: Issue): string {
-  if (code !== "invalid_union" || path.at(-1) !== "type") return message;
-  return path.length > 1 || path[0] !== "type"
-    ? 'expected "promptString", "pickString" or "command"'
-    : 'expected "stdio", "streamable" (or "http") or "sse"';
+  return read.data;
 }

@@ -1,7 +1,10 @@
+/** Where something stands in a file, as the keys on the way there. */
+export type ConfigPath = readonly (string | number)[];
+
 /** One mistake in a configuration. */
 export interface ConfigProblem {
-  /** Where, as the keys on the way there. */
-  readonly path: readonly (string | number)[];
+  /** Where. */
+  readonly path: ConfigPath;
   /** What is wrong and how to put it right. */
   readonly text: string;
 }

@@ -1,0 +1,136 @@
+import { isRecord } from "../_values.ts";
+import { draftForeign, isForeign } from "./foreign_server.ts";
+import type { ForeignContext } from "./foreign_variables.ts";
+import { draftVsCodeInputs } from "./vs_code_inputs.ts";
+import type { ConfigPath, ConfigProblem } from "./problem.ts";
+
+/** One MCP server of a file, in our own form but not checked yet. */
+export interface ServerDraft {
+  /** Where it stands in the file. */
+  readonly path: ConfigPath;
+  /** The name that the file files it under; absent in a list. */
+  readonly key?: string;
+  /** As our own format would have it. */
+  readonly entry: unknown;
+  /** Where a field of `entry` stands in the file, below `path`; default: where our format has it. */
+  readonly pathOf?: (field: ConfigPath) => ConfigPath;
+}
+
+/** A file in our own form, not checked yet. */
+export interface ConfigDraft {
+  /** The definitions of inputs. */
+  readonly inputs: unknown;
+  /** In the order of the file. */
+  readonly servers: readonly ServerDraft[];
+  /** What could not be brought into our form. */
+  readonly problems: readonly ConfigProblem[];
+}
+
+const OWN_FORMAT =
+  'expected {"inputs": [...], "servers": {NAME: {"type": ..., "server_parameters": {...}}}}';
+
+/**
+ * Brings what people have into our own form (spec §4): `{inputs, servers}`, a list of MCP servers
+ * (Python SDK), `{mcpServers}` (Claude Desktop, Cursor, Windsurf), VS Code's `mcp.json`.
+ *
+ * Pure: the values of variables are read when a server starts, not here.
+ */
+export function draftConfig(
+  data: unknown,
+  context: ForeignContext,
+): ConfigDraft {
+  if (Array.isArray(data)) return draftList(data, []);
+  if (!isRecord(data)) return failed([], OWN_FORMAT);
+  const { inputs = [], servers, mcpServers } = data;
+  if (mcpServers !== undefined && servers !== undefined) {
+    return failed(
+      ["mcpServers"],
+      'there is "servers" too; put all MCP servers into one of them',
+    );
+  }
+  if (mcpServers !== undefined) {
+    return isRecord(mcpServers)
+      ? draftMap(mcpServers, "mcpServers", inputs, context)
+      : failed(["mcpServers"], 'expected {NAME: {"command": ...}}');
+  }
+  if (Array.isArray(servers)) return draftList(servers, ["servers"], inputs);
+  if (!isRecord(servers)) return failed(["servers"], OWN_FORMAT);
+  const isVsCode = Object.values(servers).some(isForeign);
+  return draftMap(
+    servers,
+    "servers",
+    isVsCode ? draftVsCodeInputs(inputs) : inputs,
+    context,
+  );
+}
+
+const failed = (path: ConfigPath, text: string): ConfigDraft => ({
+  inputs: [],
+  servers: [],
+  problems: [{ path, text }],
+});
+
+const draftList = (
+  list: readonly unknown[],
+  path: ConfigPath,
+  inputs: unknown = [],
+): ConfigDraft => ({
+  inputs,
+  servers: list.map((entry, i) => ({ path: [...path, i], entry })),
+  problems: [],
+});
+
+function draftMap(
+  servers: Record<string, unknown>,
+  field: "servers" | "mcpServers",
+  inputs: unknown,
+  context: ForeignContext,
+): ConfigDraft {
+  const problems: ConfigProblem[] = [];
+  const variables = new Map<string, Record<string, unknown>>();
+  const drafts = Object.entries(servers).map(([key, entry]): ServerDraft => {
+    const path = [field, key];
+    if (!isForeign(entry) && (field === "servers" || hasOwnForm(entry))) {
+      // The key says the name already.
+      return {
+        path,
+        key,
+        entry: isRecord(entry) ? { name: key, ...entry } : entry,
+      };
+    }
+    const foreign = draftForeign(entry, field, context);
+    problems.push(
+      ...foreign.problems.map((problem) => ({
+        ...problem,
+        path: [...path, ...problem.path],
+      })),
+    );
+    for (const input of foreign.inputs) {
+      if (!variables.has(input.id)) variables.set(input.id, { ...input });
+    }
+    return {
+      path,
+      key,
+      entry: { name: key, ...foreign.entry },
+      pathOf: foreign.pathOf,
+    };
+  });
+  return {
+    inputs: Array.isArray(inputs)
+      ? [...inputs, ...missing(variables, inputs)]
+      : inputs,
+    servers: drafts,
+    problems,
+  };
+}
+
+const hasOwnForm = (entry: unknown): boolean =>
+  isRecord(entry) && "server_parameters" in entry;
+
+const missing = (
+  variables: ReadonlyMap<string, unknown>,
+  inputs: readonly unknown[],
+): unknown[] =>
+  [...variables].flatMap(([id, input]) =>
+    inputs.some((other) => isRecord(other) && other.id === id) ? [] : [input]
+  );

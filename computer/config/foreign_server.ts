@@ -1,0 +1,192 @@
+import type { MCPServerPromptStringInput } from "../../protocol/mod.ts";
+import { isRecord } from "../_values.ts";
+import {
+  expandVariables,
+  type ForeignContext,
+  type FoundVariables,
+} from "./foreign_variables.ts";
+import type { ConfigPath, ConfigProblem } from "./problem.ts";
+
+/** A MCP server as another program's configuration has it, brought into our own form. */
+export interface ForeignDraft {
+  /** Without the name; not checked yet. */
+  readonly entry: Record<string, unknown>;
+  /** Where a field of `entry` stands in the other form. */
+  readonly pathOf: (field: ConfigPath) => ConfigPath;
+  /** The environment variables that it uses. */
+  readonly inputs: readonly MCPServerPromptStringInput[];
+  /** What could not be brought over; paths are below the server. */
+  readonly problems: readonly ConfigProblem[];
+}
+
+const URL_FIELDS = ["url", "serverUrl", "httpUrl"];
+const APPROVED_FIELDS = ["alwaysAllow", "autoApprove"];
+const FORBIDDEN_FIELDS = ["forbidden_tools", "disabledTools", "excludeTools"];
+
+/** How the others call the kinds of MCP servers. */
+const TYPES: ReadonlyMap<unknown, "stdio" | "streamable" | "sse"> = new Map([
+  ["stdio", "stdio"],
+  ["sse", "sse"],
+  ["http", "streamable"],
+  ["streamable", "streamable"],
+  ["streamable-http", "streamable"],
+  ["streamableHttp", "streamable"],
+]);
+
+/** Tells whether an entry has its parameters beside its type, as all formats but ours do. */
+export const isForeign = (entry: unknown): boolean =>
+  isRecord(entry) && !("server_parameters" in entry) &&
+  ["command", ...URL_FIELDS].some((field) => field in entry);
+
+/**
+ * Brings one MCP server of `mcpServers`, or of VS Code's `servers`, into our own form.
+ *
+ * A URL without a type is Streamable HTTP unless its path ends in `/sse`. Tools that are to run
+ * unasked (`alwaysAllow`, `autoApprove`) get `auto_apply`, those that are switched off are
+ * forbidden. `disabled`, `tool_meta`, `default_tool_meta`, `forbidden_tools` and `vrl` are taken as
+ * they are; fields that only concern the other program are dropped.
+ */
+export function draftForeign(
+  entry: unknown,
+  field: "servers" | "mcpServers",
+  context: ForeignContext,
+): ForeignDraft {
+  const problems: ConfigProblem[] = [];
+  const source = isRecord(entry) ? entry : {};
+  const urlField = URL_FIELDS.find((name) => name in source);
+  const found: FoundVariables = { inputs: [], unknown: [] };
+  const expand = (name: string, value = source[name]): unknown =>
+    expandVariables(value, context, field === "mcpServers", found, [name]);
+  const type = typeOf(source, urlField, problems);
+  if ("envFile" in source) {
+    problems.push({
+      path: ["envFile"],
+      text: "files of variables are not read; move what is needed to env",
+    });
+  }
+  const server_parameters = present(
+    type === "stdio"
+      ? {
+        command: expand("command"),
+        args: expand("args"),
+        env: expand("env", readEnv(source.env)),
+        cwd: expand("cwd"),
+      }
+      : { url: urlField && expand(urlField), headers: expand("headers") },
+  );
+  // Others may mean a shell's own variable; VS Code does not.
+  if (field === "servers") problems.push(...found.unknown.map(unknownVariable));
+  return {
+    entry: {
+      type,
+      server_parameters,
+      ...present({
+        disabled: source.disabled,
+        vrl: source.vrl,
+      }),
+      ...approvals(source, problems),
+      forbidden_tools: FORBIDDEN_FIELDS.flatMap((name) =>
+        names(source, name, problems)
+      ),
+    },
+    pathOf: (path) => pathIn(path, urlField),
+    inputs: found.inputs,
+    problems,
+  };
+}
+
+const unknownVariable = (
+  { path, variable }: FoundVariables["unknown"][number],
+): ConfigProblem => ({
+  path,
+  text:
+    `${variable} stands for nothing here; write its value, or use \${env:NAME} or \${input:ID}`,
+});
+
+function typeOf(
+  source: Record<string, unknown>,
+  urlField: string | undefined,
+  problems: ConfigProblem[],
+): "stdio" | "streamable" | "sse" {
+  const { type } = source;
+  if (type !== undefined) {
+    const known = TYPES.get(type);
+    if (known) return known;
+    problems.push({
+      path: ["type"],
+      text: 'expected "stdio", "http" or "sse"',
+    });
+  }
+  if (urlField === undefined || "command" in source) return "stdio";
+  return /\/sse\/?([?#]|$)/.test(`${source[urlField]}`) ? "sse" : "streamable";
+}
+
+/** VS Code takes numbers, and null for a variable that is not to be set. */
+const readEnv = (env: unknown): unknown =>
+  isRecord(env)
+    ? Object.fromEntries(
+      Object.entries(env)
+        .filter(([, value]) => value !== null)
+        .map((
+          [name, value],
+        ) => [name, typeof value === "number" ? `${value}` : value]),
+    )
+    : env;
+
+function approvals(
+  source: Record<string, unknown>,
+  problems: ConfigProblem[],
+): Record<string, unknown> {
+  const { tool_meta, default_tool_meta } = source;
+  const approved = APPROVED_FIELDS.flatMap((name) =>
+    source[name] === true ? ["*"] : names(source, name, problems)
+  );
+  const tools = approved.filter((tool) => tool !== "*");
+  return present({
+    tool_meta: tools.length === 0 ? tool_meta : {
+      ...isRecord(tool_meta) && tool_meta,
+      ...withApproval(tools, tool_meta),
+    },
+    default_tool_meta: approved.includes("*")
+      ? {
+        ...isRecord(default_tool_meta) && default_tool_meta,
+        auto_apply: true,
+      }
+      : default_tool_meta,
+  });
+}
+
+const withApproval = (
+  tools: readonly string[],
+  meta: unknown,
+): Record<string, unknown> =>
+  Object.fromEntries(tools.map((tool) => {
+    const own = isRecord(meta) ? meta[tool] : undefined;
+    return [tool, { auto_apply: true, ...isRecord(own) && own }];
+  }));
+
+function names(
+  source: Record<string, unknown>,
+  field: string,
+  problems: ConfigProblem[],
+): string[] {
+  const value = source[field];
+  if (value === undefined || value === null || value === false) return [];
+  if (Array.isArray(value) && value.every((item) => typeof item === "string")) {
+    return value;
+  }
+  problems.push({ path: [field], text: "expected a list of names of tools" });
+  return [];
+}
+
+function pathIn(path: ConfigPath, urlField: string | undefined): ConfigPath {
+  const [first, second, ...rest] = path;
+  if (first !== "server_parameters") return path;
+  if (second === undefined) return [];
+  return [second === "url" ? urlField ?? second : second, ...rest];
+}
+
+const present = (record: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(record).filter(([, value]) => value !== undefined),
+  );

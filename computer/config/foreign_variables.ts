@@ -1,0 +1,108 @@
+import type { MCPServerPromptStringInput } from "../../protocol/mod.ts";
+import { isRecord } from "../_values.ts";
+import { ENVIRONMENT_ID } from "../inputs/input_names.ts";
+import type { ConfigPath } from "./problem.ts";
+
+/** What the variables of other programs' configurations stand for. */
+export interface ForeignContext {
+  /** Of `${workspaceFolder}`: the folder that the file belongs to. */
+  readonly workspaceFolder: string;
+  /** Of `${userHome}`. */
+  readonly userHome: string;
+  /** Of `${pathSeparator}`. */
+  readonly pathSeparator: string;
+}
+
+/** What was found on the way while variables were replaced. */
+export interface FoundVariables {
+  /** The variables of the environment, as inputs: their values are read when a server starts. */
+  readonly inputs: MCPServerPromptStringInput[];
+  /** Variables that stand for nothing here, with their `${` and `}`. */
+  readonly unknown: { readonly path: ConfigPath; readonly variable: string }[];
+}
+
+const VARIABLE = /\$\{([^}]*)\}/g;
+
+/** `${TOKEN}` and `${TOKEN:-default}`, as Claude Code has them; a shell's own are in small letters. */
+const BARE_NAME = /^([A-Z_][A-Z0-9_]*)(?::-([^]*))?$/;
+
+/**
+ * Replaces the variables of VS Code, Cursor and Claude Code in every string of a value.
+ *
+ * `${env:NAME}` becomes the placeholder `${input:env:NAME}`, so that the value stays out of the
+ * configuration, and a variable that is not set concerns one server alone.
+ *
+ * @param bare whether `${NAME}` is a variable too
+ * @param found is added to
+ * @param path where the value stands
+ */
+export function expandVariables(
+  value: unknown,
+  context: ForeignContext,
+  bare: boolean,
+  found: FoundVariables,
+  path: ConfigPath,
+): unknown {
+  const inside = (item: unknown, key: string | number) =>
+    expandVariables(item, context, bare, found, [...path, key]);
+  if (typeof value === "string") {
+    return value.replaceAll(VARIABLE, (variable, name: string) => {
+      const expanded = expandVariable(name, context, bare, found);
+      if (expanded === undefined) found.unknown.push({ path, variable });
+      return expanded ?? variable;
+    });
+  }
+  if (Array.isArray(value)) return value.map(inside);
+  return isRecord(value)
+    ? Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, inside(item, key)]),
+    )
+    : value;
+}
+
+function expandVariable(
+  name: string,
+  context: ForeignContext,
+  bare: boolean,
+  { inputs }: FoundVariables,
+): string | undefined {
+  if (name.startsWith("input:")) return `\${${name}}`;
+  const [, bareName, fallback] = bare ? BARE_NAME.exec(name) ?? [] : [];
+  const variable = name.startsWith("env:") ? name.slice(4) : bareName;
+  if (variable === undefined) return knownVariable(name, context);
+  const input = environmentInput(variable, fallback);
+  inputs.push(input);
+  return `\${input:${input.id}}`;
+}
+
+function knownVariable(
+  name: string,
+  { workspaceFolder, userHome, pathSeparator }: ForeignContext,
+): string | undefined {
+  switch (name) {
+    case "workspaceFolder":
+    case "workspaceRoot":
+      return workspaceFolder;
+    case "workspaceFolderBasename":
+      return workspaceFolder.split(/[\\/]/).findLast((part) => part !== "") ??
+        "";
+    case "userHome":
+      return userHome;
+    case "pathSeparator":
+    case "/":
+      return pathSeparator;
+    default:
+      return undefined;
+  }
+}
+
+const environmentInput = (
+  name: string,
+  fallback: string | undefined,
+): MCPServerPromptStringInput => ({
+  type: "promptString",
+  id: `${ENVIRONMENT_ID}${name}`,
+  description: `The environment variable ${name}`,
+  password: true,
+  ...(fallback !== undefined && { default: fallback }),
+});
