@@ -5,7 +5,6 @@ import { Emitter, type Listener } from "../protocol/client/emitter.ts";
 import {
   type CallToolResult,
   CANCEL_TOOL_CALL_NOTIFICATION,
-  type MCPServerConfig,
   type ServerEvent,
   UPDATE_CONFIG_EVENT,
   UPDATE_DESKTOP_EVENT,
@@ -15,14 +14,19 @@ import {
 import { reasonOf } from "./_values.ts";
 import { Announcer } from "./announcer.ts";
 import { CallTable } from "./call_table.ts";
-import { parseComputerConfig } from "./config/parse_config.ts";
+import { type ConfigChanges, diffConfigs } from "./config/diff_configs.ts";
+import {
+  type ComputerConfig,
+  parseComputerConfig,
+} from "./config/parse_config.ts";
+import { readServerConfig } from "./config/read_server_config.ts";
 import { Confirmations } from "./confirmations.ts";
 import type { ServerSettings } from "./config/settings.ts";
 import type { DpeResolver } from "./dpe/resolver.ts";
 import { answerRequest } from "./handlers/mod.ts";
 import { McpHost } from "./host.ts";
 import { discreetConnect } from "./inputs/discreet_connect.ts";
-import { InputStore } from "./inputs/input_store.ts";
+import { type ComputerInputs, InputStore } from "./inputs/input_store.ts";
 import { prepareConfig } from "./inputs/prepare_config.ts";
 import { log } from "./log.ts";
 import { connectMcp } from "./mcp/connect.ts";
@@ -77,11 +81,11 @@ export class SmcpComputer implements AsyncDisposable {
     } = options;
     const config = parseComputerConfig({ inputs, servers }, "options");
     this.#name = options.name;
-    this.#inputs = new InputStore(config.inputs, {
-      values: inputValues,
-      environment: process.env,
-      ask: askInput,
-    });
+    this.#inputs = new InputStore(
+      config.inputs,
+      { values: inputValues, environment: process.env, ask: askInput },
+      () => this.#configChanged(),
+    );
     this.#confirmations = new Confirmations(confirm);
     this.#connection = new Connection(
       io,
@@ -112,6 +116,11 @@ export class SmcpComputer implements AsyncDisposable {
   /** The office that it is in, or comes back to after a reconnect. */
   get office(): string | undefined {
     return this.#connection.office;
+  }
+
+  /** The definitions of `${input:ID}` placeholders; values can be set, and are never shown. */
+  get inputs(): ComputerInputs {
+    return this.#inputs;
   }
 
   /** How it and its MCP servers are doing. */
@@ -178,7 +187,7 @@ export class SmcpComputer implements AsyncDisposable {
    * @throws {TypeError} when there is one of that name
    */
   async addServer(name: string, settings: ServerSettings): Promise<void> {
-    await this.#host.addServer(readServer(name, settings));
+    await this.#host.addServer(await readServerConfig(name, settings));
   }
 
   /**
@@ -188,7 +197,7 @@ export class SmcpComputer implements AsyncDisposable {
    * @throws {TypeError} when there is none of that name
    */
   async updateServer(name: string, settings: ServerSettings): Promise<void> {
-    await this.#host.updateServer(readServer(name, settings));
+    await this.#host.updateServer(await readServerConfig(name, settings));
   }
 
   /**
@@ -198,6 +207,28 @@ export class SmcpComputer implements AsyncDisposable {
    */
   async removeServer(name: string): Promise<void> {
     await this.#host.removeServer(name);
+  }
+
+  /**
+   * Takes another configuration: servers that differ are replaced, all others go on untouched.
+   *
+   * Resolves when each server that was added or replaced runs or has failed.
+   *
+   * @param config read already, such as by `loadComputerConfig`
+   * @returns what changed
+   */
+  async configure(config: ComputerConfig): Promise<ConfigChanges> {
+    const changes = diffConfigs(
+      { inputs: this.#inputs.definitions, servers: this.#host.configs },
+      config,
+    );
+    this.#inputs.replace(config.inputs);
+    await Promise.all([
+      ...changes.remove.map((name) => this.#host.removeServer(name)),
+      ...changes.update.map((server) => this.#host.updateServer(server)),
+      ...changes.add.map((server) => this.#host.addServer(server)),
+    ]);
+    return changes;
   }
 
   /**
@@ -282,10 +313,12 @@ export class SmcpComputer implements AsyncDisposable {
       this.#announcer.changed(UPDATE_TOOL_LIST_EVENT);
       this.#events.emit("tools_changed", undefined);
     });
-    this.#host.on("config_changed", () => {
-      this.#announcer.changed(UPDATE_CONFIG_EVENT);
-      this.#events.emit("config_changed", undefined);
-    });
+    this.#host.on("config_changed", () => this.#configChanged());
+  }
+
+  #configChanged(): void {
+    this.#announcer.changed(UPDATE_CONFIG_EVENT);
+    this.#events.emit("config_changed", undefined);
   }
 
   #observeCall(call: ToolCallStarted): (result?: CallToolResult) => void {
@@ -313,13 +346,6 @@ export class SmcpComputer implements AsyncDisposable {
     }
     this.#office = office;
   }
-}
-
-function readServer(name: string, settings: ServerSettings): MCPServerConfig {
-  const { servers } = parseComputerConfig({ servers: { [name]: settings } });
-  const [config] = servers;
-  if (!config) throw new TypeError(`Cannot read MCP server "${name}"`);
-  return config;
 }
 
 const logThrown = (error: unknown): void =>

@@ -1,3 +1,4 @@
+import type { MCPServerConfig } from "../protocol/mod.ts";
 import { reasonOf } from "./_values.ts";
 import {
   type Confirm,
@@ -8,11 +9,12 @@ import {
   refusedByPerson,
 } from "./confirm.ts";
 import { log } from "./log.ts";
-import type { EffectiveToolMeta } from "./tool_meta.ts";
+import { effectiveToolMeta } from "./tool_meta.ts";
 
 /** A question that waits for its answer. */
 interface Question {
-  readonly request: ConfirmRequest;
+  readonly config: MCPServerConfig;
+  readonly tool: string;
   /** Answers it in the person's place, and takes it back from them. */
   readonly settle: () => void;
 }
@@ -20,8 +22,8 @@ interface Question {
 /** The person's word on tool calls: whom to ask, and for which tools it was given for good. */
 export class Confirmations {
   readonly #confirm: Confirm | undefined;
-  /** Tools by server. */
-  readonly #always = new Map<string, Set<string>>();
+  /** Tools by the configuration of their server: one that is replaced may be another program. */
+  readonly #always = new WeakMap<MCPServerConfig, Set<string>>();
   readonly #open = new Set<Question>();
 
   /** @param confirm asks a person; without it, calls that need their word are refused */
@@ -34,24 +36,25 @@ export class Confirmations {
    *
    * An "always" answers all questions about the same tool that are open at that moment.
    *
+   * @param config of the MCP server
    * @param signal withdraws the question; what comes of it does not matter then
    */
   async settle(
     request: ConfirmRequest,
-    meta: Pick<EffectiveToolMeta, "auto_apply">,
+    config: MCPServerConfig,
     signal: AbortSignal,
   ): Promise<{ readonly kind: "run" } | ConfirmRefusal> {
-    const { server, tool } = request;
+    const { tool } = request;
     const decision = decideConfirmation(
-      meta,
-      this.#always.get(server)?.has(tool) ?? false,
+      effectiveToolMeta(config, tool),
+      this.#always.get(config)?.has(tool) ?? false,
       this.#confirm !== undefined,
       request,
     );
     if (decision.kind !== "ask") return decision;
-    switch (await this.#ask(request, signal)) {
+    switch (await this.#ask(request, config, signal)) {
       case "always":
-        this.#settleAll(server, tool);
+        this.#settleAll(config, tool);
         return { kind: "run" };
       case "once":
         return { kind: "run" };
@@ -60,21 +63,19 @@ export class Confirmations {
     }
   }
 
-  /** Forgets what was said about the tools of a server; one that is replaced may be another program. */
-  forget(server: string): void {
-    this.#always.delete(server);
-  }
-
-  #settleAll(server: string, tool: string): void {
-    const tools = this.#always.get(server) ?? new Set();
-    this.#always.set(server, tools.add(tool));
-    for (const { request, settle } of [...this.#open]) {
-      if (request.server === server && request.tool === tool) settle();
+  #settleAll(config: MCPServerConfig, tool: string): void {
+    const tools = this.#always.get(config) ?? new Set();
+    this.#always.set(config, tools.add(tool));
+    for (const question of [...this.#open]) {
+      if (question.config === config && question.tool === tool) {
+        question.settle();
+      }
     }
   }
 
   async #ask(
     request: ConfirmRequest,
+    config: MCPServerConfig,
     signal: AbortSignal,
   ): Promise<ConfirmAnswer> {
     const withdrawn = new AbortController();
@@ -83,7 +84,11 @@ export class Confirmations {
       settled.resolve(answer);
       withdrawn.abort();
     };
-    const question: Question = { request, settle: () => end("once") };
+    const question: Question = {
+      config,
+      tool: request.tool,
+      settle: () => end("once"),
+    };
     const onAbort = () => end("no");
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();

@@ -45,6 +45,7 @@ export interface McpHostEvents {
  */
 export class McpHost implements AsyncDisposable {
   readonly #servers = new Map<string, HostedServer>();
+  readonly #retiring = new Set<Promise<void>>();
   readonly #events = new Emitter<McpHostEvents>((error) =>
     log.error("A listener failed: {reason}", { reason: reasonOf(error) })
   );
@@ -136,8 +137,11 @@ export class McpHost implements AsyncDisposable {
     const old = this.#need(config.name);
     const server = this.#insert(config);
     this.#changed();
-    await old.stop();
-    await server.start();
+    await this.#retire(old);
+    // It may have been replaced or removed meanwhile itself.
+    if (this.#servers.get(config.name) === server && !this.#closed) {
+      await server.start();
+    }
   }
 
   /** Stops a server and forgets it. */
@@ -145,7 +149,7 @@ export class McpHost implements AsyncDisposable {
     const server = this.#need(name);
     this.#servers.delete(name);
     this.#changed();
-    await server.stop();
+    await this.#retire(server);
   }
 
   /** Starts a server that is stopped or failed; resolves when it runs or has failed. */
@@ -162,14 +166,26 @@ export class McpHost implements AsyncDisposable {
   async close(): Promise<void> {
     this.#closed = true;
     this.#events.clear();
-    await Promise.all(
-      [...this.#servers.values()].map((server) => server.stop()),
-    );
+    await Promise.all([
+      ...this.#retiring,
+      ...[...this.#servers.values()].map((server) => server.stop()),
+    ]);
   }
 
   /** The same as `close`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** Stops a server that is no longer in the configuration; `close` waits for it too. */
+  async #retire(server: HostedServer): Promise<void> {
+    const stopped = server.stop();
+    this.#retiring.add(stopped);
+    try {
+      await stopped;
+    } finally {
+      this.#retiring.delete(stopped);
+    }
   }
 
   #toolNames(): ToolNames {

@@ -50,9 +50,14 @@ export type { ResourceContents } from "./resources/contents.ts";
 export type { McpHostEvents } from "./host.ts";
 export type { ServerState, ServerStatus } from "./server_status.ts";
 export type { Confirm, ConfirmAnswer, ConfirmRequest } from "./confirm.ts";
-export type { AskedInput, AskInput } from "./inputs/input_store.ts";
+export type {
+  AskedInput,
+  AskInput,
+  ComputerInputs,
+} from "./inputs/input_store.ts";
 export { loadComputerConfig } from "./config/load_config.ts";
 export { type ComputerConfig } from "./config/parse_config.ts";
+export type { ConfigChanges } from "./config/diff_configs.ts";
 export { ConfigError, type ConfigProblem } from "./config/problem.ts";
 export type { ServerSettings, Sparse } from "./config/settings.ts";
 export type { Listener } from "../protocol/client/emitter.ts";

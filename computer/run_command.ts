@@ -49,14 +49,15 @@ export async function run(
   if (dpeDir !== undefined) {
     computer.registerDpeResolver(localDirResolver(dpeDir));
   }
-  const end = endOf(computer);
+  const stopped = firstSignal();
   report(computer, url);
   const served = (async () => {
     await computer.connect();
-    await computer.join(office);
-    await new Promise<never>(() => {});
+    const end = dismissed(computer);
+    await Promise.race([end, computer.join(office)]);
+    await end;
   })();
-  await Promise.race([end, served]);
+  await Promise.race([stopped, served]);
   console.log("stopping");
 }
 
@@ -68,27 +69,30 @@ function person(): TerminalQuestions | undefined {
     : undefined;
 }
 
-/** Resolves at the first signal; rejects when the Server does not want this Computer any more. */
-function endOf(computer: SmcpComputer): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  let ending = false;
-  for (
-    const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], [
-      "SIGHUP",
-      129,
-    ]] as const
-  ) {
-    process.on(signal, () => {
-      if (ending) process.exit(code);
-      ending = true;
-      resolve();
-    });
-  }
-  computer.on("disconnected", ({ reason, reconnecting }) => {
-    if (!reconnecting) reject(new Error(`disconnected for good: ${reason}`));
+/** Resolves at the first signal; a second one does not wait for anything. */
+function firstSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let ending = false;
+    for (const [signal, code] of SIGNALS) {
+      process.on(signal, () => {
+        if (ending) process.exit(code);
+        ending = true;
+        resolve();
+      });
+    }
   });
-  promise.catch(() => {}); // a failed connect is reported by itself
-  return promise;
+}
+
+/** A closed terminal sends SIGHUP, which children in groups of their own do not get. */
+const SIGNALS = [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const;
+
+/** Rejects when the Server does not want this Computer any more. */
+function dismissed(computer: SmcpComputer): Promise<never> {
+  return new Promise((_, reject) => {
+    computer.on("disconnected", ({ reason, reconnecting }) => {
+      if (!reconnecting) reject(new Error(`disconnected for good: ${reason}`));
+    });
+  });
 }
 
 function report(computer: SmcpComputer, url: string): void {

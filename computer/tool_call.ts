@@ -13,7 +13,6 @@ import type { AbortReason } from "./call_table.ts";
 import type { Confirmations } from "./confirmations.ts";
 import type { McpHost } from "./host.ts";
 import { log } from "./log.ts";
-import { effectiveToolMeta } from "./tool_meta.ts";
 import type { NamedTool } from "./tool_naming.ts";
 import { transformResult } from "./vrl/transform_result.ts";
 
@@ -59,7 +58,7 @@ async function execute(
 ): Promise<CallToolResult> {
   const word = await confirmations.settle(
     { agent, server, tool, name: tool_name, params },
-    effectiveToolMeta(config, tool),
+    config,
     signal,
   );
   if (word.kind === "refuse") return toolErrorResult(word.code, word.text);

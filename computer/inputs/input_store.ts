@@ -1,7 +1,8 @@
-import type {
-  MCPServerInput,
-  MCPServerPickStringInput,
-  MCPServerPromptStringInput,
+import {
+  type MCPServerInput,
+  type MCPServerPickStringInput,
+  type MCPServerPromptStringInput,
+  parseMCPServerInputs,
 } from "../../protocol/mod.ts";
 import { reasonOf } from "../_values.ts";
 import { within } from "../deadline.ts";
@@ -39,6 +40,12 @@ const COMMAND_PATIENCE = 30_000;
 /** Shorter values than this stand in ordinary words; hiding them would blot out all that is said. */
 const HIDDEN_FROM = 4;
 
+/** What can be done about the inputs of a Computer from outside; values are for its MCP servers alone. */
+export type ComputerInputs = Pick<
+  InputStore,
+  "definitions" | "put" | "remove" | "setValue" | "forgetValues"
+>;
+
 /**
  * The inputs of a configuration and their values, each resolved when it is first needed, once.
  *
@@ -50,13 +57,20 @@ export class InputStore {
   readonly #values = new Map<string, Promise<unknown>>();
   readonly #secrets = new Set<string>();
   readonly #closed = new AbortController();
+  readonly #onChange: () => void;
 
-  /** Makes a store that has resolved nothing yet. */
+  /**
+   * Makes a store that has resolved nothing yet.
+   *
+   * @param onChange is told when a definition changed by `put`, `remove` or `replace`
+   */
   constructor(
     definitions: readonly MCPServerInput[] = [],
     sources: InputSources = {},
+    onChange: () => void = () => {},
   ) {
     this.#sources = sources;
+    this.#onChange = onChange;
     for (const input of definitions) this.#definitions.set(input.id, input);
   }
 
@@ -70,18 +84,19 @@ export class InputStore {
     return this.#secrets;
   }
 
-  /** Adds a definition, or replaces the one of the same id; the value of one that differs is forgotten. */
+  /**
+   * Adds a definition, or replaces the one of the same id, whose value is forgotten if they differ.
+   *
+   * @throws {ProtocolError} 400 that names what is wrong with it
+   */
   put(input: MCPServerInput): void {
-    if (!sameJson(this.#definitions.get(input.id), input)) {
-      this.#values.delete(input.id);
-    }
-    this.#definitions.set(input.id, input);
+    const others = this.definitions.filter(({ id }) => id !== input.id);
+    this.replace(parseMCPServerInputs([...others, input]));
   }
 
   /** Takes a definition and its value away; the values of all others stay. */
-  remove(id: string): boolean {
-    this.#values.delete(id);
-    return this.#definitions.delete(id);
+  remove(id: string): void {
+    this.replace(this.definitions.filter((input) => input.id !== id));
   }
 
   /** Puts other definitions in place of all; values whose definition is the same stay. */
@@ -92,9 +107,14 @@ export class InputStore {
     for (const [id, input] of before) {
       if (!sameJson(this.#definitions.get(id), input)) this.#values.delete(id);
     }
+    if (!sameJson([...before.values()], definitions)) this.#onChange();
   }
 
-  /** Sets a value by hand; servers get it with their next start. */
+  /**
+   * Sets a value by hand; servers get it with their next start.
+   *
+   * @throws {Error} when there is no such input, or the value is none of its options
+   */
   setValue(id: string, value: unknown): void {
     const input = this.#need(id);
     this.#values.set(id, Promise.resolve(this.#checked(input, value)));

@@ -4,6 +4,26 @@ import process from "node:process";
 /** Whether a child can lead a process group of its own. */
 export const HAS_GROUPS: boolean = process.platform !== "win32";
 
+const living = new Set<ChildProcess>();
+
+/**
+ * Sees to it that a group does not outlive this process, however that ends short of SIGKILL.
+ *
+ * @returns what to call once the group is gone
+ */
+export function guardGroup(child: ChildProcess): () => void {
+  if (living.size === 0) process.on("exit", killAll);
+  living.add(child);
+  return () => {
+    living.delete(child);
+    if (living.size === 0) process.off("exit", killAll);
+  };
+}
+
+function killAll(): void {
+  for (const child of living) signalGroup(child, "SIGKILL");
+}
+
 /**
  * Signals a child and everything that it started; the child must have been spawned `detached`.
  *

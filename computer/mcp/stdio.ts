@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import type { MCPServerStdioParameters } from "../../protocol/mod.ts";
 import { type Line, LineDecoder } from "./line_decoder.ts";
 import { readMessage } from "./message.ts";
-import { HAS_GROUPS, signalGroup } from "./process_group.ts";
+import { guardGroup, HAS_GROUPS, signalGroup } from "./process_group.ts";
 import { TextTail } from "./text_tail.ts";
 
 /** Milliseconds that a child gets to end by itself: after its input ended, then after SIGTERM. */
@@ -34,6 +34,7 @@ export class StdioTransport implements Transport {
   readonly #stderr = new TextTail();
   readonly #ended = Promise.withResolvers<void>();
   #child: ChildProcess | undefined;
+  #release: () => void = () => {};
   #closing = false;
   #drain: ReturnType<typeof setTimeout> | undefined;
   #drains = 0;
@@ -75,6 +76,7 @@ export class StdioTransport implements Transport {
       windowsHide: true,
     });
     this.#child = child;
+    this.#release = guardGroup(child);
     child.stdout.on("data", (chunk) => this.#read(chunk));
     child.stderr.on("data", (chunk) => this.#stderr.push(chunk));
     for (const stream of [child.stdin, child.stdout, child.stderr]) {
@@ -151,6 +153,7 @@ export class StdioTransport implements Transport {
     const child = this.#child;
     if (!child) return;
     this.#child = undefined;
+    this.#release();
     clearTimeout(this.#drain);
     child.stdin?.destroy();
     child.stdout?.destroy();

@@ -1,0 +1,23 @@
+import type { MCPServerConfig } from "../../protocol/mod.ts";
+import { readConfig } from "./parse_config.ts";
+import { ConfigError } from "./problem.ts";
+import type { ServerSettings } from "./settings.ts";
+import { vrlProblems } from "./vrl_problems.ts";
+
+/**
+ * Reads the configuration of one MCP server that is given in code (spec §4, §7.9).
+ *
+ * @throws {ConfigError} that lists every mistake
+ */
+export async function readServerConfig(
+  name: string,
+  settings: ServerSettings,
+): Promise<MCPServerConfig> {
+  const { config, problems, places } = readConfig({
+    servers: { [name]: settings },
+  });
+  const all = [...problems, ...await vrlProblems(config.servers, places)];
+  const [server] = config.servers;
+  if (server && all.length === 0) return server;
+  throw new ConfigError("configuration", all);
+}
