@@ -26,12 +26,12 @@ export interface Profile {
   /** Whether clients must send `a2c_version`, and are shown each other's; one that is sent is always checked. */
   readonly handshake: boolean;
   /** Further names of events, older than the ones of the event table: name → older name. */
-  readonly olderNames: Readonly<Partial<Record<AnyEvent, string>>>;
+  readonly olderNames: Readonly<
+    Partial<Record<ClientEvent | ServerEvent | Notification, string>>
+  >;
   /** Events that came with a later version. */
-  readonly lacks: readonly AnyEvent[];
+  readonly lacks: readonly (ClientEvent | ServerEvent | Notification)[];
 }
-
-type AnyEvent = ClientEvent | ServerEvent | Notification;
 
 /** Every version that a Server can be told to speak (spec §12). */
 export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
