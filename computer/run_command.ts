@@ -17,6 +17,8 @@ import {
 export interface RunFlags {
   /** Address of the Server. */
   url: string;
+  /** Where it answers Socket.IO. */
+  path: string;
   /** The office to join. */
   office: string;
   /** The name to join with. */
@@ -33,12 +35,13 @@ export interface RunFlags {
 
 /** Hosts the MCP servers of a file until a signal ends it; throws what a person has to see to. */
 export async function run(
-  { url, office, name, config, dpeDir, input, yes }: RunFlags,
+  { url, path, office, name, config, dpeDir, input, yes }: RunFlags,
 ): Promise<void> {
   await logToStderr();
   const { inputs, servers } = await loadComputerConfig(config);
   await using computer = new SmcpComputer({
     url,
+    path,
     name,
     inputs,
     servers,
