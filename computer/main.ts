@@ -31,7 +31,7 @@ A configuration file:
   }
 
 Exit codes: 0 stopped by SIGINT, SIGTERM or SIGHUP, 1 failed, 2 wrong usage.
-Every option can be set in the environment: SMCP_URL, SMCP_OFFICE, SMCP_NAME, SMCP_CONFIG,
+Every option can be set in the environment: SMCP_URL, SMCP_PATH, SMCP_OFFICE, SMCP_NAME, SMCP_CONFIG,
 SMCP_DPE_DIR.`;
 
 const program = reporting(new Command("smcp-computer"))
@@ -44,6 +44,12 @@ program.command("run")
   .addOption(
     new Option("--url <url>", "address of the Server")
       .env("SMCP_URL").default("http://127.0.0.1:8787"),
+  )
+  .addOption(
+    new Option(
+      "--path <path>",
+      "HTTP path of the Server's Socket.IO endpoint; /socket.io/ for one of the Python SDK",
+    ).env("SMCP_PATH").default("/smcp/"),
   )
   .addOption(
     new Option("--office <office>", "the office to join")
@@ -72,6 +78,10 @@ program.command("run")
   .addOption(
     new Option("--yes", "run tools without auto_apply unasked")
       .env("SMCP_YES"),
+  )
+  .addOption(
+    new Option("--watch", "take the configuration anew whenever it changes")
+      .env("SMCP_WATCH"),
   )
   .action(run);
 

@@ -5,6 +5,7 @@ import { reasonOf } from "./_values.ts";
 import { SmcpComputer } from "./computer.ts";
 import { loadComputerConfig } from "./config/load_config.ts";
 import { localDirResolver } from "./dpe/local_dir_resolver.ts";
+import { watchConfig } from "./config/watch_config.ts";
 import { log } from "./log.ts";
 import type { ToolCallEnded } from "./options.ts";
 import type { ServerStatus } from "./server_status.ts";
@@ -31,11 +32,13 @@ export interface RunFlags {
   input: Record<string, string>;
   /** Run tools without `auto_apply` unasked. */
   yes?: boolean;
+  /** Take the configuration anew whenever its file changes. */
+  watch?: boolean;
 }
 
 /** Hosts the MCP servers of a file until a signal ends it; throws what a person has to see to. */
 export async function run(
-  { url, path, office, name, config, dpeDir, input, yes }: RunFlags,
+  { url, path, office, name, config, dpeDir, input, yes, watch }: RunFlags,
 ): Promise<void> {
   await logToStderr();
   const { inputs, servers } = await loadComputerConfig(config);
@@ -54,6 +57,7 @@ export async function run(
   }
   const stopped = firstSignal();
   report(computer, url);
+  using _watching = watch ? await follow(config, computer) : undefined;
   const served = (async () => {
     await computer.connect();
     const end = dismissed(computer);
@@ -63,6 +67,27 @@ export async function run(
   await Promise.race([stopped, served]);
   console.log("stopping");
 }
+
+/** Takes every new state of the file; one that can not be used changes nothing. */
+const follow = (
+  file: string,
+  computer: SmcpComputer,
+): Promise<Disposable> =>
+  watchConfig(file, {
+    changed: async (config) => {
+      const { add, update, remove } = await computer.configure(config);
+      const lines = [
+        ...add.map(({ name }) => `added ${name}`),
+        ...update.map(({ name }) => `replaced ${name}`),
+        ...remove.map((name) => `removed ${name}`),
+      ];
+      if (lines.length > 0) console.log(`configuration: ${lines.join(", ")}`);
+    },
+    refused: (reason) =>
+      console.log(
+        `the old configuration stays, the new one has mistakes:\n${reason}`,
+      ),
+  });
 
 /** Whom questions can be put to: nobody unless a person sits at a terminal. */
 function person(): TerminalQuestions | undefined {

@@ -1,0 +1,83 @@
+import { type FSWatcher, watch } from "node:fs";
+import { realpath } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { reasonOf } from "../_values.ts";
+import { coalesce } from "../coalesce.ts";
+import { parseComputerConfigText, readConfigFile } from "./load_config.ts";
+import type { ComputerConfig } from "./parse_config.ts";
+
+/** Who hears of a configuration file that changed. */
+export interface ConfigListener {
+  /** The file holds this now. */
+  readonly changed: (config: ComputerConfig) => unknown;
+  /** The file can not be used as it is; the reason names what is wrong, line by line. */
+  readonly refused: (reason: string) => void;
+}
+
+/** Milliseconds without a further event after which the file is read: editors write in steps. */
+const QUIET = 100;
+
+/**
+ * Watches a configuration file until it is closed.
+ *
+ * Watches its directory, and that of the file behind a symbolic link: editors and deployments
+ * replace files by new ones. Only what differs from the last text is reported; the first text
+ * always is.
+ *
+ * @throws {Error} when the directory can not be watched
+ */
+export async function watchConfig(
+  file: string,
+  { changed, refused }: ConfigListener,
+): Promise<Disposable> {
+  let last: string | undefined;
+  let closed = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const isNew = (state: string) => {
+    if (closed || state === last) return false;
+    last = state;
+    return true;
+  };
+  const reload = coalesce(async () => {
+    try {
+      const text = await readConfigFile(file).catch((error) => {
+        if (isNew(reasonOf(error))) throw error;
+      });
+      if (text === undefined || !isNew(text)) return;
+      const config = await parseComputerConfigText(text, file);
+      if (!closed) changed(config);
+    } catch (error) {
+      if (!closed) refused(reasonOf(error));
+    }
+  });
+  const later = () => {
+    if (closed) return;
+    clearTimeout(timer);
+    timer = setTimeout(reload, QUIET);
+  };
+  const target = await realpath(file).catch(() => file);
+  const folders = new Set([file, target].map((path) => dirname(resolve(path))));
+  const watchers: FSWatcher[] = [];
+  const close = () => {
+    closed = true;
+    clearTimeout(timer);
+    for (const watcher of watchers) watcher.close();
+  };
+  try {
+    for (const folder of folders) {
+      const watcher = watch(folder, later);
+      watcher.on(
+        "error",
+        (error) => refused(`Cannot watch it: ${reasonOf(error)}`),
+      );
+      watchers.push(watcher);
+    }
+  } catch (error) {
+    close();
+    throw new Error(`Cannot watch ${file}: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+  reload();
+  return { [Symbol.dispose]: close };
+}
