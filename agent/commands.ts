@@ -6,6 +6,7 @@ import { SmcpAgent } from "./client.ts";
 /** Where to look, from the command line. */
 export interface OfficeFlags {
   url: string;
+  path: string;
   office: string;
   name: string;
   json?: true;
@@ -73,8 +74,10 @@ export async function call(tool: string, flags: CallFlags): Promise<void> {
   }
 }
 
-async function enter({ url, office, name }: OfficeFlags): Promise<SmcpAgent> {
-  const agent = new SmcpAgent({ url, name });
+async function enter(
+  { url, path, office, name }: OfficeFlags,
+): Promise<SmcpAgent> {
+  const agent = new SmcpAgent({ url, path, name });
   try {
     await agent.connect();
     await agent.join(office);

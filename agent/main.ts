@@ -20,7 +20,7 @@ Examples:
   $ smcp-agent call echo --params '{"message":"hello"}' --url http://127.0.0.1:8787 --office demo
 
 Exit codes: 0 done, 1 failed (also when the tool itself failed), 2 wrong usage.
-Every option can be set in the environment: SMCP_URL, SMCP_OFFICE, SMCP_NAME, SMCP_COMPUTER, SMCP_TIMEOUT.`;
+Every option can be set in the environment: SMCP_URL, SMCP_PATH, SMCP_OFFICE, SMCP_NAME, SMCP_COMPUTER, SMCP_TIMEOUT.`;
 
 const program = reporting(new Command("smcp-agent"))
   .description("Look into an office of A2C-SMCP and call the tools in it")
@@ -54,6 +54,12 @@ function add(name: string, description: string): Command {
     .addOption(
       new Option("--url <url>", "address of the Server")
         .env("SMCP_URL").default("http://127.0.0.1:8787"),
+    )
+    .addOption(
+      new Option(
+        "--path <path>",
+        "HTTP path of the Server's Socket.IO endpoint; /socket.io/ for one of the Python SDK",
+      ).env("SMCP_PATH").default("/smcp/"),
     )
     .addOption(
       new Option("--office <office>", "the office to join")
