@@ -65,10 +65,13 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
 function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
   const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
   const { query } = splitTarget(incoming?.url ?? c.req.url);
-  const refused = checkGate(query, parts.profile);
-  if (refused) return toResponse(refused);
-  if (parts.draining() && opensSession(query)) {
-    return toResponse(refusal(503, shuttingDown().toPayload()));
+  const refused = checkGate(query, parts.profile) ??
+    (parts.draining() && opensSession(query)
+      ? refusal(503, shuttingDown().toPayload())
+      : undefined);
+  if (refused) {
+    incoming?.resume(); // a body that nobody reads would hold the connection
+    return toResponse(refused);
   }
   if (incoming === undefined || outgoing === undefined) {
     return toResponse(
