@@ -294,6 +294,16 @@ export class SmcpAgent implements AsyncDisposable {
    * Opens a document: finds out where it is, and fetches it; its pages follow when they are read
    * (spec §8.3).
    *
+   * ```ts
+   * import type { SmcpAgent } from "@a2c-smcp/sdk/agent";
+   *
+   * export async function read(agent: SmcpAgent): Promise<string> {
+   *   const { documents } = await agent.getFinder("laptop", { keywords: ["report"] });
+   *   const document = await agent.openDocument("laptop", documents[0]?.uri ?? "");
+   *   return await document.toMarkdown();
+   * }
+   * ```
+   *
    * @param uri `dpe://HOST/DOC-REF`, as the Computer's Finder or resources list it
    * @throws {ProtocolError} as {@linkcode getDpe}; 4201 nothing is where the Computer says
    * @throws {DocumentError} it can not be fetched, or is no document

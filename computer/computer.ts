@@ -261,6 +261,7 @@ export class SmcpComputer implements AsyncDisposable {
   /** Leaves, disconnects and stops every MCP server; nothing that they started is left. */
   async close(): Promise<void> {
     this.#inputs.close();
+    this.#watch.close();
     this.#announcer.close();
     this.#moveTo(undefined);
     await Promise.all([this.#connection.close(), this.#host.close()]);

@@ -5,7 +5,7 @@ import {
 } from "../../protocol/mod.ts";
 import { reasonOf } from "../_values.ts";
 import type { ResourceContents } from "../resources/contents.ts";
-import { identityOf } from "../resources/listed_uri.ts";
+import { identityOf, quoteUri } from "../resources/listed_uri.ts";
 import { orderServers } from "../server_order.ts";
 import { windowLayout } from "./window_layout.ts";
 
@@ -46,7 +46,9 @@ export function organizeDesktop(
     const { pane, problems } = toPane(window);
     warnings.push(
       ...problems.map((problem) =>
-        `Window ${window.resource.uri} of "${window.server}": ${problem}`
+        `Window ${
+          quoteUri(window.resource.uri)
+        } of "${window.server}": ${problem}`
       ),
     );
     if (!pane) continue;

@@ -3,7 +3,7 @@ import { reasonOf } from "../_values.ts";
 import { within } from "../deadline.ts";
 import { forEachFew } from "../for_each.ts";
 import { readContents } from "../resources/contents.ts";
-import { identityOf, isWindow } from "../resources/listed_uri.ts";
+import { identityOf, isWindow, quoteUri } from "../resources/listed_uri.ts";
 import { listResources, type RunningServer } from "../resources/servers.ts";
 import type { ReadWindow } from "./organize_desktop.ts";
 
@@ -62,7 +62,9 @@ async function readServer(
         }).catch((error) => {
           if (signal.aborted) throw error;
           warnings.push(
-            `Cannot read ${resource.uri} of "${name}": ${reasonOf(error)}`,
+            `Cannot read ${quoteUri(resource.uri)} of "${name}": ${
+              reasonOf(error)
+            }`,
           );
         });
         if (!contents) return;

@@ -12,6 +12,14 @@ import type { DpeResolver } from "./resolver.ts";
  * link that lies in the place of a file is replaced, never followed. A reader sees a whole file,
  * the old or the new one.
  *
+ * ```ts
+ * import { localDirResolver, type SmcpComputer } from "@a2c-smcp/sdk/computer";
+ *
+ * export function publish(computer: SmcpComputer): void {
+ *   computer.registerDpeResolver(localDirResolver("/srv/documents"));
+ * }
+ * ```
+ *
  * @param dir created if missing
  * @returns a resolver whose URIs are `file://`
  */

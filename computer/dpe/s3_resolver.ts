@@ -30,6 +30,20 @@ const RETRIES = 3;
  * The bucket can stay private: the URIs are presigned, and good for anybody who has them until
  * they expire. Objects are addressed as `ENDPOINT/BUCKET/PREFIX…`.
  *
+ * ```ts
+ * import { s3Resolver, type SmcpComputer } from "@a2c-smcp/sdk/computer";
+ *
+ * export function publish(computer: SmcpComputer, secret: string): void {
+ *   computer.registerDpeResolver(s3Resolver({
+ *     endpoint: "https://s3.eu-central-1.amazonaws.com",
+ *     bucket: "documents",
+ *     region: "eu-central-1",
+ *     accessKeyId: "AKIA…",
+ *     secretAccessKey: secret,
+ *   }));
+ * }
+ * ```
+ *
  * @throws {TypeError} when the endpoint is no URL, or `expiresIn` is out of its range
  */
 export function s3Resolver(options: S3ResolverOptions): DpeResolver {

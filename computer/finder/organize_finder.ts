@@ -4,6 +4,7 @@ import type {
   Resource,
 } from "../../protocol/mod.ts";
 import { reasonOf } from "../_values.ts";
+import { quoteUri } from "../resources/listed_uri.ts";
 import { orderServers } from "../server_order.ts";
 import { documentSummary } from "./document_summary.ts";
 
@@ -53,7 +54,7 @@ export function organizeFinder(
     const { summary, problems } = read(server, resource);
     warnings.push(
       ...problems.map((problem) =>
-        `Document ${resource.uri} of "${server}": ${problem}`
+        `Document ${quoteUri(resource.uri)} of "${server}": ${problem}`
       ),
     );
     if (!summary || !matches(summary)) continue;

@@ -6,5 +6,11 @@ export const isWindow = (uri: unknown): uri is string =>
 export const isDocument = (uri: unknown): uri is string =>
   typeof uri === "string" && /^dpe:/i.test(uri);
 
+/** Makes a listed URI fit for a log, whatever a MCP server put there: quoted, short. */
+export const quoteUri = (uri: unknown): string => {
+  const text = JSON.stringify(uri) ?? "undefined";
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+};
+
 /** The part of a `window://` or `dpe://` URI that tells which resource it is: no query, no fragment (spec §8). */
 export const identityOf = (uri: string): string => uri.replace(/[?#][^]*$/, "");

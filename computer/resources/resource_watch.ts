@@ -69,6 +69,12 @@ export class ResourceWatch {
     if (!this.#servers.get(server)?.knows(resources)) this.#refresh(server);
   }
 
+  /** Stops watching. */
+  close(): void {
+    for (const watched of this.#servers.values()) watched.ended(false);
+    this.#servers.clear();
+  }
+
   #onState(name: string, state: ServerState): void {
     const connection = this.#host.server(name)?.connection;
     const watched = this.#watched(name);

@@ -71,6 +71,7 @@ export class WatchedServer {
    * What is asked for while it runs is done once more after it. Never rejects.
    */
   refresh(): Promise<void> {
+    const connection = this.#connection;
     if (this.#running) {
       return this.#next ??= this.#running.then(() => {
         this.#next = undefined;
@@ -79,6 +80,7 @@ export class WatchedServer {
     }
     return this.#running = this.#refresh()
       .catch((error) => {
+        if (this.#connection !== connection) return; // it ended meanwhile
         log.warn("Cannot list the resources of {server}: {reason}", {
           server: this.#name,
           reason: reasonOf(error),

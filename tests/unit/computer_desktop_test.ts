@@ -334,7 +334,7 @@ Deno.test("readWindows() lets a server or window that fails or hangs hide only i
   assertEquals(warnings.toSorted(), [
     'Cannot read all windows of "broken": no list',
     'Cannot read all windows of "hung": it took longer than 0.05 s',
-    'Cannot read window://p/1 of "picky": not now',
+    'Cannot read "window://p/1" of "picky": not now',
   ]);
 });
 
