@@ -1,4 +1,4 @@
-import { compare, parse, type SemVer } from "@std/semver";
+import { compare, parse, type SemVer } from "std-semver";
 import { ErrorCode, ProtocolError } from "./errors.ts";
 
 /** The version of A2C-SMCP that this package speaks (spec §2). */

@@ -16,7 +16,7 @@ const FRONT_DOOR = "mod.ts";
 const OWN_NAME = "@a2c-smcp/sdk";
 
 /** All that the wire may depend on: it runs in browsers and isolates too. */
-const PROTOCOL_PACKAGES = ["zod", "@std/semver"];
+const PROTOCOL_PACKAGES = ["zod", "std-semver"];
 
 /** Packages of which one folder of the wire may name the types; values come in as parameters. */
 const PROTOCOL_TYPES: Readonly<Record<string, string>> = {
