@@ -1,0 +1,264 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { PassThrough } from "node:stream";
+import {
+  type Confirm,
+  type ConfirmAnswer,
+  type ConfirmRequest,
+  decideConfirmation,
+} from "../../computer/confirm.ts";
+import { Confirmations } from "../../computer/confirmations.ts";
+import { describeCall } from "../../computer/terminal/describe_call.ts";
+import { terminalQuestions } from "../../computer/terminal/questions.ts";
+import { parseMCPServerConfig } from "../../protocol/mod.ts";
+
+const request = (over: Partial<ConfirmRequest> = {}): ConfirmRequest => ({
+  agent: "planner",
+  server: "files",
+  tool: "write_file",
+  name: "write_file",
+  params: { path: "a.txt" },
+  ...over,
+});
+
+const config = (tool_meta: Record<string, unknown> = {}) =>
+  parseMCPServerConfig({
+    name: "files",
+    type: "stdio",
+    tool_meta,
+    server_parameters: { command: "x" },
+  });
+
+const never = new AbortController().signal;
+
+Deno.test("decideConfirmation() runs, asks or refuses with 4005", () => {
+  const rows: [
+    auto: boolean | null,
+    settled: boolean,
+    canAsk: boolean,
+    kind: string,
+  ][] = [
+    [true, false, false, "run"],
+    [true, false, true, "run"],
+    [false, true, true, "run"],
+    [null, true, false, "run"],
+    [false, false, true, "ask"],
+    [null, false, true, "ask"],
+    [false, false, false, "refuse"],
+    [null, false, false, "refuse"],
+  ];
+  for (const [auto_apply, settled, canAsk, kind] of rows) {
+    const decision = decideConfirmation(
+      { auto_apply },
+      settled,
+      canAsk,
+      request(),
+    );
+    assertEquals(decision.kind, kind);
+    if (decision.kind === "refuse") {
+      assertEquals(decision.code, 4005);
+      assertStringIncludes(decision.text, "auto_apply");
+    }
+  }
+});
+
+Deno.test("Confirmations asks anew after once and no, and never again after always", async () => {
+  const answers: ConfirmAnswer[] = ["once", "no", "always"];
+  let asked = 0;
+  const confirmations = new Confirmations(() => answers[asked++] ?? "no");
+  const files = config();
+  const settle = async (tool = "write_file") =>
+    (await confirmations.settle(request({ tool }), files, never)).kind;
+  assertEquals(await settle(), "run");
+  assertEquals(await settle(), "refuse");
+  assertEquals(await settle(), "run");
+  assertEquals(await settle(), "run");
+  assertEquals(asked, 3);
+  assertEquals(await settle("another"), "refuse");
+  const replaced = await confirmations.settle(request(), config(), never);
+  assertEquals(replaced.kind, "refuse");
+});
+
+Deno.test("Confirmations refuses with 4005 when a person says no, or can not be asked", async () => {
+  const sayNo: [Confirm | undefined, string][] = [
+    [() => "no", "refused"],
+    [() => Promise.reject(new Error("no terminal")), "refused"],
+    [() => {
+      throw new Error("no terminal");
+    }, "refused"],
+    [() => "sure" as ConfirmAnswer, "refused"],
+    [undefined, "nobody"],
+  ];
+  for (const [confirm, text] of sayNo) {
+    const word = await new Confirmations(confirm)
+      .settle(request(), config(), never);
+    assert(word.kind === "refuse");
+    assertEquals(word.code, 4005);
+    assertStringIncludes(word.text, text);
+  }
+});
+
+Deno.test("Confirmations tells the person tool, server and arguments, and asks nobody about auto_apply", async () => {
+  const asked: unknown[] = [];
+  const confirmations = new Confirmations((request) => {
+    asked.push(request);
+    return "once";
+  });
+  const files = config({ read: { auto_apply: true } });
+  await confirmations.settle(request(), files, never);
+  await confirmations.settle(request({ tool: "read" }), files, never);
+  assertEquals(asked, [request()]);
+});
+
+Deno.test("Confirmations withdraws the question of a call that is given up", async () => {
+  const asked = Promise.withResolvers<AbortSignal>();
+  const confirmations = new Confirmations((_request, signal) => {
+    asked.resolve(signal);
+    return new Promise(() => {});
+  });
+  const call = new AbortController();
+  const word = confirmations.settle(request(), config(), call.signal);
+  const question = await asked.promise;
+  assert(!question.aborted);
+  call.abort();
+  assertEquals((await word).kind, "refuse");
+  assert(question.aborted);
+});
+
+Deno.test("Confirmations answers open questions about a tool with its always, and withdraws them", async () => {
+  const questions: {
+    answer: (word: ConfirmAnswer) => void;
+    signal: AbortSignal;
+  }[] = [];
+  const confirmations = new Confirmations((_request, signal) =>
+    new Promise((answer) => questions.push({ answer, signal }))
+  );
+  const files = config();
+  const settle = (tool: string) =>
+    confirmations.settle(request({ tool }), files, never);
+  const words = [settle("a"), settle("a"), settle("b")];
+  const [first, second, other] = questions;
+  first?.answer("always");
+  assertEquals((await words[0])?.kind, "run");
+  assertEquals((await words[1])?.kind, "run");
+  assert(second?.signal.aborted && !other?.signal.aborted);
+  other?.answer("no");
+  assertEquals((await words[2])?.kind, "refuse");
+});
+
+Deno.test("describeCall() shows tool, server and arguments, and nothing that acts on a terminal", () => {
+  assertEquals(
+    describeCall(request({ name: "write" })),
+    'Agent "planner" wants to run "write" of MCP server "files" (its name there: "write_file")\n  path: "a.txt"',
+  );
+  assertStringIncludes(
+    describeCall(request({ params: {} })),
+    "without arguments",
+  );
+  const text = describeCall(request({
+    agent: "a\u001b[2J",
+    params: { "k\n\u0007": "v\u202e\u009b2J\u200b" },
+  }));
+  assertEquals(text.replaceAll("\n", "").match(/[\p{Cc}\p{Cf}]/u), null);
+  assertStringIncludes(text, "\\u{1b}[2J");
+});
+
+Deno.test("describeCall() cuts long arguments and says how much is missing", () => {
+  const text = describeCall(request({ params: { a: "x".repeat(100_000) } }));
+  assert(text.length < 3_000);
+  assertStringIncludes(text, "characters more");
+});
+
+/** A terminal without a person: keys are written to it, and what it shows is read. */
+function terminal() {
+  const input = new PassThrough();
+  const output = new PassThrough();
+  let shown = "";
+  const waiting: (() => void)[] = [];
+  output.on("data", (chunk) => {
+    shown += chunk;
+    for (const wake of waiting.splice(0)) wake();
+  });
+  return {
+    questions: terminalQuestions({ input, output }),
+    /** Resolves once the screen has shown a text since the last call of `shows`. */
+    async shows(text: string): Promise<void> {
+      while (!shown.includes(text)) {
+        await new Promise<void>((resolve) => waiting.push(resolve));
+      }
+      shown = shown.slice(shown.indexOf(text) + text.length);
+    },
+    type: (keys: string) => void input.write(keys),
+    all: () => shown,
+  };
+}
+
+const DOWN = "\u001b[B";
+const UP = "\u001b[A";
+const CTRL_C = "\u0003";
+
+Deno.test("terminalQuestions() asks whether a tool may run: once, always, no", async () => {
+  const { questions, shows, type } = terminal();
+  const rows: [keys: string, answer: ConfirmAnswer][] = [
+    ["\r", "no"], // what is chosen unless somebody chooses
+    [`${UP}\r`, "always"],
+    [`${UP}${UP}\r`, "once"],
+    [`${DOWN}\r`, "once"],
+    [CTRL_C, "no"],
+  ];
+  for (const [keys, answer] of rows) {
+    const word = questions.confirm(request(), never);
+    await shows("wants to run");
+    type(keys);
+    assertEquals(await word, answer);
+  }
+});
+
+Deno.test("terminalQuestions() asks one thing at a time, and takes back what is withdrawn", async () => {
+  const { questions, shows, type, all } = terminal();
+  const [first, second] = [new AbortController(), new AbortController()];
+  const words = [
+    questions.confirm(request({ tool: "t1", name: "t1" }), first.signal),
+    questions.confirm(request({ tool: "t2", name: "t2" }), second.signal),
+    questions.confirm(request({ tool: "t3", name: "t3" }), never),
+  ];
+  await shows('"t1"');
+  assert(!all().includes('"t2"'));
+  second.abort();
+  first.abort();
+  await shows('"t3"');
+  type(`${DOWN}\r`);
+  assertEquals(await Promise.all(words), ["no", "no", "once"]);
+  assert(!all().includes('"t2"'));
+});
+
+Deno.test("terminalQuestions() asks for values: typed, hidden, picked, the default, none", async () => {
+  const { questions, shows, type, all } = terminal();
+  const ask = async (
+    input: Parameters<typeof questions.askInput>[0],
+    keys: string,
+  ) => {
+    const value = questions.askInput(input, never);
+    await shows(`(input "${input.id}")`);
+    type(keys);
+    return await value;
+  };
+  const text = { type: "promptString", description: "User" } as const;
+  assertEquals(await ask({ ...text, id: "a" }, "ann\r"), "ann");
+  assertEquals(await ask({ ...text, id: "b", default: "bob" }, "\r"), "bob");
+  assertEquals(await ask({ ...text, id: "c" }, "\r"), undefined);
+  assertEquals(await ask({ ...text, id: "d" }, CTRL_C), undefined);
+  const secret = { ...text, id: "e", password: true };
+  assertEquals(await ask(secret, "hunter2\r"), "hunter2");
+  assert(!all().includes("hunter2"), all());
+  const pick = {
+    type: "pickString",
+    id: "f",
+    description: "Where",
+    options: ["eu", "us", "ap"],
+    default: "us",
+  } as const;
+  assertEquals(
+    await ask({ ...pick, options: [...pick.options] }, `${DOWN}\r`),
+    "ap",
+  );
+});
