@@ -332,9 +332,9 @@ Deno.test("readWindows() lets a server or window that fails or hangs hide only i
     "window://h/1",
   ]);
   assertEquals(warnings.toSorted(), [
+    'Cannot read "window://p/1" of "picky": not now',
     'Cannot read all windows of "broken": no list',
     'Cannot read all windows of "hung": it took longer than 0.05 s',
-    'Cannot read "window://p/1" of "picky": not now',
   ]);
 });
 
