@@ -1,3 +1,4 @@
+import { configure, getTextFormatter, reset } from "@logtape/logtape";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -310,6 +311,23 @@ Deno.test("get_dpe refuses with the code of the step that fails (spec §8.3)", a
   assertEquals((await readdir(folder.path)).length, 1);
 });
 
+/** Collects what is logged as a warning until the end of the scope. */
+async function captureWarnings(): Promise<
+  AsyncDisposable & { warnings: string[] }
+> {
+  const warnings: string[] = [];
+  const format = getTextFormatter();
+  await configure({
+    sinks: { memory: (record) => void warnings.push(format(record)) },
+    loggers: [{
+      category: ["a2c-smcp"],
+      lowestLevel: "warning",
+      sinks: ["memory"],
+    }, { category: ["logtape", "meta"], sinks: [] }],
+  });
+  return { warnings, [Symbol.asyncDispose]: reset };
+}
+
 Deno.test("a host of two servers is routed to the one registered first, and told as a problem (spec §8.3)", async () => {
   const seen: string[] = [];
   const resolver: DpeResolver = {
@@ -318,6 +336,7 @@ Deno.test("a host of two servers is routed to the one registered first, and told
       return { uri: "https://example.com/x" };
     },
   };
+  await using log = await captureWarnings();
   const shared = [{ uri: "dpe://shared/x" }, { uri: "window://shared" }];
   await using world = await startComputer(resourceServers(
     { name: "zeta", resources: shared },
@@ -332,6 +351,10 @@ Deno.test("a host of two servers is routed to the one registered first, and told
   await computer.stopServer("zeta");
   await agent.getDpe("pc", "dpe://shared/x");
   assertEquals(seen, ["zeta", "zeta", "alpha"]);
+  const warned = (text: string) =>
+    log.warnings.filter((warning) => warning.includes(text)).length;
+  assertEquals(warned("is used by the MCP servers"), 1, "at registration");
+  assertEquals(warned('"shared" are read from "zeta"'), 2, "at routing");
   await computer.startServer("zeta");
   await subscribed(agent, "zeta", 2);
   const [problem] = computer.status().problems;
