@@ -88,6 +88,11 @@ Deno.test("the ends of a tool call are those of the spec's table", async (t) => 
       assertStringIncludes(textOf(result), part);
     });
   }
+  await t.step("a clash is shown as a problem", () => {
+    const [problem, ...more] = pc.computer.status().problems;
+    assertStringIncludes(problem ?? "", '"same"');
+    assertEquals(more, []);
+  });
   await t.step("metadata of a result is written under both names", async () => {
     const result = await agent.callTool("pc", "meta", {});
     assertEquals(result.meta, { origin: "fixture" });
@@ -136,7 +141,7 @@ Deno.test("a call that its Agent cancels is aborted at the MCP server and answer
   }
 });
 
-Deno.test("the Computer ends a call at its timeout by itself, and says so", async () => {
+Deno.test("the Computer ends a call at its timeout by itself, says so, and aborts it at the MCP server", async () => {
   await using pc = await startComputer({ a: fixture() });
   const wire = await takeSeat(pc.office);
   const result = await wire.call({ tool_name: "slow", timeout: 1 });
@@ -146,6 +151,7 @@ Deno.test("the Computer ends a call at its timeout by itself, and says so", asyn
     a2c_timeout: true,
     timeout: true,
   });
+  await wire.call({ req_id: "2", tool_name: "slow_aborted" });
 });
 
 Deno.test("the same req_id shares one execution, then gets the stored result; for another call it is 400", async () => {
