@@ -5,6 +5,7 @@ import type { RequestOptions } from "./options.ts";
 /**
  * Emits an event and resolves with every argument of its ack.
  *
+ * @param heard gets the same at once, before anything that the Server sent behind the ack is read
  * @throws {ConnectionError} `lost` when the connection goes away first, `timeout`
  * @throws the signal's reason, once it is aborted; the answer is then dropped when it comes
  */
@@ -13,6 +14,7 @@ export function ask(
   event: string,
   payload: unknown,
   { timeoutMs, signal }: RequestOptions,
+  heard?: (args: unknown[]) => void,
 ): Promise<unknown[]> {
   if (signal?.aborted) return Promise.reject(signal.reason);
   return new Promise((resolve, reject) => {
@@ -23,7 +25,10 @@ export function ask(
       payload,
       (error: Error | null, ...args: unknown[]) => {
         signal?.removeEventListener("abort", onAbort);
-        if (!error) return resolve(args);
+        if (!error) {
+          heard?.(args);
+          return resolve(args);
+        }
         reject(
           socket.connected
             ? new ConnectionError(

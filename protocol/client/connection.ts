@@ -171,14 +171,11 @@ export class Connection implements AsyncDisposable {
    * @throws {ConnectionError} `refused` with the Server's reason, `offline`, `lost` or `timeout`
    */
   async join(office: string): Promise<void> {
-    await this.#askOffice(JOIN_OFFICE_EVENT, {
-      role: this.#options.role,
-      name: this.#options.name,
-      office_id: office,
+    await this.#askToJoin(office, () => {
+      this.#office = office;
+      this.#joined = true;
+      this.#events.emit("joined", { office, rejoined: false });
     });
-    this.#office = office;
-    this.#joined = true;
-    this.#events.emit("joined", { office, rejoined: false });
   }
 
   /**
@@ -290,14 +287,14 @@ export class Connection implements AsyncDisposable {
     attempt: number,
   ): Promise<void> {
     try {
-      await this.#askOffice(JOIN_OFFICE_EVENT, {
-        role: this.#options.role,
-        name: this.#options.name,
-        office_id: office,
+      await this.#askToJoin(office, () => {
+        if (this.#office !== office) { // left while the join was on its way
+          this.send(LEAVE_OFFICE_EVENT, { office_id: office });
+          return;
+        }
+        this.#joined = true;
+        this.#events.emit("joined", { office, rejoined: true });
       });
-      if (this.#office !== office) return; // left in the meantime
-      this.#joined = true;
-      this.#events.emit("joined", { office, rejoined: true });
     } catch (error) {
       if (!socket.connected || this.#office !== office) return;
       const retryIn = backoff(attempt, Math.random());
@@ -313,8 +310,24 @@ export class Connection implements AsyncDisposable {
     }
   }
 
-  async #askOffice(event: string, payload: unknown): Promise<void> {
-    const args = await this.#ask(event, payload, { timeoutMs: PATIENCE });
+  /** @param joined called at once: requests of the new office can be right behind the ack */
+  #askToJoin(office: string, joined: () => void): Promise<void> {
+    const { role, name } = this.#options;
+    const request = { role, name, office_id: office };
+    return this.#askOffice(JOIN_OFFICE_EVENT, request, joined);
+  }
+
+  async #askOffice(
+    event: string,
+    payload: unknown,
+    accepted?: () => void,
+  ): Promise<void> {
+    const args = await this.#ask(
+      event,
+      payload,
+      { timeoutMs: PATIENCE },
+      (args) => readOfficeAck(args)[0] && accepted?.(),
+    );
     const [ok, reason] = readOfficeAck(args);
     if (!ok) throw new ConnectionError("refused", reason);
   }
@@ -323,10 +336,11 @@ export class Connection implements AsyncDisposable {
     event: string,
     payload: unknown,
     options: RequestOptions,
+    heard?: (args: unknown[]) => void,
   ): Promise<unknown[]> {
     const socket = this.#socket;
     if (!socket?.connected) return Promise.reject(offline(this.#state));
-    return ask(socket, event, payload, options);
+    return ask(socket, event, payload, options, heard);
   }
 
   async #onEvent(event: string, args: unknown[]): Promise<void> {
