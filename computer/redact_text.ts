@@ -30,7 +30,7 @@ export const redactUrl = (url: string): string =>
  * Redacts the arguments of a program (spec §7).
  *
  * The value of an option whose name tells of a secret goes, as `--x v`, `--x=v`, `X=v` (docker's
- * `-e`) or `X: v` (a header); so do userinfo and query of URLs. The rest is shown.
+ * `-e`) or `X: v` (a header), one within the other too; so do userinfo and query of URLs. The rest is shown.
  */
 export const redactArguments = (args: readonly string[]): string[] =>
   args.map((arg, i) => {
@@ -44,8 +44,10 @@ function redactMarkedArgument(arg: string): string {
   if (IS_URL.test(arg)) return redactMarkedUrl(arg);
   const [, name, sign = "", value = ""] = NAMED_VALUE.exec(arg) ?? [];
   if (name === undefined) return arg;
-  if (SECRET_NAME.test(name)) return name + sign + redactMarked(value);
-  return name + sign + (IS_URL.test(value) ? redactMarkedUrl(value) : value);
+  return name + sign +
+    (SECRET_NAME.test(name)
+      ? redactMarked(value)
+      : redactMarkedArgument(value));
 }
 
 function redactMarkedUrl(text: string): string {

@@ -73,6 +73,10 @@ Deno.test("redactArguments() redacts the values of options that tell of a secret
     [["-y", "@scope/server", "/tmp/a=b"], ["-y", "@scope/server", "/tmp/a=b"]],
     [["-e", "GITHUB_TOKEN=v"], ["-e", "GITHUB_TOKEN=<redacted>"]],
     [["-H", "Authorization: Bearer v"], ["-H", "Authorization: <redacted>"]],
+    [["--header=Authorization: Bearer v"], [
+      "--header=Authorization: <redacted>",
+    ]],
+    [["--env=API_KEY=v"], ["--env=API_KEY=<redacted>"]],
     [["postgres://u:p@h/db"], ["postgres://<redacted>:<redacted>@h/db"]],
     [["--db=postgres://u:p@h/db?s=1"], [
       "--db=postgres://<redacted>:<redacted>@h/db?s=<redacted>",
