@@ -3,6 +3,7 @@ import type { ServerView } from "./server_status.ts";
 import {
   aliasOf,
   clashText,
+  isForbidden,
   type NamedTool,
   namedTools,
   type ToolNames,
@@ -64,9 +65,8 @@ const refuse = (code: number, text: string): ToolResolution => ({
 });
 
 const forbids = (server: ServerView, name: string): boolean =>
-  server.config.forbidden_tools.some((tool) =>
-    tool === name || aliasOf(server, tool) === name
-  );
+  isForbidden(server, name) ||
+  server.config.forbidden_tools.some((tool) => aliasOf(server, tool) === name);
 
 /** Before its first start only the configuration says what a server has. */
 const isKnownToHave = (server: ServerView, name: string): boolean =>

@@ -47,12 +47,23 @@ export function nameTools(servers: readonly ServerView[]): ToolNames {
 /** The tools of one server under their names, the forbidden ones left out. */
 export const namedTools = (server: ServerView): NamedTool[] =>
   server.tools
-    .filter(({ name }) => !server.config.forbidden_tools.includes(name))
+    .filter(({ name }) => !isForbidden(server, name))
     .map((tool) => ({
       name: aliasOf(server, tool.name) ?? tool.name,
       server,
       tool,
     }));
+
+/** Whether the configuration forbids a tool, by its original name or by its alias (spec §4). */
+export function isForbidden(
+  server: Pick<ServerView, "config">,
+  tool: string,
+): boolean {
+  const { forbidden_tools } = server.config;
+  const alias = aliasOf(server, tool);
+  return forbidden_tools.includes(tool) ||
+    alias !== undefined && forbidden_tools.includes(alias);
+}
 
 /** The alias that the configuration gives a tool, by its original name. */
 export const aliasOf = (
