@@ -14,7 +14,7 @@ import {
   UPDATE_FINDER_NOTIFICATION,
   UPDATE_TOOL_LIST_NOTIFICATION,
 } from "../../protocol/mod.ts";
-import { type BareServer, startBareServer } from "../support/bare_server.ts";
+import { startBareServer } from "../support/bare_server.ts";
 import { fixture } from "../support/mcp_servers.ts";
 import { OFFICE, startOffice } from "../support/office.ts";
 import { startProxy } from "../support/proxy.ts";
