@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import type { Socket } from "socket.io";
-import { SmcpAgent } from "../../agent/mod.ts";
+import { SmcpAgent, type SmcpAgentOptions } from "../../agent/mod.ts";
 import { SmcpComputer } from "../../computer/mod.ts";
 import {
   GET_CONFIG_EVENT,
@@ -19,11 +19,16 @@ import { fixture } from "../support/mcp_servers.ts";
 import { OFFICE, startOffice } from "../support/office.ts";
 import { startProxy } from "../support/proxy.ts";
 
-const agentAt = (url: string, auth?: Record<string, unknown>) =>
-  new SmcpAgent({ url, name: "planner", ...(auth && { auth }) });
+type More = Pick<SmcpAgentOptions, "auth" | "transports">;
 
-const computerAt = (url: string, auth?: Record<string, unknown>) =>
-  new SmcpComputer({ url, name: "pc", servers: {}, ...(auth && { auth }) });
+/** Where nothing depends on polling; a client that is closed while it upgrades leaves timers of its library behind. */
+const WEBSOCKET: More = { transports: ["websocket"] };
+
+const agentAt = (url: string, more: More = WEBSOCKET) =>
+  new SmcpAgent({ url, name: "planner", ...more });
+
+const computerAt = (url: string, more: More = WEBSOCKET) =>
+  new SmcpComputer({ url, name: "pc", servers: {}, ...more });
 
 const authOf = ({ handshake }: Socket): Record<string, unknown> =>
   handshake.auth;
@@ -43,7 +48,10 @@ for (
 ) {
   Deno.test(`${role}: every Engine.IO request carries a2c_version once, whatever the user's URL says, and polling goes first (spec §2)`, async () => {
     await using server = await startBareServer();
-    await using client = clientAt(`${server.url}/?a2c_version=9.9.9&tenant=x`);
+    await using client = clientAt(
+      `${server.url}/?a2c_version=9.9.9&tenant=x`,
+      {},
+    );
     await client.connect();
     await upgraded(await server.connection(0));
     const seen = server.requests.map(({ method, query }) => [
@@ -63,10 +71,13 @@ for (
   Deno.test(`${role}: business data goes into the auth object, and can set neither version, role nor instance_id (spec §2)`, async () => {
     await using server = await startBareServer();
     await using client = clientAt(server.url, {
-      api_key: "k",
-      a2c_version: "9.9.9",
-      role: "boss",
-      instance_id: "mine",
+      ...WEBSOCKET,
+      auth: {
+        api_key: "k",
+        a2c_version: "9.9.9",
+        role: "boss",
+        instance_id: "mine",
+      },
     });
     await client.connect();
     const auth = authOf(await server.connection(0));
