@@ -58,7 +58,11 @@ export type {
 export { loadComputerConfig } from "./config/load_config.ts";
 export { type ComputerConfig } from "./config/parse_config.ts";
 export type { ConfigChanges } from "./config/diff_configs.ts";
-export { ConfigError, type ConfigProblem } from "./config/problem.ts";
+export {
+  ConfigError,
+  type ConfigPath,
+  type ConfigProblem,
+} from "./config/problem.ts";
 export type { ServerSettings, Sparse } from "./config/settings.ts";
 export type { Listener } from "../protocol/client/emitter.ts";
 export {

@@ -40,18 +40,34 @@ const COMMAND_PATIENCE = 30_000;
 /** Shorter values than this stand in ordinary words; hiding them would blot out all that is said. */
 const HIDDEN_FROM = 4;
 
-/** What can be done about the inputs of a Computer from outside; values are for its MCP servers alone. */
-export type ComputerInputs = Pick<
-  InputStore,
-  "definitions" | "put" | "remove" | "setValue" | "forgetValues"
->;
+/** What can be done about the inputs of a Computer; their values are for its MCP servers alone. */
+export interface ComputerInputs {
+  /** The definitions, in their order; never a value. */
+  readonly definitions: MCPServerInput[];
+  /**
+   * Adds a definition, or replaces the one of the same id, whose value is forgotten if they differ.
+   *
+   * @throws {ProtocolError} 400 that names what is wrong with it
+   */
+  put(input: MCPServerInput): void;
+  /** Takes a definition and its value away; the values of all others stay. */
+  remove(id: string): void;
+  /**
+   * Sets a value by hand; servers get it with their next start.
+   *
+   * @throws {Error} when there is no such input, or the value is none of its options
+   */
+  setValue(id: string, value: unknown): void;
+  /** Forgets one value, or all: they are resolved anew when they are next needed. */
+  forgetValues(id?: string): void;
+}
 
 /**
  * The inputs of a configuration and their values, each resolved when it is first needed, once.
  *
  * Values stay in here: they go to the MCP servers that use them, and to nobody else.
  */
-export class InputStore {
+export class InputStore implements ComputerInputs {
   readonly #sources: InputSources;
   readonly #definitions = new Map<string, MCPServerInput>();
   readonly #values = new Map<string, Promise<unknown>>();
@@ -74,7 +90,6 @@ export class InputStore {
     for (const input of definitions) this.#definitions.set(input.id, input);
   }
 
-  /** The definitions, in their order; never a value. */
   get definitions(): MCPServerInput[] {
     return [...this.#definitions.values()];
   }
@@ -84,17 +99,11 @@ export class InputStore {
     return this.#secrets;
   }
 
-  /**
-   * Adds a definition, or replaces the one of the same id, whose value is forgotten if they differ.
-   *
-   * @throws {ProtocolError} 400 that names what is wrong with it
-   */
   put(input: MCPServerInput): void {
     const others = this.definitions.filter(({ id }) => id !== input.id);
     this.replace(parseMCPServerInputs([...others, input]));
   }
 
-  /** Takes a definition and its value away; the values of all others stay. */
   remove(id: string): void {
     this.replace(this.definitions.filter((input) => input.id !== id));
   }
@@ -110,17 +119,11 @@ export class InputStore {
     if (!sameJson([...before.values()], definitions)) this.#onChange();
   }
 
-  /**
-   * Sets a value by hand; servers get it with their next start.
-   *
-   * @throws {Error} when there is no such input, or the value is none of its options
-   */
   setValue(id: string, value: unknown): void {
     const input = this.#need(id);
     this.#values.set(id, Promise.resolve(this.#checked(input, value)));
   }
 
-  /** Forgets one value, or all: they are resolved anew when they are next needed. */
   forgetValues(id?: string): void {
     if (id === undefined) this.#values.clear();
     else this.#values.delete(id);
