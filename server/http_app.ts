@@ -3,16 +3,10 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Server as Engine } from "engine.io";
 import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
-import { ERROR_CODE_HEADER, ErrorCode, type Profile } from "../protocol/mod.ts";
-import { shuttingDown, toAnswer } from "./_answers.ts";
-import {
-  checkGate,
-  notFound,
-  opensSession,
-  refusal,
-  splitTarget,
-  toResponse,
-} from "./gate.ts";
+import { ERROR_CODE_HEADER, ErrorCode } from "../protocol/mod.ts";
+import { toAnswer } from "./_answers.ts";
+import { type EntranceParts, judgeKnock } from "./entrance.ts";
+import { notFound, refusal, splitTarget, toResponse } from "./gate.ts";
 import type { SmcpServerStats } from "./options.ts";
 
 /** The environment of the app: the request and response of `node:http`, as `@hono/node-server` gives them. */
@@ -22,17 +16,11 @@ export interface SmcpEnv {
 }
 
 /** What the app needs of the server around it. */
-export interface HttpAppParts {
-  /** What the server speaks. */
-  readonly profile: Profile;
+export interface HttpAppParts extends EntranceParts {
   /** Gets the requests that pass the gate. */
   readonly engine: Engine;
   /** Where Engine.IO answers, with and without a trailing slash. */
   readonly paths: readonly string[];
-  /** Web origins whose pages may connect. */
-  readonly origins: "*" | readonly string[];
-  /** Whether new sessions are refused. */
-  draining(): boolean;
   /** Counts for `/health`. */
   stats(): SmcpServerStats;
 }
@@ -65,10 +53,11 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
 function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
   const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
   const { query } = splitTarget(incoming?.url ?? c.req.url);
-  const refused = checkGate(query, parts.profile) ??
-    (parts.draining() && opensSession(query)
-      ? refusal(503, shuttingDown().toPayload())
-      : undefined);
+  const refused = judgeKnock({
+    query,
+    origin: c.req.header("Origin"),
+    address: incoming?.socket.remoteAddress ?? "",
+  }, parts);
   if (refused) {
     incoming?.resume(); // a body that nobody reads would hold the connection
     return toResponse(refused);

@@ -127,8 +127,14 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     const bare = path.replace(/\/+$/, "");
     return bare === "" ? ["/"] : [bare, `${bare}/`];
   });
-  const front = { profile, engine, paths: bothForms, draining: () => draining };
-  const app = httpApp({ ...front, origins, stats });
+  const front = {
+    profile,
+    engine,
+    paths: bothForms,
+    origins,
+    draining: () => draining,
+  };
+  const app = httpApp({ ...front, stats });
   const onUpgrade = upgradeListener(front);
 
   const upgraded = new OpenSet<Duplex>();

@@ -2,29 +2,16 @@ import { Buffer } from "node:buffer";
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Server as Engine } from "engine.io";
-import type { Profile } from "../protocol/mod.ts";
-import { shuttingDown } from "./_answers.ts";
 import { failure, log } from "./_log.ts";
-import {
-  checkGate,
-  invalidRequest,
-  notFound,
-  opensSession,
-  type Refusal,
-  refusal,
-  splitTarget,
-} from "./gate.ts";
+import { type EntranceParts, judgeKnock } from "./entrance.ts";
+import { invalidRequest, notFound, type Refusal, splitTarget } from "./gate.ts";
 
 /** What upgrades need of the server around them. */
-export interface UpgradeParts {
-  /** What the server speaks. */
-  readonly profile: Profile;
+export interface UpgradeParts extends EntranceParts {
   /** Gets the requests that pass the gate. */
   readonly engine: Engine;
   /** Where Engine.IO answers, with and without a trailing slash. */
   readonly paths: readonly string[];
-  /** Whether new sessions are refused. */
-  draining(): boolean;
 }
 
 /**
@@ -53,10 +40,11 @@ export const upgradeListener =
         if (alone) refuseUpgrade(socket, notFound());
         return alone;
       }
-      const refused = checkGate(query, parts.profile) ??
-        (parts.draining() && opensSession(query)
-          ? refusal(503, shuttingDown().toPayload())
-          : undefined);
+      const refused = judgeKnock({
+        query,
+        origin: request.headers.origin,
+        address: request.socket.remoteAddress ?? "",
+      }, parts);
       if (refused) {
         refuseUpgrade(socket, refused);
       } else {

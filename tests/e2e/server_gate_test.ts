@@ -169,8 +169,42 @@ Deno.test("CORS: where an origin is allowed, refusals carry the headers, and pre
   assertEquals(await ask("GET", origin, "&a2c_version=0.1.0"), [400, origin]);
   assertEquals(await ask("GET", origin, "&a2c_version=0.2.0"), [200, origin]);
   assertEquals(await ask("OPTIONS", origin), [204, origin]);
-  assertEquals(await ask("GET", "https://evil.example"), [400, null]);
+  assertEquals(await ask("GET", "https://evil.example"), [403, null]);
   assertEquals(await ask("OPTIONS", "https://evil.example"), [204, null]);
+});
+
+Deno.test("a page of another origin opens no session, over polling or WebSocket; who sends no Origin is let in (spec §10)", async () => {
+  const allowed = "https://app.example";
+  await using server = createSmcpServer({ origins: [allowed] });
+  const { port } = await server.listen();
+  const query = "/smcp/?EIO=4&a2c_version=0.2.0&transport=";
+  const refused = '{"code":403,"message":"Origin not allowed"}';
+  const from = (origin: string) => [`Origin: ${origin}`];
+  for (const origin of ["https://evil.example", "null", "http://127.0.0.1"]) {
+    const get = await rawHttp(port, [
+      `GET ${query}polling HTTP/1.1`,
+      "Host: 127.0.0.1",
+      ...from(origin),
+    ]);
+    const upgrade = await rawHttp(port, [
+      ...upgradeHead(`${query}websocket`),
+      ...from(origin),
+    ]);
+    for (const { status, headers, body } of [get, upgrade]) {
+      assertEquals([status, headers["content-type"], body], [
+        403,
+        "application/json",
+        refused,
+      ]);
+    }
+  }
+  for (const head of [from(allowed), []]) {
+    const upgrade = await rawHttp(port, [
+      ...upgradeHead(`${query}websocket`),
+      ...head,
+    ]);
+    assertEquals(upgrade.status, 101);
+  }
 });
 
 Deno.test("without origins there are no CORS headers, and preflight is still answered", async () => {

@@ -1,0 +1,91 @@
+import { getLogger, type Logger } from "@logtape/logtape";
+import type { Role } from "../protocol/mod.ts";
+
+/** Whose connection an {@linkcode AuditEvent} is about. */
+export interface AuditParty {
+  /** The client's network address. */
+  readonly address: string;
+  /** The Socket.IO id. */
+  readonly socket: string;
+  /** Who it is authenticated as. */
+  readonly principal?: string | undefined;
+}
+
+/** A seat that an {@linkcode AuditEvent} is about. */
+export interface AuditSeat {
+  readonly office: string;
+  readonly role: Role;
+  readonly name: string;
+}
+
+/**
+ * What is worth a line of the audit log (spec §10).
+ *
+ * No credential is ever part of one; parameters and results only where the operator asked for them.
+ */
+export type AuditEvent =
+  /** A request for a session was refused; `code` is that of the flat error. */
+  | {
+    event: "handshake_refused";
+    code: number;
+    reason: string;
+    address: string;
+  }
+  /** A join was answered with `false`. */
+  | (
+    & { event: "join_refused"; reason: string }
+    & AuditParty
+    & Partial<AuditSeat>
+  )
+  /** A request for another office (4104), in another's name or of another role (403). */
+  | (
+    & { event: "access_refused"; request: string; code: number; reason: string }
+    & AuditParty
+    & Partial<AuditSeat>
+  )
+  /** A client is over a limit. */
+  | (
+    & { event: "limit_hit"; limit: string; address: string }
+    & Partial<AuditParty>
+  )
+  | ({ event: "joined" } & AuditParty & AuditSeat)
+  | ({ event: "left" } & AuditParty & AuditSeat)
+  /** A tool call ended; see {@linkcode AuditedCall}. */
+  | ({ event: "tool_call" } & AuditedCall);
+
+/** A tool call: who, what, how long, how it ended. */
+export interface AuditedCall {
+  readonly office: string;
+  readonly agent: string;
+  readonly principal?: string | undefined;
+  readonly computer: string;
+  readonly tool: string;
+  readonly req_id: string;
+  /** Milliseconds from its arrival to its answer. */
+  readonly ms: number;
+  /** As `outcomeOf` says. */
+  readonly outcome: string;
+  /** Only where payloads are switched on. */
+  readonly params?: unknown;
+  /** Only where payloads are switched on. */
+  readonly result?: unknown;
+}
+
+const logger: Logger = getLogger(["a2c-smcp", "audit"]);
+
+/** What an operator may want to be told of is a warning, the daily business is not. */
+const LEVELS = {
+  handshake_refused: "warning",
+  join_refused: "warning",
+  access_refused: "warning",
+  limit_hit: "warning",
+  joined: "info",
+  left: "info",
+  tool_call: "info",
+} as const satisfies Record<AuditEvent["event"], "info" | "warning">;
+
+/** Writes one line of the audit log; the only place that does. */
+export function audit({ event, ...fields }: AuditEvent): void {
+  const level = LEVELS[event];
+  if (logger.isEnabledFor(level)) logger[level](event, fields);
+}
