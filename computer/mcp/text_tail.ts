@@ -10,8 +10,11 @@ export class TextTail {
 
   /** Adds a chunk; what is older than the last few thousand characters is forgotten. */
   push(chunk: Uint8Array): void {
-    this.#text = (this.#text + this.#decoder.decode(chunk, { stream: true }))
-      .slice(-KEPT);
+    const text = this.#text + this.#decoder.decode(chunk, { stream: true });
+    // Cut between words: half a secret would not be recognised as one.
+    this.#text = text.length > KEPT
+      ? text.slice(-KEPT).replace(/^\S*/, "")
+      : text;
   }
 
   /** The last lines. */

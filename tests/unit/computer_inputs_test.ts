@@ -10,6 +10,7 @@ import {
   type InputSources,
   InputStore,
 } from "../../computer/inputs/input_store.ts";
+import { TextTail } from "../../computer/mcp/text_tail.ts";
 import { prepareConfig } from "../../computer/inputs/prepare_config.ts";
 import {
   type MCPServerInput,
@@ -362,4 +363,12 @@ Deno.test("prepareConfig() stops waiting when the server is stopped; the questio
   const { server_parameters } = await other;
   assert("args" in server_parameters);
   assertEquals(server_parameters.args, ["x"]);
+});
+
+Deno.test("TextTail forgets old text word by word, so that no half of a secret is left", () => {
+  const tail = new TextTail();
+  tail.push(new TextEncoder().encode(`${"x".repeat(3_000)}s3cr3t `));
+  tail.push(new TextEncoder().encode(`${"y ".repeat(1_998)}end`));
+  const text = tail.toString();
+  assert(text.endsWith("y end") && !text.includes("t "), text.slice(0, 20));
 });
