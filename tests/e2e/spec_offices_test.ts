@@ -12,7 +12,11 @@ import {
   UPDATE_CONFIG_EVENT,
   UPDATE_CONFIG_NOTIFICATION,
 } from "../../protocol/mod.ts";
-import { createSmcpServer } from "../../server/mod.ts";
+import {
+  createSmcpServer,
+  MemoryRegistry,
+  type OfficeRegistry,
+} from "../../server/mod.ts";
 import {
   connectRaw,
   joinRaw,
@@ -122,6 +126,48 @@ Deno.test("who hears what in an office: each notification once, to all but its c
   assertEquals(await agent.next(LEAVE_OFFICE_NOTIFICATION), gone);
   assertEquals(await heard(), { one: [[LEAVE_OFFICE_NOTIFICATION, gone]] });
 });
+
+for (const way of ["leaves", "switches", "is gone"] as const) {
+  Deno.test(`leave_office is sent before the member is removed: when it ${way} (spec §3)`, async () => {
+    const removing = Promise.withResolvers<void>();
+    const remove = Promise.withResolvers<void>();
+    const memory = new MemoryRegistry();
+    const registry: OfficeRegistry = {
+      claim: (wanted, joiner) => memory.claim(wanted, joiner),
+      find: (office, computer) => memory.find(office, computer),
+      list: (office) => memory.list(office),
+      release: async (member) => {
+        removing.resolve();
+        await remove.promise;
+        memory.release(member);
+      },
+    };
+    await using server = createSmcpServer({ registry });
+    const { url } = await server.listen();
+    await using pair = await rawPair(url);
+    const { agent, computer } = pair;
+    const list = async () => {
+      const { sessions } = await agent.ask(LIST_ROOM_EVENT, REQUEST) as {
+        sessions: { name: string }[];
+      };
+      return sessions.map(({ name }) => name);
+    };
+    const gone = way === "leaves"
+      ? computer.request(LEAVE_OFFICE_EVENT, { office_id: "office" })
+      : way === "switches"
+      ? computer.join("computer", "computer", "elsewhere")
+      : Promise.resolve(computer.socket.disconnect());
+    await removing.promise;
+    assertEquals(await agent.next(LEAVE_OFFICE_NOTIFICATION), {
+      office_id: "office",
+      computer: "computer",
+    });
+    assertEquals(await list(), ["agent", "computer"]);
+    remove.resolve();
+    await gone;
+    if (way !== "is gone") assertEquals(await list(), ["agent"]);
+  });
+}
 
 Deno.test("only members act: after leaving, as before joining, every event is 4103 (spec §5)", async () => {
   await using server = createSmcpServer();
