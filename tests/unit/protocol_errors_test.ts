@@ -5,13 +5,14 @@ import {
   toErrorPayload,
 } from "../../protocol/errors.ts";
 
-/** Spec §6's table. */
+/** The table of spec §6, and the 429 that the limits of §10 answer with. */
 const TABLE: Record<string, number> = {
   BAD_REQUEST: 400,
   UNAUTHORIZED: 401,
   FORBIDDEN: 403,
   NOT_FOUND: 404,
   TIMEOUT: 408,
+  TOO_MANY_REQUESTS: 429,
   INTERNAL_ERROR: 500,
   TOOL_NOT_FOUND: 4001,
   TOOL_DISABLED: 4002,

@@ -1,0 +1,36 @@
+/** Counts what is open per address. */
+export class AddressCount {
+  readonly #max: number;
+  readonly #open = new Map<string, number>();
+
+  /** @param max how many may be open from one address; `Infinity` counts nothing */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /**
+   * Takes a place if there is one.
+   *
+   * @returns gives the place back, once however often it is called; `undefined` when there was none
+   */
+  take(address: string): (() => void) | undefined {
+    if (this.#max === Infinity) return () => {};
+    const open = this.#open.get(address) ?? 0;
+    if (open >= this.#max) return undefined;
+    this.#open.set(address, open + 1);
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      const left = (this.#open.get(address) ?? 0) - 1;
+      // An address without any is forgotten, or a scan would leave millions behind.
+      if (left > 0) this.#open.set(address, left);
+      else this.#open.delete(address);
+    };
+  }
+
+  /** How many addresses have something open. */
+  get size(): number {
+    return this.#open.size;
+  }
+}

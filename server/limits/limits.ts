@@ -1,0 +1,87 @@
+import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
+
+/** Counts and rates that a server allows; over one of them a client hears 429 (spec §10). */
+export interface Limits {
+  /** Sessions open at once from one address; default 100. IPv6 addresses count by their /64. */
+  readonly connectionsPerAddress: number;
+  /** Events per second of one connection, and how many may come at once; default 100. */
+  readonly eventsPerSecond: number;
+  /**
+   * Calls of one Agent that wait for a Computer's answer; default 100: all that an Agent can send
+   * in a second at the default rate, and far more than one model asks for at once.
+   */
+  readonly callsPerAgent: number;
+  /** Members of one office, its Agent included; default 1000, which a notice reaches in about 20 ms. */
+  readonly membersPerOffice: number;
+  /**
+   * Bytes that wait for a client which does not read them, before it is cut off; default 32 MiB,
+   * four messages of the default size. A single message is always taken, however large.
+   */
+  readonly queuedBytes: number;
+}
+
+/** Which of the limits. */
+export type LimitName = keyof Limits;
+
+/** The name of a limit as errors, metrics and the audit log write it: `events_per_second`. */
+export const labelOf = (limit: LimitName): string =>
+  limit.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+
+/** What applies unless the operator says otherwise. */
+export const DEFAULT_LIMITS: Limits = {
+  connectionsPerAddress: 100,
+  eventsPerSecond: 100,
+  callsPerAgent: 100,
+  membersPerOffice: 1000,
+  queuedBytes: 32 * 2 ** 20,
+};
+
+/** Every count and rate lifted, for load tests. */
+const UNLIMITED: Limits = {
+  connectionsPerAddress: Infinity,
+  eventsPerSecond: Infinity,
+  callsPerAgent: Infinity,
+  membersPerOffice: Infinity,
+  queuedBytes: Infinity,
+};
+
+/**
+ * Completes what an operator set.
+ *
+ * @param wanted `false` lifts them all
+ * @throws {RangeError} when a limit is less than 1, or no number
+ */
+export function resolveLimits(wanted: false | Partial<Limits> = {}): Limits {
+  if (wanted === false) return UNLIMITED;
+  const limits = { ...DEFAULT_LIMITS, ...wanted };
+  for (const [name, value] of Object.entries(limits)) {
+    if (!(value >= 1)) {
+      throw new RangeError(
+        `Cannot limit ${name}: expected a number from 1, current value is ${value}`,
+      );
+    }
+  }
+  return limits;
+}
+
+/** What a client hears that is over a limit: 429 with the limit's name and value beside the code (spec §10). */
+export function overLimit(
+  limits: Limits,
+  limit: Exclude<LimitName, "queuedBytes">,
+): ProtocolError {
+  const max = limits[limit];
+  return new ProtocolError(ErrorCode.TOO_MANY_REQUESTS, SENTENCES[limit](max), {
+    fields: { limit: labelOf(limit), max },
+  });
+}
+
+const SENTENCES = {
+  connectionsPerAddress: (max: number) =>
+    `Too many connections: at most ${max} from one address`,
+  eventsPerSecond: (max: number) =>
+    `Too many events: at most ${max} per second, send more slowly`,
+  callsPerAgent: (max: number) =>
+    `Too many calls: at most ${max} may wait for their answers at once`,
+  membersPerOffice: (max: number) =>
+    `Room is full: at most ${max} members in an office`,
+} as const;

@@ -1,0 +1,157 @@
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { AddressCount } from "../../server/limits/address_count.ts";
+import {
+  addressGroup,
+  clientAddress,
+} from "../../server/limits/client_address.ts";
+import {
+  DEFAULT_LIMITS,
+  overLimit,
+  resolveLimits,
+} from "../../server/limits/limits.ts";
+import { TokenBucket } from "../../server/limits/token_bucket.ts";
+
+Deno.test("resolveLimits() fills in the defaults of the spec (spec §10)", () => {
+  assertEquals(resolveLimits(), {
+    connectionsPerAddress: 100,
+    eventsPerSecond: 100,
+    callsPerAgent: 100,
+    membersPerOffice: 1000,
+    queuedBytes: 33554432,
+  });
+  assertEquals(resolveLimits({ eventsPerSecond: 7 }).eventsPerSecond, 7);
+  assertEquals(resolveLimits({ eventsPerSecond: 7 }).callsPerAgent, 100);
+});
+
+Deno.test("resolveLimits() lifts every limit with false", () => {
+  const values = new Set(Object.values(resolveLimits(false)));
+  assertEquals([...values], [Infinity]);
+});
+
+Deno.test("resolveLimits() refuses a limit that nothing could pass, and names it", () => {
+  for (const value of [0, -1, 0.5, NaN]) {
+    const { message } = assertThrows(
+      () => resolveLimits({ callsPerAgent: value }),
+      RangeError,
+    );
+    assertEquals(
+      message,
+      `Cannot limit callsPerAgent: expected a number from 1, current value is ${value}`,
+    );
+  }
+});
+
+Deno.test("overLimit() is a flat 429 that names the limit and its value", () => {
+  assertEquals(overLimit(DEFAULT_LIMITS, "eventsPerSecond").toPayload(), {
+    code: 429,
+    message: "Too many events: at most 100 per second, send more slowly",
+    limit: "events_per_second",
+    max: 100,
+  });
+  for (
+    const limit of [
+      "connectionsPerAddress",
+      "callsPerAgent",
+      "membersPerOffice",
+    ] as const
+  ) {
+    const { message } = overLimit({ ...DEFAULT_LIMITS, [limit]: 3 }, limit);
+    assertMatch(message, /at most 3 /);
+  }
+});
+
+Deno.test("TokenBucket.take() allows a second's worth at once, then as many as time earned", () => {
+  // Each row: seconds since the one before, how many were asked for, how many were allowed.
+  const rows = [
+    [0, 12, 10],
+    [0, 1, 0],
+    [0.1, 3, 1],
+    [0.05, 1, 0],
+    [0.05, 1, 1],
+    [0.5, 9, 5],
+    [60, 99, 10],
+  ] as const;
+  let now = 5000;
+  const bucket = new TokenBucket(10, now);
+  for (const [seconds, asked, allowed] of rows) {
+    now += seconds * 1000;
+    const taken = Array.from({ length: asked }, () => bucket.take(now));
+    assertEquals(taken.filter((ok) => ok).length, allowed, `at ${now} ms`);
+  }
+});
+
+Deno.test("TokenBucket.take() never refuses when unlimited", () => {
+  const bucket = new TokenBucket(Infinity, 0);
+  for (let i = 0; i < 1000; i++) assertEquals(bucket.take(0), true);
+});
+
+Deno.test("clientAddress() believes as many entries of X-Forwarded-For as there are proxies", () => {
+  const header = "6.6.6.6, 10.0.0.1, 10.0.0.2";
+  const rows = [
+    // No proxy: whatever the header says is the client's own invention.
+    ["1.2.3.4", header, 0, "1.2.3.4"],
+    ["1.2.3.4", undefined, 1, "1.2.3.4"],
+    ["1.2.3.4", header, 1, "10.0.0.2"],
+    ["1.2.3.4", header, 2, "10.0.0.1"],
+    ["1.2.3.4", header, 3, "6.6.6.6"],
+    ["1.2.3.4", header, 9, "6.6.6.6"],
+    ["1.2.3.4", "", 1, "1.2.3.4"],
+    ["1.2.3.4", "unknown", 1, "1.2.3.4"],
+    ["1.2.3.4", "a, , <b>", 1, "1.2.3.4"],
+    ["1.2.3.4", "9.9.9.9:5678", 1, "9.9.9.9"],
+    ["1.2.3.4", "[2001:db8::1]:443", 1, "2001:db8::1"],
+    ["1.2.3.4", "[2001:db8::1]", 1, "2001:db8::1"],
+    ["1.2.3.4", "2001:db8::1", 1, "2001:db8::1"],
+    ["1.2.3.4", "::ffff:9.9.9.9", 1, "9.9.9.9"],
+    ["::ffff:127.0.0.1", undefined, 0, "127.0.0.1"],
+    ["::1", undefined, 0, "::1"],
+    ["", undefined, 0, ""],
+  ] as const;
+  for (const [peer, forwarded, proxies, expected] of rows) {
+    assertEquals(
+      clientAddress(peer, forwarded, proxies),
+      expected,
+      `${peer} / ${forwarded} / ${proxies}`,
+    );
+  }
+});
+
+Deno.test("addressGroup() takes the /64 of an IPv6 address, and an IPv4 address as it is", () => {
+  const rows = [
+    ["1.2.3.4", "1.2.3.4"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+    ["2001:0DB8:0001:0002::", "2001:db8:1:2::/64"],
+    ["2001:db8::6", "2001:db8:0:0::/64"],
+    ["::1", "0:0:0:0::/64"],
+    ["fe80::1%eth0", "fe80:0:0:0::/64"],
+    ["64:ff9b::1.2.3.4", "64:ff9b:0:0::/64"],
+    ["1:2:3:4:5:6:1.2.3.4", "1:2:3:4::/64"],
+    ["unknown", "unknown"],
+    ["", ""],
+  ] as const;
+  for (const [address, group] of rows) {
+    assertEquals(addressGroup(address), group, address);
+  }
+});
+
+Deno.test("AddressCount.take() refuses over the limit, per address, until one is given back", () => {
+  const count = new AddressCount(2);
+  const first = count.take("a");
+  const second = count.take("a");
+  assertEquals(count.take("a"), undefined);
+  const other = count.take("b");
+  assertEquals(typeof other, "function");
+  first?.();
+  first?.(); // twice is once
+  const third = count.take("a");
+  assertEquals(typeof third, "function");
+  assertEquals(count.take("a"), undefined);
+  for (const give of [second, third, other]) give?.();
+  assertEquals(count.size, 0, "nothing is kept of an address without any");
+});
+
+Deno.test("AddressCount.take() keeps nothing when unlimited", () => {
+  const count = new AddressCount(Infinity);
+  for (let i = 0; i < 10; i++) count.take("a");
+  assertEquals(count.size, 0);
+});
