@@ -9,22 +9,28 @@ import {
   ProtocolError,
   toolErrorResult,
 } from "../protocol/mod.ts";
+import type { ServerView } from "./server_status.ts";
+import { whereabouts } from "./whereabouts.ts";
 
 /**
  * Makes the result of a call that the Computer could not bring to an end (spec §6).
  *
  * What the MCP server itself said is repeated; an error of the way to it is not, since it can
- * hold addresses and tokens.
+ * hold addresses and tokens. One that is not running now is said to be so, and until when.
  */
-export const callFailure = (
-  server: string,
+export function callFailure(
   tool: string,
+  server: ServerView,
   error: unknown,
-): CallToolResult =>
-  toolErrorResult(
+): CallToolResult {
+  const now = server.state === "running" ? "" : ` and ${whereabouts(server)}`;
+  return toolErrorResult(
     ErrorCode.TOOL_EXECUTION_FAILED,
-    `Tool "${tool}" failed: MCP server "${server}" ${whatHappened(error)}`,
+    `Tool "${tool}" failed: MCP server "${server.name}" ${
+      whatHappened(error)
+    }${now}`,
   );
+}
 
 /**
  * Makes the error of a request other than a tool call that a MCP server did not answer well.

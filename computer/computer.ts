@@ -77,6 +77,7 @@ export class SmcpComputer implements AsyncDisposable {
       askInput,
       confirm,
       startTimeoutMs,
+      restart,
       ...connection
     } = options;
     const config = parseComputerConfig({ inputs, servers }, "options");
@@ -99,6 +100,7 @@ export class SmcpComputer implements AsyncDisposable {
         return await prepareConfig(server, this.#inputs, signal);
       },
       ...(startTimeoutMs !== undefined && { startTimeoutMs }),
+      restart,
     });
     this.#announcer = new Announcer((event) => this.#announce(event));
     this.#watch = new ResourceWatch(

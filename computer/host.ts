@@ -10,6 +10,7 @@ import { InputStore } from "./inputs/input_store.ts";
 import { prepareConfig } from "./inputs/prepare_config.ts";
 import { log } from "./log.ts";
 import { connectMcp } from "./mcp/connect.ts";
+import { RESTART_POLICY, type RestartPolicy } from "./restart_policy.ts";
 import { resolveTool, type ToolResolution } from "./resolve_tool.ts";
 import type { ServerStatus, ServerView } from "./server_status.ts";
 import { toSMCPTool } from "./tool_meta.ts";
@@ -23,6 +24,8 @@ export interface McpHostOptions {
   readonly prepare?: HostedServerOptions["prepare"];
   /** Milliseconds that a MCP server gets to start; default 60,000: it may have to be downloaded. */
   readonly startTimeoutMs?: number;
+  /** When one that was lost or could not start is started again. */
+  readonly restart?: Partial<RestartPolicy> | undefined;
 }
 
 /** What happens to the MCP servers of a {@linkcode McpHost}. */
@@ -111,6 +114,7 @@ export class McpHost implements AsyncDisposable {
 
   /** Starts all servers at once; resolves when each of them runs or has failed. */
   async start(): Promise<void> {
+    if (this.#closed) return;
     await Promise.all(
       [...this.#servers.values()].map((server) => server.start()),
     );
@@ -211,7 +215,9 @@ export class McpHost implements AsyncDisposable {
       connect: this.#options.connect ?? connectMcp,
       prepare: this.#options.prepare ?? withoutInputs,
       startTimeoutMs: this.#options.startTimeoutMs ?? 60_000,
+      restart: { ...RESTART_POLICY, ...this.#options.restart },
       onState: (status) => {
+        this.#names = undefined;
         if (this.#servers.get(name) !== server) return;
         log.info("MCP server {server} is {state}", {
           server: name,

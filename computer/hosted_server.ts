@@ -1,9 +1,11 @@
+import { backoff } from "../protocol/client/backoff.ts";
 import type { MCPServerConfig } from "../protocol/mod.ts";
 import { reasonOf } from "./_values.ts";
 import { coalesce } from "./coalesce.ts";
 import { log } from "./log.ts";
 import type { McpConnection } from "./mcp/connection.ts";
 import type { McpTool } from "./mcp/tool.ts";
+import { failuresAfterLoss, type RestartPolicy } from "./restart_policy.ts";
 import type { ServerState, ServerStatus, ServerView } from "./server_status.ts";
 
 /** Starts or reaches a MCP server; nothing of it is left when it rejects. */
@@ -23,6 +25,8 @@ export interface HostedServerOptions {
   ) => Promise<MCPServerConfig>;
   /** Milliseconds from the end of `prepare` to the list of tools. */
   readonly startTimeoutMs: number;
+  /** When it is started again by itself. */
+  readonly restart: RestartPolicy;
   /** Its state changed. */
   readonly onState: (status: ServerStatus) => void;
   /** What tools it offers changed. */
@@ -34,7 +38,13 @@ export interface HostedServerOptions {
   ) => void;
 }
 
-/** One MCP server of a Computer: its life, its tools, its connection while it runs. */
+/**
+ * One MCP server of a Computer: its life, its tools, its connection while it runs.
+ *
+ * Supervised: one that is lost or can not start is started again, later and later up to a limit,
+ * for as long as nobody stops it; a program that is missing may be installed any time. Only a
+ * start whose placeholders have no value waits for a person, who would be asked over and over.
+ */
 export class HostedServer {
   /** As loaded, placeholders and all. */
   readonly config: MCPServerConfig;
@@ -44,7 +54,14 @@ export class HostedServer {
   #tools: readonly McpTool[] = [];
   #problems: readonly string[] = [];
   #connection: McpConnection | undefined;
+  #wanted = false;
   #starting: { abort: AbortController; done: Promise<void> } | undefined;
+  #stopping: Promise<void> | undefined;
+  #next: { at: Date; timer: ReturnType<typeof setTimeout> } | undefined;
+  #failures = 0;
+  #restarts = 0;
+  /** When it began to run; undefined until it has, since it was started by hand. */
+  #ranFrom: number | undefined;
   readonly #relist: () => void = coalesce(() => this.#listAgain());
 
   /** Makes a server that is not started yet. */
@@ -61,6 +78,7 @@ export class HostedServer {
       config: this.config,
       state: this.#state,
       tools: this.#tools,
+      nextAttempt: this.#next?.at,
     };
   }
 
@@ -71,7 +89,9 @@ export class HostedServer {
       type: this.config.type,
       state: this.#state,
       tools: this.#tools.length,
+      restarts: this.#restarts,
       ...(this.#error !== undefined && { error: this.#error }),
+      ...(this.#next && { nextAttempt: this.#next.at }),
       problems: this.#problems,
     };
   }
@@ -82,41 +102,67 @@ export class HostedServer {
   }
 
   /**
-   * Starts it unless it is disabled, running or starting; resolves when it runs or has failed.
+   * Starts it by hand, at once, unless it is disabled, running or starting; resolves when it runs
+   * or the attempt has failed.
    *
    * Never rejects: how it went is in {@linkcode status}.
    */
-  start(): Promise<void> {
-    if (this.#starting) return this.#starting.done;
-    if (this.#state === "disabled" || this.#connection) {
-      return Promise.resolve();
+  async start(): Promise<void> {
+    if (this.config.disabled) return;
+    this.#wanted = true;
+    await this.#stopping;
+    if (!this.#wanted || this.#connection) return;
+    if (!this.#starting) {
+      this.#failures = 0;
+      this.#restarts = 0;
+      this.#ranFrom = undefined;
+      this.#error = undefined;
     }
-    const abort = new AbortController();
-    const starting = { abort, done: this.#start(abort) };
-    this.#starting = starting;
-    return starting.done;
+    await this.#attempt();
   }
 
   /** Stops it, children of its process included; resolves when nothing of it is left. */
-  async stop(): Promise<void> {
-    const starting = this.#starting;
-    starting?.abort.abort(new Error("it was stopped while it started"));
-    await starting?.done;
+  stop(): Promise<void> {
+    this.#wanted = false;
+    return this.#stopping ??= this.#stop().finally(() =>
+      this.#stopping = undefined
+    );
+  }
+
+  async #stop(): Promise<void> {
+    this.#forgetNext();
+    this.#starting?.abort.abort(STOPPED);
+    await this.#starting?.done;
+    this.#forgetNext();
     const connection = this.#connection;
     this.#connection = undefined;
     await connection?.close();
     this.#setState(this.config.disabled ? "disabled" : "stopped");
   }
 
+  #attempt(): Promise<void> {
+    if (this.#starting) return this.#starting.done;
+    this.#forgetNext();
+    const abort = new AbortController();
+    const starting = { abort, done: Promise.resolve() };
+    this.#starting = starting; // first: the new state is told before anything is waited for
+    return starting.done = this.#start(abort);
+  }
+
   async #start(abort: AbortController): Promise<void> {
     const { connect, prepare, startTimeoutMs } = this.#options;
     const { signal } = abort;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    this.#setState("starting");
+    this.#setState(
+      this.#ranFrom === undefined ? "starting" : "restarting",
+      this.#error,
+    );
     let connection: McpConnection | undefined;
+    let again = false;
     try {
       // Not on the clock: a person may be typing.
       const config = await prepare(this.config, signal);
+      again = true;
       timer = setTimeout(() => {
         abort.abort(
           new Error(`it was not ready within ${startTimeoutMs / 1000} s`),
@@ -137,8 +183,10 @@ export class HostedServer {
       if (dirty) this.#relist();
     } catch (error) {
       await connection?.close();
+      if (!this.#wanted || signal.reason === STOPPED) return;
+      if (again) this.#tryAgain();
       this.#setState(
-        "failed",
+        again && this.#ranFrom !== undefined ? "restarting" : "failed",
         reasonOf(signal.aborted ? signal.reason : error),
       );
     } finally {
@@ -153,18 +201,46 @@ export class HostedServer {
     problems: readonly string[],
   ): void {
     connection.onLost((reason) => {
-      if (this.#connection !== connection) return;
-      this.#connection = undefined;
-      this.#setState("failed", reason.message);
+      if (this.#connection === connection) this.#lost(reason);
     });
     connection.onNotification((method, params) => {
       if (method === TOOLS_CHANGED) this.#relist();
       this.#options.onNotification(method, params);
     });
+    if (this.#ranFrom !== undefined) this.#restarts++;
+    this.#ranFrom = performance.now();
     this.#connection = connection;
     this.#tools = tools;
     this.#problems = problems;
     this.#setState("running");
+  }
+
+  #lost(reason: Error): void {
+    this.#connection = undefined;
+    this.#failures = failuresAfterLoss(
+      this.#failures,
+      performance.now() - (this.#ranFrom ?? 0),
+      this.#options.restart,
+    );
+    this.#tryAgain();
+    this.#setState("restarting", reason.message);
+  }
+
+  #tryAgain(): void {
+    const delay = backoff(
+      this.#failures++,
+      Math.random(),
+      this.#options.restart,
+    );
+    this.#next = {
+      at: new Date(Date.now() + delay),
+      timer: setTimeout(() => this.#attempt(), delay),
+    };
+  }
+
+  #forgetNext(): void {
+    clearTimeout(this.#next?.timer);
+    this.#next = undefined;
   }
 
   async #listAgain(): Promise<void> {
@@ -185,11 +261,17 @@ export class HostedServer {
   }
 
   #setState(state: ServerState, error?: string): void {
+    const before = this.#state;
     this.#state = state;
     this.#error = error;
     this.#options.onState(this.status);
+    // One that never ran has no tools that an attempt could change.
+    if (state === before || state !== "running" && this.#tools.length === 0) {
+      return;
+    }
     this.#options.onTools();
   }
 }
 
 const TOOLS_CHANGED = "notifications/tools/list_changed";
+const STOPPED = new Error("it was stopped while it started");

@@ -48,6 +48,8 @@ export type {
 export { s3Resolver, type S3ResolverOptions } from "./dpe/s3_resolver.ts";
 export type { ResourceContents } from "./resources/contents.ts";
 export type { McpHostEvents } from "./host.ts";
+export type { BackoffLimits } from "../protocol/client/backoff.ts";
+export type { RestartPolicy } from "./restart_policy.ts";
 export type { ServerState, ServerStatus } from "./server_status.ts";
 export type { Confirm, ConfirmAnswer, ConfirmRequest } from "./confirm.ts";
 export type {

@@ -12,6 +12,7 @@ import type { Confirm } from "./confirm.ts";
 import type { AskInput } from "./inputs/input_store.ts";
 import type { ServerSettings } from "./config/settings.ts";
 import type { McpHostEvents } from "./host.ts";
+import type { RestartPolicy } from "./restart_policy.ts";
 import type { ServerStatus } from "./server_status.ts";
 
 /** What a {@linkcode SmcpComputer} hosts, and where it offers it. */
@@ -30,6 +31,11 @@ export interface SmcpComputerOptions extends ConnectionOptions {
   confirm?: Confirm;
   /** Milliseconds that a MCP server gets to start; default 60,000: it may have to be downloaded. */
   startTimeoutMs?: number;
+  /**
+   * When a MCP server that was lost or could not start is started again; default: after 0.1 s,
+   * then twice as long each time up to 60 s, ± 50 %, forgotten once it ran for 10 s.
+   */
+  restart?: Partial<RestartPolicy>;
 }
 
 /** How a Computer is doing. */

@@ -8,6 +8,7 @@ import {
   namedTools,
   type ToolNames,
 } from "./tool_naming.ts";
+import { whereabouts } from "./whereabouts.ts";
 
 /** Which tool a call means, or why there is none to call. */
 export type ToolResolution =
@@ -77,12 +78,8 @@ const isKnownToHave = (server: ServerView, name: string): boolean =>
     )
   );
 
-function notRunning(name: string, server: ServerView): string {
-  const next = server.nextAttempt
-    ? `; the next attempt to start it is at ${server.nextAttempt.toISOString()}`
-    : "";
-  return `Cannot call "${name}": MCP server "${server.name}" is ${server.state}${next}`;
-}
+const notRunning = (name: string, server: ServerView): string =>
+  `Cannot call "${name}": MCP server "${server.name}" ${whereabouts(server)}`;
 
 function unknown(name: string, servers: readonly ServerView[]): string {
   const aliased = servers.find((server) =>
@@ -90,10 +87,10 @@ function unknown(name: string, servers: readonly ServerView[]): string {
     server.tools.some((tool) => tool.name === name)
   );
   const alias = aliased && aliasOf(aliased, name);
-  const starting = servers
-    .filter(({ state }) => state === "starting" || state === "restarting")
-    .map((server) => `"${server.name}"`);
+  const away = servers
+    .filter(({ state }) => state !== "running")
+    .map((server) => `"${server.name}" ${whereabouts(server)}`);
   return `There is no tool "${name}"` +
     (alias ? `; it is offered as "${alias}"` : "") +
-    (starting.length > 0 ? `; still starting: ${starting.join(", ")}` : "");
+    (away.length > 0 ? `; MCP server ${away.join(", ")}` : "");
 }

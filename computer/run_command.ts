@@ -154,20 +154,31 @@ function report(computer: SmcpComputer, url: string): void {
     }
     problems = new Set(now);
   });
-  computer.on("server_state", (status) => console.log(stateLine(status)));
+  const last = new Map<string, string>();
+  computer.on("server_state", (status) => {
+    const line = stateLine(status);
+    // One that can not start is tried again for ever: that is said once.
+    if (line === undefined || line === last.get(status.name)) return;
+    last.set(status.name, line);
+    console.log(line);
+  });
   computer.on("call_ended", (call) => console.log(callLine(call)));
 }
 
+/** Undefined for what is no news: another attempt begins. */
 function stateLine(
-  { name, state, tools, error, problems }: ServerStatus,
-): string {
-  const head = state === "running"
-    ? `MCP server ${name}: running, ${tools} tools`
-    : `MCP server ${name}: ${state}`;
-  return [
-    error === undefined ? head : `${head}: ${error}`,
-    ...(state === "running" ? problems.map((text) => `  ${text}`) : []),
-  ].join("\n");
+  { name, state, tools, error, nextAttempt, problems }: ServerStatus,
+): string | undefined {
+  if (state === "running") {
+    return [
+      `MCP server ${name}: running, ${tools} tools`,
+      ...problems.map((text) => `  ${text}`),
+    ].join("\n");
+  }
+  if (error === undefined) return `MCP server ${name}: ${state}`;
+  if (!nextAttempt && state !== "failed") return undefined;
+  const line = `MCP server ${name}: ${state}: ${error}`;
+  return nextAttempt ? `${line}\n  it is started again by itself` : line;
 }
 
 function callLine(

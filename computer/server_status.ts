@@ -4,10 +4,10 @@ import type { McpTool } from "./mcp/tool.ts";
 /**
  * Where a hosted MCP server stands.
  *
- * - `starting`: for the first time, or by hand
+ * - `starting`: and did not run yet since a person, or the Computer's own start, set it going
  * - `running`: its tools are offered
- * - `restarting`: lost, and on its way back
- * - `failed`: could not start, or was lost, and nothing tries again
+ * - `restarting`: it ran, was lost, and is on its way back, however many attempts that takes
+ * - `failed`: could not start; tried again at `nextAttempt`, or by hand alone when there is none
  * - `stopped`: by hand
  * - `disabled`: by its configuration; never started
  */
@@ -29,7 +29,9 @@ export interface ServerStatus {
   readonly state: ServerState;
   /** How many tools it listed last. */
   readonly tools: number;
-  /** Why it is not running; may quote its diagnostics, so never to be sent to an Agent. */
+  /** How often it came back by itself since it was started by hand. */
+  readonly restarts: number;
+  /** Why it is not running, or what ended the last attempt; may quote its diagnostics, so never to be sent to an Agent. */
   readonly error?: string;
   /** When it is started again, if somebody will. */
   readonly nextAttempt?: Date;

@@ -52,10 +52,13 @@ export async function runToolCall(
 /** Asks, calls, transforms: what happens within the time of a call. */
 async function execute(
   { agent, tool_name, params }: ToolCallReq,
-  { server: { name: server, config }, tool: { name: tool } }: NamedTool,
+  { server: view, tool: { name: tool } }: NamedTool,
   { host, confirmations }: ToolCallContext,
   signal: AbortSignal,
 ): Promise<CallToolResult> {
+  const { name: server, config } = view;
+  const failure = (error?: unknown) =>
+    callFailure(tool_name, host.server(server)?.view ?? view, error);
   const word = await confirmations.settle(
     { agent, server, tool, name: tool_name, params },
     config,
@@ -65,7 +68,7 @@ async function execute(
   try {
     signal.throwIfAborted();
     const connection = host.server(server)?.connection;
-    if (!connection) return callFailure(server, tool_name, undefined);
+    if (!connection) return failure();
     const result = await connection.callTool(tool, params, { signal });
     return await transformResult(result, config.vrl, {
       server,
@@ -80,7 +83,7 @@ async function execute(
         reason: reasonOf(error),
       });
     }
-    return callFailure(server, tool_name, error);
+    return failure(error);
   }
 }
 

@@ -1,4 +1,6 @@
 import { Client } from "@modelcontextprotocol/sdk/client";
+// @ts-types="@modelcontextprotocol/sdk/types"
+import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
 import { z } from "zod";
 import {
@@ -22,6 +24,8 @@ import { readTool } from "./tool.ts";
 export interface ClientConnectionOptions {
   /** Milliseconds for every request but a tool call. */
   readonly requestMs: number;
+  /** Milliseconds for a ping, after which the server counts as hung; default: `requestMs`. */
+  readonly pongMs?: number | undefined;
   /** Ends the attempt. */
   readonly signal: AbortSignal;
   /** Says how the connection ended, where the transport knows. */
@@ -80,6 +84,7 @@ class ClientConnection implements McpConnection {
     () => {};
   #onLost: (reason: Error) => void = () => {};
   #ending = false;
+  #running = 0;
   #pinging = false;
   #timer: ReturnType<typeof setInterval> | undefined;
 
@@ -201,26 +206,48 @@ class ClientConnection implements McpConnection {
     });
   }
 
-  #request(
+  /**
+   * Sends a request; one that ends without an answer may have met a server that hangs.
+   *
+   * That is looked into once nothing else runs on it: a server that does one thing at a time
+   * answers no ping while it works, and must not be killed for it.
+   */
+  async #request(
     method: string,
     params: Record<string, unknown>,
     { signal, timeout = this.#options.requestMs }: McpRequestOptions & {
       timeout?: number;
     } = {},
   ): Promise<Record<string, unknown>> {
-    return this.#client.request({ method, params }, anyResult, {
-      timeout,
-      ...(signal && { signal }),
-    });
+    this.#running++;
+    let unanswered = false;
+    try {
+      return await this.#client.request({ method, params }, anyResult, {
+        timeout,
+        ...(signal && { signal }),
+      });
+    } catch (error) {
+      unanswered = hasCode(error, ErrorCode.RequestTimeout);
+      throw error;
+    } finally {
+      this.#running--;
+      if (unanswered && this.#running === 0) this.#ping();
+    }
   }
 
+  /** Ends the connection unless the server answers, be it that it knows no ping. */
   async #ping(): Promise<void> {
     if (this.#pinging || this.#ending) return;
     this.#pinging = true;
+    const { pongMs, requestMs } = this.#options;
     try {
-      await this.#request("ping", {});
-    } catch {
-      if (!this.#ending) await this.#client.close().catch(() => {});
+      await this.#client.ping({ timeout: pongMs ?? requestMs });
+    } catch (error) {
+      const answered = error instanceof McpError &&
+        !hasCode(error, ErrorCode.RequestTimeout, ErrorCode.ConnectionClosed);
+      if (!answered && !this.#ending) {
+        await this.#client.close().catch(() => {});
+      }
     } finally {
       this.#pinging = false;
     }
@@ -234,3 +261,6 @@ class ClientConnection implements McpConnection {
     this.#onLost(new Error(`The MCP server ${how}`));
   }
 }
+
+const hasCode = (error: unknown, ...codes: ErrorCode[]): boolean =>
+  error instanceof McpError && codes.includes(error.code);

@@ -16,6 +16,12 @@ import { StdioTransport } from "./stdio.ts";
 /** Milliseconds that a child process gets for a request other than a tool call. */
 const STDIO_REQUEST = 30_000;
 
+/** How MCP servers are reached. */
+export interface ConnectOptions {
+  /** Milliseconds for a ping, after which a server counts as hung; default: as for any request. */
+  readonly pongMs?: number;
+}
+
 /**
  * Starts or reaches the MCP server of a configuration, whose placeholders are replaced already.
  *
@@ -25,10 +31,11 @@ const STDIO_REQUEST = 30_000;
 export function connectMcp(
   config: MCPServerConfig,
   signal: AbortSignal,
+  { pongMs }: ConnectOptions = {},
 ): Promise<McpConnection> {
   switch (config.type) {
     case "stdio":
-      return connectStdio(config.server_parameters, signal);
+      return connectStdio(config.server_parameters, signal, pongMs);
     case "streamable": {
       const { terminate_on_close } = config.server_parameters;
       const { requestMs, silenceMs } = streamablePatience(
@@ -37,6 +44,7 @@ export function connectMcp(
       const transport = streamableTransport(config.server_parameters);
       return openConnection(transport, {
         requestMs,
+        pongMs,
         signal,
         pingEveryMs: silenceMs / 2,
         ...(terminate_on_close &&
@@ -47,6 +55,7 @@ export function connectMcp(
       const { requestMs, silenceMs } = ssePatience(config.server_parameters);
       return openConnection(sseTransport(config.server_parameters), {
         requestMs,
+        pongMs,
         signal,
         pingEveryMs: silenceMs / 2,
       });
@@ -57,11 +66,13 @@ export function connectMcp(
 async function connectStdio(
   parameters: MCPServerStdioParameters,
   signal: AbortSignal,
+  pongMs: number | undefined,
 ): Promise<McpConnection> {
   const transport = new StdioTransport(parameters);
   try {
     return await openConnection(transport, {
       requestMs: STDIO_REQUEST,
+      pongMs,
       signal,
       explainLoss: () => transport.end,
     });

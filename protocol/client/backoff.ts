@@ -1,3 +1,13 @@
+/** How the time between attempts grows. */
+export interface BackoffLimits {
+  /** Milliseconds before the first attempt; each further one waits twice as long. */
+  readonly first: number;
+  /** Milliseconds before any attempt at most. */
+  readonly most: number;
+  /** Spreads each wait by up to this part of itself, 0 to 1. */
+  readonly jitter: number;
+}
+
 /** Milliseconds between attempts to come back, doubling, each ± `jitter` of itself (spec §9). */
 export const BACKOFF = { first: 500, most: 30_000, jitter: 0.5 } as const;
 
@@ -7,7 +17,11 @@ export const BACKOFF = { first: 500, most: 30_000, jitter: 0.5 } as const;
  * @param attempt how many have failed before, from 0
  * @param random from 0 to 1; spreads clients that failed together
  */
-export function backoff(attempt: number, random: number): number {
-  const delay = Math.min(BACKOFF.first * 2 ** attempt, BACKOFF.most);
-  return Math.round(delay * (1 + BACKOFF.jitter * (2 * random - 1)));
+export function backoff(
+  attempt: number,
+  random: number,
+  { first, most, jitter }: BackoffLimits = BACKOFF,
+): number {
+  const delay = Math.min(first * 2 ** attempt, most);
+  return Math.round(delay * (1 + jitter * (2 * random - 1)));
 }

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import type { ServerSettings } from "../../computer/mod.ts";
+import type { ServerSettings, ServerStatus } from "../../computer/mod.ts";
 import {
   connectionOf,
   hostOf,
@@ -148,15 +148,19 @@ Deno.test("a MCP server that dies ends its pending calls at once, though its chi
   const pending = textOf(host, "a", "slow");
   await began;
   Deno.kill(pid, "SIGKILL");
-  await assertRejects(() => pending, Error, "Connection closed");
-  await reached(host, "a", "failed");
-  assertEquals(
-    host.server("a")?.status.error,
-    "The MCP server was ended by SIGKILL",
+  const lost = new Promise<ServerStatus>((resolve) =>
+    host.on("server_state", resolve)
   );
+  await assertRejects(() => pending, Error, "Connection closed");
+  const { state, error, nextAttempt } = await lost;
+  assertEquals([state, error, nextAttempt instanceof Date], [
+    "restarting",
+    "The MCP server was ended by SIGKILL",
+    true,
+  ]);
   assertEquals(host.tools(), []);
   await gone(grandchild);
-  await host.startServer("a");
+  await reached(host, "a", "running");
   assertEquals(await textOf(host, "a", "echo", { text: "again" }), "again");
 });
 

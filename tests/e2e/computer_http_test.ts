@@ -60,7 +60,7 @@ for (const type of TYPES) {
     }
   });
 
-  Deno.test(`a MCP server over ${type} that is gone ends its pending calls and is seen to have failed`, async () => {
+  Deno.test(`a MCP server over ${type} that is gone ends its pending calls and is on its way back`, async () => {
     await using server = await startHttpFixture(type);
     await using host = hostOf({ a: settings(type, server) });
     await host.start();
@@ -68,7 +68,7 @@ for (const type of TYPES) {
     const pending = textOf(host, "a", "slow");
     await began;
     await Promise.all([server.kill(), assertRejects(() => pending)]);
-    await reached(host, "a", "failed");
+    await reached(host, "a", "restarting");
     assertEquals(host.tools(), []);
   });
 
