@@ -44,15 +44,20 @@ export function nameTools(servers: readonly ServerView[]): ToolNames {
   return { offers, clashes };
 }
 
-/** The tools of one server under their names, the forbidden ones left out. */
-export const namedTools = (server: ServerView): NamedTool[] =>
-  server.tools
+/** The tools of one server under their names, the forbidden ones left out; one that it lists twice counts once. */
+export function namedTools(server: ServerView): NamedTool[] {
+  const tools = new Map<string, McpTool>();
+  for (const tool of server.tools) {
+    if (!tools.has(tool.name)) tools.set(tool.name, tool);
+  }
+  return [...tools.values()]
     .filter(({ name }) => !isForbidden(server, name))
     .map((tool) => ({
       name: aliasOf(server, tool.name) ?? tool.name,
       server,
       tool,
     }));
+}
 
 /** Whether the configuration forbids a tool, by its original name or by its alias (spec §4). */
 export function isForbidden(

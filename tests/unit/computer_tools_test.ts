@@ -52,6 +52,14 @@ Deno.test("nameTools() finds a clash of an alias with a name, also within one se
   );
 });
 
+Deno.test("nameTools() counts a tool once that its server lists twice: no alias could tell them apart", () => {
+  const twice = mcpTool("same", { description: "first" });
+  const servers = [serverView("a", [twice, "other", mcpTool("same")])];
+  assertEquals(offered(servers), ["same", "other"]);
+  assertEquals(nameTools(servers).offers.get("same")?.tool, twice);
+  assertEquals(nameTools(servers).clashes.size, 0);
+});
+
 Deno.test("nameTools() lets a forbidden tool claim no name", () => {
   const servers = [
     serverView("a", ["same"], { forbidden_tools: ["same"] }),
