@@ -28,16 +28,25 @@ interface ReadText extends ReadConfig {
  * Loads a configuration file: JSON, comments and trailing commas allowed, in our own format or
  * that of Claude Desktop, Cursor, Windsurf, VS Code or the Python SDK (spec §4).
  *
+ * A VRL program that does not compile is no mistake of the file: it rejects the configuration
+ * of its server alone, when that starts (spec §7.9).
+ *
  * @throws {ConfigError} that names file, line, path, problem and fix
  */
 export async function loadComputerConfig(
   file: string,
 ): Promise<ComputerConfig> {
-  return await parseComputerConfigText(await readConfigFile(file), file);
+  const { config, problems, locate } = readText(
+    await readConfigFile(file),
+    file,
+  );
+  if (problems.length > 0) throw new ConfigError(file, problems, locate);
+  return config;
 }
 
 /**
- * Reads the text of a configuration file, and compiles the VRL programs in it (spec §7.9).
+ * Reads the text of a configuration that is to replace another, and compiles the VRL programs
+ * in it: one that does not compile must not replace one that does (spec §7.9).
  *
  * @throws {ConfigError} as {@linkcode loadComputerConfig}
  */
