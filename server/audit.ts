@@ -1,5 +1,7 @@
 import { getLogger, type Logger } from "@logtape/logtape";
 import type { Role } from "../protocol/mod.ts";
+import type { Member } from "./offices/join_rule.ts";
+import type { Session } from "./session.ts";
 
 /** Whose connection an {@linkcode AuditEvent} is about. */
 export interface AuditParty {
@@ -8,7 +10,7 @@ export interface AuditParty {
   /** The Socket.IO id. */
   readonly socket: string;
   /** Who it is authenticated as. */
-  readonly principal?: string | undefined;
+  readonly principal?: string;
 }
 
 /** A seat that an {@linkcode AuditEvent} is about. */
@@ -57,7 +59,7 @@ export type AuditEvent =
 export interface AuditedCall {
   readonly office: string;
   readonly agent: string;
-  readonly principal?: string | undefined;
+  readonly principal?: string;
   readonly computer: string;
   readonly tool: string;
   readonly req_id: string;
@@ -89,3 +91,19 @@ export function audit({ event, ...fields }: AuditEvent): void {
   const level = LEVELS[event];
   if (logger.isEnabledFor(level)) logger[level](event, fields);
 }
+
+/** Whose connection a session is. */
+export const partyOf = (
+  { address, socket, identity }: Session,
+): AuditParty => ({
+  address,
+  socket: socket.id,
+  ...(identity && { principal: identity.principal }),
+});
+
+/** The seat of a member, without the rest of what is known of it. */
+export const seatOf = ({ office, role, name }: Member): AuditSeat => ({
+  office,
+  role,
+  name,
+});

@@ -1,6 +1,8 @@
 import type { Namespace } from "socket.io";
 import {
   ENTER_OFFICE_NOTIFICATION,
+  ErrorCode,
+  LEAVE_OFFICE_EVENT,
   LEAVE_OFFICE_NOTIFICATION,
   namesOf,
   type Notification,
@@ -12,7 +14,9 @@ import {
 } from "../protocol/mod.ts";
 import { shuttingDown, toAnswer } from "./_answers.ts";
 import { failure, log, quote } from "./_log.ts";
-import type { Member } from "./offices/join_rule.ts";
+import { checkIdentity } from "./auth/policy.ts";
+import { audit, partyOf, seatOf } from "./audit.ts";
+import type { JoinDecision, Member } from "./offices/join_rule.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
 import type { Relay } from "./relay.ts";
 import type { Session } from "./session.ts";
@@ -53,7 +57,7 @@ export class Membership {
       const { role, name, office_id: office } = parseEnterOfficeReq(payload);
       if (this.#closed) throw shuttingDown();
       const { id: socket } = session.socket;
-      const { version, instance, principal } = session;
+      const { version, instance, identity } = session;
       const wanted = {
         role,
         name,
@@ -61,12 +65,17 @@ export class Membership {
         socket,
         version,
         instance,
-        principal,
+        principal: identity?.principal,
       };
-      const decision = await this.#registry.claim(wanted, session);
+      const forbidden = identity && checkIdentity(identity, wanted, Date.now());
+      const decision: JoinDecision = forbidden === undefined
+        ? await this.#registry.claim(wanted, session)
+        : { kind: "refuse", reason: forbidden };
       if (decision.kind === "refuse") {
-        log.info(`Join refused: ${decision.reason}`, { socket, role });
-        return [false, decision.reason];
+        const { reason } = decision;
+        const seat = { office, role, name };
+        audit({ event: "join_refused", reason, ...seat, ...partyOf(session) });
+        return [false, reason];
       }
       if (decision.kind === "admit") {
         if (decision.leave) await this.#moveOut(session, decision.leave);
@@ -87,7 +96,7 @@ export class Membership {
       const { office_id: office } = parseLeaveOfficeReq(payload);
       if (session.member === undefined) return [false, "Not in an office"];
       if (session.member.office !== office) {
-        return [false, "Cannot leave an office that you are not in"];
+        return refuseLeave(session);
       }
       await this.#moveOut(session, session.member);
       return [true, null];
@@ -132,7 +141,7 @@ export class Membership {
     session.member = member;
     session.socket.join(roomOf(member.office));
     this.#announce(ENTER_OFFICE_NOTIFICATION, member);
-    log.info(`${member.role} joined`, { socket: member.socket });
+    audit({ event: "joined", ...seatOf(member), ...partyOf(session) });
   }
 
   async #moveOut(session: Session, member: Member): Promise<void> {
@@ -158,7 +167,7 @@ export class Membership {
     this.#relay.end(session, member.role, !session.socket.connected);
     session.member = undefined;
     session.socket.leave(roomOf(member.office));
-    log.info(`${member.role} left`, { socket: member.socket });
+    audit({ event: "left", ...seatOf(member), ...partyOf(session) });
   }
 
   #announce(event: Notification, { office, role, name, socket }: Member): void {
@@ -176,6 +185,20 @@ export class Membership {
       });
     }
   }
+}
+
+/** Naming another office is an attempt to act in it (spec §10). */
+function refuseLeave(session: Session): OfficeAck {
+  const reason = "Cannot leave an office that you are not in";
+  audit({
+    event: "access_refused",
+    request: LEAVE_OFFICE_EVENT,
+    code: ErrorCode.CROSS_ROOM_ACCESS,
+    reason,
+    ...partyOf(session),
+    ...(session.member && seatOf(session.member)),
+  });
+  return [false, reason];
 }
 
 async function officeAck(act: () => Promise<OfficeAck>): Promise<OfficeAck> {

@@ -1,4 +1,5 @@
 import type { ProtocolName } from "../protocol/mod.ts";
+import type { Authenticator } from "./auth/authenticator.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
 
 /** How a server differs from the default. */
@@ -16,6 +17,8 @@ export interface SmcpServerOptions {
   requestTimeout?: number;
   /** Web origins whose pages may connect, such as `https://app.example`, or `"*"`; default none (spec §2). */
   origins?: "*" | readonly string[];
+  /** Decides who may connect, and what they may join as; default nobody is asked (spec §10). */
+  authenticator?: Authenticator;
   /** Who is a member of which office; default in memory, for a single node. */
   registry?: OfficeRegistry;
   /** `false` lifts every count and rate limit; the message size and the depth of packets stay limited. */

@@ -112,6 +112,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     dispatcher: new Dispatcher(profile, relay, membership),
     relay,
     membership,
+    authenticator: options.authenticator,
   });
 
   let draining = false;

@@ -1,5 +1,6 @@
 import type { Socket } from "socket.io";
 import type { ErrorPayload, Role } from "../protocol/mod.ts";
+import type { Identity } from "./auth/authenticator.ts";
 import type { Member } from "./offices/join_rule.ts";
 
 /** A call on its way between an Agent and a Computer; it belongs to the sessions of both. */
@@ -16,8 +17,10 @@ export interface Session {
   readonly version: string;
   /** `auth.instance_id`, never shown to anybody (spec §9). */
   readonly instance: string | undefined;
-  /** Who it is authenticated as. */
-  readonly principal: string | undefined;
+  /** Who it is authenticated as; absent without authentication. */
+  readonly identity: Identity | undefined;
+  /** The client's network address. */
+  readonly address: string;
   /** `auth.role`, or fixed by the first join. */
   role: Role | undefined;
   /** Its seat, while it is in an office. */

@@ -1,6 +1,7 @@
 import type { Namespace, Socket } from "socket.io";
 import {
   ErrorCode,
+  type ErrorPayload,
   type Profile,
   ProtocolError,
   VERSION_PARAMETER,
@@ -8,6 +9,8 @@ import {
 import { toAnswer } from "./_answers.ts";
 import { failure, log } from "./_log.ts";
 import { serial } from "./_serial.ts";
+import { audit } from "./audit.ts";
+import type { Authenticator, Identity } from "./auth/authenticator.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { type Introduction, readIntroduction } from "./introduction.ts";
 import type { Membership } from "./membership.ts";
@@ -24,21 +27,27 @@ export interface SessionParts {
   readonly relay: Relay;
   /** Frees its seat. */
   readonly membership: Membership;
+  /** Decides who may connect; absent: everybody. */
+  readonly authenticator: Authenticator | undefined;
 }
 
-/** Makes a session of every connection of the namespace whose `auth` is valid (spec §2). */
+/** What is known of a connection once it is let in. */
+interface Admission {
+  readonly introduction: Introduction;
+  readonly identity: Identity | undefined;
+}
+
+/** Makes a session of every connection of the namespace that may connect, and whose `auth` is valid (spec §2, §10). */
 export function acceptSessions(
   nsp: Namespace,
   sessions: Map<string, Session>,
   parts: SessionParts,
 ): void {
-  nsp.use((socket, next) => {
-    try {
-      socket.data = readIntroduction(socket.handshake.auth);
-      next();
-    } catch (error) {
-      next(refused(error));
-    }
+  nsp.use(async (socket, next) => {
+    const admission = await admit(socket, parts.authenticator);
+    if (admission instanceof Error) return next(admission);
+    socket.data = admission;
+    next();
   });
   // Synchronous: an event that arrives before its listener is lost.
   nsp.on("connection", (socket) => {
@@ -70,15 +79,47 @@ export function refuseNamespace(nsp: Namespace): void {
   );
 }
 
+/** @returns the refusal for the client when it may not connect */
+async function admit(
+  { handshake: { auth, headers, address } }: Socket,
+  authenticator: Authenticator | undefined,
+): Promise<Admission | Error> {
+  const refuse = (error: unknown, why?: string) => {
+    const refusal = refused(error);
+    const { code, message } = refusal.data;
+    const reason = why ?? message;
+    audit({ event: "handshake_refused", code, reason, address });
+    return refusal;
+  };
+  try {
+    const verdict = await authenticator?.authenticate({
+      auth,
+      headers,
+      address,
+    });
+    if (verdict && "refused" in verdict) {
+      return refuse(unauthorized(), verdict.refused);
+    }
+    return { identity: verdict, introduction: readIntroduction(auth) };
+  } catch (error) {
+    return refuse(error);
+  }
+}
+
+/** Whatever was wrong, clients hear the same (spec §10). */
+const unauthorized = (): ProtocolError =>
+  new ProtocolError(ErrorCode.UNAUTHORIZED, "Authentication failed");
+
 const newSession = (
   socket: Socket,
-  { role, instance }: Introduction,
+  { identity, introduction: { role, instance } }: Admission,
   profile: Profile,
 ): Session => ({
   socket,
   version: String(socket.handshake.query[VERSION_PARAMETER] ?? profile.version),
   instance,
-  principal: undefined,
+  identity,
+  address: socket.handshake.address,
   role,
   member: undefined,
   calls: new Set(),
@@ -86,7 +127,7 @@ const newSession = (
 });
 
 /** What a client finds as `error.data` of its `connect_error`. */
-function refused(error: unknown): Error {
+function refused(error: unknown): Error & { data: ErrorPayload } {
   const data = toAnswer(error);
   return Object.assign(new Error(data.message), { data });
 }

@@ -1,0 +1,87 @@
+import {
+  createHash,
+  createHmac,
+  randomBytes,
+  timingSafeEqual,
+} from "node:crypto";
+import type { Authenticator, Credentials, Identity } from "./authenticator.ts";
+import type { Policy } from "./policy.ts";
+
+/** One key, and whom it stands for. */
+export interface ApiKey extends Policy {
+  /** Names the holder, in logs too; unique. */
+  readonly id: string;
+  /** The key itself, or `sha256:` and the 64 hexadecimal digits of its SHA-256. */
+  readonly key: string;
+}
+
+/** Where clients send their key. */
+export const API_KEY_HEADER = "x-api-key";
+
+const HASHED = /^sha256:([0-9a-fA-F]{64})$/;
+
+/**
+ * Lets in who sends one of the keys: in the header `x-api-key`, or as `auth.api_key` (spec §10).
+ *
+ * Hashed keys need no salt as long as keys are random, such as those of `openssl rand -hex 32`.
+ * The time of a comparison tells nothing about the keys.
+ *
+ * @throws {TypeError} for a key without text, and for an `id` that is there twice
+ */
+export function apiKeys(keys: readonly ApiKey[]): Authenticator {
+  const pepper = randomBytes(32);
+  const blind = (digest: Uint8Array) =>
+    createHmac("sha256", pepper).update(digest).digest();
+  const known = keys.map((entry, at) => {
+    if (keys.findIndex(({ id }) => id === entry.id) !== at) {
+      throw new TypeError(
+        `Cannot use two API keys with the id ${JSON.stringify(entry.id)}`,
+      );
+    }
+    return { digest: blind(digestOf(entry)), identity: identityOf(entry) };
+  });
+  return {
+    authenticate(credentials) {
+      const sent = sentKey(credentials);
+      if (sent === undefined) return { refused: "no API key" };
+      const digest = blind(sha256(sent));
+      let found: Identity | undefined;
+      for (const key of known) { // all of them: the place of a key is no secret worth leaking
+        if (timingSafeEqual(key.digest, digest)) found = key.identity;
+      }
+      return found ?? { refused: "unknown API key" };
+    },
+  };
+}
+
+function sentKey({ headers, auth }: Credentials): string | undefined {
+  const sent = headers[API_KEY_HEADER] ?? auth.api_key;
+  return typeof sent === "string" && sent !== "" ? sent : undefined;
+}
+
+const sha256 = (text: string): Uint8Array =>
+  createHash("sha256").update(text).digest();
+
+function digestOf({ id, key }: ApiKey): Uint8Array {
+  const [, hex] = HASHED.exec(key) ?? [];
+  if (hex !== undefined) return Uint8Array.from(hex.match(/../g) ?? [], byte);
+  if (key === "" || key.startsWith("sha256:")) {
+    throw new TypeError(
+      `Cannot use the API key ${
+        JSON.stringify(id)
+      }: expected the key, or "sha256:" and 64 hexadecimal digits`,
+    );
+  }
+  return sha256(key);
+}
+
+const byte = (hex: string): number => parseInt(hex, 16);
+
+const identityOf = ({ id, roles, offices, names }: ApiKey): Identity => ({
+  principal: `key:${id}`,
+  policy: {
+    ...(roles && { roles }),
+    ...(offices && { offices }),
+    ...(names && { names }),
+  },
+});

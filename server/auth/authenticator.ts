@@ -1,0 +1,54 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Awaitable } from "../offices/registry.ts";
+import type { Policy } from "./policy.ts";
+
+/** What a client shows to be let in. */
+export interface Credentials {
+  /** Of the HTTP request that opened the session; names in lower case. */
+  readonly headers: IncomingHttpHeaders;
+  /** The Socket.IO auth object: anything that a client can write as JSON. */
+  readonly auth: Readonly<Record<string, unknown>>;
+  /** The client's network address. */
+  readonly address: string;
+}
+
+/** Who somebody is, and what that allows. */
+export interface Identity {
+  /** Names the holder of the credentials, in logs too; the same one may take its own seat over (spec §9). */
+  readonly principal: string;
+  /** Asked at every join; absent allows everything (spec §10). */
+  readonly policy?: Policy;
+  /** Milliseconds since 1970 from which joins are refused; absent means never. */
+  readonly expiresAt?: number;
+}
+
+/** Somebody is not let in. */
+export interface Refused {
+  /** Why, for the audit log alone: clients all hear the same. Must not hold the credentials. */
+  readonly refused: string;
+}
+
+/** Decides who may connect (spec §10). */
+export interface Authenticator {
+  /**
+   * Checks credentials, once for each connection.
+   *
+   * What it throws is the server's failure (500, clients try again), not a refusal (401, they stop).
+   */
+  authenticate(credentials: Credentials): Awaitable<Identity | Refused>;
+}
+
+/** Lets in whom one of several lets in, asked in their order. */
+export const anyOf = (
+  authenticators: readonly Authenticator[],
+): Authenticator => ({
+  async authenticate(credentials) {
+    const reasons: string[] = [];
+    for (const authenticator of authenticators) {
+      const verdict = await authenticator.authenticate(credentials);
+      if ("principal" in verdict) return verdict;
+      reasons.push(verdict.refused);
+    }
+    return { refused: reasons.join(", ") };
+  },
+});

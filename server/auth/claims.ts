@@ -1,0 +1,49 @@
+import type { Role } from "../../protocol/mod.ts";
+import type { Identity, Refused } from "./authenticator.ts";
+import type { Policy } from "./policy.ts";
+
+/**
+ * Turns the claims of a verified JWT into an identity (spec §10).
+ *
+ * `role`, `office_id` and `name` restrict it; each may be one string or several, and `*` in the
+ * last two stands for any text. A claim that can not be understood refuses: it was meant to
+ * restrict something.
+ */
+export function readClaims(
+  claims: Readonly<Record<string, unknown>>,
+): Identity | Refused {
+  const { sub, exp } = claims;
+  if (typeof sub !== "string" || sub === "") return refuse("sub");
+  if (typeof exp !== "number") return refuse("exp");
+  const roles = readList(claims.role, isRole);
+  if (roles === null) return refuse("role");
+  const offices = readList(claims.office_id, isText);
+  if (offices === null) return refuse("office_id");
+  const names = readList(claims.name, isText);
+  if (names === null) return refuse("name");
+  const policy: Policy = {
+    ...(roles && { roles }),
+    ...(offices && { offices }),
+    ...(names && { names }),
+  };
+  return { principal: `jwt:${sub}`, policy, expiresAt: exp * 1000 };
+}
+
+const refuse = (claim: string): Refused => ({
+  refused: `token without a valid claim "${claim}"`,
+});
+
+const isRole = (value: unknown): value is Role =>
+  value === "agent" || value === "computer";
+
+const isText = (value: unknown): value is string => typeof value === "string";
+
+/** @returns `undefined` when the claim is absent, `null` when it holds anything else */
+function readList<T>(
+  claim: unknown,
+  is: (value: unknown) => value is T,
+): readonly T[] | undefined | null {
+  if (claim === undefined) return undefined;
+  const values: unknown[] = Array.isArray(claim) ? claim : [claim];
+  return values.every(is) ? values : null;
+}

@@ -1,0 +1,73 @@
+import type { Role } from "../../protocol/mod.ts";
+import type { Identity } from "./authenticator.ts";
+
+/** What somebody may join as; a field that is absent allows everything (spec §10). */
+export interface Policy {
+  /** Allowed roles. */
+  readonly roles?: readonly Role[];
+  /** Patterns of allowed offices; `*` stands for any text. */
+  readonly offices?: readonly string[];
+  /** Patterns of allowed names of members; `*` stands for any text. */
+  readonly names?: readonly string[];
+}
+
+/** The seat that a join asks for. */
+export interface WantedSeat {
+  readonly role: Role;
+  readonly office: string;
+  readonly name: string;
+}
+
+/**
+ * Decides whether somebody may join (spec §10).
+ *
+ * @param now milliseconds since 1970
+ * @returns why not, in a person's words, or `undefined`
+ */
+export function checkIdentity(
+  { policy, expiresAt }: Identity,
+  wanted: WantedSeat,
+  now: number,
+): string | undefined {
+  if (expiresAt !== undefined && now >= expiresAt) {
+    return "The credentials have expired: connect again with new ones";
+  }
+  return policy && checkPolicy(policy, wanted);
+}
+
+/**
+ * Decides whether a policy allows a join (spec §10).
+ *
+ * @returns why not, in a person's words, or `undefined` when it does
+ */
+export function checkPolicy(
+  { roles, offices, names }: Policy,
+  { role, office, name }: WantedSeat,
+): string | undefined {
+  if (roles && !roles.includes(role)) {
+    return `Not allowed to join as ${role}`;
+  }
+  if (offices && !offices.some((pattern) => matches(pattern, office))) {
+    return "Not allowed to join this office";
+  }
+  if (names && !names.some((pattern) => matches(pattern, name))) {
+    return `Not allowed to join under the name ${JSON.stringify(name)}`;
+  }
+  return undefined;
+}
+
+/** Tells whether the whole text fits a pattern; `*` stands for any text, and nothing else is special. */
+export function matches(pattern: string, text: string): boolean {
+  const [head = "", ...middle] = pattern.split("*");
+  const tail = middle.pop();
+  if (tail === undefined) return text === pattern;
+  if (!text.startsWith(head)) return false;
+  // Not a regular expression: this stays linear whatever the pattern is.
+  let at = head.length;
+  for (const part of middle) {
+    const found = text.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return text.length - tail.length >= at && text.endsWith(tail);
+}
