@@ -1,0 +1,56 @@
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The versions of the protocol that a Python SDK is tested for. */
+export type Sdk = "0.1" | "0.2";
+
+const HERE = fileURLToPath(new URL("..", import.meta.url));
+
+/** Where the scripts are that play the parts of an office. */
+export const SCRIPTS: string = join(HERE, "python");
+
+/**
+ * Makes a virtual environment with the Python SDK of a version, once; it is made anew when its
+ * requirements changed, or when the last attempt broke off.
+ *
+ * @returns the path of its interpreter
+ */
+export async function pythonOf(sdk: Sdk): Promise<string> {
+  const folder = join(HERE, ".venv", sdk);
+  const stamp = join(folder, "requirements.txt");
+  const file = join(SCRIPTS, `requirements-${sdk}.txt`);
+  const python = Deno.build.os === "windows"
+    ? join(folder, "Scripts", "python.exe")
+    : join(folder, "bin", "python");
+  const wanted = await readFile(file, "utf8");
+  if (await readFile(stamp, "utf8").catch(() => "") === wanted) return python;
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  await makeVenv(folder);
+  console.log(`Installing ${file} into ${folder}`);
+  await run(python, ["-m", "pip", "install", "--quiet", "-r", file]);
+  await writeFile(stamp, wanted);
+  return python;
+}
+
+async function makeVenv(folder: string): Promise<void> {
+  try {
+    await run("python3", ["-m", "venv", folder]);
+  } catch (error) {
+    throw new Error(
+      "Cannot make a virtual environment: the interop suite needs Python 3.11 or later with venv and pip (on Debian: apt-get install python3-venv)",
+      { cause: error },
+    );
+  }
+}
+
+async function run(command: string, args: string[]): Promise<void> {
+  const { success, stderr } = await new Deno.Command(command, { args })
+    .output();
+  if (!success) {
+    throw new Error(
+      `${command} ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`,
+    );
+  }
+}
