@@ -19,6 +19,7 @@ import {
 import { toAnswer } from "./_answers.ts";
 import { log, quote } from "./_log.ts";
 import { checkAccess } from "./access_rule.ts";
+import { audit, partyOf, seatOf } from "./audit.ts";
 import type { Membership } from "./membership.ts";
 import type { Relay } from "./relay.ts";
 import type { Session } from "./session.ts";
@@ -68,6 +69,9 @@ export class Dispatcher {
       try {
         await this.#handle(session, incoming, answer);
       } catch (error) {
+        if (error instanceof ProtocolError) {
+          auditRefusal(session, incoming.event, error);
+        }
         answer(toAnswer(error));
       }
     });
@@ -179,4 +183,23 @@ export class Dispatcher {
     if (notification === undefined) return;
     this.#membership.notify(office, notification, { computer }, socket);
   }
+}
+
+/** Somebody reached for another office, or beyond what it is; other refusals are daily business. */
+function auditRefusal(
+  session: Session,
+  request: string,
+  { code, message }: ProtocolError,
+): void {
+  if (code !== ErrorCode.CROSS_ROOM_ACCESS && code !== ErrorCode.FORBIDDEN) {
+    return;
+  }
+  audit({
+    event: "access_refused",
+    request,
+    code,
+    reason: message,
+    ...partyOf(session),
+    ...(session.member && seatOf(session.member)),
+  });
 }

@@ -19,6 +19,8 @@ export interface SmcpServerOptions {
   origins?: "*" | readonly string[];
   /** Decides who may connect, and what they may join as; default nobody is asked (spec §10). */
   authenticator?: Authenticator;
+  /** Whether the audit log holds parameters and results of tool calls; default not (spec §10). */
+  auditPayloads?: boolean;
   /** Who is a member of which office; default in memory, for a single node. */
   registry?: OfficeRegistry;
   /** `false` lifts every count and rate limit; the message size and the depth of packets stay limited. */

@@ -8,6 +8,8 @@ import {
 import { shuttingDown, toAnswer } from "./_answers.ts";
 import { ask } from "./_ask.ts";
 import { checkAccess, notInOffice } from "./access_rule.ts";
+import type { CallWatcher } from "./call_watcher.ts";
+import type { Member } from "./offices/join_rule.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
 import {
   answerDeadline,
@@ -24,6 +26,7 @@ export class Relay {
   readonly #sessions: ReadonlyMap<string, Session>;
   readonly #profile: Profile;
   readonly #requestTimeout: number;
+  readonly #watch: CallWatcher;
   readonly #calls = new Set<PendingCall>();
   #idle: (() => void) | undefined;
   #closed = false;
@@ -32,17 +35,20 @@ export class Relay {
    * @param sessions the connections of this server by Socket.IO id
    * @param profile what the server speaks
    * @param requestTimeout seconds to wait for requests without a timeout of their own
+   * @param watch told of every request, and how it ended
    */
   constructor(
     registry: OfficeRegistry,
     sessions: ReadonlyMap<string, Session>,
     profile: Profile,
     requestTimeout: number,
+    watch: CallWatcher,
   ) {
     this.#registry = registry;
     this.#sessions = sessions;
     this.#profile = profile;
     this.#requestTimeout = requestTimeout;
+    this.#watch = watch;
   }
 
   /**
@@ -51,7 +57,7 @@ export class Relay {
    *
    * @param payload goes to the Computer untouched
    * @param answer called once, unless the Agent is gone by then
-   * @throws {ProtocolError} when the request is refused
+   * @throws {ProtocolError} when the request is invalid, or its sender may not send it
    */
   async forward(
     agent: Session,
@@ -64,17 +70,23 @@ export class Relay {
       role: "agent",
       name: request.agent,
     });
-    if (this.#closed) throw shuttingDown();
-    const computer = await this.#find(seat.office, request.computer);
-    // Somebody with the same instance_id may have taken the seat over meanwhile.
-    if (agent.member !== seat) throw notInOffice();
-    if (computer === undefined) throw computerNotFound(request.computer);
-    const deadline = answerDeadline(
-      event,
-      (request as { timeout?: unknown }).timeout,
-      this.#requestTimeout,
-    );
-    this.#send(agent, computer, event, payload, deadline, answer);
+    const { computer } = request;
+    const ended = this.#watch({ event, agent, seat, computer, payload });
+    const reply = (body: unknown) => {
+      if (body !== undefined) answer(body);
+      ended(body);
+    };
+    try {
+      const target = await this.#target(agent, seat, computer);
+      const deadline = answerDeadline(
+        event,
+        (request as { timeout?: unknown }).timeout,
+        this.#requestTimeout,
+      );
+      this.#send(agent, target, event, payload, deadline, reply);
+    } catch (error) {
+      reply(toAnswer(error));
+    }
   }
 
   /** Ends every call of a session that left its office; its Agent hears why, if it is still there (spec §5). */
@@ -107,6 +119,20 @@ export class Relay {
     for (const call of [...this.#calls]) call.end(shuttingDown().toPayload());
   }
 
+  /** @throws {ProtocolError} when the request can not be sent on */
+  async #target(
+    agent: Session,
+    seat: Member,
+    computer: string,
+  ): Promise<Session> {
+    if (this.#closed) throw shuttingDown();
+    const target = await this.#find(seat.office, computer);
+    // Somebody with the same instance_id may have taken the seat over meanwhile.
+    if (agent.member !== seat) throw notInOffice();
+    if (target === undefined) throw computerNotFound(computer);
+    return target;
+  }
+
   async #find(office: string, name: string): Promise<Session | undefined> {
     const found = await this.#registry.find(office, name);
     const session = found && this.#sessions.get(found.socket);
@@ -122,14 +148,14 @@ export class Relay {
     event: ClientEvent,
     payload: unknown,
     deadline: number,
-    answer: (body: unknown) => void,
+    reply: (body: unknown) => void,
   ): void {
     const name = computer.member?.name ?? "";
     const finish = (body: unknown) => {
       this.#calls.delete(call);
       agent.calls.delete(call);
       computer.calls.delete(call);
-      if (body !== undefined) answer(body);
+      reply(body);
       if (this.#calls.size === 0) this.#idle?.();
     };
     const forget = ask(
@@ -142,7 +168,7 @@ export class Relay {
           try {
             finish(readAnswer(first));
           } catch (error) {
-            answer(toAnswer(error)); // an answer that can not be encoded again
+            reply(toAnswer(error)); // an answer that can not be encoded again
           }
         },
         timedOut: () => finish(answerTimedOut(name, deadline)),

@@ -13,6 +13,7 @@ import { Server as SocketServer } from "socket.io";
 import { PROFILES, SMCP_NAMESPACE } from "../protocol/mod.ts";
 import { closed, flushed, OpenSet } from "./_closing.ts";
 import { guardedParser } from "./_parser.ts";
+import { auditCalls } from "./audit_calls.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { invalidRequest, toResponse } from "./gate.ts";
 import { httpApp, type SmcpEnv } from "./http_app.ts";
@@ -80,6 +81,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     requestTimeout = 30,
     origins = [],
     registry = new MemoryRegistry(),
+    auditPayloads = false,
   } = options;
   const profile = PROFILES[protocol];
   const engine = new Engine({
@@ -105,7 +107,13 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
 
   const nsp = io.of(SMCP_NAMESPACE);
   const sessions = new Map<string, Session>();
-  const relay = new Relay(registry, sessions, profile, requestTimeout);
+  const relay = new Relay(
+    registry,
+    sessions,
+    profile,
+    requestTimeout,
+    auditCalls(auditPayloads),
+  );
   const membership = new Membership(nsp, registry, sessions, profile, relay);
   acceptSessions(nsp, sessions, {
     profile,

@@ -1,0 +1,22 @@
+import type { ClientEvent } from "../protocol/mod.ts";
+import type { Member } from "./offices/join_rule.ts";
+import type { Session } from "./session.ts";
+
+/** A request of an Agent that passed the checks of §5. */
+export interface WatchedCall {
+  readonly event: ClientEvent;
+  /** The Agent's connection. */
+  readonly agent: Session;
+  /** The Agent's seat when it asked. */
+  readonly seat: Member;
+  /** The name of the Computer it asked for, in its office or not. */
+  readonly computer: string;
+  /** The request as it came. */
+  readonly payload: unknown;
+}
+
+/**
+ * Told of each request when it comes; the function that it returns is called once, when the request
+ * ended, with what the Agent heard, or `undefined` when the Agent was gone by then.
+ */
+export type CallWatcher = (call: WatchedCall) => (answer: unknown) => void;
