@@ -19,6 +19,7 @@ import {
 import { toAnswer } from "./_answers.ts";
 import { log, quote } from "./_log.ts";
 import { checkAccess } from "./access_rule.ts";
+import type { Limiter } from "./limits/limiter.ts";
 import { audit, partyOf, seatOf } from "./audit.ts";
 import type { Membership } from "./membership.ts";
 import type { Relay } from "./relay.ts";
@@ -49,9 +50,16 @@ export class Dispatcher {
   readonly #profile: Profile;
   readonly #relay: Relay;
   readonly #membership: Membership;
+  readonly #limiter: Limiter;
 
   /** Routes requests for Computers to `relay`, everything about offices to `membership`. */
-  constructor(profile: Profile, relay: Relay, membership: Membership) {
+  constructor(
+    profile: Profile,
+    relay: Relay,
+    membership: Membership,
+    limiter: Limiter,
+  ) {
+    this.#limiter = limiter;
     this.#profile = profile;
     this.#relay = relay;
     this.#membership = membership;
@@ -60,6 +68,9 @@ export class Dispatcher {
   /** Takes one event; runs when all earlier ones of the session took effect. Never throws. */
   receive(session: Session, args: readonly unknown[]): void {
     const incoming = readIncoming(args);
+    if (!session.events.take(performance.now())) {
+      return this.#refuseFlood(session, incoming);
+    }
     const answer = (...body: unknown[]) => {
       if (session.socket.connected) incoming.ack?.(...body);
     };
@@ -91,6 +102,15 @@ export class Dispatcher {
     } else {
       answer(...await this.#serve(session, event, payload));
     }
+  }
+
+  /** At once, not in its turn: what is over the rate must not fill the queue. */
+  #refuseFlood(session: Session, { event: name, ack }: Incoming): void {
+    const error = this.#limiter.refuse("eventsPerSecond", partyOf(session));
+    const event = eventOf(this.#profile, name);
+    const office = event === JOIN_OFFICE_EVENT || event === LEAVE_OFFICE_EVENT;
+    if (office) ack?.(false, error.message);
+    else ack?.(error.toPayload());
   }
 
   /** @throws {ProtocolError} 400, unless it is a notification: those are ignored (spec §3) */

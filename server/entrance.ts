@@ -3,6 +3,8 @@ import { shuttingDown } from "./_answers.ts";
 import { quote } from "./_log.ts";
 import { audit } from "./audit.ts";
 import { checkGate, opensSession, type Refusal, refusal } from "./gate.ts";
+import type { Limiter } from "./limits/limiter.ts";
+import type { SessionPlaces } from "./limits/session_places.ts";
 import { checkOrigin, type Origins } from "./origin_rule.ts";
 
 /** What decides about requests. */
@@ -11,6 +13,12 @@ export interface EntranceParts {
   readonly profile: Profile;
   /** Web origins whose pages may connect. */
   readonly origins: Origins;
+  /** What the server allows. */
+  readonly limiter: Limiter;
+  /** The sessions of each address. */
+  readonly places: SessionPlaces;
+  /** How many proxies of the operator's own stand in front of the server. */
+  readonly proxies: number;
   /** Whether new sessions are refused. */
   draining(): boolean;
 }
@@ -23,23 +31,24 @@ export interface Knock {
   readonly origin: string | undefined;
   /** Where it comes from. */
   readonly address: string;
+  /** Takes a place for a new session; tells whether its address had one left. */
+  takePlace(): boolean;
 }
 
 /**
  * Decides about one request to Engine.IO, in the same way over polling and for an upgrade: origin,
- * version, shutdown (spec §2, §10).
+ * version, shutdown, sessions of its address (spec §2, §10).
  *
  * @returns why not, or `undefined` when the request may pass
  */
 export function judgeKnock(
-  { query, origin, address }: Knock,
-  { profile, origins, draining }: EntranceParts,
+  knock: Knock,
+  parts: EntranceParts,
 ): Refusal | undefined {
-  const refused = checkOrigin(origin, origins) ??
-    checkGate(query, profile) ??
-    (draining() && opensSession(query)
-      ? refusal(503, shuttingDown().toPayload())
-      : undefined);
+  const { query, origin, address } = knock;
+  const refused = checkOrigin(origin, parts.origins) ??
+    checkGate(query, parts.profile) ??
+    (opensSession(query) ? judgeSession(knock, parts) : undefined);
   if (refused) {
     const { code, message }: ErrorPayload = JSON.parse(refused.body);
     const from = refused.status === 403 ? ` (${quote(origin ?? "")})` : "";
@@ -51,4 +60,14 @@ export function judgeKnock(
     });
   }
   return refused;
+}
+
+function judgeSession(
+  { address, takePlace }: Knock,
+  { limiter, draining }: EntranceParts,
+): Refusal | undefined {
+  if (draining()) return refusal(503, shuttingDown().toPayload());
+  if (takePlace()) return undefined;
+  const error = limiter.refuse("connectionsPerAddress", { address });
+  return refusal(429, error.toPayload());
 }

@@ -6,6 +6,7 @@ import { cors } from "hono/cors";
 import { ERROR_CODE_HEADER, ErrorCode } from "../protocol/mod.ts";
 import { toAnswer } from "./_answers.ts";
 import { type EntranceParts, judgeKnock } from "./entrance.ts";
+import { clientAddress } from "./limits/client_address.ts";
 import { notFound, refusal, splitTarget, toResponse } from "./gate.ts";
 import type { SmcpServerStats } from "./options.ts";
 
@@ -53,10 +54,18 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
 function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
   const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
   const { query } = splitTarget(incoming?.url ?? c.req.url);
+  const address = clientAddress(
+    incoming?.socket.remoteAddress ?? "",
+    incoming?.headers["x-forwarded-for"],
+    parts.proxies,
+  );
   const refused = judgeKnock({
     query,
     origin: c.req.header("Origin"),
-    address: incoming?.socket.remoteAddress ?? "",
+    address,
+    takePlace: () =>
+      incoming === undefined || outgoing === undefined ||
+      parts.places.take(incoming, outgoing, address),
   }, parts);
   if (refused) {
     incoming?.resume(); // a body that nobody reads would hold the connection

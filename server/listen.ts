@@ -1,4 +1,4 @@
-import type { Server as HttpServer } from "node:http";
+import type { Server as HttpServer, ServerOptions } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ListenAddress, ListenOptions } from "./options.ts";
 
@@ -25,3 +25,12 @@ export const closeServer = (server: HttpServer): Promise<void> =>
     server.close(() => resolve());
     server.closeAllConnections();
   });
+
+/** How often a HTTP server looks for requests that are late; in milliseconds. */
+const CHECK_INTERVAL = 1000;
+
+/** The options of a HTTP server whose clients have so many seconds for the headers of a request (spec §10). */
+export const timeouts = (headers: number): ServerOptions => ({
+  headersTimeout: headers * 1000,
+  connectionsCheckingInterval: CHECK_INTERVAL,
+});

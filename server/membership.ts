@@ -17,6 +17,7 @@ import { failure, log, quote } from "./_log.ts";
 import { checkIdentity } from "./auth/policy.ts";
 import { audit, partyOf, seatOf } from "./audit.ts";
 import type { JoinDecision, Member } from "./offices/join_rule.ts";
+import type { Limiter } from "./limits/limiter.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
 import type { Relay } from "./relay.ts";
 import type { Session } from "./session.ts";
@@ -31,6 +32,7 @@ export class Membership {
   readonly #sessions: ReadonlyMap<string, Session>;
   readonly #profile: Profile;
   readonly #relay: Relay;
+  readonly #limiter: Limiter;
   #closed = false;
 
   /**
@@ -43,12 +45,14 @@ export class Membership {
     sessions: ReadonlyMap<string, Session>,
     profile: Profile,
     relay: Relay,
+    limiter: Limiter,
   ) {
     this.#nsp = nsp;
     this.#registry = registry;
     this.#sessions = sessions;
     this.#profile = profile;
     this.#relay = relay;
+    this.#limiter = limiter;
   }
 
   /** Answers `server:join_office`; never throws (spec §3). */
@@ -69,10 +73,17 @@ export class Membership {
       };
       const forbidden = identity && checkIdentity(identity, wanted, Date.now());
       const decision: JoinDecision = forbidden === undefined
-        ? await this.#registry.claim(wanted, session)
+        ? await this.#registry.claim(
+          wanted,
+          session,
+          this.#limiter.limits.membersPerOffice,
+        )
         : { kind: "refuse", reason: forbidden };
       if (decision.kind === "refuse") {
         const { reason } = decision;
+        if (decision.full) {
+          this.#limiter.hit("membersPerOffice", partyOf(session));
+        }
         const seat = { office, role, name };
         audit({ event: "join_refused", reason, ...seat, ...partyOf(session) });
         return [false, reason];

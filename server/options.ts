@@ -1,5 +1,6 @@
 import type { ProtocolName } from "../protocol/mod.ts";
 import type { Authenticator } from "./auth/authenticator.ts";
+import type { Limits } from "./limits/limits.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
 
 /** How a server differs from the default. */
@@ -23,8 +24,27 @@ export interface SmcpServerOptions {
   auditPayloads?: boolean;
   /** Who is a member of which office; default in memory, for a single node. */
   registry?: OfficeRegistry;
-  /** `false` lifts every count and rate limit; the message size and the depth of packets stay limited. */
-  limits?: false;
+  /**
+   * What clients may at most, beside the defaults of {@linkcode Limits} (spec §10); `false` lifts
+   * every count and rate limit. The message size and the depth of packets stay limited.
+   */
+  limits?: false | Partial<Limits>;
+  /** How many proxies of the operator's own stand in front of the server, whose `X-Forwarded-For` is believed; default 0. */
+  trustedProxies?: number;
+  /** Seconds that a client has from its connection to its admission; default 10 (spec §10). */
+  handshakeTimeout?: number;
+  /** Seconds that a request of a server made by `listen` may take for its headers; default 10 (spec §10). */
+  headerTimeout?: number;
+  /** How a connection that is gone without a word is noticed; default a ping after 25 s, and 20 s for its answer. */
+  heartbeat?: Heartbeat;
+}
+
+/** Pings of the server; both are announced to clients, which notice a lost server by them. */
+export interface Heartbeat {
+  /** Seconds between two pings. */
+  readonly interval: number;
+  /** Seconds that a client has to answer one. */
+  readonly timeout: number;
 }
 
 /** Counts of this moment. */

@@ -7,7 +7,9 @@ import {
 } from "../protocol/mod.ts";
 import { shuttingDown, toAnswer } from "./_answers.ts";
 import { ask } from "./_ask.ts";
+import { partyOf } from "./audit.ts";
 import { checkAccess, notInOffice } from "./access_rule.ts";
+import type { Limiter } from "./limits/limiter.ts";
 import type { CallWatcher } from "./call_watcher.ts";
 import type { Member } from "./offices/join_rule.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
@@ -27,6 +29,7 @@ export class Relay {
   readonly #profile: Profile;
   readonly #requestTimeout: number;
   readonly #watch: CallWatcher;
+  readonly #limiter: Limiter;
   readonly #calls = new Set<PendingCall>();
   #idle: (() => void) | undefined;
   #closed = false;
@@ -35,7 +38,8 @@ export class Relay {
    * @param sessions the connections of this server by Socket.IO id
    * @param profile what the server speaks
    * @param requestTimeout seconds to wait for requests without a timeout of their own
-   * @param watch told of every request, and how it ended
+   * @param watch told of each request that its sender may send
+   * @param limiter how many calls an Agent may wait for at once
    */
   constructor(
     registry: OfficeRegistry,
@@ -43,12 +47,14 @@ export class Relay {
     profile: Profile,
     requestTimeout: number,
     watch: CallWatcher,
+    limiter: Limiter,
   ) {
     this.#registry = registry;
     this.#sessions = sessions;
     this.#profile = profile;
     this.#requestTimeout = requestTimeout;
     this.#watch = watch;
+    this.#limiter = limiter;
   }
 
   /**
@@ -126,6 +132,9 @@ export class Relay {
     computer: string,
   ): Promise<Session> {
     if (this.#closed) throw shuttingDown();
+    if (agent.calls.size >= this.#limiter.limits.callsPerAgent) {
+      throw this.#limiter.refuse("callsPerAgent", partyOf(agent));
+    }
     const target = await this.#find(seat.office, computer);
     // Somebody with the same instance_id may have taken the seat over meanwhile.
     if (agent.member !== seat) throw notInOffice();

@@ -17,7 +17,12 @@ import { auditCalls } from "./audit_calls.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { invalidRequest, toResponse } from "./gate.ts";
 import { httpApp, type SmcpEnv } from "./http_app.ts";
-import { closeServer, listenOn } from "./listen.ts";
+import { closeServer, listenOn, timeouts } from "./listen.ts";
+import { clientAddress } from "./limits/client_address.ts";
+import { Limiter } from "./limits/limiter.ts";
+import { resolveLimits } from "./limits/limits.ts";
+import { guardQueue } from "./limits/queue_guard.ts";
+import { SessionPlaces } from "./limits/session_places.ts";
 import { Membership } from "./membership.ts";
 import { MemoryRegistry } from "./offices/memory.ts";
 import type {
@@ -81,27 +86,47 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     requestTimeout = 30,
     origins = [],
     registry = new MemoryRegistry(),
+    trustedProxies: proxies = 0,
+    handshakeTimeout = 10,
+    headerTimeout = 10,
+    heartbeat = { interval: 25, timeout: 20 },
     auditPayloads = false,
   } = options;
   const profile = PROFILES[protocol];
+  const limiter = new Limiter(resolveLimits(options.limits), () => {});
+  const { connectionsPerAddress, queuedBytes } = limiter.limits;
+  const places = new SessionPlaces(connectionsPerAddress);
   const engine = new Engine({
     maxHttpBufferSize: maxMessageBytes,
     perMessageDeflate: false,
     httpCompression: false,
     transports: ["polling", "websocket"],
+    pingInterval: heartbeat.interval * 1000,
+    pingTimeout: heartbeat.timeout * 1000,
   });
   const io = new SocketServer({
     parser: guardedParser,
     serveClient: false,
     // A socket that was refused keeps its connection until then.
-    connectTimeout: 10_000,
+    connectTimeout: handshakeTimeout * 1000,
     cleanupEmptyChildNamespaces: true,
   });
   const connections = new OpenSet<Connection>();
-  engine.on(
-    "connection",
-    (connection: Connection) => connections.add(connection),
-  );
+  engine.on("connection", (connection: Connection) => {
+    connections.add(connection);
+    places.opened(connection);
+    if (queuedBytes === Infinity) return;
+    const address = clientAddress(
+      connection.remoteAddress,
+      connection.request.headers["x-forwarded-for"],
+      proxies,
+    );
+    guardQueue(
+      connection,
+      queuedBytes,
+      () => limiter.hit("queuedBytes", { address }),
+    );
+  });
   io.bind(engine);
   refuseNamespace(io.of("/"));
 
@@ -113,14 +138,24 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     profile,
     requestTimeout,
     auditCalls(auditPayloads),
+    limiter,
   );
-  const membership = new Membership(nsp, registry, sessions, profile, relay);
+  const membership = new Membership(
+    nsp,
+    registry,
+    sessions,
+    profile,
+    relay,
+    limiter,
+  );
   acceptSessions(nsp, sessions, {
     profile,
-    dispatcher: new Dispatcher(profile, relay, membership),
+    dispatcher: new Dispatcher(profile, relay, membership, limiter),
     relay,
     membership,
     authenticator: options.authenticator,
+    limiter,
+    proxies,
   });
 
   let draining = false;
@@ -141,6 +176,9 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     engine,
     paths: bothForms,
     origins,
+    limiter,
+    places,
+    proxies,
     draining: () => draining,
   };
   const app = httpApp({ ...front, stats });
@@ -163,6 +201,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
   const own: HttpServer[] = [];
   const listen = async (to: ListenOptions = {}): Promise<ListenAddress> => {
     const server = createServer(
+      timeouts(headerTimeout),
       getRequestListener(app.fetch, {
         overrideGlobalObjects: false,
         errorHandler: () => toResponse(invalidRequest()),

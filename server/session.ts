@@ -1,6 +1,7 @@
 import type { Socket } from "socket.io";
 import type { ErrorPayload, Role } from "../protocol/mod.ts";
 import type { Identity } from "./auth/authenticator.ts";
+import type { TokenBucket } from "./limits/token_bucket.ts";
 import type { Member } from "./offices/join_rule.ts";
 
 /** A call on its way between an Agent and a Computer; it belongs to the sessions of both. */
@@ -25,6 +26,8 @@ export interface Session {
   role: Role | undefined;
   /** Its seat, while it is in an office. */
   member: Member | undefined;
+  /** How many events it may send. */
+  readonly events: TokenBucket;
   /** The calls that it sent or has to answer. */
   readonly calls: Set<PendingCall>;
   /** Runs tasks in the order of arrival; resolves when the task has ended. */

@@ -13,6 +13,9 @@ import { audit } from "./audit.ts";
 import type { Authenticator, Identity } from "./auth/authenticator.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { type Introduction, readIntroduction } from "./introduction.ts";
+import { clientAddress } from "./limits/client_address.ts";
+import type { Limiter } from "./limits/limiter.ts";
+import { TokenBucket } from "./limits/token_bucket.ts";
 import type { Membership } from "./membership.ts";
 import type { Relay } from "./relay.ts";
 import type { Session } from "./session.ts";
@@ -29,12 +32,17 @@ export interface SessionParts {
   readonly membership: Membership;
   /** Decides who may connect; absent: everybody. */
   readonly authenticator: Authenticator | undefined;
+  /** How many events a session may send. */
+  readonly limiter: Limiter;
+  /** How many proxies of the operator's own stand in front of the server. */
+  readonly proxies: number;
 }
 
 /** What is known of a connection once it is let in. */
 interface Admission {
   readonly introduction: Introduction;
   readonly identity: Identity | undefined;
+  readonly address: string;
 }
 
 /** Makes a session of every connection of the namespace that may connect, and whose `auth` is valid (spec §2, §10). */
@@ -44,14 +52,14 @@ export function acceptSessions(
   parts: SessionParts,
 ): void {
   nsp.use(async (socket, next) => {
-    const admission = await admit(socket, parts.authenticator);
+    const admission = await admit(socket, parts);
     if (admission instanceof Error) return next(admission);
     socket.data = admission;
     next();
   });
   // Synchronous: an event that arrives before its listener is lost.
   nsp.on("connection", (socket) => {
-    const session = newSession(socket, socket.data, parts.profile);
+    const session = newSession(socket, socket.data, parts);
     sessions.set(socket.id, session);
     socket.onAny((...args: unknown[]) =>
       parts.dispatcher.receive(session, args)
@@ -81,9 +89,10 @@ export function refuseNamespace(nsp: Namespace): void {
 
 /** @returns the refusal for the client when it may not connect */
 async function admit(
-  { handshake: { auth, headers, address } }: Socket,
-  authenticator: Authenticator | undefined,
+  { handshake: { auth, headers, address: peer } }: Socket,
+  { authenticator, proxies }: SessionParts,
 ): Promise<Admission | Error> {
+  const address = clientAddress(peer, headers["x-forwarded-for"], proxies);
   const refuse = (error: unknown, why?: string) => {
     const refusal = refused(error);
     const { code, message } = refusal.data;
@@ -100,7 +109,11 @@ async function admit(
     if (verdict && "refused" in verdict) {
       return refuse(unauthorized(), verdict.refused);
     }
-    return { identity: verdict, introduction: readIntroduction(auth) };
+    return {
+      identity: verdict,
+      introduction: readIntroduction(auth),
+      address,
+    };
   } catch (error) {
     return refuse(error);
   }
@@ -112,16 +125,17 @@ const unauthorized = (): ProtocolError =>
 
 const newSession = (
   socket: Socket,
-  { identity, introduction: { role, instance } }: Admission,
-  profile: Profile,
+  { identity, introduction: { role, instance }, address }: Admission,
+  { profile, limiter }: SessionParts,
 ): Session => ({
   socket,
   version: String(socket.handshake.query[VERSION_PARAMETER] ?? profile.version),
   instance,
   identity,
-  address: socket.handshake.address,
+  address,
   role,
   member: undefined,
+  events: new TokenBucket(limiter.limits.eventsPerSecond, performance.now()),
   calls: new Set(),
   enqueue: serial((error) => log.error("A task failed", failure(error))),
 });

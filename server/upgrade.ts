@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import type { Server as Engine } from "engine.io";
 import { failure, log } from "./_log.ts";
 import { type EntranceParts, judgeKnock } from "./entrance.ts";
+import { clientAddress } from "./limits/client_address.ts";
 import { invalidRequest, notFound, type Refusal, splitTarget } from "./gate.ts";
 
 /** What upgrades need of the server around them. */
@@ -40,10 +41,16 @@ export const upgradeListener =
         if (alone) refuseUpgrade(socket, notFound());
         return alone;
       }
+      const address = clientAddress(
+        request.socket.remoteAddress ?? "",
+        request.headers["x-forwarded-for"],
+        parts.proxies,
+      );
       const refused = judgeKnock({
         query,
         origin: request.headers.origin,
-        address: request.socket.remoteAddress ?? "",
+        address,
+        takePlace: () => parts.places.take(request, socket, address),
       }, parts);
       if (refused) {
         refuseUpgrade(socket, refused);

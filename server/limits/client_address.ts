@@ -7,16 +7,18 @@ import { isIP, isIPv4, isIPv6 } from "node:net";
  * those entries was written by the client itself and is not believed.
  *
  * @param peer the other end of the TCP connection; empty when it is gone already
- * @param forwarded the header, its lines joined by commas
+ * @param forwarded the header, as `node:http` gives it
  * @param proxies how many proxies of the operator's own stand in front of the server; 0 ignores the header
  */
 export function clientAddress(
   peer: string,
-  forwarded: string | undefined,
+  forwarded: string | string[] | undefined,
   proxies: number,
 ): string {
   if (proxies === 0 || forwarded === undefined) return plain(peer);
-  const hops = forwarded.split(",").map((hop) => plain(bare(hop.trim())));
+  const hops = String(forwarded).split(",").map((hop) =>
+    plain(bare(hop.trim()))
+  );
   const hop = hops.at(-proxies) ?? hops[0];
   return hop !== undefined && isIP(hop) !== 0 ? hop : plain(peer);
 }

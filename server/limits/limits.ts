@@ -67,7 +67,7 @@ export function resolveLimits(wanted: false | Partial<Limits> = {}): Limits {
 /** What a client hears that is over a limit: 429 with the limit's name and value beside the code (spec §10). */
 export function overLimit(
   limits: Limits,
-  limit: Exclude<LimitName, "queuedBytes">,
+  limit: keyof typeof SENTENCES,
 ): ProtocolError {
   const max = limits[limit];
   return new ProtocolError(ErrorCode.TOO_MANY_REQUESTS, SENTENCES[limit](max), {
@@ -82,6 +82,4 @@ const SENTENCES = {
     `Too many events: at most ${max} per second, send more slowly`,
   callsPerAgent: (max: number) =>
     `Too many calls: at most ${max} may wait for their answers at once`,
-  membersPerOffice: (max: number) =>
-    `Room is full: at most ${max} members in an office`,
 } as const;

@@ -32,8 +32,8 @@ export type JoinDecision =
   | { kind: "admit"; leave?: Member; evict?: Member }
   /** It holds this very seat already: nobody is told. */
   | { kind: "already-member" }
-  /** Why not, in a person's words. */
-  | { kind: "refuse"; reason: string };
+  /** Why not, in a person's words; `full` when the office has no seat left. */
+  | { kind: "refuse"; reason: string; full?: true };
 
 /**
  * Decides whether a connection may join an office (spec §5, §9).
@@ -44,11 +44,13 @@ export type JoinDecision =
  * @param wanted who wants to join, and where
  * @param joiner what the connection is now
  * @param holder who holds the wanted seat (the Agent's, or the Computer's name)
+ * @param full whether the office has all the members it may have; a seat taken over is none more
  */
 export function decideJoin(
   wanted: Member,
   joiner: Joiner,
   holder: Member | undefined,
+  full = false,
 ): JoinDecision {
   const { role, member } = joiner;
   if (role !== undefined && role !== wanted.role) {
@@ -75,6 +77,12 @@ export function decideJoin(
         : `Computer ${JSON.stringify(wanted.name)} already exists in the room`,
     );
   }
+  if (full && holder === undefined) {
+    return {
+      ...refuse("Room is full: it has as many members as this server allows"),
+      full: true,
+    };
+  }
   return {
     kind: "admit",
     ...(member && { leave: member }),
@@ -82,7 +90,10 @@ export function decideJoin(
   };
 }
 
-const refuse = (reason: string): JoinDecision => ({ kind: "refuse", reason });
+const refuse = (reason: string): JoinDecision & { kind: "refuse" } => ({
+  kind: "refuse",
+  reason,
+});
 
 /** The same instance under another principal is somebody who guessed the id (spec §9). */
 const isSameInstance = (a: Member, b: Member): boolean =>

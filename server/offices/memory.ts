@@ -16,8 +16,13 @@ export class MemoryRegistry implements OfficeRegistry {
   readonly #offices = new Map<string, Seats>();
 
   /** Decides and takes the seat in one synchronous step. */
-  claim(wanted: Member, joiner: Joiner): JoinDecision {
-    const decision = decideJoin(wanted, joiner, this.#holder(wanted));
+  claim(
+    wanted: Member,
+    joiner: Joiner,
+    capacity: number = Infinity,
+  ): JoinDecision {
+    const full = this.#size(wanted.office) >= capacity;
+    const decision = decideJoin(wanted, joiner, this.#holder(wanted), full);
     if (decision.kind === "admit") this.#seat(wanted);
     return decision;
   }
@@ -49,6 +54,11 @@ export class MemoryRegistry implements OfficeRegistry {
   #holder({ office, role, name }: Member): Member | undefined {
     const seats = this.#offices.get(office);
     return role === "agent" ? seats?.agent : seats?.computers.get(name);
+  }
+
+  #size(office: string): number {
+    const seats = this.#offices.get(office);
+    return seats ? seats.computers.size + (seats.agent ? 1 : 0) : 0;
   }
 
   #seat(member: Member): void {

@@ -15,8 +15,14 @@ export interface OfficeRegistry {
    *
    * The seat in `leave` stays taken until it is released, so that its office hears of the
    * leave first; the seat of `evict` is the joiner's from this moment.
+   *
+   * @param capacity how many members the office may have (spec §10)
    */
-  claim(wanted: Member, joiner: Joiner): Awaitable<JoinDecision>;
+  claim(
+    wanted: Member,
+    joiner: Joiner,
+    capacity: number,
+  ): Awaitable<JoinDecision>;
   /** Gives a seat up, unless another socket holds it by now. */
   release(member: Member): Awaitable<void>;
   /** Finds a Computer by its name, in this office only. */

@@ -239,7 +239,7 @@ for (const kind of ["memory", "slow"] as const) {
   const registry = () => kind === "slow" ? yieldingRegistry() : undefined;
   const options = () => {
     const own = registry();
-    return own ? { registry: own } : {};
+    return { limits: false as const, ...(own && { registry: own }) };
   };
 
   Deno.test(`12 agents racing for one office: exactly one wins, 100 rounds (spec §5), ${kind} registry`, async () => {

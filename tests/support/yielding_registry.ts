@@ -13,7 +13,8 @@ export function yieldingRegistry(): OfficeRegistry {
     return result;
   };
   return {
-    claim: (wanted, joiner) => later(() => memory.claim(wanted, joiner)),
+    claim: (wanted, joiner, capacity) =>
+      later(() => memory.claim(wanted, joiner, capacity)),
     release: (member) => later(() => memory.release(member)),
     find: (office, computer) => later(() => memory.find(office, computer)),
     list: (office) => later(() => memory.list(office)),
