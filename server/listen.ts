@@ -1,11 +1,50 @@
-import type { Server as HttpServer, ServerOptions } from "node:http";
+import {
+  createServer,
+  type RequestListener,
+  type Server as HttpServer,
+  type ServerOptions,
+} from "node:http";
+import {
+  createServer as createHttpsServer,
+  type Server as HttpsServer,
+} from "node:https";
 import type { AddressInfo } from "node:net";
 import type { ListenAddress, ListenOptions } from "./options.ts";
+import { type TlsOptions, toHttpsOptions } from "./tls.ts";
+
+/** How often a HTTP server looks for requests that are late; in milliseconds. */
+const CHECK_INTERVAL = 1000;
+
+/** Makes an HTTPS server where there are certificates, else an HTTP server. */
+export function newServer(
+  listener: RequestListener,
+  { tls, headerTimeout }: {
+    tls: TlsOptions | undefined;
+    headerTimeout: number;
+  },
+): HttpServer | HttpsServer {
+  const timeouts: ServerOptions = {
+    headersTimeout: headerTimeout * 1000,
+    connectionsCheckingInterval: CHECK_INTERVAL,
+  };
+  return tls === undefined
+    ? createServer(timeouts, listener)
+    : createHttpsServer({ ...timeouts, ...toHttpsOptions(tls) }, listener);
+}
+
+/** Replaces the certificates of a server from the next connection on. */
+export function replaceCertificates(
+  server: HttpServer | HttpsServer,
+  tls: TlsOptions,
+): void {
+  const options = toHttpsOptions(tls);
+  if ("setSecureContext" in server) server.setSecureContext(options);
+}
 
 /** Makes a server listen; rejects with the system's error, such as `EADDRINUSE`. */
 export async function listenOn(
-  server: HttpServer,
-  { hostname = "127.0.0.1", port = 0 }: ListenOptions,
+  server: HttpServer | HttpsServer,
+  { hostname = "127.0.0.1", port = 0, tls }: ListenOptions,
 ): Promise<ListenAddress> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -16,21 +55,13 @@ export async function listenOn(
   });
   const { port: actual } = server.address() as AddressInfo;
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
-  return { url: `http://${host}:${actual}`, hostname, port: actual };
+  const scheme = tls === undefined ? "http" : "https";
+  return { url: `${scheme}://${host}:${actual}`, hostname, port: actual };
 }
 
 /** Closes a server and what is left of its connections. */
-export const closeServer = (server: HttpServer): Promise<void> =>
+export const closeServer = (server: HttpServer | HttpsServer): Promise<void> =>
   new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();
   });
-
-/** How often a HTTP server looks for requests that are late; in milliseconds. */
-const CHECK_INTERVAL = 1000;
-
-/** The options of a HTTP server whose clients have so many seconds for the headers of a request (spec §10). */
-export const timeouts = (headers: number): ServerOptions => ({
-  headersTimeout: headers * 1000,
-  connectionsCheckingInterval: CHECK_INTERVAL,
-});

@@ -30,6 +30,17 @@
  * @module
  */
 export type { ProtocolName, Role } from "../protocol/mod.ts";
+export { type ApiKey, apiKeys } from "./auth/api_keys.ts";
+export {
+  anyOf,
+  type Authenticator,
+  type Credentials,
+  type Identity,
+  type Refused,
+} from "./auth/authenticator.ts";
+export { jwt, type JwtKey, type JwtOptions } from "./auth/jwt.ts";
+export { parseApiKeys } from "./auth/parse_api_keys.ts";
+export type { Policy } from "./auth/policy.ts";
 export type { SmcpEnv } from "./http_app.ts";
 export {
   decideJoin,
@@ -47,3 +58,4 @@ export type {
   SmcpServerStats,
 } from "./options.ts";
 export { createSmcpServer, type SmcpServer } from "./server.ts";
+export type { TlsOptions } from "./tls.ts";

@@ -2,6 +2,7 @@ import type { ProtocolName } from "../protocol/mod.ts";
 import type { Authenticator } from "./auth/authenticator.ts";
 import type { Limits } from "./limits/limits.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
+import type { TlsOptions } from "./tls.ts";
 
 /** How a server differs from the default. */
 export interface SmcpServerOptions {
@@ -63,6 +64,13 @@ export interface ListenOptions {
   hostname?: string;
   /** Default 0: any free port. */
   port?: number;
+  /** Serve HTTPS with these certificates; default HTTP. */
+  tls?: TlsOptions;
+  /**
+   * `true` allows an address that others can reach although nobody is asked who they are: neither
+   * by an `authenticator` nor by `tls.clientCa` (spec §10).
+   */
+  insecure?: boolean;
 }
 
 /** Where a server listens. */

@@ -1,9 +1,5 @@
 import type { Buffer } from "node:buffer";
-import {
-  createServer,
-  type IncomingMessage,
-  type Server as HttpServer,
-} from "node:http";
+import type { IncomingMessage, Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
@@ -14,15 +10,21 @@ import { PROFILES, SMCP_NAMESPACE } from "../protocol/mod.ts";
 import { closed, flushed, OpenSet } from "./_closing.ts";
 import { guardedParser } from "./_parser.ts";
 import { auditCalls } from "./audit_calls.ts";
+import { checkBind } from "./bind_rule.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { invalidRequest, toResponse } from "./gate.ts";
 import { httpApp, type SmcpEnv } from "./http_app.ts";
-import { closeServer, listenOn, timeouts } from "./listen.ts";
 import { clientAddress } from "./limits/client_address.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { resolveLimits } from "./limits/limits.ts";
 import { guardQueue } from "./limits/queue_guard.ts";
 import { SessionPlaces } from "./limits/session_places.ts";
+import {
+  closeServer,
+  listenOn,
+  newServer,
+  replaceCertificates,
+} from "./listen.ts";
 import { Membership } from "./membership.ts";
 import { MemoryRegistry } from "./offices/memory.ts";
 import type {
@@ -35,6 +37,7 @@ import type {
 import { Relay } from "./relay.ts";
 import { acceptSessions, refuseNamespace } from "./sessions.ts";
 import type { Session } from "./session.ts";
+import type { TlsOptions } from "./tls.ts";
 import { upgradeListener } from "./upgrade.ts";
 
 /** An A2C-SMCP server: sessions, offices and routing (spec §1). */
@@ -51,8 +54,18 @@ export interface SmcpServer extends AsyncDisposable {
    * other paths are left to its other listeners, and answered 404 when there are none.
    */
   attach(server: HttpServer | HttpsServer): void;
-  /** Serves a `node:http` server of its own; rejects when the address can not be taken. */
+  /**
+   * Serves a `node:http` or `node:https` server of its own; rejects when the address can not be
+   * taken, when it needs authentication that is not there, and when certificates can not be used.
+   */
   listen(options?: ListenOptions): Promise<ListenAddress>;
+  /**
+   * Replaces the certificates of the HTTPS servers that `listen` made, for connections from now
+   * on; those that are open stay.
+   *
+   * @throws {TypeError} when they can not be used; the old ones stay
+   */
+  reloadTls(tls: TlsOptions): void;
   /**
    * Shuts down: refuses new sessions, joins and calls, waits for the calls on their way, tells the
    * offices that their members leave, and disconnects everybody so that clients reconnect by
@@ -198,14 +211,21 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     server.on("upgrade", listener);
     detach.push(() => server.off("upgrade", listener));
   };
-  const own: HttpServer[] = [];
+  const own: (HttpServer | HttpsServer)[] = [];
   const listen = async (to: ListenOptions = {}): Promise<ListenAddress> => {
-    const server = createServer(
-      timeouts(headerTimeout),
+    const { hostname = "127.0.0.1", tls, insecure = false } = to;
+    const authenticated = options.authenticator !== undefined ||
+      tls?.clientCa !== undefined;
+    const forbidden = checkBind(hostname, authenticated || insecure);
+    if (forbidden !== undefined) {
+      throw new TypeError(`${forbidden}; insecure: true allows it`);
+    }
+    const server = newServer(
       getRequestListener(app.fetch, {
         overrideGlobalObjects: false,
         errorHandler: () => toResponse(invalidRequest()),
       }),
+      { tls, headerTimeout },
     );
     attach(server);
     const address = await listenOn(server, to);
@@ -239,6 +259,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     },
     attach,
     listen,
+    reloadTls: (tls) => own.forEach((each) => replaceCertificates(each, tls)),
     close,
     [Symbol.asyncDispose]: () => close(),
   };

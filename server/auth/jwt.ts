@@ -1,4 +1,4 @@
-import { createPublicKey, type JsonWebKey } from "node:crypto";
+import { createPublicKey } from "node:crypto";
 import type {
   JSONWebKeySet,
   JWK,
@@ -160,7 +160,7 @@ function readPublicKeys(text: string): JSONWebKeySet {
     const keys: JWK[] = "keys" in json ? json.keys : [json];
     for (const key of keys) {
       if ("d" in key) throw new TypeError("a private key");
-      createPublicKey({ key: key as JsonWebKey, format: "jwk" });
+      createPublicKey({ key, format: "jwk" });
     }
     return { keys };
   } catch {

@@ -1,0 +1,26 @@
+import { BlockList, isIP } from "node:net";
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+/** Tells whether only this machine can reach an address; a name that is not `localhost` might be anywhere. */
+export function isLoopback(hostname: string): boolean {
+  const family = isIP(hostname);
+  if (family === 0) return hostname.toLowerCase() === "localhost";
+  return loopback.check(hostname, family === 4 ? "ipv4" : "ipv6");
+}
+
+/**
+ * Decides whether a server may listen on an address (spec §10).
+ *
+ * @param authenticated whether clients have to prove who they are
+ * @returns why not, and what to do, or `undefined`
+ */
+export const checkBind = (
+  hostname: string,
+  authenticated: boolean,
+): string | undefined =>
+  authenticated || isLoopback(hostname)
+    ? undefined
+    : `Cannot listen on ${hostname} without authentication: anybody could use the tools of every computer`;

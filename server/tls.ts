@@ -1,0 +1,47 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import type { ServerOptions } from "node:https";
+
+/** How a server proves who it is, and perhaps asks its clients to (spec §10); all as PEM. */
+export interface TlsOptions {
+  /** The server's certificate, and those between it and the root. */
+  readonly cert: string;
+  /** The private key of the first certificate. */
+  readonly key: string;
+  /** Certificate authorities of clients: who shows no certificate of theirs is not let in (mTLS). */
+  readonly clientCa?: string;
+}
+
+/**
+ * Checks certificates and turns them into options of `node:https`.
+ *
+ * Deno takes anything for a certificate when it is replaced, and fails at each handshake from
+ * then on: what is checked here can not do that.
+ *
+ * @throws {TypeError} naming what can not be used, without any of it
+ */
+export function toHttpsOptions(
+  { cert, key, clientCa }: TlsOptions,
+): ServerOptions {
+  const certificate = readPem("certificate", () => new X509Certificate(cert));
+  const privateKey = readPem("private key", () => createPrivateKey(key));
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new TypeError("Cannot use TLS: the key is not the certificate's");
+  }
+  if (clientCa === undefined) return { cert, key };
+  readPem("certificate of the client CA", () => new X509Certificate(clientCa));
+  return {
+    cert,
+    key,
+    ca: clientCa,
+    requestCert: true,
+    rejectUnauthorized: true,
+  };
+}
+
+function readPem<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch {
+    throw new TypeError(`Cannot use TLS: the ${what} is not valid PEM`);
+  }
+}
