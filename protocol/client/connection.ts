@@ -1,32 +1,21 @@
 import type { io as Io, Socket } from "socket.io-client";
 import { ProtocolVersionError } from "../connect_error.ts";
 import { ErrorCode, ProtocolError } from "../errors.ts";
-import {
-  isNotification,
-  JOIN_OFFICE_EVENT,
-  LEAVE_OFFICE_EVENT,
-  NOTIFICATIONS,
-} from "../events.ts";
-import { readOfficeAck, type Role } from "../offices.ts";
+import type { Role } from "../offices.ts";
 import { ask } from "./ask.ts";
 import { backoff } from "./backoff.ts";
-import {
-  type Dial,
-  dial,
-  explainRefusal,
-  PATIENCE,
-  watchMaxPayload,
-} from "./dial.ts";
+import { type Dial, dial, explainRefusal, watchMaxPayload } from "./dial.ts";
 import { Emitter, type Listener } from "./emitter.ts";
 import { ConnectionError } from "./errors.ts";
 import type {
-  AnyNotification,
   ConnectionEvents,
   ConnectionOptions,
   ConnectionState,
   RequestHandler,
   RequestOptions,
 } from "./options.ts";
+import { Membership } from "./membership.ts";
+import { receive, type Receiver } from "./receive.ts";
 import { parseServerUrl } from "./url.ts";
 
 /**
@@ -43,15 +32,9 @@ export class Connection implements AsyncDisposable {
   readonly #instanceId = crypto.randomUUID();
   #socket: Socket | undefined;
   #state: ConnectionState = "idle";
-  #office: string | undefined;
-  #joined = false;
+  readonly #membership: Membership;
   #maxPayload: number | undefined;
-  #handler: RequestHandler = (event) => {
-    throw new ProtocolError(
-      ErrorCode.BAD_REQUEST,
-      `Unexpected event: ${event}`,
-    );
-  };
+  readonly #receiver: Receiver;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #refusals = 0;
 
@@ -78,9 +61,23 @@ export class Connection implements AsyncDisposable {
         ),
     };
     this.#events = new Emitter(onThrow);
-    this.#onThrow = onThrow;
+    this.#receiver = {
+      answer: (event) => {
+        throw new ProtocolError(
+          ErrorCode.BAD_REQUEST,
+          `Unexpected event: ${event}`,
+        );
+      },
+      notify: (notification) => this.#events.emit("notification", notification),
+      onThrow,
+    };
+    this.#membership = new Membership(options, {
+      ask: (...request) => this.#ask(...request),
+      send: (event, payload) => this.send(event, payload),
+      joined: (joined) => this.#events.emit("joined", joined),
+      failed: (failed) => this.#events.emit("rejoin_failed", failed),
+    });
   }
-  readonly #onThrow: (error: unknown) => void;
 
   /** Where the connection stands. */
   get state(): ConnectionState {
@@ -89,12 +86,12 @@ export class Connection implements AsyncDisposable {
 
   /** The office that this client is in, or goes back to after a reconnect. */
   get office(): string | undefined {
-    return this.#office;
+    return this.#membership.office;
   }
 
   /** Whether the Server counts this client as a member right now. */
   get joined(): boolean {
-    return this.#joined;
+    return this.#membership.joined;
   }
 
   /** The largest message in bytes that the Server takes, as it said at the handshake (spec §9). */
@@ -112,7 +109,7 @@ export class Connection implements AsyncDisposable {
 
   /** Sets who answers the Server's requests. */
   onRequest(handler: RequestHandler): void {
-    this.#handler = handler;
+    this.#receiver.answer = handler;
   }
 
   /**
@@ -132,7 +129,7 @@ export class Connection implements AsyncDisposable {
     const offClosed = this.#events.on("disconnected", ({ reason }) => {
       reject(new ConnectionError("closed", `Cannot connect: ${reason}`));
     });
-    socket.on("connect", () => this.#onConnect(socket));
+    socket.on("connect", () => this.#onConnect());
     socket.on("disconnect", (reason) => this.#onDisconnect(socket, reason));
     socket.on("connect_error", async (error) => {
       const known = await explainRefusal(this.#dial, error);
@@ -154,7 +151,9 @@ export class Connection implements AsyncDisposable {
         this.#events.emit("refused", failure);
       }
     });
-    socket.onAny((event, ...args) => this.#onEvent(String(event), args));
+    socket.onAny((event, ...args) =>
+      receive(String(event), args, this.#receiver)
+    );
     socket.connect();
     watchMaxPayload(socket, (bytes) => this.#maxPayload = bytes);
     try {
@@ -170,12 +169,8 @@ export class Connection implements AsyncDisposable {
    *
    * @throws {ConnectionError} `refused` with the Server's reason, `offline`, `lost` or `timeout`
    */
-  async join(office: string): Promise<void> {
-    await this.#askToJoin(office, () => {
-      this.#office = office;
-      this.#joined = true;
-      this.#events.emit("joined", { office, rejoined: false });
-    });
+  join(office: string): Promise<void> {
+    return this.#membership.join(office);
   }
 
   /**
@@ -183,13 +178,8 @@ export class Connection implements AsyncDisposable {
    *
    * @throws {ConnectionError} as `join`
    */
-  async leave(): Promise<void> {
-    const office = this.#office;
-    this.#office = undefined;
-    clearTimeout(this.#retry);
-    if (office === undefined || !this.#joined) return;
-    this.#joined = false;
-    await this.#askOffice(LEAVE_OFFICE_EVENT, { office_id: office });
+  leave(): Promise<void> {
+    return this.#membership.leave();
   }
 
   /**
@@ -222,7 +212,7 @@ export class Connection implements AsyncDisposable {
   async ready(signal?: AbortSignal): Promise<void> {
     const isReady = () =>
       this.#socket?.connected === true &&
-      (this.#office === undefined || this.#joined);
+      (this.office === undefined || this.joined);
     while (!isReady()) {
       if (this.#state === "closed" || this.#state === "idle") {
         throw offline(this.#state);
@@ -257,17 +247,16 @@ export class Connection implements AsyncDisposable {
     return { ...given, role, instance_id: this.#instanceId };
   }
 
-  #onConnect(socket: Socket): void {
+  #onConnect(): void {
     const reconnected = this.#state === "reconnecting";
     this.#state = "connected";
     this.#refusals = 0;
     this.#events.emit("connected", { reconnected });
-    if (this.#office !== undefined) this.#rejoin(socket, this.#office, 0);
+    this.#membership.restore();
   }
 
   #onDisconnect(socket: Socket, reason: string): void {
-    this.#joined = false;
-    clearTimeout(this.#retry);
+    this.#membership.lost();
     if (!socket.active) return this.#end(reason);
     this.#state = "reconnecting";
     this.#events.emit("disconnected", { reason, reconnecting: true });
@@ -281,57 +270,6 @@ export class Connection implements AsyncDisposable {
     );
   }
 
-  async #rejoin(
-    socket: Socket,
-    office: string,
-    attempt: number,
-  ): Promise<void> {
-    try {
-      await this.#askToJoin(office, () => {
-        if (this.#office !== office) { // left while the join was on its way
-          this.send(LEAVE_OFFICE_EVENT, { office_id: office });
-          return;
-        }
-        this.#joined = true;
-        this.#events.emit("joined", { office, rejoined: true });
-      });
-    } catch (error) {
-      if (!socket.connected || this.#office !== office) return;
-      const retryIn = backoff(attempt, Math.random());
-      this.#events.emit("rejoin_failed", {
-        office,
-        reason: reasonOf(error),
-        retryIn,
-      });
-      this.#retry = setTimeout(
-        () => this.#rejoin(socket, office, attempt + 1),
-        retryIn,
-      );
-    }
-  }
-
-  /** @param joined called at once: requests of the new office can be right behind the ack */
-  #askToJoin(office: string, joined: () => void): Promise<void> {
-    const { role, name } = this.#options;
-    const request = { role, name, office_id: office };
-    return this.#askOffice(JOIN_OFFICE_EVENT, request, joined);
-  }
-
-  async #askOffice(
-    event: string,
-    payload: unknown,
-    accepted?: () => void,
-  ): Promise<void> {
-    const args = await this.#ask(
-      event,
-      payload,
-      { timeoutMs: PATIENCE },
-      (args) => readOfficeAck(args)[0] && accepted?.(),
-    );
-    const [ok, reason] = readOfficeAck(args);
-    if (!ok) throw new ConnectionError("refused", reason);
-  }
-
   #ask(
     event: string,
     payload: unknown,
@@ -343,39 +281,10 @@ export class Connection implements AsyncDisposable {
     return ask(socket, event, payload, options, heard);
   }
 
-  async #onEvent(event: string, args: unknown[]): Promise<void> {
-    const last = args.at(-1);
-    if (typeof last === "function") {
-      last(await this.#answer(event, args[0]));
-    } else if (isNotification(event)) {
-      try {
-        const payload = NOTIFICATIONS[event](args[0]);
-        this.#events.emit(
-          "notification",
-          { event, payload } as AnyNotification,
-        );
-      } catch (error) {
-        this.#onThrow(error); // a later version's payload; the event is ignored
-      }
-    }
-  }
-
-  async #answer(event: string, payload: unknown): Promise<unknown> {
-    try {
-      return await this.#handler(event, payload);
-    } catch (error) {
-      if (error instanceof ProtocolError) return error.toPayload();
-      this.#onThrow(error);
-      return new ProtocolError(ErrorCode.INTERNAL_ERROR, "Internal error")
-        .toPayload();
-    }
-  }
-
   #end(reason: string): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
-    this.#joined = false;
-    this.#office = undefined;
+    this.#membership.forget();
     clearTimeout(this.#retry);
     this.#socket?.disconnect();
     this.#events.emit("disconnected", { reason, reconnecting: false });

@@ -1,0 +1,52 @@
+import { ErrorCode, ProtocolError } from "../errors.ts";
+import { isNotification, NOTIFICATIONS } from "../events.ts";
+import type { AnyNotification, RequestHandler } from "./options.ts";
+
+/** Who takes what the Server sends. */
+export interface Receiver {
+  /** Answers requests. */
+  answer: RequestHandler;
+  /** Takes notifications, already checked. */
+  readonly notify: (notification: AnyNotification) => void;
+  /** Takes what goes wrong, for the log. */
+  readonly onThrow: (error: unknown) => void;
+}
+
+/**
+ * Takes one event of the Server: answers a request, passes a known notification on, ignores
+ * the rest (spec §3, §6).
+ *
+ * @param args as `socket.onAny` gives them: the ack last, where one was asked for
+ */
+export async function receive(
+  event: string,
+  args: readonly unknown[],
+  receiver: Receiver,
+): Promise<void> {
+  const last = args.at(-1);
+  if (typeof last === "function") {
+    last(await answer(event, args[0], receiver));
+  } else if (isNotification(event)) {
+    try {
+      const payload = NOTIFICATIONS[event](args[0]);
+      receiver.notify({ event, payload } as AnyNotification);
+    } catch (error) {
+      receiver.onThrow(error); // a later version's payload; the event is ignored
+    }
+  }
+}
+
+async function answer(
+  event: string,
+  payload: unknown,
+  { answer, onThrow }: Receiver,
+): Promise<unknown> {
+  try {
+    return await answer(event, payload);
+  } catch (error) {
+    if (error instanceof ProtocolError) return error.toPayload();
+    onThrow(error);
+    return new ProtocolError(ErrorCode.INTERNAL_ERROR, "Internal error")
+      .toPayload();
+  }
+}
