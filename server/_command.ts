@@ -1,12 +1,18 @@
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 import {
   PROFILES,
   PROTOCOL_VERSION,
   type ProtocolName,
 } from "../protocol/mod.ts";
+import { integer } from "./_flag_values.ts";
+import {
+  limitOptions,
+  type LimitSettings,
+  readLimits,
+} from "./_limit_flags.ts";
 
 /** What the command line and the environment ask for. */
-export interface Settings {
+export interface Settings extends LimitSettings {
   /** The version of the protocol to speak. */
   readonly protocol: ProtocolName;
   /** The address to listen on. */
@@ -15,8 +21,6 @@ export interface Settings {
   readonly port: number;
   /** The largest message of a client, in bytes. */
   readonly maxMessageBytes: number;
-  /** Whether count and rate limits apply. */
-  readonly limits: boolean;
 }
 
 /** The command was asked for something else than to serve, or wrongly: text to print, and how to exit. */
@@ -71,22 +75,26 @@ export function readSettings(
     .allowExcessArguments(false)
     .exitOverride()
     .configureOutput({ writeErr: () => {} });
+  for (const option of limitOptions()) command.addOption(option);
   try {
     command.parse(args, { from: "user" });
-    const settings = command.opts<Settings>();
-    return { ...settings, limits: settings.limits && !isSet(NO_LIMITS, env) };
+    const { protocol, host, port, maxMessageBytes, limits, ...rest } = command
+      .opts<
+        Pick<Settings, "protocol" | "host" | "port" | "maxMessageBytes"> & {
+          limits: boolean;
+        }
+      >();
+    return {
+      protocol,
+      host,
+      port,
+      maxMessageBytes,
+      ...readLimits(rest, limits && !isSet(NO_LIMITS, env)),
+    };
   } catch (error) {
     throw toExit(error);
   }
 }
-
-const integer = (min: number, max: number) => (text: string): number => {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-  throw new InvalidArgumentError(
-    `Expected an integer from ${min} to ${max}.`,
-  );
-};
 
 /** A flag of the environment: commander would take `0` and `false` for yes. */
 function isSet(

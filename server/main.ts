@@ -21,11 +21,7 @@ async function main(): Promise<void> {
   // No fault of one connection may end the others.
   process.on("uncaughtException", (e) => log.error("Uncaught", failure(e)));
   process.on("unhandledRejection", (e) => log.error("Unhandled", failure(e)));
-  const server = createSmcpServer({
-    protocol: settings.protocol,
-    maxMessageBytes: settings.maxMessageBytes,
-    ...(!settings.limits && { limits: false }),
-  });
+  const server = createSmcpServer(settings);
   const { url } = await listen(server, settings);
   drainOnSignal(server); // before the line: who has read it may send one
   console.log(

@@ -42,6 +42,7 @@ export { jwt, type JwtKey, type JwtOptions } from "./auth/jwt.ts";
 export { parseApiKeys } from "./auth/parse_api_keys.ts";
 export type { Policy } from "./auth/policy.ts";
 export type { SmcpEnv } from "./http_app.ts";
+export type { Limits } from "./limits/limits.ts";
 export {
   decideJoin,
   type JoinDecision,
@@ -52,6 +53,7 @@ export { MemoryRegistry } from "./offices/memory.ts";
 export type { Awaitable, OfficeRegistry } from "./offices/registry.ts";
 export type {
   CloseOptions,
+  Heartbeat,
   ListenAddress,
   ListenOptions,
   SmcpServerOptions,

@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { CommandExit, readSettings } from "../../server/_command.ts";
 
 const exitOf = (args: string[], env: Record<string, string> = {}) => {
@@ -9,13 +9,27 @@ const exitOf = (args: string[], env: Record<string, string> = {}) => {
   return { exitCode, lines: message.split("\n").length };
 };
 
+const TIMES = {
+  trustedProxies: 0,
+  handshakeTimeout: 10,
+  headerTimeout: 10,
+  heartbeat: { interval: 25, timeout: 20 },
+};
+
 Deno.test("readSettings() defaults to loopback, port 8787, 8 MiB and limits", () => {
   assertEquals(readSettings([], {}), {
     protocol: "0.2",
     host: "127.0.0.1",
     port: 8787,
     maxMessageBytes: 8388608,
-    limits: true,
+    limits: {
+      connectionsPerAddress: 100,
+      eventsPerSecond: 100,
+      callsPerAgent: 100,
+      membersPerOffice: 1000,
+      queuedBytes: 33554432,
+    },
+    ...TIMES,
   });
 });
 
@@ -36,7 +50,40 @@ Deno.test("readSettings() reads every flag", () => {
       port: 0,
       maxMessageBytes: 4096,
       limits: false,
+      ...TIMES,
     },
+  );
+});
+
+Deno.test("readSettings() has a flag for every limit and time (spec §10)", () => {
+  const { limits, trustedProxies, handshakeTimeout, headerTimeout, heartbeat } =
+    readSettings([
+      "--max-connections-per-address=1",
+      "--max-events-per-second=2",
+      "--max-calls-per-agent=3",
+      "--max-members-per-office=4",
+      "--max-queued-bytes=5",
+      "--trust-proxy=6",
+      "--handshake-timeout=7",
+      "--header-timeout=8",
+      "--ping-interval=9",
+      "--ping-timeout=10",
+    ], {});
+  assertEquals(limits, {
+    connectionsPerAddress: 1,
+    eventsPerSecond: 2,
+    callsPerAgent: 3,
+    membersPerOffice: 4,
+    queuedBytes: 5,
+  });
+  assertEquals(
+    [trustedProxies, handshakeTimeout, headerTimeout, heartbeat],
+    [6, 7, 8, { interval: 9, timeout: 10 }],
+  );
+  assertEquals(readSettings(["--trust-proxy"], {}).trustedProxies, 1);
+  assertEquals(
+    readSettings(["--trust-proxy", "--port=1"], {}).trustedProxies,
+    1,
   );
 });
 
@@ -45,7 +92,8 @@ Deno.test("readSettings() takes 0 and false in SMCP_NO_LIMITS for no", () => {
     assertEquals(readSettings([], { SMCP_NO_LIMITS: value }).limits, false);
   }
   for (const value of ["0", "false", "no", ""]) {
-    assertEquals(readSettings([], { SMCP_NO_LIMITS: value }).limits, true);
+    const { limits } = readSettings([], { SMCP_NO_LIMITS: value });
+    assert(limits !== false, value);
   }
   assertEquals(exitOf([], { SMCP_NO_LIMITS: "maybe" }).exitCode, 2);
 });
@@ -59,6 +107,10 @@ Deno.test("readSettings() exits 2 with one line for a bad flag or value", () => 
       ["--port", "65536"],
       ["--port", "1.5"],
       ["--max-message-bytes", "-1"],
+      ["--max-events-per-second", "0"],
+      ["--max-calls-per-agent", "Infinity"],
+      ["--trust-proxy=yes"],
+      ["--header-timeout=0"],
       ["serve"],
     ]
   ) {

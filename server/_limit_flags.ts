@@ -1,0 +1,112 @@
+import { Option } from "commander";
+import { integer } from "./_flag_values.ts";
+import { DEFAULT_LIMITS, type LimitName } from "./limits/limits.ts";
+import type { SmcpServerOptions } from "./options.ts";
+
+const MILLION = 10 ** 6;
+const DAY = 86_400;
+
+/** For each limit its flag without `--max-`, the most it may be, and what it is. */
+const LIMIT_FLAGS: Readonly<
+  Record<LimitName, readonly [flag: string, most: number, text: string]>
+> = {
+  connectionsPerAddress: [
+    "connections-per-address",
+    MILLION,
+    "sessions open at once from one address",
+  ],
+  eventsPerSecond: [
+    "events-per-second",
+    MILLION,
+    "events per second of one connection",
+  ],
+  callsPerAgent: [
+    "calls-per-agent",
+    MILLION,
+    "calls of one agent that wait for their answers",
+  ],
+  membersPerOffice: ["members-per-office", MILLION, "members of one office"],
+  queuedBytes: [
+    "queued-bytes",
+    2 ** 40,
+    "bytes that wait for a client which does not read, before it is cut off",
+  ],
+};
+
+const names = Object.keys(LIMIT_FLAGS) as LimitName[];
+
+const keyOf = (flag: string): string =>
+  `max-${flag}`.replaceAll(
+    /-(.)/g,
+    (_, letter: string) => letter.toUpperCase(),
+  );
+
+/** The options of the command about limits and times (spec §10). */
+export const limitOptions = (): Option[] => [
+  ...names.map((name) => {
+    const [flag, most, text] = LIMIT_FLAGS[name];
+    return new Option(`--max-${flag} <number>`, text)
+      .default(DEFAULT_LIMITS[name])
+      .env(`SMCP_MAX_${flag.replaceAll("-", "_").toUpperCase()}`)
+      .argParser(integer(1, most));
+  }),
+  new Option(
+    "--trust-proxy [count]",
+    "proxies of your own in front of the server, whose X-Forwarded-For is believed (1 without a count)",
+  ).default(0).preset("1").env("SMCP_TRUST_PROXY").argParser(integer(0, 100)),
+  seconds(
+    "handshake-timeout",
+    10,
+    "seconds from a connection to its admission",
+  ),
+  seconds("header-timeout", 10, "seconds for the headers of a request"),
+  seconds("ping-interval", 25, "seconds between two pings of a connection"),
+  seconds("ping-timeout", 20, "seconds that a client has to answer a ping"),
+];
+
+const seconds = (flag: string, byDefault: number, text: string): Option =>
+  new Option(`--${flag} <seconds>`, text)
+    .default(byDefault)
+    .env(`SMCP_${flag.replaceAll("-", "_").toUpperCase()}`)
+    .argParser(integer(1, DAY));
+
+/** What those options say; all of them have a default, so all are there. */
+export type LimitSettings = Required<
+  Pick<
+    SmcpServerOptions,
+    | "limits"
+    | "trustedProxies"
+    | "handshakeTimeout"
+    | "headerTimeout"
+    | "heartbeat"
+  >
+>;
+
+/**
+ * Reads what commander made of {@linkcode limitOptions}.
+ *
+ * @param limited whether limits apply at all
+ */
+export function readLimits(
+  read: Readonly<Record<string, unknown>>,
+  limited: boolean,
+): LimitSettings {
+  const number = (key: string) => Number(read[key]);
+  const limit = (name: LimitName) => number(keyOf(LIMIT_FLAGS[name][0]));
+  return {
+    limits: limited && {
+      connectionsPerAddress: limit("connectionsPerAddress"),
+      eventsPerSecond: limit("eventsPerSecond"),
+      callsPerAgent: limit("callsPerAgent"),
+      membersPerOffice: limit("membersPerOffice"),
+      queuedBytes: limit("queuedBytes"),
+    },
+    trustedProxies: number("trustProxy"),
+    handshakeTimeout: number("handshakeTimeout"),
+    headerTimeout: number("headerTimeout"),
+    heartbeat: {
+      interval: number("pingInterval"),
+      timeout: number("pingTimeout"),
+    },
+  };
+}
