@@ -32,6 +32,7 @@ import {
 import { OpenDocument } from "./documents/document.ts";
 import { DocumentSource } from "./documents/source.ts";
 import type { AgentEvents } from "./events.ts";
+import { followDesktop } from "./follow_desktop.ts";
 import type {
   AgentRequestOptions,
   CallToolOptions,
@@ -236,6 +237,22 @@ export class SmcpAgent implements AsyncDisposable {
     };
     return (await this.#requests.ask(GET_DESKTOP_EVENT, wanted, signal))
       .desktops;
+  }
+
+  /**
+   * Gives the desktop now, and again after each change until the loop is left (spec §8.1, §9).
+   *
+   * A Computer that is away is waited for once it was there; an aborted `signal` throws its reason.
+   */
+  followDesktop(
+    computer: string,
+    options: GetDesktopOptions = {},
+  ): AsyncGenerator<Desktop[], void, void> {
+    const source = {
+      fetch: () => this.getDesktop(computer, options),
+      on: this.on.bind(this),
+    };
+    return followDesktop(computer, source, options.signal);
   }
 
   /** Fetches one page of a MCP server's resources; `next_cursor` leads to the next (spec §8.2). */

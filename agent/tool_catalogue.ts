@@ -1,9 +1,8 @@
+import { isGone } from "./_gone.ts";
 import type { AnyNotification } from "../protocol/client/options.ts";
 import {
   ENTER_OFFICE_NOTIFICATION,
-  ErrorCode,
   LEAVE_OFFICE_NOTIFICATION,
-  ProtocolError,
   type SMCPTool,
   UPDATE_CONFIG_NOTIFICATION,
   UPDATE_TOOL_LIST_NOTIFICATION,
@@ -142,6 +141,3 @@ interface Fetch {
   again: boolean;
   done: Promise<void>;
 }
-
-const isGone = (error: unknown): boolean =>
-  error instanceof ProtocolError && error.code === ErrorCode.NOT_FOUND;

@@ -22,6 +22,7 @@ import {
   LEAVE_OFFICE_NOTIFICATION,
   type SMCPTool,
   TOOL_CALL_EVENT,
+  UPDATE_DESKTOP_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../../protocol/mod.ts";
 import { createSmcpServer } from "../../server/mod.ts";
@@ -273,6 +274,42 @@ Deno.test("SmcpAgent keeps its tool catalogue up to date by the notifications", 
   assertEquals(await left, { office_id: OFFICE, computer: "second" });
   assertEquals(await gone, { computer: "second", tools: undefined });
   assertEquals([...agent.tools.keys()], ["pc"]);
+});
+
+Deno.test("SmcpAgent.followDesktop() fetches the desktop again after each change (spec §9)", async () => {
+  let desktops = ["window://h/1"];
+  const script: RequestHandler = (event) =>
+    event === GET_DESKTOP_EVENT ? { desktops, req_id: "1" } : answers[event];
+  await using office = await startOffice();
+  const pc = await office.addComputer("pc", script);
+  const abort = new AbortController();
+  const seen = office.agent.followDesktop("pc", { signal: abort.signal });
+  assertEquals((await seen.next()).value, ["window://h/1"]);
+
+  desktops = ["window://h/2"];
+  pc.send(UPDATE_DESKTOP_EVENT, { computer: "pc" });
+  assertEquals((await seen.next()).value, ["window://h/2"]);
+
+  const next = seen.next();
+  await pc.close(); // away for a while
+  desktops = ["window://h/3"];
+  await office.addComputer("pc", script);
+  assertEquals((await next).value, ["window://h/3"]);
+
+  const last = assertRejects(() => seen.next(), Error, "seen enough");
+  abort.abort(new Error("seen enough"));
+  await last;
+});
+
+Deno.test("SmcpAgent.followDesktop() ends when the Agent is closed, and says so when the Computer is unknown", async () => {
+  await using office = await startOffice({ computers: { pc: answering } });
+  const unknown = office.agent.followDesktop("nobody");
+  await assertRejects(() => unknown.next(), ProtocolError, "nobody");
+  const seen = office.agent.followDesktop("pc");
+  await seen.next();
+  const last = assertRejects(() => seen.next(), ConnectionError);
+  await office.agent.close();
+  await last;
 });
 
 Deno.test("SmcpAgent tells its listeners about every notification", async () => {

@@ -105,6 +105,28 @@ Deno.test("a page of resources is typed by what MCP promises, and validated by n
   );
 });
 
+Deno.test("the summaries of pages and elements have the fields of the spec's table", () => {
+  // MCP servers speak of them in their own URI space: no event of the wire carries them (spec §8.4).
+  const page = same<finder.DPEPageSummary, {
+    page_index: number;
+    title: string;
+    element_count: number;
+    uri: string;
+    doc_ref?: string;
+  }>(true);
+  const element = same<finder.DPEElementDetail, {
+    element_id: string;
+    category: string;
+    summary?: string;
+    content: Record<string, unknown>;
+    doc_ref?: string;
+    page_index?: number;
+    uri?: string;
+    metadata?: Record<string, unknown>;
+  }>(true);
+  assertEquals([page, element], [true, true]);
+});
+
 Deno.test("the proof tells types apart that are merely assignable to each other", () => {
   const differ: false[] = [
     same<{ a: string }, { a: string | null }>(false),
