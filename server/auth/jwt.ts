@@ -144,10 +144,18 @@ function keyLoader(
       throw new TypeError("Cannot fetch JWT keys: the JWKS URL is no URL");
     }
     const url = new URL(key.jwksUrl);
-    return (jose) => jose.createRemoteJWKSet(url);
+    return (jose) =>
+      jose.createRemoteJWKSet(url, { [jose.customFetch]: tidyFetch });
   }
   const set = readPublicKeys(key.publicKey);
   return (jose) => jose.createLocalJWKSet(set);
+}
+
+/** `jose` leaves the body of a failure unread, which holds its connection open. */
+async function tidyFetch(url: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  if (!response.ok) await response.body?.cancel();
+  return response;
 }
 
 /** @throws {TypeError} that shows nothing of the text, which may be a private key by mistake */
