@@ -24,8 +24,9 @@ export async function startPuppet(
   script: "agent" | "computer" | "server",
   ...args: string[]
 ): Promise<Puppet> {
+  const python = await pythonOf(sdk);
   const home = await Deno.makeTempDir({ prefix: "smcp-interop-" });
-  const child = new Deno.Command(await pythonOf(sdk), {
+  const child = new Deno.Command(python, {
     args: [join(SCRIPTS, `${script}.py`), ...args],
     // The SDK keeps files in the home directory.
     env: { HOME: home, PYTHONDONTWRITEBYTECODE: "1", PYTHONUNBUFFERED: "1" },
