@@ -4,15 +4,21 @@ import {
   PROTOCOL_VERSION,
   type ProtocolName,
 } from "../protocol/mod.ts";
-import { integer } from "./_flag_values.ts";
+import { integer, isSet } from "./_flag_values.ts";
 import {
   limitOptions,
   type LimitSettings,
   readLimits,
 } from "./_limit_flags.ts";
+import { logOptions, type LogSettings, readLog } from "./_log_flags.ts";
+import {
+  readSecurity,
+  securityOptions,
+  type SecuritySettings,
+} from "./_security_flags.ts";
 
 /** What the command line and the environment ask for. */
-export interface Settings extends LimitSettings {
+export interface Settings extends LimitSettings, SecuritySettings {
   /** The version of the protocol to speak. */
   readonly protocol: ProtocolName;
   /** The address to listen on. */
@@ -21,6 +27,8 @@ export interface Settings extends LimitSettings {
   readonly port: number;
   /** The largest message of a client, in bytes. */
   readonly maxMessageBytes: number;
+  /** What is logged, and where. */
+  readonly log: LogSettings;
 }
 
 /** The command was asked for something else than to serve, or wrongly: text to print, and how to exit. */
@@ -34,6 +42,14 @@ export class CommandExit extends Error {
     this.exitCode = exitCode;
   }
 }
+
+const AFTER_HELP = `
+A key that is hard to guess, and how to store it hashed:
+  openssl rand -hex 32
+  printf 'sha256:%s' "$(printf %s "$KEY" | sha256sum | cut -d' ' -f1)"
+
+SIGINT and SIGTERM drain. SIGHUP reads keys and certificates again and opens the log file anew.
+Exit codes: 0 stopped, 1 failed, 2 wrong usage.`;
 
 const NO_LIMITS = "SMCP_NO_LIMITS";
 
@@ -72,44 +88,33 @@ export function readSettings(
       "--no-limits",
       `lift every count and rate limit; message size and depth stay limited (env: ${NO_LIMITS}=1)`,
     )
+    .addHelpText("after", AFTER_HELP)
     .allowExcessArguments(false)
     .exitOverride()
     .configureOutput({ writeErr: () => {} });
-  for (const option of limitOptions()) command.addOption(option);
+  const further = [...securityOptions(), ...limitOptions(), ...logOptions()];
+  for (const option of further) command.addOption(option);
   try {
     command.parse(args, { from: "user" });
     const { protocol, host, port, maxMessageBytes, limits, ...rest } = command
       .opts<
-        Pick<Settings, "protocol" | "host" | "port" | "maxMessageBytes"> & {
-          limits: boolean;
-        }
+        & Pick<Settings, "protocol" | "host" | "port" | "maxMessageBytes">
+        & { limits: boolean }
+        & Parameters<typeof readSecurity>[0]
+        & Parameters<typeof readLog>[0]
       >();
     return {
       protocol,
       host,
       port,
       maxMessageBytes,
-      ...readLimits(rest, limits && !isSet(NO_LIMITS, env)),
+      ...readSecurity(rest, env),
+      ...readLimits({ ...rest }, limits && !isSet(NO_LIMITS, env)),
+      log: readLog(rest),
     };
   } catch (error) {
     throw toExit(error);
   }
-}
-
-/** A flag of the environment: commander would take `0` and `false` for yes. */
-function isSet(
-  name: string,
-  env: Readonly<Record<string, string | undefined>>,
-): boolean {
-  const value = env[name] ?? "";
-  if (["1", "true", "yes"].includes(value)) return true;
-  if (["", "0", "false", "no"].includes(value)) return false;
-  throw new CommandExit(
-    2,
-    `error: environment variable ${name} is ${
-      JSON.stringify(value)
-    }, expected 1 or 0`,
-  );
 }
 
 function toExit(error: unknown): unknown {

@@ -12,15 +12,15 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /**
- * Decides whether a server may listen on an address (spec §10).
+ * Tells what is wrong with listening on an address (spec §10).
  *
  * @param authenticated whether clients have to prove who they are
- * @returns why not, and what to do, or `undefined`
+ * @returns the rest of a sentence that ends in "listen on", or `undefined` when nothing is
  */
-export const checkBind = (
+export const exposure = (
   hostname: string,
   authenticated: boolean,
 ): string | undefined =>
   authenticated || isLoopback(hostname)
     ? undefined
-    : `Cannot listen on ${hostname} without authentication: anybody could use the tools of every computer`;
+    : `${hostname} without authentication: anybody could use the tools of every computer`;

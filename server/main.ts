@@ -1,29 +1,50 @@
 /**
  * The server's command.
  *
- * Runs with `--allow-net --allow-env --allow-read --allow-sys` alone. One line on stdout when it
- * listens, logs on stderr. SIGINT and SIGTERM drain; a second one exits at once.
+ * Runs with `--allow-net --allow-env --allow-read --allow-sys` alone, and `--allow-write` for a log
+ * file. One line on stdout when it listens, logs on stderr. SIGINT and SIGTERM drain; a second one
+ * exits at once. SIGHUP reads keys and certificates again, and opens the log file anew; without any
+ * of those it ends the process, as a closed terminal should.
  *
  * @module
  */
 import process from "node:process";
-import { configure, getTextFormatter } from "@logtape/logtape";
 import { PROFILES } from "../protocol/mod.ts";
 import { CommandExit, readSettings, type Settings } from "./_command.ts";
+import { loadSecurity, type Security } from "./_load_security.ts";
 import { failure, log } from "./_log.ts";
+import { type Logging, startLogging } from "./_logging.ts";
+import { anyOf } from "./auth/authenticator.ts";
+import { exposure } from "./bind_rule.ts";
 import { createSmcpServer, type SmcpServer } from "./mod.ts";
 
 const GRACE_MS = 10_000;
 
 async function main(): Promise<void> {
   const settings = readSettings(process.argv.slice(2), process.env);
-  await logToStderr();
+  let security = orExit(() => loadSecurity(settings));
+  const exposed = findExposure(settings, security);
+  const logging = orExit(() => startLogging(settings.log));
+  if (exposed) log.warn(`INSECURE: listening on ${exposed}`);
   // No fault of one connection may end the others.
   process.on("uncaughtException", (e) => log.error("Uncaught", failure(e)));
   process.on("unhandledRejection", (e) => log.error("Unhandled", failure(e)));
-  const server = createSmcpServer(settings);
-  const { url } = await listen(server, settings);
+  const server = createSmcpServer({
+    ...settings,
+    ...(security.authenticators.length > 0 && {
+      authenticator: {
+        authenticate: (credentials) =>
+          anyOf(security.authenticators).authenticate(credentials),
+      },
+    }),
+  });
+  const { url } = await listen(server, settings, security);
   drainOnSignal(server); // before the line: who has read it may send one
+  if (isReloadable(settings, security)) {
+    process.on("SIGHUP", () => {
+      security = reload(settings, security, server, logging);
+    });
+  }
   console.log(
     `A2C-SMCP ${
       PROFILES[settings.protocol].version
@@ -31,9 +52,33 @@ async function main(): Promise<void> {
   );
 }
 
-async function listen(server: SmcpServer, { host, port }: Settings) {
+/** @returns what the operator insists on, if anything is wrong with it */
+function findExposure(
+  { host, insecure }: Settings,
+  { authenticators, tls }: Security,
+): string | undefined {
+  const authenticated = authenticators.length > 0 ||
+    tls?.clientCa !== undefined;
+  const exposed = exposure(host, authenticated);
+  if (exposed === undefined || insecure) return exposed;
+  return fail(
+    2,
+    `error: cannot listen on ${exposed}; use --api-keys, a --jwt option or --tls-client-ca, or insist with --insecure`,
+  );
+}
+
+async function listen(
+  server: SmcpServer,
+  { host, port, insecure }: Settings,
+  { tls }: Security,
+) {
   try {
-    return await server.listen({ hostname: host, port });
+    return await server.listen({
+      hostname: host,
+      port,
+      insecure,
+      ...(tls && { tls }),
+    });
   } catch (error) {
     const code = error instanceof Error && "code" in error
       ? error.code
@@ -41,7 +86,7 @@ async function listen(server: SmcpServer, { host, port }: Settings) {
     return fail(
       1,
       `error: cannot listen on ${host} port ${port}: ${
-        LISTEN_ERRORS[String(code)] ?? (error as Error).message
+        LISTEN_ERRORS[String(code)] ?? reasonOf(error)
       }`,
     );
   }
@@ -67,20 +112,42 @@ function drainOnSignal(server: SmcpServer): void {
   }
 }
 
-async function logToStderr(): Promise<void> {
-  const format = getTextFormatter();
-  await configure({
-    sinks: { stderr: (record) => void process.stderr.write(format(record)) },
-    loggers: [
-      { category: ["a2c-smcp"], lowestLevel: "info", sinks: ["stderr"] },
-      {
-        category: ["logtape", "meta"],
-        lowestLevel: "warning",
-        sinks: ["stderr"],
-      },
-    ],
-  });
+/** Whether SIGHUP has anything to do. */
+const isReloadable = (
+  { log: { file } }: Settings,
+  { authenticators, tls }: Security,
+): boolean =>
+  file !== undefined || tls !== undefined || authenticators.length > 0;
+
+/** Reads everything anew; what can not be used changes nothing, and open connections stay. */
+function reload(
+  settings: Settings,
+  old: Security,
+  server: SmcpServer,
+  logging: Logging,
+): Security {
+  try {
+    logging.reopen();
+    const security = loadSecurity(settings);
+    if (security.tls) server.reloadTls(security.tls);
+    log.info("SIGHUP: keys, certificates and log file are read anew");
+    return security;
+  } catch (error) {
+    log.error(`SIGHUP: everything stays as it was. ${reasonOf(error)}`);
+    return old;
+  }
 }
+
+function orExit<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    return fail(2, `error: ${reasonOf(error)}`);
+  }
+}
+
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 
 function fail(code: number, line: string): never {
   console.error(line);

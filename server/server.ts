@@ -10,7 +10,7 @@ import { PROFILES, SMCP_NAMESPACE } from "../protocol/mod.ts";
 import { closed, flushed, OpenSet } from "./_closing.ts";
 import { guardedParser } from "./_parser.ts";
 import { auditCalls } from "./audit_calls.ts";
-import { checkBind } from "./bind_rule.ts";
+import { exposure } from "./bind_rule.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { invalidRequest, toResponse } from "./gate.ts";
 import { httpApp, type SmcpEnv } from "./http_app.ts";
@@ -216,9 +216,11 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     const { hostname = "127.0.0.1", tls, insecure = false } = to;
     const authenticated = options.authenticator !== undefined ||
       tls?.clientCa !== undefined;
-    const forbidden = checkBind(hostname, authenticated || insecure);
-    if (forbidden !== undefined) {
-      throw new TypeError(`${forbidden}; insecure: true allows it`);
+    const exposed = exposure(hostname, authenticated);
+    if (exposed !== undefined && !insecure) {
+      throw new TypeError(
+        `Cannot listen on ${exposed}; insecure: true allows it`,
+      );
     }
     const server = newServer(
       getRequestListener(app.fetch, {

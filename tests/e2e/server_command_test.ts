@@ -107,7 +107,10 @@ Deno.test("--help and --version exit 0", async () => {
 });
 
 Deno.test("an unknown event is one line in the log, whatever its name; payloads are never logged (spec §3)", async () => {
-  await using command = await startServerCommand(["--port", "0"]);
+  await using command = await startServerCommand([
+    "--port=0",
+    "--log-format=pretty",
+  ]);
   await using client = await connectRaw(command.url, {
     auth: { token: "hunter2" },
   });
@@ -118,7 +121,7 @@ Deno.test("an unknown event is one line in the log, whatever its name; payloads 
   await command.logged("forged");
   const lines = command.log.trimEnd().split("\n");
   assertEquals(lines.length, 2);
-  assertMatch(lines[0] ?? "", /Unknown event "client:nope"$/);
+  assertMatch(lines[0] ?? "", /Unknown event "client:nope" socket="[^"]+"$/);
   assertMatch(lines[1] ?? "", /Unknown event "x\\n\[ERR\] forged\\u001b/);
   assertEquals(command.log.includes("hunter2"), false);
 });

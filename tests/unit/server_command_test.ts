@@ -9,6 +9,14 @@ const exitOf = (args: string[], env: Record<string, string> = {}) => {
   return { exitCode, lines: message.split("\n").length };
 };
 
+const SECURITY = {
+  jwt: {},
+  tls: {},
+  origins: [],
+  insecure: false,
+  auditPayloads: false,
+};
+
 const TIMES = {
   trustedProxies: 0,
   handshakeTimeout: 10,
@@ -30,6 +38,8 @@ Deno.test("readSettings() defaults to loopback, port 8787, 8 MiB and limits", ()
       queuedBytes: 33554432,
     },
     ...TIMES,
+    ...SECURITY,
+    log: { level: "info" },
   });
 });
 
@@ -51,6 +61,8 @@ Deno.test("readSettings() reads every flag", () => {
       maxMessageBytes: 4096,
       limits: false,
       ...TIMES,
+      ...SECURITY,
+      log: { level: "info" },
     },
   );
 });
@@ -115,5 +127,67 @@ Deno.test("readSettings() exits 2 with one line for a bad flag or value", () => 
     ]
   ) {
     assertEquals(exitOf(args), { exitCode: 2, lines: 1 }, args.join(" "));
+  }
+});
+
+Deno.test("readSettings() has a flag for everything about security and the log (spec §10)", () => {
+  const env = { SMCP_JWT_SECRET: "shared" };
+  const { apiKeys, jwt, tls, origins, insecure, auditPayloads, log } =
+    readSettings([
+      "--api-keys=keys.json",
+      "--jwt-algorithms=HS256, HS512",
+      "--jwt-issuer=https://issuer.example",
+      "--jwt-audience=smcp",
+      "--tls-cert=cert.pem",
+      "--tls-key=key.pem",
+      "--tls-client-ca=ca.pem",
+      "--origins=https://a.example,http://b.example:8080/",
+      "--insecure",
+      "--audit-payloads",
+      "--log-level=debug",
+      "--log-format=pretty",
+      "--log-file=smcp.log",
+    ], env);
+  assertEquals(apiKeys, "keys.json");
+  assertEquals(jwt, {
+    secret: "shared",
+    algorithms: ["HS256", "HS512"],
+    issuer: "https://issuer.example",
+    audience: "smcp",
+  });
+  assertEquals(tls, {
+    certFile: "cert.pem",
+    keyFile: "key.pem",
+    clientCaFile: "ca.pem",
+  });
+  assertEquals(origins, ["https://a.example", "http://b.example:8080"]);
+  assertEquals([insecure, auditPayloads], [true, true]);
+  assertEquals(log, { level: "debug", format: "pretty", file: "smcp.log" });
+  assertEquals(readSettings(["--origins=*"], {}).origins, "*");
+  assertEquals(readSettings(["--jwt-key=k.pem"], {}).jwt, { keyFile: "k.pem" });
+  const { jwksUrl } =
+    readSettings(["--jwt-jwks-url=https://i.example/keys"], {}).jwt;
+  assertEquals(jwksUrl, "https://i.example/keys");
+});
+
+Deno.test("readSettings() exits 2 with one line for security that can not be what was meant", () => {
+  const secret = { SMCP_JWT_SECRET: "shared" };
+  const table: [string[], Record<string, string>?][] = [
+    [["--tls-cert=c"]],
+    [["--tls-key=k"]],
+    [["--tls-client-ca=c"]],
+    [["--jwt-key=k", "--jwt-jwks-url=https://i.example"]],
+    [["--jwt-key=k"], secret],
+    [["--origins=https://a.example/path"]],
+    [["--origins=a.example"]],
+    [["--origins=null"]],
+    [["--origins=https://a.example,*"]],
+    [["--log-level=loud"]],
+    [["--log-format=xml"]],
+    [[], { SMCP_INSECURE: "maybe" }],
+    [[], { SMCP_AUDIT_PAYLOADS: "maybe" }],
+  ];
+  for (const [args, env] of table) {
+    assertEquals(exitOf(args, env), { exitCode: 2, lines: 1 }, args.join(" "));
   }
 });

@@ -5,7 +5,7 @@ import {
   matches,
   type Policy,
 } from "../../server/auth/policy.ts";
-import { checkBind, isLoopback } from "../../server/bind_rule.ts";
+import { exposure, isLoopback } from "../../server/bind_rule.ts";
 import { outcomeOf } from "../../server/call_outcome.ts";
 import { checkOrigin } from "../../server/origin_rule.ts";
 
@@ -89,12 +89,12 @@ Deno.test("isLoopback() knows the addresses of this machine alone", () => {
   for (const host of others) assertEquals(isLoopback(host), false, host);
 });
 
-Deno.test("checkBind() refuses a public address without authentication (spec §10)", () => {
-  assertEquals(checkBind("127.0.0.1", false), undefined);
-  assertEquals(checkBind("0.0.0.0", true), undefined);
+Deno.test("exposure() finds a public address without authentication (spec §10)", () => {
+  assertEquals(exposure("127.0.0.1", false), undefined);
+  assertEquals(exposure("0.0.0.0", true), undefined);
   assertEquals(
-    checkBind("0.0.0.0", false),
-    "Cannot listen on 0.0.0.0 without authentication: anybody could use the tools of every computer",
+    exposure("0.0.0.0", false),
+    "0.0.0.0 without authentication: anybody could use the tools of every computer",
   );
 });
 

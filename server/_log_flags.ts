@@ -1,0 +1,42 @@
+import { Option } from "commander";
+
+/** What the command is told about its log. */
+export interface LogSettings {
+  /** The least important events that are written. */
+  readonly level: "debug" | "info" | "warning" | "error";
+  /** Absent: for people on a terminal, JSON otherwise. */
+  readonly format?: "json" | "pretty";
+  /** Where lines are added, instead of stderr. */
+  readonly file?: string;
+}
+
+/** The options of the command about its log. */
+export const logOptions = (): Option[] => [
+  new Option("--log-level <level>", "the least important events to log")
+    .choices(["debug", "info", "warning", "error"]).default("info")
+    .env("SMCP_LOG_LEVEL"),
+  new Option(
+    "--log-format <format>",
+    "one line an event (default: pretty on a terminal, else json)",
+  ).choices(["json", "pretty"]).env("SMCP_LOG_FORMAT"),
+  new Option(
+    "--log-file <file>",
+    "add the log to this file instead of stderr; SIGHUP opens it anew",
+  ).env("SMCP_LOG_FILE"),
+];
+
+/** What commander makes of {@linkcode logOptions}. */
+interface LogFlags {
+  logLevel: LogSettings["level"];
+  logFormat?: "json" | "pretty";
+  logFile?: string;
+}
+
+/** Reads what commander made of {@linkcode logOptions}. */
+export const readLog = (
+  { logLevel, logFormat, logFile }: LogFlags,
+): LogSettings => ({
+  level: logLevel,
+  ...(logFormat && { format: logFormat }),
+  ...(logFile && { file: logFile }),
+});

@@ -1,0 +1,39 @@
+import type { LogRecord } from "@logtape/logtape";
+
+/** Writes an event as one line of JSON. */
+export const jsonLine = (record: LogRecord): string =>
+  JSON.stringify({
+    time: new Date(record.timestamp).toISOString(),
+    level: record.level,
+    logger: record.category.join("."),
+    message: messageOf(record),
+    ...record.properties,
+  }, plain) + "\n";
+
+/** Writes an event as one line for people: `… WARNING audit: join_refused reason="…" office="north"`. */
+export const prettyLine = (record: LogRecord): string => {
+  const { timestamp, level, category, properties } = record;
+  const fields = Object.entries(properties)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => ` ${key}=${JSON.stringify(value, plain)}`);
+  const line = `${new Date(timestamp).toISOString()} ${level.toUpperCase()} ${
+    category.at(-1)
+  }: ${messageOf(record)}${fields.join("")}`;
+  return `${harmless(line)}\n`;
+};
+
+/** Values stand at the odd places of a message. */
+const messageOf = ({ message }: LogRecord): string =>
+  message.map((part, i) => i % 2 === 0 ? part : JSON.stringify(part, plain))
+    .join("");
+
+/** Errors have no fields of their own for JSON. */
+const plain = (_key: string, value: unknown): unknown =>
+  value instanceof Error ? `${value.name}: ${value.message}` : value;
+
+/** What clients send must not reach a terminal as a command, or end the line. */
+const harmless = (line: string): string =>
+  line.replaceAll(
+    /[\p{Cc}\u2028\u2029]/gu,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
