@@ -1,10 +1,14 @@
 import process from "node:process";
+import {
+  type CredentialFlags,
+  credentialHeaders,
+} from "../protocol/cli/credentials.ts";
 import { UsageError } from "../protocol/cli/run.ts";
 import type { CallToolResult, SMCPTool } from "../protocol/mod.ts";
 import { SmcpAgent } from "./client.ts";
 
 /** Where to look, from the command line. */
-export interface OfficeFlags {
+export interface OfficeFlags extends CredentialFlags {
   url: string;
   path: string;
   office: string;
@@ -75,9 +79,10 @@ export async function call(tool: string, flags: CallFlags): Promise<void> {
 }
 
 async function enter(
-  { url, path, office, name }: OfficeFlags,
+  { url, path, office, name, ...credentials }: OfficeFlags,
 ): Promise<SmcpAgent> {
-  const agent = new SmcpAgent({ url, path, name });
+  const headers = credentialHeaders(credentials);
+  const agent = new SmcpAgent({ url, path, name, headers });
   try {
     await agent.connect();
     await agent.join(office);

@@ -9,6 +9,7 @@
  */
 import { Command, InvalidArgumentError, Option } from "commander";
 import process from "node:process";
+import { addCredentials } from "../protocol/cli/credentials.ts";
 import { reporting, runCommand } from "../protocol/cli/run.ts";
 import { PROTOCOL_VERSION } from "../protocol/mod.ts";
 import { call, members, tools } from "./commands.ts";
@@ -20,7 +21,8 @@ Examples:
   $ smcp-agent call echo --params '{"message":"hello"}' --url http://127.0.0.1:8787 --office demo
 
 Exit codes: 0 done, 1 failed (also when the tool itself failed), 2 wrong usage.
-Every option can be set in the environment: SMCP_URL, SMCP_PATH, SMCP_OFFICE, SMCP_NAME, SMCP_COMPUTER, SMCP_TIMEOUT.`;
+Every option can be set in the environment: SMCP_URL, SMCP_PATH, SMCP_OFFICE, SMCP_NAME, SMCP_COMPUTER, SMCP_TIMEOUT,
+SMCP_API_KEY, SMCP_TOKEN.`;
 
 const program = reporting(new Command("smcp-agent"))
   .description("Look into an office of A2C-SMCP and call the tools in it")
@@ -50,7 +52,7 @@ process.exitCode = await runCommand(
 );
 
 function add(name: string, description: string): Command {
-  return program.command(name).description(description)
+  return addCredentials(program.command(name).description(description))
     .addOption(
       new Option("--url <url>", "address of the Server")
         .env("SMCP_URL").default("http://127.0.0.1:8787"),

@@ -10,6 +10,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { hostname } from "node:os";
 import process from "node:process";
+import { addCredentials } from "../protocol/cli/credentials.ts";
 import { reporting, runCommand } from "../protocol/cli/run.ts";
 import { PROTOCOL_VERSION } from "../protocol/mod.ts";
 import { reasonOf } from "./_values.ts";
@@ -32,14 +33,14 @@ A configuration file:
 
 Exit codes: 0 stopped by SIGINT, SIGTERM or SIGHUP, 1 failed, 2 wrong usage.
 Every option can be set in the environment: SMCP_URL, SMCP_PATH, SMCP_OFFICE, SMCP_NAME, SMCP_CONFIG,
-SMCP_DPE_DIR.`;
+SMCP_DPE_DIR, SMCP_API_KEY, SMCP_TOKEN.`;
 
 const program = reporting(new Command("smcp-computer"))
   .description("Offer the tools of MCP servers in an office of A2C-SMCP")
   .version(PROTOCOL_VERSION)
   .addHelpText("after", EXAMPLES);
 
-program.command("run")
+addCredentials(program.command("run"))
   .description("Start the MCP servers and serve until stopped")
   .addOption(
     new Option("--url <url>", "address of the Server")

@@ -1,5 +1,9 @@
 import { configure, getTextFormatter } from "@logtape/logtape";
 import process from "node:process";
+import {
+  type CredentialFlags,
+  credentialHeaders,
+} from "../protocol/cli/credentials.ts";
 import { resultMeta } from "../protocol/mod.ts";
 import { reasonOf } from "./_values.ts";
 import { SmcpComputer } from "./computer.ts";
@@ -15,7 +19,7 @@ import {
 } from "./terminal/questions.ts";
 
 /** What `run` is told on the command line. */
-export interface RunFlags {
+export interface RunFlags extends CredentialFlags {
   /** Address of the Server. */
   url: string;
   /** Where it answers Socket.IO. */
@@ -38,7 +42,18 @@ export interface RunFlags {
 
 /** Hosts the MCP servers of a file until a signal ends it; throws what a person has to see to. */
 export async function run(
-  { url, path, office, name, config, dpeDir, input, yes, watch }: RunFlags,
+  {
+    url,
+    path,
+    office,
+    name,
+    config,
+    dpeDir,
+    input,
+    yes,
+    watch,
+    ...credentials
+  }: RunFlags,
 ): Promise<void> {
   await logToStderr();
   const { inputs, servers } = await loadComputerConfig(config);
@@ -46,6 +61,7 @@ export async function run(
     url,
     path,
     name,
+    headers: credentialHeaders(credentials),
     inputs,
     servers,
     inputValues: input,
