@@ -1,0 +1,80 @@
+/**
+ * What runs in the browser: bundled for it, loaded by a page, told what to do in the page's
+ * address. It sends what came of it to the server that the page came from.
+ *
+ * @module
+ */
+import {
+  ConnectionError,
+  ProtocolVersionError,
+  SmcpAgent,
+} from "../../agent/mod.ts";
+
+/** The office that the test has prepared. */
+const OFFICE = "north";
+
+const parameters = new URLSearchParams(location.search);
+const url = parameters.get("url") ?? "";
+
+const scenarios: Record<string, () => Promise<unknown>> = { use, refused };
+
+/** Everything that an Agent does, over a real network. */
+async function use(): Promise<unknown> {
+  await using agent = new SmcpAgent({ url, name: "page" });
+  await agent.connect();
+  await agent.join(OFFICE);
+  await agent.toolsSettled();
+  const tools = agent.tools.get("pc")?.map(({ name }) => name);
+  const echo = await agent.callTool("pc", "echo", { text: "from a page" });
+  const failed = await agent.callTool("pc", "fail");
+
+  const giveUp = new AbortController();
+  const call = agent.callTool("pc", "slow", {}, { signal: giveUp.signal });
+  await agent.callTool("pc", "slow_began");
+  giveUp.abort(new Error("no longer wanted"));
+  const cancelled = await call.catch((error) => error.message);
+  const aborted = await agent.callTool("pc", "slow_aborted");
+
+  return {
+    members: (await agent.listRoom()).map(({ name, role }) => [role, name]),
+    tools,
+    echo: echo.content,
+    failed: failed.isError,
+    cancelled,
+    aborted: aborted.content,
+    desktop: await agent.getDesktop("pc"),
+  };
+}
+
+/** What the page's code sees when it is not let in. */
+async function refused(): Promise<unknown> {
+  const transports = parameters.get("transport") === "websocket"
+    ? { transports: ["websocket" as const] }
+    : {};
+  const agent = new SmcpAgent({ url, name: "page", ...transports });
+  try {
+    await agent.connect();
+    return "let in";
+  } catch (error) {
+    if (error instanceof ProtocolVersionError) {
+      const { name, serverVersion, clientVersion } = error;
+      return { name, serverVersion, clientVersion, state: agent.state };
+    }
+    if (error instanceof ConnectionError) {
+      return { name: error.name, code: error.code };
+    }
+    throw error;
+  } finally {
+    await agent.close();
+  }
+}
+
+async function run(): Promise<unknown> {
+  try {
+    return await scenarios[parameters.get("scenario") ?? ""]?.();
+  } catch (error) {
+    return { failed: error instanceof Error ? error.stack : String(error) };
+  }
+}
+
+await fetch("/outcome", { method: "POST", body: JSON.stringify(await run()) });
