@@ -17,6 +17,11 @@ const browserTest = (name: string, test: (chromium: string) => Promise<void>) =>
     fn: () => test(chromium ?? ""),
   });
 
+Deno.test("the Agent's bundle for browsers imports nothing, of Node least of all", () => {
+  assertNotMatch(script, /^import\b/m);
+  assertNotMatch(script, /\b(from|import\(|require\() ?"node:/);
+});
+
 browserTest(
   "SmcpAgent in a page uses a Computer from connect() to close()",
   async (chromium) => {
