@@ -1,7 +1,10 @@
 import { io } from "socket.io-client";
 import { SmcpAgent, type SmcpAgentOptions } from "../../agent/mod.ts";
 import { Connection } from "../../protocol/client/connection.ts";
-import type { RequestHandler } from "../../protocol/client/options.ts";
+import type {
+  ConnectionOptions,
+  RequestHandler,
+} from "../../protocol/client/options.ts";
 import {
   createSmcpServer,
   type SmcpServer,
@@ -72,10 +75,11 @@ export function scriptedComputer(
   url: string,
   name: string,
   handler: RequestHandler,
+  options: Partial<ConnectionOptions> = {},
 ): Connection {
   const computer = new Connection(
     io,
-    { url, name, role: "computer" },
+    { url, name, role: "computer", ...options },
     (error) => console.error(error),
   );
   computer.onRequest(handler);

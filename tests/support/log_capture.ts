@@ -1,0 +1,36 @@
+import { configureSync, type LogRecord, resetSync } from "@logtape/logtape";
+import { jsonLine, prettyLine } from "../../server/_log_lines.ts";
+
+/** Everything that is logged while it is in use. */
+export interface LogCapture extends Disposable {
+  /** Every event, in order. */
+  readonly records: readonly LogRecord[];
+  /** The events of the audit log: their fields without time and the like. */
+  readonly audit: readonly Record<string, unknown>[];
+  /** All of it as the server's command writes it, in both formats. */
+  readonly text: string;
+}
+
+/** Captures what every library logs, at every level. */
+export function captureLog(): LogCapture {
+  const records: LogRecord[] = [];
+  configureSync({
+    reset: true,
+    sinks: { memory: (record) => void records.push(record) },
+    loggers: [{ category: [], lowestLevel: "trace", sinks: ["memory"] }],
+  });
+  return {
+    records,
+    get audit() {
+      return records.filter(({ category }) => category.at(-1) === "audit")
+        .map(({ message, properties }) => ({
+          event: message.join(""),
+          ...properties,
+        }));
+    },
+    get text() {
+      return records.map((r) => jsonLine(r) + prettyLine(r)).join("");
+    },
+    [Symbol.dispose]: resetSync,
+  };
+}
