@@ -11,7 +11,7 @@ export interface ServerCommand extends AsyncDisposable {
   /** Its exit code. */
   readonly exited: Promise<number>;
   /** Sends it a signal. */
-  kill(signal: "SIGINT" | "SIGTERM"): void;
+  kill(signal: "SIGHUP" | "SIGINT" | "SIGTERM"): void;
   /** Resolves when its log holds a text. */
   logged(text: string): Promise<void>;
 }
@@ -23,10 +23,12 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
  * first line on stdout, or when it has exited.
  *
  * @param env added to an environment without any SMCP_ variable
+ * @param permissions added to what it always has
  */
 export async function startServerCommand(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  permissions: readonly string[] = [],
 ): Promise<ServerCommand> {
   const inherited = Object.fromEntries(
     Object.entries(Deno.env.toObject()).filter(([k]) => !k.startsWith("SMCP_")),
@@ -40,6 +42,7 @@ export async function startServerCommand(
       "--allow-env",
       "--allow-read",
       "--allow-sys",
+      ...permissions,
       "server/main.ts",
       ...args,
     ],

@@ -1,0 +1,341 @@
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import { SignJWT } from "jose";
+import {
+  CLIENT_EVENTS,
+  GET_TOOLS_EVENT,
+  LEAVE_OFFICE_EVENT,
+  LIST_ROOM_EVENT,
+  TOOL_CALL_EVENT,
+  UPDATE_DESKTOP_EVENT,
+} from "../../protocol/mod.ts";
+import {
+  anyOf,
+  apiKeys,
+  createSmcpServer,
+  jwt,
+  type SmcpServerOptions,
+} from "../../server/mod.ts";
+import { captureLog } from "../support/log_capture.ts";
+import { connectRaw, joinRaw, type RawOptions } from "../support/raw_client.ts";
+import { rawHttp, upgradeHead } from "../support/raw_http.ts";
+import { startServerCommand } from "../support/server_command.ts";
+
+const KEYS = { planner: "hunter2-planner", lab: "hunter2-lab" };
+
+const as = (key: string): RawOptions => ({ auth: { api_key: key } });
+
+const authenticator = () =>
+  apiKeys([
+    { id: "planner", key: KEYS.planner },
+    { id: "lab", key: KEYS.lab, roles: ["computer"] },
+  ]);
+
+const request = (over: Record<string, unknown> = {}) => ({
+  agent: "ada",
+  req_id: "r1",
+  computer: "lab-1",
+  tool_name: "pay",
+  params: { card: "hunter2-card" },
+  timeout: 60,
+  ...over,
+});
+
+/** An Agent "ada" and a Computer "lab-1" in office "north". */
+async function pair(url: string) {
+  const agent = await joinRaw(url, "agent", "ada", "north", as(KEYS.planner));
+  const computer = await joinRaw(
+    url,
+    "computer",
+    "lab-1",
+    "north",
+    as(KEYS.lab),
+  );
+  return {
+    agent,
+    computer,
+    async [Symbol.asyncDispose]() {
+      await agent[Symbol.asyncDispose]();
+      await computer[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function served(options: SmcpServerOptions = {}) {
+  const server = createSmcpServer({
+    authenticator: authenticator(),
+    ...options,
+  });
+  return { server, ...await server.listen() };
+}
+
+Deno.test("joins and leaves are audited: office, role, name, principal, address (spec §10)", async () => {
+  using log = captureLog();
+  const { server, url } = await served();
+  {
+    await using _ = server;
+    await using members = await pair(url);
+    await members.agent.request(LEAVE_OFFICE_EVENT, { office_id: "north" });
+  }
+  const lines = log.audit.map(({ event, office, role, name, principal }) => [
+    ...[event, office, role, name, principal],
+  ]);
+  const ada = ["north", "agent", "ada", "key:planner"];
+  const lab = ["north", "computer", "lab-1", "key:lab"];
+  assertEquals(lines, [
+    ["joined", ...ada],
+    ["joined", ...lab],
+    ["left", ...ada],
+    ["left", ...lab],
+  ]);
+  for (const { address, socket } of log.audit) {
+    assertEquals([address, typeof socket], ["127.0.0.1", "string"]);
+  }
+});
+
+Deno.test("refused handshakes are audited with the reason that the client does not hear (spec §10)", async () => {
+  using log = captureLog();
+  const { server, url, port } = await served();
+  await using _ = server;
+  const query = "/smcp/?EIO=4&transport=";
+  await rawHttp(port, [`GET ${query}polling HTTP/1.1`, "Host: 127.0.0.1"]);
+  await rawHttp(port, upgradeHead(`${query}websocket&a2c_version=0.1.0`));
+  await rawHttp(port, [
+    ...upgradeHead(`${query}websocket&a2c_version=0.2.0`),
+    "Origin: https://evil.example",
+  ]);
+  await connectRaw(url).catch(() => {});
+  await connectRaw(url, as("wrong")).catch(() => {});
+  await connectRaw(url, { auth: { api_key: KEYS.lab, role: "x" } })
+    .catch(() => {});
+  const address = "127.0.0.1";
+  const event = "handshake_refused";
+  assertEquals(
+    log.audit,
+    [
+      [400, "Missing a2c_version query parameter"],
+      [4008, "Protocol version mismatch"],
+      [403, 'Origin not allowed ("https://evil.example")'],
+      [401, "no API key"],
+      [401, "unknown API key"],
+      [400, 'Invalid auth.role: expected "agent" or "computer"'],
+    ].map(([code, reason]) => ({ event, code, reason, address })),
+  );
+});
+
+Deno.test("refused joins, and attempts on other offices and names, are audited (spec §10)", async () => {
+  using log = captureLog();
+  const { server, url } = await served();
+  await using _ = server;
+  await using members = await pair(url);
+  const { agent, computer } = members;
+  await using second = await connectRaw(url, as(KEYS.planner));
+  await second.join("agent", "eve", "north");
+  await computer.join("agent", "lab-1", "south");
+  const base = { agent: "ada", req_id: "r" };
+  await agent.ask(LIST_ROOM_EVENT, { ...base, office_id: "south" });
+  await agent.request(LEAVE_OFFICE_EVENT, { office_id: "south" });
+  await agent.ask(TOOL_CALL_EVENT, request({ agent: "eve" }));
+  await computer.ask(GET_TOOLS_EVENT, request());
+  await computer.ask(UPDATE_DESKTOP_EVENT, { computer: "lab-2" });
+  const refused = log.audit.filter(({ event }) =>
+    String(event).endsWith("_refused")
+  ).map(({ event, request, code, office, name, reason }) => {
+    assert(typeof reason === "string" && reason !== "");
+    return [event, request, code, office, name];
+  });
+  assertEquals(refused, [
+    ["join_refused", undefined, undefined, "north", "eve"],
+    ["join_refused", undefined, undefined, "south", "lab-1"],
+    ["access_refused", LIST_ROOM_EVENT, 4104, "north", "ada"],
+    ["access_refused", LEAVE_OFFICE_EVENT, 4104, "north", "ada"],
+    ["access_refused", TOOL_CALL_EVENT, 403, "north", "ada"],
+    ["access_refused", GET_TOOLS_EVENT, 403, "north", "lab-1"],
+    ["access_refused", UPDATE_DESKTOP_EVENT, 403, "north", "lab-1"],
+  ]);
+});
+
+Deno.test("tool calls are audited once they ended: who, what, how long, how it ended; no payload (spec §10)", async () => {
+  using log = captureLog();
+  const { server, url } = await served();
+  await using _ = server;
+  await using members = await pair(url);
+  const { agent, computer } = members;
+  const answers = [
+    { content: [{ type: "text", text: "hunter2-result" }] },
+    { content: [], isError: true, meta: { error_code: 4001 } },
+    "nonsense",
+  ];
+  computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack(answers.shift()));
+  await agent.ask(TOOL_CALL_EVENT, request());
+  await agent.ask(TOOL_CALL_EVENT, request({ req_id: "r2" }));
+  await agent.ask(TOOL_CALL_EVENT, request({ req_id: "r3" }));
+  await agent.ask(TOOL_CALL_EVENT, request({ req_id: "r4", computer: "x" }));
+  const calls = log.audit.filter(({ event }) => event === "tool_call");
+  assertEquals(
+    calls.map(({ ms: _, ...rest }) => rest),
+    [
+      ["r1", "lab-1", "ok"],
+      ["r2", "lab-1", "error 4001"],
+      ["r3", "lab-1", "error 500"],
+      ["r4", "x", "error 404"],
+    ].map(([req_id, computer, outcome]) => ({
+      event: "tool_call",
+      office: "north",
+      agent: "ada",
+      principal: "key:planner",
+      computer,
+      tool: "pay",
+      req_id,
+      outcome,
+    })),
+  );
+  for (const { ms } of calls) assert(Number.isInteger(ms));
+  assertEquals(/hunter2/.test(log.text), false);
+});
+
+Deno.test("a call whose agent vanished is audited too", async () => {
+  using log = captureLog();
+  const { server, url } = await served();
+  await using _ = server;
+  await using members = await pair(url);
+  const call = members.agent.ask(TOOL_CALL_EVENT, request());
+  void call; // never answered
+  const asked = await members.computer.next(TOOL_CALL_EVENT);
+  assertEquals(asked, request());
+  await members.agent[Symbol.asyncDispose]();
+  await members.computer.next("notify:leave_office");
+  const call_ = log.audit.find(({ event }) => event === "tool_call");
+  assertEquals(call_?.outcome, "agent gone");
+});
+
+Deno.test("auditPayloads adds parameters and results, for those who ask for them (spec §10)", async () => {
+  using log = captureLog();
+  const { server, url } = await served({ auditPayloads: true });
+  await using _ = server;
+  await using members = await pair(url);
+  const result = { content: [{ type: "text", text: "done" }] };
+  members.computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack(result));
+  await members.agent.ask(TOOL_CALL_EVENT, request());
+  const call = log.audit.find(({ event }) => event === "tool_call");
+  assertEquals([call?.params, call?.result], [request().params, result]);
+});
+
+Deno.test("no token ever reaches a log: keys, JWTs and auth in every place, right and wrong (spec §10)", async () => {
+  using log = captureLog();
+  const secret = "hunter2-0123456789abcdef0123456789abcdef";
+  const token = await new SignJWT({ sub: "ada" })
+    .setProtectedHeader({ alg: "HS256" }).setExpirationTime("1h")
+    .sign(new TextEncoder().encode(secret));
+  const { server, url, port } = await served({
+    authenticator: anyOf([authenticator(), jwt({ key: { secret } })]),
+  });
+  await using _ = server;
+  const shown = [
+    ...[{ api_key: KEYS.lab }, { api_key: "hunter2-wrong" }],
+    ...[{ token }, { token: `${token}x` }, { token: "hunter2.a.b" }],
+    { password: "hunter2", api_key: KEYS.lab, role: "hunter2" },
+    { instance_id: ["hunter2"], token },
+  ];
+  for (const auth of shown) {
+    for (const transport of ["polling", "websocket"] as const) {
+      try {
+        await using client = await connectRaw(url, {
+          auth,
+          transports: [transport],
+        });
+        await client.join("agent", "ada", "north");
+        for (const event of Object.keys(CLIENT_EVENTS)) {
+          await client.ask(event, { agent: "hunter2", token });
+          await client.ask(event, request({ agent: "ada", token }));
+        }
+        await client.ask("server:odd", { token });
+      } catch {
+        // refused
+      }
+    }
+  }
+  for (const target of ["/smcp/", "/health", "/nothing"]) {
+    const query = `?EIO=4&transport=polling&token=${token}&key=hunter2`;
+    await rawHttp(port, [
+      `GET ${target}${query} HTTP/1.1`,
+      ...["Host: 127.0.0.1", `Authorization: Bearer ${token}`],
+      ...["X-API-Key: hunter2", "Cookie: session=hunter2"],
+    ]);
+  }
+  assert(log.records.length > 20);
+  assertEquals(/hunter2/.test(log.text), false);
+  for (const part of token.split(".")) {
+    assertEquals(log.text.includes(part), false);
+  }
+});
+
+Deno.test("the command writes one line an event, as JSON or for people, whatever names hold (spec §10)", async () => {
+  for (const format of ["json", "pretty"] as const) {
+    await using command = await startServerCommand([
+      "--port=0",
+      `--log-format=${format}`,
+    ]);
+    const name = `a"b {x} \u2028 €`;
+    await using agent = await joinRaw(command.url, "agent", name, "north");
+    await agent.ask("client:odd\r\nforged\u001b[2J", {});
+    await command.logged("forged");
+    const lines = command.log.trimEnd().split("\n");
+    assertEquals(lines.length, 2, command.log);
+    if (format === "json") {
+      const [joined] = lines.map((line) => JSON.parse(line));
+      assertEquals(
+        [joined.level, joined.logger, joined.message, joined.name],
+        ["info", "a2c-smcp.audit", "joined", name],
+      );
+      assertMatch(joined.time, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    } else {
+      assertMatch(
+        lines[0] ?? "",
+        /^\S+Z INFO audit: joined .*name="a\\"b \{x\} \\u2028 €"/,
+      );
+    }
+  }
+});
+
+Deno.test("--log-level leaves out what matters less", async () => {
+  await using command = await startServerCommand([
+    "--port=0",
+    "--log-level=warning",
+  ]);
+  await using agent = await joinRaw(command.url, "agent", "ada", "north");
+  await agent.join("computer", "ada", "north");
+  await command.logged("join_refused");
+  assertEquals(command.log.includes('"joined"'), false);
+});
+
+Deno.test("--log-file takes the log instead of stderr, adds to what is there, and is opened anew at SIGHUP", async () => {
+  const dir = await Deno.makeTempDir();
+  const file = `${dir}/smcp.log`;
+  await Deno.writeTextFile(file, "before\n");
+  {
+    await using command = await startServerCommand(
+      ["--port=0", `--log-file=${file}`],
+      {},
+      [`--allow-write=${dir}`],
+    );
+    await using agent = await joinRaw(command.url, "agent", "ada", "north");
+    await Deno.rename(file, `${file}.1`); // as a tool that rotates logs does
+    command.kill("SIGHUP");
+    while (!await Deno.stat(file).catch(() => undefined)) {
+      await agent.ask(GET_TOOLS_EVENT, {});
+    }
+    await agent.request(LEAVE_OFFICE_EVENT, { office_id: "north" });
+    assertEquals(command.log, "");
+  }
+  const [old, now] = await Promise.all(
+    [`${file}.1`, file].map((each) => Deno.readTextFile(each)),
+  );
+  assertMatch(old ?? "", /^before\n\{.*"joined".*\}\n$/);
+  assertStringIncludes(now ?? "", '"left"');
+  await Deno.remove(dir, { recursive: true });
+});
