@@ -1,6 +1,6 @@
 /**
  * A plugin of `deno lint` that keeps the layers apart: who may import whom, where the `Deno`
- * global may be used, and where the names of events are written. The rules themselves are in
+ * global and `using` may be used, and where the names of events are written. The rules themselves are in
  * `layering_rules.ts`; here they meet the syntax tree.
  *
  * @module
@@ -12,6 +12,7 @@ import {
   judgeDenoGlobal,
   judgeImport,
   judgeText,
+  judgeUsing,
 } from "./layering_rules.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -62,6 +63,12 @@ const denoGlobal = rule((file, report) => ({
   },
 }));
 
+const using = rule((file, report) => ({
+  VariableDeclaration(node) {
+    if (/using$/.test(node.kind)) report(node, judgeUsing(file));
+  },
+}));
+
 const eventNames = rule((file, report) => ({
   Literal(node) {
     const text = textOf(node);
@@ -97,6 +104,7 @@ const plugin: Deno.lint.Plugin = {
   rules: {
     imports,
     "deno-global": denoGlobal,
+    using,
     "event-names": eventNames,
   },
 };

@@ -67,6 +67,15 @@ export function judgeDenoGlobal(file: string): Fault | undefined {
   };
 }
 
+/** Judges a `using` declaration, which the npm tarball would carry to Node 22 as it is. */
+export function judgeUsing(file: string): Fault | undefined {
+  if (roomOf(file) === undefined) return undefined;
+  return {
+    message: "A `using` declaration: Node 22 can not parse it",
+    hint: "Write try … finally, or pass a function to one that cleans up",
+  };
+}
+
 /** Where names of events are written: today's, and what older versions call them. */
 const EVENT_HOMES = ["protocol/events.ts", "protocol/profiles.ts"];
 

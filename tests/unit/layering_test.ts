@@ -98,3 +98,11 @@ Deno.test("layering keeps event names to protocol/events.ts", () => {
   assertEquals(faults("tests/e2e/a_test.ts", source), []);
   assertEquals(faults("server/a.ts", `log("the server: started");`), []);
 });
+
+Deno.test("layering keeps `using` out of what Node 22 has to parse", () => {
+  const rule = ["layering/using 1"];
+  assertEquals(faults("agent/a.ts", "using line = start();"), rule);
+  assertEquals(faults("server/main.ts", "await using s = start();"), rule);
+  assertEquals(faults("server/a.ts", "const s = start();"), []);
+  assertEquals(faults("tests/e2e/a_test.ts", "await using s = start();"), []);
+});
