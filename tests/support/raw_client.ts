@@ -20,6 +20,8 @@ export interface RawOptions {
   version?: string | null;
   /** Default `/smcp`. */
   namespace?: string;
+  /** Certificates and keys, as `node:https` takes them. */
+  tls?: { ca?: string; cert?: string; key?: string };
   /** Whether it reconnects by itself; default no. */
   reconnection?: boolean;
 }
@@ -56,6 +58,7 @@ export class RawClient implements AsyncDisposable {
       reconnectionDelayMax: 50,
       forceNew: true,
       ...(options.auth && { auth: options.auth }),
+      ...options.tls,
     });
     this.socket.onAny((event: string, ...args: unknown[]) => {
       const ack = args.at(-1);

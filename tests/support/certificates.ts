@@ -1,0 +1,50 @@
+import { generate } from "selfsigned";
+
+/** A certificate and its private key, as PEM. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Makes an authority that signs others. */
+export const newAuthority = (name: string): Promise<Certificate> =>
+  make(name, [
+    { name: "basicConstraints", cA: true, critical: true },
+    { name: "keyUsage", keyCertSign: true, cRLSign: true },
+  ]);
+
+/** Makes a certificate for a server on loopback, or for a client. */
+export const newCertificate = (
+  name: string,
+  authority: Certificate,
+): Promise<Certificate> =>
+  make(name, [
+    { name: "basicConstraints", cA: false },
+    { name: "keyUsage", digitalSignature: true },
+    { name: "extKeyUsage", serverAuth: true, clientAuth: true },
+    {
+      name: "subjectAltName",
+      altNames: [{ type: 2, value: "localhost" }, {
+        type: 7,
+        ip: "127.0.0.1",
+      }],
+    },
+  ], authority);
+
+async function make(
+  name: string,
+  extensions: NonNullable<Parameters<typeof generate>[1]>["extensions"],
+  ca?: Certificate,
+): Promise<Certificate> {
+  const { cert, private: key } = await generate(
+    [{ name: "commonName", value: name }],
+    {
+      keyType: "ec",
+      algorithm: "sha256",
+      notBeforeDate: new Date(Date.now() - 60_000),
+      ...(extensions && { extensions }),
+      ...(ca && { ca }),
+    },
+  );
+  return { cert, key };
+}
