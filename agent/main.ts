@@ -9,41 +9,105 @@
  */
 import { Command, InvalidArgumentError, Option } from "commander";
 import process from "node:process";
-import { addCredentials } from "../protocol/cli/credentials.ts";
+import { addCompletion } from "../protocol/cli/completion.ts";
 import { reporting, runCommand } from "../protocol/cli/run.ts";
+import { addServerFlags } from "../protocol/cli/server_flags.ts";
 import { PROTOCOL_VERSION } from "../protocol/mod.ts";
-import { call, members, tools } from "./commands.ts";
+import { call } from "./cli/call.ts";
+import { docs, read } from "./cli/documents.ts";
+import { desktop, watch } from "./cli/follow.ts";
+import { config, members, resources, tools } from "./cli/look.ts";
+import { splitPair } from "./cli/tool_arguments.ts";
 
 const EXAMPLES = `
 Examples:
-  $ smcp-agent members --url http://127.0.0.1:8787 --office demo
-  $ smcp-agent tools   --url http://127.0.0.1:8787 --office demo --computer laptop
-  $ smcp-agent call echo --params '{"message":"hello"}' --url http://127.0.0.1:8787 --office demo
+  $ export SMCP_URL=http://127.0.0.1:8787 SMCP_OFFICE=demo
+  $ smcp-agent members
+  $ smcp-agent tools --computer laptop
+  $ smcp-agent call read_text_file --arg path=notes.txt --arg head=10
+  $ smcp-agent call echo --params '{"message":"hello"}'
+  $ smcp-agent desktop --follow
+  $ smcp-agent docs quarterly report
+  $ smcp-agent read dpe://files/report.pdf > report.md
 
 Exit codes: 0 done, 1 failed (also when the tool itself failed), 2 wrong usage.
-Every option can be set in the environment: SMCP_URL, SMCP_PATH, SMCP_OFFICE, SMCP_NAME, SMCP_COMPUTER, SMCP_TIMEOUT,
-SMCP_API_KEY, SMCP_TOKEN.`;
+An office has one agent at a time: each command takes its seat, and gives it up at its end.`;
 
-const program = reporting(new Command("smcp-agent"))
+const program = reporting(new Command("smcp-agent"), process.env)
   .description("Look into an office of A2C-SMCP and call the tools in it")
   .version(PROTOCOL_VERSION)
   .addHelpText("after", EXAMPLES);
 
 add("members", "List the members of the office").action(members);
 
-add("tools", "List the tools of the office")
-  .addOption(computerOption())
-  .action(tools);
+addForComputer("tools", "List the tools of the office").action(tools);
 
-add("call", "Call a tool; Ctrl-C cancels it")
+addForComputer("call", "Call a tool; Ctrl-C cancels it")
   .argument("<tool>", "its name, as `tools` lists it")
-  .addOption(computerOption())
-  .option("--params <json>", "the tool's arguments", jsonObject, {})
+  .addOption(
+    new Option(
+      "--arg <name=value>",
+      "an argument of the tool, read by its schema; repeatable",
+    ).env("SMCP_ARG").argParser(collectPairs).default([], "none"),
+  )
+  .addOption(
+    new Option(
+      "--params <json>",
+      "all arguments as a JSON object; @FILE and - read it from a file or stdin",
+    ).env("SMCP_PARAMS").conflicts("arg"),
+  )
   .addOption(
     new Option("--timeout <seconds>", "1 to 3600")
-      .env("SMCP_TIMEOUT").argParser(seconds).default(60),
+      .env("SMCP_TIMEOUT").argParser(integer(1, 3600)).default(60),
   )
   .action(call);
+
+addForComputer("desktop", "Show the windows of a Computer")
+  .addOption(
+    new Option("--follow", "show them again after each change, until Ctrl-C")
+      .env("SMCP_FOLLOW"),
+  )
+  .addOption(
+    new Option("--size <count>", "how many windows at most")
+      .env("SMCP_SIZE").argParser(integer(0, 10_000)),
+  )
+  .addOption(
+    new Option("--window <uri>", "only the window with this URI")
+      .env("SMCP_WINDOW"),
+  )
+  .action(desktop);
+
+addForComputer("resources", "List the resources of MCP servers")
+  .argument("[mcp_server]", "only of this one")
+  .action(resources);
+
+addForComputer("docs", "Search the documents of a Computer")
+  .argument("[query...]", "words in title, keywords or summary; any counts")
+  .addOption(
+    new Option("--type <file_type>", "only these, such as pdf")
+      .env("SMCP_TYPE"),
+  )
+  .addOption(
+    new Option("--offset <count>", "how many to skip")
+      .env("SMCP_OFFSET").argParser(integer(0, 1_000_000_000)).default(0),
+  )
+  .addOption(
+    new Option("--limit <count>", "how many to show, 1 to 100")
+      .env("SMCP_LIMIT").argParser(integer(1, 100)).default(20),
+  )
+  .action(docs);
+
+addForComputer("read", "Print a document as Markdown")
+  .argument("<uri>", "dpe://HOST/DOCUMENT, as `docs` lists it")
+  .action(read);
+
+addForComputer("config", "Show the configuration of a Computer")
+  .action(config);
+
+add("watch", "Print every notification of the office, until Ctrl-C")
+  .action(watch);
+
+addCompletion(program, (script) => console.log(script));
 
 process.exitCode = await runCommand(
   program,
@@ -52,17 +116,7 @@ process.exitCode = await runCommand(
 );
 
 function add(name: string, description: string): Command {
-  return addCredentials(program.command(name).description(description))
-    .addOption(
-      new Option("--url <url>", "address of the Server")
-        .env("SMCP_URL").default("http://127.0.0.1:8787"),
-    )
-    .addOption(
-      new Option(
-        "--path <path>",
-        "HTTP path of the Server's Socket.IO endpoint; /socket.io/ for one of the Python SDK",
-      ).env("SMCP_PATH").default("/smcp/"),
-    )
+  return addServerFlags(program.command(name).description(description))
     .addOption(
       new Option("--office <office>", "the office to join")
         .env("SMCP_OFFICE").makeOptionMandatory(),
@@ -71,31 +125,32 @@ function add(name: string, description: string): Command {
       new Option("--name <name>", "the name to join with")
         .env("SMCP_NAME").default("agent"),
     )
-    .option("--json", "print JSON");
+    .addOption(new Option("--json", "print JSON").env("SMCP_JSON"));
 }
 
-function computerOption(): Option {
-  return new Option("--computer <name>", "only this Computer")
-    .env("SMCP_COMPUTER");
+function addForComputer(name: string, description: string): Command {
+  return add(name, description).addOption(
+    new Option("--computer <name>", "only this Computer").env("SMCP_COMPUTER"),
+  );
 }
 
-function seconds(text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= 3600) return value;
-  throw new InvalidArgumentError("Expected whole seconds, 1 to 3600.");
-}
-
-function jsonObject(text: string): Record<string, unknown> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
+function integer(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
     throw new InvalidArgumentError(
-      `Not JSON: ${error instanceof Error ? error.message : error}.`,
+      `Expected a whole number from ${min} to ${max}.`,
     );
-  }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-    return { ...value };
-  }
-  throw new InvalidArgumentError(`Expected an object such as '{"a": 1}'.`);
+  };
+}
+
+function collectPairs(
+  text: string,
+  before: [string, string][],
+): [string, string][] {
+  const pair = splitPair(text);
+  if (pair) return [...before, pair];
+  throw new InvalidArgumentError(
+    "Expected NAME=VALUE, such as path=notes.txt.",
+  );
 }

@@ -1,10 +1,8 @@
+import { plain } from "../../protocol/cli/terminal_text.ts";
 import type { ConfirmRequest } from "../confirm.ts";
 
 /** Characters of arguments that a question shows. */
 const SHOWN = 2_000;
-
-/** What could move the cursor, colour the text, or show it in another order than it is in. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** The question whether a tool may run: tool, server, arguments (spec §7.3); nothing in it acts on a terminal. */
 export function describeCall(
@@ -21,13 +19,6 @@ export function describeCall(
     ...shorten(args.length === 0 ? ["  without arguments"] : args),
   ].join("\n");
 }
-
-/** Writes every character that can not be seen as its code. */
-export const plain = (text: string): string =>
-  text.replaceAll(
-    UNSEEN,
-    (c) => `\\u{${c.codePointAt(0)?.toString(16)}}`,
-  );
 
 const quote = (text: string): string => `"${plain(text)}"`;
 

@@ -1,7 +1,8 @@
 import type { Readable, Writable } from "node:stream";
+import { plain } from "../../protocol/cli/terminal_text.ts";
 import type { Confirm, ConfirmAnswer, ConfirmRequest } from "../confirm.ts";
 import type { AskedInput, AskInput } from "../inputs/input_store.ts";
-import { describeCall, plain } from "./describe_call.ts";
+import { describeCall } from "./describe_call.ts";
 import { Turns } from "./turns.ts";
 
 /** Where a person reads and types; both must be terminals. */

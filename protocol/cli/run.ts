@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { explainFailure } from "./explain_failure.ts";
 
 /** A command line that can not be carried out as it stands: exit code 2. */
 export class UsageError extends Error {
@@ -9,15 +10,59 @@ export class UsageError extends Error {
 /**
  * Makes a command report its problems to {@linkcode runCommand}; call it before adding
  * subcommands, which take it over.
+ *
+ * @param env the environment; a variable of an option without a value says 1 or 0
  */
-export function reporting(command: Command): Command {
-  return command.exitOverride().showSuggestionAfterError();
+export function reporting(
+  command: Command,
+  env?: Readonly<Record<string, string | undefined>>,
+): Command {
+  return command.exitOverride().showSuggestionAfterError()
+    .configureOutput({
+      outputError: (text, write) => write(`${oneLine(text, command)}\n`),
+    })
+    .hook("preAction", (_, action) => env && readSwitches(action, env));
+}
+
+/** A suggestion comes on a line of its own; what is missing can be given in another way too. */
+const oneLine = (text: string, command: Command): string =>
+  text.trim().replaceAll(/\s*\n\s*/g, " ")
+    .replace(/'([^']+)' not specified$/, (missing, flags: string) => {
+      const variable = [command, ...command.commands]
+        .flatMap(({ options }) => options)
+        .find((option) => option.flags === flags)?.envVar;
+      return variable === undefined
+        ? missing
+        : `${missing}; give it, or set ${variable} in the environment`;
+    });
+
+/** Commander takes any value of a variable, `0` and `false` too, for yes. */
+function readSwitches(
+  command: Command,
+  env: Readonly<Record<string, string | undefined>>,
+): void {
+  for (const option of command.options) {
+    const { envVar } = option;
+    if (envVar === undefined || option.required || option.optional) continue;
+    const key = option.attributeName();
+    if (command.getOptionValueSource(key) !== "env") continue;
+    const value = env[envVar] ?? "";
+    if (["", "0", "false", "no"].includes(value)) {
+      command.setOptionValueWithSource(key, option.defaultValue, "default");
+    } else if (!["1", "true", "yes"].includes(value)) {
+      throw new UsageError(
+        `environment variable ${envVar} is ${
+          JSON.stringify(value)
+        }, expected 1 or 0`,
+      );
+    }
+  }
 }
 
 /**
  * Runs a command line and tells the exit code: 0 done, 1 failed, 2 wrong usage.
  *
- * A person gets one line about what went wrong, never a stack trace.
+ * A person gets one line about what went wrong and what to do, never a stack trace.
  *
  * @param command made with {@linkcode reporting}
  * @param args without the program's own name
@@ -33,7 +78,7 @@ export async function runCommand(
     return 0;
   } catch (error) {
     if (isCommanderError(error)) return error.exitCode === 0 ? 0 : 2; // it printed its line
-    print(`error: ${error instanceof Error ? error.message : error}`);
+    print(`error: ${explainFailure(error)}`);
     return error instanceof UsageError ? 2 : 1;
   }
 }

@@ -1,0 +1,156 @@
+import { readFile } from "node:fs/promises";
+import process from "node:process";
+import { text } from "node:stream/consumers";
+import { UsageError } from "../../protocol/cli/run.ts";
+import { plain, plainLines } from "../../protocol/cli/terminal_text.ts";
+import {
+  type CallToolResult,
+  resultMeta,
+  type SMCPTool,
+} from "../../protocol/mod.ts";
+import type { SmcpAgent } from "../client.ts";
+import {
+  type ComputerFlags,
+  noComputer,
+  printJson,
+  withAgent,
+} from "./office.ts";
+import { readArguments } from "./tool_arguments.ts";
+import { waitingFor } from "./waiting.ts";
+
+/** What to call a tool with. */
+export interface CallFlags extends ComputerFlags {
+  /** Arguments by name, as they were written. */
+  arg: [string, string][];
+  /** All arguments as JSON, or where that is: `@FILE`, or `-` for stdin. */
+  params?: string;
+  /** Seconds. */
+  timeout: number;
+}
+
+/** Calls a tool and prints its result; a failed tool makes the exit code 1. */
+export async function call(tool: string, flags: CallFlags): Promise<void> {
+  const given = flags.params === undefined
+    ? undefined
+    : await readParams(flags.params);
+  const result = await withAgent(flags, async (agent, signal) => {
+    const { computer, listed } = await find(agent, tool, flags);
+    const params = given ?? readPairs(flags.arg, listed);
+    return await waitingFor(
+      `calling ${plain(tool)} on ${plain(computer)} (Ctrl-C cancels)`,
+      agent.callTool(computer, tool, params, {
+        timeout: flags.timeout,
+        signal,
+      }),
+    );
+  });
+  if (flags.json) printJson(result);
+  else printResult(result);
+  if (result.isError) throw failure(tool, result);
+}
+
+async function readParams(source: string): Promise<Record<string, unknown>> {
+  const json = source === "-"
+    ? await text(process.stdin)
+    : source.startsWith("@")
+    ? await readFile(source.slice(1), "utf8").catch((error) => {
+      throw new UsageError(
+        `Cannot read --params ${source}: ${
+          error.code === "ENOENT" ? "there is no such file" : error.message
+        }`,
+      );
+    })
+    : source;
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (error) {
+    throw new UsageError(
+      `--params is not JSON: ${error instanceof Error ? error.message : error}`,
+    );
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return { ...value };
+  }
+  throw new UsageError(
+    `--params is no JSON object; write one such as '{"path": "."}'`,
+  );
+}
+
+function readPairs(
+  pairs: CallFlags["arg"],
+  tool: SMCPTool | undefined,
+): Record<string, unknown> {
+  const { params, problems } = readArguments(pairs, tool?.params_schema);
+  if (problems.length > 0) throw new UsageError(problems.join("; "));
+  return params;
+}
+
+/** Finds who has the tool; one that was named may know it although it does not list it. */
+async function find(
+  agent: SmcpAgent,
+  tool: string,
+  { computer, office }: ComputerFlags,
+): Promise<{ computer: string; listed: SMCPTool | undefined }> {
+  const named = (tools: readonly SMCPTool[]) =>
+    tools.find(({ name }) => name === tool);
+  if (computer !== undefined) {
+    return { computer, listed: named(await agent.getTools(computer)) };
+  }
+  await agent.toolsSettled();
+  const offering = [...agent.tools].flatMap(([computer, tools]) => {
+    const listed = named(tools);
+    return listed ? [{ computer, listed }] : [];
+  });
+  const [only, ...others] = offering;
+  if (agent.tools.size === 0) throw noComputer(office);
+  if (only === undefined) {
+    throw new Error(
+      `no Computer in the office offers the tool "${tool}"; the command "tools" lists what there is`,
+    );
+  }
+  if (others.length > 0) {
+    throw new UsageError(
+      `several Computers offer "${tool}" (${
+        offering.map(({ computer }) => computer).join(", ")
+      }); choose one with --computer`,
+    );
+  }
+  return only;
+}
+
+/** What a program reads stays as it is; on a terminal nothing in it may act. */
+function printResult({ content, structuredContent }: CallToolResult): void {
+  const shown = process.stdout.isTTY ? plainLines : (text: string) => text;
+  for (const { type, text, ...rest } of content) {
+    if (typeof text === "string") console.log(shown(text));
+    else console.log(shown(`[${type}] ${summary(rest)}`));
+  }
+  if (content.length === 0 && structuredContent) printJson(structuredContent);
+}
+
+const summary = (fields: Record<string, unknown>): string =>
+  Object.entries(fields).map(([key, value]) =>
+    typeof value === "string" && value.length > 60
+      ? `${key}: ${value.length} characters`
+      : `${key}: ${JSON.stringify(value)}`
+  ).join(", ");
+
+/** The reason is in the result, which was printed already; what to do may not be. */
+function failure(tool: string, result: CallToolResult): Error {
+  const { error_code } = resultMeta(result);
+  const remedy = REMEDIES[Number(error_code)];
+  return new Error(
+    `the tool "${tool}" failed${remedy === undefined ? "" : `; ${remedy}`}`,
+  );
+}
+
+const REMEDIES: Readonly<Record<number, string>> = {
+  4001: 'the command "tools" lists what there is',
+  4002: "the Computer's configuration forbids it",
+  4004: "give it more time with --timeout",
+  4005:
+    "somebody at the Computer has to allow it, or its configuration with auto_apply",
+  4006: "somebody at the Computer has to sign in",
+  4007: "somebody at the Computer has to sign in again",
+};

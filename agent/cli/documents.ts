@@ -1,0 +1,77 @@
+import process from "node:process";
+import { columns, plainLines } from "../../protocol/cli/terminal_text.ts";
+import type { DPEPage } from "../../protocol/mod.ts";
+import {
+  chooseComputer,
+  type ComputerFlags,
+  printJson,
+  withAgent,
+} from "./office.ts";
+
+/** What to search for. */
+export interface DocsFlags extends ComputerFlags {
+  /** Only this kind of file. */
+  type?: string;
+  /** How many to skip. */
+  offset: number;
+  /** How many to show. */
+  limit: number;
+}
+
+/** Prints the documents of a Computer that match any of the words; all without one. */
+export async function docs(words: string[], flags: DocsFlags): Promise<void> {
+  const { type, offset, limit } = flags;
+  const found = await withAgent(
+    flags,
+    async (agent, signal) =>
+      await agent.getFinder(await chooseComputer(agent, flags), {
+        ...(words.length > 0 && { keywords: words }),
+        ...(type !== undefined && { fileType: type }),
+        offset,
+        limit,
+        signal,
+      }),
+  );
+  if (flags.json) return printJson(found);
+  const { documents, total_count } = found;
+  if (documents.length === 0) {
+    return console.log(
+      total_count === 0
+        ? "No document matches."
+        : `There are ${total_count} documents; --offset ${offset} is past the last.`,
+    );
+  }
+  const rows = documents.map((
+    { title, file_type, page_count, last_modified, uri },
+  ) => [
+    title,
+    file_type,
+    page_count > 0 ? `${page_count} pages` : "",
+    last_modified?.slice(0, 10) ?? "",
+    uri,
+  ]);
+  columns(rows).forEach((line) => console.log(line));
+  const last = offset + documents.length;
+  if (last < total_count) {
+    console.log(
+      `${
+        offset + 1
+      } to ${last} of ${total_count}; the next with --offset ${last}`,
+    );
+  }
+}
+
+/** Prints a document as Markdown; as JSON, with all its pages. */
+export async function read(uri: string, flags: ComputerFlags): Promise<void> {
+  await withAgent(flags, async (agent, signal) => {
+    const computer = await chooseComputer(agent, flags);
+    const document = await agent.openDocument(computer, uri, { signal });
+    if (flags.json) {
+      const pages: DPEPage[] = [];
+      for await (const page of document.pages({ signal })) pages.push(page);
+      return printJson({ ...document.info, pages });
+    }
+    const markdown = await document.toMarkdown({ signal });
+    console.log(process.stdout.isTTY ? plainLines(markdown) : markdown);
+  });
+}

@@ -1,0 +1,107 @@
+import { plain, plainLines } from "../../protocol/cli/terminal_text.ts";
+import { type Notification, NOTIFICATIONS } from "../../protocol/mod.ts";
+import type { SmcpAgent } from "../client.ts";
+import type { GetDesktopOptions } from "../options.ts";
+import {
+  chooseComputer,
+  type ComputerFlags,
+  type OfficeFlags,
+  printJson,
+  withAgent,
+} from "./office.ts";
+
+/** Which windows to show. */
+export interface DesktopFlags extends ComputerFlags {
+  /** Show them again after each change. */
+  follow?: boolean;
+  /** How many at most. */
+  size?: number;
+  /** Only the one with this URI. */
+  window?: string;
+}
+
+/** Prints the windows of a Computer, once or after each change. */
+export async function desktop(flags: DesktopFlags): Promise<void> {
+  const { size, window, follow, json } = flags;
+  await withAgent(flags, async (agent, signal) => {
+    const computer = await chooseComputer(agent, flags);
+    const wanted = {
+      ...(size !== undefined && { size }),
+      ...(window !== undefined && { window }),
+      signal,
+    };
+    if (follow) {
+      await followWindows(agent, computer, wanted, json === true);
+      return;
+    }
+    const windows = await agent.getDesktop(computer, wanted);
+    if (json) printJson(windows);
+    else printWindows(windows);
+  });
+}
+
+async function followWindows(
+  agent: SmcpAgent,
+  computer: string,
+  wanted: GetDesktopOptions & { signal: AbortSignal },
+  json: boolean,
+): Promise<void> {
+  try {
+    for await (const windows of agent.followDesktop(computer, wanted)) {
+      if (json) console.log(JSON.stringify(windows));
+      else {
+        console.log(`== ${time()}  ${plain(computer)}`);
+        printWindows(windows);
+      }
+    }
+  } catch (error) {
+    if (!wanted.signal.aborted) throw error; // Ctrl-C is how following ends
+  }
+}
+
+function printWindows(windows: readonly string[]): void {
+  if (windows.length === 0) console.log("The desktop is empty.");
+  else console.log(windows.map(plainLines).join("\n\n---\n\n"));
+}
+
+/** Prints every notification of the office until Ctrl-C, a line each. */
+export async function watch(flags: OfficeFlags): Promise<void> {
+  await withAgent(flags, async (agent, signal) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    listen(agent, flags.json === true, reject);
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+    console.error(`watching the office "${flags.office}" (Ctrl-C ends it)`);
+    await promise;
+  });
+}
+
+function listen(
+  agent: SmcpAgent,
+  json: boolean,
+  lost: (error: Error) => void,
+): void {
+  const tell = (event: string, payload: object) =>
+    console.log(
+      json
+        ? JSON.stringify({ time: new Date().toISOString(), event, payload })
+        : `${time()}  ${event}  ${fields(payload)}`,
+    );
+  for (const event of Object.keys(NOTIFICATIONS) as Notification[]) {
+    agent.on(event, (payload) => tell(event, payload));
+  }
+  agent.on("disconnected", ({ reason, reconnecting }) => {
+    if (reconnecting) tell("disconnected", { reason });
+    else lost(new Error(`disconnected for good: ${reason}`));
+  });
+  agent.on("joined", ({ office, rejoined }) => {
+    if (rejoined) tell("joined again", { office });
+  });
+}
+
+const fields = (payload: object): string =>
+  Object.entries(payload).map(([key, value]) =>
+    `${key}=${plain(typeof value === "string" ? value : JSON.stringify(value))}`
+  ).join(" ");
+
+const time = (): string => new Date().toTimeString().slice(0, 8);

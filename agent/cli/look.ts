@@ -1,0 +1,141 @@
+import { columns, plain } from "../../protocol/cli/terminal_text.ts";
+import { isGone } from "../_gone.ts";
+import { ErrorCode, ProtocolError, type Resource } from "../../protocol/mod.ts";
+import type { SmcpAgent } from "../client.ts";
+import {
+  chooseComputer,
+  type ComputerFlags,
+  noComputer,
+  type OfficeFlags,
+  printJson,
+  withAgent,
+} from "./office.ts";
+
+/** Prints who is in the office. */
+export async function members(flags: OfficeFlags): Promise<void> {
+  const sessions = await withAgent(
+    flags,
+    (agent, signal) => agent.listRoom({ signal }),
+  );
+  if (flags.json) return printJson(sessions);
+  print(sessions.map((
+    { name, role, a2c_version },
+  ) => [name, role, a2c_version ?? ""]));
+}
+
+/** Prints the tools of the office. */
+export async function tools(flags: ComputerFlags): Promise<void> {
+  const { computer } = flags;
+  const found = await withAgent(flags, async (agent, signal) => {
+    if (computer !== undefined) {
+      return new Map([[computer, await agent.getTools(computer, { signal })]]);
+    }
+    await agent.toolsSettled();
+    return new Map(agent.tools); // it is forgotten when the agent leaves
+  });
+  if (flags.json) return printJson(Object.fromEntries(found));
+  if (found.size === 0) throw noComputer(flags.office);
+  for (const [computer, list] of found) {
+    console.log(`${plain(computer)}: ${list.length} tools`);
+    print(
+      list.map(({ name, description }) => [`  ${name}`, headline(description)]),
+    );
+  }
+}
+
+/** Prints the resources of one MCP server of a Computer, or of all. */
+export async function resources(
+  server: string | undefined,
+  flags: ComputerFlags,
+): Promise<void> {
+  const found = await withAgent(flags, async (agent, signal) => {
+    const computer = await chooseComputer(agent, flags);
+    if (server !== undefined) {
+      return new Map([[
+        server,
+        await listAll(agent, computer, server, signal),
+      ]]);
+    }
+    const { servers } = await agent.getConfig(computer, { signal });
+    const found = new Map<string, Resource[] | string>();
+    for (const name of Object.keys(servers)) {
+      const list = await listAll(agent, computer, name, signal)
+        .catch((error) => {
+          if (hasNone(error)) return String(error.message);
+          throw error;
+        });
+      found.set(name, list);
+    }
+    return found;
+  });
+  if (flags.json) {
+    const lists = [...found].filter(([, list]) => typeof list !== "string");
+    return printJson(Object.fromEntries(lists));
+  }
+  for (const [name, list] of found) {
+    if (typeof list === "string") {
+      console.log(`${plain(name)}: ${plain(list)}`);
+      continue;
+    }
+    console.log(`${plain(name)}: ${list.length} resources`);
+    print(
+      list.map(({ uri, name, title }) => [
+        `  ${uri}`,
+        String(title ?? name ?? ""),
+      ]),
+    );
+  }
+  if (found.size === 0) console.log("The Computer hosts no MCP server.");
+}
+
+async function listAll(
+  agent: SmcpAgent,
+  computer: string,
+  server: string,
+  signal: AbortSignal,
+): Promise<Resource[]> {
+  const list: Resource[] = [];
+  const all = agent.allResources(computer, server, { signal });
+  for await (const resource of all) list.push(resource);
+  return list;
+}
+
+/** A MCP server without resources, or one that does not run, is no reason to hide the others. */
+const hasNone = (error: unknown): boolean =>
+  isGone(error) || error instanceof ProtocolError &&
+    error.code === ErrorCode.MCP_CAPABILITY_NOT_SUPPORTED;
+
+/** Prints the configuration of a Computer, which holds no secrets. */
+export async function config(flags: ComputerFlags): Promise<void> {
+  const { inputs, servers } = await withAgent(
+    flags,
+    async (agent, signal) =>
+      await agent.getConfig(await chooseComputer(agent, flags), { signal }),
+  );
+  if (flags.json) return printJson({ inputs, servers });
+  console.log(`${Object.keys(servers).length} MCP servers`);
+  print(
+    Object.values(servers).map((
+      { name, type, disabled, server_parameters },
+    ) => [
+      `  ${name}`,
+      disabled ? "disabled" : type,
+      "url" in server_parameters
+        ? server_parameters.url
+        : [server_parameters.command, ...server_parameters.args].join(" "),
+    ]),
+  );
+  console.log(`${inputs?.length ?? 0} inputs`);
+  print(
+    inputs?.map(({ id, type, description }) => [`  ${id}`, type, description]),
+  );
+}
+
+const print = (rows: readonly (readonly string[])[] = []): void =>
+  columns(rows).forEach((line) => console.log(line));
+
+/** What fits into a line: models want pages of description, people the first sentence. */
+function headline(text: string): string {
+  const [first = ""] = text.split(/(?<=\.)\s|\n/, 1);
+  return first.length > 80 ? `${first.slice(0, 79)}…` : first;
+}

@@ -1,0 +1,85 @@
+import process from "node:process";
+import { UsageError } from "../../protocol/cli/run.ts";
+import {
+  connectionOptions,
+  type ServerFlags,
+} from "../../protocol/cli/server_flags.ts";
+import { SmcpAgent } from "../client.ts";
+
+/** Where to look, from the command line. */
+export interface OfficeFlags extends ServerFlags {
+  /** The office to join. */
+  office: string;
+  /** Print JSON. */
+  json?: boolean;
+}
+
+/** The same, perhaps for one Computer alone. */
+export interface ComputerFlags extends OfficeFlags {
+  /** Its name. */
+  computer?: string;
+}
+
+/**
+ * Takes the seat of the office for some work, and gives it up at its end.
+ *
+ * @param work its signal is aborted by the first Ctrl-C or SIGTERM; a second one ends the program
+ */
+export async function withAgent<T>(
+  flags: OfficeFlags,
+  work: (agent: SmcpAgent, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const agent = new SmcpAgent(connectionOptions(flags));
+  const abort = new AbortController();
+  const { signal } = abort;
+  let entered = false;
+  const onSignal = () => {
+    abort.abort(new Error("cancelled"));
+    if (!entered) agent.close();
+  };
+  for (const name of SIGNALS) process.once(name, onSignal);
+  try {
+    await agent.connect();
+    await agent.join(flags.office);
+    entered = true;
+    return await work(agent, signal);
+  } catch (error) {
+    if (!entered) signal.throwIfAborted();
+    throw error;
+  } finally {
+    for (const name of SIGNALS) process.off(name, onSignal);
+    await agent.close();
+  }
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+/** The Computer that is meant: the one that was named, or the only one of the office. */
+export async function chooseComputer(
+  agent: SmcpAgent,
+  { computer, office }: ComputerFlags,
+): Promise<string> {
+  if (computer !== undefined) return computer;
+  const names = (await agent.listRoom())
+    .filter(({ role }) => role === "computer").map(({ name }) => name);
+  const [only, ...others] = names;
+  if (only === undefined) throw noComputer(office);
+  if (others.length > 0) {
+    throw new UsageError(
+      `several Computers are in the office (${
+        names.join(", ")
+      }); choose one with --computer`,
+    );
+  }
+  return only;
+}
+
+/** Says that nobody is there to ask, and how to change that. */
+export const noComputer = (office: string): Error =>
+  new Error(
+    `no Computer is in the office "${office}"; start one with: smcp-computer run --office ${office}`,
+  );
+
+/** Prints a value for programs, over several lines. */
+export const printJson = (value: unknown): void =>
+  console.log(JSON.stringify(value, null, 2));

@@ -1,0 +1,125 @@
+/** The arguments of a tool, read by what its schema says about each. */
+export interface ReadArguments {
+  /** By name. */
+  readonly params: Record<string, unknown>;
+  /** What can not be read, one sentence each. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Reads the `NAME=VALUE` of a command line into a tool's arguments.
+ *
+ * What the schema says is text, or says nothing about, is taken as it is written; all else is JSON.
+ *
+ * @param schema the tool's `params_schema`; absent when nobody lists the tool
+ */
+export function readArguments(
+  pairs: readonly (readonly [name: string, value: string])[],
+  schema: Readonly<Record<string, unknown>> = {},
+): ReadArguments {
+  const params: Record<string, unknown> = {};
+  const problems: string[] = [];
+  const properties = asRecord(schema.properties);
+  for (const [name, value] of pairs) {
+    if (Object.hasOwn(params, name)) {
+      problems.push(`argument "${name}" is given twice; write a list as JSON`);
+    }
+    const types = typesOf(properties[name], schema, 0);
+    const read = types.size === 0 || types.has("string")
+      ? readText(value, types)
+      : readJson(value);
+    if (read === undefined || !fits(read.value, types)) {
+      problems.push(
+        `argument "${name}" is ${JSON.stringify(value)}, expected ${
+          [...types].map(typeName).join(" or ")
+        }`,
+      );
+    } else params[name] = read.value;
+  }
+  return { params, problems };
+}
+
+/** Splits `NAME=VALUE`; undefined when there is no name or no `=`. */
+export function splitPair(text: string): [string, string] | undefined {
+  const sign = text.indexOf("=");
+  return sign > 0 ? [text.slice(0, sign), text.slice(sign + 1)] : undefined;
+}
+
+/** Follows `$ref`, `anyOf` and their like to the JSON types that are allowed; empty: any. */
+function typesOf(
+  property: unknown,
+  schema: Readonly<Record<string, unknown>>,
+  depth: number,
+): Set<string> {
+  const { type, enum: values, const: value, $ref, anyOf, oneOf, allOf } =
+    asRecord(property);
+  if (depth > 8) return new Set();
+  if (typeof $ref === "string") {
+    return typesOf(lookUp($ref, schema), schema, depth + 1);
+  }
+  if (typeof type === "string") return new Set([type]);
+  if (Array.isArray(type)) return new Set(type.map(String));
+  if (value !== undefined) return new Set([jsonType(value)]);
+  if (Array.isArray(values)) return new Set(values.map(jsonType));
+  for (const choices of [anyOf, oneOf, allOf]) {
+    if (!Array.isArray(choices)) continue;
+    const sets = choices.map((choice) => typesOf(choice, schema, depth + 1));
+    return new Set(sets.flatMap((set) => [...set]));
+  }
+  return new Set();
+}
+
+/** Resolves a reference such as `#/$defs/Size` inside the schema. */
+function lookUp(
+  reference: string,
+  schema: Readonly<Record<string, unknown>>,
+): unknown {
+  let found: unknown = schema;
+  for (const key of reference.replace(/^#\/?/, "").split("/")) {
+    found = asRecord(found)[key.replaceAll("~1", "/").replaceAll("~0", "~")];
+  }
+  return found;
+}
+
+/** Text, unless it is the `null` of what may be text or null. */
+const readText = (
+  value: string,
+  types: ReadonlySet<string>,
+): { value: unknown } =>
+  value === "null" && types.has("null") ? { value: null } : { value };
+
+function readJson(value: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(value) };
+  } catch {
+    return undefined;
+  }
+}
+
+function fits(value: unknown, types: ReadonlySet<string>): boolean {
+  const type = jsonType(value);
+  return types.size === 0 || types.has(type) ||
+    type === "integer" && types.has("number");
+}
+
+function jsonType(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  if (typeof value !== "number") return typeof value;
+  return Number.isInteger(value) ? "integer" : "number";
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  integer: "a whole number",
+  number: "a number",
+  boolean: "true or false",
+  array: "a JSON list",
+  object: "a JSON object",
+};
+
+const typeName = (type: string): string => NAMES[type] ?? type;
+
+const asRecord = (value: unknown): Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? { ...value }
+    : {};

@@ -1,0 +1,102 @@
+import { ProtocolVersionError } from "../connect_error.ts";
+import { ConnectionError } from "../client/errors.ts";
+import { ErrorCode, ProtocolError } from "../errors.ts";
+
+/** What a person can do about a code of the protocol, in words of the command line. */
+const REMEDIES: Readonly<Record<number, string>> = {
+  [ErrorCode.UNAUTHORIZED]:
+    "give a key that the Server knows with --api-key (SMCP_API_KEY), or a valid token with --token (SMCP_TOKEN)",
+  [ErrorCode.FORBIDDEN]: "ask the Server's operator to allow it",
+  [ErrorCode.TIMEOUT]: "try again, or give it more time with --timeout",
+  [ErrorCode.TOO_MANY_REQUESTS]: "wait a moment, and ask for less at a time",
+  [ErrorCode.INTERNAL_ERROR]: "its operator finds the cause in its log",
+  [ErrorCode.DPE_RESOLVER_NOT_CONFIGURED]:
+    "start the Computer with --dpe-dir, or register a resolver in its code",
+  [ErrorCode.INVALID_DPE_URI]:
+    "take a URI such as dpe://HOST/DOCUMENT from the list of documents",
+  [ErrorCode.NOT_IN_ROOM]: "the connection was lost meanwhile: try again",
+};
+
+/** Why nobody could be reached, by the code of the operating system or of TLS. */
+const NETWORK: Readonly<Record<string, string>> = {
+  ECONNREFUSED:
+    "nobody listens there; start a Server, or correct the address with --url",
+  ENOTFOUND: "there is no such host; correct the address with --url",
+  EAI_AGAIN:
+    "the name of the host can not be looked up; is this machine connected to a network?",
+  ETIMEDOUT: "it does not answer; is a firewall in between?",
+  EHOSTUNREACH: "there is no way to it; is this machine on the right network?",
+  ECONNRESET: "it hung up; does it speak http, or https?",
+  EPROTO: "it does not speak TLS there; write http:// instead of https://",
+};
+
+/** TLS names its reasons in many codes; all of them mean this. */
+const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UnknownIssuer/i;
+
+/** Refusals of a join, as Servers word them, and what to do about each. */
+const JOIN_REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [
+    /already has an agent/i,
+    "a Server does not tell outsiders who; stop that agent, or join another office with --office",
+  ],
+  [/already exists/i, "choose another name with --name"],
+  [/full/i, "leave some other member out, or ask the Server's operator"],
+  [
+    /not allowed|may not|forbidden/i,
+    "join as what your key or token allows, with --office and --name",
+  ],
+];
+
+/** Says in one line what went wrong and what to do about it; never a stack trace. */
+export function explainFailure(error: unknown): string {
+  if (error instanceof ProtocolVersionError) return error.message;
+  if (error instanceof ProtocolError) {
+    return withRemedy(error.message, REMEDIES[error.code]);
+  }
+  if (!(error instanceof ConnectionError)) return messageOf(error);
+  if (error.code === "unreachable") return explainUnreachable(error);
+  if (error.code !== "refused") return error.message;
+  const known = JOIN_REMEDIES.find(([words]) => words.test(error.message));
+  return withRemedy(error.message, known?.[1]);
+}
+
+function explainUnreachable(error: ConnectionError): string {
+  const [where = error.message] = error.message.split(/: (?!\/\/)/, 1);
+  const { code, status } = traces(error.cause);
+  if (status === 404) {
+    return `${where}: what answers there is no A2C-SMCP server; correct --url, or the path with --path`;
+  }
+  if (code !== undefined && CERTIFICATE.test(code)) {
+    return `${where}: its certificate is not trusted; name its authority's file in NODE_EXTRA_CA_CERTS or DENO_CERT`;
+  }
+  const why = code === undefined ? undefined : NETWORK[code];
+  return why === undefined ? error.message : `${where}: ${why}`;
+}
+
+/** Finds the system's code and the HTTP status in what Socket.IO says about a failed request. */
+function traces(cause: unknown): { code?: string; status?: number } {
+  if (typeof cause !== "object" || cause === null) return {};
+  const { context, description }: {
+    context?: { statusText?: unknown; responseText?: unknown };
+    description?: unknown;
+  } = cause;
+  const text = [context?.statusText, context?.responseText, description]
+    .map((part) => part instanceof Error ? `${codeIn(part)} ${part}` : part)
+    .filter((part) => typeof part === "string").join(" ");
+  const [code] = text.match(
+    /\bE[A-Z_]{4,}\b|[A-Z_]*CERT[A-Z_]*|UnknownIssuer/,
+  ) ?? [];
+  return {
+    ...(code !== undefined && { code }),
+    ...(typeof description === "number" && { status: description }),
+  };
+}
+
+const codeIn = (error: Error & { code?: unknown }): string =>
+  typeof error.code === "string" ? error.code : "";
+
+const withRemedy = (message: string, remedy: string | undefined): string =>
+  remedy === undefined ? message : `${message}; ${remedy}`;
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

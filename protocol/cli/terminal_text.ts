@@ -1,0 +1,63 @@
+/** What could move the cursor, colour the text, or show it in another order than it is in. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** The same without line breaks and tabs. */
+const UNSEEN_IN_LINES = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** What adds nothing to the width of a line. */
+const NARROWEST = /^[\p{M}\p{Cc}\p{Cf}]$/u;
+/** What takes two columns of a terminal. */
+const WIDE =
+  /^(?:[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation})$/u;
+
+/** Writes every character that can not be seen as its code, so that nothing in a text acts on a terminal. */
+export const plain = (text: string): string => text.replaceAll(UNSEEN, codeOf);
+
+/** The same for a text of several lines. */
+export const plainLines = (text: string): string =>
+  text.replaceAll("\r\n", "\n").replaceAll(UNSEEN_IN_LINES, codeOf);
+
+const codeOf = (c: string): string => `\\u{${c.codePointAt(0)?.toString(16)}}`;
+
+/** How many columns of a terminal a text takes; it has no escape sequences. */
+export function textWidth(text: string): number {
+  let width = 0;
+  for (const character of text) width += characterWidth(character);
+  return width;
+}
+
+/** Shortens a text to so many columns, with `…` at its end. */
+export function shorten(text: string, columns: number): string {
+  if (textWidth(text) <= columns) return text;
+  let width = 0;
+  let kept = "";
+  for (const character of text) {
+    width += characterWidth(character);
+    if (width > columns - 1) break;
+    kept += character;
+  }
+  return columns > 0 ? `${kept}…` : "";
+}
+
+/** Fills a text up with spaces to so many columns. */
+export const pad = (text: string, columns: number): string =>
+  text + " ".repeat(Math.max(0, columns - textWidth(text)));
+
+/**
+ * Sets rows of cells in columns, two spaces apart.
+ *
+ * @returns a line for each row, without spaces at its end
+ */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const seen = rows.map((row) => row.map(plain));
+  const widths: number[] = [];
+  for (const row of seen) {
+    row.forEach((cell, i) =>
+      widths[i] = Math.max(widths[i] ?? 0, textWidth(cell))
+    );
+  }
+  return seen.map((row) =>
+    row.map((cell, i) => pad(cell, widths[i] ?? 0)).join("  ").trimEnd()
+  );
+}
+
+const characterWidth = (character: string): number =>
+  NARROWEST.test(character) ? 0 : WIDE.test(character) ? 2 : 1;

@@ -1,0 +1,79 @@
+import { fileURLToPath } from "node:url";
+import { type Child, start } from "./child.ts";
+
+/** The commands of the package. */
+export type CommandName = "agent" | "computer" | "server";
+
+/** What a command ended with. */
+export interface CommandEnd {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What to run it with. */
+export interface CommandOptions {
+  /** Added to an environment without any SMCP_ variable. */
+  env?: Record<string, string>;
+  /** What it reads from stdin. */
+  input?: string;
+  /** Where it runs. */
+  cwd?: string;
+}
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+const argumentsOf = (name: CommandName, args: readonly string[]): string[] => [
+  "run",
+  "-A",
+  "--quiet",
+  "--frozen",
+  "--config",
+  `${root}deno.json`,
+  `${root}${name}/main.ts`,
+  ...args,
+];
+
+/** Runs a command to its end, without a terminal. */
+export async function runMain(
+  name: CommandName,
+  args: readonly string[],
+  { env = {}, input, cwd }: CommandOptions = {},
+): Promise<CommandEnd> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: argumentsOf(name, args),
+    clearEnv: true,
+    env: { ...bareEnvironment(), NO_COLOR: "1", ...env },
+    ...(cwd !== undefined && { cwd }),
+    stdin: input === undefined ? "null" : "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  if (input !== undefined) {
+    const writer = child.stdin.getWriter();
+    await writer.write(new TextEncoder().encode(input));
+    await writer.close();
+  }
+  const { code, stdout, stderr } = await child.output();
+  const decoder = new TextDecoder();
+  return {
+    code,
+    stdout: decoder.decode(stdout),
+    stderr: decoder.decode(stderr),
+  };
+}
+
+/** Starts a command whose lines can be waited for. */
+export const startMain = (
+  name: CommandName,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Child => start(Deno.execPath(), argumentsOf(name, args), { env });
+
+/** This process's environment without what would change a command. */
+const bareEnvironment = (): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(Deno.env.toObject()).filter(([name]) =>
+      !name.startsWith("SMCP_")
+    ),
+  );
