@@ -80,11 +80,12 @@ export function acceptSessions(
 
 /** Sockets on any namespace but the protocol's are refused (spec §2). */
 export function refuseNamespace(nsp: Namespace): void {
-  nsp.use((_socket, next) =>
-    next(refused(
-      new ProtocolError(ErrorCode.BAD_REQUEST, "Invalid namespace"),
-    ))
-  );
+  nsp.use(({ handshake: { address } }, next) => {
+    const code = ErrorCode.BAD_REQUEST;
+    const reason = "Invalid namespace";
+    audit({ event: "handshake_refused", code, reason, address });
+    next(refused(new ProtocolError(code, reason)));
+  });
 }
 
 /** @returns the refusal for the client when it may not connect */

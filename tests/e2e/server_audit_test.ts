@@ -213,6 +213,19 @@ Deno.test("a call whose agent vanished is audited too", async () => {
   assertEquals(call_?.outcome, "agent gone");
 });
 
+Deno.test("a flood over a limit is one line of the audit log (spec §10)", async () => {
+  using log = captureLog();
+  const { server, url } = await served({ limits: { eventsPerSecond: 2 } });
+  await using _ = server;
+  await using client = await connectRaw(url, as(KEYS.planner));
+  const flood = Array.from({ length: 50 }, () => client.ask("client:odd", {}));
+  await Promise.all(flood);
+  const hits = log.audit.filter(({ event }) => event === "limit_hit");
+  assertEquals(hits.map(({ address, principal }) => [address, principal]), [
+    ["127.0.0.1", "key:planner"],
+  ]);
+});
+
 Deno.test("auditPayloads adds parameters and results, for those who ask for them (spec §10)", async () => {
   using log = captureLog();
   const { server, url } = await served({ auditPayloads: true });
