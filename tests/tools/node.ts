@@ -1,21 +1,27 @@
 import { join } from "node:path";
 import { run } from "./process.ts";
 
-/** What the SDK needs (design: Node >= 22). */
-const MAJOR = 22;
+/** The versions that the SDK is tested with: the oldest that it runs on, and the newest even one. */
+export const NODE_VERSIONS = [22, 24] as const;
 
 /**
- * Finds a Node that is new enough: the installed one, or one that is installed from npm once
+ * Finds a Node of a major version: the installed one, or one that is installed from npm once
  * into the user's cache folder.
+ *
+ * @returns what to run
  */
-export async function findNode(): Promise<string> {
-  if (await majorOf("node") >= MAJOR) return "node";
-  const folder = join(cacheFolder(), "a2c-smcp-sdk", `node-${MAJOR}`);
+export async function findNode(major: number): Promise<string> {
+  if (await majorOf("node") === major) return "node";
+  const folder = join(cacheFolder(), "a2c-smcp-sdk", `node-${major}`);
   const node = join(folder, "node_modules", "node", "bin", "node");
-  if (await majorOf(node) >= MAJOR) return node;
-  console.log(`Installing Node ${MAJOR} from npm into ${folder}, once`);
+  if (await majorOf(node) === major) return node;
+  console.log(`Installing Node ${major} from npm into ${folder}, once`);
   await Deno.mkdir(folder, { recursive: true });
-  await run("npm", ["install", "--prefix", folder, `node@${MAJOR}`], folder);
+  await run(
+    "npm",
+    ["install", "--prefix", folder, `node@${major}`],
+    folder,
+  );
   return node;
 }
 

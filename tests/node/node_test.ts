@@ -1,0 +1,124 @@
+/**
+ * The npm tarball as a user gets it: installed with npm in an empty folder, then used with the
+ * oldest and the newest Node that is promised.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import config from "../../deno.json" with { type: "json" };
+import { start } from "../support/child.ts";
+import { findNode, NODE_VERSIONS } from "../tools/node.ts";
+import { BINS, installPackage, npmPackage } from "../tools/npm_package.ts";
+import { run } from "../tools/process.ts";
+import { readTap } from "./support/read_tap.ts";
+
+const suite = fileURLToPath(new URL("./suite/", import.meta.url));
+const folder = await Deno.makeTempDir({ prefix: "smcp-node-" });
+
+Deno.test.beforeAll(async () => {
+  await installPackage(folder, await npmPackage(folder));
+  for await (const { name } of Deno.readDir(suite)) {
+    await Deno.copyFile(join(suite, name), join(folder, name));
+  }
+});
+
+Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
+
+for (const version of NODE_VERSIONS) {
+  Deno.test(`Node ${version} passes the core of the end-to-end suite`, async (t) => {
+    const node = await findNode(version);
+    const args = ["--test", "--test-reporter=tap", "core.mjs"];
+    await using tests = start(node, args, { cwd: folder });
+    await tests.status;
+    const results = readTap(tests.lines);
+    assert(results.length >= 10, tests.lines.join("\n"));
+    for (const { name, ok, text } of results) {
+      await t.step(name, () => assert(ok, text));
+    }
+  });
+
+  Deno.test(`Node ${version} runs the three commands, from a Server to a tool call`, async () => {
+    const node = await findNode(version);
+    const path = Deno.env.get("PATH") ?? "";
+    const env = {
+      // The commands ask for `node`, whichever comes first.
+      PATH: node === "node" ? path : `${dirname(node)}${delimiter}${path}`,
+    };
+    const command = (name: string, ...args: string[]) =>
+      start(join("node_modules", ".bin", name), args, { cwd: folder, env });
+
+    for (const name of Object.keys(BINS)) {
+      await using asked = command(name, "--version");
+      assertEquals((await asked.status).code, 0, asked.lines.join("\n"));
+      assertMatch(asked.lines.join(), /0\.2\.0/);
+    }
+
+    await Deno.writeTextFile(
+      join(folder, "mcp.json"),
+      JSON.stringify({
+        servers: {
+          fixture: {
+            type: "stdio",
+            server_parameters: {
+              command: "node",
+              args: ["mcp_server.mjs"],
+              env: { PATH: env.PATH },
+            },
+          },
+        },
+      }),
+    );
+    await using server = command("smcp-server", "--port", "0");
+    const [, url = ""] = await server.line(/(http:\/\/127\.0\.0\.1:\d+)/);
+    const office = ["--url", url, "--office", "node"];
+    await using computer = command(
+      "smcp-computer",
+      "run",
+      ...office,
+      "--name=pc",
+      "--config=mcp.json",
+      "--yes",
+    );
+    await computer.line(/fixture.*running/);
+    await computer.line(/joined/i);
+    await using call = command(
+      "smcp-agent",
+      "call",
+      "add",
+      ...office,
+      "--params",
+      `{"a": 2, "b": 3}`,
+    );
+    assertEquals((await call.status).code, 0, call.lines.join("\n"));
+    assertMatch(call.lines.join("\n"), /^5$/m);
+    assertEquals((await computer.stop()).code, 0, computer.lines.join("\n"));
+    assertEquals((await server.stop()).code, 0, server.lines.join("\n"));
+  });
+}
+
+Deno.test("TypeScript finds the types of every entrypoint in the tarball", async () => {
+  const compiler = ["typescript@5", `@types/node@${NODE_VERSIONS[0]}`];
+  await run("npm", ["install", "--no-save", ...compiler], folder);
+  await run("node_modules/.bin/tsc", [
+    "--noEmit",
+    "--strict",
+    "--target",
+    "es2023",
+    "--module",
+    "nodenext",
+    "consumer.ts",
+  ], folder);
+});
+
+Deno.test("the tarball's manifest names the commands and the Node that is needed", async () => {
+  const manifest = JSON.parse(
+    await Deno.readTextFile(
+      join(folder, "node_modules", config.name, "package.json"),
+    ),
+  );
+  assertEquals(Object.keys(manifest.bin), Object.keys(BINS));
+  assertEquals(manifest.engines, { node: `>=${NODE_VERSIONS[0]}` });
+  assertEquals(manifest.version, config.version);
+});
