@@ -20,3 +20,7 @@ export const shuttingDown = (): ProtocolError =>
     "The server is shutting down: reconnect and try again",
     { fields: { reason: "server shutting down" } },
   );
+
+/** Whatever was wrong, clients hear the same (spec §10). */
+export const unauthorized = (): ProtocolError =>
+  new ProtocolError(ErrorCode.UNAUTHORIZED, "Authentication failed");

@@ -20,3 +20,10 @@ export interface WatchedCall {
  * ended, with what the Agent heard, or `undefined` when the Agent was gone by then.
  */
 export type CallWatcher = (call: WatchedCall) => (answer: unknown) => void;
+
+/** Tells several watchers of the same requests. */
+export const watchers =
+  (all: readonly CallWatcher[]): CallWatcher => (call) => {
+    const ends = all.map((watch) => watch(call));
+    return (answer) => ends.forEach((ended) => ended(answer));
+  };

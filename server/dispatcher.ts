@@ -22,6 +22,7 @@ import { checkAccess } from "./access_rule.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { audit, partyOf, seatOf } from "./audit.ts";
 import type { Membership } from "./membership.ts";
+import type { Metrics } from "./metrics/metrics.ts";
 import type { Relay } from "./relay.ts";
 import type { Session } from "./session.ts";
 
@@ -51,6 +52,7 @@ export class Dispatcher {
   readonly #relay: Relay;
   readonly #membership: Membership;
   readonly #limiter: Limiter;
+  readonly #metrics: Metrics | undefined;
 
   /** Routes requests for Computers to `relay`, everything about offices to `membership`. */
   constructor(
@@ -58,8 +60,10 @@ export class Dispatcher {
     relay: Relay,
     membership: Membership,
     limiter: Limiter,
+    metrics: Metrics | undefined,
   ) {
     this.#limiter = limiter;
+    this.#metrics = metrics;
     this.#profile = profile;
     this.#relay = relay;
     this.#membership = membership;
@@ -71,7 +75,9 @@ export class Dispatcher {
     if (!session.events.take(performance.now())) {
       return this.#refuseFlood(session, incoming);
     }
+    const measure = this.#measure(incoming);
     const answer = (...body: unknown[]) => {
+      measure?.(body);
       if (session.socket.connected) incoming.ack?.(...body);
     };
     session.enqueue(async () => {
@@ -104,13 +110,27 @@ export class Dispatcher {
     }
   }
 
+  /** @returns to be told of the answer; `undefined` where nobody measures */
+  #measure(
+    { event: name }: Incoming,
+  ): ((answer: readonly unknown[]) => void) | undefined {
+    const metrics = this.#metrics;
+    if (metrics === undefined) return undefined;
+    const began = performance.now();
+    // A name that a client made up would be a label of its own.
+    const event = eventOf(this.#profile, name) ?? "unknown";
+    return (answer) =>
+      metrics.answered(event, answer, (performance.now() - began) / 1000);
+  }
+
   /** At once, not in its turn: what is over the rate must not fill the queue. */
-  #refuseFlood(session: Session, { event: name, ack }: Incoming): void {
+  #refuseFlood(session: Session, incoming: Incoming): void {
     const error = this.#limiter.refuse("eventsPerSecond", partyOf(session));
-    const event = eventOf(this.#profile, name);
+    const event = eventOf(this.#profile, incoming.event);
     const office = event === JOIN_OFFICE_EVENT || event === LEAVE_OFFICE_EVENT;
-    if (office) ack?.(false, error.message);
-    else ack?.(error.toPayload());
+    const answer = office ? [false, error.message] : [error.toPayload()];
+    this.#measure(incoming)?.(answer);
+    incoming.ack?.(...answer);
   }
 
   /** @throws {ProtocolError} 400, unless it is a notification: those are ignored (spec §3) */

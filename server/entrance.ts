@@ -5,6 +5,7 @@ import { audit } from "./audit.ts";
 import { checkGate, opensSession, type Refusal, refusal } from "./gate.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import type { SessionPlaces } from "./limits/session_places.ts";
+import type { Metrics } from "./metrics/metrics.ts";
 import { checkOrigin, type Origins } from "./origin_rule.ts";
 
 /** What decides about requests. */
@@ -19,6 +20,8 @@ export interface EntranceParts {
   readonly places: SessionPlaces;
   /** How many proxies of the operator's own stand in front of the server. */
   readonly proxies: number;
+  /** Told of every refusal. */
+  readonly metrics: Metrics | undefined;
   /** Whether new sessions are refused. */
   draining(): boolean;
 }
@@ -51,6 +54,7 @@ export function judgeKnock(
     (opensSession(query) ? judgeSession(knock, parts) : undefined);
   if (refused) {
     const { code, message }: ErrorPayload = JSON.parse(refused.body);
+    parts.metrics?.handshakeRefused("http", code);
     const from = refused.status === 403 ? ` (${quote(origin ?? "")})` : "";
     audit({
       event: "handshake_refused",

@@ -10,7 +10,7 @@ import {
 /** An HTTP answer that refuses a request; the same over polling and for an upgrade (spec §2). */
 export interface Refusal {
   /** The HTTP status. */
-  readonly status: 400 | 403 | 404 | 429 | 500 | 503;
+  readonly status: 400 | 401 | 403 | 404 | 429 | 500 | 503;
   /** What beside the length belongs to it. */
   readonly headers: Readonly<Record<string, string>>;
   /** A flat error as JSON (spec §6). */

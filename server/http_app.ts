@@ -4,10 +4,12 @@ import type { Server as Engine } from "engine.io";
 import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { ERROR_CODE_HEADER, ErrorCode } from "../protocol/mod.ts";
-import { toAnswer } from "./_answers.ts";
+import { toAnswer, unauthorized } from "./_answers.ts";
+import type { Authenticator } from "./auth/authenticator.ts";
 import { type EntranceParts, judgeKnock } from "./entrance.ts";
 import { clientAddress } from "./limits/client_address.ts";
 import { notFound, refusal, splitTarget, toResponse } from "./gate.ts";
+import { mayReadMetrics } from "./metrics/access.ts";
 import type { SmcpServerStats } from "./options.ts";
 
 /** The environment of the app: the request and response of `node:http`, as `@hono/node-server` gives them. */
@@ -22,11 +24,13 @@ export interface HttpAppParts extends EntranceParts {
   readonly engine: Engine;
   /** Where Engine.IO answers, with and without a trailing slash. */
   readonly paths: readonly string[];
+  /** Decides who may read the metrics here. */
+  readonly authenticator: Authenticator | undefined;
   /** Counts for `/health`. */
   stats(): SmcpServerStats;
 }
 
-/** The HTTP front: the gate before Engine.IO, and `/health` (spec §2). */
+/** The HTTP front: the gate before Engine.IO, `/health`, `/ready` and `/metrics` (spec §2). */
 export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
   const app = new Hono<SmcpEnv>();
   app.get("/health", (c) => {
@@ -36,6 +40,14 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
       ...parts.stats(),
     });
   });
+  app.get(
+    "/ready",
+    (c) =>
+      parts.draining()
+        ? c.json({ status: "draining" }, 503)
+        : c.json({ status: "ready" }),
+  );
+  if (parts.metrics) app.get("/metrics", (c) => showMetrics(c, parts));
   const allow = cors({
     origin: parts.origins === "*" ? "*" : [...parts.origins],
     allowMethods: ["GET", "POST"],
@@ -49,6 +61,18 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
   app.notFound(() => toResponse(notFound()));
   app.onError((error) => toResponse(refusal(500, toAnswer(error))));
   return app;
+}
+
+async function showMetrics(
+  c: Context<SmcpEnv>,
+  { metrics, authenticator, proxies }: HttpAppParts,
+): Promise<Response> {
+  const { incoming }: Partial<HttpBindings> = c.env ?? {};
+  const allowed = metrics !== undefined && incoming !== undefined &&
+    await mayReadMetrics(incoming, authenticator, proxies);
+  return allowed
+    ? c.body(await metrics.text(), 200, { "Content-Type": metrics.contentType })
+    : toResponse(refusal(401, unauthorized().toPayload()));
 }
 
 function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {

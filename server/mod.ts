@@ -42,7 +42,14 @@ export { jwt, type JwtKey, type JwtOptions } from "./auth/jwt.ts";
 export { parseApiKeys } from "./auth/parse_api_keys.ts";
 export type { Policy } from "./auth/policy.ts";
 export type { SmcpEnv } from "./http_app.ts";
-export type { Limits } from "./limits/limits.ts";
+export type { LimitName, Limits } from "./limits/limits.ts";
+export type {
+  Metrics,
+  MetricsSource,
+  RefusalStage,
+} from "./metrics/metrics.ts";
+export { createMetrics } from "./metrics/prometheus.ts";
+export type { Bytes } from "./metrics/traffic.ts";
 export {
   decideJoin,
   type JoinDecision,
@@ -61,3 +68,4 @@ export type {
 } from "./options.ts";
 export { createSmcpServer, type SmcpServer } from "./server.ts";
 export type { TlsOptions } from "./tls.ts";
+export type { CallSpan, CallTracer } from "./trace_calls.ts";

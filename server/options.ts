@@ -1,8 +1,10 @@
 import type { ProtocolName } from "../protocol/mod.ts";
 import type { Authenticator } from "./auth/authenticator.ts";
 import type { Limits } from "./limits/limits.ts";
+import type { Metrics } from "./metrics/metrics.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
 import type { TlsOptions } from "./tls.ts";
+import type { CallTracer } from "./trace_calls.ts";
 
 /** How a server differs from the default. */
 export interface SmcpServerOptions {
@@ -30,6 +32,10 @@ export interface SmcpServerOptions {
    * every count and rate limit. The message size and the depth of packets stay limited.
    */
   limits?: false | Partial<Limits>;
+  /** What counts and measures, made by `createMetrics`; default nothing does. */
+  metrics?: Metrics;
+  /** Makes a span of every request to a Computer: `trace.getTracer("…")` of `@opentelemetry/api`; default none. */
+  tracer?: CallTracer;
   /** How many proxies of the operator's own stand in front of the server, whose `X-Forwarded-For` is believed; default 0. */
   trustedProxies?: number;
   /** Seconds that a client has from its connection to its admission; default 10 (spec §10). */

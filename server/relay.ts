@@ -62,7 +62,7 @@ export class Relay {
    * (a cancel) do not wait for it.
    *
    * @param payload goes to the Computer untouched
-   * @param answer called once, unless the Agent is gone by then
+   * @param answer called once; with `undefined` when the Agent is gone by then
    * @throws {ProtocolError} when the request is invalid, or its sender may not send it
    */
   async forward(
@@ -79,7 +79,7 @@ export class Relay {
     const { computer } = request;
     const ended = this.#watch({ event, agent, seat, computer, payload });
     const reply = (body: unknown) => {
-      if (body !== undefined) answer(body);
+      answer(body);
       ended(body);
     };
     try {

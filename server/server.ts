@@ -11,6 +11,7 @@ import { closed, flushed, OpenSet } from "./_closing.ts";
 import { guardedParser } from "./_parser.ts";
 import { auditCalls } from "./audit_calls.ts";
 import { exposure } from "./bind_rule.ts";
+import { watchers } from "./call_watcher.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { invalidRequest, toResponse } from "./gate.ts";
 import { httpApp, type SmcpEnv } from "./http_app.ts";
@@ -26,6 +27,7 @@ import {
   replaceCertificates,
 } from "./listen.ts";
 import { Membership } from "./membership.ts";
+import { MetricsFeed } from "./metrics/feed.ts";
 import { MemoryRegistry } from "./offices/memory.ts";
 import type {
   CloseOptions,
@@ -38,6 +40,7 @@ import { Relay } from "./relay.ts";
 import { acceptSessions, refuseNamespace } from "./sessions.ts";
 import type { Session } from "./session.ts";
 import type { TlsOptions } from "./tls.ts";
+import { traceCalls } from "./trace_calls.ts";
 import { upgradeListener } from "./upgrade.ts";
 
 /** An A2C-SMCP server: sessions, offices and routing (spec §1). */
@@ -59,6 +62,13 @@ export interface SmcpServer extends AsyncDisposable {
    * taken, when it needs authentication that is not there, and when certificates can not be used.
    */
   listen(options?: ListenOptions): Promise<ListenAddress>;
+  /**
+   * Serves `/metrics` at an address of its own, to whoever reaches it; beside everybody's traffic
+   * it is there too, for those that may connect (spec §10).
+   *
+   * @throws {TypeError} when the server has no metrics
+   */
+  listenMetrics(options?: ListenOptions): Promise<ListenAddress>;
   /**
    * Replaces the certificates of the HTTPS servers that `listen` made, for connections from now
    * on; those that are open stay.
@@ -104,9 +114,14 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     headerTimeout = 10,
     heartbeat = { interval: 25, timeout: 20 },
     auditPayloads = false,
+    metrics,
+    tracer,
   } = options;
   const profile = PROFILES[protocol];
-  const limiter = new Limiter(resolveLimits(options.limits), () => {});
+  const limiter = new Limiter(
+    resolveLimits(options.limits),
+    (limit) => metrics?.limitHit(limit),
+  );
   const { connectionsPerAddress, queuedBytes } = limiter.limits;
   const places = new SessionPlaces(connectionsPerAddress);
   const engine = new Engine({
@@ -141,16 +156,17 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     );
   });
   io.bind(engine);
-  refuseNamespace(io.of("/"));
+  refuseNamespace(io.of("/"), metrics);
 
   const nsp = io.of(SMCP_NAMESPACE);
   const sessions = new Map<string, Session>();
+  const logCall = auditCalls(auditPayloads);
   const relay = new Relay(
     registry,
     sessions,
     profile,
     requestTimeout,
-    auditCalls(auditPayloads),
+    tracer ? watchers([logCall, traceCalls(tracer)]) : logCall,
     limiter,
   );
   const membership = new Membership(
@@ -163,12 +179,13 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
   );
   acceptSessions(nsp, sessions, {
     profile,
-    dispatcher: new Dispatcher(profile, relay, membership, limiter),
+    dispatcher: new Dispatcher(profile, relay, membership, limiter, metrics),
     relay,
     membership,
     authenticator: options.authenticator,
     limiter,
     proxies,
+    metrics,
   });
 
   let draining = false;
@@ -180,6 +197,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
       members: members.length,
     };
   };
+  const feed = metrics && new MetricsFeed(metrics, stats);
   const bothForms = paths.flatMap((path) => {
     const bare = path.replace(/\/+$/, "");
     return bare === "" ? ["/"] : [bare, `${bare}/`];
@@ -192,9 +210,14 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     limiter,
     places,
     proxies,
+    metrics,
     draining: () => draining,
   };
-  const app = httpApp({ ...front, stats });
+  const app = httpApp({
+    ...front,
+    authenticator: options.authenticator,
+    stats,
+  });
   const onUpgrade = upgradeListener(front);
 
   const upgraded = new OpenSet<Duplex>();
@@ -208,6 +231,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
       const alone = server.listenerCount("upgrade") === 1;
       if (onUpgrade(request, socket, head, alone)) upgraded.add(socket);
     };
+    if (feed) detach.push(feed.watch(server));
     server.on("upgrade", listener);
     detach.push(() => server.off("upgrade", listener));
   };
@@ -235,6 +259,13 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     return address;
   };
 
+  const listenMetrics = (to: ListenOptions = {}): Promise<ListenAddress> => {
+    if (feed) return feed.listen(to);
+    throw new TypeError(
+      "Cannot serve metrics: the option metrics is not set, createMetrics() makes it",
+    );
+  };
+
   const shutDown = async (graceMs: number) => {
     draining = true;
     membership.close();
@@ -249,6 +280,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     for (const stop of detach) stop();
     await closed(upgraded, LINGER);
     await Promise.all(own.map(closeServer));
+    await feed?.close();
   };
   let closing: Promise<void> | undefined;
   const close = ({ graceMs = 10_000 }: CloseOptions = {}) =>
@@ -261,6 +293,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     },
     attach,
     listen,
+    listenMetrics,
     reloadTls: (tls) => own.forEach((each) => replaceCertificates(each, tls)),
     close,
     [Symbol.asyncDispose]: () => close(),

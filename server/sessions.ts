@@ -6,7 +6,7 @@ import {
   ProtocolError,
   VERSION_PARAMETER,
 } from "../protocol/mod.ts";
-import { toAnswer } from "./_answers.ts";
+import { toAnswer, unauthorized } from "./_answers.ts";
 import { failure, log } from "./_log.ts";
 import { serial } from "./_serial.ts";
 import { audit } from "./audit.ts";
@@ -17,6 +17,7 @@ import { clientAddress } from "./limits/client_address.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { TokenBucket } from "./limits/token_bucket.ts";
 import type { Membership } from "./membership.ts";
+import type { Metrics } from "./metrics/metrics.ts";
 import type { Relay } from "./relay.ts";
 import type { Session } from "./session.ts";
 
@@ -36,6 +37,8 @@ export interface SessionParts {
   readonly limiter: Limiter;
   /** How many proxies of the operator's own stand in front of the server. */
   readonly proxies: number;
+  /** Told of every refusal. */
+  readonly metrics: Metrics | undefined;
 }
 
 /** What is known of a connection once it is let in. */
@@ -79,10 +82,14 @@ export function acceptSessions(
 }
 
 /** Sockets on any namespace but the protocol's are refused (spec §2). */
-export function refuseNamespace(nsp: Namespace): void {
+export function refuseNamespace(
+  nsp: Namespace,
+  metrics: Metrics | undefined,
+): void {
   nsp.use(({ handshake: { address } }, next) => {
     const code = ErrorCode.BAD_REQUEST;
     const reason = "Invalid namespace";
+    metrics?.handshakeRefused("namespace", code);
     audit({ event: "handshake_refused", code, reason, address });
     next(refused(new ProtocolError(code, reason)));
   });
@@ -91,13 +98,14 @@ export function refuseNamespace(nsp: Namespace): void {
 /** @returns the refusal for the client when it may not connect */
 async function admit(
   { handshake: { auth, headers, address: peer } }: Socket,
-  { authenticator, proxies }: SessionParts,
+  { authenticator, proxies, metrics }: SessionParts,
 ): Promise<Admission | Error> {
   const address = clientAddress(peer, headers["x-forwarded-for"], proxies);
   const refuse = (error: unknown, why?: string) => {
     const refusal = refused(error);
     const { code, message } = refusal.data;
     const reason = why ?? message;
+    metrics?.handshakeRefused("namespace", code);
     audit({ event: "handshake_refused", code, reason, address });
     return refusal;
   };
@@ -119,10 +127,6 @@ async function admit(
     return refuse(error);
   }
 }
-
-/** Whatever was wrong, clients hear the same (spec §10). */
-const unauthorized = (): ProtocolError =>
-  new ProtocolError(ErrorCode.UNAUTHORIZED, "Authentication failed");
 
 const newSession = (
   socket: Socket,

@@ -1,0 +1,73 @@
+import type { Server as HttpServer } from "node:http";
+import type { Server as HttpsServer } from "node:https";
+import { getRequestListener } from "@hono/node-server";
+import { Hono } from "hono";
+import { invalidRequest, notFound, toResponse } from "../gate.ts";
+import { closeServer, listenOn, newServer } from "../listen.ts";
+import type {
+  ListenAddress,
+  ListenOptions,
+  SmcpServerStats,
+} from "../options.ts";
+import { LoopLag } from "./loop_lag.ts";
+import type { Metrics } from "./metrics.ts";
+import { Traffic } from "./traffic.ts";
+
+/** Seconds for the headers of a request for metrics. */
+const HEADER_TIMEOUT = 10;
+
+/** What a server does for its metrics: it brings the gauges, and serves them at an address of their own. */
+export class MetricsFeed {
+  readonly #metrics: Metrics;
+  readonly #lag = new LoopLag();
+  readonly #traffic = new Traffic();
+  readonly #own: (HttpServer | HttpsServer)[] = [];
+
+  /** @param stats counts of this moment */
+  constructor(metrics: Metrics, stats: () => SmcpServerStats) {
+    this.#metrics = metrics;
+    metrics.observe({
+      stats,
+      bytes: () => this.#traffic.read(),
+      loopLag: () => this.#lag.read(),
+    });
+  }
+
+  /**
+   * Counts the bytes of a server from now on.
+   *
+   * @returns stops that
+   */
+  watch(server: HttpServer | HttpsServer): () => void {
+    return this.#traffic.watch(server);
+  }
+
+  /** Serves `/metrics` alone, to whoever reaches the address. */
+  async listen(to: ListenOptions): Promise<ListenAddress> {
+    const app = new Hono();
+    app.get(
+      "/metrics",
+      async (c) =>
+        c.body(await this.#metrics.text(), 200, {
+          "Content-Type": this.#metrics.contentType,
+        }),
+    );
+    app.notFound(() => toResponse(notFound()));
+    const server = newServer(
+      getRequestListener(app.fetch, {
+        overrideGlobalObjects: false,
+        errorHandler: () => toResponse(invalidRequest()),
+      }),
+      { tls: to.tls, headerTimeout: HEADER_TIMEOUT },
+    );
+    const address = await listenOn(server, to);
+    this.#own.push(server);
+    return address;
+  }
+
+  /** Stops everything. */
+  async close(): Promise<void> {
+    this.#lag.stop();
+    await Promise.all(this.#own.map(closeServer));
+  }
+}

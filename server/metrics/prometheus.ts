@@ -1,0 +1,154 @@
+import { memoryUsage } from "node:process";
+import { labelOf } from "../limits/limits.ts";
+import { eventOutcome } from "./event_outcome.ts";
+import type { Metrics, MetricsSource, RefusalStage } from "./metrics.ts";
+
+/** Seconds: from a call within one machine to the longest timeout that is usual. */
+const BUCKETS = [
+  0.001,
+  0.0025,
+  0.005,
+  0.01,
+  0.025,
+  0.05,
+  0.1,
+  0.25,
+  0.5,
+  1,
+  2.5,
+  5,
+  10,
+  30,
+  60,
+  300,
+];
+
+/** Why a client was refused, by the code that it heard. */
+const REASONS: Readonly<
+  Record<RefusalStage, Readonly<Record<number, string>>>
+> = {
+  http: {
+    400: "invalid_version",
+    403: "origin",
+    429: "connections_per_address",
+    500: "draining",
+    4008: "version_mismatch",
+  },
+  namespace: {
+    400: "invalid_request",
+    401: "unauthorized",
+    500: "authenticator_failed",
+  },
+};
+
+/**
+ * Makes the metrics of one server for Prometheus; `prom-client` is loaded by this call, and by
+ * nothing else.
+ *
+ * ```ts
+ * import { createMetrics, createSmcpServer } from "@a2c-smcp/sdk/server";
+ *
+ * await using smcp = createSmcpServer({ metrics: await createMetrics() });
+ * await smcp.listen();
+ * const { url } = await smcp.listenMetrics();
+ * console.log(await (await fetch(`${url}/metrics`)).text());
+ * ```
+ */
+export async function createMetrics(): Promise<Metrics> {
+  const { Counter, Gauge, Histogram, Registry } = await import("prom-client");
+  const registry = new Registry();
+  const registers = [registry];
+  const answered = new Counter({
+    name: "smcp_events_total",
+    help: "Events of clients that were answered, by event and outcome.",
+    labelNames: ["event", "outcome"],
+    registers,
+  });
+  const duration = new Histogram({
+    name: "smcp_event_duration_seconds",
+    help:
+      "Time from an event to its answer; of calls to computers, theirs included.",
+    labelNames: ["event"],
+    buckets: BUCKETS,
+    registers,
+  });
+  const refused = new Counter({
+    name: "smcp_handshakes_refused_total",
+    help: "Clients that were refused, by reason.",
+    labelNames: ["reason"],
+    registers,
+  });
+  const limited = new Counter({
+    name: "smcp_limits_hit_total",
+    help: "How often a client was over a limit, by limit.",
+    labelNames: ["limit"],
+    registers,
+  });
+
+  const observe = (source: MetricsSource) => {
+    const gauge = (name: string, help: string, read: () => number) =>
+      new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          this.set(read());
+        },
+      });
+    gauge(
+      "smcp_connections",
+      "Connections of the namespace, members or not.",
+      () => source.stats().connections,
+    );
+    gauge(
+      "smcp_offices",
+      "Offices with at least one member.",
+      () => source.stats().offices,
+    );
+    gauge(
+      "smcp_members",
+      "Agents and computers in offices.",
+      () => source.stats().members,
+    );
+    gauge(
+      "smcp_event_loop_lag_seconds",
+      "How late a timer was at worst since the last reading.",
+      () => source.loopLag(),
+    );
+    gauge(
+      "process_resident_memory_bytes",
+      "Resident memory of the process.",
+      () => memoryUsage().rss,
+    );
+    gauge(
+      "process_heap_bytes",
+      "Memory of JavaScript objects.",
+      () => memoryUsage().heapUsed,
+    );
+    new Counter({
+      name: "smcp_network_bytes_total",
+      help: "Bytes on the wire of the HTTP servers, by direction.",
+      labelNames: ["direction"],
+      registers,
+      collect() {
+        const { received, sent } = source.bytes();
+        this.reset();
+        this.inc({ direction: "received" }, received);
+        this.inc({ direction: "sent" }, sent);
+      },
+    });
+  };
+
+  return {
+    observe,
+    handshakeRefused: (stage, code) =>
+      refused.inc({ reason: REASONS[stage][code] ?? String(code) }),
+    limitHit: (limit) => limited.inc({ limit: labelOf(limit) }),
+    answered: (event, answer, seconds) => {
+      answered.inc({ event, outcome: eventOutcome(answer) });
+      duration.observe({ event }, seconds);
+    },
+    contentType: registry.contentType,
+    text: () => registry.metrics(),
+  };
+}
