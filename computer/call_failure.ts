@@ -9,6 +9,8 @@ import {
   ProtocolError,
   toolErrorResult,
 } from "../protocol/mod.ts";
+import { AuthorizationError } from "./authorization/authorization_error.ts";
+import { authorizationAnswer } from "./authorization/authorization_answer.ts";
 import type { ServerView } from "./server_status.ts";
 import { whereabouts } from "./whereabouts.ts";
 
@@ -23,6 +25,14 @@ export function callFailure(
   server: ServerView,
   error: unknown,
 ): CallToolResult {
+  if (error instanceof AuthorizationError) {
+    const { code, text, fields } = authorizationAnswer(
+      tool,
+      server.name,
+      error,
+    );
+    return toolErrorResult(code, text, fields);
+  }
   const now = server.state === "running" ? "" : ` and ${whereabouts(server)}`;
   return toolErrorResult(
     ErrorCode.TOOL_EXECUTION_FAILED,

@@ -3,8 +3,12 @@ import { io } from "socket.io-client";
 import { Connection } from "../protocol/client/connection.ts";
 import { Emitter, type Listener } from "../protocol/client/emitter.ts";
 import {
+  type AgentCallData,
   type CallToolResult,
   CANCEL_TOOL_CALL_NOTIFICATION,
+  CLIENT_EVENTS,
+  type ClientEvent,
+  type ClientEvents,
   type ServerEvent,
   UPDATE_CONFIG_EVENT,
   UPDATE_DESKTOP_EVENT,
@@ -13,6 +17,7 @@ import {
 } from "../protocol/mod.ts";
 import { reasonOf } from "./_values.ts";
 import { Announcer } from "./announcer.ts";
+import { Authorizations } from "./authorization/authorizations.ts";
 import { CallTable } from "./call_table.ts";
 import { type ConfigChanges, diffConfigs } from "./config/diff_configs.ts";
 import {
@@ -51,6 +56,7 @@ export class SmcpComputer implements AsyncDisposable {
   readonly #name: string;
   readonly #inputs: InputStore;
   readonly #confirmations: Confirmations;
+  readonly #authorizations: Authorizations | undefined;
   readonly #connection: Connection;
   readonly #host: McpHost;
   readonly #calls = new CallTable();
@@ -60,7 +66,7 @@ export class SmcpComputer implements AsyncDisposable {
   readonly #warner = new Warner();
   #resolver: DpeResolver | undefined;
   readonly #events = new Emitter<ComputerEvents>(logThrown);
-  #started: Promise<void> = Promise.resolve();
+  #started: Promise<void> | undefined;
   #office: string | undefined;
 
   /**
@@ -78,6 +84,7 @@ export class SmcpComputer implements AsyncDisposable {
       confirm,
       startTimeoutMs,
       restart,
+      oauth,
       ...connection
     } = options;
     const config = parseComputerConfig({ inputs, servers }, "options");
@@ -93,8 +100,20 @@ export class SmcpComputer implements AsyncDisposable {
       { ...connection, role: "computer" },
       logThrown,
     );
+    this.#authorizations = oauth &&
+      new Authorizations(oauth, () => this.#host.authorized());
     this.#host = new McpHost(config.servers, {
-      connect: discreetConnect(connectMcp, () => this.#inputs.secrets),
+      connect: discreetConnect(
+        (server, signal) =>
+          connectMcp(server, signal, {
+            authorizer: (name, url) =>
+              this.#authorizations?.authorizer(name, url),
+          }),
+        () => [
+          ...this.#inputs.secrets,
+          ...this.#authorizations?.secrets ?? [],
+        ],
+      ),
       prepare: async (server, signal) => {
         await checkVrl(server.vrl);
         return await prepareConfig(server, this.#inputs, signal);
@@ -133,6 +152,7 @@ export class SmcpComputer implements AsyncDisposable {
       connection: this.#connection.state,
       ...(office !== undefined && { office }),
       servers: this.#host.statuses,
+      tools: this.#host.offers(),
       problems: [...this.#host.problems, ...this.#watch.clashes],
       runningCalls: this.#calls.running,
     };
@@ -155,12 +175,51 @@ export class SmcpComputer implements AsyncDisposable {
    */
   async connect(): Promise<void> {
     await this.#connection.connect();
-    this.#started = this.#host.start();
+    this.start();
   }
 
-  /** Resolves when each MCP server that `connect` started runs or has failed. */
-  serversSettled(): Promise<void> {
-    return this.#started;
+  /**
+   * Starts the MCP servers without waiting for them, for use without a Server; `connect` starts
+   * only what this has not.
+   */
+  start(): void {
+    this.#started ??= this.#host.start();
+  }
+
+  /** Resolves when each MCP server that `connect` or `start` started runs or has failed. */
+  async serversSettled(): Promise<void> {
+    await this.#started;
+  }
+
+  /**
+   * Answers a request as it would an Agent's of its office, for a person at this machine; a tool
+   * call needs the same word as any other (spec §7).
+   *
+   * @param request without the name of the caller and the target
+   * @throws {ProtocolError} what an Agent would be answered
+   */
+  async answer<E extends ClientEvent>(
+    event: E,
+    request: Omit<ClientEvents[E]["request"], keyof AgentCallData | "computer">,
+  ): Promise<ClientEvents[E]["answer"]> {
+    return CLIENT_EVENTS[event].parseAnswer(
+      await this.#answer(event, {
+        ...request,
+        req_id: crypto.randomUUID(),
+        agent: this.#name,
+        computer: this.#name,
+      }),
+    );
+  }
+
+  /** Tells the office that everything may have changed: configuration, tools, desktop, documents. */
+  announce(): void {
+    this.#announcer.changed(
+      UPDATE_CONFIG_EVENT,
+      UPDATE_TOOL_LIST_EVENT,
+      UPDATE_DESKTOP_EVENT,
+      UPDATE_FINDER_EVENT,
+    );
   }
 
   /**
@@ -236,9 +295,12 @@ export class SmcpComputer implements AsyncDisposable {
   /**
    * Starts a MCP server that is stopped or failed; resolves when it runs or has failed.
    *
+   * A person who refused to authorize the Computer is asked again.
+   *
    * @throws {TypeError} when there is none of that name
    */
   async startServer(name: string): Promise<void> {
+    this.#authorizations?.askAgain();
     await this.#host.startServer(name);
   }
 
@@ -263,6 +325,7 @@ export class SmcpComputer implements AsyncDisposable {
   /** Leaves, disconnects and stops every MCP server; nothing that they started is left. */
   async close(): Promise<void> {
     this.#inputs.close();
+    this.#authorizations?.close();
     this.#watch.close();
     this.#announcer.close();
     this.#moveTo(undefined);
@@ -297,26 +360,28 @@ export class SmcpComputer implements AsyncDisposable {
     connection.on("notification", ({ event, payload }) => {
       if (event === CANCEL_TOOL_CALL_NOTIFICATION) this.#calls.cancel(payload);
     });
-    connection.onRequest((event, payload) =>
-      answerRequest(event, payload, {
-        host: this.#host,
-        inputs: this.#inputs.definitions,
-        confirmations: this.#confirmations,
-        calls: this.#calls,
-        watch: this.#watch,
-        recent: this.#recent,
-        warner: this.#warner,
-        resolver: this.#resolver,
-        maxPayload: connection.maxPayload,
-        onCall: (call) => this.#observeCall(call),
-      })
-    );
+    connection.onRequest((event, payload) => this.#answer(event, payload));
     this.#host.on("server_state", forward("server_state"));
     this.#host.on("tools_changed", () => {
       this.#announcer.changed(UPDATE_TOOL_LIST_EVENT);
       this.#events.emit("tools_changed", undefined);
     });
     this.#host.on("config_changed", () => this.#configChanged());
+  }
+
+  #answer(event: string, payload: unknown): Promise<unknown> {
+    return answerRequest(event, payload, {
+      host: this.#host,
+      inputs: this.#inputs.definitions,
+      confirmations: this.#confirmations,
+      calls: this.#calls,
+      watch: this.#watch,
+      recent: this.#recent,
+      warner: this.#warner,
+      resolver: this.#resolver,
+      maxPayload: this.#connection.maxPayload,
+      onCall: (call) => this.#observeCall(call),
+    });
   }
 
   #configChanged(): void {

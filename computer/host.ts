@@ -16,6 +16,14 @@ import type { ServerStatus, ServerView } from "./server_status.ts";
 import { toSMCPTool } from "./tool_meta.ts";
 import { clashText, nameTools, type ToolNames } from "./tool_naming.ts";
 
+/** A tool that can be called right now. */
+export interface OfferedTool {
+  /** What Agents call it by. */
+  readonly name: string;
+  /** The MCP server that has it. */
+  readonly server: string;
+}
+
 /** What a {@linkcode McpHost} can be told. */
 export interface McpHostOptions {
   /** How MCP servers are started and reached; default: as processes and over HTTP. */
@@ -107,6 +115,13 @@ export class McpHost implements AsyncDisposable {
       .map(toSMCPTool);
   }
 
+  /** The names of those tools, each with the MCP server that has it. */
+  offers(): OfferedTool[] {
+    return [...this.#toolNames().offers.values()]
+      .filter(({ server }) => server.state === "running")
+      .map(({ name, server }) => ({ name, server: server.name }));
+  }
+
   /** Finds the tool that a call names. */
   resolve(name: string): ToolResolution {
     return resolveTool(name, this.views, this.#toolNames());
@@ -159,6 +174,11 @@ export class McpHost implements AsyncDisposable {
   /** Starts a server that is stopped or failed; resolves when it runs or has failed. */
   startServer(name: string): Promise<void> {
     return this.#need(name).start();
+  }
+
+  /** The Computer was authorized for some MCP server: those that wait for that are started now. */
+  authorized(): void {
+    for (const server of this.#servers.values()) server.authorized();
   }
 
   /** Stops a server; its tools are known, but answer that it is stopped. */

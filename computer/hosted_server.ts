@@ -1,6 +1,7 @@
 import { backoff } from "../protocol/client/backoff.ts";
 import type { MCPServerConfig } from "../protocol/mod.ts";
 import { reasonOf } from "./_values.ts";
+import { AuthorizationError } from "./authorization/authorization_error.ts";
 import { coalesce } from "./coalesce.ts";
 import { log } from "./log.ts";
 import type { McpConnection } from "./mcp/connection.ts";
@@ -51,6 +52,7 @@ export class HostedServer {
   readonly #options: HostedServerOptions;
   #state: ServerState;
   #error: string | undefined;
+  #refusal: AuthorizationError | undefined;
   #tools: readonly McpTool[] = [];
   #problems: readonly string[] = [];
   #connection: McpConnection | undefined;
@@ -79,6 +81,7 @@ export class HostedServer {
       state: this.#state,
       tools: this.#tools,
       nextAttempt: this.#next?.at,
+      refusal: this.#refusal,
     };
   }
 
@@ -119,6 +122,11 @@ export class HostedServer {
       this.#error = undefined;
     }
     await this.#attempt();
+  }
+
+  /** The Computer was authorized for a MCP server: one that waits for that need not wait longer. */
+  authorized(): void {
+    if (this.#next && this.#refusal) void this.#attempt();
   }
 
   /** Stops it, children of its process included; resolves when nothing of it is left. */
@@ -184,6 +192,7 @@ export class HostedServer {
     } catch (error) {
       await connection?.close();
       if (!this.#wanted || signal.reason === STOPPED) return;
+      this.#refusal = refusalIn(error);
       if (again) this.#tryAgain();
       this.#setState(
         again && this.#ranFrom !== undefined ? "restarting" : "failed",
@@ -209,6 +218,7 @@ export class HostedServer {
     });
     if (this.#ranFrom !== undefined) this.#restarts++;
     this.#ranFrom = performance.now();
+    this.#refusal = undefined;
     this.#connection = connection;
     this.#tools = tools;
     this.#problems = problems;
@@ -222,6 +232,7 @@ export class HostedServer {
       performance.now() - (this.#ranFrom ?? 0),
       this.#options.restart,
     );
+    this.#refusal = refusalIn(reason);
     this.#tryAgain();
     this.#setState("restarting", reason.message);
   }
@@ -275,3 +286,6 @@ export class HostedServer {
 
 const TOOLS_CHANGED = "notifications/tools/list_changed";
 const STOPPED = new Error("it was stopped while it started");
+
+const refusalIn = (error: unknown): AuthorizationError | undefined =>
+  error instanceof AuthorizationError ? error : undefined;

@@ -14,6 +14,7 @@ import { addCredentials } from "../protocol/cli/credentials.ts";
 import { reporting, runCommand } from "../protocol/cli/run.ts";
 import { PROTOCOL_VERSION } from "../protocol/mod.ts";
 import { reasonOf } from "./_values.ts";
+import { defaultOAuthDirectory } from "./authorization/default_directory.ts";
 import { parseInputFlag } from "./inputs/input_names.ts";
 import { run } from "./run_command.ts";
 
@@ -33,7 +34,7 @@ A configuration file:
 
 Exit codes: 0 stopped by SIGINT, SIGTERM or SIGHUP, 1 failed, 2 wrong usage.
 Every option can be set in the environment: SMCP_URL, SMCP_PATH, SMCP_OFFICE, SMCP_NAME, SMCP_CONFIG,
-SMCP_DPE_DIR, SMCP_API_KEY, SMCP_TOKEN.`;
+SMCP_DPE_DIR, SMCP_OAUTH_DIR, SMCP_API_KEY, SMCP_TOKEN.`;
 
 const program = reporting(new Command("smcp-computer"))
   .description("Offer the tools of MCP servers in an office of A2C-SMCP")
@@ -69,6 +70,12 @@ addCredentials(program.command("run"))
       "--dpe-dir <dir>",
       "publish documents as files of this directory, for agents on this disk",
     ).env("SMCP_DPE_DIR"),
+  )
+  .addOption(
+    new Option(
+      "--oauth-dir <dir>",
+      "keep authorizations for MCP servers in files of this directory",
+    ).env("SMCP_OAUTH_DIR").default(defaultOAuthDirectory(process.env)),
   )
   .addOption(
     new Option(

@@ -47,15 +47,20 @@ export type {
 } from "./dpe/resolver.ts";
 export { s3Resolver, type S3ResolverOptions } from "./dpe/s3_resolver.ts";
 export type { ResourceContents } from "./resources/contents.ts";
-export type { McpHostEvents } from "./host.ts";
+export type { McpHostEvents, OfferedTool } from "./host.ts";
 export type { BackoffLimits } from "../protocol/client/backoff.ts";
 export type { RestartPolicy } from "./restart_policy.ts";
 export type { ServerState, ServerStatus } from "./server_status.ts";
+export type {
+  AuthorizationRequest,
+  OAuthOptions,
+} from "./authorization/authorizations.ts";
 export type { Confirm, ConfirmAnswer, ConfirmRequest } from "./confirm.ts";
 export type {
   AskedInput,
   AskInput,
   ComputerInputs,
+  InputValue,
 } from "./inputs/input_store.ts";
 export { loadComputerConfig } from "./config/load_config.ts";
 export { type ComputerConfig } from "./config/parse_config.ts";

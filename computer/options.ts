@@ -8,10 +8,11 @@ import type {
   MCPServerConfig,
   MCPServerInput,
 } from "../protocol/mod.ts";
+import type { OAuthOptions } from "./authorization/authorizations.ts";
 import type { Confirm } from "./confirm.ts";
 import type { AskInput } from "./inputs/input_store.ts";
 import type { ServerSettings } from "./config/settings.ts";
-import type { McpHostEvents } from "./host.ts";
+import type { McpHostEvents, OfferedTool } from "./host.ts";
 import type { RestartPolicy } from "./restart_policy.ts";
 import type { ServerStatus } from "./server_status.ts";
 
@@ -29,6 +30,11 @@ export interface SmcpComputerOptions extends ConnectionOptions {
   askInput?: AskInput;
   /** Asks whether a tool without `auto_apply` may run; without it such calls are answered 4005 (spec §7.3). */
   confirm?: Confirm;
+  /**
+   * Lets people authorize MCP servers over HTTP that answer 401 and have no `Authorization` header
+   * in their configuration; without it such calls are answered 4006 (spec §6).
+   */
+  oauth?: OAuthOptions;
   /** Milliseconds that a MCP server gets to start; default 60,000: it may have to be downloaded. */
   startTimeoutMs?: number;
   /**
@@ -48,6 +54,8 @@ export interface ComputerStatus {
   readonly office?: string;
   /** Its MCP servers, in the order of the configuration. */
   readonly servers: readonly ServerStatus[];
+  /** The tools that can be called right now. */
+  readonly tools: readonly OfferedTool[];
   /** What is wrong with the configuration as a whole: tool names and hosts of URIs that clash. */
   readonly problems: readonly string[];
   /** How many tool calls are running. */

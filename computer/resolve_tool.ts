@@ -1,4 +1,5 @@
 import { ErrorCode } from "../protocol/mod.ts";
+import { authorizationAnswer } from "./authorization/authorization_answer.ts";
 import type { ServerView } from "./server_status.ts";
 import {
   aliasOf,
@@ -15,17 +16,20 @@ export type ToolResolution =
   | { readonly kind: "call"; readonly target: NamedTool }
   | {
     readonly kind: "refuse";
-    /** 4001, 4002 or 4003. */
+    /** 4001, 4002, 4003, 4006 or 4007. */
     readonly code: number;
     /** For people and models. */
     readonly text: string;
+    /** What the code adds to the metadata of the result. */
+    readonly fields?: Readonly<Record<string, unknown>>;
   };
 
 /**
  * Finds the tool that a call names (spec §6, §7).
  *
  * Unknown, clashing, or of a disabled server: 4001. Forbidden, by its name or its alias: 4002.
- * Of a server that is not running: 4003 with its state and the next attempt.
+ * Of a server that is not running: 4003 with its state and the next attempt, or 4006 and 4007 when
+ * it does not let the Computer in.
  */
 export function resolveTool(
   name: string,
@@ -36,10 +40,7 @@ export function resolveTool(
   if (target) {
     return target.server.state === "running"
       ? { kind: "call", target }
-      : refuse(
-        ErrorCode.TOOL_EXECUTION_FAILED,
-        notRunning(name, target.server),
-      );
+      : notRunning(name, target.server);
   }
   const claimants = clashes.get(name);
   if (claimants) {
@@ -55,7 +56,7 @@ export function resolveTool(
   }
   const away = enabled.find((server) => isKnownToHave(server, name));
   return away
-    ? refuse(ErrorCode.TOOL_EXECUTION_FAILED, notRunning(name, away))
+    ? notRunning(name, away)
     : refuse(ErrorCode.TOOL_NOT_FOUND, unknown(name, enabled));
 }
 
@@ -78,8 +79,18 @@ const isKnownToHave = (server: ServerView, name: string): boolean =>
     )
   );
 
-const notRunning = (name: string, server: ServerView): string =>
-  `Cannot call "${name}": MCP server "${server.name}" ${whereabouts(server)}`;
+const notRunning = (name: string, server: ServerView): ToolResolution =>
+  server.refusal && server.state !== "stopped"
+    ? {
+      kind: "refuse",
+      ...authorizationAnswer(name, server.name, server.refusal),
+    }
+    : refuse(
+      ErrorCode.TOOL_EXECUTION_FAILED,
+      `Cannot call "${name}": MCP server "${server.name}" ${
+        whereabouts(server)
+      }`,
+    );
 
 function unknown(name: string, servers: readonly ServerView[]): string {
   const aliased = servers.find((server) =>

@@ -6,6 +6,7 @@ import {
 } from "../protocol/cli/credentials.ts";
 import { resultMeta } from "../protocol/mod.ts";
 import { reasonOf } from "./_values.ts";
+import type { AuthorizationRequest } from "./authorization/authorizations.ts";
 import { SmcpComputer } from "./computer.ts";
 import { loadComputerConfig } from "./config/load_config.ts";
 import { localDirResolver } from "./dpe/local_dir_resolver.ts";
@@ -13,6 +14,7 @@ import { watchConfig } from "./config/watch_config.ts";
 import { log } from "./log.ts";
 import type { ToolCallEnded } from "./options.ts";
 import type { ServerStatus } from "./server_status.ts";
+import { openBrowser } from "./terminal/open_browser.ts";
 import {
   type TerminalQuestions,
   terminalQuestions,
@@ -32,6 +34,8 @@ export interface RunFlags extends CredentialFlags {
   config: string;
   /** Where documents are published; absent: they are not. */
   dpeDir?: string;
+  /** Where authorizations for MCP servers are kept. */
+  oauthDir: string;
   /** Values of inputs by id. */
   input: Record<string, string>;
   /** Run tools without `auto_apply` unasked. */
@@ -49,6 +53,7 @@ export async function run(
     name,
     config,
     dpeDir,
+    oauthDir,
     input,
     yes,
     watch,
@@ -57,7 +62,7 @@ export async function run(
 ): Promise<void> {
   await logToStderr();
   const { inputs, servers } = await loadComputerConfig(config);
-  await using computer = new SmcpComputer({
+  const computer = new SmcpComputer({
     url,
     path,
     name,
@@ -65,6 +70,7 @@ export async function run(
     inputs,
     servers,
     inputValues: input,
+    oauth: { directory: oauthDir, authorize: showPage },
     ...person(),
     ...(yes && { confirm: () => "once" as const }),
   });
@@ -73,15 +79,21 @@ export async function run(
   }
   const stopped = firstSignal();
   report(computer, url);
-  using _watching = watch ? await follow(config, computer) : undefined;
-  const served = (async () => {
-    await computer.connect();
-    const end = dismissed(computer);
-    await Promise.race([end, computer.join(office)]);
-    await end;
-  })();
-  await Promise.race([stopped, served]);
-  console.log("stopping");
+  let watching: Disposable | undefined;
+  try {
+    watching = watch ? await follow(config, computer) : undefined;
+    const served = (async () => {
+      await computer.connect();
+      const end = dismissed(computer);
+      await Promise.race([end, computer.join(office)]);
+      await end;
+    })();
+    await Promise.race([stopped, served]);
+    console.log("stopping");
+  } finally {
+    watching?.[Symbol.dispose]();
+    await computer.close();
+  }
 }
 
 /** Takes every new state of the file; one that can not be used changes nothing. */
@@ -111,6 +123,14 @@ function person(): TerminalQuestions | undefined {
   return input.isTTY && output.isTTY
     ? terminalQuestions({ input, output })
     : undefined;
+}
+
+/** The address is for this terminal alone: it goes into no log. */
+function showPage({ server, url }: AuthorizationRequest): void {
+  console.log(
+    `MCP server ${server}: authorize this Computer in a browser on this machine:\n  ${url}`,
+  );
+  if (process.stdout.isTTY) openBrowser(url);
 }
 
 /** Resolves at the first signal; a second one does not wait for anything. */

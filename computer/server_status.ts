@@ -1,4 +1,5 @@
 import type { MCPServerConfig } from "../protocol/mod.ts";
+import type { AuthorizationError } from "./authorization/authorization_error.ts";
 import type { McpTool } from "./mcp/tool.ts";
 
 /**
@@ -51,4 +52,6 @@ export interface ServerView {
   readonly tools: readonly McpTool[];
   /** When it is started again, if somebody will. */
   readonly nextAttempt?: Date | undefined;
+  /** What the last attempt to start it ended with, when it did not let the Computer in. */
+  readonly refusal?: AuthorizationError | undefined;
 }

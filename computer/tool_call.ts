@@ -35,7 +35,9 @@ export async function runToolCall(
   signal: AbortSignal,
 ): Promise<CallToolResult> {
   const found = context.host.resolve(request.tool_name);
-  if (found.kind === "refuse") return toolErrorResult(found.code, found.text);
+  if (found.kind === "refuse") {
+    return toolErrorResult(found.code, found.text, found.fields);
+  }
   const early = giveUp(request.timeout, signal);
   try {
     // The MCP SDK answers every abort like a timeout, so who ended the call is known here alone.

@@ -45,9 +45,12 @@ async (url, init = {}) => {
       response = await fetch(url, withToken(init, await authorizer.token()));
     }
     const refusal = refusalOf(response.status);
-    if (!refusal) return response;
-    await response.body?.cancel();
-    throw refusal;
+    // An EventSource would leave it unread, and the connection open.
+    if (refusal || !response.ok && init.method !== "POST") {
+      await response.body?.cancel();
+    }
+    if (refusal) throw refusal;
+    return response;
   } catch (error) {
     refused(error);
     throw error;

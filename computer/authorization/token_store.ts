@@ -25,6 +25,7 @@ export class TokenStore {
   readonly #directory: string;
   readonly #file: string;
   #saved: SavedAuthorization | undefined;
+  #last: Promise<unknown> = Promise.resolve();
 
   /** @param directory created with the first authorization, for its owner alone */
   constructor(directory: string, serverUrl: string) {
@@ -39,22 +40,36 @@ export class TokenStore {
   }
 
   /** Reads the file; one that is not there, or can not be read, is no authorization. */
-  async load(): Promise<SavedAuthorization> {
+  load(): Promise<SavedAuthorization> {
+    return this.#inTurn(() => this.#read());
+  }
+
+  /** Changes what is kept; the file is whole at every moment. */
+  save(change: SavedAuthorization): Promise<void> {
+    return this.#inTurn(async () => {
+      const saved = { ...this.#saved ?? await this.#read(), ...change };
+      this.#saved = saved;
+      await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+      const draft = `${this.#file}.${randomUUID()}`;
+      await writeFile(draft, JSON.stringify(saved), {
+        mode: 0o600,
+        flag: "wx",
+      });
+      await rename(draft, this.#file);
+    });
+  }
+
+  async #read(): Promise<SavedAuthorization> {
     const data = await readFile(this.#file, "utf8").then(JSON.parse)
       .catch(() => undefined);
     return this.#saved = isRecord(data) ? data : {};
   }
 
-  /** Changes what is kept; the file is whole at every moment. */
-  async save(change: SavedAuthorization): Promise<void> {
-    this.#saved = { ...await this.current(), ...change };
-    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-    const draft = `${this.#file}.${randomUUID()}`;
-    await writeFile(draft, JSON.stringify(this.#saved), {
-      mode: 0o600,
-      flag: "wx",
-    });
-    await rename(draft, this.#file);
+  /** What is read while something is written would be the old state. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => {});
+    return turn;
   }
 
   /** Every secret that is known by now. */

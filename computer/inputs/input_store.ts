@@ -9,7 +9,11 @@ import { within } from "../deadline.ts";
 import { sameJson } from "../same_json.ts";
 import { commandLine } from "./command_line.ts";
 import { commandOutput } from "./command_output.ts";
+import { placeholderIds } from "../placeholders.ts";
+import { REDACTED } from "../redact_text.ts";
+import { fillPlaceholders } from "./fill_placeholders.ts";
 import { inputVariables, notDefined, noValue } from "./input_names.ts";
+import { resolveAll } from "./resolve_all.ts";
 
 /** An input that a person can give a value for. */
 export type AskedInput = MCPServerPromptStringInput | MCPServerPickStringInput;
@@ -60,6 +64,26 @@ export interface ComputerInputs {
   setValue(id: string, value: unknown): void;
   /** Forgets one value, or all: they are resolved anew when they are next needed. */
   forgetValues(id?: string): void;
+  /** What is known of the values so far, in the order of the definitions. */
+  values(): Promise<InputValue[]>;
+  /**
+   * Fills values in place of `${input:ID}` as a MCP server would get them; what is secret stays hidden.
+   *
+   * Values that are not known yet are resolved, which may ask a person.
+   *
+   * @throws {Error} that names each input without a value
+   */
+  render(value: unknown): Promise<unknown>;
+}
+
+/** What may be shown of the value of an input. */
+export interface InputValue {
+  /** Of which input. */
+  readonly id: string;
+  /** Whether it has one by now. */
+  readonly known: boolean;
+  /** The value itself, of an input that is no secret. */
+  readonly value?: unknown;
 }
 
 /**
@@ -127,6 +151,27 @@ export class InputStore implements ComputerInputs {
   forgetValues(id?: string): void {
     if (id === undefined) this.#values.clear();
     else this.#values.delete(id);
+  }
+
+  async values(): Promise<InputValue[]> {
+    return await Promise.all(this.definitions.map(async (input) => {
+      const { id } = input;
+      const value = await this.#values.get(id)?.catch(() => undefined);
+      return {
+        id,
+        known: value !== undefined,
+        ...(value !== undefined && !isSecret(input) && { value }),
+      };
+    }));
+  }
+
+  async render(value: unknown): Promise<unknown> {
+    const values = await resolveAll(placeholderIds(value), this);
+    for (const id of values.keys()) {
+      const input = this.#definitions.get(id);
+      if (input && isSecret(input)) values.set(id, REDACTED);
+    }
+    return fillPlaceholders(value, values);
   }
 
   /**
@@ -199,9 +244,7 @@ export class InputStore implements ComputerInputs {
     const text = typeof value === "string"
       ? value
       : JSON.stringify(value) ?? "";
-    const isSecret = input.type === "command" ||
-      input.type === "promptString" && input.password === true;
-    if (isSecret || text.length >= HIDDEN_FROM) this.#secrets.add(text);
+    if (isSecret(input) || text.length >= HIDDEN_FROM) this.#secrets.add(text);
   }
 
   #need(id: string): MCPServerInput {
@@ -210,6 +253,10 @@ export class InputStore implements ComputerInputs {
     throw new Error(notDefined(id));
   }
 }
+
+const isSecret = (input: MCPServerInput): boolean =>
+  input.type === "command" ||
+  input.type === "promptString" && input.password === true;
 
 const isOption = (options: readonly string[], value: unknown): boolean =>
   options.length === 0 || options.some((option) => option === value);

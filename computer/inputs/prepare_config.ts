@@ -5,7 +5,7 @@ import {
 import { reasonOf } from "../_values.ts";
 import { placeholderIds } from "../placeholders.ts";
 import { fillPlaceholders } from "./fill_placeholders.ts";
-import type { InputStore } from "./input_store.ts";
+import { type InputValues, resolveAll } from "./resolve_all.ts";
 
 /**
  * Fills the inputs into what a MCP server is started with (spec §4).
@@ -18,7 +18,7 @@ import type { InputStore } from "./input_store.ts";
  */
 export async function prepareConfig(
   config: MCPServerConfig,
-  inputs: Pick<InputStore, "value">,
+  inputs: InputValues,
   signal: AbortSignal,
 ): Promise<MCPServerConfig> {
   const ids = placeholderIds(config.server_parameters);
@@ -52,23 +52,4 @@ function fitting(filled: unknown): MCPServerConfig {
       }`,
     );
   }
-}
-
-async function resolveAll(
-  ids: readonly string[],
-  inputs: Pick<InputStore, "value">,
-  signal: AbortSignal,
-): Promise<Map<string, unknown>> {
-  const values = new Map<string, unknown>();
-  const problems: string[] = [];
-  for (const id of ids) {
-    if (signal.aborted) break;
-    try {
-      values.set(id, await inputs.value(id));
-    } catch (error) {
-      problems.push(reasonOf(error));
-    }
-  }
-  if (problems.length > 0) throw new Error(problems.join("; "));
-  return values;
 }

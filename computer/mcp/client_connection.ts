@@ -10,6 +10,7 @@ import {
   type Resource,
 } from "../../protocol/mod.ts";
 import { isRecord } from "../_values.ts";
+import { AuthorizationError } from "../authorization/authorization_error.ts";
 import type {
   McpCapabilities,
   McpConnection,
@@ -85,6 +86,7 @@ class ClientConnection implements McpConnection {
   #onLost: (reason: Error) => void = () => {};
   #ending = false;
   #running = 0;
+  #refusal: AuthorizationError | undefined;
   #pinging = false;
   #timer: ReturnType<typeof setInterval> | undefined;
 
@@ -245,9 +247,9 @@ class ClientConnection implements McpConnection {
     } catch (error) {
       const answered = error instanceof McpError &&
         !hasCode(error, ErrorCode.RequestTimeout, ErrorCode.ConnectionClosed);
-      if (!answered && !this.#ending) {
-        await this.#client.close().catch(() => {});
-      }
+      if (answered || this.#ending) return;
+      if (error instanceof AuthorizationError) this.#refusal = error;
+      await this.#client.close().catch(() => {});
     } finally {
       this.#pinging = false;
     }
@@ -258,7 +260,7 @@ class ClientConnection implements McpConnection {
     if (this.#ending) return;
     this.#ending = true;
     const how = this.#options.explainLoss?.() ?? "no longer answers";
-    this.#onLost(new Error(`The MCP server ${how}`));
+    this.#onLost(this.#refusal ?? new Error(`The MCP server ${how}`));
   }
 }
 

@@ -1,8 +1,15 @@
 import type {
   MCPServerConfig,
   MCPServerStdioParameters,
+  MCPServerStreamableHttpConfig,
+  MCPSSEConfig,
 } from "../../protocol/mod.ts";
 import { reasonOf } from "../_values.ts";
+import { AuthorizationError } from "../authorization/authorization_error.ts";
+import {
+  authorizedFetch,
+  type Authorizer,
+} from "../authorization/authorized_fetch.ts";
 import { openConnection } from "./client_connection.ts";
 import type { McpConnection } from "./connection.ts";
 import {
@@ -11,6 +18,7 @@ import {
   streamablePatience,
   streamableTransport,
 } from "./http.ts";
+import { patientFetch } from "./patient_fetch.ts";
 import { StdioTransport } from "./stdio.ts";
 
 /** Milliseconds that a child process gets for a request other than a tool call. */
@@ -19,54 +27,73 @@ const STDIO_REQUEST = 30_000;
 /** How MCP servers are reached. */
 export interface ConnectOptions {
   /** Milliseconds for a ping, after which a server counts as hung; default: as for any request. */
-  readonly pongMs?: number;
+  readonly pongMs?: number | undefined;
+  /** Who has tokens for a MCP server over HTTP whose configuration has no credentials. */
+  readonly authorizer?:
+    | ((server: string, url: string) => Authorizer | undefined)
+    | undefined;
 }
 
 /**
  * Starts or reaches the MCP server of a configuration, whose placeholders are replaced already.
  *
  * @param signal ends the attempt; nothing is left running then
- * @throws {Error} that says for a person what went wrong
+ * @throws {AuthorizationError} when it does not let the Computer in
+ * @throws {Error} that says for a person what else went wrong
  */
-export function connectMcp(
+export const connectMcp = (
   config: MCPServerConfig,
   signal: AbortSignal,
-  { pongMs }: ConnectOptions = {},
+  options: ConnectOptions = {},
+): Promise<McpConnection> =>
+  config.type === "stdio"
+    ? connectStdio(config.server_parameters, signal, options)
+    : connectHttp(config, signal, options);
+
+async function connectHttp(
+  config: MCPServerStreamableHttpConfig | MCPSSEConfig,
+  signal: AbortSignal,
+  { pongMs, authorizer }: ConnectOptions,
 ): Promise<McpConnection> {
-  switch (config.type) {
-    case "stdio":
-      return connectStdio(config.server_parameters, signal, pongMs);
-    case "streamable": {
-      const { terminate_on_close } = config.server_parameters;
-      const { requestMs, silenceMs } = streamablePatience(
-        config.server_parameters,
-      );
-      const transport = streamableTransport(config.server_parameters);
-      return openConnection(transport, {
-        requestMs,
-        pongMs,
-        signal,
-        pingEveryMs: silenceMs / 2,
-        ...(terminate_on_close &&
-          { terminate: () => transport.terminateSession() }),
-      });
+  const { url, headers } = config.server_parameters;
+  const patience = config.type === "sse"
+    ? ssePatience(config.server_parameters)
+    : streamablePatience(config.server_parameters);
+  const hasCredentials = Object.keys(headers ?? {})
+    .some((name) => name.toLowerCase() === "authorization");
+  let refusal: unknown;
+  const fetch = authorizedFetch(
+    patientFetch(patience),
+    hasCredentials ? undefined : authorizer?.(config.name, url),
+    (error) => refusal = error,
+  );
+  const options = {
+    requestMs: patience.requestMs,
+    pongMs,
+    signal,
+    pingEveryMs: patience.silenceMs / 2,
+  };
+  try {
+    if (config.type === "sse") {
+      const transport = sseTransport(config.server_parameters, fetch);
+      return await openConnection(transport, options);
     }
-    case "sse": {
-      const { requestMs, silenceMs } = ssePatience(config.server_parameters);
-      return openConnection(sseTransport(config.server_parameters), {
-        requestMs,
-        pongMs,
-        signal,
-        pingEveryMs: silenceMs / 2,
-      });
-    }
+    const { terminate_on_close } = config.server_parameters;
+    const transport = streamableTransport(config.server_parameters, fetch);
+    return await openConnection(transport, {
+      ...options,
+      ...(terminate_on_close &&
+        { terminate: () => transport.terminateSession() }),
+    });
+  } catch (error) {
+    throw refusal instanceof AuthorizationError ? refusal : error;
   }
 }
 
 async function connectStdio(
   parameters: MCPServerStdioParameters,
   signal: AbortSignal,
-  pongMs: number | undefined,
+  { pongMs }: ConnectOptions,
 ): Promise<McpConnection> {
   const transport = new StdioTransport(parameters);
   try {

@@ -68,7 +68,11 @@ export interface McpConnection {
   onNotification(
     listener: (method: string, params: Record<string, unknown>) => void,
   ): void;
-  /** Sets who hears that the connection was lost, and why; not called for `close`. */
+  /**
+   * Sets who hears that the connection was lost, and why; not called for `close`.
+   *
+   * The reason is an `AuthorizationError` when the server does not let the Computer in any more.
+   */
   onLost(listener: (reason: Error) => void): void;
   /** Ends the session, and for a child process its whole process group; never throws. */
   close(): Promise<void>;

@@ -8,7 +8,8 @@ import {
   type MCPSSEParameters,
   parseDuration,
 } from "../../protocol/mod.ts";
-import { type Patience, patientFetch } from "./patient_fetch.ts";
+import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
+import type { Patience } from "./patient_fetch.ts";
 
 /** The times of a Streamable HTTP configuration, ISO 8601 as it is. */
 export const streamablePatience = (
@@ -29,19 +30,21 @@ export const ssePatience = (
 /** Reaches a MCP server over Streamable HTTP (spec §4). */
 export const streamableTransport = (
   parameters: MCPServerStreamableHttpParameters,
+  fetch: FetchLike,
 ): StreamableHTTPClientTransport =>
   new StreamableHTTPClientTransport(new URL(parameters.url), {
     requestInit: { headers: textHeaders(parameters.headers) },
-    fetch: patientFetch(streamablePatience(parameters)),
+    fetch,
   });
 
 /** Reaches a MCP server over HTTP with SSE (spec §4); older servers offer nothing else. */
 export const sseTransport = (
   parameters: MCPSSEParameters,
+  fetch: FetchLike,
 ): SSEClientTransport =>
   new SSEClientTransport(new URL(parameters.url), {
     requestInit: { headers: textHeaders(parameters.headers) },
-    fetch: patientFetch(ssePatience(parameters)),
+    fetch,
   });
 
 const textHeaders = (
