@@ -19,7 +19,7 @@ import { ConfigError, type ConfigPath, type ConfigProblem } from "./problem.ts";
 import { vrlProblems } from "./vrl_problems.ts";
 
 /** A configuration as it was read from text. */
-interface ReadText extends ReadConfig {
+export interface ReadText extends ReadConfig {
   /** Line and column of a problem. */
   readonly locate: (problem: ConfigProblem) => string;
 }
@@ -36,7 +36,7 @@ interface ReadText extends ReadConfig {
 export async function loadComputerConfig(
   file: string,
 ): Promise<ComputerConfig> {
-  const { config, problems, locate } = readText(
+  const { config, problems, locate } = readConfigText(
     await readConfigFile(file),
     file,
   );
@@ -54,13 +54,18 @@ export async function parseComputerConfigText(
   text: string,
   file: string,
 ): Promise<ComputerConfig> {
-  const { config, problems, places, locate } = readText(text, file);
+  const { config, problems, places, locate } = readConfigText(text, file);
   const all = [...problems, ...await vrlProblems(config.servers, places)];
   if (all.length > 0) throw new ConfigError(file, all, locate);
   return config;
 }
 
-function readText(text: string, file: string): ReadText {
+/**
+ * Reads the text of a configuration as far as it can be read.
+ *
+ * @throws {ConfigError} when it is not JSON at all
+ */
+export function readConfigText(text: string, file: string): ReadText {
   const errors: ParseError[] = [];
   const tree = parseTree(text.replace(/^\ufeff/, " "), errors, {
     allowTrailingComma: true,

@@ -372,3 +372,30 @@ Deno.test("TextTail forgets old text word by word, so that no half of a secret i
   const text = tail.toString();
   assert(text.endsWith("y end") && !text.includes("t "), text.slice(0, 20));
 });
+
+Deno.test("InputStore.render() fills values in, and hides those of secrets", async () => {
+  const store = new InputStore([
+    { type: "promptString", id: "who", description: "" },
+    { type: "promptString", id: "key", description: "", password: true },
+    { type: "pickString", id: "none", description: "", options: [] },
+  ], { values: { who: "me", key: "s3cret" } });
+  assertEquals(await store.values(), [
+    { id: "who", known: false },
+    { id: "key", known: false },
+    { id: "none", known: false },
+  ]);
+  assertEquals(
+    await store.render({ a: "${input:who}", b: ["Bearer ${input:key}"] }),
+    { a: "me", b: ["Bearer <redacted>"] },
+  );
+  assertEquals(await store.values(), [
+    { id: "who", known: true, value: "me" },
+    { id: "key", known: true },
+    { id: "none", known: false },
+  ]);
+  await assertRejects(
+    () => store.render(["${input:none}", "${input:typo}"]),
+    Error,
+    "typo",
+  );
+});

@@ -1,0 +1,198 @@
+import { existsSync } from "node:fs";
+import { chmod, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { resolve } from "node:path";
+import process from "node:process";
+import { columns } from "../../protocol/cli/terminal_text.ts";
+import type { MCPServerConfig } from "../../protocol/mod.ts";
+import { readConfigFile, readConfigText } from "../config/load_config.ts";
+import { ConfigError, type ConfigProblem } from "../config/problem.ts";
+import { type KnownFile, knownFiles } from "../import/known_files.ts";
+import {
+  type ForeignConfig,
+  mergeConfigs,
+  type MergedConfig,
+} from "../import/merge_configs.ts";
+import { hiddenValues, toOwnFormat } from "../import/own_format.ts";
+import { redactConfig } from "../redact.ts";
+
+/** What to import, and where to. */
+export interface ImportFlags {
+  /** This file instead of those that are known. */
+  from?: string;
+  /** The file to write. */
+  out: string;
+  /** Put it in place of one that is there. */
+  force?: boolean;
+  /** Write nothing. */
+  dryRun?: boolean;
+  /** Print JSON. */
+  json?: boolean;
+}
+
+/** A file that was found and read. */
+interface Source extends ForeignConfig {
+  readonly place: KnownFile;
+  readonly problems: readonly string[];
+}
+
+/** Brings the MCP servers of other programs into a configuration of ours. */
+export async function importConfig(flags: ImportFlags): Promise<void> {
+  const { out, force, dryRun } = flags;
+  if (!force && !dryRun && existsSync(out)) throw taken(out);
+  const looked = placesOf(flags);
+  const sources: Source[] = [];
+  for (const place of looked) {
+    if (flags.from !== undefined || existsSync(place.file)) {
+      sources.push(await readSource(place));
+    }
+  }
+  const merged = mergeConfigs(sources);
+  report(sources, merged, flags);
+  if (merged.config.servers.length === 0) throw nothing(sources, looked);
+  if (dryRun) return;
+  const json = JSON.stringify(toOwnFormat(merged.config), null, 2);
+  await write(out, `${json}\n`, force === true);
+  if (!flags.json) {
+    console.log(
+      `Wrote ${out}, which only you can read. Next: smcp-computer check --config ${out}`,
+    );
+  }
+}
+
+function placesOf({ from }: ImportFlags): KnownFile[] {
+  if (from !== undefined) {
+    return [{ program: from, suffix: "2", file: resolve(from) }];
+  }
+  return knownFiles({
+    platform: process.platform,
+    home: homedir(),
+    directory: process.cwd(),
+    env: process.env,
+  });
+}
+
+/** What can be read of it is taken; a file that can not be read at all is one problem. */
+async function readSource(place: KnownFile): Promise<Source> {
+  const { file, suffix } = place;
+  try {
+    const { config, problems, locate } = readConfigText(
+      await readConfigFile(file),
+      file,
+    );
+    const lines = problems.map((problem: ConfigProblem) =>
+      new ConfigError(file, [problem], locate).message
+    );
+    return { place, suffix, config, problems: lines };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const config = { inputs: [], servers: [] };
+    return { place, suffix, config, problems: [error.message] };
+  }
+}
+
+/** The values of secrets are in the file that is written, and nowhere else. */
+function report(
+  sources: readonly Source[],
+  { config, names }: MergedConfig,
+  { json, dryRun, out }: ImportFlags,
+): void {
+  if (json) {
+    const found = sources.map(({ place, config, problems }, i) => ({
+      program: place.program,
+      file: place.file,
+      servers: config.servers.map((server) => ({
+        name: names[i]?.get(server.name) ?? server.name,
+        type: server.type,
+        hidden_values: hiddenValues(server),
+      })),
+      problems,
+    }));
+    const { servers, inputs } = config;
+    const shown = redactConfig(servers, inputs);
+    const file = dryRun ? null : resolve(out);
+    return console.log(JSON.stringify({ file, found, ...shown }, null, 2));
+  }
+  sources.forEach(({ place, config, problems }, i) => {
+    console.log(`${place.program}: ${place.file}`);
+    const rows = config.servers.map((server) => [
+      `  ${names[i]?.get(server.name) ?? server.name}`,
+      server.disabled ? "disabled" : server.type,
+      summary(server),
+    ]);
+    columns(rows).forEach((line) => console.log(line));
+    for (const server of config.servers) {
+      const values = hiddenValues(server);
+      if (values.length > 0) {
+        console.log(
+          `  ! takes over values of ${server.name} that may be secret: ${
+            values.join(", ")
+          }`,
+        );
+      }
+    }
+    problems.forEach((line) => console.log(`  ✗ ${line}`));
+  });
+  const ids = config.inputs.map(({ id }) => id);
+  if (ids.length > 0) {
+    console.log(`Asked for at the start, not copied: ${ids.join(", ")}`);
+  }
+  if (dryRun) {
+    console.log(
+      `Would write ${out}: ${config.servers.length} MCP servers, ${ids.length} inputs.`,
+    );
+  }
+}
+
+function summary(server: MCPServerConfig): string {
+  const shown = redactConfig([server], []).servers[server.name] ?? server;
+  const { server_parameters } = shown;
+  return "url" in server_parameters
+    ? server_parameters.url
+    : [server_parameters.command, ...server_parameters.args].join(" ");
+}
+
+async function write(
+  file: string,
+  text: string,
+  force: boolean,
+): Promise<void> {
+  try {
+    await writeFile(file, text, { mode: 0o600, flag: force ? "w" : "wx" });
+    await chmod(file, 0o600); // one that was there keeps its own
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : "";
+    if (code === "EEXIST") throw taken(file);
+    const why = WRITE_ERRORS[String(code)];
+    throw why === undefined
+      ? error
+      : new Error(`cannot write ${file}: ${why}`, { cause: error });
+  }
+}
+
+const WRITE_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such directory; create it, or choose another with --out",
+  EACCES: "no permission; choose another place with --out",
+  EISDIR: "it is a directory; name a file with --out",
+  EROFS: "the disk is read-only; choose another place with --out",
+};
+
+const taken = (file: string): Error =>
+  new Error(
+    `${file} is there already; choose another with --out, or replace it with --force`,
+  );
+
+function nothing(
+  sources: readonly Source[],
+  looked: readonly KnownFile[],
+): Error {
+  return new Error(
+    sources.length === 0
+      ? `no configuration was found; name one with --from FILE (looked for ${
+        looked.map(({ file }) => file).join(", ")
+      })`
+      : sources.some(({ problems }) => problems.length > 0)
+      ? "no MCP server could be taken over; correct what is listed above"
+      : "no MCP server is in what was found; name another file with --from",
+  );
+}

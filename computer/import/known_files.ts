@@ -1,0 +1,66 @@
+import { posix, win32 } from "node:path";
+
+/** What tells where programs keep their files. */
+export interface Machine {
+  /** As `process.platform` has it. */
+  readonly platform: string;
+  /** The person's home directory. */
+  readonly home: string;
+  /** The current directory, which may be a project. */
+  readonly directory: string;
+  /** The environment. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** A place where a program keeps MCP servers. */
+export interface KnownFile {
+  /** For people. */
+  readonly program: string;
+  /** For names that must be told apart. */
+  readonly suffix: string;
+  /** Its path; there may be no such file. */
+  readonly file: string;
+}
+
+/** Where Claude Desktop, Cursor, VS Code and Windsurf keep their MCP servers, a project's own first. */
+export function knownFiles(
+  { platform, home, directory, env }: Machine,
+): KnownFile[] {
+  const { join } = platform === "win32" ? win32 : posix;
+  const settings = settingsDirectory(platform, home, env, join);
+  const places: [program: string, suffix: string, file: string][] = [
+    ["VS Code (this project)", "vscode", join(directory, ".vscode/mcp.json")],
+    ["Cursor (this project)", "cursor", join(directory, ".cursor/mcp.json")],
+    [
+      "Claude Desktop",
+      "claude",
+      join(settings, "Claude", "claude_desktop_config.json"),
+    ],
+    ["Cursor", "cursor", join(home, ".cursor", "mcp.json")],
+    ["VS Code", "vscode", join(settings, "Code", "User", "mcp.json")],
+    [
+      "Windsurf",
+      "windsurf",
+      join(home, ".codeium", "windsurf", "mcp_config.json"),
+    ],
+  ];
+  return places.filter(([, , file], i) =>
+    places.findIndex(([, , other]) => other === file) === i // the project may be the home
+  ).map(([program, suffix, file]) => ({ program, suffix, file }));
+}
+
+function settingsDirectory(
+  platform: string,
+  home: string,
+  env: Machine["env"],
+  join: (...parts: string[]) => string,
+): string {
+  switch (platform) {
+    case "darwin":
+      return join(home, "Library", "Application Support");
+    case "win32":
+      return env.APPDATA || join(home, "AppData", "Roaming");
+    default:
+      return env.XDG_CONFIG_HOME || join(home, ".config");
+  }
+}
