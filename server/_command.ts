@@ -6,6 +6,12 @@ import {
 } from "../protocol/mod.ts";
 import { integer, isSet } from "./_flag_values.ts";
 import {
+  type ObserveFlags,
+  observeOptions,
+  type ObserveSettings,
+  readObserve,
+} from "./_observe_flags.ts";
+import {
   limitOptions,
   type LimitSettings,
   readLimits,
@@ -27,6 +33,8 @@ export interface Settings extends LimitSettings, SecuritySettings {
   readonly port: number;
   /** The largest message of a client, in bytes. */
   readonly maxMessageBytes: number;
+  /** What is counted, measured and traced. */
+  readonly observe: ObserveSettings;
   /** What is logged, and where. */
   readonly log: LogSettings;
 }
@@ -92,7 +100,12 @@ export function readSettings(
     .allowExcessArguments(false)
     .exitOverride()
     .configureOutput({ writeErr: () => {} });
-  const further = [...securityOptions(), ...limitOptions(), ...logOptions()];
+  const further = [
+    ...securityOptions(),
+    ...limitOptions(),
+    ...observeOptions(),
+    ...logOptions(),
+  ];
   for (const option of further) command.addOption(option);
   try {
     command.parse(args, { from: "user" });
@@ -101,6 +114,7 @@ export function readSettings(
         & Pick<Settings, "protocol" | "host" | "port" | "maxMessageBytes">
         & { limits: boolean }
         & Parameters<typeof readSecurity>[0]
+        & ObserveFlags
         & Parameters<typeof readLog>[0]
       >();
     return {
@@ -110,6 +124,7 @@ export function readSettings(
       maxMessageBytes,
       ...readSecurity(rest, env),
       ...readLimits({ ...rest }, limits && !isSet(NO_LIMITS, env)),
+      observe: readObserve(rest, env),
       log: readLog(rest),
     };
   } catch (error) {

@@ -16,7 +16,12 @@ import { failure, log } from "./_log.ts";
 import { type Logging, startLogging } from "./_logging.ts";
 import { anyOf } from "./auth/authenticator.ts";
 import { exposure } from "./bind_rule.ts";
-import { createSmcpServer, type SmcpServer } from "./mod.ts";
+import { loadObservers } from "./_observe_flags.ts";
+import {
+  createSmcpServer,
+  type ListenAddress,
+  type SmcpServer,
+} from "./mod.ts";
 
 const GRACE_MS = 10_000;
 
@@ -31,6 +36,7 @@ async function main(): Promise<void> {
   process.on("unhandledRejection", (e) => log.error("Unhandled", failure(e)));
   const server = createSmcpServer({
     ...settings,
+    ...await loadObservers(settings.observe),
     ...(security.authenticators.length > 0 && {
       authenticator: {
         authenticate: (credentials) =>
@@ -38,7 +44,8 @@ async function main(): Promise<void> {
       },
     }),
   });
-  const { url } = await listen(server, settings, security);
+  const url = await listen(server, settings, security);
+  const metrics = await listenMetrics(server, settings);
   drainOnSignal(server); // before the line: who has read it may send one
   if (isReloadable(settings, security)) {
     process.on("SIGHUP", () => {
@@ -48,7 +55,7 @@ async function main(): Promise<void> {
   console.log(
     `A2C-SMCP ${
       PROFILES[settings.protocol].version
-    } server listening on ${url} (paths /smcp/ and /socket.io/, health ${url}/health)`,
+    } server listening on ${url} (paths /smcp/ and /socket.io/, health ${url}/health${metrics})`,
   );
 }
 
@@ -71,21 +78,35 @@ async function listen(
   server: SmcpServer,
   { host, port, insecure }: Settings,
   { tls }: Security,
-) {
+): Promise<string> {
+  const to = { hostname: host, port };
+  const options = { ...to, insecure, ...(tls && { tls }) };
+  return await urlOrExit(to, () => server.listen(options));
+}
+
+/** @returns the address for the line on stdout; nothing without a port of its own */
+async function listenMetrics(
+  server: SmcpServer,
+  { observe: { listen } }: Settings,
+): Promise<string> {
+  if (listen === undefined) return "";
+  const url = await urlOrExit(listen, () => server.listenMetrics(listen));
+  return `, metrics ${url}/metrics`;
+}
+
+async function urlOrExit(
+  { hostname, port }: { hostname: string; port: number },
+  take: () => Promise<ListenAddress>,
+): Promise<string> {
   try {
-    return await server.listen({
-      hostname: host,
-      port,
-      insecure,
-      ...(tls && { tls }),
-    });
+    return (await take()).url;
   } catch (error) {
     const code = error instanceof Error && "code" in error
       ? error.code
       : undefined;
     return fail(
       1,
-      `error: cannot listen on ${host} port ${port}: ${
+      `error: cannot listen on ${hostname} port ${port}: ${
         LISTEN_ERRORS[String(code)] ?? reasonOf(error)
       }`,
     );

@@ -17,6 +17,8 @@ const SECURITY = {
   auditPayloads: false,
 };
 
+const OBSERVE = { observe: { metrics: false, tracing: false } };
+
 const TIMES = {
   trustedProxies: 0,
   handshakeTimeout: 10,
@@ -39,6 +41,7 @@ Deno.test("readSettings() defaults to loopback, port 8787, 8 MiB and limits", ()
     },
     ...TIMES,
     ...SECURITY,
+    ...OBSERVE,
     log: { level: "info" },
   });
 });
@@ -62,6 +65,7 @@ Deno.test("readSettings() reads every flag", () => {
       limits: false,
       ...TIMES,
       ...SECURITY,
+      ...OBSERVE,
       log: { level: "info" },
     },
   );
@@ -190,4 +194,25 @@ Deno.test("readSettings() exits 2 with one line for security that can not be wha
   for (const [args, env] of table) {
     assertEquals(exitOf(args, env), { exitCode: 2, lines: 1 }, args.join(" "));
   }
+});
+
+Deno.test("readSettings() turns metrics and traces on by flags; a port of their own turns metrics on", () => {
+  const observe = (args: string[], env: Record<string, string> = {}) =>
+    readSettings(args, env).observe;
+  assertEquals(observe(["--metrics"]), { metrics: true, tracing: false });
+  assertEquals(observe(["--tracing"]), { metrics: false, tracing: true });
+  assertEquals(observe(["--metrics-port=9464"]), {
+    metrics: true,
+    listen: { hostname: "127.0.0.1", port: 9464 },
+    tracing: false,
+  });
+  assertEquals(
+    observe(["--metrics-port=0", "--metrics-host=::1"]).listen,
+    { hostname: "::1", port: 0 },
+  );
+  assertEquals(observe([], { SMCP_METRICS: "1", SMCP_TRACING: "yes" }), {
+    metrics: true,
+    tracing: true,
+  });
+  assertEquals(exitOf(["--metrics-port=x"]).exitCode, 2);
 });
