@@ -123,3 +123,22 @@ Deno.test("decideJoin() does not take two absent instances, or another principal
     assertEquals(decideJoin(member(wanted), fresh, holder).kind, "refuse");
   }
 });
+
+Deno.test("decideJoin() refuses a new member of a full office, and lets a seat be taken over (spec §10)", () => {
+  const full = {
+    kind: "refuse" as const,
+    reason: "Room is full: it has as many members as this server allows",
+    full: true as const,
+  };
+  assertEquals(decideJoin(member(), fresh, undefined, true), full);
+  assertEquals(decideJoin(agent(), fresh, undefined, true), full);
+  const old = member({ socket: "s0", instance: "i" });
+  assertEquals(decideJoin(member({ instance: "i" }), fresh, old, true), {
+    kind: "admit",
+    evict: old,
+  });
+  const seat = member();
+  assertEquals(decideJoin(seat, seated(seat), seat, true), {
+    kind: "already-member",
+  });
+});

@@ -1,4 +1,6 @@
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { eventOutcome } from "../../server/metrics/event_outcome.ts";
+import { Limiter } from "../../server/limits/limiter.ts";
 import { AddressCount } from "../../server/limits/address_count.ts";
 import {
   addressGroup,
@@ -52,7 +54,6 @@ Deno.test("overLimit() is a flat 429 that names the limit and its value", () => 
     const limit of [
       "connectionsPerAddress",
       "callsPerAgent",
-      "membersPerOffice",
     ] as const
   ) {
     const { message } = overLimit({ ...DEFAULT_LIMITS, [limit]: 3 }, limit);
@@ -154,4 +155,46 @@ Deno.test("AddressCount.take() keeps nothing when unlimited", () => {
   const count = new AddressCount(Infinity);
   for (let i = 0; i < 10; i++) count.take("a");
   assertEquals(count.size, 0);
+});
+
+Deno.test("Limiter.hit() counts every hit, and writes one line in ten seconds for an address and limit", () => {
+  const counted: string[] = [];
+  const limiter = new Limiter(DEFAULT_LIMITS, (limit) => counted.push(limit));
+  const rows = [
+    ["eventsPerSecond", "a", 0, true],
+    ["eventsPerSecond", "a", 1, false],
+    ["callsPerAgent", "a", 2, true],
+    ["eventsPerSecond", "b", 3, true],
+    ["eventsPerSecond", "a", 9_999, false],
+    ["eventsPerSecond", "a", 10_000, true],
+    ["eventsPerSecond", "a", 10_001, false],
+  ] as const;
+  for (const [limit, address, now, written] of rows) {
+    assertEquals(limiter.hit(limit, { address }, now), written, `at ${now}`);
+  }
+  assertEquals(counted.length, rows.length);
+});
+
+Deno.test("Limiter.hit() remembers a bounded number of addresses", () => {
+  const limiter = new Limiter(DEFAULT_LIMITS, () => {});
+  for (let i = 0; i < 1000; i++) {
+    limiter.hit("eventsPerSecond", { address: `${i}` }, 0);
+  }
+  limiter.hit("eventsPerSecond", { address: "one more" }, 0);
+  assertEquals(limiter.hit("eventsPerSecond", { address: "0" }, 1), true);
+});
+
+Deno.test("eventOutcome() says how an event was answered", () => {
+  const rows = [
+    [[], "ok"],
+    [[true, null], "ok"],
+    [[false, "Room already has an agent"], "refused"],
+    [[{ tools: [] }], "ok"],
+    [[{ content: [], isError: true }], "tool error"],
+    [[{ code: 404, message: "no" }], "error 404"],
+    [[undefined], "agent gone"],
+  ] as const;
+  for (const [answer, outcome] of rows) {
+    assertEquals(eventOutcome(answer), outcome, JSON.stringify(answer));
+  }
 });
