@@ -9,6 +9,23 @@
  * console.log(`Agents and Computers connect to ${url}`);
  * ```
  *
+ * In public: who may connect, and what they may join as.
+ *
+ * ```ts
+ * import { readFileSync } from "node:fs";
+ * import { apiKeys, createSmcpServer, parseApiKeys } from "@a2c-smcp/sdk/server";
+ *
+ * const text = (file: string) => readFileSync(file, "utf8");
+ * const smcp = createSmcpServer({
+ *   authenticator: apiKeys(parseApiKeys(text("keys.json"))),
+ * });
+ * await smcp.listen({
+ *   hostname: "0.0.0.0",
+ *   port: 8443,
+ *   tls: { cert: text("cert.pem"), key: text("key.pem") },
+ * });
+ * ```
+ *
  * Inside somebody's own Hono app and HTTP server:
  *
  * ```ts
