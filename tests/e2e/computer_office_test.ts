@@ -141,17 +141,34 @@ Deno.test("a call that its Agent cancels is aborted at the MCP server and answer
   }
 });
 
-Deno.test("the Computer ends a call at its timeout by itself, says so, and aborts it at the MCP server", async () => {
-  await using pc = await startComputer({ a: fixture() });
-  const wire = await takeSeat(pc.office);
-  const result = await wire.call({ tool_name: "slow", timeout: 1 });
-  assertEquals(result.isError, true);
-  assertEquals(resultMeta(result), {
-    error_code: 4004,
-    a2c_timeout: true,
-    timeout: true,
-  });
-  await wire.call({ req_id: "2", tool_name: "slow_aborted" });
+Deno.test("the Computer ends a call at its timeout by itself, says so, and aborts it at the MCP server", async (t) => {
+  await using http = await startHttpFixture("streamable");
+  await using sse = await startHttpFixture("sse");
+  for (
+    const [name, settings] of Object.entries(
+      {
+        stdio: fixture(),
+        streamable: {
+          type: "streamable",
+          server_parameters: { url: http.url },
+        },
+        sse: { type: "sse", server_parameters: { url: sse.url } },
+      } as const,
+    )
+  ) {
+    await t.step(name, async () => {
+      await using pc = await startComputer({ a: settings });
+      const wire = await takeSeat(pc.office);
+      const result = await wire.call({ tool_name: "slow", timeout: 1 });
+      assertEquals(result.isError, true);
+      assertEquals(resultMeta(result), {
+        error_code: 4004,
+        a2c_timeout: true,
+        timeout: true,
+      });
+      await wire.call({ req_id: "2", tool_name: "slow_aborted" });
+    });
+  }
 });
 
 Deno.test("the same req_id shares one execution, then gets the stored result; for another call it is 400", async () => {
