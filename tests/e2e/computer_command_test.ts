@@ -88,7 +88,7 @@ Deno.test("smcp-computer says in one line what went wrong, and exits 1, or 2 for
       "no server",
       to("http://127.0.0.1:1", good.file),
       1,
-      "is an A2C-SMCP server running there?",
+      "nobody listens there; start a Server",
     ],
     ["no URL", to("foo", good.file), 1, '"foo"'],
     ["no file", to(office.url, "no/such.json"), 1, "no/such.json"],

@@ -1,0 +1,80 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { hostname } from "node:os";
+import process from "node:process";
+import { addServerFlags } from "../../protocol/cli/server_flags.ts";
+import { reasonOf } from "../_values.ts";
+import { defaultOAuthDirectory } from "../authorization/default_directory.ts";
+import { parseInputFlag } from "../inputs/input_names.ts";
+
+/** Adds the options about the MCP servers of a configuration file. */
+export const addHostFlags = (command: Command): Command =>
+  command
+    .addOption(
+      new Option("--config <file>", "the MCP servers to host")
+        .env("SMCP_CONFIG").makeOptionMandatory(),
+    )
+    .addOption(
+      new Option(
+        "--oauth-dir <dir>",
+        "keep authorizations for MCP servers in files of this directory",
+      ).env("SMCP_OAUTH_DIR").default(defaultOAuthDirectory(process.env)),
+    )
+    .addOption(
+      new Option(
+        "--input <id=value>",
+        "the value of an input; repeatable, and seen by everybody who lists processes: the environment's SMCP_INPUT_<ID> is not",
+      ).argParser(collectInput).default({}, "none"),
+    );
+
+/** Adds the options about how a Computer serves. */
+export const addServingFlags = (command: Command): Command =>
+  addHostFlags(command)
+    .addOption(
+      new Option("--name <name>", "the name to join with; unique in the office")
+        .env("SMCP_NAME").default(hostname(), "this machine's name"),
+    )
+    .addOption(
+      new Option(
+        "--dpe-dir <dir>",
+        "publish documents as files of this directory, for agents on this disk",
+      ).env("SMCP_DPE_DIR"),
+    )
+    .addOption(
+      new Option("--yes", "run tools without auto_apply unasked")
+        .env("SMCP_YES"),
+    );
+
+/** Adds the options of `run`. */
+export const addRunFlags = (command: Command): Command =>
+  addViewFlags(addServingFlags(addServerFlags(command)));
+
+/** Adds the options about what is watched and shown while a Computer serves. */
+export const addViewFlags = (command: Command): Command =>
+  command
+    .addOption(
+      new Option("--watch", "take the configuration anew whenever it changes")
+        .env("SMCP_WATCH"),
+    )
+    .addOption(
+      new Option("--plain", "write lines on a terminal too, instead of a view")
+        .env("SMCP_PLAIN"),
+    );
+
+/** Adds the office that a Computer joins. */
+export const addOffice = (command: Command): Command =>
+  command.addOption(
+    new Option("--office <office>", "the office to join")
+      .env("SMCP_OFFICE").makeOptionMandatory(),
+  );
+
+function collectInput(
+  text: string,
+  before: Record<string, string>,
+): Record<string, string> {
+  try {
+    const [id, value] = parseInputFlag(text);
+    return { ...before, [id]: value };
+  } catch (error) {
+    throw new InvalidArgumentError(reasonOf(error));
+  }
+}

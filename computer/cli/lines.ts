@@ -1,0 +1,37 @@
+import { plain } from "../../protocol/cli/terminal_text.ts";
+import { resultMeta } from "../../protocol/mod.ts";
+import type { ToolCallEnded } from "../options.ts";
+import type { ServerStatus } from "../server_status.ts";
+
+/** Says where a MCP server stands; undefined for what is no news: another attempt begins. */
+export function stateLine(
+  { name, state, tools, error, nextAttempt, problems }: ServerStatus,
+): string | undefined {
+  if (state === "running") {
+    return [
+      `MCP server ${name}: running, ${tools} tools`,
+      ...problems.map((text) => `  ${text}`),
+    ].join("\n");
+  }
+  if (error === undefined) return `MCP server ${name}: ${state}`;
+  if (!nextAttempt && state !== "failed") return undefined;
+  const line = `MCP server ${name}: ${state}: ${error}`;
+  return nextAttempt ? `${line}\n  it is started again by itself` : line;
+}
+
+/** Says how a tool call ended. */
+export const callLine = (
+  { agent, tool, milliseconds, result }: ToolCallEnded,
+): string =>
+  `call of ${plain(tool)} by ${plain(agent)}: ${howItEnded(result)}, ${
+    Math.round(milliseconds)
+  } ms`;
+
+/** Says in a word or two how a tool call ended. */
+export function howItEnded(result: ToolCallEnded["result"]): string {
+  if (!result) return "refused";
+  if (!result.isError) return "ok";
+  const { error_code, a2c_cancelled } = resultMeta(result);
+  if (a2c_cancelled) return "cancelled";
+  return error_code === undefined ? "tool error" : `failed (${error_code})`;
+}

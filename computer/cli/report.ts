@@ -1,0 +1,59 @@
+import type { SmcpComputer } from "../computer.ts";
+import { callLine, stateLine } from "./lines.ts";
+
+/** What is told line by line. */
+export interface ReportOptions {
+  /** Address of the Server. */
+  readonly url: string;
+  /** Takes one or more lines. */
+  readonly note: (text: string) => void;
+  /** Whether what a live view shows all the time is left out. */
+  readonly brief: boolean;
+}
+
+/** Tells what happens to a Computer. */
+export function report(
+  computer: SmcpComputer,
+  { url, note, brief }: ReportOptions,
+): void {
+  computer.on("disconnected", ({ reason, reconnecting }) => {
+    if (reconnecting) note(`connection lost (${reason}), reconnecting`);
+  });
+  computer.on(
+    "rejoin_failed",
+    ({ office, reason, retryIn }) =>
+      note(
+        `cannot join office ${office} again: ${reason}; next attempt in ${
+          (retryIn / 1000).toFixed(1)
+        } s`,
+      ),
+  );
+  computer.on("call_ended", (call) => note(callLine(call)));
+  if (brief) return;
+  computer.on("connected", () => note(`connected to ${url}`));
+  computer.on(
+    "joined",
+    ({ office, rejoined }) =>
+      note(
+        `${
+          rejoined ? "back in" : "joined"
+        } office ${office} as ${computer.name}`,
+      ),
+  );
+  let problems = new Set<string>();
+  computer.on("tools_changed", () => {
+    const now = computer.status().problems;
+    for (const text of now) {
+      if (!problems.has(text)) note(`problem: ${text}`);
+    }
+    problems = new Set(now);
+  });
+  const last = new Map<string, string>();
+  computer.on("server_state", (status) => {
+    const line = stateLine(status);
+    // One that can not start is tried again for ever: that is said once.
+    if (line === undefined || line === last.get(status.name)) return;
+    last.set(status.name, line);
+    note(line);
+  });
+}

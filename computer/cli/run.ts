@@ -1,0 +1,90 @@
+import process from "node:process";
+import type { SmcpComputer } from "../computer.ts";
+import { loadComputerConfig } from "../config/load_config.ts";
+import { watchConfig } from "../config/watch_config.ts";
+import { liveView } from "../live/live_view.ts";
+import { plainView, type View } from "../live/view.ts";
+import { logTo, survive, toStderr } from "./logging.ts";
+import { type ComputerFlags, makeComputer } from "./make_computer.ts";
+import { report } from "./report.ts";
+import { firstSignal } from "./signals.ts";
+
+/** What `run` is told on the command line. */
+export interface RunFlags extends ComputerFlags {
+  /** The office to join. */
+  office: string;
+  /** Take the configuration anew whenever its file changes. */
+  watch?: boolean;
+  /** Write lines on a terminal too. */
+  plain?: boolean;
+}
+
+/** Hosts the MCP servers of a file until a signal ends it; throws what a person has to see to. */
+export async function run(flags: RunFlags): Promise<void> {
+  const { url, office, config } = flags;
+  await logTo(toStderr);
+  survive();
+  let view: View = plainView((text) => console.log(text));
+  const computer = makeComputer(
+    flags,
+    await loadComputerConfig(config),
+    () => view,
+  );
+  const stopped = firstSignal();
+  let watching: Disposable | undefined;
+  try {
+    const { stdout, env } = process;
+    const live = stdout.isTTY && !flags.plain && env.TERM !== "dumb";
+    if (live) {
+      view = liveView(computer, stdout, { url, colour: !env.NO_COLOR });
+      await logTo((line) => view.note(line));
+    }
+    report(computer, { url, note: (text) => view.note(text), brief: live });
+    if (flags.watch) watching = await follow(config, computer, view);
+    await Promise.race([stopped, serve(computer, office)]);
+    view.close();
+    console.log("stopping");
+  } finally {
+    view.close();
+    watching?.[Symbol.dispose]();
+    await computer.close();
+  }
+}
+
+/** Never resolves: rejects when the Server does not want this Computer, or not any more. */
+async function serve(computer: SmcpComputer, office: string): Promise<void> {
+  await computer.connect();
+  const end = dismissed(computer);
+  await Promise.race([end, computer.join(office)]);
+  await end;
+}
+
+function dismissed(computer: SmcpComputer): Promise<never> {
+  return new Promise((_, reject) => {
+    computer.on("disconnected", ({ reason, reconnecting }) => {
+      if (!reconnecting) reject(new Error(`disconnected for good: ${reason}`));
+    });
+  });
+}
+
+/** Takes every new state of the file; one that can not be used changes nothing. */
+const follow = (
+  file: string,
+  computer: SmcpComputer,
+  view: View,
+): Promise<Disposable> =>
+  watchConfig(file, {
+    changed: async (config) => {
+      const { add, update, remove } = await computer.configure(config);
+      const lines = [
+        ...add.map(({ name }) => `added ${name}`),
+        ...update.map(({ name }) => `replaced ${name}`),
+        ...remove.map((name) => `removed ${name}`),
+      ];
+      if (lines.length > 0) view.note(`configuration: ${lines.join(", ")}`);
+    },
+    refused: (reason) =>
+      view.note(
+        `the old configuration stays, the new one has mistakes:\n${reason}`,
+      ),
+  });

@@ -1,0 +1,18 @@
+import process from "node:process";
+
+/** A closed terminal sends SIGHUP, which children in groups of their own do not get. */
+const SIGNALS = [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const;
+
+/** Resolves at the first signal; a second one does not wait for anything. */
+export function firstSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let ending = false;
+    for (const [signal, code] of SIGNALS) {
+      process.on(signal, () => {
+        if (ending) process.exit(code);
+        ending = true;
+        resolve();
+      });
+    }
+  });
+}
