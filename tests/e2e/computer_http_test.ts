@@ -60,26 +60,6 @@ for (const type of TYPES) {
     }
   });
 
-  Deno.test(`timeout ends a request over ${type} that is not answered, and no tool call`, async () => {
-    await using server = await startHttpFixture(type);
-    const timeout = type === "sse" ? 0.5 : "PT0.5S";
-    await using host = hostOf({ a: settings(type, server, { timeout }) });
-    await host.start();
-    await reached(host, "a", "running");
-    const call = textOf(host, "a", "slow_began"); // answered once the other call began
-    const connection = connectionOf(host, "a");
-    await assertRejects(
-      () => connection.readResource("fixture://never"),
-      Error,
-      "timed out",
-    );
-    const abort = new AbortController();
-    const slow = connection.callTool("slow", {}, { signal: abort.signal });
-    assertEquals(await call, "it began");
-    abort.abort("enough");
-    await assertRejects(() => slow);
-  });
-
   Deno.test(`a MCP server over ${type} that is gone ends its pending calls and is on its way back`, async () => {
     await using server = await startHttpFixture(type);
     await using host = hostOf({ a: settings(type, server) });

@@ -92,6 +92,23 @@ async function call(pc: ComputerOffice, tool = "echo") {
   };
 }
 
+Deno.test("an Agent does not repeat a call that was answered 4006 or 4007", async () => {
+  await using server = await startHttpFixture("streamable");
+  await using pc = await begin(settings("streamable", server.url));
+  let calls = 0;
+  pc.computer.on("call_started", () => calls++);
+  for (const [status, code] of [[401, 4006], [403, 4007]] as const) {
+    server.refuse(status);
+    assertEquals((await call(pc)).meta.error_code, code);
+    await lost(pc.computer);
+    server.refuse(undefined);
+    await running(pc.computer);
+  }
+  // It would work now: were it repeated, this would not be the third.
+  await call(pc);
+  assertEquals(calls, 3);
+});
+
 for (const type of TYPES) {
   Deno.test(`upstream refusals over ${type} have the code of the spec, at the start and in a call`, async (t) => {
     const rows: [status: number, code: number, action?: string][] = [
