@@ -10,6 +10,7 @@ import {
 } from "../../server/mod.ts";
 import { start } from "../support/child.ts";
 import { scriptedComputer } from "../support/office.ts";
+import { pollingEnds } from "../support/polling_ends.ts";
 import { connectRaw, joinRaw, RawClient } from "../support/raw_client.ts";
 import { startServerCommand } from "../support/server_command.ts";
 
@@ -28,20 +29,13 @@ const keys = () =>
     },
   ]);
 
-/** The library of polling clients ends its last requests in timers. */
-async function pollingEnds(): Promise<void> {
-  for (let i = 0; i < 10; i++) {
-    await new Promise<void>((resolve) => setTimeout(resolve, 0));
-  }
-}
-
 const header = (key: string) => ({ headers: { "x-api-key": key } });
 const inAuth = (key: string) => ({ auth: { api_key: key } });
 
 for (const transports of [["polling"], ["websocket"], undefined] as const) {
   for (const [where, show] of [["header", header], ["auth", inAuth]] as const) {
     Deno.test(`an API key in ${where} lets agent and computer in over ${transports ?? "both transports"} (spec §10)`, async () => {
-      await using _last = { [Symbol.asyncDispose]: pollingEnds };
+      await using _last = pollingEnds();
       await using server = createSmcpServer({ authenticator: keys() });
       const { url } = await server.listen();
       const way = transports ? { transports: [...transports] } : {};
@@ -101,6 +95,7 @@ Deno.test("whatever is wrong with the credentials, the connection is refused wit
 });
 
 Deno.test("a client that is refused with 401 rejects with it, and does not try again (spec §10)", async () => {
+  await using _last = pollingEnds();
   await using server = createSmcpServer({ authenticator: keys() });
   const { url } = await server.listen();
   await using agent = new SmcpAgent({ url, name: "planner", ...header("no") });
@@ -189,6 +184,7 @@ Deno.test("a seat is taken over by the same instance of the same principal alone
 });
 
 Deno.test("an authenticator sees headers, auth and address; its own failure is no 401", async () => {
+  await using _last = pollingEnds();
   const seen: unknown[] = [];
   let fails = true;
   const authenticator: Authenticator = {

@@ -3,6 +3,7 @@ import { SmcpAgent } from "../../agent/mod.ts";
 import { TOOL_CALL_EVENT } from "../../protocol/mod.ts";
 import { apiKeys, createSmcpServer } from "../../server/mod.ts";
 import { scriptedComputer } from "../support/office.ts";
+import { pollingEnds } from "../support/polling_ends.ts";
 import { startServerCommand } from "../support/server_command.ts";
 
 const API_KEY = "restart-key-0123456789";
@@ -75,6 +76,7 @@ async function pair(url: string, transports: ("polling" | "websocket")[]) {
 
 for (const transports of [["websocket"], ["polling", "websocket"]] as const) {
   Deno.test(`restarts over ${transports}: calls on their way finish, clients rejoin by themselves, nothing is answered with silence (spec §5, §9)`, async () => {
+    await using _last = pollingEnds();
     const authenticator = apiKeys([{ id: "all", key: API_KEY }]);
     let server = createSmcpServer({ authenticator });
     const { url, port } = await server.listen();

@@ -1,0 +1,11 @@
+/**
+ * Waits, at the end of a scope, for the timers in which the library of polling clients ends its
+ * last requests; declare it before everything that has to be closed first.
+ */
+export const pollingEnds = (): AsyncDisposable => ({
+  async [Symbol.asyncDispose]() {
+    for (let i = 0; i < 20; i++) {
+      await new Promise<void>((resolve) => setTimeout(resolve, 0));
+    }
+  },
+});
