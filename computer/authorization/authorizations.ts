@@ -1,3 +1,5 @@
+import { reasonOf } from "../_values.ts";
+import { log } from "../log.ts";
 import type { Authorizer } from "./authorized_fetch.ts";
 import { OAuthSession } from "./oauth_session.ts";
 import { TokenStore } from "./token_store.ts";
@@ -42,7 +44,16 @@ export class Authorizations {
     const session = new OAuthSession({
       serverUrl,
       store,
-      ask: (url) => authorize({ server, url }),
+      ask: (url) => {
+        try {
+          authorize({ server, url });
+        } catch (error) {
+          log.error("Cannot ask for the authorization of {server}: {reason}", {
+            server,
+            reason: reasonOf(error),
+          });
+        }
+      },
       authorized: this.#authorized,
     });
     this.#sessions.set(serverUrl, { session, store });
