@@ -21,13 +21,12 @@ export interface ScreenLine {
 /** Terminals that know it show all that is between at once; the others ignore it. */
 const BEGIN = "\x1b[?2026h";
 const END = "\x1b[?2026l";
-const TO_END_OF_LINE = "\x1b[K";
-const TO_END_OF_SCREEN = "\x1b[J";
+const CLEAR_BELOW = "\x1b[J";
 
 /**
  * A block of lines at the end of a terminal's output, with all that was printed above it.
  *
- * Drawn over itself, line by line, in one write: nothing flickers. Neither cursor nor keyboard are
+ * Drawn over itself in one write: nothing flickers. Neither cursor nor keyboard are
  * changed, so that nothing has to be restored, whatever ends the program.
  */
 export class Screen {
@@ -55,10 +54,10 @@ export class Screen {
       ...above === "" ? [] : above.split("\n"),
       ...block.map(({ coloured }) => coloured),
     ];
+    // Cleared first: a row that is only written over still counts as wrapped when windows change.
     this.#canvas.write(
-      BEGIN + this.#toTop() +
-        lines.map((line) => `${line}${TO_END_OF_LINE}\n`).join("") +
-        TO_END_OF_SCREEN + END,
+      BEGIN + this.#toTop() + CLEAR_BELOW +
+        lines.map((line) => `${line}\n`).join("") + END,
     );
     this.#drawn = block;
   }

@@ -114,8 +114,8 @@ function serverLines({ status, now }: LiveStatus): Span[][] {
 }
 
 function toolCount({ state, tools }: ServerStatus): string {
-  const text = state === "running" ? `${tools} tools` : "";
-  return text.padStart(9);
+  if (state !== "running") return " ".repeat(9);
+  return (tools === 1 ? "1 tool " : `${tools} tools`).padStart(9);
 }
 
 function whatIsWrong(
