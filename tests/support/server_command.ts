@@ -23,7 +23,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
  * first line on stdout, or when it has exited.
  *
  * @param env added to an environment without any SMCP_ variable
- * @param permissions added to what it always has
+ * @param permissions added to what it always has, and further options of Deno itself
  */
 export async function startServerCommand(
   args: readonly string[],
