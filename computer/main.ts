@@ -12,7 +12,8 @@ import process from "node:process";
 import { addCompletion } from "../protocol/cli/completion.ts";
 import { reporting, runCommand } from "../protocol/cli/run.ts";
 import { PROTOCOL_VERSION } from "../protocol/mod.ts";
-import { addOffice, addRunFlags } from "./cli/flags.ts";
+import { check } from "./cli/check.ts";
+import { addHostFlags, addOffice, addRunFlags } from "./cli/flags.ts";
 import { importConfig } from "./cli/import.ts";
 import { run } from "./cli/run.ts";
 
@@ -45,6 +46,13 @@ const program = reporting(new Command("smcp-computer"), process.env)
 addOffice(addRunFlags(program.command("run")))
   .description("Start the MCP servers and serve until stopped")
   .action(run);
+
+addHostFlags(program.command("check"))
+  .description(
+    "Start each MCP server once; say what is there, and what is wrong",
+  )
+  .addOption(new Option("--json", "print JSON").env("SMCP_JSON"))
+  .action(check);
 
 program.command("import")
   .description("Write a configuration of what other programs have")

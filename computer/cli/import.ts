@@ -125,9 +125,9 @@ function report(
       const values = hiddenValues(server);
       if (values.length > 0) {
         console.log(
-          `  ! takes over values of ${server.name} that may be secret: ${
-            values.join(", ")
-          }`,
+          `  ! takes over values of ${
+            names[i]?.get(server.name) ?? server.name
+          } that may be secret: ${values.join(", ")}`,
         );
       }
     }
@@ -135,7 +135,11 @@ function report(
   });
   const ids = config.inputs.map(({ id }) => id);
   if (ids.length > 0) {
-    console.log(`Asked for at the start, not copied: ${ids.join(", ")}`);
+    console.log(
+      `Not copied, but read from the environment or asked for: ${
+        ids.join(", ")
+      }`,
+    );
   }
   if (dryRun) {
     console.log(
