@@ -5,7 +5,7 @@ export const identifier = z.string().refine(
   // zod's max() counts code points.
   (text) => text.length >= 1 && text.length <= 256,
   "expected 1 to 256 characters",
-);
+).meta({ minLength: 1, maxLength: 256 }); // for JSON Schema, which can not see a refinement
 
 // deno-lint-ignore no-control-regex -- control characters are what it is about
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;

@@ -6,9 +6,18 @@ export const plainObject = z.custom<Record<string, unknown>>(
   "Invalid input: expected object",
 );
 
+/**
+ * What a list or a map is made of. Their transforms hide it from `z.toJSONSchema()`, with which
+ * the schema of the configuration file is written.
+ */
+export const partsOf = new WeakMap<
+  z.core.$ZodType,
+  { items: z.core.$ZodType } | { values: z.core.$ZodType }
+>();
+
 /** A list that stops at its first failing item: `z.array()` reports each, and a hostile list has millions. */
-export const listOf = <T>(item: z.ZodType<T>) =>
-  z.array(z.unknown()).transform((items, context): T[] => {
+export const listOf = <T>(item: z.ZodType<T>) => {
+  const list = z.array(z.unknown()).transform((items, context): T[] => {
     const parsed: T[] = [];
     for (const [index, data] of items.entries()) {
       const result = item.safeParse(data);
@@ -17,10 +26,13 @@ export const listOf = <T>(item: z.ZodType<T>) =>
     }
     return parsed;
   });
+  partsOf.set(list, { items: item });
+  return list;
+};
 
 /** A map of names that stops at its first failing value, for the same reason. */
-export const mapOf = <T>(value: z.ZodType<T>) =>
-  plainObject.transform((data, context): Record<string, T> => {
+export const mapOf = <T>(value: z.ZodType<T>) => {
+  const map = plainObject.transform((data, context): Record<string, T> => {
     const parsed: [string, T][] = [];
     for (const [name, entry] of Object.entries(data)) {
       const result = value.safeParse(entry);
@@ -29,6 +41,9 @@ export const mapOf = <T>(value: z.ZodType<T>) =>
     }
     return Object.fromEntries(parsed);
   });
+  partsOf.set(map, { values: value });
+  return map;
+};
 
 function stop(
   context: z.RefinementCtx,

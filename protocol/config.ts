@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { computerCallShape, identifier } from "./_identifiers.ts";
 import { listOf, mapOf } from "./_plain.ts";
-import { parseDuration } from "./duration.ts";
+import { ISO_DURATION, parseDuration } from "./duration.ts";
 import { inputSchema, type MCPServerInput } from "./inputs.ts";
 import { type Parser, parser } from "./parser.ts";
 import { type AgentCallData, type ToolMeta, toolMetaSchema } from "./tools.ts";
@@ -130,7 +130,7 @@ const strictUrl = z.string().refine(
   (url) =>
     hasPlaceholder(url) || /^https?:\/\/[^/?#]/i.test(url) && URL.canParse(url),
   "expected an http: or https: URL",
-);
+).meta({ pattern: "\\$\\{|^[hH][tT][tT][pP][sS]?://[^/?#]" });
 
 const strictDuration = z.string().refine((text) => {
   if (hasPlaceholder(text)) return true;
@@ -139,7 +139,9 @@ const strictDuration = z.string().refine((text) => {
   } catch {
     return false;
   }
-}, 'expected an ISO 8601 duration above zero, such as "PT30S"');
+}, 'expected an ISO 8601 duration above zero, such as "PT30S"').meta({
+  pattern: `\\$\\{|${ISO_DURATION.source}`,
+});
 
 const headers = mapOf(
   z.union([z.string(), z.number(), z.boolean()]),

@@ -1,5 +1,5 @@
-/** Weeks alone, or days and a time; years and months have no fixed length. */
-const ISO_DURATION =
+/** @internal Weeks alone, or days and a time; years and months have no fixed length. */
+export const ISO_DURATION =
   /^P(?:(\d+(?:\.\d+)?)W|(?:(\d+(?:\.\d+)?)D)?(?:T(?=\d)(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?)$/;
 
 const SECONDS = [7 * 86_400, 86_400, 3_600, 60, 1];

@@ -41,7 +41,7 @@ export interface MCPServerCommandInput {
   description: string;
   /** A program when `args` is a list, else a line for the shell. */
   command: string;
-  /** A list of arguments, or a map of named ones as the seeds have it. */
+  /** A list of arguments, or a map of named ones. */
   args?: string[] | Record<string, string> | null;
 }
 

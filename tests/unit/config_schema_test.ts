@@ -1,0 +1,177 @@
+import { assert, assertEquals } from "@std/assert";
+import { Ajv } from "ajv";
+import { readConfig } from "../../computer/config/parse_config.ts";
+import { configDocs } from "../tools/config_docs.ts";
+
+const schema = JSON.parse(
+  await Deno.readTextFile(
+    new URL("../../docs/config.schema.json", import.meta.url),
+  ),
+);
+const conforms = new Ajv({ strict: false }).compile(schema);
+
+const stdio = (over: Record<string, unknown> = {}, more = {}) => ({
+  servers: {
+    files: {
+      type: "stdio",
+      server_parameters: { command: "npx", ...over },
+      ...more,
+    },
+  },
+});
+const streamable = (over: Record<string, unknown>) => ({
+  servers: {
+    web: {
+      type: "streamable",
+      server_parameters: { url: "https://mcp.example/mcp", ...over },
+    },
+  },
+});
+const sse = (over: Record<string, unknown>) => ({
+  servers: {
+    web: {
+      type: "sse",
+      server_parameters: { url: "https://mcp.example/sse", ...over },
+    },
+  },
+});
+const inputs = (...inputs: unknown[]) => ({ inputs, servers: {} });
+const prompt = { type: "promptString", id: "token", description: "A token" };
+
+const accepted: [why: string, config: unknown][] = [
+  ["nothing to host", { servers: {} }],
+  ["a schema for editors", { $schema: "./config.schema.json", servers: {} }],
+  ["the least of stdio", stdio()],
+  [
+    "all of stdio",
+    stdio({
+      args: ["-y", "x"],
+      env: { A: "b" },
+      cwd: "/srv",
+      encoding: "latin1",
+      encoding_error_handler: "replace",
+    }),
+  ],
+  ["nothing where null means nothing", stdio({ env: null, cwd: null })],
+  ["fields that nobody knows", stdio({ later: 1 }, { later: 2 })],
+  [
+    "metadata of tools",
+    stdio({}, {
+      disabled: true,
+      forbidden_tools: ["rm"],
+      tool_meta: { ls: { alias: "list", tags: ["x"], auto_apply: true } },
+      default_tool_meta: { auto_apply: null, ret_object_mapper: { a: 1 } },
+      vrl: ".a = 1",
+    }),
+  ],
+  ["no default metadata", stdio({}, { default_tool_meta: null, vrl: null })],
+  ["a name that equals its key", stdio({}, { name: "files" })],
+  ["durations", streamable({ timeout: "PT1M30.5S", sse_read_timeout: "P1D" })],
+  ["a placeholder for a URL", streamable({ url: "${input:url}" })],
+  ["a placeholder for a duration", streamable({ timeout: "${input:time}" })],
+  ["headers of every kind", streamable({ headers: { a: "b", n: 1, t: true } })],
+  ["http for streamable", {
+    servers: { web: { type: "http", server_parameters: { url: "http://h" } } },
+  }],
+  ["seconds", sse({ timeout: 0.5, sse_read_timeout: 60 })],
+  [
+    "every kind of input",
+    inputs(
+      { ...prompt, password: true, default: null },
+      { ...prompt, type: "pickString", id: "p", options: ["a"], default: "a" },
+      { ...prompt, type: "command", id: "c", command: "date", args: ["-u"] },
+      {
+        ...prompt,
+        type: "command",
+        id: "d",
+        command: "date",
+        args: { u: "1" },
+      },
+    ),
+  ],
+  ["a list in servers", {
+    servers: [{
+      name: "a",
+      type: "stdio",
+      server_parameters: { command: "a" },
+    }],
+  }],
+  ["the list of the Python SDK", [
+    { name: "a", type: "stdio", server_parameters: { command: "a" } },
+  ]],
+  ["Claude Desktop", { mcpServers: { a: { command: "npx", args: ["x"] } } }],
+  ["our form in mcpServers", { mcpServers: stdio().servers }],
+  ["VS Code", { servers: { a: { type: "http", url: "https://h/mcp" } } }],
+];
+
+const rejected: [why: string, config: unknown][] = [
+  ["no object", "servers"],
+  ["no servers", {}],
+  ["both maps", { servers: {}, mcpServers: {} }],
+  ["servers that are no map", { servers: 3 }],
+  ["a server that is no object", { servers: { a: null } }],
+  ["no type", { servers: { a: { server_parameters: { command: "a" } } } }],
+  ["an unknown type", {
+    servers: { a: { type: "ftp", server_parameters: { command: "a" } } },
+  }],
+  ["no parameters", { servers: { a: { type: "stdio" } } }],
+  ["no command", stdio({ command: undefined })],
+  ["an empty command", stdio({ command: "" })],
+  ["arguments that are no list", stdio({ args: "-y" })],
+  ["an argument that is no string", stdio({ args: ["-y", 1] })],
+  ["a variable that is no string", stdio({ env: { A: 1 } })],
+  ["an unknown error handler", stdio({ encoding_error_handler: "guess" })],
+  ["a disabled that is no boolean", stdio({}, { disabled: "yes" })],
+  ["forbidden tools that are no list", stdio({}, { forbidden_tools: "rm" })],
+  ["an empty alias", stdio({}, { tool_meta: { ls: { alias: "" } } })],
+  [
+    "one alias for every tool",
+    stdio({}, { default_tool_meta: { alias: "a" } }),
+  ],
+  ["tags that are no list", stdio({}, { tool_meta: { ls: { tags: "a" } } })],
+  ["a VRL program that is no text", stdio({}, { vrl: 1 })],
+  ["an empty name", stdio({}, { name: "" })],
+  ["a URL of another scheme", streamable({ url: "ftp://h" })],
+  ["a URL without a host", streamable({ url: "https://" })],
+  ["a duration in seconds", streamable({ timeout: 30 })],
+  ["a duration that is none", streamable({ timeout: "30s" })],
+  ["a header that is an object", streamable({ headers: { a: {} } })],
+  ["seconds below zero", sse({ timeout: -1 })],
+  ["no seconds at all", sse({ timeout: 0 })],
+  ["seconds as ISO 8601", sse({ timeout: "PT5S" })],
+  ["inputs that are no list", { inputs: {}, servers: {} }],
+  ["an input of an unknown type", inputs({ ...prompt, type: "guess" })],
+  ["an input without an id", inputs({ ...prompt, id: undefined })],
+  ["an input without a description", inputs({ ...prompt, description: 1 })],
+  ["nothing to pick from", inputs({ ...prompt, type: "pickString" })],
+  ["no command to run", inputs({ ...prompt, type: "command" })],
+  ["a list whose servers have no name", [
+    { type: "stdio", server_parameters: { command: "a" } },
+  ]],
+];
+
+for (
+  const [word, table, expected] of [
+    ["accepts", accepted, true],
+    ["rejects", rejected, false],
+  ] as const
+) {
+  Deno.test(`the schema of the configuration ${word} what the validator ${word}`, () => {
+    for (const [why, config] of table) {
+      const file = JSON.parse(JSON.stringify(config)); // as a file has it
+      const { problems } = readConfig(file);
+      assertEquals(problems.length === 0, expected, `validator: ${why}`);
+      assertEquals(
+        conforms(file),
+        expected,
+        `schema: ${why}: ${JSON.stringify(conforms.errors)}`,
+      );
+    }
+  });
+}
+
+Deno.test("what is generated in docs/ is up to date: deno task docs:config", async () => {
+  for (const [file, text] of await configDocs()) {
+    assert(await Deno.readTextFile(file) === text, `${file.pathname} is old`);
+  }
+});
