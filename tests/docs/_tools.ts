@@ -7,13 +7,24 @@ export async function complaintOf(
   command: string,
   args: readonly string[],
 ): Promise<string> {
+  const { success, output } = await outputOf(command, args);
+  return success ? "" : output || `${command} failed without a word`;
+}
+
+/** Runs a command to its end, for all that it writes. */
+export async function outputOf(
+  command: string,
+  args: readonly string[],
+): Promise<{ success: boolean; output: string }> {
   const { success, stdout, stderr } = await new Deno.Command(command, {
     args: [...args],
     stdin: "null",
   }).output();
-  if (success) return "";
   const decoder = new TextDecoder();
-  return `${decoder.decode(stdout)}${decoder.decode(stderr)}`;
+  return {
+    success,
+    output: `${decoder.decode(stdout)}${decoder.decode(stderr)}`,
+  };
 }
 
 /** Tells whether a command can be run here. */

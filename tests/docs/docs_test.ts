@@ -6,7 +6,7 @@ import { parseComputerConfig } from "../../computer/config/parse_config.ts";
 import { parseApiKeys } from "../../server/mod.ts";
 import { codeBlocks } from "./_blocks.ts";
 import { commandsIn, mistakeIn } from "./_commands.ts";
-import { complaintOf, isInstalled } from "./_tools.ts";
+import { complaintOf, isInstalled, outputOf } from "./_tools.ts";
 
 const root = new URL("../../", import.meta.url);
 const blocks = await codeBlocks();
@@ -124,7 +124,13 @@ await testWith("systemd-analyze", "systemd", async (code, folder) => {
   // It looks for the program, which is not installed here.
   const program = "/usr/local/bin/smcp-server";
   await Deno.writeTextFile(file, code.replace(program, Deno.execPath()));
-  assertEquals(await complaintOf("systemd-analyze", ["verify", file]), "");
+  // It succeeds whatever it ignores; the machine's own units are not ours.
+  const { output } = await outputOf("systemd-analyze", [
+    "verify",
+    "--man=no",
+    file,
+  ]);
+  assertEquals(output.split("\n").filter((line) => line.includes(file)), []);
   const [, start = ""] = /^ExecStart=(.*)$/m.exec(code) ?? [];
   const [command] = commandsIn(start.replace(program, "smcp-server"));
   assert(command);
