@@ -196,20 +196,31 @@ export class SmcpComputer implements AsyncDisposable {
    * call needs the same word as any other (spec §7).
    *
    * @param request without the name of the caller and the target
+   * @param signal cancels a tool call, which is answered as cancelled then
    * @throws {ProtocolError} what an Agent would be answered
    */
   async answer<E extends ClientEvent>(
     event: E,
     request: Omit<ClientEvents[E]["request"], keyof AgentCallData | "computer">,
+    signal?: AbortSignal,
   ): Promise<ClientEvents[E]["answer"]> {
-    return CLIENT_EVENTS[event].parseAnswer(
-      await this.#answer(event, {
-        ...request,
-        req_id: crypto.randomUUID(),
-        agent: this.#name,
-        computer: this.#name,
-      }),
-    );
+    const call: AgentCallData = {
+      agent: this.#name,
+      req_id: crypto.randomUUID(),
+    };
+    const cancel = () => this.#calls.cancel(call);
+    signal?.addEventListener("abort", cancel, { once: true });
+    try {
+      return CLIENT_EVENTS[event].parseAnswer(
+        await this.#answer(event, {
+          ...request,
+          ...call,
+          computer: this.#name,
+        }),
+      );
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+    }
   }
 
   /** Tells the office that everything may have changed: configuration, tools, desktop, documents. */

@@ -11,11 +11,18 @@ import { Command, Option } from "commander";
 import process from "node:process";
 import { addCompletion } from "../protocol/cli/completion.ts";
 import { reporting, runCommand } from "../protocol/cli/run.ts";
+import { addServerFlags } from "../protocol/cli/server_flags.ts";
 import { PROTOCOL_VERSION } from "../protocol/mod.ts";
 import { check } from "./cli/check.ts";
-import { addHostFlags, addOffice, addRunFlags } from "./cli/flags.ts";
+import {
+  addHostFlags,
+  addOffice,
+  addRunFlags,
+  addServingFlags,
+} from "./cli/flags.ts";
 import { importConfig } from "./cli/import.ts";
 import { run } from "./cli/run.ts";
+import { historyFile, shell } from "./cli/shell.ts";
 
 const EXAMPLES = `
 Examples:
@@ -73,6 +80,17 @@ program.command("import")
   )
   .addOption(new Option("--json", "print JSON").env("SMCP_JSON"))
   .action(importConfig);
+
+addOffice(
+  addServingFlags(addServerFlags(program.command("shell")), false),
+  false,
+)
+  .description("Command a Computer line by line")
+  .addOption(
+    new Option("--history <file>", "keep the lines in this file")
+      .env("SMCP_HISTORY").default(historyFile()),
+  )
+  .action(shell);
 
 addCompletion(program, (script) => console.log(script));
 

@@ -18,6 +18,8 @@ import { firstSignal } from "./signals.ts";
 
 /** What to check. */
 export interface CheckFlags extends HostFlags {
+  /** The configuration file. */
+  config: string;
   /** Print JSON. */
   json?: boolean;
 }

@@ -6,12 +6,16 @@ import { reasonOf } from "../_values.ts";
 import { defaultOAuthDirectory } from "../authorization/default_directory.ts";
 import { parseInputFlag } from "../inputs/input_names.ts";
 
-/** Adds the options about the MCP servers of a configuration file. */
-export const addHostFlags = (command: Command): Command =>
+/**
+ * Adds the options about the MCP servers of a configuration file.
+ *
+ * @param needed whether there must be one
+ */
+export const addHostFlags = (command: Command, needed = true): Command =>
   command
     .addOption(
       new Option("--config <file>", "the MCP servers to host")
-        .env("SMCP_CONFIG").makeOptionMandatory(),
+        .env("SMCP_CONFIG").makeOptionMandatory(needed),
     )
     .addOption(
       new Option(
@@ -27,8 +31,8 @@ export const addHostFlags = (command: Command): Command =>
     );
 
 /** Adds the options about how a Computer serves. */
-export const addServingFlags = (command: Command): Command =>
-  addHostFlags(command)
+export const addServingFlags = (command: Command, needed = true): Command =>
+  addHostFlags(command, needed)
     .addOption(
       new Option("--name <name>", "the name to join with; unique in the office")
         .env("SMCP_NAME").default(hostname(), "this machine's name"),
@@ -61,10 +65,10 @@ export const addViewFlags = (command: Command): Command =>
     );
 
 /** Adds the office that a Computer joins. */
-export const addOffice = (command: Command): Command =>
+export const addOffice = (command: Command, needed = true): Command =>
   command.addOption(
     new Option("--office <office>", "the office to join")
-      .env("SMCP_OFFICE").makeOptionMandatory(),
+      .env("SMCP_OFFICE").makeOptionMandatory(needed),
   );
 
 function collectInput(

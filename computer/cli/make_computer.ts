@@ -15,10 +15,8 @@ import {
   terminalQuestions,
 } from "../terminal/questions.ts";
 
-/** What MCP servers are hosted, and how, from the command line. */
+/** How MCP servers are hosted, from the command line. */
 export interface HostFlags {
-  /** The configuration file. */
-  config: string;
   /** Where authorizations for MCP servers are kept. */
   oauthDir: string;
   /** Values of inputs by id. */

@@ -11,6 +11,8 @@ import { firstSignal } from "./signals.ts";
 
 /** What `run` is told on the command line. */
 export interface RunFlags extends ComputerFlags {
+  /** The configuration file. */
+  config: string;
   /** The office to join. */
   office: string;
   /** Take the configuration anew whenever its file changes. */

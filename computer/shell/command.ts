@@ -1,0 +1,59 @@
+import type { SmcpComputer } from "../computer.ts";
+import type { AskInput } from "../inputs/input_store.ts";
+import type { ToolCallEnded } from "../options.ts";
+
+/** What the commands of the shell work with. */
+export interface ShellContext {
+  /** Whom they command. */
+  readonly computer: SmcpComputer;
+  /** Address of the Server. */
+  readonly url: string;
+  /** How wide a table may be. */
+  readonly columns: () => number;
+  /** The calls so far, the last one last. */
+  readonly calls: readonly (ToolCallEnded & { readonly at: Date })[];
+  /** Asks a person for the value of an input; absent where nobody is there. */
+  readonly askInput?: AskInput | undefined;
+}
+
+/** A command of the shell. */
+export interface ShellCommand {
+  /** What is typed, such as `server add`. */
+  readonly words: readonly string[];
+  /** What follows, such as `<name>|all`. */
+  readonly args?: string;
+  /** In one line. */
+  readonly summary: string;
+  /** What may follow, for completion. */
+  readonly values?: (context: ShellContext) => readonly string[];
+  /**
+   * Carries it out; what it throws is shown as one line.
+   *
+   * @param rest what was typed after the words
+   * @param signal is aborted by Ctrl-C
+   * @returns what is shown
+   */
+  readonly run: (
+    rest: string,
+    context: ShellContext,
+    signal: AbortSignal,
+  ) => Promise<string> | string;
+}
+
+/** Says how a command is typed. */
+export const usageOf = ({ words, args }: ShellCommand): string =>
+  [...words, ...args === undefined ? [] : [args]].join(" ");
+
+/** Takes the one word that a command needs. */
+export function oneWord(rest: string, what: string): string {
+  if (/^\S+$/.test(rest)) return rest;
+  throw new Error(
+    rest === ""
+      ? `${what} is missing`
+      : `expected one word, ${what}, and nothing more`,
+  );
+}
+
+/** Writes JSON for a person. */
+export const pretty = (value: unknown): string =>
+  JSON.stringify(value, null, 2);
