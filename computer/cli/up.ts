@@ -1,0 +1,117 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { addCompletion } from "../../protocol/cli/completion.ts";
+import { reporting, runCommand } from "../../protocol/cli/run.ts";
+import { PROTOCOL_VERSION } from "../../protocol/mod.ts";
+import { addServingFlags, addViewFlags } from "./flags.ts";
+import { run, type RunFlags } from "./run.ts";
+
+/** The part of a Server that `up` needs; the role itself is not for this one to import. */
+export interface EmbeddedServer {
+  /** Listens; tells where. */
+  listen(
+    address: { hostname: string; port: number },
+  ): Promise<{ readonly url: string }>;
+  /** Disconnects everybody. */
+  close(): Promise<void>;
+}
+
+/** What `up` is told on the command line. */
+interface UpFlags extends Omit<RunFlags, "url" | "path"> {
+  port: number;
+}
+
+/** Where `up` listens: it asks nobody who they are. */
+const HOST = "127.0.0.1";
+
+/**
+ * The command `up`: a Server and this machine's Computer in one process.
+ *
+ * @param createServer makes the Server
+ */
+export async function runUp(
+  createServer: () => EmbeddedServer,
+): Promise<void> {
+  const program = reporting(new Command("smcp"), process.env)
+    .description("A Server and this machine's Computer in one process")
+    .version(PROTOCOL_VERSION)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ deno run -A mod.ts up --config mcp.json
+  $ deno run -A mod.ts up --config claude_desktop_config.json --office demo --port 0`,
+    );
+  addViewFlags(addServingFlags(program.command("up")))
+    .description("Serve the MCP servers of a configuration to agents here")
+    .addOption(
+      new Option("--office <office>", "the office to join")
+        .env("SMCP_OFFICE").default("home"),
+    )
+    .addOption(
+      new Option("--port <number>", "port to listen on, 0 for any free one")
+        .env("SMCP_PORT").argParser(port).default(8787),
+    )
+    .action((flags: UpFlags) => up(createServer(), flags));
+  addCompletion(program, (script) => console.log(script));
+  process.exitCode = await runCommand(
+    program,
+    process.argv.slice(2),
+    (line) => console.error(line),
+  );
+}
+
+async function up(server: EmbeddedServer, flags: UpFlags): Promise<void> {
+  try {
+    const { url } = await server.listen({ hostname: HOST, port: flags.port })
+      .catch((error) => {
+        throw new Error(
+          `cannot listen on ${HOST} port ${flags.port}: ${
+            LISTEN_ERRORS[error.code] ?? error.message
+          }`,
+          { cause: error },
+        );
+      });
+    console.log(howToReach(url, flags.office));
+    await run({ ...flags, url, path: "/smcp/" });
+  } finally {
+    await server.close();
+  }
+}
+
+const LISTEN_ERRORS: Readonly<Record<string, string>> = {
+  EADDRINUSE: "the port is in use; choose another with --port, or 0 for any",
+  EACCES: "no permission for this port; choose one from 1024 up with --port",
+};
+
+/** What to type, and what to write, to use the tools. */
+function howToReach(url: string, office: string): string {
+  const [shown, inCode] = [shellWord(office), JSON.stringify(office)];
+  return `Agents of this machine reach the tools on the command line:
+  ${agentCommand()} tools --url ${url} --office ${shown}
+and in code:
+  import { SmcpAgent } from "@a2c-smcp/sdk/agent";
+  const agent = new SmcpAgent({ url: "${url}", name: "planner" });
+  await agent.connect();
+  await agent.join(${inCode});
+`;
+}
+
+/** How the Agent's command is started from where this one was. */
+function agentCommand(): string {
+  if (process.versions.deno === undefined) return "npx smcp-agent";
+  const { href, protocol } = new URL("../../agent/main.ts", import.meta.url);
+  return `deno run -A ${
+    protocol === "file:" ? shellWord(fileURLToPath(href)) : href
+  }`;
+}
+
+const shellWord = (text: string): string =>
+  /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+function port(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value <= 65535) return value;
+  throw new InvalidArgumentError("Expected a whole number from 0 to 65535.");
+}
