@@ -54,15 +54,40 @@ export function acceptSessions(
   sessions: Map<string, Session>,
   parts: SessionParts,
 ): void {
+  const taken = new WeakSet<Socket["conn"]>();
+  // Of the connection, not of the session: who comes and goes over one gets no more for it.
+  const events = new WeakMap<Socket["conn"], TokenBucket>();
+  const eventsOf = ({ conn }: Socket): TokenBucket => {
+    const { eventsPerSecond } = parts.limiter.limits;
+    const bucket = events.get(conn) ??
+      new TokenBucket(eventsPerSecond, performance.now());
+    events.set(conn, bucket);
+    return bucket;
+  };
   nsp.use(async (socket, next) => {
+    // The first CONNECT is free, further ones count as events: they cost as much.
+    const again = events.has(socket.conn);
+    const bucket = eventsOf(socket);
+    if (again && !bucket.take(performance.now())) {
+      const { address } = socket.handshake;
+      return next(
+        refused(parts.limiter.refuse("eventsPerSecond", { address })),
+      );
+    }
+    // While one CONNECT waits here, Socket.IO takes any number of others from the same connection.
+    if (taken.has(socket.conn)) return next(alreadyConnected());
+    taken.add(socket.conn);
     const admission = await admit(socket, parts);
-    if (admission instanceof Error) return next(admission);
+    if (admission instanceof Error) {
+      taken.delete(socket.conn);
+      return next(admission);
+    }
     socket.data = admission;
     next();
   });
   // Synchronous: an event that arrives before its listener is lost.
   nsp.on("connection", (socket) => {
-    const session = newSession(socket, socket.data, parts);
+    const session = newSession(socket, socket.data, parts, eventsOf(socket));
     sessions.set(socket.id, session);
     socket.onAny((...args: unknown[]) =>
       parts.dispatcher.receive(session, args)
@@ -72,6 +97,7 @@ export function acceptSessions(
       log.debug("A connection failed", { socket: socket.id });
     });
     socket.on("disconnect", () => {
+      taken.delete(socket.conn);
       if (session.role) parts.relay.end(session, session.role, true);
       session.enqueue(async () => {
         await parts.membership.depart(session);
@@ -80,6 +106,14 @@ export function acceptSessions(
     });
   });
 }
+
+const alreadyConnected = (): Error =>
+  refused(
+    new ProtocolError(
+      ErrorCode.BAD_REQUEST,
+      "Cannot connect twice: this connection has a session already",
+    ),
+  );
 
 /** Sockets on any namespace but the protocol's are refused (spec §2). */
 export function refuseNamespace(
@@ -131,7 +165,8 @@ async function admit(
 const newSession = (
   socket: Socket,
   { identity, introduction: { role, instance }, address }: Admission,
-  { profile, limiter }: SessionParts,
+  { profile }: SessionParts,
+  events: TokenBucket,
 ): Session => ({
   socket,
   version: String(socket.handshake.query[VERSION_PARAMETER] ?? profile.version),
@@ -140,7 +175,7 @@ const newSession = (
   address,
   role,
   member: undefined,
-  events: new TokenBucket(limiter.limits.eventsPerSecond, performance.now()),
+  events,
   calls: new Set(),
   enqueue: serial((error) => log.error("A task failed", failure(error))),
 });

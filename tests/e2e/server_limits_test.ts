@@ -33,6 +33,8 @@ const REQUEST = {
   timeout: 60,
 };
 
+const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
+
 const codeOf = (answer: unknown) => (answer as { code?: number }).code;
 
 const pollingGet = (port: number, headers: readonly string[] = []) =>
@@ -318,6 +320,67 @@ Deno.test("a client that polls no more is cut off too", async () => {
     ),
   );
   assertEquals([...new Set(answers.map(codeOf))], [404]);
+});
+
+Deno.test("one connection has one session, however often it asks at once", async () => {
+  const asked = Promise.withResolvers<void>();
+  const letIn = Promise.withResolvers<void>();
+  await using server = createSmcpServer({
+    authenticator: {
+      async authenticate() {
+        asked.resolve();
+        await letIn.promise;
+        return { principal: "p" };
+      },
+    },
+  });
+  const { url } = await server.listen();
+  await using raw = await RawFrames.open(url);
+  for (let i = 0; i < 50; i++) raw.send("40/smcp,");
+  await asked.promise;
+  for (let i = 1; i < 50; i++) {
+    assertMatch(await raw.frame("44/smcp,"), /"code":400/);
+  }
+  letIn.resolve();
+  await raw.frame("40/smcp,{");
+  assertEquals(server.stats.connections, 1);
+});
+
+Deno.test("coming back over the same connection gives no new events", async () => {
+  await using server = createSmcpServer({ limits: { eventsPerSecond: 20 } });
+  const { url } = await server.listen();
+  await using raw = await RawFrames.open(url);
+  let answer = "";
+  // One round is a connect and 10 events; a bucket holds one round and a half.
+  for (let round = 0; round < 20 && !answer.includes("429"); round++) {
+    raw.send("40/smcp,");
+    answer = await raw.frame("4");
+    if (answer.startsWith("44")) break;
+    for (let id = 0; id < 10; id++) raw.send(`42/smcp,${id}["client:x",{}]`);
+    answer = await raw.frame("43/smcp,9[");
+    raw.send("41/smcp,");
+    while (server.stats.connections > 0) await turn();
+  }
+  assertMatch(answer, /"code":429/);
+});
+
+Deno.test("guessing credentials over one connection is limited like events", async () => {
+  await using server = createSmcpServer({
+    authenticator: { authenticate: () => ({ refused: "no" }) },
+    limits: { eventsPerSecond: 20 },
+  });
+  const { url } = await server.listen();
+  await using raw = await RawFrames.open(url);
+  for (let i = 0; i < 60; i++) raw.send("40/smcp,");
+  const codes: string[] = [];
+  for (let i = 0; i < 60; i++) {
+    const [, code = ""] = /"code":(\d+)/.exec(await raw.frame("44/smcp,")) ??
+      [];
+    codes.push(code);
+  }
+  // Others ask while the first is asked about: those are refused without a look.
+  assert(codes.filter((code) => code === "429").length >= 30, codes.join());
+  assert(codes.includes("401"));
 });
 
 Deno.test("a connection that answers no ping is gone, and its office hears of it", async () => {

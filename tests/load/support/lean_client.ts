@@ -53,6 +53,8 @@ export class LeanClient {
   /** Sends a frame as it is. */
   send(frame: string | Uint8Array<ArrayBuffer>): void {
     if (this.alive) this.#socket.send(frame);
+    // Who leaves the namespace is answered nothing any more, and may as well go.
+    if (frame === "41/smcp," || frame === "41/smcp") this.#socket.close();
   }
 
   /** Sends an event; the text of the ack's arguments, or `undefined` when the connection closed before it. */
