@@ -1,4 +1,5 @@
 import { Command, Option } from "commander";
+import { addCompletion } from "../protocol/cli/completion.ts";
 import {
   PROFILES,
   PROTOCOL_VERSION,
@@ -107,8 +108,15 @@ export function readSettings(
     ...logOptions(),
   ];
   for (const option of further) command.addOption(option);
+  let completed = false;
+  command.action(() => {});
+  addCompletion(command, (script) => {
+    console.log(script);
+    completed = true;
+  });
   try {
     command.parse(args, { from: "user" });
+    if (completed) throw new CommandExit(0, "");
     const { protocol, host, port, maxMessageBytes, limits, ...rest } = command
       .opts<
         & Pick<Settings, "protocol" | "host" | "port" | "maxMessageBytes">

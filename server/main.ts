@@ -118,10 +118,11 @@ async function urlOrExit(
 }
 
 const LISTEN_ERRORS: Readonly<Record<string, string>> = {
-  EADDRINUSE: "the port is in use",
-  EACCES: "no permission for this port",
-  EADDRNOTAVAIL: "this machine does not have the address",
-  ENOTFOUND: "the host is unknown",
+  EADDRINUSE: "the port is in use; choose another with --port, or 0 for any",
+  EACCES: "no permission for this port; choose one from 1024 up with --port",
+  EADDRNOTAVAIL:
+    "this machine does not have the address; choose one of its own with --host",
+  ENOTFOUND: "the host is unknown; correct --host",
 };
 
 function drainOnSignal(server: SmcpServer): void {

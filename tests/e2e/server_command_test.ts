@@ -85,7 +85,7 @@ Deno.test("a port in use is one clear line and exit 1; a bad flag or value one a
   assertEquals(await second.exited, 1);
   assertEquals(
     second.log,
-    `error: cannot listen on 127.0.0.1 port ${port}: the port is in use\n`,
+    `error: cannot listen on 127.0.0.1 port ${port}: the port is in use; choose another with --port, or 0 for any\n`,
   );
   assertEquals(second.line, "");
   for (const args of [["--port", "x"], ["--bogus"]]) {
