@@ -12,9 +12,13 @@ export interface VrlCompiler {
 
 let loading: Promise<VrlCompiler> | undefined;
 
+/** By its file: bundlers would take the build for browsers, which starts nowhere else. */
+const importCompiler = (): Promise<typeof import("@bpinternal/verel")> =>
+  import("@bpinternal/verel/dist/node/index.js");
+
 /** Loads the compiler with the first use: it has 12 MB, and few configurations need it. */
 export function loadVrlCompiler(): Promise<VrlCompiler> {
-  return loading ??= import("@bpinternal/verel").then(
+  return loading ??= importCompiler().then(
     ({ check, execute, formatDiagnostic }) => ({
       check(program) {
         const { errors } = check(program);

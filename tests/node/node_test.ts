@@ -81,7 +81,8 @@ for (const version of NODE_VERSIONS) {
       "--config=mcp.json",
       "--yes",
     );
-    await computer.line(/fixture.*running/);
+    const [state] = await computer.line(/fixture: (running|failed).*/);
+    assertMatch(state, /running/);
     await computer.line(/joined/i);
     await using call = command(
       "smcp-agent",
