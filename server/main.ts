@@ -13,6 +13,10 @@
  * @module
  */
 import process from "node:process";
+import {
+  isClosedOutput,
+  outliveOutput,
+} from "../protocol/cli/closed_output.ts";
 import { PROFILES } from "../protocol/mod.ts";
 import { CommandExit, readSettings, type Settings } from "./_command.ts";
 import { loadSecurity, type Security } from "./_load_security.ts";
@@ -36,8 +40,12 @@ async function main(): Promise<void> {
   const logging = orExit(() => startLogging(settings.log));
   if (exposed) log.warn(`INSECURE: listening on ${exposed}`);
   // No fault of one connection may end the others.
-  process.on("uncaughtException", (e) => log.error("Uncaught", failure(e)));
-  process.on("unhandledRejection", (e) => log.error("Unhandled", failure(e)));
+  outliveOutput(process.stdout, process.stderr);
+  for (const fault of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(fault, (error: unknown) => {
+      if (!isClosedOutput(error)) log.error(fault, failure(error));
+    });
+  }
   const server = createSmcpServer({
     ...settings,
     ...await loadObservers(settings.observe),
@@ -121,6 +129,8 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   EADDRINUSE: "the port is in use; choose another with --port, or 0 for any",
   EACCES: "no permission for this port; choose one from 1024 up with --port",
   EADDRNOTAVAIL:
+    "this machine does not have the address; choose one of its own with --host",
+  EINVAL:
     "this machine does not have the address; choose one of its own with --host",
   ENOTFOUND: "the host is unknown; correct --host",
 };

@@ -27,8 +27,10 @@ const NETWORK: Readonly<Record<string, string>> = {
   ETIMEDOUT: "it does not answer; is a firewall in between?",
   EHOSTUNREACH: "there is no way to it; is this machine on the right network?",
   ECONNRESET: "it hung up; does it speak http, or https?",
-  EPROTO: "it does not speak TLS there; write http:// instead of https://",
 };
+
+/** What Node and Deno say when a server answers TLS with something else. */
+const NOT_TLS = /WRONG_VERSION_NUMBER|EPROTO|InvalidContentType/;
 
 /** TLS names its reasons in many codes; all of them mean this. */
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UnknownIssuer/i;
@@ -51,7 +53,12 @@ const JOIN_REMEDIES: readonly (readonly [RegExp, string])[] = [
 export function explainFailure(error: unknown): string {
   if (error instanceof ProtocolVersionError) return error.message;
   if (error instanceof ProtocolError) {
-    return withRemedy(error.message, REMEDIES[error.code]);
+    return withRemedy(
+      error.message,
+      error.code === ErrorCode.NOT_FOUND
+        ? remedyOfNotFound(error.message)
+        : REMEDIES[error.code],
+    );
   }
   if (!(error instanceof ConnectionError)) return messageOf(error);
   if (error.code === "unreachable") return explainUnreachable(error);
@@ -60,11 +67,24 @@ export function explainFailure(error: unknown): string {
   return withRemedy(error.message, known?.[1]);
 }
 
+/** A Server says the same of an HTTP path and of a Computer that are not there. */
+function remedyOfNotFound(message: string): string | undefined {
+  if (/^Computer /.test(message)) {
+    return 'the command "members" lists who is there; name one of them with --computer';
+  }
+  return message === "Not found"
+    ? "correct --url, or the path with --path"
+    : undefined;
+}
+
 function explainUnreachable(error: ConnectionError): string {
   const [where = error.message] = error.message.split(/: (?!\/\/)/, 1);
   const { code, status } = traces(error.cause);
   if (status === 404) {
     return `${where}: what answers there is no A2C-SMCP server; correct --url, or the path with --path`;
+  }
+  if (code !== undefined && NOT_TLS.test(code)) {
+    return `${where}: it does not speak TLS there; write http:// instead of https://`;
   }
   if (code !== undefined && CERTIFICATE.test(code)) {
     return `${where}: its certificate is not trusted; name its authority's file in NODE_EXTRA_CA_CERTS or DENO_CERT`;
@@ -84,7 +104,7 @@ function traces(cause: unknown): { code?: string; status?: number } {
     .map((part) => part instanceof Error ? `${codeIn(part)} ${part}` : part)
     .filter((part) => typeof part === "string").join(" ");
   const [code] = text.match(
-    /\bE[A-Z_]{4,}\b|[A-Z_]*CERT[A-Z_]*|UnknownIssuer/,
+    /\bE[A-Z_]{4,}\b|[A-Z_]*CERT[A-Z_]*|UnknownIssuer|SELF_SIGNED|InvalidContentType/,
   ) ?? [];
   return {
     ...(code !== undefined && { code }),
