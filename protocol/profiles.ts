@@ -1,11 +1,10 @@
+import { isClientEvent, isServerEvent } from "./event_table.ts";
 import {
   type ClientEvent,
   GET_CONFIG_EVENT,
   GET_DPE_EVENT,
   GET_FINDER_EVENT,
   GET_RESOURCES_EVENT,
-  isClientEvent,
-  isServerEvent,
   type Notification,
   type ServerEvent,
   UPDATE_CONFIG_EVENT,

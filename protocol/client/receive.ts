@@ -1,5 +1,5 @@
 import { ErrorCode, ProtocolError } from "../errors.ts";
-import { isNotification, NOTIFICATIONS } from "../events.ts";
+import { isNotification, NOTIFICATIONS } from "../event_table.ts";
 import type { AnyNotification, RequestHandler } from "./options.ts";
 
 /** Who takes what the Server sends. */

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { ProtocolError } from "../../protocol/errors.ts";
-import { CLIENT_EVENTS, SERVER_EVENTS } from "../../protocol/events.ts";
+import { CLIENT_EVENTS, SERVER_EVENTS } from "../../protocol/event_table.ts";
 import type { Parser } from "../../protocol/parser.ts";
 import {
   parseEnterOfficeNotification,

@@ -1,4 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
+import {
+  CLIENT_EVENTS,
+  isClientEvent,
+  isNotification,
+  isServerEvent,
+  NOTIFICATIONS,
+  SERVER_EVENTS,
+} from "../../protocol/event_table.ts";
 import * as events from "../../protocol/events.ts";
 
 /** The tables of the seeds, by the constants' names (spec §3, §11). */
@@ -40,27 +48,27 @@ Deno.test("the event constants are those of the seeds' tables, no more and no le
 });
 
 Deno.test("each table holds the events of its prefix", () => {
-  assertEquals(Object.keys(events.CLIENT_EVENTS).sort(), named("client:"));
-  assertEquals(Object.keys(events.SERVER_EVENTS).sort(), named("server:"));
-  assertEquals(Object.keys(events.NOTIFICATIONS).sort(), named("notify:"));
+  assertEquals(Object.keys(CLIENT_EVENTS).sort(), named("client:"));
+  assertEquals(Object.keys(SERVER_EVENTS).sort(), named("server:"));
+  assertEquals(Object.keys(NOTIFICATIONS).sort(), named("notify:"));
 });
 
 Deno.test("every event has validators of its request, and of its answer where one is an object", () => {
-  for (const [name, spec] of Object.entries(events.CLIENT_EVENTS)) {
+  for (const [name, spec] of Object.entries(CLIENT_EVENTS)) {
     assertEquals(typeof spec.parseRequest, "function", name);
     assertEquals(typeof spec.parseAnswer, "function", name);
   }
-  for (const [name, spec] of Object.entries(events.SERVER_EVENTS)) {
+  for (const [name, spec] of Object.entries(SERVER_EVENTS)) {
     assertEquals(typeof spec.parseRequest, "function", name);
     assertEquals(spec.parseAnswer !== undefined, spec.ack === "answer", name);
   }
-  for (const [name, parse] of Object.entries(events.NOTIFICATIONS)) {
+  for (const [name, parse] of Object.entries(NOTIFICATIONS)) {
     assertEquals(typeof parse, "function", name);
   }
 });
 
 Deno.test("SERVER_EVENTS says who may send, how it is answered, and what the office hears", () => {
-  const rows = Object.entries(events.SERVER_EVENTS).map(
+  const rows = Object.entries(SERVER_EVENTS).map(
     ([name, { from, ack, notification }]) =>
       [name, from, ack, notification ?? ""].join(" "),
   );
@@ -78,9 +86,9 @@ Deno.test("SERVER_EVENTS says who may send, how it is answered, and what the off
 
 Deno.test("isClientEvent(), isServerEvent() and isNotification() know the tables, and nothing of Object's own", () => {
   for (const name of Object.values(CONSTANTS)) {
-    assertEquals(events.isClientEvent(name), name.startsWith("client:"), name);
-    assertEquals(events.isServerEvent(name), name.startsWith("server:"), name);
-    assertEquals(events.isNotification(name), name.startsWith("notify:"), name);
+    assertEquals(isClientEvent(name), name.startsWith("client:"), name);
+    assertEquals(isServerEvent(name), name.startsWith("server:"), name);
+    assertEquals(isNotification(name), name.startsWith("notify:"), name);
   }
   const unknown = [
     "",
@@ -96,9 +104,9 @@ Deno.test("isClientEvent(), isServerEvent() and isNotification() know the tables
     " client:tool_call",
   ];
   for (const name of unknown) {
-    assert(!events.isClientEvent(name), name);
-    assert(!events.isServerEvent(name), name);
-    assert(!events.isNotification(name), name);
+    assert(!isClientEvent(name), name);
+    assert(!isServerEvent(name), name);
+    assert(!isNotification(name), name);
   }
 });
 
@@ -121,7 +129,7 @@ Deno.test("notification validators take what the server sends, and name what is 
     "notify:update_finder": { computer: "pc" },
     "notify:tool_call_cancel": { agent: "a", req_id: "1" },
   };
-  for (const [name, parse] of Object.entries(events.NOTIFICATIONS)) {
+  for (const [name, parse] of Object.entries(NOTIFICATIONS)) {
     const payload = { ...good[name], later: { field: 1 } };
     assertEquals<unknown>(parse(payload), payload, name);
   }

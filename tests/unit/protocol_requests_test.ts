@@ -4,7 +4,7 @@ import {
   CLIENT_EVENTS,
   NOTIFICATIONS,
   SERVER_EVENTS,
-} from "../../protocol/events.ts";
+} from "../../protocol/event_table.ts";
 import type { Parser } from "../../protocol/parser.ts";
 
 /** What a field may hold; each kind has its own good and bad values below. */

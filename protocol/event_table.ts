@@ -1,0 +1,186 @@
+import {
+  parseGetComputerConfigReq,
+  parseGetComputerConfigRet,
+  parseUpdateComputerConfigReq,
+  type UpdateComputerConfigReq,
+} from "./config.ts";
+import { parseGetDeskTopReq, parseGetDeskTopRet } from "./desktop.ts";
+import { parseGetDPEReq, parseGetDPERet } from "./dpe.ts";
+import {
+  CANCEL_TOOL_CALL_EVENT,
+  CANCEL_TOOL_CALL_NOTIFICATION,
+  type ClientEvent,
+  type ClientEvents,
+  ENTER_OFFICE_NOTIFICATION,
+  GET_CONFIG_EVENT,
+  GET_DESKTOP_EVENT,
+  GET_DPE_EVENT,
+  GET_FINDER_EVENT,
+  GET_RESOURCES_EVENT,
+  GET_TOOLS_EVENT,
+  JOIN_OFFICE_EVENT,
+  LEAVE_OFFICE_EVENT,
+  LEAVE_OFFICE_NOTIFICATION,
+  LIST_ROOM_EVENT,
+  type Notification,
+  type Notifications,
+  type ServerEvent,
+  type ServerEvents,
+  TOOL_CALL_EVENT,
+  UPDATE_CONFIG_EVENT,
+  UPDATE_CONFIG_NOTIFICATION,
+  UPDATE_DESKTOP_EVENT,
+  UPDATE_DESKTOP_NOTIFICATION,
+  UPDATE_FINDER_EVENT,
+  UPDATE_FINDER_NOTIFICATION,
+  UPDATE_TOOL_LIST_EVENT,
+  UPDATE_TOOL_LIST_NOTIFICATION,
+} from "./events.ts";
+import { parseGetFinderReq, parseGetFinderRet } from "./finder.ts";
+import {
+  parseEnterOfficeNotification,
+  parseEnterOfficeReq,
+  parseLeaveOfficeNotification,
+  parseLeaveOfficeReq,
+  parseListRoomReq,
+  parseListRoomRet,
+  type Role,
+} from "./offices.ts";
+import type { Parser } from "./parser.ts";
+import { parseGetResourcesReq, parseGetResourcesRet } from "./resources.ts";
+import {
+  parseAgentCallData,
+  parseCallToolResult,
+  parseGetToolsReq,
+  parseGetToolsRet,
+  parseToolCallReq,
+} from "./tools.ts";
+
+/** An event that an Agent sends and the Server routes to one Computer. */
+export interface ClientEventSpec<E extends ClientEvent> {
+  /** Checks what the Agent sends. */
+  readonly parseRequest: Parser<ClientEvents[E]["request"]>;
+  /** Checks what the Computer answers. */
+  readonly parseAnswer: Parser<ClientEvents[E]["answer"]>;
+}
+
+/** Every event that the Server routes from an Agent to one Computer, with its validators (spec §3). */
+export const CLIENT_EVENTS: {
+  readonly [E in ClientEvent]: ClientEventSpec<E>;
+} = {
+  [TOOL_CALL_EVENT]: {
+    parseRequest: parseToolCallReq,
+    parseAnswer: parseCallToolResult,
+  },
+  [GET_TOOLS_EVENT]: {
+    parseRequest: parseGetToolsReq,
+    parseAnswer: parseGetToolsRet,
+  },
+  [GET_CONFIG_EVENT]: {
+    parseRequest: parseGetComputerConfigReq,
+    parseAnswer: parseGetComputerConfigRet,
+  },
+  [GET_DESKTOP_EVENT]: {
+    parseRequest: parseGetDeskTopReq,
+    parseAnswer: parseGetDeskTopRet,
+  },
+  [GET_RESOURCES_EVENT]: {
+    parseRequest: parseGetResourcesReq,
+    parseAnswer: parseGetResourcesRet,
+  },
+  [GET_DPE_EVENT]: {
+    parseRequest: parseGetDPEReq,
+    parseAnswer: parseGetDPERet,
+  },
+  [GET_FINDER_EVENT]: {
+    parseRequest: parseGetFinderReq,
+    parseAnswer: parseGetFinderRet,
+  },
+};
+
+/** An event that the Server answers itself. */
+export interface ServerEventSpec<E extends ServerEvent> {
+  /** Who may send it. */
+  readonly from: Role | "both";
+  /** `office`: `(bool, str|null)`; `answer`: an object; `none`: fire and forget (spec §3). */
+  readonly ack: "office" | "answer" | "none";
+  /** Checks what the client sends. */
+  readonly parseRequest: Parser<ServerEvents[E]["request"]>;
+  /** Checks what the Server answers, where the ack is an object. */
+  readonly parseAnswer?: Parser<ServerEvents[E]["answer"]>;
+  /** What the office is told about it. */
+  readonly notification?: Notification;
+}
+
+/** Every event that the Server answers itself, with its validators (spec §3). */
+export const SERVER_EVENTS: {
+  readonly [E in ServerEvent]: ServerEventSpec<E>;
+} = {
+  [JOIN_OFFICE_EVENT]: {
+    from: "both",
+    ack: "office",
+    parseRequest: parseEnterOfficeReq,
+    notification: ENTER_OFFICE_NOTIFICATION,
+  },
+  [LEAVE_OFFICE_EVENT]: {
+    from: "both",
+    ack: "office",
+    parseRequest: parseLeaveOfficeReq,
+    notification: LEAVE_OFFICE_NOTIFICATION,
+  },
+  [LIST_ROOM_EVENT]: {
+    from: "agent",
+    ack: "answer",
+    parseRequest: parseListRoomReq,
+    parseAnswer: parseListRoomRet,
+  },
+  [CANCEL_TOOL_CALL_EVENT]: {
+    from: "agent",
+    ack: "none",
+    parseRequest: parseAgentCallData,
+    notification: CANCEL_TOOL_CALL_NOTIFICATION,
+  },
+  [UPDATE_CONFIG_EVENT]: update(UPDATE_CONFIG_NOTIFICATION),
+  [UPDATE_TOOL_LIST_EVENT]: update(UPDATE_TOOL_LIST_NOTIFICATION),
+  [UPDATE_DESKTOP_EVENT]: update(UPDATE_DESKTOP_NOTIFICATION),
+  [UPDATE_FINDER_EVENT]: update(UPDATE_FINDER_NOTIFICATION),
+};
+
+/** Every notification that the Server sends to the members of an office, with its validator (spec §3). */
+export const NOTIFICATIONS: {
+  readonly [N in Notification]: Parser<Notifications[N]>;
+} = {
+  [ENTER_OFFICE_NOTIFICATION]: parseEnterOfficeNotification,
+  [LEAVE_OFFICE_NOTIFICATION]: parseLeaveOfficeNotification,
+  [UPDATE_CONFIG_NOTIFICATION]: parseUpdateComputerConfigReq,
+  [UPDATE_TOOL_LIST_NOTIFICATION]: parseUpdateComputerConfigReq,
+  [UPDATE_DESKTOP_NOTIFICATION]: parseUpdateComputerConfigReq,
+  [UPDATE_FINDER_NOTIFICATION]: parseUpdateComputerConfigReq,
+  [CANCEL_TOOL_CALL_NOTIFICATION]: parseAgentCallData,
+};
+
+/** Tells whether an event goes from an Agent to a Computer. */
+export const isClientEvent = (event: string): event is ClientEvent =>
+  Object.hasOwn(CLIENT_EVENTS, event);
+
+/** Tells whether an event is answered by the Server itself. */
+export const isServerEvent = (event: string): event is ServerEvent =>
+  Object.hasOwn(SERVER_EVENTS, event);
+
+/** Tells whether an event is a notification of this version. */
+export const isNotification = (event: string): event is Notification =>
+  Object.hasOwn(NOTIFICATIONS, event);
+
+function update(notification: Notification): {
+  from: "computer";
+  ack: "none";
+  parseRequest: Parser<UpdateComputerConfigReq>;
+  notification: Notification;
+} {
+  return {
+    from: "computer",
+    ack: "none",
+    parseRequest: parseUpdateComputerConfigReq,
+    notification,
+  };
+}
