@@ -1,12 +1,35 @@
 /**
  * Makes a queue that runs its tasks one after the other, in the order in which they were given.
  *
+ * A task that finds the queue empty runs at once: most of them never wait, and then cost no promise.
+ *
  * @param failed gets what a task throws; the queue goes on
- * @returns adds a task; resolves when it has ended, whichever way
+ * @returns adds a task; resolves when it has ended, whichever way, or is `undefined` when it has
  */
 export function serial(
   failed: (error: unknown) => void,
-): (task: () => void | Promise<void>) => Promise<void> {
-  let tail = Promise.resolve();
-  return (task) => tail = tail.then(task).catch(failed);
+): (task: () => void | Promise<void>) => Promise<void> | undefined {
+  let waiting = 0;
+  let tail: Promise<void> | undefined;
+  const append = (task: () => void | Promise<void>) => {
+    waiting++;
+    tail = (tail ?? Promise.resolve()).then(task).catch(failed).then(() => {
+      if (--waiting === 0) tail = undefined;
+    });
+    return tail;
+  };
+  let running = false;
+  return (task) => {
+    if (tail || running) return append(task);
+    running = true;
+    try {
+      const ended = task();
+      return ended instanceof Promise ? append(() => ended) : undefined;
+    } catch (error) {
+      failed(error);
+      return undefined;
+    } finally {
+      running = false;
+    }
+  };
 }

@@ -81,8 +81,8 @@ export class Dispatcher {
       if (session.socket.connected) incoming.ack?.(...body);
     };
     session.enqueue(async () => {
-      // Its effects would be seen by others after its leave notice.
-      if (!session.socket.connected) return;
+      // One that is gone wants nothing any more; what it told its office before counts: a cancel.
+      if (!session.socket.connected && !this.#isTold(incoming.event)) return;
       try {
         await this.#handle(session, incoming, answer);
       } catch (error) {
@@ -131,6 +131,13 @@ export class Dispatcher {
     const answer = office ? [false, error.message] : [error.toPayload()];
     this.#measure(incoming)?.(answer);
     incoming.ack?.(...answer);
+  }
+
+  /** Whether an event only tells something to the office, and asks for nothing. */
+  #isTold(name: string): boolean {
+    const event = eventOf(this.#profile, name);
+    return event !== undefined && !isClientEvent(event) &&
+      SERVER_EVENTS[event].ack === "none";
   }
 
   /** @throws {ProtocolError} 400, unless it is a notification: those are ignored (spec §3) */

@@ -30,6 +30,6 @@ export interface Session {
   readonly events: TokenBucket;
   /** The calls that it sent or has to answer. */
   readonly calls: Set<PendingCall>;
-  /** Runs tasks in the order of arrival; resolves when the task has ended. */
-  enqueue(task: () => void | Promise<void>): Promise<void>;
+  /** Runs tasks in the order of arrival; resolves when the task has ended, `undefined` when it has. */
+  enqueue(task: () => void | Promise<void>): Promise<void> | undefined;
 }

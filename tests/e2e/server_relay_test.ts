@@ -5,6 +5,7 @@ import {
   CANCEL_TOOL_CALL_EVENT,
   CANCEL_TOOL_CALL_NOTIFICATION,
   CLIENT_EVENTS,
+  ENTER_OFFICE_NOTIFICATION,
   GET_CONFIG_EVENT,
   GET_TOOLS_EVENT,
   LEAVE_OFFICE_EVENT,
@@ -218,6 +219,25 @@ Deno.test("a cancel overtakes the call that it cancels, and the whole office hea
   assertEquals(await call, { content: [], isError: true });
   await outsider.request("notify:barrier");
   assertEquals(outsider.heard, []);
+});
+
+Deno.test("what an agent told its office just before it went counts: its last cancel is heard (spec §3, §7)", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using computer = await joinRaw(url, "computer", "computer", "office");
+  const cancel = { agent: "agent", req_id: "r1" };
+  for (let round = 0; round < 20; round++) {
+    await using agent = await joinRaw(url, "agent", "agent", "office");
+    agent.socket.emit(CANCEL_TOOL_CALL_EVENT, cancel);
+    agent.socket.disconnect();
+    await computer.next(ENTER_OFFICE_NOTIFICATION);
+    await computer.heardOf(LEAVE_OFFICE_NOTIFICATION);
+    assertEquals(computer.heard.map(({ event }) => event), [
+      CANCEL_TOOL_CALL_NOTIFICATION,
+      LEAVE_OFFICE_NOTIFICATION,
+    ]);
+    await computer.next(LEAVE_OFFICE_NOTIFICATION);
+  }
 });
 
 Deno.test("each update of a computer reaches the others of its office, and nobody else (spec §3, §5)", async () => {

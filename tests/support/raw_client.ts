@@ -120,13 +120,15 @@ export class RawClient implements AsyncDisposable {
 
   /** Resolves with the next event of that name, and forgets what came before it. */
   async next(event: string): Promise<unknown> {
+    const at = await this.heardOf(event);
+    return this.heard.splice(0, at + 1).at(-1)?.payload;
+  }
+
+  /** Resolves with the index of the next event of that name in {@linkcode RawClient.heard}. */
+  async heardOf(event: string): Promise<number> {
     while (true) {
       const at = this.heard.findIndex((heard) => heard.event === event);
-      const found = this.heard[at];
-      if (found) {
-        this.heard.splice(0, at + 1);
-        return found.payload;
-      }
+      if (at >= 0) return at;
       if (!this.socket.connected) {
         throw new Error(`Disconnected while waiting for ${event}`);
       }
