@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** A JSON object, passed on as it is: `z.record()` copies it, and drops a key named `__proto__`. */
 export const plainObject = z.custom<Record<string, unknown>>(

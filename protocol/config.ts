@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { computerCallShape, identifier } from "./_identifiers.ts";
 import { listOf, mapOf } from "./_plain.ts";
 import { ISO_DURATION, parseDuration } from "./duration.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { listOf, plainObject } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { computerCallShape } from "./_identifiers.ts";
 import { type Parser, parser } from "./parser.ts";
 import type { AgentCallData } from "./tools.ts";

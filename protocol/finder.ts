@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { computerCallShape } from "./_identifiers.ts";
 import { listOf } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { identifier } from "./_identifiers.ts";
 import { listOf, mapOf } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { agentCallDataShape, officeIdentifier } from "./_identifiers.ts";
 import { toErrorPayload } from "./errors.ts";
 import { listOf } from "./_plain.ts";

@@ -2,7 +2,7 @@ import { Client } from "@modelcontextprotocol/sdk/client";
 // @ts-types="@modelcontextprotocol/sdk/types"
 import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
-import { z } from "zod";
+import * as z from "zod";
 import {
   type CallToolResult,
   parseCallToolResult,
