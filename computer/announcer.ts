@@ -1,4 +1,10 @@
-import type { ServerEvent } from "../protocol/mod.ts";
+import {
+  type ServerEvent,
+  UPDATE_CONFIG_EVENT,
+  UPDATE_DESKTOP_EVENT,
+  UPDATE_FINDER_EVENT,
+  UPDATE_TOOL_LIST_EVENT,
+} from "../protocol/mod.ts";
 
 /** Milliseconds for which changes are collected, so that a burst becomes one announcement. */
 const BURST = 50;
@@ -18,6 +24,17 @@ export class Announcer {
   changed(...events: ServerEvent[]): void {
     for (const event of events) this.#changed.add(event);
     this.#timer ??= setTimeout(() => this.#flush(), BURST);
+  }
+
+  /** Everything may have changed. */
+  all(): void {
+    this.joined();
+    this.changed(UPDATE_DESKTOP_EVENT, UPDATE_FINDER_EVENT);
+  }
+
+  /** An office that knows nothing yet: its Agent asks for windows and documents when it wants them. */
+  joined(): void {
+    this.changed(UPDATE_CONFIG_EVENT, UPDATE_TOOL_LIST_EVENT);
   }
 
   /** Forgets what was not announced. */

@@ -1,6 +1,5 @@
 import type { MCPServerConfig, SMCPTool } from "../protocol/mod.ts";
 import { Emitter, type Listener } from "../protocol/client/emitter.ts";
-import { reasonOf } from "./_values.ts";
 import {
   type ConnectMcp,
   HostedServer,
@@ -8,7 +7,7 @@ import {
 } from "./hosted_server.ts";
 import { InputStore } from "./inputs/input_store.ts";
 import { prepareConfig } from "./inputs/prepare_config.ts";
-import { log } from "./log.ts";
+import { log, logThrown } from "./log.ts";
 import { connectMcp } from "./mcp/connect.ts";
 import { RESTART_POLICY, type RestartPolicy } from "./restart_policy.ts";
 import { resolveTool, type ToolResolution } from "./resolve_tool.ts";
@@ -57,9 +56,7 @@ export interface McpHostEvents {
 export class McpHost implements AsyncDisposable {
   readonly #servers = new Map<string, HostedServer>();
   readonly #retiring = new Set<Promise<void>>();
-  readonly #events = new Emitter<McpHostEvents>((error) =>
-    log.error("A listener failed: {reason}", { reason: reasonOf(error) })
-  );
+  readonly #events = new Emitter<McpHostEvents>(logThrown);
   readonly #options: McpHostOptions;
   #names: ToolNames | undefined;
   #closed = false;
