@@ -1,0 +1,150 @@
+import unicode11 from "@xterm/addon-unicode11";
+import xterm from "@xterm/headless";
+
+/** What a person sees on a terminal at one moment. */
+export interface Screen {
+  /** The rows that are visible, without spaces at their ends. */
+  readonly rows: readonly string[];
+  /** The same as one text. */
+  readonly text: string;
+  /** With what was scrolled away above. */
+  readonly all: string;
+  /** Rows, of `all`, that go on in the next one because they were too long. */
+  readonly wrapped: readonly string[];
+  /** Where the cursor is, from 0, and whether it can be seen. */
+  readonly cursor: {
+    readonly x: number;
+    readonly y: number;
+    readonly shown: boolean;
+  };
+  /** Whether it is the screen that programs such as editors switch to. */
+  readonly alternate: boolean;
+}
+
+/** The operating system command by which a script tells an {@linkcode Emulator} facts, unseen. */
+export const TOLD = 5555;
+
+/** A terminal's screen, and those who wait for it to change. */
+export class Emulator {
+  readonly #terminal: xterm.Terminal;
+  readonly #facts = new Map<string, string>();
+  readonly #waiting = new Set<() => void>();
+  #shown = true;
+  #ended = false;
+  /** All that it took so far. */
+  bytes = "";
+
+  /** Makes a screen of this size, on which is nothing. */
+  constructor(cols: number, rows: number) {
+    this.#terminal = new xterm.Terminal({ cols, rows, allowProposedApi: true });
+    this.#terminal.loadAddon(new unicode11.Unicode11Addon());
+    this.#terminal.unicode.activeVersion = "11"; // emoji are as wide as everywhere today
+    const { parser } = this.#terminal;
+    parser.registerOscHandler(TOLD, (text) => {
+      const [, name = "", value = ""] = /^(\w+)=(.*)$/.exec(text) ?? [];
+      this.#facts.set(name, value);
+      return true;
+    });
+    for (const final of ["h", "l"]) {
+      parser.registerCsiHandler({ prefix: "?", final }, (params) => {
+        if (params.includes(25)) this.#shown = final === "h";
+        return false;
+      });
+    }
+  }
+
+  /** Takes output of a command. */
+  async take(text: string): Promise<void> {
+    this.bytes += text;
+    await new Promise<void>((done) => this.#terminal.write(text, done));
+    this.#changed();
+  }
+
+  /** Changes its size. */
+  resize(columns: number, rows: number): void {
+    this.#terminal.resize(columns, rows);
+    this.#changed();
+  }
+
+  /** Takes notice that nothing more will come. */
+  ended(): void {
+    this.#ended = true;
+    this.#changed();
+  }
+
+  /** Gives its memory back. */
+  close(): void {
+    this.#terminal.dispose();
+  }
+
+  /** A fact that was told, or will be. */
+  async told(name: string): Promise<string> {
+    await this.until(() => this.#facts.has(name), name);
+    return this.#facts.get(name) ?? "";
+  }
+
+  /** The screen as soon as it is as wanted; rejects when nothing more will come. */
+  until(wanted: (screen: Screen) => boolean, name: string): Promise<Screen> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        const screen = this.screen();
+        if (wanted(screen)) resolve(screen);
+        else if (this.#ended) {
+          reject(
+            new Error(`the command ended without ${name}:\n${screen.all}`),
+          );
+        } else return;
+        this.#waiting.delete(look);
+      };
+      this.#waiting.add(look);
+      look();
+    });
+  }
+
+  /** What is seen now. */
+  screen(): Screen {
+    const { active } = this.#terminal.buffer;
+    const lines = this.#lines();
+    const texts = lines.map((line) => line.translateToString(true).trimEnd());
+    const rows = texts.slice(active.baseY);
+    return {
+      rows,
+      text: rows.join("\n"),
+      all: texts.join("\n"),
+      wrapped: texts.filter((_, y) => lines[y + 1]?.isWrapped),
+      cursor: { x: active.cursorX, y: active.cursorY, shown: this.#shown },
+      alternate: active.type === "alternate",
+    };
+  }
+
+  /** Number of the palette's colour that a text begins with; undefined for the default one. */
+  colourOf(text: string): number | undefined {
+    for (const line of this.#lines()) {
+      const x = cells(line).findIndex((_, x) =>
+        line.translateToString(true, x).startsWith(text)
+      );
+      const cell = line.getCell(x);
+      if (cell) return cell.isFgDefault() ? undefined : cell.getFgColor();
+    }
+    throw new Error(`"${text}" is not on the screen`);
+  }
+
+  /** Whether anything has a colour, or is bold or dim. */
+  get styled(): boolean {
+    return this.#lines().flatMap(cells).some((c) => !c.isAttributeDefault());
+  }
+
+  #lines(): xterm.IBufferLine[] {
+    const { active } = this.#terminal.buffer;
+    return Array.from({ length: active.length }, (_, y) => active.getLine(y))
+      .filter((line) => line !== undefined);
+  }
+
+  #changed(): void {
+    for (const look of [...this.#waiting]) look();
+  }
+}
+
+const cells = (line: xterm.IBufferLine): xterm.IBufferCell[] =>
+  Array.from({ length: line.length }, (_, x) => line.getCell(x))
+    .filter((cell) => cell !== undefined);
