@@ -1,38 +1,34 @@
-import { getLogger } from "@logtape/logtape";
 import { io } from "socket.io-client";
 import { Connection } from "../protocol/client/connection.ts";
 import { Emitter, type Listener } from "../protocol/client/emitter.ts";
-import { ConnectionError } from "../protocol/client/errors.ts";
 import type { ConnectionState } from "../protocol/client/options.ts";
 import {
-  type AgentCallData,
   type CallToolResult,
-  CANCEL_TOOL_CALL_EVENT,
   type Desktop,
   GET_CONFIG_EVENT,
-  GET_DESKTOP_EVENT,
-  GET_DPE_EVENT,
-  GET_FINDER_EVENT,
-  GET_RESOURCES_EVENT,
-  GET_TOOLS_EVENT,
   type GetComputerConfigRet,
   type GetDPERet,
   type GetFinderRet,
   type GetResourcesRet,
-  LIST_ROOM_EVENT,
-  type Notification,
-  type Notifications,
-  parseListRoomRet,
   type Resource,
   type SessionInfo,
   type SMCPTool,
-  timeoutResult,
-  TOOL_CALL_EVENT,
 } from "../protocol/mod.ts";
-import { OpenDocument } from "./documents/document.ts";
-import { DocumentSource } from "./documents/source.ts";
+import { callTool } from "./call_tool.ts";
+import type { OpenDocument } from "./documents/document.ts";
+import { openDocument } from "./documents/open_document.ts";
 import type { AgentEvents } from "./events.ts";
 import { followDesktop } from "./follow_desktop.ts";
+import {
+  askAllResources,
+  askDesktop,
+  askDpe,
+  askFinder,
+  askMembers,
+  askResources,
+  askTools,
+} from "./inquiries.ts";
+import { logThrown } from "./log.ts";
 import type {
   AgentRequestOptions,
   CallToolOptions,
@@ -43,22 +39,28 @@ import type {
   OpenDocumentOptions,
   SmcpAgentOptions,
 } from "./options.ts";
-import { GRACE, REQUEST_TIMEOUT, Requests } from "./requests.ts";
-import { catalogueStep, ToolCatalogue } from "./tool_catalogue.ts";
+import { Requests } from "./requests.ts";
+import type { ToolCatalogue } from "./tool_catalogue.ts";
+import { watchOffice } from "./watch_office.ts";
 
-/** Seconds that a tool gets when the caller does not say. */
-const TOOL_TIMEOUT = 60;
 /**
  * An Agent: joins one office and uses the Computers in it (spec §1, §9).
  *
- * Failures of the way are thrown: `ProtocolError` with a code of the protocol (404: no such
- * Computer, 4103: not in an office), `ConnectionError` for this side. Failures of a tool are
- * results with `isError` (spec §6). After a lost connection the Agent comes back by itself.
+ * What every request may throw, beside what its own description adds:
+ *
+ * - `ProtocolError`: what the Server or the Computer answered, such as 404 (no such Computer in the
+ *   office, or it vanished), 4103 (not in an office), 408 (no answer), 400 (a bad request, or a
+ *   bad answer), 429 (over a limit)
+ * - `ConnectionError`: `offline`, `lost`, `timeout`
+ * - the reason of its `signal`, as soon as that is aborted
+ *
+ * Failures of a tool are results with `isError` (spec §6). After a lost connection the Agent comes
+ * back by itself, into its office too; what was on its way fails with `lost` and is not repeated.
  */
 export class SmcpAgent implements AsyncDisposable {
   readonly #connection: Connection;
   readonly #options: SmcpAgentOptions;
-  readonly #events: Emitter<AgentEvents>;
+  readonly #events = new Emitter<AgentEvents>(logThrown);
   readonly #catalogue: ToolCatalogue;
   readonly #requests: Requests;
   /** Another one when URIs that a Computer gave must not be used any more (spec §8.3). */
@@ -70,25 +72,13 @@ export class SmcpAgent implements AsyncDisposable {
    * @throws {TypeError} when `url` can not be one of a Server
    */
   constructor(options: SmcpAgentOptions) {
-    const log = getLogger(["a2c-smcp", "agent"]);
-    const onThrow = (error: unknown) => log.error("{error}", { error });
     this.#options = options;
-    this.#events = new Emitter(onThrow);
-    this.#connection = new Connection(
-      io,
-      { ...options, role: "agent" },
-      onThrow,
-    );
-    this.#requests = new Requests(this.#connection, options);
-    this.#catalogue = new ToolCatalogue({
-      list: () => this.#listComputers(),
-      fetch: (computer) => this.getTools(computer),
-      changed: (computer, tools) =>
-        this.#events.emit("tools", { computer, tools }),
-      failed: (computer, error) =>
-        this.#events.emit("tools_failed", { computer, error }),
-    });
-    this.#wire();
+    const signed = { ...options, role: "agent" } as const;
+    const connection = new Connection(io, signed, logThrown);
+    connection.on("disconnected", () => this.#session = {});
+    this.#connection = connection;
+    this.#requests = new Requests(connection, options);
+    this.#catalogue = watchOffice(connection, this.#requests, this.#events);
   }
 
   /** The name that this Agent joins with. */
@@ -106,7 +96,7 @@ export class SmcpAgent implements AsyncDisposable {
     return this.#connection.state;
   }
 
-  /** The tools of every Computer in the office, kept up to date from the join on (spec §9). */
+  /** The tools by Computer of the office: a live view, kept up to date from the join on (spec §9). */
   get tools(): ReadonlyMap<string, readonly SMCPTool[]> {
     return this.#catalogue.byComputer;
   }
@@ -127,6 +117,8 @@ export class SmcpAgent implements AsyncDisposable {
   /**
    * Connects to the Server; from then on the connection is kept up (spec §2, §9).
    *
+   * One attempt: when it fails nothing tries again, but it may be called again.
+   *
    * @throws {ProtocolVersionError} the Server speaks another version; no reconnect follows
    * @throws {ProtocolError} the Server refused, such as 401
    * @throws {ConnectionError} `unreachable` or `closed`
@@ -136,19 +128,23 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Takes the Agent's seat of an office (spec §5).
+   * Takes the Agent's seat of an office, and again after each reconnect until `leave` (spec §5, §9).
    *
-   * @throws {ConnectionError} `refused` with the Server's reason, such as "Room already has an agent"
+   * @throws {ConnectionError} `refused` with the Server's reason, such as "Room already has an
+   * agent", or as an Agent is in one office at a time; `offline`, `lost` or `timeout`
    */
   join(office: string): Promise<void> {
     return this.#connection.join(office);
   }
 
-  /** Gives the seat up; calls that are still pending fail with 4103 (spec §5). */
-  async leave(): Promise<void> {
+  /**
+   * Gives the seat up; calls that are still pending fail with 4103 (spec §5).
+   *
+   * @throws {ConnectionError} `lost` or `timeout`; the seat is given up all the same
+   */
+  leave(): Promise<void> {
     this.#session = {};
-    await this.#connection.leave();
-    this.#catalogue.clear();
+    return this.#connection.leave().finally(() => this.#catalogue.clear());
   }
 
   /** Disconnects for good, which counts as leaving; pending calls fail with `lost`. */
@@ -169,51 +165,33 @@ export class SmcpAgent implements AsyncDisposable {
    * with `resultMeta`. After `timeout` seconds the call is cancelled at the Computer and
    * resolves with the timeout result. An aborted `signal` cancels it and rejects at once.
    *
-   * @throws {ProtocolError} 404 no such Computer in the office, or it vanished; 408; 4103; 400
+   * @param tool as {@linkcode tools} names it
+   * @param params as the tool's `params_schema` says
    */
-  async callTool(
+  callTool(
     computer: string,
     tool: string,
     params: Record<string, unknown> = {},
     options: CallToolOptions = {},
   ): Promise<CallToolResult> {
-    const { timeout = TOOL_TIMEOUT, reqId = crypto.randomUUID(), signal } =
-      options;
-    const call = { computer, tool_name: tool, params, timeout };
-    try {
-      return await this.#requests.request(
-        TOOL_CALL_EVENT,
-        call,
-        timeout,
-        signal,
-        reqId,
-      );
-    } catch (error) {
-      const timedOut = error instanceof ConnectionError &&
-        error.code === "timeout";
-      if (timedOut || signal?.aborted) this.cancel(reqId);
-      if (timedOut) return timeoutResult(timeout);
-      throw error;
-    }
+    const call = { computer, tool_name: tool, params };
+    return callTool(this.#requests, call, options);
   }
 
-  /** Cancels a running call by its `req_id`; unknown and finished ones are ignored (spec §7). */
+  /**
+   * Cancels a running call by its `req_id`: it resolves with the result of a cancelled call. Unknown
+   * and finished ones are ignored, and all while offline (spec §7).
+   */
   cancel(reqId: string): void {
-    const cancelled: AgentCallData = { agent: this.name, req_id: reqId };
-    this.#connection.send(CANCEL_TOOL_CALL_EVENT, cancelled);
+    this.#requests.cancel(reqId);
   }
 
-  /** Fetches the tools of a Computer. */
-  async getTools(
+  /** Fetches the tools of a Computer; {@linkcode tools} has those that were fetched already. */
+  getTools(
     computer: string,
-    { signal }: AgentRequestOptions = {},
+    options: AgentRequestOptions = {},
   ): Promise<SMCPTool[]> {
-    const { tools } = await this.#requests.ask(
-      GET_TOOLS_EVENT,
-      { computer },
-      signal,
-    );
-    return tools;
+    return askTools(this.#requests, computer, options);
   }
 
   /** Fetches the configuration of a Computer, without secrets (spec §7). */
@@ -225,18 +203,11 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /** Fetches the desktop: the windows of a Computer, rendered, most relevant first (spec §8.1). */
-  async getDesktop(
+  getDesktop(
     computer: string,
     options: GetDesktopOptions = {},
   ): Promise<Desktop[]> {
-    const { signal, size, window } = options;
-    const wanted = {
-      computer,
-      ...(size !== undefined && { desktop_size: size }),
-      ...(window !== undefined && { window }),
-    };
-    return (await this.#requests.ask(GET_DESKTOP_EVENT, wanted, signal))
-      .desktops;
+    return askDesktop(this.#requests, computer, options);
   }
 
   /**
@@ -248,11 +219,9 @@ export class SmcpAgent implements AsyncDisposable {
     computer: string,
     options: GetDesktopOptions = {},
   ): AsyncGenerator<Desktop[], void, void> {
-    const source = {
-      fetch: () => this.getDesktop(computer, options),
-      on: this.on.bind(this),
-    };
-    return followDesktop(computer, source, options.signal);
+    const fetch = () => this.getDesktop(computer, options);
+    const on = this.on.bind(this);
+    return followDesktop(computer, { fetch, on }, options.signal);
   }
 
   /** Fetches one page of a MCP server's resources; `next_cursor` leads to the next (spec §8.2). */
@@ -261,31 +230,16 @@ export class SmcpAgent implements AsyncDisposable {
     mcpServer: string,
     options: GetResourcesOptions = {},
   ): Promise<GetResourcesRet> {
-    const { signal, cursor } = options;
-    return this.#requests.ask(GET_RESOURCES_EVENT, {
-      computer,
-      mcp_server: mcpServer,
-      ...(cursor !== undefined && { cursor }),
-    }, signal);
+    return askResources(this.#requests, computer, mcpServer, options);
   }
 
   /** Goes through all resources of a MCP server, fetching pages as they are needed (spec §8.2). */
-  async *allResources(
+  allResources(
     computer: string,
     mcpServer: string,
     options: AgentRequestOptions = {},
   ): AsyncGenerator<Resource, void, void> {
-    const seen = new Set<string>(); // a server whose cursors run in a circle ends here
-    let cursor: string | undefined;
-    do {
-      const page = await this.getResources(computer, mcpServer, {
-        ...options,
-        ...(cursor !== undefined && { cursor }),
-      });
-      yield* page.resources;
-      if (cursor !== undefined) seen.add(cursor);
-      cursor = page.next_cursor;
-    } while (cursor !== undefined && !seen.has(cursor));
+    return askAllResources(this.#requests, computer, mcpServer, options);
   }
 
   /**
@@ -298,13 +252,7 @@ export class SmcpAgent implements AsyncDisposable {
     uri: string,
     options: GetDpeOptions = {},
   ): Promise<GetDPERet> {
-    const { signal, timeout } = options;
-    return this.#requests.request(
-      GET_DPE_EVENT,
-      { computer, uri, ...(timeout !== undefined && { timeout }) },
-      (timeout ?? REQUEST_TIMEOUT) + GRACE,
-      signal,
-    );
+    return askDpe(this.#requests, computer, uri, options);
   }
 
   /**
@@ -330,14 +278,11 @@ export class SmcpAgent implements AsyncDisposable {
     uri: string,
     options: OpenDocumentOptions = {},
   ): Promise<OpenDocument> {
-    const { timeout = REQUEST_TIMEOUT, ...reading } = options;
-    const source = new DocumentSource(uri, {
-      getDpe: (uri, signal) =>
-        this.getDpe(computer, uri, { timeout, ...(signal && { signal }) }),
+    return openDocument(uri, {
+      getDpe: (uri, asking) => this.getDpe(computer, uri, asking),
       handlers: this.#options.documentHandlers ?? {},
-      timeout,
-    });
-    return OpenDocument.open(source, () => this.#session, reading);
+      session: () => this.#session,
+    }, options);
   }
 
   /** Searches the documents of a Computer (spec §8.4). */
@@ -345,64 +290,11 @@ export class SmcpAgent implements AsyncDisposable {
     computer: string,
     options: GetFinderOptions = {},
   ): Promise<GetFinderRet> {
-    const { signal, keywords, fileType, offset, limit } = options;
-    return this.#requests.ask(GET_FINDER_EVENT, {
-      computer,
-      ...(keywords !== undefined && { keywords }),
-      ...(fileType !== undefined && { file_type: fileType }),
-      ...(offset !== undefined && { offset }),
-      ...(limit !== undefined && { limit }),
-    }, signal);
+    return askFinder(this.#requests, computer, options);
   }
 
   /** Lists the members of the office, this Agent included (spec §4). */
-  async listRoom(
-    { signal }: AgentRequestOptions = {},
-  ): Promise<SessionInfo[]> {
-    const answer = await this.#requests.send(
-      LIST_ROOM_EVENT,
-      { office_id: this.office ?? "" },
-      REQUEST_TIMEOUT,
-      signal,
-    );
-    return parseListRoomRet(answer).sessions;
-  }
-
-  async #listComputers(): Promise<string[]> {
-    const members = await this.listRoom();
-    return members.filter(({ role }) => role === "computer")
-      .map(({ name }) => name);
-  }
-
-  #wire(): void {
-    const connection = this.#connection;
-    connection.on("notification", (notification) => {
-      this.#catalogue.apply(catalogueStep(notification));
-      this.#notify(notification);
-    });
-    connection.on("joined", (joined) => {
-      this.#catalogue.refresh();
-      this.#events.emit("joined", joined);
-    });
-    connection.on("disconnected", (lost) => {
-      this.#session = {};
-      if (!lost.reconnecting) this.#catalogue.clear();
-      this.#events.emit("disconnected", lost);
-    });
-    connection.on("connected", (c) => this.#events.emit("connected", c));
-    connection.on(
-      "rejoin_failed",
-      (f) => this.#events.emit("rejoin_failed", f),
-    );
-    connection.on("refused", (error) => this.#events.emit("refused", error));
-  }
-
-  #notify<N extends Notification>(
-    { event, payload }: {
-      event: N;
-      payload: Notifications[N] & AgentEvents[N];
-    },
-  ): void {
-    this.#events.emit(event, payload);
+  listRoom(options: AgentRequestOptions = {}): Promise<SessionInfo[]> {
+    return askMembers(this.#requests, this.office, options);
   }
 }

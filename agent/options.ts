@@ -3,7 +3,10 @@ import type { DocumentHandler } from "./documents/fetch_text.ts";
 
 /** How to reach the Server, and what to do while it can not be reached. */
 export interface SmcpAgentOptions extends ConnectionOptions {
-  /** Calls made while offline fail at once (default), or wait for the connection within their time. */
+  /**
+   * Calls made while offline fail at once (default), or wait for the connection, and for the way
+   * back into the office, within their time; before `connect` they fail all the same.
+   */
   offline?: "fail" | "wait";
   /** Fetch documents of schemes other than `http`, `https` and `file`; by scheme, such as `s3` (spec §8.3). */
   documentHandlers?: Readonly<Record<string, DocumentHandler>>;
@@ -19,7 +22,11 @@ export interface AgentRequestOptions {
 export interface CallToolOptions extends AgentRequestOptions {
   /** Seconds, 1 to 3600; default 60. */
   timeout?: number;
-  /** The call's `req_id`, for {@linkcode SmcpAgent.cancel}; random when absent. */
+  /**
+   * The call's `req_id`, for {@linkcode SmcpAgent.cancel}; random when absent. A call that is made
+   * again under the same one, such as after `lost`, runs once while the Computer stays in the
+   * office: it gets the result of the first (spec §7).
+   */
   reqId?: string;
 }
 

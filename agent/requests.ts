@@ -2,6 +2,7 @@ import type { Connection } from "../protocol/client/connection.ts";
 import { ConnectionError } from "../protocol/client/errors.ts";
 import {
   type AgentCallData,
+  CANCEL_TOOL_CALL_EVENT,
   CLIENT_EVENTS,
   type ClientEvent,
   type ClientEvents,
@@ -59,6 +60,12 @@ export class Requests {
       { ...request, agent: this.#options.name, req_id: reqId },
       { timeoutMs: Math.max(1, until - Date.now()), signal },
     );
+  }
+
+  /** Cancels a call; there is nothing to cancel while offline. */
+  cancel(reqId: string): void {
+    const call: AgentCallData = { agent: this.#options.name, req_id: reqId };
+    this.#connection.send(CANCEL_TOOL_CALL_EVENT, call);
   }
 
   async #online(

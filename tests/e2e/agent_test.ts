@@ -126,6 +126,16 @@ Deno.test("SmcpAgent.allResources() follows cursors, and leaves a circle of them
   assertEquals(seen, ["x:1", "x:2", "x:3"]);
 });
 
+Deno.test("SmcpAgent asks for an office first where a request needs one: 4103", async () => {
+  await using office = await startOffice({ computers: { pc: answering } });
+  const { agent } = office;
+  await agent.leave();
+  assertEquals(agent.tools.size, 0);
+  for (const ask of [() => agent.listRoom(), () => agent.getTools("pc")]) {
+    assertEquals((await assertRejects(ask, ProtocolError)).code, 4103);
+  }
+});
+
 Deno.test("SmcpAgent.listRoom() shows every member with its version", async () => {
   await using office = await startOffice({ computers: { pc: answering } });
   const members = await office.agent.listRoom();

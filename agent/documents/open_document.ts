@@ -1,0 +1,30 @@
+import type { OpenDocumentOptions } from "../options.ts";
+import { REQUEST_TIMEOUT } from "../requests.ts";
+import { OpenDocument } from "./document.ts";
+import { DocumentSource, type DocumentSourceOptions } from "./source.ts";
+
+/** What opening a document needs of the Agent. */
+export interface Opening extends Pick<DocumentSourceOptions, "handlers"> {
+  /** Asks the document's Computer with `client:get_dpe`. */
+  getDpe(
+    uri: string,
+    options: { timeout: number; signal?: AbortSignal },
+  ): ReturnType<DocumentSourceOptions["getDpe"]>;
+  /** Gives another value when URIs of before must not be used any more. */
+  session(): unknown;
+}
+
+/** Opens a document; the Computer, and each fetch after it, get the same time (spec §8.3). */
+export function openDocument(
+  uri: string,
+  { getDpe, handlers, session }: Opening,
+  { timeout = REQUEST_TIMEOUT, ...reading }: OpenDocumentOptions,
+): Promise<OpenDocument> {
+  const source = new DocumentSource(uri, {
+    getDpe: (uri, signal) =>
+      getDpe(uri, { timeout, ...(signal && { signal }) }),
+    handlers,
+    timeout,
+  });
+  return OpenDocument.open(source, session, reading);
+}
