@@ -1,0 +1,127 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Running } from "./contestants/running.ts";
+
+/** What every measurement of the load generator has, over the time that is measured. */
+export interface Used {
+  readonly seconds: number;
+  /** Of all threads of the server. */
+  readonly serverCpuSeconds: number;
+  readonly generatorCpuSeconds: number;
+  /** The server's, at the end. */
+  readonly rssBytes: number;
+  readonly peakRssBytes: number;
+  readonly errors: number;
+}
+
+/** Calls of Agents to their Computers; latencies in microseconds. */
+export interface CallsMeasured extends Used {
+  readonly calls: number;
+  readonly lost: number;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly p999: number;
+  readonly max: number;
+}
+
+/** One tells all others; latencies, in microseconds, are those of the last one told. */
+export interface BroadcastMeasured extends Used {
+  readonly deliveries: number;
+  readonly broadcasts: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** Members that came and do nothing; `seconds` and CPU are those of their coming. */
+export interface IdleMeasured {
+  readonly steps: readonly (Used & {
+    readonly members: number;
+    readonly joined: number;
+    readonly bytesBefore: number;
+    readonly bytes: number;
+  })[];
+}
+
+interface Results {
+  calls: CallsMeasured;
+  broadcast: BroadcastMeasured;
+  idle: IdleMeasured;
+}
+
+const sources = fileURLToPath(new URL("load/", import.meta.url));
+
+/** The load generator: a program in C, since one in a script is slower than what it measures. */
+export class Generator {
+  readonly #program: string;
+
+  private constructor(program: string) {
+    this.#program = program;
+  }
+
+  /**
+   * Compiles it.
+   *
+   * @param folder where the program is written
+   * @throws {Error} without a C compiler, with what to do about it
+   */
+  static async build(folder: string): Promise<Generator> {
+    const program = join(folder, "bench_load");
+    const files = [...Deno.readDirSync(sources)].map(({ name }) => name)
+      .filter((name) => name.endsWith(".c")).map((name) => join(sources, name));
+    const args = ["-O2", "-Wall", "-Wextra", "-std=gnu17", "-o", program];
+    let output: Deno.CommandOutput;
+    try {
+      output = await new Deno.Command("cc", { args: [...args, ...files] })
+        .output();
+    } catch (error) {
+      throw new Error(
+        "Cannot build the load generator: it needs a C compiler, `cc` (on Debian: apt-get install gcc libc6-dev)",
+        { cause: error },
+      );
+    }
+    if (!output.success) {
+      throw new Error(
+        `Cannot build the load generator: ${
+          new TextDecoder().decode(output.stderr)
+        }`,
+      );
+    }
+    return new Generator(program);
+  }
+
+  /**
+   * Puts load on a server.
+   *
+   * @param options of the program; see `load/options.h`
+   * @throws {Error} when it fails, or when an answer was wrong or missing: such a run is no result
+   */
+  async run<M extends keyof Results>(
+    mode: M,
+    server: Running,
+    options: Readonly<Record<string, string | number>>,
+  ): Promise<Results[M]> {
+    const all = {
+      mode,
+      port: server.port,
+      pid: server.pid,
+      raw: Number(server.raw),
+      reencoded: Number(server.reencodes),
+      ...options,
+    };
+    const { success, stdout, stderr } = await new Deno.Command(this.#program, {
+      args: Object.entries(all).map(([name, value]) => `${name}=${value}`),
+      stdin: "null",
+    }).output();
+    const [out, err] = [stdout, stderr].map((b) => new TextDecoder().decode(b));
+    const result = success ? JSON.parse(out ?? "") : { errors: 1 };
+    if (result.errors > 0 || result.lost > 0) {
+      throw new Error(
+        `Cannot use the run of ${server.name}: ${result.errors} errors, ${
+          result.lost ?? 0
+        } calls without answer\n${err}${server.log()}`,
+      );
+    }
+    return result;
+  }
+}

@@ -1,0 +1,68 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "connection.h"
+#include "latency.h"
+#include "modes.h"
+#include "window.h"
+
+static const struct options *options;
+static struct latencies latencies;
+static uint64_t deliveries, told, began;
+static unsigned awaited, sender;
+
+/** Member 0 is the Agent. */
+static void describe(struct connection *c) {
+  c->role = c->index == 0 ? AGENT : COMPUTER;
+  c->office = 0;
+  snprintf(c->name, sizeof c->name, "computer-%u", c->index);
+}
+
+static void tell(void) {
+  char text[KEPT];
+  sender = sender + 1 >= options->members ? 1 : sender + 1;
+  int length = snprintf(text, sizeof text,
+    EVENT "[\"server:update_tool_list\",{\"computer\":\"computer-%u\"}]", sender);
+  awaited = options->members - 1;
+  began = now();
+  send_text(&net.all[sender], text, (size_t)length);
+}
+
+static void started(struct connection *c) { (void)c; }
+
+static void received(struct connection *c) {
+  if (strncmp(c->kept, EVENT "[\"", 10) != 0) return fault(c, "unexpected message");
+  if (strstr(c->kept, "update_tool_list\"") == NULL) return; // of the joins
+  if (awaited == 0 || c->index == sender) return fault(c, "told too often");
+  deliveries++;
+  if (--awaited > 0) return;
+  told++;
+  latencies_add(&latencies, now() - began);
+  tell();
+}
+
+static void run_until(uint64_t end) {
+  while (now() < end && net.errors == 0) net_turn(end);
+}
+
+void run_broadcast(const struct options *o) {
+  options = o;
+  net.received = received;
+  net.started = started;
+  net_init(o->members);
+  net_open(o->members, describe);
+  net_settle(500 * MILLISECOND);
+  tell();
+  run_until(now() + (uint64_t)(o->warmup * SECOND));
+  struct window window = window_begin(o->pid);
+  deliveries = told = latencies.count = 0;
+  run_until(now() + (uint64_t)(o->seconds * SECOND));
+  char used[512];
+  window_end(window, o->pid, used, sizeof used);
+  latencies_sort(&latencies);
+  printf("{%s\"deliveries\":%llu,\"broadcasts\":%llu,\"errors\":%llu,\"p50\":%.1f,\"p99\":%.1f}\n",
+         used, (unsigned long long)deliveries, (unsigned long long)told,
+         (unsigned long long)net.errors, latencies_at(&latencies, 0.5),
+         latencies_at(&latencies, 0.99));
+}

@@ -1,0 +1,180 @@
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "connection.h"
+#include "latency.h"
+#include "modes.h"
+#include "process.h"
+#include "window.h"
+#include "wire.h"
+
+/** Calls of one Agent that may be on their way. */
+#define SLOTS 256
+
+/** A call on its way. */
+struct call {
+  /** 0 when the slot is free. */
+  uint64_t id;
+  /** When it was due, which is when it was sent unless the load is open. */
+  uint64_t due;
+};
+
+static const struct options *options;
+static struct template call, answer;
+static struct latencies latencies;
+/** Of the bodies of a server that encodes anew; the first one's length counts. */
+static size_t reencoded_length[2];
+static uint64_t calls_made, completed, outstanding;
+static uint64_t window_from, window_to;
+static unsigned next_pair;
+static bool stopping;
+
+static struct connection *agent_of(unsigned pair) { return &net.all[2 * pair]; }
+
+static void describe(struct connection *c) {
+  c->role = c->index % 2 == 0 ? AGENT : COMPUTER;
+  c->office = c->index / 2;
+  snprintf(c->name, sizeof c->name, "%s", c->role == AGENT ? "agent" : "computer");
+  if (c->role == AGENT) c->calls = calloc(SLOTS, sizeof *c->calls);
+}
+
+static void make_call(struct connection *agent, uint64_t due) {
+  uint32_t ack = ++agent->asked;
+  struct call *slot = &agent->calls[ack % SLOTS];
+  if (slot->id != 0) return fault(agent, "too many calls on their way");
+  *slot = (struct call){.id = ++calls_made, .due = due};
+  outstanding++;
+  char head[32];
+  int length = snprintf(head, sizeof head, EVENT "%u", ack);
+  send_template(agent, head, (size_t)length, &call, slot->id);
+}
+
+static struct connection *next_agent(void) {
+  struct connection *agent = agent_of(next_pair);
+  next_pair = (next_pair + 1) % options->pairs;
+  return agent;
+}
+
+/** Finds what a message has to be like, once its start is there. */
+static void started(struct connection *c) {
+  if (strncmp(c->kept, c->role == AGENT ? ACK : EVENT, HEAD_LENGTH) != 0) return;
+  uint32_t id;
+  c->body_at = read_ack_id(c->kept, c->kept_length, HEAD_LENGTH, &id);
+  if (c->body_at != 0 && !options->reencoded) {
+    c->expected = c->role == AGENT ? &answer : &call;
+  }
+}
+
+/** Whether the message is what it has to be, whoever the request id belongs to. */
+static bool is_right(struct connection *c, const struct template *t) {
+  size_t length = c->payload_length - c->body_at;
+  if (!options->reencoded) return !c->differs && length == t->length;
+  size_t *learned = &reencoded_length[c->role];
+  if (*learned == 0) *learned = length;
+  return length == *learned;
+}
+
+/** Where the request id is; NULL when it is not. */
+static const char *id_in(struct connection *c, const struct template *t) {
+  if (!options->reencoded) return c->kept + c->body_at + t->id_at;
+  // The same text stands before it, wherever that went.
+  const char *before = c->role == AGENT ? "\"text\":\"" : "\"req_id\":\"";
+  const char *found = strstr(c->kept + c->body_at, before);
+  return found == NULL ? NULL : found + strlen(before);
+}
+
+static void call_received(struct connection *computer) {
+  const char *id = id_in(computer, &call);
+  if (id == NULL || !is_right(computer, &call)) return fault(computer, "wrong call");
+  uint64_t number = strtoull(id, NULL, 10);
+  char head[32];
+  memcpy(head, computer->kept, computer->body_at);
+  head[1] = ACK[1];
+  send_template(computer, head, computer->body_at, &answer, number);
+}
+
+static void answer_received(struct connection *agent) {
+  uint32_t ack;
+  read_ack_id(agent->kept, agent->kept_length, HEAD_LENGTH, &ack);
+  struct call *slot = &agent->calls[ack % SLOTS];
+  const char *id = id_in(agent, &answer);
+  if (slot->id == 0) return fault(agent, "answer to no call");
+  if (id == NULL || !is_right(agent, &answer) || strtoull(id, NULL, 10) != slot->id) {
+    return fault(agent, "wrong answer");
+  }
+  uint64_t time = now();
+  outstanding--;
+  slot->id = 0;
+  if (time >= window_from && time < window_to) completed++;
+  // Open load counts what was due in the window, however late it came.
+  uint64_t counts = options->rate > 0 ? slot->due : time;
+  if (counts >= window_from && counts < window_to) latencies_add(&latencies, time - slot->due);
+  if (options->rate == 0 && !stopping) make_call(options->rotate ? next_agent() : agent, time);
+}
+
+static void received(struct connection *c) {
+  if (c->body_at != 0) {
+    if (c->role == AGENT) answer_received(c);
+    else call_received(c);
+  } else if (strncmp(c->kept, EVENT "[\"notify:", 17) != 0) {
+    fault(c, "unexpected message");
+  }
+}
+
+/** Keeps the load up until `end`; the open load goes on where it was. */
+static void run_until(uint64_t end, uint64_t start, uint64_t *sent) {
+  double interval = options->rate > 0 ? (double)SECOND / options->rate : 0;
+  while (now() < end && net.errors == 0) {
+    uint64_t wake = end;
+    if (interval > 0) {
+      uint64_t due = start + (uint64_t)((double)*sent * interval);
+      for (uint64_t time = now(); due <= time && due < end;) {
+        make_call(next_agent(), due);
+        due = start + (uint64_t)((double)++*sent * interval);
+      }
+      if (due < end) wake = due;
+    }
+    net_turn(wake);
+  }
+}
+
+void run_calls(const struct options *o) {
+  options = o;
+  size_t length;
+  char *text = read_file(o->answer, &length);
+  template_set(&answer, text, length);
+  text = read_file(o->call, &length);
+  template_set(&call, text, length);
+  net.received = received;
+  net.started = started;
+  net_init(2 * o->pairs);
+  net_open(2 * o->pairs, describe);
+  net_settle(200 * MILLISECOND);
+
+  uint64_t start = now(), sent = 0;
+  window_from = start + (uint64_t)(o->warmup * SECOND);
+  window_to = window_from + (uint64_t)(o->seconds * SECOND);
+  unsigned first = o->rotate ? o->inflight : o->inflight * o->pairs;
+  for (unsigned i = 0; o->rate == 0 && i < first; i++) make_call(next_agent(), start);
+  run_until(window_from, start, &sent);
+  struct window window = window_begin(o->pid);
+  completed = 0;
+  run_until(window_to, start, &sent);
+  char used[512];
+  window_end(window, o->pid, used, sizeof used);
+  stopping = true;
+  for (uint64_t patience = now() + 30 * SECOND; outstanding > 0 && now() < patience;) {
+    if (net.errors > 0) break;
+    net_turn(now() + SECOND);
+  }
+  latencies_sort(&latencies);
+  printf("{%s\"calls\":%llu,\"errors\":%llu,\"lost\":%llu,"
+         "\"p50\":%.1f,\"p90\":%.1f,\"p99\":%.1f,\"p999\":%.1f,\"max\":%.1f}\n",
+         used, (unsigned long long)completed, (unsigned long long)net.errors,
+         (unsigned long long)outstanding, latencies_at(&latencies, 0.5),
+         latencies_at(&latencies, 0.9), latencies_at(&latencies, 0.99),
+         latencies_at(&latencies, 0.999), latencies_at(&latencies, 1));
+}

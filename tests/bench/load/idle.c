@@ -1,0 +1,53 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "connection.h"
+#include "modes.h"
+#include "process.h"
+#include "window.h"
+
+static void describe(struct connection *c) {
+  c->role = c->index % 2 == 0 ? AGENT : COMPUTER;
+  c->office = c->index / 2;
+  snprintf(c->name, sizeof c->name, "%s", c->role == AGENT ? "agent" : "computer");
+}
+
+static void started(struct connection *c) { (void)c; }
+static void received(struct connection *c) { (void)c; }
+
+/** Steps of "1000,5000": how many members are there then. */
+static unsigned next_step(const char **steps) {
+  char *end;
+  unsigned step = (unsigned)strtoul(*steps, &end, 10);
+  *steps = *end == ',' ? end + 1 : end;
+  return step;
+}
+
+void run_idle(const struct options *o) {
+  net.received = received;
+  net.started = started;
+  unsigned most = 2;
+  for (const char *steps = o->steps; *steps != 0;) {
+    unsigned step = next_step(&steps);
+    if (step > most) most = step;
+  }
+  net_init(most);
+  net_open(2, describe); // whatever is loaded for the first is not a member's memory
+  net_settle(SECOND);
+  uint64_t before = memory_of(o->pid, "VmRSS");
+  printf("{\"steps\":[");
+  for (const char *steps = o->steps; *steps != 0;) {
+    unsigned step = next_step(&steps), had = net.ready;
+    struct window window = window_begin(o->pid);
+    net_open(step, describe);
+    char used[512];
+    window_end(window, o->pid, used, sizeof used);
+    net_settle((uint64_t)(o->seconds * SECOND));
+    printf("{%s\"members\":%u,\"joined\":%u,\"bytesBefore\":%llu,\"bytes\":%llu,\"errors\":%llu}%s",
+           used, net.ready, net.ready - had, (unsigned long long)before,
+           (unsigned long long)memory_of(o->pid, "VmRSS"),
+           (unsigned long long)net.errors, *steps == 0 ? "" : ",");
+  }
+  printf("]}\n");
+}

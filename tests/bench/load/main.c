@@ -1,0 +1,22 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "connection.h"
+#include "modes.h"
+
+int main(int count, char **words) {
+  struct options o = read_options(count, words);
+  net.port = (uint16_t)o.port;
+  net.path = o.path;
+  net.raw = o.raw != 0;
+  net.per_address = o.per_address;
+  net.opening = o.opening;
+  if (strcmp(o.mode, "calls") == 0) run_calls(&o);
+  else if (strcmp(o.mode, "broadcast") == 0) run_broadcast(&o);
+  else if (strcmp(o.mode, "idle") == 0) run_idle(&o);
+  else {
+    fprintf(stderr, "Unknown mode %s\n", o.mode);
+    return 2;
+  }
+  return 0;
+}

@@ -1,0 +1,36 @@
+/** What the command line asks for: words of the form name=value. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct options {
+  const char *mode;
+  unsigned port;
+  pid_t pid;
+  /** Path of the Socket.IO endpoint. */
+  const char *path;
+  /** 1: no Socket.IO, see net.raw. */
+  unsigned raw;
+  /** 1: the server may encode bodies anew, so only their length is compared. */
+  unsigned reencoded;
+  unsigned pairs;
+  /** Calls on their way, of each pair; with rotate=1 of all pairs together. */
+  unsigned inflight;
+  /** 1: a call's successor is made by the next pair. */
+  unsigned rotate;
+  /** Calls per second, whatever the answers do; 0 waits for answers. */
+  double rate;
+  double warmup, seconds;
+  /** Files with the arguments of an answer, and the arguments of a call. */
+  const char *answer, *call;
+  unsigned per_address, opening;
+  /** Members of the office of a broadcast. */
+  unsigned members;
+  /** Numbers of idle members, rising: "1000,5000". */
+  const char *steps;
+};
+
+/** Ends the process with a message when an option is unknown. */
+struct options read_options(int count, char **words);
+#endif

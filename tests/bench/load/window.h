@@ -1,0 +1,15 @@
+/** What the server and this process used between two moments. */
+#ifndef WINDOW_H
+#define WINDOW_H
+#include <stdint.h>
+#include <sys/types.h>
+
+struct window {
+  uint64_t began, server, self;
+};
+
+struct window window_begin(pid_t server);
+
+/** Writes the fields that every result has, without braces and with a comma at the end. */
+void window_end(struct window began, pid_t server, char *json, size_t size);
+#endif
