@@ -117,7 +117,7 @@ export class SmcpAgent implements AsyncDisposable {
   /**
    * Connects to the Server; from then on the connection is kept up (spec §2, §9).
    *
-   * One attempt: when it fails nothing tries again, but it may be called again.
+   * One attempt, for all who call meanwhile; after one that failed it may be called again.
    *
    * @throws {ProtocolVersionError} the Server speaks another version; no reconnect follows
    * @throws {ProtocolError} the Server refused, such as 401

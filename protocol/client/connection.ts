@@ -1,5 +1,4 @@
 import type { io as Io, Socket } from "socket.io-client";
-import { ProtocolVersionError } from "../connect_error.ts";
 import { ErrorCode, ProtocolError } from "../errors.ts";
 import type { Role } from "../offices.ts";
 import { ask } from "./ask.ts";
@@ -7,6 +6,7 @@ import { backoff } from "./backoff.ts";
 import { type Dial, dial, explainRefusal, watchMaxPayload } from "./dial.ts";
 import { Emitter, type Listener } from "./emitter.ts";
 import { ConnectionError } from "./errors.ts";
+import { isFinal, offline, reasonOf, unreachable } from "./failures.ts";
 import type {
   ConnectionEvents,
   ConnectionOptions,
@@ -15,6 +15,7 @@ import type {
   RequestOptions,
 } from "./options.ts";
 import { Membership } from "./membership.ts";
+import { nextChange } from "./next_change.ts";
 import { receive, type Receiver } from "./receive.ts";
 import { parseServerUrl } from "./url.ts";
 
@@ -34,6 +35,7 @@ export class Connection implements AsyncDisposable {
   #state: ConnectionState = "idle";
   readonly #membership: Membership;
   #maxPayload: number | undefined;
+  #opened: Promise<void> = Promise.resolve();
   readonly #receiver: Receiver;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #refusals = 0;
@@ -113,55 +115,17 @@ export class Connection implements AsyncDisposable {
   }
 
   /**
-   * Connects; resolves once the Server let this client in.
+   * Connects; resolves once the Server let this client in, at once where it did before.
    *
    * @throws {ProtocolVersionError} the Server speaks another version; no reconnect follows
    * @throws {ProtocolError} the Server refused for another reason
    * @throws {ConnectionError} `unreachable`, or `closed` by a call of `close`
    */
-  async connect(): Promise<void> {
-    if (this.#state !== "idle" && this.#state !== "closed") return;
-    this.#state = "connecting";
-    const socket = dial(this.#dial);
-    this.#socket = socket;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const offFirst = this.#events.on("connected", () => resolve());
-    const offClosed = this.#events.on("disconnected", ({ reason }) => {
-      reject(new ConnectionError("closed", `Cannot connect: ${reason}`));
-    });
-    socket.on("connect", () => this.#onConnect());
-    socket.on("disconnect", (reason) => this.#onDisconnect(socket, reason));
-    socket.on("connect_error", async (error) => {
-      const known = await explainRefusal(this.#dial, error);
-      if (this.#socket !== socket || socket.connected) return;
-      if (this.#state === "reconnecting" && !isFinal(known)) {
-        if (!socket.active) this.#connectLater(socket);
-        return;
-      }
-      const failure = known ?? new ConnectionError(
-        "unreachable",
-        `Cannot connect to ${this.#options.url}: ${
-          reasonOf(error)
-        }; is an A2C-SMCP server running there?`,
-        { cause: error },
-      );
-      reject(failure);
-      this.#end(failure.message);
-      if (!(failure instanceof ConnectionError)) {
-        this.#events.emit("refused", failure);
-      }
-    });
-    socket.onAny((event, ...args) =>
-      receive(String(event), args, this.#receiver)
-    );
-    socket.connect();
-    watchMaxPayload(socket, (bytes) => this.#maxPayload = bytes);
-    try {
-      await promise;
-    } finally {
-      offFirst();
-      offClosed();
+  connect(): Promise<void> {
+    if (this.#state === "idle" || this.#state === "closed") {
+      this.#opened = this.#open();
     }
+    return this.#opened;
   }
 
   /**
@@ -217,7 +181,7 @@ export class Connection implements AsyncDisposable {
       if (this.#state === "closed" || this.#state === "idle") {
         throw offline(this.#state);
       }
-      await this.#change(signal);
+      await nextChange(this.#events, signal);
     }
   }
 
@@ -245,6 +209,45 @@ export class Connection implements AsyncDisposable {
     const { auth, role } = this.#options;
     const given = typeof auth === "function" ? await auth() : auth;
     return { ...given, role, instance_id: this.#instanceId };
+  }
+
+  async #open(): Promise<void> {
+    this.#state = "connecting";
+    const socket = dial(this.#dial);
+    this.#socket = socket;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const offFirst = this.#events.on("connected", () => resolve());
+    const offClosed = this.#events.on("disconnected", ({ reason }) => {
+      reject(new ConnectionError("closed", `Cannot connect: ${reason}`));
+    });
+    socket.on("connect", () => this.#onConnect());
+    socket.on("disconnect", (reason) => this.#onDisconnect(socket, reason));
+    socket.on("connect_error", async (error) => {
+      const known = await explainRefusal(this.#dial, error);
+      if (this.#socket !== socket || socket.connected) return;
+      if (this.#state === "closed") return; // by a call of close() meanwhile
+      if (this.#state === "reconnecting" && !isFinal(known)) {
+        if (!socket.active) this.#connectLater(socket);
+        return;
+      }
+      const failure = known ?? unreachable(this.#options.url, error);
+      reject(failure);
+      this.#end(failure.message);
+      if (!(failure instanceof ConnectionError)) {
+        this.#events.emit("refused", failure);
+      }
+    });
+    socket.onAny((event, ...args) =>
+      receive(String(event), args, this.#receiver)
+    );
+    socket.connect();
+    watchMaxPayload(socket, (bytes) => this.#maxPayload = bytes);
+    try {
+      await promise;
+    } finally {
+      offFirst();
+      offClosed();
+    }
   }
 
   #onConnect(): void {
@@ -289,42 +292,4 @@ export class Connection implements AsyncDisposable {
     this.#socket?.disconnect();
     this.#events.emit("disconnected", { reason, reconnecting: false });
   }
-
-  #change(signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const offs = (["connected", "joined", "disconnected"] as const).map(
-        (event) => this.#events.on(event, () => done(resolve)),
-      );
-      const onAbort = () => done(() => reject(signal?.reason));
-      const done = (settle: () => void) => {
-        offs.forEach((off) => off());
-        signal?.removeEventListener("abort", onAbort);
-        settle();
-      };
-      if (signal?.aborted) onAbort();
-      else signal?.addEventListener("abort", onAbort, { once: true });
-    });
-  }
 }
-
-/** Refusals that another attempt with the same version and credentials can not change. */
-const FINAL: readonly number[] = [
-  ErrorCode.BAD_REQUEST,
-  ErrorCode.UNAUTHORIZED,
-  ErrorCode.FORBIDDEN,
-];
-
-const isFinal = (error: unknown): boolean =>
-  error instanceof ProtocolVersionError ||
-  error instanceof ProtocolError && FINAL.includes(error.code);
-
-const offline = (state: ConnectionState): ConnectionError =>
-  new ConnectionError(
-    "offline",
-    state === "reconnecting"
-      ? "Not connected: the connection is being restored"
-      : "Not connected: call connect() first",
-  );
-
-const reasonOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);

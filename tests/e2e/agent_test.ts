@@ -389,6 +389,18 @@ Deno.test("SmcpAgent.connect() says when nobody answers", async () => {
   assertEquals(offline.code, "offline");
 });
 
+Deno.test("SmcpAgent.connect() called twice is one attempt, and both wait for it", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen({ port: 0 });
+  await using agent = new SmcpAgent({ url, name: "planner" });
+  const first = agent.connect();
+  await agent.connect();
+  assertEquals(agent.state, "connected");
+  await first;
+  await agent.connect();
+  assertEquals(server.stats.connections, 1);
+});
+
 Deno.test("SmcpAgent works over WebSocket alone", async () => {
   await using office = await startOffice({
     computers: { pc: answering },
