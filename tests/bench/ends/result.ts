@@ -1,0 +1,85 @@
+/** What the benchmark of the Agent and the Computer found; plain data, for JSON too. */
+export interface EndsResult {
+  /** What a tool call costs beside the same MCP call made directly. */
+  readonly overhead: Overhead;
+  /** Start-up and memory of the commands. */
+  readonly commands: readonly CommandCost[];
+  /** The Agent for browsers. */
+  readonly bundle: BundleSize;
+}
+
+/** What a tool call costs, by the size of its argument, which is the size of its answer too. */
+export interface Overhead {
+  /** How often each figure was taken; the medians of them are shown. */
+  readonly rounds: number;
+  /** Calls of a path in a round. */
+  readonly calls: number;
+  /** From the smallest to the largest. */
+  readonly payloads: readonly PayloadOverhead[];
+}
+
+/** The ways that a call can take. */
+export const PATHS = ["direct", "agent", "vrl"] as const;
+
+/** One of {@linkcode PATHS}. */
+export type Path = typeof PATHS[number];
+
+/** The figures of one size. */
+export interface PayloadOverhead {
+  /** Of the argument. */
+  readonly bytes: number;
+  /** By the way that the calls took. */
+  readonly paths: Readonly<Record<Path, PathCost>>;
+}
+
+/** The cost of one way, each figure the median over the rounds. */
+export interface PathCost {
+  /** Median time of a call, µs. */
+  readonly p50: number;
+  /** Median time of each part of a call, µs; parts that this way does not have are absent. */
+  readonly stages: Readonly<Partial<Record<Stage, number>>>;
+  /** CPU time of a call by process, µs; empty where the operating system does not tell. */
+  readonly cpu: Readonly<Record<string, number>>;
+}
+
+/** The parts of a call in their order, and what happens in each. */
+export const STAGES = {
+  agentOut: "Agent: sign, encode, write",
+  server: "Server and both wires, there and back",
+  decode: "Computer: decode the packet, check the request",
+  rules: "Computer: repeats, name, confirmation, timer",
+  mcpOut: "MCP client: request",
+  mcpServer: "MCP server, and the pipes to it and back",
+  mcpIn: "MCP client: read, parse, match",
+  answer: "Computer: check the answer, run VRL",
+  limits: "Computer: keep for repeats, depth and size",
+  encode: "Computer: encode, write",
+  agentIn: "Agent: decode, check",
+} as const;
+
+/** One of {@linkcode STAGES}. */
+export type Stage = keyof typeof STAGES;
+
+/** What it takes to start a command. */
+export interface CommandCost {
+  /** `server`, `computer`, `agent`; `nothing` is a program of one line. */
+  readonly command: string;
+  /** Name and version of what runs it. */
+  readonly runtime: string;
+  /** Milliseconds until it says that it is ready, median. */
+  readonly ready: number;
+  /** MiB in memory then, median; absent where the operating system does not tell. */
+  readonly memory?: number;
+}
+
+/** Bytes of the Agent as one file for browsers. */
+export interface BundleSize {
+  /** As `deno bundle --minify` makes it. */
+  readonly minified: number;
+  /** The same with `gzip -9`. */
+  readonly gzip: number;
+  /** The same with Brotli. */
+  readonly brotli: number;
+  /** Bytes of the minified file by package, the largest first. */
+  readonly parts: readonly (readonly [name: string, bytes: number])[];
+}
