@@ -1,13 +1,12 @@
 import { io } from "socket.io-client";
 import { Connection } from "../protocol/client/connection.ts";
+import type { ConnectionOptions } from "../protocol/client/options.ts";
 import { Emitter, type Listener } from "../protocol/client/emitter.ts";
 import {
   type AgentCallData,
-  CANCEL_TOOL_CALL_NOTIFICATION,
   type ClientEvent,
   type ClientEvents,
   UPDATE_CONFIG_EVENT,
-  UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
 import { Announcer } from "./announcer.ts";
 import { Answers } from "./answers.ts";
@@ -27,6 +26,7 @@ import type {
   SmcpComputerOptions,
 } from "./options.ts";
 import { ResourceWatch } from "./resources/resource_watch.ts";
+import { wireConnection, type Wired, wireHost } from "./wiring.ts";
 
 /**
  * A Computer: hosts MCP servers and offers their tools to the Agent of its office (spec §1).
@@ -35,8 +35,8 @@ import { ResourceWatch } from "./resources/resource_watch.ts";
  * ready is offered, the rest follows. After a lost connection the Computer comes back by itself.
  */
 export class SmcpComputer implements AsyncDisposable {
-  readonly #name: string;
-  readonly #connection: Connection;
+  #options: ConnectionOptions & { role: "computer" };
+  #connection: Connection;
   readonly #hosting: Hosting;
   readonly #announcer: Announcer;
   readonly #watch: ResourceWatch;
@@ -52,13 +52,12 @@ export class SmcpComputer implements AsyncDisposable {
   constructor(options: SmcpComputerOptions) {
     const { servers, inputs = [], confirm } = options;
     const config = parseComputerConfig({ inputs, servers }, "options");
-    this.#name = options.name;
-    const signed = { ...options, role: "computer" } as const;
-    this.#connection = new Connection(io, signed, logThrown);
+    this.#options = { ...options, role: "computer" };
+    this.#connection = new Connection(io, this.#options, logThrown);
     this.#hosting = new Hosting(config, options, () => this.#configChanged());
     this.#announcer = new Announcer((event) => {
       if (!this.#connection.joined) return;
-      this.#connection.send(event, { computer: this.#name });
+      this.#connection.send(event, { computer: this.name });
     });
     this.#watch = new ResourceWatch(
       this.#hosting.host,
@@ -71,12 +70,18 @@ export class SmcpComputer implements AsyncDisposable {
       events: this.#events,
       maxPayload: () => this.#connection.maxPayload,
     });
-    this.#wire();
+    wireConnection(this.#connection, this.#wired);
+    wireHost(this.#hosting.host, this.#wired, () => this.#configChanged());
   }
 
   /** Its name in the office. */
   get name(): string {
-    return this.#name;
+    return this.#options.name;
+  }
+
+  /** Address of its Server. */
+  get url(): string {
+    return this.#options.url;
   }
 
   /** The office that it is in, or comes back to after a reconnect. */
@@ -94,7 +99,7 @@ export class SmcpComputer implements AsyncDisposable {
     const { office } = this.#connection;
     const { host } = this.#hosting;
     return {
-      name: this.#name,
+      name: this.name,
       connection: this.#connection.state,
       ...(office !== undefined && { office }),
       servers: host.statuses,
@@ -150,7 +155,7 @@ export class SmcpComputer implements AsyncDisposable {
     request: Omit<ClientEvents[E]["request"], keyof AgentCallData | "computer">,
     signal?: AbortSignal,
   ): Promise<ClientEvents[E]["answer"]> {
-    return this.#answers.answerPerson(this.#name, event, request, signal);
+    return this.#answers.answerPerson(this.name, event, request, signal);
   }
 
   /** Tells the office that everything may have changed: configuration, tools, desktop, documents. */
@@ -175,6 +180,25 @@ export class SmcpComputer implements AsyncDisposable {
   async leave(): Promise<void> {
     this.#answers.moveTo(undefined);
     await this.#connection.leave();
+  }
+
+  /**
+   * Turns to another Server, or takes another name: leaves and disconnects, and the next `connect`
+   * and `join` are those of the new one. The MCP servers run on.
+   *
+   * @param where what changes
+   * @throws {TypeError} when the URL can not be one of a Server; nothing changed then
+   */
+  async turnTo(where: { url?: string; name?: string }): Promise<void> {
+    const options = { ...this.#options, ...where };
+    const before = this.#connection;
+    this.#connection = new Connection(io, options, logThrown);
+    this.#options = options;
+    this.#answers.moveTo(undefined);
+    wireConnection(this.#connection, this.#wired);
+    // Said rather than hung up on, so that the Server has a name free that is taken again at once.
+    await before.leave().catch(() => {});
+    await before.close();
   }
 
   /**
@@ -261,36 +285,12 @@ export class SmcpComputer implements AsyncDisposable {
     return this.close();
   }
 
-  #wire(): void {
-    const forward = <E extends keyof ComputerEvents>(event: E) =>
-    (
-      value: ComputerEvents[E],
-    ) => this.#events.emit(event, value);
-    const connection = this.#connection;
-    const { host } = this.#hosting;
-    connection.on("connected", forward("connected"));
-    connection.on("disconnected", forward("disconnected"));
-    connection.on("rejoin_failed", forward("rejoin_failed"));
-    connection.on("refused", forward("refused"));
-    connection.on("joined", (joined) => {
-      this.#answers.moveTo(joined.office);
-      // What was announced while it was away reached nobody.
-      if (joined.rejoined) this.#announcer.all();
-      else this.#announcer.joined();
-      this.#events.emit("joined", joined);
-    });
-    connection.on("notification", ({ event, payload }) => {
-      if (event === CANCEL_TOOL_CALL_NOTIFICATION) {
-        this.#answers.cancel(payload);
-      }
-    });
-    connection.onRequest((...request) => this.#answers.answer(...request));
-    host.on("server_state", forward("server_state"));
-    host.on("tools_changed", () => {
-      this.#announcer.changed(UPDATE_TOOL_LIST_EVENT);
-      this.#events.emit("tools_changed", undefined);
-    });
-    host.on("config_changed", () => this.#configChanged());
+  get #wired(): Wired {
+    return {
+      events: this.#events,
+      announcer: this.#announcer,
+      answers: this.#answers,
+    };
   }
 
   #configChanged(): void {

@@ -3,8 +3,6 @@ import { callLine, stateLine } from "./lines.ts";
 
 /** What is told line by line. */
 export interface ReportOptions {
-  /** Address of the Server. */
-  readonly url: string;
   /** Takes one or more lines. */
   readonly note: (text: string) => void;
   /** Whether what a live view shows all the time is left out. */
@@ -14,7 +12,7 @@ export interface ReportOptions {
 /** Tells what happens to a Computer. */
 export function report(
   computer: SmcpComputer,
-  { url, note, brief }: ReportOptions,
+  { note, brief }: ReportOptions,
 ): void {
   computer.on("disconnected", ({ reason, reconnecting }) => {
     if (reconnecting) note(`connection lost (${reason}), reconnecting`);
@@ -28,9 +26,9 @@ export function report(
         } s`,
       ),
   );
-  computer.on("call_ended", (call) => note(callLine(call)));
   if (brief) return;
-  computer.on("connected", () => note(`connected to ${url}`));
+  computer.on("call_ended", (call) => note(callLine(call)));
+  computer.on("connected", () => note(`connected to ${computer.url}`));
   computer.on(
     "joined",
     ({ office, rejoined }) =>

@@ -23,7 +23,7 @@ export interface RunFlags extends ComputerFlags {
 
 /** Hosts the MCP servers of a file until a signal ends it; throws what a person has to see to. */
 export async function run(flags: RunFlags): Promise<void> {
-  const { url, office, config } = flags;
+  const { office, config } = flags;
   await logTo(toStderr);
   survive();
   let view: View = plainView((text) => console.log(text));
@@ -38,10 +38,10 @@ export async function run(flags: RunFlags): Promise<void> {
     const { stdout, env } = process;
     const live = stdout.isTTY && !flags.plain && env.TERM !== "dumb";
     if (live) {
-      view = liveView(computer, stdout, { url, colour: !env.NO_COLOR });
+      view = liveView(computer, stdout, !env.NO_COLOR);
       await logTo((line) => view.note(line));
     }
-    report(computer, { url, note: (text) => view.note(text), brief: live });
+    report(computer, { note: (text) => view.note(text), brief: live });
     if (flags.watch) watching = await follow(config, computer, view);
     await Promise.race([stopped, serve(computer, office)]);
     view.close();

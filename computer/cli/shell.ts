@@ -1,8 +1,10 @@
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { explainFailure } from "../../protocol/cli/explain_failure.ts";
+import { plainLines, wrap } from "../../protocol/cli/terminal_text.ts";
 import type { SmcpComputer } from "../computer.ts";
 import { loadComputerConfig } from "../config/load_config.ts";
+import { styled } from "../live/paint.ts";
 import { plainView, type View } from "../live/view.ts";
 import type { ToolCallEnded } from "../options.ts";
 import type { ShellContext } from "../shell/command.ts";
@@ -12,7 +14,12 @@ import {
   writeHistory,
 } from "../shell/history_file.ts";
 import { Prompt } from "../shell/prompt.ts";
-import { completeShell, mayBeKept, runLine } from "../shell/shell.ts";
+import {
+  completeShell,
+  type LineOutcome,
+  mayBeKept,
+  runLine,
+} from "../shell/shell.ts";
 import { terminalQuestions } from "../terminal/questions.ts";
 import { logTo, survive, toStderr } from "./logging.ts";
 import { type ComputerFlags, makeComputer } from "./make_computer.ts";
@@ -47,11 +54,13 @@ export async function shell(flags: ShellFlags): Promise<void> {
   try {
     computer.start();
     const calls = recordCalls(computer);
-    const { stdin, stdout } = process;
+    const { stdin, stdout, env } = process;
     const context: ShellContext = {
       computer,
-      url: flags.url,
-      columns: () => stdout.isTTY ? stdout.columns ?? 80 : Infinity,
+      look: () => ({
+        columns: stdout.isTTY ? (stdout.columns ?? 80) - 1 : Infinity,
+        colour: stdout.isTTY && !env.NO_COLOR,
+      }),
       calls,
       ...(stdin.isTTY && stdout.isTTY && {
         askInput: (...question) =>
@@ -72,33 +81,38 @@ export async function shell(flags: ShellFlags): Promise<void> {
 /** Reads lines from a person. */
 async function interact(
   context: ShellContext,
-  { url, office, history: file }: ShellFlags,
+  { office, history: file }: ShellFlags,
   shown: (view: View) => void,
 ): Promise<void> {
-  const { computer } = context;
+  const { computer, look } = context;
+  const { colour } = look();
   const history = await readHistory(file);
   const prompt = new Prompt({
     input: process.stdin,
     output: process.stdout,
-    prompt: "smcp> ",
+    prompt: styled("smcp> ", "bold", colour),
     complete: (line) => completeShell(line, context),
     history,
   });
   const view: View = {
-    note: (text) => prompt.print(text),
+    note: (text) => prompt.print(wrap(plainLines(text), look().columns)),
     asking: (question) => prompt.pauseFor(question),
     close: () => prompt.close(),
   };
   shown(view);
   await logTo((line) => view.note(line));
-  report(computer, { url, note: (text) => view.note(text), brief: false });
+  report(computer, { note: (text) => view.note(text), brief: false });
   let ended = false;
   const running = { abort: new AbortController() };
-  const onInterrupt = () => running.abort.abort(new Error("given up"));
+  const giveUp = () => running.abort.abort(new Error("given up"));
+  const onInterrupt = () => {
+    prompt.interrupted();
+    giveUp();
+  };
   process.on("SIGINT", onInterrupt);
   const end = () => {
     ended = true;
-    onInterrupt();
+    giveUp();
     prompt.close();
   };
   process.once("SIGTERM", end);
@@ -114,11 +128,11 @@ async function interact(
     if (line === undefined) break;
     running.abort = new AbortController();
     const { signal } = running.abort;
-    const { text, quit } = await Promise.race([
+    const { text, failed, quit }: LineOutcome = await Promise.race([
       runLine(line, context, signal),
       givenUp(signal),
     ]);
-    if (text !== "") prompt.print(text);
+    if (text !== "") prompt.print(failed ? styled(text, "bad", colour) : text);
     if (quit) break;
   }
   for (const name of ["SIGTERM", "SIGHUP"] as const) process.off(name, end);
@@ -127,7 +141,7 @@ async function interact(
 }
 
 /** A command that Ctrl-C does not end by itself is not waited for any longer. */
-const givenUp = (signal: AbortSignal): Promise<{ text: string; quit?: true }> =>
+const givenUp = (signal: AbortSignal): Promise<LineOutcome> =>
   new Promise((resolve) =>
     signal.addEventListener(
       "abort",

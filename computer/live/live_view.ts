@@ -1,27 +1,26 @@
-import { plainLines } from "../../protocol/cli/terminal_text.ts";
+import { plainLines, wrap } from "../../protocol/cli/terminal_text.ts";
 import type { SmcpComputer } from "../computer.ts";
+import { endedCall } from "./call_spans.ts";
+import { paint } from "./paint.ts";
 import { type Canvas, Screen } from "./screen.ts";
 import { type RunningCall, statusBlock } from "./status_block.ts";
 import type { View } from "./view.ts";
-
-/** How a live view looks. */
-export interface LiveLook {
-  /** Address of the Server. */
-  readonly url: string;
-  /** Whether it has colours. */
-  readonly colour: boolean;
-}
 
 /** What happens at once is drawn at once. */
 const FRAME_MS = 50;
 /** While something is timed. */
 const TICK_MS = 1_000;
 
-/** Shows a Computer in a block at the end of the terminal, and what happens above it. */
+/**
+ * Shows a Computer in a block at the end of the terminal, and what happens above it: calls that
+ * ended, and what it is told to note.
+ *
+ * @param colour whether it has colours
+ */
 export function liveView(
   computer: SmcpComputer,
   canvas: Canvas,
-  { url, colour }: LiveLook,
+  colour: boolean,
 ): View {
   const screen = new Screen(canvas);
   const calls = new Map<string, RunningCall>();
@@ -33,6 +32,7 @@ export function liveView(
   const draw = () => {
     timer = undefined;
     if (asked > 0 || closed) return;
+    const { url } = computer;
     const status = computer.status();
     const { columns, rows } = screen;
     const above = notes.join("\n");
@@ -40,11 +40,7 @@ export function liveView(
     screen.draw(
       statusBlock(
         { status, url, calls: [...calls.values()], now: Date.now() },
-        {
-          columns,
-          rows,
-          colour,
-        },
+        { columns, rows, colour },
       ),
       above,
     );
@@ -81,13 +77,18 @@ export function liveView(
     }),
     computer.on("call_ended", (call) => {
       calls.delete(JSON.stringify([call.agent, call.req_id]));
+      const { columns } = screen;
+      const line = endedCall(call, { at: new Date(), columns });
+      notes.push(paint(line, { columns, colour }).coloured);
       changed();
     }),
+    () => canvas.off("resize", changed),
   ];
+  canvas.on("resize", changed);
   draw();
   return {
     note: (text) => {
-      notes.push(plainLines(text));
+      notes.push(wrap(plainLines(text), screen.columns));
       if (closed) clear();
       else changed();
     },

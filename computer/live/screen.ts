@@ -1,4 +1,5 @@
 import { textWidth } from "../../protocol/cli/terminal_text.ts";
+import type { ScreenLine } from "./paint.ts";
 
 /** What a {@linkcode Screen} draws on; a terminal. */
 export interface Canvas {
@@ -8,14 +9,10 @@ export interface Canvas {
   readonly columns?: number;
   /** Its height. */
   readonly rows?: number;
-}
-
-/** A line of a block: what is seen, and the same with its colours. */
-export interface ScreenLine {
-  /** As wide as the terminal at most. */
-  readonly text: string;
-  /** With colours. */
-  readonly coloured: string;
+  /** Tells when its size changes. */
+  on(event: "resize", listener: () => void): unknown;
+  /** Takes a listener away. */
+  off(event: "resize", listener: () => void): unknown;
 }
 
 /** Terminals that know it show all that is between at once; the others ignore it. */

@@ -1,12 +1,15 @@
 import {
   pad,
   plain,
+  plainLines,
   shorten,
   textWidth,
+  wrap,
 } from "../../protocol/cli/terminal_text.ts";
 import type { ComputerStatus, ToolCallStarted } from "../options.ts";
 import type { ServerState, ServerStatus } from "../server_status.ts";
-import type { ScreenLine } from "./screen.ts";
+import { runningCall } from "./call_spans.ts";
+import { paint, type ScreenLine, type Span, type Style } from "./paint.ts";
 
 /** A tool call that is running. */
 export interface RunningCall extends ToolCallStarted {
@@ -36,17 +39,6 @@ export interface BlockLook {
   readonly colour: boolean;
 }
 
-type Style = "good" | "bad" | "busy" | "dim" | "bold";
-type Span = readonly [text: string, style?: Style];
-
-const CODES: Readonly<Record<Style, number>> = {
-  good: 32,
-  bad: 31,
-  busy: 33,
-  dim: 2,
-  bold: 1,
-};
-
 const SIGNS: Readonly<Record<ServerState, Span>> = {
   running: ["●", "good"],
   starting: ["◌", "busy"],
@@ -68,15 +60,12 @@ export function statusBlock(
     [["─".repeat(look.columns), "dim"]],
     connectionLine(live),
   ] as const;
-  const calls = callLines(live);
-  const problems = live.status.problems.map((text): Span[] => [
-    ["! ", "bad"],
-    [text],
-  ]);
+  const calls = callLines(live, look);
   const room = look.rows - head.length - calls.length;
-  const servers = serverLines(live);
-  const body = fit([...servers, ...problems], room);
-  return [...head, ...body, ...calls].slice(0, look.rows)
+  // Reasons are shown as far as there is room for them, the MCP servers before that.
+  const bodies = [3, 1, 0].map((lines) => bodyLines(live, look, lines));
+  const body = bodies.find(({ length }) => length <= room) ?? bodies.at(-1);
+  return [...head, ...fit(body ?? [], room), ...calls].slice(0, look.rows)
     .map((spans) => paint(spans, look));
 }
 
@@ -98,51 +87,66 @@ function connectionLine({ status, url }: LiveStatus): Span[] {
   ];
 }
 
-function serverLines({ status, now }: LiveStatus): Span[][] {
-  const { servers } = status;
+/** @param lines how many of them the reason for each problem may take */
+function bodyLines(
+  { status: { servers, problems }, now }: LiveStatus,
+  { columns }: BlockLook,
+  lines: number,
+): Span[][] {
   const widest = (texts: string[]) => Math.max(0, ...texts.map(textWidth));
-  const name = Math.min(30, widest(servers.map(({ name }) => plain(name))));
+  const name = Math.min(
+    Math.floor(columns * 0.4),
+    widest(servers.map(({ name }) => plain(name))),
+  );
   const state = widest(servers.map(({ state }) => state));
-  return servers.map((server) => [
-    ["  "],
-    SIGNS[server.state],
-    [` ${pad(shorten(plain(server.name), name), name)}  `],
-    [pad(server.state, state), "dim"],
-    [`  ${toolCount(server)}`],
-    ...whatIsWrong(server, now),
-  ]);
+  const reason = (text: string, style: Style): Span[][] =>
+    wrap(plainLines(text), columns - 6).split("\n").slice(0, lines)
+      .map((line) => [["      "], [line, style]]);
+  return [
+    ...servers.flatMap((server): Span[][] => [
+      [
+        ["  "],
+        SIGNS[server.state],
+        [` ${pad(shorten(plain(server.name), name), name)}  `],
+        [pad(server.state, state), "dim"],
+        ["  "],
+        ...progress(server, now),
+      ],
+      ...server.error === undefined ? [] : reason(server.error, "bad"),
+      ...server.problems.flatMap((text) => reason(text, "busy")),
+    ]),
+    ...problems.flatMap((text) =>
+      wrap(plainLines(text), columns - 4).split("\n")
+        .slice(0, Math.max(1, lines))
+        .map((line, i): Span[] => [[i === 0 ? "  ! " : "    ", "bad"], [line]])
+    ),
+  ];
 }
 
-function toolCount({ state, tools }: ServerStatus): string {
-  if (state !== "running") return " ".repeat(9);
-  return (tools === 1 ? "1 tool " : `${tools} tools`).padStart(9);
-}
-
-function whatIsWrong(
-  { error, nextAttempt, problems, restarts }: ServerStatus,
+/** What it offers, or when it is tried again. */
+function progress(
+  { state, tools, nextAttempt, restarts }: ServerStatus,
   now: number,
 ): Span[] {
   const seconds = nextAttempt &&
     Math.max(0, Math.ceil((nextAttempt.getTime() - now) / 1000));
   return [
+    ...state === "running"
+      ? [[tools === 1 ? " 1 tool" : `${`${tools}`.padStart(2)} tools`]] as const
+      : [],
     ...seconds === undefined
       ? []
-      : [[`  again in ${seconds} s`, "busy"]] as const,
+      : [[`again in ${seconds} s`, "busy"]] as const,
     ...restarts === 0 ? [] : [[`  restarts: ${restarts}`, "dim"]] as const,
-    ...error === undefined ? [] : [[`  ${error}`, "bad"]] as const,
-    ...problems.map((text) => [`  ${text}`, "busy"] as const),
   ];
 }
 
-function callLines({ calls, now }: LiveStatus): Span[][] {
-  const shown = calls.slice(0, MOST_CALLS).map(({ tool, agent, since }) =>
-    [
-      ["  ▸ ", "busy"],
-      [tool, "bold"],
-      [` by ${agent}`],
-      [`  ${Math.floor((now - since) / 1000)} s`, "dim"],
-    ] satisfies Span[]
-  );
+function callLines(
+  { calls, now }: LiveStatus,
+  { columns }: BlockLook,
+): Span[][] {
+  const shown = calls.slice(0, MOST_CALLS)
+    .map((call) => runningCall(call, { now, columns }));
   const more = calls.length - shown.length;
   return more > 0 ? [...shown, [[`  ▸ ${more} calls more`, "dim"]]] : shown;
 }
@@ -152,20 +156,4 @@ function fit(lines: readonly Span[][], room: number): Span[][] {
   if (lines.length <= room) return [...lines];
   const kept = lines.slice(0, Math.max(0, room - 1));
   return [...kept, [[`  … and ${lines.length - kept.length} more`, "dim"]]];
-}
-
-function paint(
-  spans: readonly Span[],
-  { columns, colour }: BlockLook,
-): ScreenLine {
-  let text = "";
-  let coloured = "";
-  for (const [span, style] of spans) {
-    const rest = columns - textWidth(text);
-    if (rest <= 0) break;
-    const part = shorten(plain(span), rest);
-    text += part;
-    coloured += colour && style ? `\x1b[${CODES[style]}m${part}\x1b[0m` : part;
-  }
-  return { text: text.trimEnd(), coloured };
 }

@@ -1,3 +1,5 @@
+import { plainLines } from "../../protocol/cli/terminal_text.ts";
+
 /** Where a person sees how a Computer is doing. */
 export interface View {
   /** Shows something that happened, as one or more lines. */
@@ -10,7 +12,7 @@ export interface View {
 
 /** Writes line by line, to wherever `print` does: a file, a pipe, a journal. */
 export const plainView = (print: (text: string) => void): View => ({
-  note: print,
+  note: (text) => print(plainLines(text)),
   asking: (question) => question(),
   close: () => {},
 });

@@ -1,15 +1,14 @@
 import type { SmcpComputer } from "../computer.ts";
 import type { AskInput } from "../inputs/input_store.ts";
 import type { ToolCallEnded } from "../options.ts";
+import type { TableLook } from "./tables.ts";
 
 /** What the commands of the shell work with. */
 export interface ShellContext {
   /** Whom they command. */
   readonly computer: SmcpComputer;
-  /** Address of the Server. */
-  readonly url: string;
-  /** How wide a table may be. */
-  readonly columns: () => number;
+  /** How a table may look. */
+  readonly look: () => TableLook;
   /** The calls so far, the last one last. */
   readonly calls: readonly (ToolCallEnded & { readonly at: Date })[];
   /** Asks a person for the value of an input; absent where nobody is there. */

@@ -87,13 +87,13 @@ const DEFINITIONS: readonly ShellCommand[] = [
   {
     words: ["inputs", "list"],
     summary: "list the definitions of inputs",
-    run: (_, { computer, columns }) => {
+    run: (_, { computer, look }) => {
       const { definitions } = computer.inputs;
       if (definitions.length === 0) return "no inputs";
       return drawTable(
         ["id", "type", "description"],
         definitions.map(({ id, type, description }) => [id, type, description]),
-        columns(),
+        look(),
       );
     },
   },
@@ -104,7 +104,7 @@ const VALUES: readonly ShellCommand[] = [
   {
     words: ["inputs", "value", "list"],
     summary: "list the values that are known; secrets stay hidden",
-    run: async (_, { computer, columns }) => {
+    run: async (_, { computer, look }) => {
       const values = await computer.inputs.values();
       if (values.length === 0) return "no inputs";
       return drawTable(
@@ -115,7 +115,7 @@ const VALUES: readonly ShellCommand[] = [
             ? value === undefined ? "(hidden)" : asText(value)
             : "(none yet)",
         ]),
-        columns(),
+        look(),
       );
     },
   },

@@ -7,9 +7,20 @@ import {
 } from "../../protocol/mod.ts";
 import { isRecord } from "../_values.ts";
 import { howItEnded } from "../cli/lines.ts";
+import type { Style } from "../live/paint.ts";
+import type { ServerState } from "../server_status.ts";
 import { oneWord, pretty, type ShellCommand } from "./command.ts";
 import { jsonArgument } from "./json_argument.ts";
 import { drawTable } from "./tables.ts";
+
+const STATE_STYLES: Readonly<Record<ServerState, Style>> = {
+  running: "good",
+  starting: "busy",
+  restarting: "busy",
+  failed: "bad",
+  stopped: "dim",
+  disabled: "dim",
+};
 
 /** Seconds that a tool gets where `tc` does not say. */
 const TOOL_TIMEOUT = 60;
@@ -19,22 +30,22 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["status"],
     summary: "show the connection and the MCP servers",
-    run: (_, { computer, url, columns }) => {
+    run: (_, { computer, look }) => {
       const { connection, office, name, servers, problems } = computer.status();
       return [
         `${
           connection === "idle" ? "not connected" : connection
-        } (${url}), office ${office ?? "none"}, as ${name}`,
+        } (${computer.url}), office ${office ?? "none"}, as ${name}`,
         servers.length === 0 ? "no MCP servers" : drawTable(
           ["server", "type", "state", "tools", "error"],
           servers.map(({ name, type, state, tools, error }) => [
             name,
             type,
-            state,
+            [state, STATE_STYLES[state]],
             `${tools}`,
             error ?? "",
           ]),
-          columns(),
+          look(),
         ),
         ...problems.map((text) => `problem: ${text}`),
       ].join("\n");
@@ -43,7 +54,7 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["tools"],
     summary: "list the tools that can be called",
-    run: async (_, { computer, columns }) => {
+    run: async (_, { computer, look }) => {
       const { tools } = await computer.answer(GET_TOOLS_EVENT, {});
       if (tools.length === 0) return "no tools";
       const servers = new Map(
@@ -56,7 +67,7 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
           servers.get(name) ?? "",
           description.split("\n", 1)[0] ?? "",
         ]),
-        columns(),
+        look(),
       );
     },
   },
@@ -85,7 +96,7 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
     words: ["history"],
     args: "[n]",
     summary: "show the last tool calls",
-    run: (rest, { calls, columns }) => {
+    run: (rest, { calls, look }) => {
       if (!/^\d*$/.test(rest)) throw new Error("expected a number of calls");
       const last = calls.slice(-(Number(rest) || 10));
       if (last.length === 0) return "no calls yet";
@@ -96,9 +107,9 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
           agent,
           tool,
           `${Math.round(milliseconds)}`,
-          howItEnded(result),
+          [howItEnded(result), result && !result.isError ? "good" : "bad"],
         ]),
-        columns(),
+        look(),
       );
     },
   },
@@ -135,30 +146,25 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
 export const SOCKET_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["socket", "connect"],
-    summary: "connect to the Server of --url",
-    run: async (rest, { computer, url }) => {
-      if (rest !== "" && rest !== url) {
-        throw new Error(
-          `the address is ${url} in this shell; start another with --url ${rest}`,
-        );
-      }
+    args: "[url]",
+    summary:
+      "connect to the Server of --url, or to another with the same credentials",
+    run: async (rest, { computer }) => {
+      const url = rest === "" ? computer.url : oneWord(rest, "the address");
+      if (url !== computer.url) await computer.turnTo({ url });
       await computer.connect();
       return `connected to ${url}`;
     },
   },
   {
     words: ["socket", "join"],
-    args: "<office>",
-    summary: "join an office",
+    args: "<office> [name]",
+    summary: "join an office, by another name than that of --name if you like",
     run: async (rest, { computer }) => {
       const [, office = "", name = computer.name] =
-        /^(\S+)(?:\s+(\S+))?$/.exec(rest) ?? [];
+        /^(\S+)(?:\s+(.+))?$/.exec(rest) ?? [];
       oneWord(office, "the office");
-      if (name !== computer.name) {
-        throw new Error(
-          `the name is ${computer.name} in this shell; start another with --name ${name}`,
-        );
-      }
+      if (name !== computer.name) await computer.turnTo({ name });
       await computer.connect();
       await computer.join(office);
       return `joined office ${office} as ${computer.name}`;

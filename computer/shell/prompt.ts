@@ -52,6 +52,11 @@ export class Prompt {
     this.#reader?.prompt(true);
   }
 
+  /** Begins a new line after the `^C` that a terminal shows while no line is waited for. */
+  interrupted(): void {
+    if (!this.#reader) this.#options.output.write("\n");
+  }
+
   /** Leaves the terminal to something else until that is done. */
   async pauseFor<T>(work: () => Promise<T>): Promise<T> {
     const typed = this.#reader?.line ?? "";
@@ -87,6 +92,7 @@ export class Prompt {
     reader.on("line", (line) => {
       if (line.trim() !== "" && history.at(-1) !== line) history.push(line);
       this.#shut();
+      this.#putBackRest();
       this.#settle(line);
     });
     reader.on("SIGINT", () => {
@@ -109,6 +115,20 @@ export class Prompt {
     const reader = this.#reader;
     this.#reader = undefined;
     reader?.close();
+  }
+
+  /** Of lines that were pasted, all but the first are put back: the next reader gets them. */
+  #putBackRest(): void {
+    const { input } = this.#options;
+    let rest = "";
+    const onKey = (_: unknown, { sequence = "" }: { sequence?: string }) =>
+      rest += sequence;
+    input.on("keypress", onKey);
+    // Keys that came in one piece with this line are told within the same turn.
+    queueMicrotask(() => {
+      input.off("keypress", onKey);
+      if (rest !== "") input.unshift(rest);
+    });
   }
 
   #settle(line: string | undefined): void {

@@ -21,14 +21,14 @@ const COMMANDS: readonly ShellCommand[] = [
   {
     words: ["help"],
     summary: "show this list",
-    run: (_, { columns }) =>
+    run: (_, { look }) =>
       drawTable(
         ["command", "what it does"],
         [...COMMANDS, QUIT].map((command) => [
           usageOf(command),
           command.summary,
         ]),
-        columns(),
+        look(),
       ),
   },
   ...LOOK_COMMANDS,

@@ -1,34 +1,58 @@
 import Table from "cli-table3";
-import { plain, shorten, textWidth } from "../../protocol/cli/terminal_text.ts";
+import { plain, textWidth, wrap } from "../../protocol/cli/terminal_text.ts";
+import { type Span, styled } from "../live/paint.ts";
 
-/**
- * Draws a table; the last column is shortened where it is too wide.
- *
- * @param columns how wide it may be
- */
+/** How a table may look. */
+export interface TableLook {
+  /** Its greatest width. */
+  readonly columns: number;
+  /** Whether it has colours. */
+  readonly colour: boolean;
+}
+
+/** Columns that a table takes for each of its own: a line and two spaces. */
+const FRAME = 3;
+/** What a column keeps however narrow the terminal is. */
+const LEAST = 8;
+
+/** Draws a table; where it is too wide, its widest columns have several lines in a cell. */
 export function drawTable(
   head: readonly string[],
-  rows: readonly (readonly string[])[],
-  columns: number,
+  rows: readonly (readonly (string | Span)[])[],
+  { columns, colour }: TableLook,
 ): string {
-  const cells = rows.map((row) => row.map(plain));
-  const last = head.length - 1;
-  const taken = head.slice(0, last).reduce(
-    (sum, title, i) =>
-      sum +
-      Math.max(
-        textWidth(title),
-        ...cells.map((row) => textWidth(row[i] ?? "")),
-      ) + 3,
-    4,
+  const cells = rows.map((row) =>
+    row.map((cell) => {
+      const [text, style] = typeof cell === "string" ? [cell] : cell;
+      return [plain(text), style] as const;
+    })
   );
-  const room = Math.max(8, columns - taken);
+  const widths = head.map((title, i) =>
+    Math.max(
+      textWidth(title),
+      ...cells.map((row) => textWidth(row[i]?.[0] ?? "")),
+    )
+  );
+  const room = columns - 1 - FRAME * widths.length;
+  const widest = widestColumn(widths, room);
   const table = new Table({
-    head: [...head],
-    style: { head: [], border: [], compact: true }, // no colours
+    head: head.map((title) => styled(title, "bold", colour)),
+    style: { head: [], border: [], compact: true }, // no colours of its own
   });
   for (const row of cells) {
-    table.push(row.map((cell, i) => i === last ? shorten(cell, room) : cell));
+    table.push(row.map(([text, style]) =>
+      wrap(text, widest).split("\n")
+        .map((line) => styled(line, style, colour)).join("\n")
+    ));
   }
   return table.toString();
+}
+
+/** The greatest width that a column may have so that all of them fit. */
+function widestColumn(widths: readonly number[], room: number): number {
+  const total = (most: number) =>
+    widths.reduce((sum, width) => sum + Math.min(width, most), 0);
+  let most = Math.max(0, ...widths);
+  while (most > LEAST && total(most) > room) most--;
+  return most;
 }

@@ -4,9 +4,9 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const UNSEEN_IN_LINES = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** What adds nothing to the width of a line. */
 const NARROWEST = /^[\p{M}\p{Cc}\p{Cf}]$/u;
-/** What takes two columns of a terminal. */
+/** What takes two columns of a terminal; of flags, which are two characters, each takes one. */
 const WIDE =
-  /^(?:[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation})$/u;
+  /^(?:[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]|(?!\p{RI})\p{Emoji_Presentation})$/u;
 
 /** Writes every character that can not be seen as its code, so that nothing in a text acts on a terminal. */
 export const plain = (text: string): string => text.replaceAll(UNSEEN, codeOf);
@@ -35,6 +35,38 @@ export function shorten(text: string, columns: number): string {
     kept += character;
   }
   return columns > 0 ? `${kept}…` : "";
+}
+
+/**
+ * Breaks the lines of a text between words to so many columns; what goes on is indented by two more.
+ *
+ * Of words that are longer than a line, URLs alone stay whole: they are there to be copied.
+ */
+export const wrap = (text: string, columns: number): string =>
+  text.split("\n").flatMap((line) => wrapLine(line, columns)).join("\n");
+
+function wrapLine(line: string, columns: number): string[] {
+  if (textWidth(line) <= columns) return [line];
+  const [indent = ""] = /^ */.exec(line) ?? [];
+  const lines: string[] = [];
+  let current = indent;
+  let begun = false;
+  const next = () => {
+    lines.push(current);
+    current = `${indent}  `;
+    begun = false;
+  };
+  for (const word of line.trim().split(" ")) {
+    const space = begun ? " " : "";
+    if (begun && textWidth(current + space + word) > columns) next();
+    else current += space;
+    for (const part of word.includes("://") ? [word] : word) {
+      if (begun && textWidth(current + part) > columns) next();
+      current += part;
+      begun = true;
+    }
+  }
+  return [...lines, current];
 }
 
 /** Fills a text up with spaces to so many columns. */
