@@ -7,11 +7,14 @@
  *
  * @module
  */
+import "./cli/prepare.ts";
 import { Command, Option } from "commander";
 import process from "node:process";
 import { addCompletion } from "../protocol/cli/completion.ts";
+import { standsFor } from "../protocol/cli/own_command.ts";
 import { reporting, runCommand } from "../protocol/cli/run.ts";
 import { addServerFlags } from "../protocol/cli/server_flags.ts";
+import { teach } from "../protocol/cli/teach.ts";
 import { PROTOCOL_VERSION } from "../protocol/mod.ts";
 import { check } from "./cli/check.ts";
 import {
@@ -24,12 +27,7 @@ import { importConfig } from "./cli/import.ts";
 import { run } from "./cli/run.ts";
 import { historyFile, shell } from "./cli/shell.ts";
 
-const EXAMPLES = `
-Examples:
-  $ smcp-computer import --out computer.json   # what Claude Desktop, Cursor, VS Code, Windsurf have
-  $ smcp-computer check --config computer.json
-  $ smcp-computer run --config computer.json --office demo --url http://127.0.0.1:8787
-
+const AFTER_HELP = `
 A configuration file:
   {
     "servers": {
@@ -45,57 +43,89 @@ A configuration file:
 
 Exit codes: 0 stopped by SIGINT, SIGTERM or SIGHUP, 1 failed, 2 wrong usage.`;
 
-const program = reporting(new Command("smcp-computer"), process.env)
-  .description("Offer the tools of MCP servers in an office of A2C-SMCP")
-  .version(PROTOCOL_VERSION)
-  .addHelpText("after", EXAMPLES);
-
-addOffice(addRunFlags(program.command("run")))
-  .description("Start the MCP servers and serve until stopped")
-  .action(run);
-
-addHostFlags(program.command("check"))
-  .description(
-    "Start each MCP server once; say what is there, and what is wrong",
-  )
-  .addOption(new Option("--json", "print JSON").env("SMCP_JSON"))
-  .action(check);
-
-program.command("import")
-  .description("Write a configuration of what other programs have")
-  .addOption(
-    new Option("--from <file>", "this file instead of those that are known")
-      .env("SMCP_FROM"),
-  )
-  .addOption(
-    new Option("--out <file>", "the file to write")
-      .env("SMCP_OUT").default("computer.json"),
-  )
-  .addOption(
-    new Option("--force", "replace a file that is there").env("SMCP_FORCE"),
-  )
-  .addOption(
-    new Option("--dry-run", "show what would be written, write nothing")
-      .env("SMCP_DRY_RUN"),
-  )
-  .addOption(new Option("--json", "print JSON").env("SMCP_JSON"))
-  .action(importConfig);
-
-addOffice(
-  addServingFlags(addServerFlags(program.command("shell")), false),
-  false,
-)
-  .description("Command a Computer line by line")
-  .addOption(
-    new Option("--history <file>", "keep the lines in this file")
-      .env("SMCP_HISTORY").default(historyFile()),
-  )
-  .action(shell);
-
-addCompletion(program, (script) => console.log(script));
-
 process.exitCode = await runCommand(
-  program,
+  computerCommand,
   process.argv.slice(2),
   (line) => console.error(line),
 );
+
+function computerCommand(): Command {
+  const program = teach(
+    reporting(new Command("smcp-computer"), process.env),
+    "Offer the tools of MCP servers in an office of A2C-SMCP",
+    [
+      "smcp-computer import   # what Claude Desktop, Cursor, VS Code, Windsurf have",
+      "smcp-computer check --config computer.json",
+      "smcp-computer run --config computer.json --office demo",
+    ],
+  ).version(PROTOCOL_VERSION).addHelpText(
+    "after",
+    AFTER_HELP + standsFor("smcp-computer", process.execPath),
+  );
+  const add = (name: string, summary: string, ...examples: string[]) =>
+    teach(
+      program.command(name),
+      summary,
+      examples.map((line) => `smcp-computer ${line}`),
+    );
+
+  const runs = add(
+    "run",
+    "Start the MCP servers and serve until stopped",
+    "run --config computer.json --office demo",
+    "run --config computer.json --office demo --watch --yes",
+  );
+  addOffice(addRunFlags(runs)).action(run);
+
+  const checks = add(
+    "check",
+    "Start each MCP server once; say what is there, and what is wrong",
+    "check --config computer.json",
+  );
+  addHostFlags(checks).addOption(json()).action(check);
+
+  add(
+    "import",
+    "Write a configuration of what other programs have",
+    "import",
+    "import --dry-run",
+    "import --from ~/.cursor/mcp.json --out cursor.json",
+  )
+    .addOption(
+      new Option("--from <file>", "this file instead of those that are known")
+        .env("SMCP_FROM"),
+    )
+    .addOption(
+      new Option("--out <file>", "the file to write")
+        .env("SMCP_OUT").default("computer.json"),
+    )
+    .addOption(
+      new Option("--force", "replace a file that is there").env("SMCP_FORCE"),
+    )
+    .addOption(
+      new Option("--dry-run", "show what would be written, write nothing")
+        .env("SMCP_DRY_RUN"),
+    )
+    .addOption(json())
+    .action(importConfig);
+
+  const shells = add(
+    "shell",
+    "Command a Computer line by line",
+    "shell",
+    "shell --config computer.json --office demo",
+  );
+  addOffice(addServingFlags(addServerFlags(shells), false), false)
+    .addOption(
+      new Option("--history <file>", "keep the lines in this file")
+        .env("SMCP_HISTORY").default(historyFile()),
+    )
+    .action(shell);
+
+  addCompletion(program, (script) => console.log(script));
+  return program;
+}
+
+function json(): Option {
+  return new Option("--json", "print JSON").env("SMCP_JSON");
+}

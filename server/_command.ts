@@ -1,5 +1,8 @@
 import { Command, Option } from "commander";
+import process from "node:process";
 import { addCompletion } from "../protocol/cli/completion.ts";
+import { standsFor } from "../protocol/cli/own_command.ts";
+import { teach } from "../protocol/cli/teach.ts";
 import {
   PROFILES,
   PROTOCOL_VERSION,
@@ -73,8 +76,15 @@ export function readSettings(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): Settings {
-  const command = new Command("smcp-server")
-    .description("Serves A2C-SMCP: offices of agents and computers.")
+  const command = teach(
+    new Command("smcp-server"),
+    "Serve A2C-SMCP: offices of agents and computers",
+    [
+      "smcp-server",
+      "smcp-server --host 0.0.0.0 --api-keys keys.json   # and TLS",
+      "smcp-server --api-keys keys.json --trust-proxy 1   # behind nginx or Caddy",
+    ],
+  )
     .version(PROTOCOL_VERSION)
     .addOption(
       new Option("--host <address>", "address to listen on")
@@ -97,7 +107,10 @@ export function readSettings(
       "--no-limits",
       `lift every count and rate limit; message size and depth stay limited (env: ${NO_LIMITS}=1)`,
     )
-    .addHelpText("after", AFTER_HELP)
+    .addHelpText(
+      "after",
+      AFTER_HELP + standsFor("smcp-server", process.execPath),
+    )
     .allowExcessArguments(false)
     .exitOverride()
     .configureOutput({ writeErr: () => {} });

@@ -73,7 +73,19 @@ function read(flag: string, file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    const code = (error as { code?: unknown }).code;
-    throw new TypeError(`Cannot read the file of ${flag} (${code})`);
+    throw new TypeError(`Cannot read the file of ${flag}: ${whyNot(error)}`);
   }
 }
+
+function whyNot(error: unknown): string {
+  const { name, code }: { name?: unknown; code?: unknown } = Object(error);
+  // Of Deno, which takes a path as far as it is allowed.
+  if (name === "NotCapable") return "run again with the --allow-read flag";
+  return READ_ERRORS[String(code)] ?? String(code);
+}
+
+const READ_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EACCES: "this user may not read it",
+  EISDIR: "it is a directory",
+};

@@ -12,11 +12,10 @@
  *
  * @module
  */
+import "./_prepare.ts";
 import process from "node:process";
-import {
-  isClosedOutput,
-  outliveOutput,
-} from "../protocol/cli/closed_output.ts";
+import { isClosedOutput } from "../protocol/cli/closed_output.ts";
+import { orFault } from "../protocol/cli/or_fault.ts";
 import { PROFILES } from "../protocol/mod.ts";
 import { CommandExit, readSettings, type Settings } from "./_command.ts";
 import { loadSecurity, type Security } from "./_load_security.ts";
@@ -39,13 +38,6 @@ async function main(): Promise<void> {
   const exposed = findExposure(settings, security);
   const logging = orExit(() => startLogging(settings.log));
   if (exposed) log.warn(`INSECURE: listening on ${exposed}`);
-  // No fault of one connection may end the others.
-  outliveOutput(process.stdout, process.stderr);
-  for (const fault of ["uncaughtException", "unhandledRejection"] as const) {
-    process.on(fault, (error: unknown) => {
-      if (!isClosedOutput(error)) log.error(fault, failure(error));
-    });
-  }
   const server = createSmcpServer({
     ...settings,
     ...await loadObservers(settings.observe),
@@ -58,6 +50,7 @@ async function main(): Promise<void> {
   });
   const url = await listen(server, settings, security);
   const metrics = await listenMetrics(server, settings);
+  survive();
   drainOnSignal(server); // before the line: who has read it may send one
   if (isReloadable(settings, security)) {
     process.on("SIGHUP", () => {
@@ -69,6 +62,15 @@ async function main(): Promise<void> {
       PROFILES[settings.protocol].version
     } server listening on ${url} (paths /smcp/ and /socket.io/, health ${url}/health${metrics})`,
   );
+}
+
+/** Lets no fault of one connection end the others. */
+function survive(): void {
+  for (const fault of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(fault, (error: unknown) => {
+      if (!isClosedOutput(error)) log.error(fault, failure(error));
+    });
+  }
 }
 
 /** @returns what the operator insists on, if anything is wrong with it */
@@ -111,7 +113,7 @@ async function urlOrExit(
   take: () => Promise<ListenAddress>,
 ): Promise<string> {
   try {
-    return (await take()).url;
+    return (await orFault(take, process)).url;
   } catch (error) {
     const code = error instanceof Error && "code" in error
       ? error.code

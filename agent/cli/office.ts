@@ -1,4 +1,5 @@
 import process from "node:process";
+import { ownCommand, shellWord } from "../../protocol/cli/own_command.ts";
 import { UsageError } from "../../protocol/cli/run.ts";
 import {
   connectionOptions,
@@ -77,7 +78,9 @@ export async function chooseComputer(
 /** Says that nobody is there to ask, and how to change that. */
 export const noComputer = (office: string): Error =>
   new Error(
-    `no Computer is in the office "${office}"; start one with: smcp-computer run --office ${office}`,
+    `no Computer is in the office "${office}"; start one with: ${
+      ownCommand("smcp-computer", process.execPath)
+    } run --office ${shellWord(office)}`,
   );
 
 /** Prints a value for programs, over several lines. */

@@ -3,6 +3,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import process from "node:process";
+import { ownCommand, shellWord } from "../../protocol/cli/own_command.ts";
 import { columns } from "../../protocol/cli/terminal_text.ts";
 import type { MCPServerConfig } from "../../protocol/mod.ts";
 import { readConfigFile, readConfigText } from "../config/load_config.ts";
@@ -55,7 +56,9 @@ export async function importConfig(flags: ImportFlags): Promise<void> {
   await write(out, `${json}\n`, force === true);
   if (!flags.json) {
     console.log(
-      `Wrote ${out}, which only you can read. Next: smcp-computer check --config ${out}`,
+      `Wrote ${out}, which only you can read. Next: ${
+        ownCommand("smcp-computer", process.execPath)
+      } check --config ${shellWord(out)}`,
     );
   }
 }

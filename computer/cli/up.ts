@@ -1,8 +1,15 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { addCompletion } from "../../protocol/cli/completion.ts";
+import { orFault } from "../../protocol/cli/or_fault.ts";
+import {
+  ownCommand,
+  shellWord,
+  standsFor,
+} from "../../protocol/cli/own_command.ts";
+import { prepare } from "../../protocol/cli/prepare.ts";
 import { reporting, runCommand } from "../../protocol/cli/run.ts";
+import { teach } from "../../protocol/cli/teach.ts";
 import { PROTOCOL_VERSION } from "../../protocol/mod.ts";
 import { addServingFlags, addViewFlags } from "./flags.ts";
 import { run, type RunFlags } from "./run.ts";
@@ -33,18 +40,33 @@ const HOST = "127.0.0.1";
 export async function runUp(
   createServer: () => EmbeddedServer,
 ): Promise<void> {
-  const program = reporting(new Command("smcp"), process.env)
-    .description("A Server and this machine's Computer in one process")
-    .version(PROTOCOL_VERSION)
-    .addHelpText(
-      "after",
-      `
-Examples:
-  $ deno run -A mod.ts up --config mcp.json
-  $ deno run -A mod.ts up --config claude_desktop_config.json --office demo --port 0`,
-    );
-  addViewFlags(addServingFlags(program.command("up")))
-    .description("Serve the MCP servers of a configuration to agents here")
+  prepare(process);
+  process.exitCode = await runCommand(
+    () => upCommand(createServer),
+    process.argv.slice(2),
+    (line) => console.error(line),
+  );
+}
+
+function upCommand(createServer: () => EmbeddedServer): Command {
+  const examples = [
+    "smcp up --config computer.json",
+    "smcp up --config claude_desktop_config.json --office demo --yes",
+  ];
+  const program = teach(
+    reporting(new Command("smcp"), process.env),
+    "A Server and this machine's Computer in one process",
+    examples,
+  ).version(PROTOCOL_VERSION).addHelpText(
+    "afterAll",
+    standsFor("smcp", process.execPath),
+  );
+  const serves = teach(
+    program.command("up"),
+    "Serve the MCP servers of a configuration to agents here",
+    examples,
+  );
+  addViewFlags(addServingFlags(serves))
     .addOption(
       new Option("--office <office>", "the office to join")
         .env("SMCP_OFFICE").default("home"),
@@ -55,16 +77,13 @@ Examples:
     )
     .action((flags: UpFlags) => up(createServer(), flags));
   addCompletion(program, (script) => console.log(script));
-  process.exitCode = await runCommand(
-    program,
-    process.argv.slice(2),
-    (line) => console.error(line),
-  );
+  return program;
 }
 
 async function up(server: EmbeddedServer, flags: UpFlags): Promise<void> {
   try {
-    const { url } = await server.listen({ hostname: HOST, port: flags.port })
+    const address = { hostname: HOST, port: flags.port };
+    const { url } = await orFault(() => server.listen(address), process)
       .catch((error) => {
         throw new Error(
           `cannot listen on ${HOST} port ${flags.port}: ${
@@ -89,7 +108,9 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
 function howToReach(url: string, office: string): string {
   const [shown, inCode] = [shellWord(office), JSON.stringify(office)];
   return `Agents of this machine reach the tools on the command line:
-  ${agentCommand()} tools --url ${url} --office ${shown}
+  ${
+    ownCommand("smcp-agent", process.execPath)
+  } tools --url ${url} --office ${shown}
 and in code:
   import { SmcpAgent } from "@a2c-smcp/sdk/agent";
   const agent = new SmcpAgent({ url: "${url}", name: "planner" });
@@ -97,18 +118,6 @@ and in code:
   await agent.join(${inCode});
 `;
 }
-
-/** How the Agent's command is started from where this one was. */
-function agentCommand(): string {
-  if (process.versions.deno === undefined) return "npx smcp-agent";
-  const { href, protocol } = new URL("../../agent/main.ts", import.meta.url);
-  return `deno run -A ${
-    protocol === "file:" ? shellWord(fileURLToPath(href)) : href
-  }`;
-}
-
-const shellWord = (text: string): string =>
-  /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 function port(text: string): number {
   const value = Number(text);

@@ -38,6 +38,8 @@ export function signalGroup(
     if (HAS_GROUPS) process.kill(-child.pid, signal);
     else child.kill(signal);
   } catch {
-    // Nobody is left in the group.
+    // Nobody is left in the group; or Deno allows to run some programs only, and then to end no
+    // more than what this process started itself.
+    child.kill(signal);
   }
 }

@@ -1,5 +1,5 @@
 /** A stream of a process that people read. */
-interface Output {
+export interface Output {
   on(event: "error", listener: (error: unknown) => void): unknown;
 }
 

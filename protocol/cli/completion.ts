@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { bashCompletion } from "./completion_bash.ts";
 import { fishCompletion } from "./completion_fish.ts";
 import { zshCompletion } from "./completion_zsh.ts";
+import { teach } from "./teach.ts";
 
 /** What a shell needs to know of a command to complete it. */
 export interface CommandShape {
@@ -44,19 +45,17 @@ export function addCompletion(
   print: (script: string) => void,
 ): void {
   const name = program.name();
-  const command = program.command("completion")
-    .description("Print what makes a shell complete this command")
-    .addArgument(
-      program.createArgument("<shell>").choices(Object.keys(WRITERS)),
-    )
-    .addHelpText(
-      "after",
-      `
-Examples:
-  $ source <(${name} completion bash)      # in ~/.bashrc
-  $ source <(${name} completion zsh)       # in ~/.zshrc, after compinit
-  $ ${name} completion fish > ~/.config/fish/completions/${name}.fish`,
-    );
+  const command = teach(
+    program.command("completion"),
+    "Print what makes a shell complete this command",
+    [
+      `source <(${name} completion bash)      # in ~/.bashrc`,
+      `source <(${name} completion zsh)       # in ~/.zshrc, after compinit`,
+      `${name} completion fish > ~/.config/fish/completions/${name}.fish`,
+    ],
+  ).addArgument(
+    program.createArgument("<shell>").choices(Object.keys(WRITERS)),
+  );
   command.action((shell: string) =>
     print(WRITERS[shell]?.(shapeOf(program)) ?? "")
   );
@@ -67,7 +66,7 @@ export function shapeOf(command: Command): CommandShape {
   const [argument] = command.registeredArguments;
   return {
     name: command.name(),
-    description: oneLine(command.description()),
+    description: oneLine(command.summary() || command.description()),
     options: [
       ...command.options.map((option) => ({
         flag: option.long ?? option.flags,

@@ -79,7 +79,8 @@ function remedyOfNotFound(message: string): string | undefined {
 
 function explainUnreachable(error: ConnectionError): string {
   const [where = error.message] = error.message.split(/: (?!\/\/)/, 1);
-  const { code, status } = traces(error.cause);
+  const { code, status, permission } = traces(error.cause);
+  if (permission !== undefined) return `${where}: ${permission}`;
   if (status === 404) {
     return `${where}: what answers there is no A2C-SMCP server; correct --url, or the path with --path`;
   }
@@ -93,8 +94,10 @@ function explainUnreachable(error: ConnectionError): string {
   return why === undefined ? error.message : `${where}: ${why}`;
 }
 
-/** Finds the system's code and the HTTP status in what Socket.IO says about a failed request. */
-function traces(cause: unknown): { code?: string; status?: number } {
+/** Finds the system's code, the HTTP status and a missing permission in what Socket.IO says about a failed request. */
+function traces(
+  cause: unknown,
+): { code?: string; status?: number; permission?: string } {
   if (typeof cause !== "object" || cause === null) return {};
   const { context, description }: {
     context?: { statusText?: unknown; responseText?: unknown };
@@ -106,7 +109,9 @@ function traces(cause: unknown): { code?: string; status?: number } {
   const [code] = text.match(
     /\bE[A-Z_]{4,}\b|[A-Z_]*CERT[A-Z_]*|UnknownIssuer|SELF_SIGNED|InvalidContentType/,
   ) ?? [];
+  const [permission] = text.match(/Requires net access.*flag/) ?? []; // of Deno
   return {
+    ...(permission !== undefined && { permission }),
     ...(code !== undefined && { code }),
     ...(typeof description === "number" && { status: description }),
   };

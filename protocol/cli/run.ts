@@ -64,17 +64,17 @@ function readSwitches(
  *
  * A person gets one line about what went wrong and what to do, never a stack trace.
  *
- * @param command made with {@linkcode reporting}
+ * @param make makes it with {@linkcode reporting}; that may fail for want of a permission
  * @param args without the program's own name
  * @param print writes a line to stderr
  */
 export async function runCommand(
-  command: Command,
+  make: () => Command,
   args: readonly string[],
   print: (line: string) => void,
 ): Promise<number> {
   try {
-    await command.parseAsync(args, { from: "user" });
+    await make().parseAsync(args, { from: "user" });
     return 0;
   } catch (error) {
     if (isCommanderError(error)) return error.exitCode === 0 ? 0 : 2; // it printed its line

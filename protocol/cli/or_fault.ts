@@ -1,0 +1,24 @@
+/** What is needed of `node:process`. */
+interface Faults {
+  once(name: "uncaughtException", take: (error: unknown) => void): unknown;
+  off(name: "uncaughtException", take: (error: unknown) => void): unknown;
+}
+
+/**
+ * Starts something that can fail past its promise: where a permission is missing, Deno throws it
+ * from inside of a socket of `node:net`.
+ *
+ * @returns what it resolves to; rejects with its reason, or with what nobody caught meanwhile
+ */
+export async function orFault<T>(
+  start: () => Promise<T>,
+  process: Faults,
+): Promise<T> {
+  const fault = Promise.withResolvers<never>();
+  process.once("uncaughtException", fault.reject);
+  try {
+    return await Promise.race([start(), fault.promise]);
+  } finally {
+    process.off("uncaughtException", fault.reject);
+  }
+}
