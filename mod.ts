@@ -23,15 +23,14 @@
  *
  * @module
  */
-import { createSmcpServer } from "./server/mod.ts";
-
 export * from "./protocol/mod.ts";
 export { SmcpAgent, type SmcpAgentOptions } from "./agent/mod.ts";
 export { SmcpComputer, type SmcpComputerOptions } from "./computer/mod.ts";
-export { createSmcpServer };
-export { type SmcpServer, type SmcpServerOptions } from "./server/mod.ts";
+export {
+  createSmcpServer,
+  type SmcpServer,
+  type SmcpServerOptions,
+} from "./server/mod.ts";
 
 // `deno run -A mod.ts up --config mcp.json`; not there for those who import this module.
-if (import.meta.main) {
-  import("./computer/cli/up.ts").then(({ runUp }) => runUp(createSmcpServer));
-}
+if (import.meta.main) import("./main.ts");

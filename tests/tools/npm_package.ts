@@ -5,18 +5,34 @@ import { run } from "./process.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
+/** The oldest Node that the package runs on. */
+const OLDEST = 22;
+
 /** The commands that npm puts on a user's path, with the files that they run. */
 export const BINS: Readonly<Record<string, string>> = {
+  "smcp": "main.js",
   "smcp-server": "server/main.js",
   "smcp-computer": "computer/main.js",
   "smcp-agent": "agent/main.js",
 };
 
+/** A command; an older Node would fail somewhere deep inside. */
+const binSource = (name: string): string =>
+  `#!/usr/bin/env node
+if (parseInt(process.versions.node) < ${OLDEST}) {
+  console.error(
+    \`error: ${name} needs Node ${OLDEST} or later, and this is \${process.version}; get one from https://nodejs.org\`,
+  );
+  process.exit(1);
+}
+await import("../${BINS[name]}");
+`;
+
 /** What `deno pack` can not be told: it makes the manifest of `deno.json`, which has no such fields. */
 const MANIFEST = {
   description: "A2C-SMCP: an Agent uses the tools of remote Computers",
   keywords: ["a2c", "smcp", "mcp", "agent", "tools"],
-  engines: { node: ">=22" },
+  engines: { node: `>=${OLDEST}` },
   bin: Object.fromEntries(
     Object.keys(BINS).map((name) => [name, binFile(name)]),
   ),
@@ -36,12 +52,9 @@ export async function npmPackage(folder: string): Promise<string> {
     const content = join(scratch, "package");
     await addManifest(join(content, "package.json"));
     await Deno.mkdir(join(content, "bin"));
-    for (const [name, main] of Object.entries(BINS)) {
-      await Deno.writeTextFile(
-        join(content, binFile(name)),
-        `#!/usr/bin/env node\nimport "../${main}";\n`,
-        { mode: 0o755 },
-      );
+    for (const name of Object.keys(BINS)) {
+      const file = join(content, binFile(name));
+      await Deno.writeTextFile(file, binSource(name), { mode: 0o755 });
     }
     const tarball = await run(
       "npm",
