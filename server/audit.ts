@@ -13,6 +13,12 @@ export interface AuditParty {
   readonly principal?: string;
 }
 
+/** A line that stands for a flood; see `LineLimit`. */
+export interface AuditFlood {
+  /** How many lines about the same were left out before this one; absent for none. */
+  readonly omitted?: number;
+}
+
 /** A seat that an {@linkcode AuditEvent} is about. */
 export interface AuditSeat {
   readonly office: string;
@@ -27,12 +33,11 @@ export interface AuditSeat {
  */
 export type AuditEvent =
   /** A request for a session was refused; `code` is that of the flat error. */
-  | {
-    event: "handshake_refused";
-    code: number;
-    reason: string;
-    address: string;
-  }
+  | (
+    & { event: "handshake_refused"; code: number; reason: string }
+    & { address: string }
+    & AuditFlood
+  )
   /** A join was answered with `false`. */
   | (
     & { event: "join_refused"; reason: string }
@@ -49,7 +54,10 @@ export type AuditEvent =
   | (
     & { event: "limit_hit"; limit: string; address: string }
     & Partial<AuditParty>
+    & AuditFlood
   )
+  /** The credentials of a session expired, and it was ended. */
+  | ({ event: "session_expired" } & AuditParty & Partial<AuditSeat>)
   | ({ event: "joined" } & AuditParty & AuditSeat)
   | ({ event: "left" } & AuditParty & AuditSeat)
   /** A tool call ended; see {@linkcode AuditedCall}. */
@@ -81,6 +89,7 @@ const LEVELS = {
   join_refused: "warning",
   access_refused: "warning",
   limit_hit: "warning",
+  session_expired: "info",
   joined: "info",
   left: "info",
   tool_call: "info",

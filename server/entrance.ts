@@ -1,7 +1,6 @@
 import type { ErrorPayload, Profile } from "../protocol/mod.ts";
 import { shuttingDown } from "./_answers.ts";
 import { quote } from "./_log.ts";
-import { audit } from "./audit.ts";
 import { checkGate, opensSession, type Refusal, refusal } from "./gate.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import type { SessionPlaces } from "./limits/session_places.ts";
@@ -56,12 +55,7 @@ export function judgeKnock(
     const { code, message }: ErrorPayload = JSON.parse(refused.body);
     parts.metrics?.handshakeRefused("http", code);
     const from = refused.status === 403 ? ` (${quote(origin ?? "")})` : "";
-    audit({
-      event: "handshake_refused",
-      code,
-      reason: message + from,
-      address,
-    });
+    parts.limiter.refusedHandshake({ code, reason: message + from, address });
   }
   return refused;
 }

@@ -15,16 +15,30 @@ import { type TlsOptions, toHttpsOptions } from "./tls.ts";
 /** How often a HTTP server looks for requests that are late; in milliseconds. */
 const CHECK_INTERVAL = 1000;
 
+/**
+ * Seconds for the body of a request once its headers are there: the largest message at 1 Mbit/s.
+ * One that is late is answered 408, which ends its session.
+ */
+const BODY_TIMEOUT = 60;
+
+/** How a HTTP server differs from the default. */
+export interface NewServerOptions {
+  /** Certificates, for an HTTPS server. */
+  readonly tls?: TlsOptions | undefined;
+  /** Seconds for the headers of a request. */
+  readonly headerTimeout: number;
+  /** Seconds for its body after them. */
+  readonly bodyTimeout?: number;
+}
+
 /** Makes an HTTPS server where there are certificates, else an HTTP server. */
 export function newServer(
   listener: RequestListener,
-  { tls, headerTimeout }: {
-    tls: TlsOptions | undefined;
-    headerTimeout: number;
-  },
+  { tls, headerTimeout, bodyTimeout = BODY_TIMEOUT }: NewServerOptions,
 ): HttpServer | HttpsServer {
   const timeouts: ServerOptions = {
     headersTimeout: headerTimeout * 1000,
+    requestTimeout: (headerTimeout + bodyTimeout) * 1000,
     connectionsCheckingInterval: CHECK_INTERVAL,
   };
   return tls === undefined

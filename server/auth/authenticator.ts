@@ -18,7 +18,7 @@ export interface Identity {
   readonly principal: string;
   /** Asked at every join; absent allows everything (spec §10). */
   readonly policy?: Policy;
-  /** Milliseconds since 1970 from which joins are refused; absent means never. */
+  /** Milliseconds since 1970 at which the session ends, and from which joins are refused; absent means never. */
   readonly expiresAt?: number;
 }
 

@@ -2,6 +2,9 @@ import type { Role } from "../../protocol/mod.ts";
 import type { Identity, Refused } from "./authenticator.ts";
 import type { Policy } from "./policy.ts";
 
+/** Seconds by which the clocks of issuer and server may differ. */
+export const CLOCK_TOLERANCE = 5;
+
 /**
  * Turns the claims of a verified JWT into an identity (spec §10).
  *
@@ -26,7 +29,8 @@ export function readClaims(
     ...(offices && { offices }),
     ...(names && { names }),
   };
-  return { principal: `jwt:${sub}`, policy, expiresAt: exp * 1000 };
+  const expiresAt = (exp + CLOCK_TOLERANCE) * 1000; // as long as a new session would be let in
+  return { principal: `jwt:${sub}`, policy, expiresAt };
 }
 
 const refuse = (claim: string): Refused => ({

@@ -11,7 +11,7 @@ import type {
   Identity,
   Refused,
 } from "./authenticator.ts";
-import { readClaims } from "./claims.ts";
+import { CLOCK_TOLERANCE, readClaims } from "./claims.ts";
 
 /** What JWTs are verified with. */
 export type JwtKey =
@@ -40,13 +40,11 @@ const ASYMMETRIC = [
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
 
-/** Seconds by which the clocks of issuer and server may differ. */
-const CLOCK_TOLERANCE = 5;
-
 /**
  * Lets in who sends a valid JWT: in the header `Authorization: Bearer …`, or as `auth.token` (spec §10).
  *
- * A token must have `sub` and `exp`; {@linkcode readClaims} tells what else counts.
+ * A token must have `sub` and `exp`; {@linkcode readClaims} tells what else counts. When it expires,
+ * the session ends; clients whose `auth` is a function come back with what that gives then.
  *
  * @throws {TypeError} when the options can not work: a short secret, no public key, mixed algorithms
  */

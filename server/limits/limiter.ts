@@ -1,22 +1,37 @@
 import type { ProtocolError } from "../../protocol/mod.ts";
-import { audit, type AuditParty } from "../audit.ts";
+import { audit, type AuditEvent, type AuditParty } from "../audit.ts";
+import { addressGroup } from "./client_address.ts";
 import { labelOf, type LimitName, type Limits, overLimit } from "./limits.ts";
+import { LineLimit } from "./line_limit.ts";
 
 /** Who is over a limit; before a session is open only the address is known. */
 export type Offender = Pick<AuditParty, "address"> & Partial<AuditParty>;
 
-/** Milliseconds between two lines about the same address and limit. */
-const QUIET = 10_000;
+/** A handshake that was refused. */
+export interface RefusedHandshake {
+  /** Of the flat error that the client hears. */
+  readonly code: number;
+  /** Why, for the operator. */
+  readonly reason: string;
+  /** Where it came from. */
+  readonly address: string;
+}
 
-/** So many addresses are remembered; a scan from more costs lines, never memory. */
-const REMEMBERED = 1000;
+/** What a flood may come of. */
+type Flooding = Extract<
+  AuditEvent,
+  { event: "handshake_refused" | "limit_hit" }
+>;
 
-/** What a server allows, and what becomes known of those who want more: every hit is counted, a flood of them is one line of the audit log. */
+/**
+ * What a server allows, and what becomes known of those who want more, or something else: every hit
+ * is counted, a flood of them is one line of the audit log in ten seconds.
+ */
 export class Limiter {
   /** What is allowed. */
   readonly limits: Limits;
   readonly #count: (limit: LimitName) => void;
-  readonly #written = new Map<string, number>();
+  readonly #lines = new LineLimit();
 
   /** @param count told of every hit, however many there are */
   constructor(limits: Limits, count: (limit: LimitName) => void) {
@@ -45,12 +60,36 @@ export class Limiter {
     now: number = performance.now(),
   ): boolean {
     this.#count(limit);
-    const key = `${limit} ${offender.address}`;
-    const last = this.#written.get(key);
-    if (last !== undefined && now - last < QUIET) return false;
-    if (this.#written.size >= REMEMBERED) this.#written.clear();
-    this.#written.set(key, now);
-    audit({ event: "limit_hit", limit: labelOf(limit), ...offender });
+    return this.#write(
+      { event: "limit_hit", limit: labelOf(limit), ...offender },
+      limit,
+      now,
+    );
+  }
+
+  /**
+   * Takes note of a refused handshake; those of one address and code are one thing, since what else
+   * a reason says is often the client's choice.
+   *
+   * @param now as in {@linkcode hit}
+   * @returns whether it was written to the log
+   */
+  refusedHandshake(
+    refused: RefusedHandshake,
+    now: number = performance.now(),
+  ): boolean {
+    return this.#write(
+      { event: "handshake_refused", ...refused },
+      String(refused.code),
+      now,
+    );
+  }
+
+  #write(event: Flooding, kind: string, now: number): boolean {
+    const thing = `${kind} ${addressGroup(event.address)}`;
+    const omitted = this.#lines.take(thing, now);
+    if (omitted === undefined) return false;
+    audit(omitted > 0 ? { ...event, omitted } : event);
     return true;
   }
 }

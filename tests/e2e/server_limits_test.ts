@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { connect } from "node:net";
+import { getRequestListener } from "@hono/node-server";
 import {
   CANCEL_TOOL_CALL_NOTIFICATION,
   ENTER_OFFICE_NOTIFICATION,
@@ -11,6 +12,7 @@ import {
   UPDATE_DESKTOP_EVENT,
   UPDATE_DESKTOP_NOTIFICATION,
 } from "../../protocol/mod.ts";
+import { closeServer, listenOn, newServer } from "../../server/listen.ts";
 import { createSmcpServer } from "../../server/mod.ts";
 import {
   connectRaw,
@@ -414,6 +416,34 @@ Deno.test("a request whose headers do not come is answered 408 after the header 
   socket.on("data", (chunk) => answer += chunk);
   await new Promise((resolve) => socket.once("close", resolve));
   assertMatch(answer, /^HTTP\/1\.1 408 /);
+});
+
+Deno.test("a polling POST whose body does not come is answered 408 after its time, and its session ends (spec §10)", async () => {
+  await using smcp = createSmcpServer();
+  const server = newServer(getRequestListener(smcp.app.fetch), {
+    headerTimeout: 0.1,
+    bodyTimeout: 0.1,
+  });
+  smcp.attach(server);
+  const { url, port } = await listenOn(server, {});
+  const open = await fetch(`${url}${QUERY}polling`);
+  const { sid } = JSON.parse((await open.text()).slice(1));
+  const poll = fetch(`${url}${QUERY}polling&sid=${sid}`); // is not late: its request is all there
+  const socket = connect(port, "127.0.0.1");
+  socket.write(
+    `POST ${QUERY}polling&sid=${sid} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n40`,
+  );
+  let answer = "";
+  socket.on("data", (chunk) => answer += chunk);
+  await new Promise((resolve) => socket.once("close", resolve));
+  assertMatch(answer, /^HTTP\/1\.1 408 /);
+  await (await poll).body?.cancel();
+  const gone = await fetch(`${url}${QUERY}polling&sid=${sid}`);
+  assertEquals([gone.status, (await gone.json()).message], [
+    400,
+    "Session ID unknown",
+  ]);
+  await closeServer(server);
 });
 
 Deno.test("limits: false lifts every count and rate, and never the message size", async () => {

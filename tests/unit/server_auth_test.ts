@@ -108,7 +108,7 @@ Deno.test("parseApiKeys() reads a list, and takes no misspelt restriction for no
 
 Deno.test("readClaims() makes the policy of role, office_id and name; what it can not read refuses", () => {
   const base = { sub: "ada", exp: 60 };
-  const identity = { principal: "jwt:ada", expiresAt: 60_000 };
+  const identity = { principal: "jwt:ada", expiresAt: 65_000 };
   assertEquals(readClaims(base), { ...identity, policy: {} });
   assertEquals(
     readClaims({ ...base, role: "agent", office_id: "a*", name: ["x", "y"] }),

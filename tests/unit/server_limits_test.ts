@@ -11,7 +11,9 @@ import {
   overLimit,
   resolveLimits,
 } from "../../server/limits/limits.ts";
+import { LineLimit } from "../../server/limits/line_limit.ts";
 import { TokenBucket } from "../../server/limits/token_bucket.ts";
+import { captureLog } from "../support/log_capture.ts";
 
 Deno.test("resolveLimits() fills in the defaults of the spec (spec §10)", () => {
   assertEquals(resolveLimits(), {
@@ -175,13 +177,47 @@ Deno.test("Limiter.hit() counts every hit, and writes one line in ten seconds fo
   assertEquals(counted.length, rows.length);
 });
 
-Deno.test("Limiter.hit() remembers a bounded number of addresses", () => {
+Deno.test("Limiter.refusedHandshake() writes one line in ten seconds for an address and code, with the number of those left out", () => {
+  using log = captureLog();
   const limiter = new Limiter(DEFAULT_LIMITS, () => {});
-  for (let i = 0; i < 1000; i++) {
-    limiter.hit("eventsPerSecond", { address: `${i}` }, 0);
+  const rows = [
+    [401, "192.0.2.1", 0, true],
+    [401, "192.0.2.1", 1, false],
+    [400, "192.0.2.1", 2, true],
+    [401, "2001:db8::1", 3, true],
+    [401, "2001:db8::2", 4, false], // the same customer's
+    [401, "192.0.2.1", 9_999, false],
+    [401, "192.0.2.1", 10_000, true],
+    [401, "192.0.2.1", 20_000, true],
+  ] as const;
+  for (const [code, address, now, written] of rows) {
+    const refused = { code, reason: `at ${now}`, address };
+    assertEquals(limiter.refusedHandshake(refused, now), written, `at ${now}`);
   }
-  limiter.hit("eventsPerSecond", { address: "one more" }, 0);
-  assertEquals(limiter.hit("eventsPerSecond", { address: "0" }, 1), true);
+  const lines = log.audit.map(({ code, reason, omitted }) => [
+    code,
+    reason,
+    omitted,
+  ]);
+  assertEquals(lines, [
+    [401, "at 0", undefined],
+    [400, "at 2", undefined],
+    [401, "at 3", undefined],
+    [401, "at 10000", 2],
+    [401, "at 20000", undefined],
+  ]);
+});
+
+Deno.test("LineLimit.take() lets no more than a thousand and one lines through in ten seconds, however many things there are", () => {
+  const lines = new LineLimit();
+  const written = (prefix: string, count: number, now: number) =>
+    Array.from({ length: count }, (_, i) => lines.take(`${prefix} ${i}`, now))
+      .filter((omitted) => omitted !== undefined);
+  assertEquals(written("a", 5000, 0).length, 1001);
+  assertEquals(written("a", 5000, 9_999).length, 0);
+  const later = written("b", 5000, 10_000);
+  assertEquals(later.length, 1001);
+  assertEquals(lines.take("c", 20_000), 0);
 });
 
 Deno.test("eventOutcome() says how an event was answered", () => {
