@@ -192,7 +192,7 @@ Deno.test("renderEnds() writes a section with a table of each kind", () => {
       "## The other ends",
       "|  | 10 KB |",
       "| … / direct | 2.5× |",
-      "| Agent: sign, encode, write | 50 µs |",
+      "| Agent: sign, encode | 50 µs |",
       "| MCP server, and the pipes to it and back | 300 µs → 310 µs |",
       "| smcp-server | 150 ms | 70 MiB | 300 ms |  |",
       "| zod | 1.5 kB | 75 % |",

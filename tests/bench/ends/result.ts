@@ -44,8 +44,8 @@ export interface PathCost {
 
 /** The parts of a call in their order, and what happens in each. */
 export const STAGES = {
-  agentOut: "Agent: sign, encode, write",
-  server: "Server and both wires, there and back",
+  agentOut: "Agent: sign, encode",
+  server: "Server and both wires, there and back, all system calls",
   decode: "Computer: decode the packet, check the request",
   rules: "Computer: repeats, name, confirmation, timer",
   mcpOut: "MCP client: request",
@@ -53,7 +53,7 @@ export const STAGES = {
   mcpIn: "MCP client: read, parse, match",
   answer: "Computer: check the answer, run VRL",
   limits: "Computer: keep for repeats, depth and size",
-  encode: "Computer: encode, write",
+  encode: "Computer: encode",
   agentIn: "Agent: decode, check",
 } as const;
 

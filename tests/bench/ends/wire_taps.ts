@@ -1,3 +1,4 @@
+import { Socket } from "node:net";
 import { Manager } from "socket.io-client";
 import { type Marks, tap } from "./taps.ts";
 
@@ -6,18 +7,26 @@ const ACK = 3;
 
 /**
  * Marks the way of calls through this process's Socket.IO client: `frame` when one comes in,
- * `written` when one has gone out.
+ * `written` when one is handed to the operating system, which may well let its reader go first.
  *
  * @param acked called when an ack has gone out
  */
 export function tapWire(marks: Marks, acked: () => void = () => {}): void {
+  let sending = false;
+  const onWrite = () => {
+    if (sending) marks.mark("written");
+  };
+  tap(Socket.prototype, "_write", { enter: onWrite });
+  tap(Socket.prototype, "_writev", { enter: onWrite });
   tap(Manager.prototype, "ondata", { enter: () => marks.mark("frame") });
   tap(Manager.prototype, "_packet", {
     enter: ([packet]) => {
+      sending = true;
       if (isAck(packet)) marks.mark("ack");
     },
     leave: ([packet]) => {
-      marks.mark("written");
+      sending = false;
+      marks.mark("written"); // one that has to wait for another
       if (isAck(packet)) acked();
     },
   });
