@@ -39,6 +39,21 @@ export const PAYLOADS: readonly Payload[] = [
   },
 ];
 
+/**
+ * Finds an answer by its name.
+ *
+ * @throws {RangeError} when there is none of that name
+ */
+export function payloadOf(name: string): Payload {
+  const payload = PAYLOADS.find((payload) => payload.name === name);
+  if (payload) return payload;
+  throw new RangeError(
+    `Unknown size "${name}", expected one of ${
+      PAYLOADS.map(({ name }) => name).join(", ")
+    }`,
+  );
+}
+
 /** The JSON of an ack's arguments with a `CallToolResult`, of exactly `bytes` bytes in UTF-8. */
 export function answerOf({ bytes, kind }: Payload): string {
   if (kind === "structured") return structuredAnswer(bytes);

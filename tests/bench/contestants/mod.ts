@@ -1,39 +1,75 @@
+import { nodePackage, nodeScript } from "./node.ts";
+import { pythonServer } from "./python.ts";
 import { here, type Recipe } from "./running.ts";
+import { rustServer } from "./rust.ts";
 
-const PERMISSIONS = [
-  "--allow-net",
-  "--allow-env",
-  "--allow-read",
-  "--allow-sys",
-];
+/** A server that can be measured. */
+export interface Contestant {
+  /** What tables and plots call it. */
+  readonly title: string;
+  /**
+   * Makes it ready: builds, installs.
+   *
+   * @param folder for what is needed no longer than this process
+   * @throws {Error} when this machine can not run it
+   */
+  prepare(folder: string): Promise<Recipe>;
+}
 
-/** Runs a script of this folder with Deno. */
-const deno = (name: string, file: string, raw = false): Recipe => ({
-  name,
-  raw,
+const PERMISSIONS = ["net", "env", "read", "sys"].map((p) => `--allow-${p}`);
+
+const deno = (script: string, args: readonly string[] = []) => ({
   command: Deno.execPath(),
-  args: ["run", "--no-prompt", ...PERMISSIONS, here(file)],
+  args: ["run", "--no-prompt", ...PERMISSIONS, script, ...args],
 });
 
-/** The servers that can be measured, by name; each is made ready once, when it is asked for. */
-export const CONTESTANTS: Readonly<
-  Record<string, () => Recipe | Promise<Recipe>>
-> = {
-  floor: () => deno("floor", "floor_deno.ts", true),
-  "ws-deno": () => deno("ws-deno", "floor_ws.ts", true),
-  stock: () => deno("stock", "stock.ts"),
-  ours: () => ({
-    name: "ours",
-    command: Deno.execPath(),
-    args: [
-      "run",
-      "--no-prompt",
-      ...PERMISSIONS,
-      "server/main.ts",
-      "--port=0",
-      // 100 events per second of one connection would stop the load; no other limit does.
-      "--max-events-per-second=1000000",
-    ],
-    listening: /listening on http:\/\/[^:]+:(\d+)/,
-  }),
+const OUR_ARGS = [
+  "--port=0",
+  // Of the limits only this one stops the load: 100 events per second of one connection.
+  "--max-events-per-second=1000000",
+];
+
+/** Every server that can be measured, by the name of the command line. */
+export const CONTESTANTS: Readonly<Record<string, Contestant>> = {
+  floor: {
+    title: "floor: bare relay, `Deno.serve`",
+    prepare: () =>
+      ready({ name: "floor", raw: true, ...deno(here("floor_deno.ts")) }),
+  },
+  "ws-deno": {
+    title: "bare relay, `ws` on Deno",
+    prepare: () =>
+      ready({ name: "ws-deno", raw: true, ...deno(here("floor_ws.ts")) }),
+  },
+  "ws-node": {
+    title: "bare relay, `ws` on Node",
+    prepare: (folder) => nodeScript(folder, "ws-node", "floor_ws.ts", true),
+  },
+  stock: {
+    title: "stock Socket.IO on Deno",
+    prepare: () => ready({ name: "stock", ...deno(here("stock.ts")) }),
+  },
+  "stock-node": {
+    title: "stock Socket.IO on Node",
+    prepare: (folder) => nodeScript(folder, "stock-node", "stock.ts", false),
+  },
+  ours: {
+    title: "**this package on Deno**",
+    prepare: () => ready({ name: "ours", ...deno("server/main.ts", OUR_ARGS) }),
+  },
+  "ours-node": {
+    title: "**this package on Node**",
+    prepare: (folder) => nodePackage(folder, "ours-node", OUR_ARGS),
+  },
+  "python-0.1": {
+    title: "Python SDK, protocol 0.1",
+    prepare: () => pythonServer("python-0.1", "0.1"),
+  },
+  "python-0.2": {
+    title: "Python SDK, protocol 0.2",
+    prepare: () => pythonServer("python-0.2", "0.2"),
+  },
+  rust: { title: "Rust SDK", prepare: () => rustServer("rust") },
 };
+
+const ready = (recipe: Recipe): Promise<Recipe> => Promise.resolve(recipe);

@@ -10,21 +10,20 @@ export interface Running extends AsyncDisposable {
   readonly raw: boolean;
   /** It encodes bodies anew in its own way, so that they can not be compared byte by byte. */
   readonly reencodes: boolean;
-  /** The last of what it wrote to stderr. */
+  /** The last of what it wrote. */
   log(): string;
 }
 
-/** How to start a server. */
+/** How to start a server; it says on which port it listens. */
 export interface Recipe {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
+  /** Default the package's root. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly raw?: boolean;
   readonly reencodes?: boolean;
-  /** Its port, in the line on stdout that says that it listens. */
-  readonly listening?: RegExp;
 }
 
 /** The package's root. */
@@ -32,53 +31,47 @@ export const ROOT: string = fileURLToPath(
   new URL("../../../", import.meta.url),
 );
 
+/** A file of this folder. */
+export const here = (file: string): string =>
+  join(ROOT, "tests", "bench", "contestants", file);
+
+/** Milliseconds that a server may take to listen. */
+const PATIENCE = 60_000;
+
 const children = new Set<Deno.ChildProcess>();
 
 /** Ends every server at once; for the end of this process. */
 export function killAll(): void {
-  for (const child of children) {
-    try {
-      child.kill("SIGKILL");
-    } catch {
-      // it has ended
-    }
-  }
+  for (const child of children) kill(child);
 }
 
-/** Starts a server as a process of its own, and waits until it listens. */
+/**
+ * Starts a server as a process of its own, and waits until it listens.
+ *
+ * What it writes goes to a file, as at an operator's: a pipe would have to be read meanwhile.
+ */
 export async function start(recipe: Recipe): Promise<Running> {
-  // What it logs goes to a file, as at an operator's; a pipe would have to be read while measuring.
-  const logFile = await Deno.makeTempFile({ prefix: "smcp-bench-" });
-  const quote = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`;
+  const output = await Deno.makeTempFile({ prefix: "smcp-bench-" });
   const words = [recipe.command, ...recipe.args].map(quote).join(" ");
   const child = new Deno.Command("sh", {
-    args: ["-c", `exec ${words} 2> ${quote(logFile)}`],
+    args: ["-c", `exec ${words} > ${quote(output)} 2>&1`],
     cwd: recipe.cwd ?? ROOT,
     env: { NO_COLOR: "1", ...recipe.env },
     stdin: "null",
-    stdout: "piped",
   }).spawn();
   children.add(child);
-  const log = () => Deno.readTextFileSync(logFile).slice(-2000);
+  let ended = false;
+  const over = child.status.then(() => ended = true);
+  const log = () => Deno.readTextFileSync(output).slice(-2000);
   const end = async () => {
-    try {
-      child.kill("SIGKILL");
-    } catch {
-      // it has ended
-    }
-    await child.status;
+    kill(child);
+    await over;
     children.delete(child);
-    await Deno.remove(logFile);
+    await Deno.remove(output);
   };
-  const pattern = recipe.listening ?? /listening on .*?(\d+)\b(?!\.)/;
-  let out = "";
-  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  while (true) {
-    const { value, done } = await reader.read();
-    out += value ?? "";
-    const port = Number(pattern.exec(out)?.[1] ?? 0);
-    if (port > 0 && out.includes("\n")) {
-      drain(reader);
+  for (const deadline = Date.now() + PATIENCE; Date.now() < deadline;) {
+    const port = portIn(await Deno.readTextFile(output));
+    if (port !== undefined) {
       return {
         name: recipe.name,
         pid: child.pid,
@@ -89,18 +82,29 @@ export async function start(recipe: Recipe): Promise<Running> {
         [Symbol.asyncDispose]: end,
       };
     }
-    if (done) {
-      const why = log();
-      await end();
-      throw new Error(`Cannot start ${recipe.name}: ${out}${why}`);
-    }
+    if (ended) break;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  const why = log();
+  await end();
+  throw new Error(`Cannot start ${recipe.name}: ${why}`);
+}
+
+/**
+ * The port in a line such as "Server listening on http://127.0.0.1:8787 (paths …)" or "listening on
+ * 8787"; `undefined` before the line is whole.
+ */
+export function portIn(output: string): number | undefined {
+  const [, port] = /listening on (?:\S*:)?(\d+)\b.*\n/.exec(output) ?? [];
+  return port === undefined ? undefined : Number(port);
+}
+
+const quote = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`;
+
+function kill(child: Deno.ChildProcess): void {
+  try {
+    child.kill("SIGKILL");
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error; // it has ended
   }
 }
-
-async function drain(reader: ReadableStreamDefaultReader<string>) {
-  while (!(await reader.read()).done);
-}
-
-/** A file of this folder. */
-export const here = (file: string): string =>
-  join(ROOT, "tests", "bench", "contestants", file);

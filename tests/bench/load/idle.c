@@ -44,10 +44,9 @@ void run_idle(const struct options *o) {
     char used[512];
     window_end(window, o->pid, used, sizeof used);
     net_settle((uint64_t)(o->seconds * SECOND));
-    printf("{%s\"members\":%u,\"joined\":%u,\"bytesBefore\":%llu,\"bytes\":%llu,\"errors\":%llu}%s",
+    printf("{%s\"members\":%u,\"joined\":%u,\"bytesBefore\":%llu,\"bytes\":%llu}%s",
            used, net.ready, net.ready - had, (unsigned long long)before,
-           (unsigned long long)memory_of(o->pid, "VmRSS"),
-           (unsigned long long)net.errors, *steps == 0 ? "" : ",");
+           (unsigned long long)memory_of(o->pid, "VmRSS"), *steps == 0 ? "" : ",");
   }
   printf("]}\n");
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 
@@ -14,6 +15,19 @@ uint64_t cpu_of(pid_t pid) {
     exit(1);
   }
   return nanoseconds(t);
+}
+
+uint64_t cpu_of_machine(void) {
+  // user, nice, system, idle, iowait, irq, softirq, steal
+  unsigned long long ticks[8] = {0};
+  FILE *file = fopen("/proc/stat", "r");
+  if (file == NULL) return 0;
+  int found = fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &ticks[0], &ticks[1],
+                     &ticks[2], &ticks[3], &ticks[4], &ticks[5], &ticks[6], &ticks[7]);
+  fclose(file);
+  if (found != 8) return 0;
+  unsigned long long busy = ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6] + ticks[7];
+  return busy * (SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 uint64_t memory_of(pid_t pid, const char *field) {

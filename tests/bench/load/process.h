@@ -7,6 +7,9 @@
 /** Nanoseconds that all threads of a process ran, those that ended included. */
 uint64_t cpu_of(pid_t pid);
 
+/** Nanoseconds that all processors were busy since the machine started; exact to a hundredth of a second. */
+uint64_t cpu_of_machine(void);
+
 /** A field of /proc/PID/status that is in kB, in bytes: "VmRSS", "VmHWM". */
 uint64_t memory_of(pid_t pid, const char *field);
 #endif

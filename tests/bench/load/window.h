@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 struct window {
-  uint64_t began, server, self;
+  uint64_t began, server, self, machine;
 };
 
 struct window window_begin(pid_t server);

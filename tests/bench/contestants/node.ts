@@ -1,0 +1,66 @@
+import { join } from "node:path";
+import { findNode } from "../../tools/node.ts";
+import { installPackage, npmPackage } from "../../tools/npm_package.ts";
+import { run } from "../../tools/process.ts";
+import { here, type Recipe } from "./running.ts";
+
+const NODE = 22;
+/** What the scripts of this folder import, in the versions that Deno runs them with. */
+const PACKAGES = ["socket.io@^4.8.4", "ws@^8.21.3"];
+
+/** Runs a script of this folder with Node, which strips its types. */
+export async function nodeScript(
+  folder: string,
+  name: string,
+  file: string,
+  raw: boolean,
+): Promise<Recipe> {
+  const scripts = join(folder, "node-scripts");
+  if (await isMissing(scripts)) {
+    await Deno.mkdir(scripts);
+    await Deno.writeTextFile(
+      join(scripts, "package.json"),
+      JSON.stringify({ private: true, type: "module" }),
+    );
+    const options = ["--no-audit", "--no-fund", "--prefer-offline"];
+    await run("npm", ["install", ...options, ...PACKAGES], scripts);
+  }
+  for (const script of [file, "groups.ts"]) {
+    await Deno.copyFile(here(script), join(scripts, script));
+  }
+  const command = await findNode(NODE);
+  return { name, raw, command, args: [file], cwd: scripts };
+}
+
+/**
+ * Runs the server of the npm tarball with Node.
+ *
+ * @param args of the server's command
+ */
+export async function nodePackage(
+  folder: string,
+  name: string,
+  args: readonly string[],
+): Promise<Recipe> {
+  const user = join(folder, "node-package");
+  await Deno.mkdir(user);
+  await installPackage(user, await npmPackage(folder));
+  const main = "node_modules/@a2c-smcp/sdk/server/main.js";
+  const command = await findNode(NODE);
+  return { name, command, args: [main, ...args], cwd: user };
+}
+
+/** The version of the Node that is used. */
+export async function nodeVersion(): Promise<string> {
+  return (await run(await findNode(NODE), ["--version"], ".")).trim();
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return false;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return true;
+    throw error;
+  }
+}

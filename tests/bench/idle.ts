@@ -1,0 +1,84 @@
+import type { IdleMeasured } from "./generator.ts";
+import { median } from "./statistics.ts";
+import type { Tools } from "./tools.ts";
+
+/** How members come, and stay without doing anything. */
+export interface IdlePlan {
+  /** How many are there at each step, rising. */
+  readonly members: readonly number[];
+  readonly contestants: readonly string[];
+  readonly rounds: number;
+  /** Seconds of silence before memory is read. */
+  readonly seconds: number;
+}
+
+/** One run of one contestant. */
+export interface IdleRun extends IdleMeasured {
+  readonly contestant: string;
+}
+
+/** Medians over the rounds. */
+export interface IdleRow {
+  readonly members: number;
+  readonly contestant: string;
+  /** The server's memory beyond that with two members, per further member. */
+  readonly bytesPerMember: number;
+  /** Connections that were opened and joined an office, from the step before to this one. */
+  readonly joinsPerSecond: number;
+  /** Microseconds of the server's CPU per join. */
+  readonly cpuPerJoin: number;
+}
+
+/** Measures what members cost that do nothing, and what their coming costs. */
+export async function measureIdle(
+  { members, contestants, rounds, seconds }: IdlePlan,
+  { generator, field, tell }: Tools,
+): Promise<IdleRun[]> {
+  const runs: IdleRun[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    for (const contestant of contestants) {
+      await using server = await field.start(contestant);
+      if (server === undefined) continue;
+      const options = { steps: members.join(), seconds };
+      const measured = await generator.run("idle", server, options);
+      const run = { contestant, ...measured };
+      const [row] = summarizeIdle([run]).slice(-1);
+      tell(
+        `idle, round ${round} of ${rounds}, ${contestant}: ${
+          ((row?.bytesPerMember ?? 0) / 1000).toFixed(1)
+        } kB a member, ${row?.joinsPerSecond.toFixed(0)} joins/s`,
+      );
+      runs.push(run);
+    }
+  }
+  return runs;
+}
+
+/** Sums up runs, in the order in which they first came. */
+export function summarizeIdle(runs: readonly IdleRun[]): IdleRow[] {
+  const steps = runs.flatMap(({ contestant, steps }) =>
+    steps.map((step) => ({
+      contestant,
+      members: step.members,
+      bytesPerMember: (step.bytes - step.bytesBefore) / (step.members - 2),
+      joinsPerSecond: step.joined / step.seconds,
+      cpuPerJoin: step.serverCpuSeconds / step.joined * 1e6,
+    }))
+  );
+  const rows = Map.groupBy(
+    steps,
+    ({ members, contestant }) => `${members} ${contestant}`,
+  );
+  return [...rows.values()].flatMap((mine) => {
+    const [first] = mine;
+    if (first === undefined) return [];
+    const mid = (read: (row: IdleRow) => number) => median(mine.map(read));
+    return [{
+      members: first.members,
+      contestant: first.contestant,
+      bytesPerMember: mid((row) => row.bytesPerMember),
+      joinsPerSecond: mid((row) => row.joinsPerSecond),
+      cpuPerJoin: mid((row) => row.cpuPerJoin),
+    }];
+  });
+}

@@ -1,0 +1,113 @@
+import type { BroadcastPlan } from "./broadcast.ts";
+import type { Group, Load } from "./calls.ts";
+import type { IdlePlan } from "./idle.ts";
+import { payloadOf, PAYLOADS } from "./payloads.ts";
+
+/** What is measured, and for how long. */
+export interface Plan {
+  readonly rounds: number;
+  /** Calls as fast as they are answered, by size of the answer. */
+  readonly relay: readonly Group[];
+  /** Calls at a given rate, by calls per second. */
+  readonly open: readonly Group[];
+  /** Calls among more and more pairs, by their number. */
+  readonly growth: readonly Group[];
+  readonly broadcast: BroadcastPlan;
+  readonly idle: IdlePlan;
+}
+
+const PAIRS = 50;
+
+/** The sizes at which the other SDKs are measured. */
+const COMPARED = ["100", "100k-text"];
+
+const JAVASCRIPT = [
+  "floor",
+  "ws-deno",
+  "ws-node",
+  "stock",
+  "stock-node",
+  "ours",
+  "ours-node",
+];
+const OTHER_SDKS = ["python-0.1", "python-0.2", "rust"];
+
+const load = (over: Partial<Load>): Load => ({
+  payload: payloadOf("100"),
+  pairs: PAIRS,
+  inflight: 1,
+  rotate: false,
+  rate: 0,
+  warmup: 2,
+  seconds: 2,
+  ...over,
+});
+
+/** All of it; takes about an hour. */
+export const FULL: Plan = {
+  rounds: 5,
+  relay: PAYLOADS.map((payload) => ({
+    key: payload.name,
+    load: load({ payload }),
+    contestants: COMPARED.includes(payload.name)
+      ? [...JAVASCRIPT, ...OTHER_SDKS]
+      : JAVASCRIPT,
+  })),
+  open: [500, 1000, 2000, 4000, 8000].map((rate) => ({
+    key: String(rate),
+    load: load({ rate, seconds: 5 }),
+    contestants: ["floor", "ws-deno", "stock", "ours", "ours-node"],
+  })),
+  growth: [1, 10, 50, 500, 2000, 5000].map((pairs) => ({
+    key: String(pairs),
+    load: load({ pairs, inflight: PAIRS, rotate: true }),
+    contestants: ["floor", "stock", "ours", "ours-node"],
+  })),
+  broadcast: {
+    members: [2, 10, 100, 1000, 5000],
+    contestants: ["floor", "stock", "ours"],
+    rounds: 3,
+    warmup: 1,
+    seconds: 2,
+  },
+  idle: {
+    members: [1000, 5000, 10_000],
+    contestants: ["floor", "stock", "ours", "ours-node"],
+    rounds: 3,
+    seconds: 3,
+  },
+};
+
+const soon = { warmup: 0.2, seconds: 0.3 };
+
+/** Proves that each part runs; its figures mean nothing. */
+export const QUICK: Plan = {
+  rounds: 1,
+  relay: ["100", "100k-json"].map(payloadOf).map((payload) => ({
+    key: payload.name,
+    load: load({ payload, ...soon }),
+    contestants: ["floor", "ws-node", "stock", "ours", "ours-node"],
+  })),
+  open: [{
+    key: "2000",
+    load: load({ rate: 2000, ...soon }),
+    contestants: ["floor", "ours"],
+  }],
+  growth: [1, 50].map((pairs) => ({
+    key: String(pairs),
+    load: load({ pairs, inflight: PAIRS, rotate: true, ...soon }),
+    contestants: ["floor", "ours"],
+  })),
+  broadcast: {
+    members: [2, 50],
+    contestants: ["floor", "ours"],
+    rounds: 1,
+    ...soon,
+  },
+  idle: {
+    members: [100, 200],
+    contestants: ["floor", "ours"],
+    rounds: 1,
+    seconds: 0.5,
+  },
+};

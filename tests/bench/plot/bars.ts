@@ -1,0 +1,99 @@
+import { areaOf, frame, WIDTH } from "./frame.ts";
+import { linearScale, logScale } from "./scale.ts";
+import {
+  colourOf,
+  element,
+  line,
+  picture,
+  short,
+  type Svg,
+  text,
+} from "./svg.ts";
+
+/** Values side by side, in groups. */
+export interface BarPlot {
+  readonly title: string;
+  /** What the bars show, with its unit. */
+  readonly yLabel: string;
+  readonly groups: readonly string[];
+  /** In the order of the legend. */
+  readonly series: readonly {
+    readonly name: string;
+    /** One value for each group; none leaves a gap. */
+    readonly values: readonly (number | undefined)[];
+  }[];
+  /** Equal distances for equal ratios. */
+  readonly logarithmic?: boolean;
+  /** For each group a value that should not be passed, or none; and what that is. */
+  readonly goals?: {
+    readonly values: readonly (number | undefined)[];
+    readonly words: string;
+  };
+}
+
+/** Draws groups of bars, each with its value above it. */
+export function barPlot(plot: BarPlot): Svg {
+  const area = areaOf(plot.series.length);
+  const values = plot.series.flatMap(({ values }) => values)
+    .filter((value) => value !== undefined);
+  const goals = plot.goals?.values.filter((goal) => goal !== undefined) ?? [];
+  const most = Math.max(...values, ...goals);
+  const y = plot.logarithmic
+    ? logScale(Math.min(...values), most, area.bottom, area.top)
+    : linearScale(most, area.bottom, area.top);
+  const group = (area.right - area.left) / plot.groups.length;
+  const bar = group * 0.84 / plot.series.length;
+  const start = (g: number) => area.left + g * group + group * 0.08;
+  return picture(WIDTH, area.height, plot.title, [
+    ...frame(
+      area,
+      plot.title,
+      plot.yLabel,
+      y,
+      plot.series.map(({ name }) => name),
+    ),
+    ...plot.groups.map((name, g) =>
+      text(start(g) + group * 0.42, area.bottom + 18, name, {
+        "text-anchor": "middle",
+      })
+    ),
+    ...plot.series.flatMap(({ values }, s) =>
+      values.flatMap((value, g) => {
+        if (value === undefined) return [];
+        const x = start(g) + s * bar;
+        return [
+          element("rect", {
+            x: x + 1,
+            y: y.at(value),
+            width: bar - 2,
+            height: area.bottom - y.at(value),
+            fill: colourOf(s),
+          }),
+          text(x + bar / 2, y.at(value) - 4, short(value), {
+            "text-anchor": "middle",
+            style: "font-size:10px",
+          }),
+        ];
+      })
+    ),
+    ...plot.goals?.values.flatMap((goal, g) =>
+      goal === undefined ? [] : [
+        line(
+          start(g),
+          y.at(goal),
+          start(g) + group * 0.84,
+          y.at(goal),
+          "goal",
+        ),
+      ]
+    ) ?? [],
+    ...plot.goals
+      ? [
+        text(area.right, 22, plot.goals.words, {
+          class: "goal-text",
+          "text-anchor": "end",
+        }),
+      ]
+      : [],
+  ]);
+}

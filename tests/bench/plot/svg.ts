@@ -1,0 +1,91 @@
+/** A part of a picture. */
+export type Svg = string;
+
+/** Writes an element; attributes that are `undefined` are left out. */
+export function element(
+  name: string,
+  attributes: Readonly<Record<string, string | number | undefined>>,
+  content: readonly Svg[] = [],
+): Svg {
+  const written = Object.entries(attributes).flatMap(([key, value]) =>
+    value === undefined ? [] : [` ${key}="${escape(shown(value))}"`]
+  ).join("");
+  return content.length === 0
+    ? `<${name}${written}/>`
+    : `<${name}${written}>${content.join("")}</${name}>`;
+}
+
+/** Text at a point. */
+export const text = (
+  x: number,
+  y: number,
+  words: string,
+  attributes: Readonly<Record<string, string | number>> = {},
+): Svg => element("text", { x, y, ...attributes }, [escape(words)]);
+
+/** One line from a point to another. */
+export const line = (
+  x1: number,
+  y1: number,
+  x2: number,
+  y2: number,
+  kind: string,
+): Svg => element("line", { x1, y1, x2, y2, class: kind });
+
+/** The whole file. It has no background of its own, and its ink follows the reader's colour scheme. */
+export function picture(
+  width: number,
+  height: number,
+  title: string,
+  content: readonly Svg[],
+): Svg {
+  const attributes = {
+    xmlns: "http://www.w3.org/2000/svg",
+    viewBox: `0 0 ${width} ${height}`,
+    width,
+    height,
+    role: "img",
+  };
+  return element("svg", attributes, [
+    "\n",
+    element("title", {}, [escape(title)]),
+    element("style", {}, [STYLE]),
+    ...content.map((part) => `\n${part}`),
+    "\n",
+  ]) + "\n";
+}
+
+const STYLE = "text{font:12px system-ui,sans-serif;fill:#333}" +
+  ".title{font-size:15px;font-weight:600}" +
+  ".axis{stroke:#777}.grid{stroke:#8884}.goal{stroke:#d33;stroke-dasharray:5 4}" +
+  ".goal-text{fill:#d33}" +
+  "@media(prefers-color-scheme:dark){text{fill:#ddd}.axis{stroke:#999}.goal{stroke:#f66}.goal-text{fill:#f66}}";
+
+/** Told apart by who sees colours differently, on white and on black (Okabe and Ito). */
+export const COLOURS = [
+  "#999999",
+  "#0072b2",
+  "#e69f00",
+  "#009e73",
+  "#cc79a7",
+  "#56b4e9",
+  "#d55e00",
+] as const;
+
+/** The colour of a series by its place. */
+export const colourOf = (index: number): string =>
+  COLOURS[index % COLOURS.length] ?? COLOURS[0];
+
+/** A number on an axis: 5000 as "5k", 0.25 as it is. */
+export function short(value: number): string {
+  if (Math.abs(value) >= 1e6) return `${Number((value / 1e6).toPrecision(3))}M`;
+  if (Math.abs(value) >= 1e3) return `${Number((value / 1e3).toPrecision(3))}k`;
+  return String(Number(value.toPrecision(3)));
+}
+
+const shown = (value: string | number) =>
+  typeof value === "number" ? String(Number(value.toFixed(1))) : value;
+
+const escape = (words: string) =>
+  words.replaceAll("&", "&amp;").replaceAll("<", "&lt;")
+    .replaceAll('"', "&quot;");
