@@ -15,7 +15,7 @@ export class Messages {
     const answer = join(this.#folder, `answer-${payload.name}.json`);
     await Deno.writeTextFile(answer, answerOf(payload));
     const call = join(this.#folder, "call.json");
-    await Deno.writeTextFile(call, callOf("computer"));
+    await Deno.writeTextFile(call, callOf("hello"));
     return { call, answer };
   }
 }

@@ -1,6 +1,9 @@
 /** Stands where the load generator writes the request id; the same in `load/template.h`. */
 export const ID_PLACE = "@".repeat(12);
 
+/** Stands where the load generator writes the number of a pair. */
+export const PAIR_PLACE = "#".repeat(5);
+
 /** An answer of a Computer, as the arguments of an ack. */
 export interface Payload {
   /** What it is called on the command line. */
@@ -60,12 +63,12 @@ export function answerOf({ bytes, kind }: Payload): string {
   return textAnswer(bytes, kind === "ascii" ? ASCII_LINE : LINE);
 }
 
-/** The JSON of an event's arguments with a call of a Computer's tool. */
-export function callOf(computer: string, text = "hello"): string {
+/** The JSON of an event's arguments with a call of a tool of the pair's Computer. */
+export function callOf(text: string): string {
   const call = {
-    agent: "agent",
+    agent: `agent-${PAIR_PLACE}`,
     req_id: ID_PLACE,
-    computer,
+    computer: `computer-${PAIR_PLACE}`,
     tool_name: "echo",
     params: { text },
     timeout: 30,

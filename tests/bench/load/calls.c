@@ -23,7 +23,9 @@ struct call {
 };
 
 static const struct options *options;
-static struct template call, answer;
+static struct template answer;
+/** Of each pair. */
+static struct template **calls;
 static struct latencies latencies;
 /** Of the bodies of a server that encodes anew; the first one's length counts. */
 static size_t reencoded_length[2];
@@ -37,7 +39,7 @@ static struct connection *agent_of(unsigned pair) { return &net.all[2 * pair]; }
 static void describe(struct connection *c) {
   c->role = c->index % 2 == 0 ? AGENT : COMPUTER;
   c->office = c->index / 2;
-  snprintf(c->name, sizeof c->name, "%s", c->role == AGENT ? "agent" : "computer");
+  snprintf(c->name, sizeof c->name, "%s-%05u", c->role == AGENT ? "agent" : "computer", c->office);
   if (c->role == AGENT) c->calls = calloc(SLOTS, sizeof *c->calls);
 }
 
@@ -49,7 +51,7 @@ static void make_call(struct connection *agent, uint64_t due) {
   outstanding++;
   char head[32];
   int length = snprintf(head, sizeof head, EVENT "%u", ack);
-  send_template(agent, head, (size_t)length, &call, slot->id);
+  send_template(agent, head, (size_t)length, calls[agent->office], slot->id);
 }
 
 static struct connection *next_agent(void) {
@@ -64,7 +66,7 @@ static void started(struct connection *c) {
   uint32_t id;
   c->body_at = read_ack_id(c->kept, c->kept_length, HEAD_LENGTH, &id);
   if (c->body_at != 0 && !options->reencoded) {
-    c->expected = c->role == AGENT ? &answer : &call;
+    c->expected = c->role == AGENT ? &answer : calls[c->office];
   }
 }
 
@@ -72,6 +74,7 @@ static void started(struct connection *c) {
 static bool is_right(struct connection *c, const struct template *t) {
   size_t length = c->payload_length - c->body_at;
   if (!options->reencoded) return !c->differs && length == t->length;
+  // All calls are of one length, and all answers.
   size_t *learned = &reencoded_length[c->role];
   if (*learned == 0) *learned = length;
   return length == *learned;
@@ -87,8 +90,8 @@ static const char *id_in(struct connection *c, const struct template *t) {
 }
 
 static void call_received(struct connection *computer) {
-  const char *id = id_in(computer, &call);
-  if (id == NULL || !is_right(computer, &call)) return fault(computer, "wrong call");
+  const char *id = id_in(computer, calls[computer->office]);
+  if (id == NULL || !is_right(computer, calls[computer->office])) return fault(computer, "wrong call");
   uint64_t number = strtoull(id, NULL, 10);
   char head[32];
   memcpy(head, computer->kept, computer->body_at);
@@ -147,7 +150,8 @@ void run_calls(const struct options *o) {
   char *text = read_file(o->answer, &length);
   template_set(&answer, text, length);
   text = read_file(o->call, &length);
-  template_set(&call, text, length);
+  calls = calloc(o->pairs, sizeof *calls);
+  for (unsigned i = 0; i < o->pairs; i++) calls[i] = template_of_pair(text, length, i);
   net.received = received;
   net.started = started;
   net_init(2 * o->pairs);

@@ -122,7 +122,7 @@ void send_template(struct connection *c, const char *head, size_t head_length,
   size_t copied = t->length <= COPIED ? t->length : t->id_at + ID_LENGTH;
   memcpy(buffer + length, t->masked, copied);
   uint8_t digits[ID_LENGTH];
-  write_id(digits, id);
+  write_digits(digits, ID_LENGTH, id);
   for (int i = 0; i < ID_LENGTH; i++) buffer[length + t->id_at + i] = digits[i] ^ MASK;
   send_parts(c, buffer, length + copied, t->masked + copied, t->length - copied);
 }

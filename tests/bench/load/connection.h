@@ -28,7 +28,7 @@ struct connection {
   enum state state;
   /** Its office; connections of one office are a group. */
   unsigned office;
-  /** Unique in its office. */
+  /** Unique everywhere: some servers want that. */
   char name[24];
   /** Of the frame that is being received. */
   uint8_t header[14];

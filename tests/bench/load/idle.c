@@ -10,7 +10,7 @@
 static void describe(struct connection *c) {
   c->role = c->index % 2 == 0 ? AGENT : COMPUTER;
   c->office = c->index / 2;
-  snprintf(c->name, sizeof c->name, "%s", c->role == AGENT ? "agent" : "computer");
+  snprintf(c->name, sizeof c->name, "member-%u", c->index);
 }
 
 static void started(struct connection *c) { (void)c; }

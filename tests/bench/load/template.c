@@ -37,8 +37,20 @@ char *read_file(const char *path, size_t *length) {
   return text;
 }
 
-void write_id(uint8_t *to, uint64_t id) {
-  for (int i = ID_LENGTH - 1; i >= 0; i--, id /= 10) {
-    to[i] = (uint8_t)('0' + id % 10);
+struct template *template_of_pair(const char *text, size_t length, unsigned pair) {
+  char *copy = malloc(length);
+  struct template *t = malloc(sizeof *t);
+  if (copy == NULL || t == NULL) abort();
+  memcpy(copy, text, length);
+  for (char *at = copy; (at = memmem(at, length - (size_t)(at - copy), PAIR_PLACE, PAIR_LENGTH)) != NULL;) {
+    write_digits((uint8_t *)at, PAIR_LENGTH, pair);
+  }
+  template_set(t, copy, length);
+  return t;
+}
+
+void write_digits(uint8_t *to, int count, uint64_t number) {
+  for (int i = count - 1; i >= 0; i--, number /= 10) {
+    to[i] = (uint8_t)('0' + number % 10);
   }
 }

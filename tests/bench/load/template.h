@@ -4,6 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** Stands where the digits of a pair's number go. */
+#define PAIR_PLACE "#####"
+#define PAIR_LENGTH 5
 /** Decimal digits of a request id. */
 #define ID_LENGTH 12
 /** Stands where the id goes, once. */
@@ -27,9 +30,12 @@ struct template {
 /** @param text is kept; it holds ID_PLACE once */
 void template_set(struct template *t, char *text, size_t length);
 
+/** Makes a template of a copy of `text` in which the pair's number is written. */
+struct template *template_of_pair(const char *text, size_t length, unsigned pair);
+
 /** Reads a file; ends the process when it can not. */
 char *read_file(const char *path, size_t *length);
 
-/** Writes an id as decimal digits. */
-void write_id(uint8_t *to, uint64_t id);
+/** Writes a number with so many decimal digits. */
+void write_digits(uint8_t *to, int count, uint64_t number);
 #endif
