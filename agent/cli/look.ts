@@ -36,7 +36,7 @@ export async function tools(flags: ComputerFlags): Promise<void> {
   if (flags.json) return printJson(Object.fromEntries(found));
   if (found.size === 0) throw noComputer(flags.office);
   for (const [computer, list] of found) {
-    console.log(`${plain(computer)}: ${list.length} tools`);
+    console.log(`${plain(computer)}: ${count(list.length, "tool")}`);
     print(
       list.map(({ name, description }) => [`  ${name}`, headline(description)]),
     );
@@ -77,7 +77,7 @@ export async function resources(
       console.log(`${plain(name)}: ${plain(list)}`);
       continue;
     }
-    console.log(`${plain(name)}: ${list.length} resources`);
+    console.log(`${plain(name)}: ${count(list.length, "resource")}`);
     print(
       list.map(({ uri, name, title }) => [
         `  ${uri}`,
@@ -113,7 +113,7 @@ export async function config(flags: ComputerFlags): Promise<void> {
       await agent.getConfig(await chooseComputer(agent, flags), { signal }),
   );
   if (flags.json) return printJson({ inputs, servers });
-  console.log(`${Object.keys(servers).length} MCP servers`);
+  console.log(count(Object.keys(servers).length, "MCP server"));
   print(
     Object.values(servers).map((
       { name, type, disabled, server_parameters },
@@ -125,7 +125,7 @@ export async function config(flags: ComputerFlags): Promise<void> {
         : [server_parameters.command, ...server_parameters.args].join(" "),
     ]),
   );
-  console.log(`${inputs?.length ?? 0} inputs`);
+  console.log(count(inputs?.length ?? 0, "input"));
   print(
     inputs?.map(({ id, type, description }) => [`  ${id}`, type, description]),
   );
@@ -139,3 +139,6 @@ function headline(text: string): string {
   const [first = ""] = text.split(/(?<=\.)\s|\n/, 1);
   return first.length > 80 ? `${first.slice(0, 79)}…` : first;
 }
+
+const count = (number: number, what: string): string =>
+  `${number} ${what}${number === 1 ? "" : "s"}`;

@@ -9,7 +9,7 @@ export function stateLine(
 ): string | undefined {
   if (state === "running") {
     return [
-      `MCP server ${name}: running, ${tools} tools`,
+      `MCP server ${name}: running, ${tools} ${tools === 1 ? "tool" : "tools"}`,
       ...problems.map((text) => `  ${text}`),
     ].join("\n");
   }

@@ -1,70 +1,127 @@
-/** One of the package's commands, as a page has it. */
+import config from "../../deno.json" with { type: "json" };
+
+/** A command of a shell script, as the shell would start it. */
 export interface Command {
-  /** The folder of its `main.ts`. */
-  readonly role: string;
-  /** What follows it. */
-  readonly args: readonly string[];
+  /** The program and its arguments, after every expansion. */
+  readonly words: readonly string[];
+  /** The variables of this package that it would have. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 const root = new URL("../../", import.meta.url);
 
-/** The package's commands in a shell script, by either name; other commands are left out. */
-export function commandsIn(script: string): Command[] {
-  return script.replaceAll(/\\\n/g, " ").split("\n").flatMap((line) => {
-    const words = line.replace(/ #.*/, "").match(/'[^']*'|"[^"]*"|\S+/g) ?? [];
-    const at = words.findIndex((word) => ROLE.test(word));
-    const [, bin, main] = ROLE.exec(words[at] ?? "") ?? [];
-    const role = bin ?? main;
-    if (role === undefined) return [];
-    const rest = words.slice(at + 1);
-    const end = rest.findIndex((word) => /^[|>&;]/.test(word));
-    return [{ role, args: end < 0 ? rest : rest.slice(0, end) }];
-  });
+/** Where nothing is installed the shell asks this function, which notes what it was asked for. */
+const NOTE_EVERYTHING = `
+command_not_found_handle() {
+  local name; local -a names=("\${!SMCP_@}") values=()
+  for name in "\${names[@]}"; do values+=("$name=\${!name}"); done
+  # At once: the parts of a pipe write side by side.
+  printf '%s\\0' "$#" "$@" "\${#values[@]}" "\${values[@]}" >> "$NOTES"
+}
+`;
+
+/** Lets bash take a script apart; all programs in it are noted, and none is started. */
+export async function commandsOf(script: string): Promise<Command[]> {
+  const folder = await Deno.makeTempDir({ prefix: "smcp-docs-" });
+  try {
+    const notes = `${folder}/notes`;
+    await Deno.writeTextFile(notes, "");
+    await new Deno.Command("/bin/bash", {
+      args: ["-c", NOTE_EVERYTHING + script],
+      cwd: folder,
+      clearEnv: true,
+      env: { PATH: "/nowhere", HOME: folder, NOTES: notes },
+      stdin: "null",
+    }).output();
+    return readNotes((await Deno.readTextFile(notes)).split("\0"));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 }
 
-/** `smcp-agent`, or `agent/main.ts` of `deno run`. */
-const ROLE =
-  /^(?:smcp-(server|computer|agent)|(server|computer|agent)\/main\.ts)$/;
+function readNotes(fields: string[]): Command[] {
+  const take = () => fields.splice(0, Number(fields.shift()));
+  const commands: Command[] = [];
+  while (fields.length > 1) {
+    const words = take();
+    const env = Object.fromEntries(
+      take().map((pair) => [
+        pair.slice(0, pair.indexOf("=")),
+        pair.slice(pair.indexOf("=") + 1),
+      ]),
+    );
+    commands.push({ words, env });
+  }
+  return commands;
+}
+
+/** Programs of others that the documentation may use. */
+const OTHERS = ["openssl", "sha256sum", "cut", "npm", "deno", "docker", "curl"];
+
+/** An option that no command has: who complains of it, and of it alone, took all the others. */
+const SENTINEL = "--no-such-option-at-all";
 
 /**
- * Says what is wrong with a command, asking its own `--help`.
+ * Says what is wrong with a command, by having the package's own parse it; nothing is carried out.
  *
- * @returns undefined when it knows every flag, and the subcommand
+ * @returns undefined for one that would run
  */
 export async function mistakeIn(
-  { role, args }: Command,
+  { words, env }: Command,
 ): Promise<string | undefined> {
-  const [first = ""] = args;
-  const sub = role === "server" || first.startsWith("-") ? [] : [first];
-  const help = await helpOf(role, sub);
-  const usage = ["Usage:", `smcp-${role}`, ...sub].join(" ");
-  if (!help.startsWith(usage)) return `there is no smcp-${role} ${first}`;
-  const unknown = args.slice(sub.length)
-    .flatMap((word) => word.match(/^--[\w-]+/) ?? [])
-    .filter((flag) => !new RegExp(`^ .*${flag}[ ,]`, "m").test(help));
-  return unknown.length === 0
-    ? undefined
-    : `smcp-${[role, ...sub].join(" ")} does not know ${unknown.join(", ")}`;
-}
-
-const helps = new Map<string, Promise<string>>();
-
-function helpOf(role: string, sub: readonly string[]): Promise<string> {
-  const key = [role, ...sub].join(" ");
-  const known = helps.get(key) ?? askForHelp(role, sub);
-  helps.set(key, known);
-  return known;
-}
-
-async function askForHelp(
-  role: string,
-  sub: readonly string[],
-): Promise<string> {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--frozen", `${role}/main.ts`, ...sub, "--help"],
+  const line = words.join(" ");
+  const command = unwrapped(words);
+  if (!command) return `"${line}": there is no such task`;
+  const start = startOf(command);
+  if (!start) {
+    return OTHERS.includes(command[0] ?? "") ? undefined : `what is "${line}"?`;
+  }
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-prompt", "--frozen", ...start, SENTINEL],
     cwd: root,
-    env: { NO_COLOR: "1" },
+    env: { ...env, NO_COLOR: "1" },
     stdin: "null",
   }).output();
-  return new TextDecoder().decode(stdout);
+  const text = new TextDecoder().decode(stderr).trim();
+  return code === 2 && text === `error: unknown option '${SENTINEL}'`
+    ? undefined
+    : `"${line}" ends with ${code}: ${text}`;
 }
+
+/** What npx or a task starts in the end; undefined where there is no such task. */
+function unwrapped(words: readonly string[]): readonly string[] | undefined {
+  const [program, ...args] = words;
+  if (program === "npx") {
+    const at = args.findIndex((word, i) =>
+      !word.startsWith("-") && args[i - 1] !== "-p"
+    );
+    return unwrapped(args.slice(at));
+  }
+  const [command, name = "", ...rest] = args;
+  if (program !== "deno" || command !== "task") return words;
+  const tasks: Record<string, string | { command: string }> = config.tasks;
+  const task = tasks[name];
+  if (task === undefined) return undefined;
+  const line = typeof task === "string" ? task : task.command;
+  return unwrapped([...line.split(" "), ...rest]);
+}
+
+/** What `deno run` gets to do the same from this source; undefined for programs of others. */
+function startOf([program = "", ...args]: readonly string[]):
+  | string[]
+  | undefined {
+  const [isOurs, role] = /^smcp(?:-(server|computer|agent))?$/.exec(program) ??
+    [];
+  if (isOurs) return ["-A", entryOf(role), ...args];
+  if (program !== "deno" || args.shift() !== "run") return undefined;
+  const at = args.findIndex((word) => ENTRY.test(word));
+  const [, jsr, file] = ENTRY.exec(args[at] ?? "") ?? [];
+  return at < 0 ? undefined : args.with(at, entryOf(jsr ?? file));
+}
+
+/** An entrypoint that is a command: on JSR, or in a clone. */
+const ENTRY =
+  /^(?:jsr:@a2c-smcp\/sdk(?:@[\d.]+)?(?:\/(server|computer|agent)\/main)?|(server|computer|agent)\/main\.ts|mod\.ts)$/;
+
+const entryOf = (role: string | undefined): string =>
+  role === undefined ? "mod.ts" : `${role}/main.ts`;

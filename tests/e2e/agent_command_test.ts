@@ -152,7 +152,7 @@ Deno.test("smcp-agent shows everything that an office has, for people and as JSO
       ],
       [
         ["tools"],
-        "pc: 1 tools\n  echo  Gives back what it gets.\n",
+        "pc: 1 tool\n  echo  Gives back what it gets.\n",
         (tools: { pc: unknown[] }) => tools.pc.length,
         1,
       ],
@@ -182,7 +182,7 @@ Deno.test("smcp-agent shows everything that an office has, for people and as JSO
       ],
       [
         ["resources"],
-        "files: 1 resources\n  x://1  One\n",
+        "files: 1 resource\n  x://1  One\n",
         (lists: Record<string, unknown>) => Object.keys(lists),
         ["files"],
       ],
@@ -206,7 +206,7 @@ Deno.test("smcp-agent shows everything that an office has, for people and as JSO
       ],
       [
         ["config"],
-        "1 MCP servers\n  files  stdio  npx -y\n1 inputs\n  token  promptString  A token\n",
+        "1 MCP server\n  files  stdio  npx -y\n1 input\n  token  promptString  A token\n",
         (config: { servers: unknown }) => Object.keys(config.servers as object),
         ["files"],
       ],
