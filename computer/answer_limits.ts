@@ -4,6 +4,7 @@ import {
   ProtocolError,
   toolErrorResult,
 } from "../protocol/mod.ts";
+import { jsonBytes } from "./json_bytes.ts";
 
 /** Bytes of a packet around the answer: type, namespace, ack id. */
 const FRAMING = 64;
@@ -17,14 +18,14 @@ const MOST_DEPTH = 63;
  * @returns undefined when it can be sent
  */
 export function tooMuch(
-  answer: unknown,
+  answer: object,
   maxPayload: number | undefined,
 ): string | undefined {
   if (isDeeper(answer, MOST_DEPTH)) {
     return `it is nested deeper than ${MOST_DEPTH} levels`;
   }
   if (maxPayload === undefined) return undefined;
-  const bytes = new TextEncoder().encode(JSON.stringify(answer)).length;
+  const bytes = jsonBytes(answer);
   return bytes + FRAMING > maxPayload
     ? `it has ${bytes} bytes, and the server takes messages of at most ${maxPayload}`
     : undefined;
@@ -47,7 +48,10 @@ export function limitResult(
  *
  * @throws {ProtocolError} 500 that says why it can not
  */
-export function limitAnswer<T>(answer: T, maxPayload: number | undefined): T {
+export function limitAnswer<T extends object>(
+  answer: T,
+  maxPayload: number | undefined,
+): T {
   const why = tooMuch(answer, maxPayload);
   if (why === undefined) return answer;
   throw new ProtocolError(

@@ -1,4 +1,5 @@
 import type { CallToolResult } from "../protocol/mod.ts";
+import { jsonBytes } from "./json_bytes.ts";
 
 /** How much a {@linkcode ResultStore} keeps. */
 export interface ResultStoreLimits {
@@ -34,8 +35,7 @@ export class ResultStore {
 
   /** Keeps a result; one that is larger than the whole store is not kept. */
   add(key: string, stored: StoredResult): void {
-    const bytes =
-      new TextEncoder().encode(JSON.stringify(stored.result)).length;
+    const bytes = jsonBytes(stored.result);
     if (bytes > this.#limits.bytes) return;
     this.#remove(key);
     this.#entries.set(key, { ...stored, bytes });

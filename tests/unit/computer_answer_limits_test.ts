@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { limitAnswer, limitResult } from "../../computer/answer_limits.ts";
+import { jsonBytes } from "../../computer/json_bytes.ts";
 import { ProtocolError, resultMeta } from "../../protocol/mod.ts";
 
 const result = (text: string) => ({ content: [{ type: "text", text }] });
@@ -38,4 +39,12 @@ Deno.test("limitAnswer() throws for any other answer that can not be sent", () =
   assertEquals(limitAnswer(answer, 1_000), answer);
   const error = assertThrows(() => limitAnswer(answer, 10), ProtocolError);
   assertEquals(error.code, 500);
+});
+
+Deno.test("jsonBytes() counts bytes, not characters", () => {
+  const answer = result("ü€😀");
+  const bytes = new TextEncoder().encode(JSON.stringify(answer)).length;
+  assertEquals(jsonBytes(answer), bytes);
+  assertEquals(jsonBytes(answer), bytes);
+  assertEquals(jsonBytes({ ...answer, content: [] }), 14);
 });

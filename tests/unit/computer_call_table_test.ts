@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { callFingerprint } from "../../computer/call_fingerprint.ts";
 import { CallTable } from "../../computer/call_table.ts";
 import { ResultStore } from "../../computer/result_store.ts";
@@ -164,6 +164,19 @@ Deno.test("callFingerprint() tells tools and params apart, whatever the order of
     print("a", { x: [2, 1] }),
   ];
   assertEquals(new Set(different).size, different.length);
+});
+
+Deno.test("callFingerprint() is short for params of any size, and tells large ones apart too", () => {
+  const print = (last: string, order: "ab" | "ba") =>
+    callFingerprint({
+      tool_name: "a",
+      params: Object.fromEntries(
+        [...order].map((key) => [key, key.repeat(10_000) + last]),
+      ),
+    });
+  assertEquals(print("x", "ab"), print("x", "ba"));
+  assert(print("x", "ab") !== print("y", "ab"));
+  assert(print("x", "ab").length < 100);
 });
 
 Deno.test("ResultStore keeps to its bounds of count and bytes, the oldest going first", () => {
