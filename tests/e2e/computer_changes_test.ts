@@ -9,11 +9,12 @@ import {
   UPDATE_CONFIG_NOTIFICATION,
   UPDATE_TOOL_LIST_NOTIFICATION,
 } from "../../protocol/mod.ts";
-import { start } from "../support/child.ts";
 import { type ComputerOffice, startComputer } from "../support/computer.ts";
 import { fixture } from "../support/mcp_servers.ts";
-import { OFFICE, startOffice } from "../support/office.ts";
+import { startOffice } from "../support/office.ts";
 import { gone } from "../support/processes.ts";
+import { runComputer } from "../support/run_computer.ts";
+import { scratch } from "../support/scratch.ts";
 
 const server = (alias: string, more: Parameters<typeof fixture>[1] = {}) =>
   fixture({ only: ["pid", "slow", "slow_began"] }, {
@@ -150,8 +151,8 @@ Deno.test("a server that is replaced again and again, and removed meanwhile, lea
 
 Deno.test("smcp-computer run --watch takes each new state of the file; one with mistakes changes nothing", async () => {
   await using office = await startOffice();
-  const folder = await Deno.makeTempDir();
-  const file = `${folder}/computer.json`;
+  await using folder = await scratch();
+  const file = `${folder.path}/computer.json`;
   const write = async (text: string) => {
     await Deno.writeTextFile(`${file}.new`, text); // as editors do
     await Deno.rename(`${file}.new`, file);
@@ -159,23 +160,7 @@ Deno.test("smcp-computer run --watch takes each new state of the file; one with 
   const servers = (servers: Record<string, unknown>) =>
     JSON.stringify({ servers });
   await write(servers({ a: server("a"), b: server("b") }));
-  const main = new URL("../../computer/main.ts", import.meta.url).href;
-  await using computer = start(Deno.execPath(), [
-    "run",
-    "-A",
-    "--quiet",
-    main,
-    "run",
-    "--watch",
-    "--url",
-    office.url,
-    "--office",
-    OFFICE,
-    "--name",
-    "pc",
-    "--config",
-    file,
-  ]);
+  await using computer = runComputer(office, file, { flags: ["--watch"] });
   await Promise.all([
     computer.line(/^joined/),
     computer.line(/^MCP server a: running/),
@@ -210,5 +195,4 @@ Deno.test("smcp-computer run --watch takes each new state of the file; one with 
   cancel.abort();
   await slow.catch(() => {});
   await computer.line(/^call of a_slow by planner: cancelled/);
-  await Deno.remove(folder, { recursive: true });
 });

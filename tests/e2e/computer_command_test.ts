@@ -1,43 +1,21 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { fileURLToPath } from "node:url";
-import { type Child, start } from "../support/child.ts";
+import { startMain } from "../support/command.ts";
+import { configFile } from "../support/config_file.ts";
 import { fixture } from "../support/mcp_servers.ts";
 import { OFFICE, startOffice } from "../support/office.ts";
 import { gone } from "../support/processes.ts";
-
-const MAIN = fileURLToPath(new URL("../../computer/main.ts", import.meta.url));
-
-const command = (args: string[], env: Record<string, string> = {}): Child =>
-  start(Deno.execPath(), ["run", "-A", "--quiet", MAIN, ...args], { env });
-
-/** A configuration file of these servers, gone at the end of the scope. */
-async function configFile(servers: Record<string, unknown>) {
-  const file = await Deno.makeTempFile({ suffix: ".json" });
-  await Deno.writeTextFile(file, JSON.stringify({ servers }));
-  return {
-    file,
-    [Symbol.asyncDispose]: () => Deno.remove(file),
-  };
-}
+import { runComputer } from "../support/run_computer.ts";
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   Deno.test(`smcp-computer run serves until ${signal}, exits 0 and leaves no child`, async () => {
     await using office = await startOffice();
     await using config = await configFile({
-      a: fixture({}, { default_tool_meta: { auto_apply: true } }),
-      broken: fixture({ start: "exit" }),
+      servers: {
+        a: fixture({}, { default_tool_meta: { auto_apply: true } }),
+        broken: fixture({ start: "exit" }),
+      },
     });
-    await using computer = command([
-      "run",
-      "--url",
-      office.url,
-      "--office",
-      OFFICE,
-      "--name",
-      "pc",
-      "--config",
-      config.file,
-    ]);
+    await using computer = runComputer(office, config.file);
     await Promise.all([
       computer.line(/^connected to http/),
       computer.line(/^joined office north as pc$/),
@@ -56,8 +34,8 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 
 Deno.test("smcp-computer run takes its options from the environment", async () => {
   await using office = await startOffice();
-  await using config = await configFile({});
-  await using computer = command(["run"], {
+  await using config = await configFile({ servers: {} });
+  await using computer = startMain("computer", ["run"], {
     SMCP_URL: office.url,
     SMCP_OFFICE: OFFICE,
     SMCP_NAME: "of the environment",
@@ -68,20 +46,13 @@ Deno.test("smcp-computer run takes its options from the environment", async () =
 
 Deno.test("smcp-computer says in one line what went wrong, and exits 1, or 2 for wrong usage", async (t) => {
   await using office = await startOffice();
-  await using good = await configFile({});
-  await using bad = await configFile({ a: { type: "telnet" } });
-  const to = (url: string, file: string, name = "pc") => [
-    "run",
-    "--url",
-    url,
-    "--office",
-    OFFICE,
-    "--name",
-    name,
-    "--config",
-    file,
+  await using good = await configFile({ servers: {} });
+  await using bad = await configFile({ servers: { a: { type: "telnet" } } });
+  const to = (url: string, file: string) => [
+    ...["run", "--url", url, "--office", OFFICE],
+    ...["--name", "pc", "--config", file],
   ];
-  await using taken = command(to(office.url, good.file));
+  await using taken = runComputer(office, good.file);
   await taken.line(/^joined/);
   const rows: [string, string[], number, string][] = [
     [
@@ -100,7 +71,7 @@ Deno.test("smcp-computer says in one line what went wrong, and exits 1, or 2 for
   ];
   for (const [name, args, code, part] of rows) {
     await t.step(name, async () => {
-      await using child = command(args);
+      await using child = startMain("computer", args);
       assertEquals((await child.status).code, code);
       const errors = child.lines.filter((line) => line.startsWith("error: "));
       assertEquals(errors.length, 1, child.lines.join("\n"));
@@ -114,7 +85,7 @@ Deno.test("smcp-computer says in one line what went wrong, and exits 1, or 2 for
     ]] as const
   ) {
     await t.step(flag, async () => {
-      await using child = command([flag]);
+      await using child = startMain("computer", [flag]);
       assertEquals((await child.status).code, 0);
       assertStringIncludes(child.lines.join("\n"), part);
     });

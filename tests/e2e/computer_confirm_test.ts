@@ -1,10 +1,11 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { ConfirmRequest } from "../../computer/mod.ts";
 import { type CallToolResult, resultMeta } from "../../protocol/mod.ts";
-import { start } from "../support/child.ts";
 import { startComputer } from "../support/computer.ts";
+import { configFile } from "../support/config_file.ts";
 import { fixture } from "../support/mcp_servers.ts";
-import { OFFICE, startOffice } from "../support/office.ts";
+import { startOffice } from "../support/office.ts";
+import { runComputer } from "../support/run_computer.ts";
 
 const files = (only: string[] = ["echo", "slow", "slow_began"]) =>
   fixture({ only }, {
@@ -88,31 +89,12 @@ Deno.test("a call that is cancelled or out of time takes its question back, and 
 
 Deno.test("smcp-computer run refuses without a terminal, and runs everything with --yes", async () => {
   await using office = await startOffice();
-  const file = await Deno.makeTempFile({ suffix: ".json" });
-  await Deno.writeTextFile(
-    file,
-    JSON.stringify({ servers: { files: files() } }),
-  );
-  const main = new URL("../../computer/main.ts", import.meta.url).href;
-  const computer = (name: string, ...flags: string[]) =>
-    start(Deno.execPath(), [
-      "run",
-      "-A",
-      "--quiet",
-      main,
-      "run",
-      "--url",
-      office.url,
-      "--office",
-      OFFICE,
-      "--name",
-      name,
-      "--config",
-      file,
-      ...flags,
-    ]);
-  await using careful = computer("careful");
-  await using bold = computer("bold", "--yes");
+  await using config = await configFile({ servers: { files: files() } });
+  await using careful = runComputer(office, config.file, { name: "careful" });
+  await using bold = runComputer(office, config.file, {
+    name: "bold",
+    flags: ["--yes"],
+  });
   await Promise.all([careful, bold].flatMap((child) => [
     child.line(/^joined/),
     child.line(/^MCP server files: running/),
@@ -123,7 +105,6 @@ Deno.test("smcp-computer run refuses without a terminal, and runs everything wit
   assertEquals(resultMeta(refused), { error_code: 4005 });
   assertStringIncludes(textOf(refused), "--yes");
   assertEquals(textOf(await call("bold")), "x");
-  await Deno.remove(file);
 });
 
 Deno.test("a VRL program gets each result, and what it makes travels in meta", async () => {

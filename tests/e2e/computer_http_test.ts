@@ -125,8 +125,6 @@ Deno.test("sse_read_timeout ends an event stream that is silent, and the server 
     a: settings("streamable", server, { sse_read_timeout: "PT0.05S" }),
   });
   await host.start();
-  const streams = () =>
-    server.requests.filter(({ method }) => method === "GET").length;
-  while (streams() < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+  await server.requested("GET", 2);
   assertEquals(await textOf(host, "a", "echo", { text: "on" }), "on");
 });

@@ -7,11 +7,12 @@ import {
   type MCPServerInput,
   parseMCPServerConfig,
 } from "../../protocol/mod.ts";
-import { start } from "../support/child.ts";
 import { startComputer } from "../support/computer.ts";
+import { configFile } from "../support/config_file.ts";
 import { fixture } from "../support/mcp_servers.ts";
-import { OFFICE, startOffice } from "../support/office.ts";
+import { startOffice } from "../support/office.ts";
 import { gone } from "../support/processes.ts";
+import { runComputer } from "../support/run_computer.ts";
 
 const never = new AbortController().signal;
 const shell = (line: string, signal = never) =>
@@ -232,72 +233,53 @@ Deno.test("no value of an input, and no literal secret, is in any line or ack of
     C_TOKEN: "${input:variable}",
     D_KEY: secrets.literal,
   };
-  const file = await Deno.makeTempFile({ suffix: ".json" });
-  await Deno.writeTextFile(
-    file,
-    JSON.stringify({
-      inputs: [
-        {
-          type: "promptString",
-          id: "typed",
-          description: "T",
-          password: true,
-          default: secrets.fallback,
+  await using config = await configFile({
+    inputs: [
+      {
+        type: "promptString",
+        id: "typed",
+        description: "T",
+        password: true,
+        default: secrets.fallback,
+      },
+      {
+        type: "command",
+        id: "made",
+        description: "M",
+        command: `printf t0p; echo -made-secret`,
+      },
+      { type: "promptString", id: "variable", description: "V" },
+      { type: "command", id: "broken", description: "B", command: "exit 1" },
+    ],
+    servers: {
+      good: fixture({}, {
+        default_tool_meta: { auto_apply: true },
+        server_parameters: { command: Deno.execPath(), env },
+      }),
+      loud: {
+        type: "stdio",
+        server_parameters: { command: "sh", args: ["-c", prints], env },
+      },
+      poor: fixture({}, {
+        server_parameters: {
+          command: "x",
+          env: { ...env, X: "${input:broken}" },
         },
-        {
-          type: "command",
-          id: "made",
-          description: "M",
-          command: `printf t0p; echo -made-secret`,
-        },
-        { type: "promptString", id: "variable", description: "V" },
-        { type: "command", id: "broken", description: "B", command: "exit 1" },
-      ],
-      servers: {
-        good: fixture({}, {
-          default_tool_meta: { auto_apply: true },
-          server_parameters: { command: Deno.execPath(), env },
-        }),
-        loud: {
-          type: "stdio",
-          server_parameters: { command: "sh", args: ["-c", prints], env },
-        },
-        poor: fixture({}, {
-          server_parameters: {
-            command: "x",
-            env: { ...env, X: "${input:broken}" },
-          },
-        }),
-        web: {
-          type: "http",
-          server_parameters: {
-            url:
-              `http://127.0.0.1:1/mcp?key=${secrets.query}&t=\${input:typed}`,
-            headers: { authorization: `Bearer ${secrets.header}` },
-            timeout: "PT1S",
-          },
+      }),
+      web: {
+        type: "http",
+        server_parameters: {
+          url: `http://127.0.0.1:1/mcp?key=${secrets.query}&t=\${input:typed}`,
+          headers: { authorization: `Bearer ${secrets.header}` },
+          timeout: "PT1S",
         },
       },
-    }),
-  );
-  const main = new URL("../../computer/main.ts", import.meta.url).href;
-  await using computer = start(Deno.execPath(), [
-    "run",
-    "-A",
-    "--quiet",
-    main,
-    "run",
-    "--url",
-    office.url,
-    "--office",
-    OFFICE,
-    "--name",
-    "pc",
-    "--config",
-    file,
-    "--input",
-    `typed=${secrets.typed}`,
-  ], { env: { SMCP_INPUT_VARIABLE: secrets.variable } });
+    },
+  });
+  await using computer = runComputer(office, config.file, {
+    flags: ["--input", `typed=${secrets.typed}`],
+    env: { SMCP_INPUT_VARIABLE: secrets.variable },
+  });
   await Promise.all([
     computer.line(/^MCP server good: running/),
     computer.line(/^MCP server loud: failed/),
@@ -332,5 +314,4 @@ Deno.test("no value of an input, and no literal secret, is in any line or ack of
   for (const [name, secret] of Object.entries(secrets)) {
     assertEquals(said.filter((line) => line.includes(secret)), [], name);
   }
-  await Deno.remove(file);
 });

@@ -9,11 +9,12 @@ import type {
   SmcpComputerOptions,
 } from "../../computer/mod.ts";
 import { resultMeta } from "../../protocol/mod.ts";
-import { start } from "../support/child.ts";
 import { type ComputerOffice, startComputer } from "../support/computer.ts";
+import { configFile } from "../support/config_file.ts";
 import { startHttpFixture } from "../support/fixtures/mcp_http.ts";
 import { type OAuthFixture, startOAuth, visit } from "../support/oauth.ts";
-import { OFFICE, startOffice } from "../support/office.ts";
+import { startOffice } from "../support/office.ts";
+import { runComputer } from "../support/run_computer.ts";
 
 const TYPES = ["streamable", "sse"] as const;
 
@@ -324,26 +325,18 @@ Deno.test("smcp-computer run shows the page to its terminal, and goes on once a 
   await using server = await startOAuth();
   await using files = await scratch();
   await using office = await startOffice();
-  const config = await Deno.makeTempFile({ suffix: ".json" });
-  try {
-    await Deno.writeTextFile(
-      config,
-      JSON.stringify({ servers: { a: protectedServer(server) } }),
-    );
-    await using computer = start(Deno.execPath(), [
-      ...["run", "-A", "--quiet", "computer/main.ts", "run"],
-      ...["--url", office.url, "--office", OFFICE, "--name", "pc"],
-      ...["--config", config, "--oauth-dir", files.oauth],
-    ]);
-    await computer.line(/^MCP server a: authorize this Computer in a browser/);
-    const [, url = ""] = await computer.line(/^ {2}(http\S+)$/);
-    await visit(url);
-    await computer.line(/^MCP server a: running/);
-    const { content: [block] } = await office.agent.callTool("pc", "echo", {
-      text: "hi",
-    });
-    assertEquals(block?.text, "hi");
-  } finally {
-    await Deno.remove(config);
-  }
+  await using config = await configFile({
+    servers: { a: protectedServer(server) },
+  });
+  await using computer = runComputer(office, config.file, {
+    flags: ["--oauth-dir", files.oauth],
+  });
+  await computer.line(/^MCP server a: authorize this Computer in a browser/);
+  const [, url = ""] = await computer.line(/^ {2}(http\S+)$/);
+  await visit(url);
+  await computer.line(/^MCP server a: running/);
+  const { content: [block] } = await office.agent.callTool("pc", "echo", {
+    text: "hi",
+  });
+  assertEquals(block?.text, "hi");
 });

@@ -21,7 +21,7 @@ import {
   UPDATE_TOOL_LIST_NOTIFICATION,
 } from "../../protocol/mod.ts";
 import { startComputer, takeSeat } from "../support/computer.ts";
-import { startHttpFixture } from "../support/fixtures/mcp_http.ts";
+import { everyTransport } from "../support/every_transport.ts";
 import { fixture } from "../support/mcp_servers.ts";
 import { OFFICE } from "../support/office.ts";
 import { startProxy } from "../support/proxy.ts";
@@ -106,20 +106,8 @@ Deno.test("the ends of a tool call are those of the spec's table", async (t) => 
 });
 
 Deno.test("a call that its Agent cancels is aborted at the MCP server and answered as cancelled", async (t) => {
-  await using http = await startHttpFixture("streamable");
-  await using sse = await startHttpFixture("sse");
-  for (
-    const [name, settings] of Object.entries(
-      {
-        stdio: fixture(),
-        streamable: {
-          type: "streamable",
-          server_parameters: { url: http.url },
-        },
-        sse: { type: "sse", server_parameters: { url: sse.url } },
-      } as const,
-    )
-  ) {
+  await using servers = await everyTransport();
+  for (const [name, settings] of servers.settings) {
     await t.step(name, async () => {
       await using pc = await startComputer({ a: settings });
       const { agent } = pc.office;
@@ -142,20 +130,8 @@ Deno.test("a call that its Agent cancels is aborted at the MCP server and answer
 });
 
 Deno.test("the Computer ends a call at its timeout by itself, says so, and aborts it at the MCP server", async (t) => {
-  await using http = await startHttpFixture("streamable");
-  await using sse = await startHttpFixture("sse");
-  for (
-    const [name, settings] of Object.entries(
-      {
-        stdio: fixture(),
-        streamable: {
-          type: "streamable",
-          server_parameters: { url: http.url },
-        },
-        sse: { type: "sse", server_parameters: { url: sse.url } },
-      } as const,
-    )
-  ) {
+  await using servers = await everyTransport();
+  for (const [name, settings] of servers.settings) {
     await t.step(name, async () => {
       await using pc = await startComputer({ a: settings });
       const wire = await takeSeat(pc.office);

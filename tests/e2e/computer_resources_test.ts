@@ -1,9 +1,7 @@
 import { configure, getTextFormatter, reset } from "@logtape/logtape";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import {
   type DpeResolver,
   localDirResolver,
@@ -15,7 +13,6 @@ import {
   UPDATE_DESKTOP_NOTIFICATION,
   UPDATE_FINDER_NOTIFICATION,
 } from "../../protocol/mod.ts";
-import { start } from "../support/child.ts";
 import { startComputer } from "../support/computer.ts";
 import { OFFICE, startOffice } from "../support/office.ts";
 import {
@@ -24,16 +21,9 @@ import {
   set,
   subscribed,
 } from "../support/resource_servers.ts";
+import { runComputer } from "../support/run_computer.ts";
 import { startS3 } from "../support/s3.ts";
-
-/** A folder that is gone at the end of the test. */
-async function scratch(): Promise<AsyncDisposable & { path: string }> {
-  const path = await mkdtemp(join(tmpdir(), "a2c-resources-"));
-  return {
-    path,
-    [Symbol.asyncDispose]: () => rm(path, { recursive: true }),
-  };
-}
+import { scratch } from "../support/scratch.ts";
 
 const text = (uri: string) => `${uri}\n\ntext of ${uri}`;
 
@@ -424,25 +414,9 @@ Deno.test("computer run --dpe-dir publishes documents in that directory", async 
   const dir = join(folder.path, "published");
   await writeFile(config, JSON.stringify({ servers: resourceServers(docs()) }));
   await using office = await startOffice();
-  const command = fileURLToPath(
-    new URL("../../computer/main.ts", import.meta.url),
-  );
-  await using child = start(Deno.execPath(), [
-    "run",
-    "-A",
-    command,
-    "run",
-    "--url",
-    office.url,
-    "--office",
-    OFFICE,
-    "--name",
-    "pc",
-    "--config",
-    config,
-    "--dpe-dir",
-    dir,
-  ]);
+  await using child = runComputer(office, config, {
+    flags: ["--dpe-dir", dir],
+  });
   await child.line(/MCP server docs: running/);
   await child.line(/joined office/);
   const document = await office.agent.openDocument("pc", "dpe://docs/report");

@@ -13,12 +13,12 @@ import type {
   SmcpComputer,
 } from "../../computer/mod.ts";
 import { resultMeta, UPDATE_DESKTOP_NOTIFICATION } from "../../protocol/mod.ts";
-import { start } from "../support/child.ts";
 import {
   type ComputerOffice,
   startComputer,
   takeSeat,
 } from "../support/computer.ts";
+import { configFile } from "../support/config_file.ts";
 import { startHttpFixture } from "../support/fixtures/mcp_http.ts";
 import {
   connectionOf,
@@ -28,9 +28,10 @@ import {
   told,
 } from "../support/host.ts";
 import { fixture } from "../support/mcp_servers.ts";
-import { OFFICE, startOffice } from "../support/office.ts";
+import { startOffice } from "../support/office.ts";
 import { gone, leftInGroups } from "../support/processes.ts";
 import { next } from "../support/resource_servers.ts";
+import { runComputer } from "../support/run_computer.ts";
 
 /** Back as soon as can be, however often. */
 const AT_ONCE = { first: 1, most: 5, healthyMs: 0 };
@@ -305,25 +306,13 @@ Deno.test("a session that the MCP server forgot is begun anew", async () => {
 
 Deno.test("MCP servers that read their input end with their Computer, even when it is killed", async () => {
   await using office = await startOffice();
-  const file = await Deno.makeTempFile({ suffix: ".json" });
-  try {
-    const auto = { default_tool_meta: { auto_apply: true } };
-    await Deno.writeTextFile(
-      file,
-      JSON.stringify({ servers: { a: fixture({}, auto) } }),
-    );
-    await using computer = start(Deno.execPath(), [
-      ...["run", "-A", "--quiet", "computer/main.ts", "run"],
-      ...["--url", office.url, "--office", OFFICE, "--name", "pc"],
-      ...["--config", file],
-    ]);
-    await computer.line(/^MCP server a: running/);
-    await computer.line(/^joined/);
-    const { content: [block] } = await office.agent.callTool("pc", "pid", {});
-    computer.signal("SIGKILL");
-    await computer.status;
-    await gone(Number(block?.text));
-  } finally {
-    await Deno.remove(file);
-  }
+  const auto = { default_tool_meta: { auto_apply: true } };
+  await using config = await configFile({ servers: { a: fixture({}, auto) } });
+  await using computer = runComputer(office, config.file);
+  await computer.line(/^MCP server a: running/);
+  await computer.line(/^joined/);
+  const { content: [block] } = await office.agent.callTool("pc", "pid", {});
+  computer.signal("SIGKILL");
+  await computer.status;
+  await gone(Number(block?.text));
 });

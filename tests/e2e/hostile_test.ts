@@ -7,6 +7,7 @@ import {
   SERVER_EVENTS,
   TOOL_CALL_EVENT,
 } from "../../protocol/mod.ts";
+import { ANY_REQUEST } from "../support/any_request.ts";
 import {
   hostilePayloads,
   nested,
@@ -16,19 +17,7 @@ import { connectRaw, joinRaw, rawPair } from "../support/raw_client.ts";
 import { RawFrames } from "../support/raw_frames.ts";
 import { startServerCommand } from "../support/server_command.ts";
 
-const REQUEST = {
-  agent: "agent",
-  req_id: "r1",
-  computer: "computer",
-  tool_name: "echo",
-  params: {},
-  timeout: 5,
-  mcp_server: "files",
-  uri: "dpe://host/doc",
-  office_id: "office",
-  role: "agent",
-  name: "agent",
-};
+const REQUEST = { ...ANY_REQUEST, timeout: 5, role: "agent", name: "agent" };
 
 /** A real server process, and two bystanders who must notice nothing of what is done to it. */
 async function startVictim() {

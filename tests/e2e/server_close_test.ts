@@ -6,17 +6,9 @@ import {
   TOOL_CALL_EVENT,
 } from "../../protocol/mod.ts";
 import { createSmcpServer } from "../../server/mod.ts";
+import { ANY_REQUEST } from "../support/any_request.ts";
 import { connectRaw, joinRaw, rawPair } from "../support/raw_client.ts";
 import { rawHttp, upgradeHead } from "../support/raw_http.ts";
-
-const REQUEST = {
-  agent: "agent",
-  req_id: "1",
-  computer: "computer",
-  tool_name: "echo",
-  params: {},
-  timeout: 60,
-};
 
 const SHUTTING_DOWN = {
   code: 500,
@@ -32,11 +24,11 @@ Deno.test("close() lets calls on their way finish and refuses new calls, joins a
   const { agent, computer } = pair;
   const ack = Promise.withResolvers<(...args: unknown[]) => void>();
   computer.handle(TOOL_CALL_EVENT, (_payload, answer) => ack.resolve(answer));
-  const call = agent.ask(TOOL_CALL_EVENT, REQUEST);
+  const call = agent.ask(TOOL_CALL_EVENT, ANY_REQUEST);
   const answer = await ack.promise;
 
   const closing = server.close();
-  assertEquals(await agent.ask(GET_TOOLS_EVENT, REQUEST), SHUTTING_DOWN);
+  assertEquals(await agent.ask(GET_TOOLS_EVENT, ANY_REQUEST), SHUTTING_DOWN);
   assertEquals(await late.join("computer", "late", "office"), [
     false,
     SHUTTING_DOWN.message,
@@ -68,7 +60,7 @@ Deno.test("close() answers calls that outlive the grace with an error, never wit
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url);
-  const call = pair.agent.ask(TOOL_CALL_EVENT, REQUEST);
+  const call = pair.agent.ask(TOOL_CALL_EVENT, ANY_REQUEST);
   await pair.computer.next(TOOL_CALL_EVENT);
   await server.close({ graceMs: 1 });
   assertEquals(await call, SHUTTING_DOWN);

@@ -14,6 +14,7 @@ import {
 } from "../../protocol/mod.ts";
 import { closeServer, listenOn, newServer } from "../../server/listen.ts";
 import { createSmcpServer } from "../../server/mod.ts";
+import { ANY_REQUEST } from "../support/any_request.ts";
 import {
   connectRaw,
   joinRaw,
@@ -25,15 +26,6 @@ import { rawHttp, upgradeHead } from "../support/raw_http.ts";
 import { SlowClient } from "../support/slow_client.ts";
 
 const QUERY = "/smcp/?EIO=4&a2c_version=0.2.0&transport=";
-
-const REQUEST = {
-  agent: "agent",
-  req_id: "1",
-  computer: "computer",
-  tool_name: "echo",
-  params: {},
-  timeout: 60,
-};
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
@@ -199,7 +191,8 @@ Deno.test("an agent over its calls in flight hears 429; an answer makes room aga
   other.computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ ok: true }));
   const calls = Array.from(
     { length: 5 },
-    (_, i) => pair.agent.ask(TOOL_CALL_EVENT, { ...REQUEST, req_id: `${i}` }),
+    (_, i) =>
+      pair.agent.ask(TOOL_CALL_EVENT, { ...ANY_REQUEST, req_id: `${i}` }),
   );
   for (const call of calls.slice(3)) {
     assertEquals(await call, {
@@ -209,10 +202,15 @@ Deno.test("an agent over its calls in flight hears 429; an answer makes room aga
       max: 3,
     });
   }
-  assertEquals(await other.agent.ask(TOOL_CALL_EVENT, REQUEST), { ok: true });
+  assertEquals(await other.agent.ask(TOOL_CALL_EVENT, ANY_REQUEST), {
+    ok: true,
+  });
   acks[0]?.({ first: true });
   assertEquals(await calls[0], { first: true });
-  const next = pair.agent.ask(TOOL_CALL_EVENT, { ...REQUEST, req_id: "next" });
+  const next = pair.agent.ask(TOOL_CALL_EVENT, {
+    ...ANY_REQUEST,
+    req_id: "next",
+  });
   await pair.computer.request("notify:barrier");
   for (const ack of acks.slice(1)) ack({ later: true });
   assertEquals(await Promise.all([...calls.slice(1, 3), next]), [
@@ -274,7 +272,7 @@ Deno.test("a reader that does not read is cut off at the limit, its callers are 
     Array.from(
       { length: 30 },
       (_, i) =>
-        agent.ask(TOOL_CALL_EVENT, { ...REQUEST, params, req_id: `${i}` }),
+        agent.ask(TOOL_CALL_EVENT, { ...ANY_REQUEST, params, req_id: `${i}` }),
     ),
   );
   const codes = new Set(answers.map(codeOf));
@@ -292,7 +290,7 @@ Deno.test("one message larger than the queue's limit is delivered", async () => 
   computer.handle(TOOL_CALL_EVENT, (payload, ack) => ack({ payload }));
   const params = { text: "x".repeat(100_000) };
   for (let i = 0; i < 3; i++) {
-    const request = { ...REQUEST, params, req_id: `${i}` };
+    const request = { ...ANY_REQUEST, params, req_id: `${i}` };
     assertEquals(await agent.ask(TOOL_CALL_EVENT, request), {
       payload: request,
     });
@@ -318,7 +316,7 @@ Deno.test("a client that polls no more is cut off too", async () => {
     Array.from(
       { length: 5 },
       (_, i) =>
-        agent.ask(TOOL_CALL_EVENT, { ...REQUEST, params, req_id: `${i}` }),
+        agent.ask(TOOL_CALL_EVENT, { ...ANY_REQUEST, params, req_id: `${i}` }),
     ),
   );
   assertEquals([...new Set(answers.map(codeOf))], [404]);

@@ -17,6 +17,7 @@ import {
   MemoryRegistry,
   type OfficeRegistry,
 } from "../../server/mod.ts";
+import { ANY_REQUEST } from "../support/any_request.ts";
 import {
   connectRaw,
   joinRaw,
@@ -24,18 +25,7 @@ import {
   rawPair,
 } from "../support/raw_client.ts";
 
-/** Valid for every event of an Agent. */
-const REQUEST = {
-  agent: "agent",
-  req_id: "r1",
-  computer: "computer",
-  tool_name: "echo",
-  params: {},
-  timeout: 5,
-  mcp_server: "files",
-  uri: "dpe://host/doc",
-  office_id: "office",
-};
+const REQUEST = { ...ANY_REQUEST, timeout: 5 };
 
 const codeOf = (answer: unknown) => (answer as { code?: unknown }).code;
 

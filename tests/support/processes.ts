@@ -1,6 +1,12 @@
 import { readdir, readFile } from "node:fs/promises";
 
-/** Resolves once a process has ended; a test that waits in vain fails by Deno's own deadline. */
+/**
+ * Resolves once a process has ended.
+ *
+ * It looks again and again: these processes are children of a MCP server's or of a command's, and
+ * neither Deno nor Node tells of the end of any but one's own. Who waits in vain is ended by the
+ * `timeout` of its test.
+ */
 export async function gone(pid: number): Promise<void> {
   while (await isAlive(pid)) {
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -2,26 +2,16 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   lstat,
   mkdir,
-  mkdtemp,
   readdir,
   readFile,
   rm,
   symlink,
   writeFile,
 } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { localDirResolver, type ResourceContents } from "../../computer/mod.ts";
-
-/** A folder that is gone at the end of the test. */
-async function scratch(): Promise<AsyncDisposable & { path: string }> {
-  const path = await mkdtemp(join(tmpdir(), "a2c-dpe-"));
-  return {
-    path,
-    [Symbol.asyncDispose]: () => rm(path, { recursive: true }),
-  };
-}
+import { scratch } from "../support/scratch.ts";
 
 const resolveIn = async (
   dir: string,

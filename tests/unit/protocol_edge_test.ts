@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { scratch } from "../support/scratch.ts";
 
 const run = promisify(execFile);
 
@@ -36,15 +36,6 @@ console.log(JSON.stringify([Object.keys(protocol).length, code, uri, call.tool_n
     server_parameters: { url: "https://h/mcp" } }).type,
   protocol.parseFinderUri("dpe://h/d/pages/2?limit=3").query.limit]));
 `;
-
-/** A folder that is gone at the end of the test. */
-async function scratch(): Promise<AsyncDisposable & { path: string }> {
-  const path = await mkdtemp(join(tmpdir(), "a2c-edge-"));
-  return {
-    path,
-    [Symbol.asyncDispose]: () => rm(path, { recursive: true }),
-  };
-}
 
 async function bundle(folder: string): Promise<string> {
   const file = join(folder, "protocol.js");

@@ -1,16 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { decideJoin, type Joiner, type Member } from "../../server/mod.ts";
-
-const member = (over: Partial<Member> = {}): Member => ({
-  role: "computer",
-  name: "pc",
-  office: "north",
-  socket: "s1",
-  version: "0.2.0",
-  instance: undefined,
-  principal: undefined,
-  ...over,
-});
+import { member } from "../support/member.ts";
 
 const agent = (over: Partial<Member> = {}): Member =>
   member({ role: "agent", name: "planner", ...over });

@@ -1,17 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { type Member, MemoryRegistry } from "../../server/mod.ts";
+import { MemoryRegistry } from "../../server/mod.ts";
+import { member } from "../support/member.ts";
 
 const fresh = { role: undefined, member: undefined };
-const member = (over: Partial<Member> = {}): Member => ({
-  role: "computer",
-  name: "pc",
-  office: "north",
-  socket: "s1",
-  version: "0.2.0",
-  instance: undefined,
-  principal: undefined,
-  ...over,
-});
 
 Deno.test("MemoryRegistry.claim() takes the seat when it admits, and no other", () => {
   const registry = new MemoryRegistry();

@@ -1,0 +1,12 @@
+/** Good for every event that the Agent "agent" can send about the Computer "computer" of "office". */
+export const ANY_REQUEST = {
+  agent: "agent",
+  req_id: "r1",
+  computer: "computer",
+  tool_name: "echo",
+  params: {},
+  timeout: 60,
+  mcp_server: "files",
+  uri: "dpe://host/doc",
+  office_id: "office",
+} as const;
