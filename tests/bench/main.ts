@@ -8,15 +8,20 @@
  *
  * @module
  */
+import { join } from "node:path";
 import process from "node:process";
-import { Command } from "commander";
+import { Command, InvalidArgumentError } from "commander";
 import { measureCalls } from "./calls.ts";
 import { summarize } from "./calls_summary.ts";
 import { CONTESTANTS } from "./contestants/mod.ts";
-import { killAll } from "./contestants/running.ts";
+import { killAll, ROOT } from "./contestants/running.ts";
 import { payloadOf, PAYLOADS } from "./payloads.ts";
+import { FULL, QUICK } from "./plan.ts";
+import { goalsOf } from "./report/goals.ts";
+import { type Part, PARTS } from "./report/report.ts";
 import { terminalTable } from "./terminal_table.ts";
 import { withTools } from "./tools.ts";
+import { measureParts, readReport, writeReport } from "./whole.ts";
 
 process.on("exit", killAll);
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -25,7 +30,43 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 
 const list = (text: string) => text.split(",");
 
-const program = new Command("bench").description("Measures speed");
+const partsOf = (text: string): Part[] =>
+  list(text).map((name) => {
+    const part = PARTS.find((part) => part === name);
+    if (part) return part;
+    throw new InvalidArgumentError(`Expected some of ${PARTS.join(", ")}.`);
+  });
+
+const program = new Command("bench")
+  .description("Measures speed, and writes docs/performance.md; about an hour")
+  .option(
+    "--quick",
+    "only prove that each part runs; writes to a temporary place",
+  )
+  .option("--parts <list>", PARTS.join(), partsOf, PARTS)
+  .option("--out <folder>", "where to write", join(ROOT, "docs"))
+  .action(async ({ quick, parts, out }) => {
+    const folder = quick ? await Deno.makeTempDir() : out;
+    await withTools(async (tools) => {
+      const plan = quick ? QUICK : FULL;
+      const earlier = await readReport(folder);
+      const report = await measureParts(parts, plan, earlier, tools);
+      await writeReport(folder, report);
+      for (const { figure, goal, measured } of goalsOf(report)) {
+        console.log(`${figure}: ${measured} (goal ${goal})`);
+      }
+    });
+    if (quick) await Deno.remove(folder, { recursive: true });
+    console.log(quick ? "Every part runs" : `Written to ${folder}`);
+  });
+
+program.command("render")
+  .description("writes the page and the plots anew from the data")
+  .action(async () => {
+    const folder = join(ROOT, "docs");
+    const report = await readReport(folder);
+    if (report) await writeReport(folder, report);
+  });
 
 program.command("relay")
   .description("prints what calls through some servers cost")

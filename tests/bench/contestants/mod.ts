@@ -32,41 +32,41 @@ const OUR_ARGS = [
 /** Every server that can be measured, by the name of the command line. */
 export const CONTESTANTS: Readonly<Record<string, Contestant>> = {
   floor: {
-    title: "floor: bare relay, `Deno.serve`",
+    title: "floor: Deno.serve",
     prepare: () =>
       ready({ name: "floor", raw: true, ...deno(here("floor_deno.ts")) }),
   },
   "ws-deno": {
-    title: "bare relay, `ws` on Deno",
+    title: "bare ws, Deno",
     prepare: () =>
       ready({ name: "ws-deno", raw: true, ...deno(here("floor_ws.ts")) }),
   },
   "ws-node": {
-    title: "bare relay, `ws` on Node",
+    title: "bare ws, Node",
     prepare: (folder) => nodeScript(folder, "ws-node", "floor_ws.ts", true),
   },
   stock: {
-    title: "stock Socket.IO on Deno",
+    title: "stock Socket.IO, Deno",
     prepare: () => ready({ name: "stock", ...deno(here("stock.ts")) }),
   },
   "stock-node": {
-    title: "stock Socket.IO on Node",
+    title: "stock Socket.IO, Node",
     prepare: (folder) => nodeScript(folder, "stock-node", "stock.ts", false),
   },
   ours: {
-    title: "**this package on Deno**",
+    title: "this package, Deno",
     prepare: () => ready({ name: "ours", ...deno("server/main.ts", OUR_ARGS) }),
   },
   "ours-node": {
-    title: "**this package on Node**",
+    title: "this package, Node",
     prepare: (folder) => nodePackage(folder, "ours-node", OUR_ARGS),
   },
   "python-0.1": {
-    title: "Python SDK, protocol 0.1",
+    title: "Python SDK 0.1",
     prepare: () => pythonServer("python-0.1", "0.1"),
   },
   "python-0.2": {
-    title: "Python SDK, protocol 0.2",
+    title: "Python SDK 0.2",
     prepare: () => pythonServer("python-0.2", "0.2"),
   },
   rust: { title: "Rust SDK", prepare: () => rustServer("rust") },
