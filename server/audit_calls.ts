@@ -2,6 +2,7 @@ import { TOOL_CALL_EVENT, type ToolCallReq } from "../protocol/mod.ts";
 import { audit } from "./audit.ts";
 import { outcomeOf } from "./call_outcome.ts";
 import type { CallWatcher } from "./call_watcher.ts";
+import { outlineOf, valueOf } from "./wire/json_text.ts";
 
 /**
  * Writes each tool call to the audit log once it ended (spec §10).
@@ -12,7 +13,7 @@ export const auditCalls =
   (payloads: boolean): CallWatcher =>
   ({ event, agent, seat, computer, payload }) => {
     if (event !== TOOL_CALL_EVENT) return () => {};
-    const { tool_name, req_id, params } = payload as ToolCallReq; // checked by now
+    const { tool_name, req_id } = outlineOf(payload) as ToolCallReq; // checked by now
     const began = performance.now();
     return (answer) =>
       audit({
@@ -25,6 +26,9 @@ export const auditCalls =
         req_id,
         ms: Math.round(performance.now() - began),
         outcome: outcomeOf(answer),
-        ...(payloads && { params, result: answer }),
+        ...(payloads && {
+          params: (valueOf(payload) as ToolCallReq).params,
+          result: valueOf(answer),
+        }),
       });
   };

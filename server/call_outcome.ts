@@ -3,15 +3,17 @@ import {
   resultMeta,
   toErrorPayload,
 } from "../protocol/mod.ts";
+import { type Body, outlineOf } from "./wire/json_text.ts";
 
 /**
  * Tells in a word or two how a call ended, for logs and metrics.
  *
- * @param answer what the Agent heard; `undefined` when it was gone by then
+ * @param body what the Agent heard; `undefined` when it was gone by then
  * @returns `ok`, `tool error` (of the MCP server itself), `cancelled`, `agent gone`, or `error` and a code
  */
-export function outcomeOf(answer: unknown): string {
-  if (answer === undefined) return "agent gone";
+export function outcomeOf(body: Body): string {
+  if (body === undefined) return "agent gone";
+  const answer = outlineOf(body);
   const refused = toErrorPayload(answer);
   if (refused) return `error ${refused.code}`;
   const result = answer as CallToolResult; // whatever a Computer sent

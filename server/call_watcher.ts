@@ -1,6 +1,7 @@
 import type { ClientEvent } from "../protocol/mod.ts";
 import type { Member } from "./offices/join_rule.ts";
 import type { Session } from "./session.ts";
+import type { Body } from "./wire/json_text.ts";
 
 /** A request of an Agent that passed the checks of §5. */
 export interface WatchedCall {
@@ -12,14 +13,14 @@ export interface WatchedCall {
   /** The name of the Computer it asked for, in its office or not. */
   readonly computer: string;
   /** The request as it came. */
-  readonly payload: unknown;
+  readonly payload: Body;
 }
 
 /**
  * Told of each request when it comes; the function that it returns is called once, when the request
  * ended, with what the Agent heard, or `undefined` when the Agent was gone by then.
  */
-export type CallWatcher = (call: WatchedCall) => (answer: unknown) => void;
+export type CallWatcher = (call: WatchedCall) => (answer: Body) => void;
 
 /** Tells several watchers of the same requests. */
 export const watchers =

@@ -25,26 +25,8 @@ import type { Membership } from "./membership.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { Relay } from "./relay.ts";
 import type { Session } from "./session.ts";
-
-/** What a client sent, as it came. */
-export interface Incoming {
-  /** The event's name; Socket.IO lets it be a number. */
-  readonly event: string;
-  /** The first argument; further ones are dropped. */
-  readonly payload: unknown;
-  /** There when the sender asked for an ack. */
-  readonly ack: ((...args: unknown[]) => void) | undefined;
-}
-
-/** Reads the arguments of `socket.onAny`: the event, what came with it, the ack last. */
-export function readIncoming(args: readonly unknown[]): Incoming {
-  const last = args.at(-1);
-  const ack = typeof last === "function"
-    ? (...answer: unknown[]): void => last(...answer)
-    : undefined;
-  const [event, payload] = ack ? args.slice(0, -1) : args;
-  return { event: String(event), payload, ack };
-}
+import { type Body, valueOf } from "./wire/json_text.ts";
+import type { Incoming } from "./wire/link.ts";
 
 /** Routes every event of every connection; whatever happens, an ack that was asked for is given (spec §3, §6). */
 export class Dispatcher {
@@ -70,50 +52,53 @@ export class Dispatcher {
   }
 
   /** Takes one event; runs when all earlier ones of the session took effect. Never throws. */
-  receive(session: Session, args: readonly unknown[]): void {
-    const incoming = readIncoming(args);
+  receive(session: Session, incoming: Incoming): void {
     if (!session.events.take(performance.now())) {
       return this.#refuseFlood(session, incoming);
     }
     const measure = this.#measure(incoming);
-    const answer = (...body: unknown[]) => {
+    const answer = (...body: readonly Body[]) => {
       measure?.(body);
       if (session.socket.connected) incoming.ack?.(...body);
     };
-    session.enqueue(async () => {
+    const refuse = (error: unknown) => {
+      if (error instanceof ProtocolError) {
+        auditRefusal(session, incoming.event, error);
+      }
+      answer(toAnswer(error));
+    };
+    session.enqueue(() => {
       // One that is gone wants nothing any more; what it told its office before counts: a cancel.
       if (!session.socket.connected && !this.#isTold(incoming.event)) return;
       try {
-        await this.#handle(session, incoming, answer);
+        return this.#handle(session, incoming, answer)?.catch(refuse);
       } catch (error) {
-        if (error instanceof ProtocolError) {
-          auditRefusal(session, incoming.event, error);
-        }
-        answer(toAnswer(error));
+        refuse(error);
       }
     });
   }
 
-  async #handle(
+  #handle(
     session: Session,
     { event: name, payload }: Incoming,
-    answer: (...body: unknown[]) => void,
-  ): Promise<void> {
+    answer: (...body: readonly Body[]) => void,
+  ): Promise<void> | undefined {
     const event = eventOf(this.#profile, name);
     if (event === undefined) {
       this.#refuse(session, name);
       answer();
     } else if (isClientEvent(event)) {
-      await this.#relay.forward(session, event, payload, answer);
+      return this.#relay.forward(session, event, payload, answer);
     } else {
-      answer(...await this.#serve(session, event, payload));
+      return this.#serve(session, event, valueOf(payload))
+        .then((body) => answer(...body));
     }
   }
 
   /** @returns to be told of the answer; `undefined` where nobody measures */
   #measure(
     { event: name }: Incoming,
-  ): ((answer: readonly unknown[]) => void) | undefined {
+  ): ((answer: readonly Body[]) => void) | undefined {
     const metrics = this.#metrics;
     if (metrics === undefined) return undefined;
     const began = performance.now();

@@ -7,6 +7,7 @@ import {
 } from "../protocol/mod.ts";
 import { shuttingDown, toAnswer } from "./_answers.ts";
 import { ask } from "./_ask.ts";
+import { Deadlines } from "./_deadlines.ts";
 import { partyOf } from "./audit.ts";
 import { checkAccess, notInOffice } from "./access_rule.ts";
 import type { Limiter } from "./limits/limiter.ts";
@@ -21,6 +22,7 @@ import {
   readAnswer,
 } from "./relay_rule.ts";
 import type { PendingCall, Session } from "./session.ts";
+import { type Body, outlineOf } from "./wire/json_text.ts";
 
 /** Carries requests of Agents to Computers and their answers back (spec §7). */
 export class Relay {
@@ -31,6 +33,7 @@ export class Relay {
   readonly #watch: CallWatcher;
   readonly #limiter: Limiter;
   readonly #calls = new Set<PendingCall>();
+  readonly #deadlines = new Deadlines();
   #idle: (() => void) | undefined;
   #closed = false;
 
@@ -63,33 +66,40 @@ export class Relay {
    *
    * @param payload goes to the Computer untouched
    * @param answer called once; with `undefined` when the Agent is gone by then
+   * @returns when it has been sent on; `undefined` when it has
    * @throws {ProtocolError} when the request is invalid, or its sender may not send it
    */
-  async forward(
+  forward(
     agent: Session,
     event: ClientEvent,
-    payload: unknown,
-    answer: (body: unknown) => void,
-  ): Promise<void> {
-    const request = CLIENT_EVENTS[event].parseRequest(payload);
+    payload: Body,
+    answer: (body: Body) => void,
+  ): Promise<void> | undefined {
+    const request = CLIENT_EVENTS[event].parseRequest(outlineOf(payload));
     const seat = checkAccess(agent.member, {
       role: "agent",
       name: request.agent,
     });
     const { computer } = request;
     const ended = this.#watch({ event, agent, seat, computer, payload });
-    const reply = (body: unknown) => {
+    const reply = (body: Body) => {
       answer(body);
       ended(body);
     };
-    try {
-      const target = await this.#target(agent, seat, computer);
-      const deadline = answerDeadline(
-        event,
-        (request as { timeout?: unknown }).timeout,
-        this.#requestTimeout,
-      );
+    const deadline = answerDeadline(
+      event,
+      "timeout" in request ? request.timeout : undefined,
+      this.#requestTimeout,
+    );
+    const send = (found: Member | undefined) => {
+      const target = this.#target(agent, seat, computer, found);
       this.#send(agent, target, event, payload, deadline, reply);
+    };
+    try {
+      this.#checkRoom(agent);
+      const found = this.#registry.find(seat.office, computer);
+      if (!(found instanceof Promise)) return void send(found);
+      return found.then(send).catch((error) => reply(toAnswer(error)));
     } catch (error) {
       reply(toAnswer(error));
     }
@@ -123,73 +133,82 @@ export class Relay {
       });
     }
     for (const call of [...this.#calls]) call.end(shuttingDown().toPayload());
+    this.#deadlines.clear();
   }
 
-  /** @throws {ProtocolError} when the request can not be sent on */
-  async #target(
-    agent: Session,
-    seat: Member,
-    computer: string,
-  ): Promise<Session> {
+  /** @throws {ProtocolError} when no call may be made now */
+  #checkRoom(agent: Session): void {
     if (this.#closed) throw shuttingDown();
     if (agent.calls.size >= this.#limiter.limits.callsPerAgent) {
       throw this.#limiter.refuse("callsPerAgent", partyOf(agent));
     }
-    const target = await this.#find(seat.office, computer);
-    // Somebody with the same instance_id may have taken the seat over meanwhile.
-    if (agent.member !== seat) throw notInOffice();
-    if (target === undefined) throw computerNotFound(computer);
-    return target;
   }
 
-  async #find(office: string, name: string): Promise<Session | undefined> {
-    const found = await this.#registry.find(office, name);
+  /** @throws {ProtocolError} when the request can not be sent on */
+  #target(
+    agent: Session,
+    seat: Member,
+    computer: string,
+    found: Member | undefined,
+  ): Session {
+    // Somebody with the same instance_id may have taken the seat over meanwhile.
+    if (agent.member !== seat) throw notInOffice();
     const session = found && this.#sessions.get(found.socket);
     // The registry may lag behind the socket: one that left or is gone must not get the call.
     const seated = session?.socket.connected &&
-      session.member?.office === office && session.member.name === name;
-    return seated ? session : undefined;
+      session.member?.office === seat.office &&
+      session.member.name === computer;
+    if (!seated) throw computerNotFound(computer);
+    return session;
   }
 
   #send(
     agent: Session,
     computer: Session,
     event: ClientEvent,
-    payload: unknown,
+    payload: Body,
     deadline: number,
-    reply: (body: unknown) => void,
+    reply: (body: Body) => void,
   ): void {
-    const name = computer.member?.name ?? "";
-    const finish = (body: unknown) => {
+    const finish = (body: Body) => {
       this.#calls.delete(call);
+      this.#deadlines.remove(call);
       agent.calls.delete(call);
       computer.calls.delete(call);
       reply(body);
       if (this.#calls.size === 0) this.#idle?.();
     };
-    const forget = ask(
-      computer.socket,
+    const asked = ask(
+      computer.link,
       namesOf(this.#profile, event),
       payload,
-      deadline,
-      {
-        answered: (first) => {
-          try {
-            finish(readAnswer(first));
-          } catch (error) {
-            reply(toAnswer(error)); // an answer that can not be encoded again
-          }
-        },
-        timedOut: () => finish(answerTimedOut(name, deadline)),
+      (first) => {
+        try {
+          finish(readAnswer(first));
+        } catch (error) {
+          reply(toAnswer(error)); // an answer that can not be encoded again
+        }
       },
     );
-    const call: PendingCall = {
-      end: (error) => {
-        forget();
-        finish(error);
+    const end = (body: Body) => {
+      asked.forget();
+      finish(body);
+    };
+    const now = performance.now();
+    const call = {
+      due: now + deadline,
+      end,
+      expire: () => {
+        const best = asked.best();
+        end(
+          best === undefined
+            ? answerTimedOut(computer.member?.name ?? "", deadline)
+            : readAnswer(best),
+        );
       },
     };
     this.#calls.add(call);
+    this.#deadlines.add(call, now);
     agent.calls.add(call);
     computer.calls.add(call);
   }

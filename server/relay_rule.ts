@@ -6,6 +6,7 @@ import {
   ProtocolError,
   TOOL_CALL_EVENT,
 } from "../protocol/mod.ts";
+import type { Body } from "./wire/json_text.ts";
 
 /** What the Server waits beyond a request's own `timeout`, in seconds: the Computer's own answer comes first (spec §7). */
 const MARGIN = 5;
@@ -27,7 +28,7 @@ export function answerDeadline(
 }
 
 /** What the Agent gets of a Computer's ack: the object unchanged, or 500 for anything else (spec §7). */
-export function readAnswer(first: unknown): object {
+export function readAnswer(first: Body): object {
   if (
     typeof first === "object" && first !== null && !Array.isArray(first) &&
     !ArrayBuffer.isView(first) && !(first instanceof ArrayBuffer)

@@ -8,7 +8,6 @@ import type { Hono } from "hono";
 import { Server as SocketServer } from "socket.io";
 import { PROFILES, SMCP_NAMESPACE } from "../protocol/mod.ts";
 import { closed, flushed, OpenSet } from "./_closing.ts";
-import { guardedParser } from "./_parser.ts";
 import { auditCalls } from "./audit_calls.ts";
 import { exposure } from "./bind_rule.ts";
 import { watchers } from "./call_watcher.ts";
@@ -42,6 +41,8 @@ import type { Session } from "./session.ts";
 import type { TlsOptions } from "./tls.ts";
 import { traceCalls } from "./trace_calls.ts";
 import { upgradeListener } from "./upgrade.ts";
+import { FrameEngine } from "./wire/frame_engine.ts";
+import { guardedParser } from "./wire/packet_decoder.ts";
 
 /** An A2C-SMCP server: sessions, offices and routing (spec §1). */
 export interface SmcpServer extends AsyncDisposable {
@@ -129,6 +130,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     perMessageDeflate: false,
     httpCompression: false,
     transports: ["polling", "websocket"],
+    wsEngine: FrameEngine,
     pingInterval: heartbeat.interval * 1000,
     pingTimeout: heartbeat.timeout * 1000,
   });

@@ -2,6 +2,7 @@ import type { Socket } from "socket.io";
 import type { ErrorPayload, Role } from "../protocol/mod.ts";
 import type { Identity } from "./auth/authenticator.ts";
 import type { TokenBucket } from "./limits/token_bucket.ts";
+import type { Link } from "./wire/link.ts";
 import type { Member } from "./offices/join_rule.ts";
 
 /** A call on its way between an Agent and a Computer; it belongs to the sessions of both. */
@@ -14,6 +15,8 @@ export interface PendingCall {
 export interface Session {
   /** The connection. */
   readonly socket: Socket;
+  /** Its events and acks. */
+  readonly link: Link;
   /** The `a2c_version` of the request that opened it; the server's own where none is asked for. */
   readonly version: string;
   /** `auth.instance_id`, never shown to anybody (spec §9). */

@@ -1,7 +1,10 @@
 import type { Namespace, Socket } from "socket.io";
 import {
+  CLIENT_EVENTS,
   ErrorCode,
   type ErrorPayload,
+  isClientEvent,
+  namesOf,
   type Profile,
   ProtocolError,
   VERSION_PARAMETER,
@@ -20,6 +23,7 @@ import type { Membership } from "./membership.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { Relay } from "./relay.ts";
 import type { Session } from "./session.ts";
+import { Link } from "./wire/link.ts";
 
 /** Who does what with the events of a session. */
 export interface SessionParts {
@@ -54,6 +58,10 @@ export function acceptSessions(
   sessions: Map<string, Session>,
   parts: SessionParts,
 ): void {
+  const requests: ReadonlySet<string> = new Set(
+    Object.keys(CLIENT_EVENTS).filter(isClientEvent)
+      .flatMap((event) => namesOf(parts.profile, event)),
+  );
   const taken = new WeakSet<Socket["conn"]>();
   // Of the connection, not of the session: who comes and goes over one gets no more for it.
   const events = new WeakMap<Socket["conn"], TokenBucket>();
@@ -87,17 +95,26 @@ export function acceptSessions(
   });
   // Synchronous: an event that arrives before its listener is lost.
   nsp.on("connection", (socket) => {
-    const session = newSession(socket, socket.data, parts, eventsOf(socket));
-    sessions.set(socket.id, session);
-    socket.onAny((...args: unknown[]) =>
-      parts.dispatcher.receive(session, args)
+    const link = new Link(
+      socket,
+      requests,
+      (incoming) => parts.dispatcher.receive(session, incoming),
     );
+    const session = newSession(
+      socket,
+      link,
+      socket.data,
+      parts,
+      eventsOf(socket),
+    );
+    sessions.set(socket.id, session);
     socket.on("error", () => {
       // Also what a client sends as event "error": nothing of it is worth a line.
       log.debug("A connection failed", { socket: socket.id });
     });
     socket.on("disconnect", () => {
       taken.delete(socket.conn);
+      link.end();
       if (session.role) parts.relay.end(session, session.role, true);
       session.enqueue(async () => {
         await parts.membership.depart(session);
@@ -164,11 +181,13 @@ async function admit(
 
 const newSession = (
   socket: Socket,
+  link: Link,
   { identity, introduction: { role, instance }, address }: Admission,
   { profile }: SessionParts,
   events: TokenBucket,
 ): Session => ({
   socket,
+  link,
   version: String(socket.handshake.query[VERSION_PARAMETER] ?? profile.version),
   instance,
   identity,

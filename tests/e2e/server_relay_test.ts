@@ -1,6 +1,4 @@
-import { createServer } from "node:http";
 import { assertEquals } from "@std/assert";
-import { Server } from "socket.io";
 import {
   CANCEL_TOOL_CALL_EVENT,
   CANCEL_TOOL_CALL_NOTIFICATION,
@@ -14,7 +12,6 @@ import {
   TOOL_CALL_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../../protocol/mod.ts";
-import { emitWithAck } from "../../server/_ack.ts";
 import { createSmcpServer } from "../../server/mod.ts";
 import { connectRaw, joinRaw, rawPair } from "../support/raw_client.ts";
 import { yieldingRegistry } from "../support/yielding_registry.ts";
@@ -358,39 +355,6 @@ Deno.test("a registry that fails costs an answer, not the server; details stay i
   failing = false;
   pair.computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ ok: 1 }));
   assertEquals(await pair.agent.ask(TOOL_CALL_EVENT, REQUEST), { ok: 1 });
-});
-
-Deno.test("unanswered calls leave nothing in the computer's table of acks", async () => {
-  const http = createServer();
-  const io = new Server(http, { path: "/smcp/" });
-  const accepted = new Promise<Parameters<typeof emitWithAck>[0]>((resolve) =>
-    io.of("/smcp").on("connection", resolve)
-  );
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-  const address = http.address();
-  const port = typeof address === "object" && address ? address.port : 0;
-  {
-    await using client = await connectRaw(`http://127.0.0.1:${port}`);
-    const socket = await accepted;
-    const acks: Map<number, unknown> = socket["acks"];
-    const listener = { answered: () => {}, timedOut: () => {} };
-    const forgets = [1, 2, 3].map(() =>
-      emitWithAck(socket, "e", {}, 60_000, listener)
-    );
-    assertEquals(acks.size, 3);
-    for (const forget of forgets) forget();
-    assertEquals(acks.size, 0);
-    await new Promise<void>((resolve) =>
-      emitWithAck(socket, "e", {}, 1, { ...listener, timedOut: resolve })
-    );
-    assertEquals(acks.size, 0);
-    client.handle("e", (_payload, ack) => ack("first", "second"));
-    const first = await new Promise((resolve) =>
-      emitWithAck(socket, "e", {}, 60_000, { ...listener, answered: resolve })
-    );
-    assertEquals([first, acks.size], ["first", 0]);
-  }
-  await io.close();
 });
 
 Deno.test("events without acks are carried out all the same (spec §3)", async () => {

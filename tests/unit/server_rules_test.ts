@@ -7,7 +7,6 @@ import {
   TOOL_CALL_EVENT,
 } from "../../protocol/mod.ts";
 import { checkAccess } from "../../server/access_rule.ts";
-import { readIncoming } from "../../server/dispatcher.ts";
 import { readIntroduction } from "../../server/introduction.ts";
 import type { Member } from "../../server/mod.ts";
 import { answerDeadline, readAnswer } from "../../server/relay_rule.ts";
@@ -79,17 +78,4 @@ Deno.test("readIntroduction() takes role and instance_id, and refuses invalid on
   for (const instance_id of ["", null, 7, {}, "x".repeat(257)]) {
     assertEquals(codeOf(() => readIntroduction({ instance_id })), 400);
   }
-});
-
-Deno.test("readIncoming() finds the ack last, and takes a number for the name it is", () => {
-  const ack = () => {};
-  const read = (...args: unknown[]) => {
-    const { event, payload, ack } = readIncoming(args);
-    return [event, payload, ack !== undefined];
-  };
-  assertEquals(read("e", { a: 1 }), ["e", { a: 1 }, false]);
-  assertEquals(read("e", { a: 1 }, ack), ["e", { a: 1 }, true]);
-  assertEquals(read("e", ack), ["e", undefined, true]);
-  assertEquals(read("e", 1, 2, 3, ack), ["e", 1, true]);
-  assertEquals(read(7), ["7", undefined, false]);
 });

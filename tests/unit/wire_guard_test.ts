@@ -3,9 +3,9 @@ import fc from "fast-check";
 import {
   guardedParser,
   judgePacket,
-  MAX_DEPTH,
-  MAX_ELEMENTS,
-} from "../../server/_parser.ts";
+} from "../../server/wire/packet_decoder.ts";
+import { MAX_ELEMENTS } from "../../server/wire/read_packet.ts";
+import { MAX_DEPTH } from "../../server/wire/scan_json.ts";
 
 const nested = (depth: number, open = "[", close = "]") =>
   open.repeat(depth) + close.repeat(depth);

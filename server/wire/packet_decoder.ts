@@ -1,10 +1,6 @@
 import { Decoder, Encoder } from "socket.io-parser";
-
-/** A packet with more brackets open at once than this is refused, its own array included (spec §7). */
-export const MAX_DEPTH = 64;
-
-/** A packet with more elements than this is refused; the protocol needs two. */
-export const MAX_ELEMENTS = 1024;
+import { MAX_ELEMENTS } from "./read_packet.ts";
+import { MAX_DEPTH } from "./scan_json.ts";
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -73,8 +69,17 @@ function isEscaped(text: string, at: number): boolean {
 }
 
 /** The stock decoder behind {@linkcode judgePacket}: what it throws closes the sender. */
-class GuardedDecoder extends Decoder {
+export class PacketDecoder extends Decoder {
+  #take: ((data: unknown) => boolean) | undefined;
+
+  /** Lets `take` have what comes from now on; what it does not take is decoded as ever. */
+  divert(take: (data: unknown) => boolean): void {
+    this.#take = take;
+  }
+
+  /** Takes the next part of what the client sent. */
   override add(data: unknown): void {
+    if (this.#take?.(data)) return;
     if (typeof data === "string") {
       const fault = judgePacket(data);
       if (fault !== undefined) throw new Error(`Packet refused: ${fault}`);
@@ -87,4 +92,4 @@ class GuardedDecoder extends Decoder {
 export const guardedParser: {
   Encoder: typeof Encoder;
   Decoder: typeof Decoder;
-} = { Encoder, Decoder: GuardedDecoder };
+} = { Encoder, Decoder: PacketDecoder };

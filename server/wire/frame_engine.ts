@@ -1,0 +1,70 @@
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { FrameSocket } from "./frame_socket.ts";
+
+/** What RFC 6455 §4.2.2 adds to the key. */
+const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/** Of 16 bytes in Base64. */
+const KEY = /^[+/0-9A-Za-z]{22}==$/;
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+/** Takes WebSocket upgrades for Engine.IO, which calls it where it would call the server of `ws`. */
+export class FrameEngine {
+  readonly #maxPayload: number;
+
+  /** `maxPayload`: bytes of one message. */
+  constructor({ maxPayload }: { maxPayload: number }) {
+    this.#maxPayload = maxPayload;
+  }
+
+  /** Answers a request to upgrade; one that is none is refused (RFC 6455 §4.2). */
+  handleUpgrade(
+    { method, headers }: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    upgraded: (socket: FrameSocket) => void,
+  ): void {
+    const key = headers["sec-websocket-key"];
+    const version = headers["sec-websocket-version"];
+    const asked = method === "GET" &&
+      headers.upgrade?.toLowerCase() === "websocket" &&
+      key !== undefined && KEY.test(key);
+    if (!asked || version !== "13") return refuse(socket);
+    if (!socket.readable || !socket.writable) return void socket.destroy();
+    const accept = createHash("sha1").update(key + GUID).digest("base64");
+    const protocol = firstProtocol(headers["sec-websocket-protocol"]);
+    socket.write(
+      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n" +
+        `Connection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n` +
+        `${protocol ? `Sec-WebSocket-Protocol: ${protocol}\r\n` : ""}\r\n`,
+    );
+    if (socket instanceof Socket) socket.setTimeout(0).setNoDelay();
+    const frames = new FrameSocket(socket, this.#maxPayload);
+    upgraded(frames);
+    if (head.length > 0) frames.read(Buffer.from(head));
+  }
+
+  /** There is nothing that it keeps. */
+  close(): void {}
+}
+
+/** A browser wants one of those that it offered. */
+const firstProtocol = (offered: string | undefined): string | undefined =>
+  offered?.split(",").map((each) => each.trim()).find((each) =>
+    TOKEN.test(each)
+  );
+
+function refuse(socket: Duplex): void {
+  const body = "Bad Request";
+  socket.on("error", () => {});
+  socket.end(
+    "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n" +
+      "Sec-WebSocket-Version: 13\r\nContent-Type: text/plain\r\n" +
+      `Content-Length: ${body.length}\r\n\r\n${body}`,
+  );
+}

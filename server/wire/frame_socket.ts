@@ -1,0 +1,186 @@
+import { Buffer, isUtf8 } from "node:buffer";
+import { EventEmitter } from "node:events";
+import type { Duplex } from "node:stream";
+import { FrameError, FrameReader, Opcode } from "./frame_reader.ts";
+import { bytesFrame, jsonFrame, textFrame } from "./frame_writer.ts";
+import type { JsonText } from "./json_text.ts";
+
+/**
+ * Takes a text message before anybody else; tells whether it did.
+ *
+ * @param room whether `bytes` hold nothing else
+ */
+export type Tap = (
+  bytes: Buffer,
+  start: number,
+  end: number,
+  room: boolean,
+) => boolean;
+
+/** How long a peer may take to close its side, in milliseconds. */
+const CLOSE_TIMEOUT = 10_000;
+
+const NO_STATUS = Buffer.alloc(0);
+
+/**
+ * The server's end of a WebSocket, as Engine.IO wants it: what `ws` would be, but messages can be
+ * taken and sent as bytes, and what waits for a reader that does not read is bounded.
+ *
+ * Events: `message` (`Buffer`, whether it is binary), `error`, and `close` (code, reason) once.
+ */
+export class FrameSocket extends EventEmitter {
+  /** Where Engine.IO looks for the peer's address. */
+  readonly _socket: Duplex;
+  /** Gets text messages first. */
+  tap: Tap | undefined;
+  readonly #reader: FrameReader;
+  #closeSent = false;
+  #closeCode = 1006;
+  #closeReason: Buffer = NO_STATUS;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #maxQueued = Infinity;
+  #cutOff: (() => void) | undefined;
+
+  /**
+   * @param socket after the upgrade; the WebSocket's own from now on
+   * @param maxPayload bytes of one message
+   */
+  constructor(socket: Duplex, maxPayload: number) {
+    super();
+    this._socket = socket;
+    this.#reader = new FrameReader(maxPayload, {
+      message: (...message) => this.#receive(...message),
+      control: (opcode, payload) => this.#control(opcode, payload),
+    });
+    socket.on("data", (chunk: Buffer) => this.read(chunk));
+    socket.on("end", () => socket.end());
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => {
+      clearTimeout(this.#timer);
+      this.#reader.stop();
+      this.emit("close", this.#closeCode, this.#closeReason);
+    });
+  }
+
+  /** Reads what arrived; a peer that breaks the rules is closed. */
+  read(chunk: Buffer): void {
+    try {
+      this.#reader.push(chunk);
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      this.#fail(error);
+    }
+  }
+
+  /**
+   * Cuts the peer off when more than this waits to be sent; one message may be larger.
+   *
+   * @param cutOff told once, just before
+   */
+  limitQueue(maxBytes: number, cutOff: () => void): void {
+    this.#maxQueued = maxBytes;
+    this.#cutOff = cutOff;
+  }
+
+  /**
+   * Sends a message of text or bytes.
+   *
+   * @param done called at once: what waits is this socket's business
+   */
+  send(data: string | Uint8Array, done?: () => void): void {
+    this.#write(
+      typeof data === "string"
+        ? textFrame(data)
+        : bytesFrame(Opcode.BINARY, data),
+    );
+    done?.();
+  }
+
+  /** Sends a text message that is `head`, which is ASCII, `body`, and `tail`. */
+  sendJson(head: string, body: JsonText, tail: string): void {
+    this.#write(jsonFrame(head, body, tail));
+  }
+
+  /** Says that it ends, and ends when the peer has said so too. */
+  close(code?: number): void {
+    if (this.#closeSent) return;
+    const payload = Buffer.alloc(code === undefined ? 0 : 2);
+    if (code !== undefined) payload.writeUInt16BE(code);
+    this.#write(bytesFrame(Opcode.CLOSE, payload));
+    this.#closeSent = true;
+    this.#timer = setTimeout(() => this.terminate(), CLOSE_TIMEOUT);
+  }
+
+  /** Ends at once. */
+  terminate(): void {
+    this._socket.destroy();
+  }
+
+  #receive(
+    bytes: Buffer,
+    start: number,
+    end: number,
+    isText: boolean,
+    room: boolean,
+  ): void {
+    if (this.#closeSent) return;
+    if (isText && this.tap?.(bytes, start, end, room)) return;
+    const message = bytes.subarray(start, end);
+    if (isText && !isUtf8(message)) throw new FrameError(1007, "Invalid UTF-8");
+    this.emit("message", message, !isText);
+  }
+
+  #control(opcode: number, payload: Buffer): void {
+    if (opcode === Opcode.PING) {
+      if (!this.#closeSent) this.#write(bytesFrame(Opcode.PONG, payload));
+    } else if (opcode === Opcode.CLOSE) {
+      checkClose(payload);
+      this.#closeCode = payload.length === 0 ? 1005 : payload.readUInt16BE();
+      this.#closeReason = payload.subarray(2);
+      this.#reader.stop();
+      this.close(payload.length === 0 ? undefined : this.#closeCode);
+      this._socket.end();
+    }
+  }
+
+  /** What was read of it before has been carried out; nothing more is. */
+  #fail(error: FrameError): void {
+    this.#reader.stop();
+    this.close(error.code);
+    this._socket.end();
+    this.emit("error", error);
+  }
+
+  #write(frame: Buffer): void {
+    const socket = this._socket;
+    if (this.#closeSent || !socket.writable) return;
+    const waiting = socket.writableLength;
+    if (waiting > 0 && waiting + frame.length > this.#maxQueued) {
+      return this.#overflow();
+    }
+    socket.write(frame);
+  }
+
+  #overflow(): void {
+    const cutOff = this.#cutOff;
+    if (cutOff === undefined) return;
+    this.#cutOff = undefined;
+    // Later: whoever is just sending does not expect the connection to close under it.
+    queueMicrotask(() => {
+      cutOff();
+      this.terminate();
+    });
+  }
+}
+
+/** @throws {FrameError} when no peer may close like this (RFC 6455 §7.4) */
+function checkClose(payload: Buffer): void {
+  if (payload.length === 0) return;
+  const code = payload.length === 1 ? 0 : payload.readUInt16BE();
+  const known = code >= 1000 && code <= 1014 &&
+    ![1004, 1005, 1006].includes(code);
+  if (!known && !(code >= 3000 && code <= 4999)) {
+    throw new FrameError(1002, `Invalid close code ${code}`);
+  }
+  if (!isUtf8(payload.subarray(2))) throw new FrameError(1007, "Invalid UTF-8");
+}

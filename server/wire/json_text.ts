@@ -1,0 +1,90 @@
+import type { Buffer } from "node:buffer";
+
+/**
+ * A JSON object as it came from the wire: checked to be JSON, but never made into values, so that
+ * it goes on as it is.
+ */
+export class JsonText {
+  /** What it is part of. */
+  readonly bytes: Buffer;
+  /** Where it starts in there. */
+  readonly start: number;
+  /** Where it ends, exclusive. */
+  readonly end: number;
+  /** Starts and ends of the members, in turns, that {@linkcode JsonText.outline} leaves out. */
+  readonly #large: readonly number[];
+  #room: boolean;
+  #outline: Record<string, unknown> | undefined;
+
+  /**
+   * @param large starts and ends of objects and arrays among its members, in turns
+   * @param room whether nobody else needs the rest of `bytes`
+   */
+  constructor(
+    bytes: Buffer,
+    start: number,
+    end: number,
+    large: readonly number[],
+    room: boolean,
+  ) {
+    this.bytes = bytes;
+    this.start = start;
+    this.end = end;
+    this.#large = large;
+    this.#room = room;
+  }
+
+  /** How many bytes it has. */
+  get length(): number {
+    return this.end - this.start;
+  }
+
+  /** Gives the bytes around it away, once: whether they may be written over. */
+  takeRoom(before: number, after: number): boolean {
+    const room = this.#room && this.start >= before &&
+      this.end + after <= this.bytes.length;
+    if (room) this.#room = false;
+    return room;
+  }
+
+  /** Its members, but large objects and arrays are empty: what routing, checks and logs need. */
+  outline(): Record<string, unknown> {
+    return this.#outline ??= JSON.parse(this.#outlineText());
+  }
+
+  /** All of it, as a value. */
+  value(): unknown {
+    return JSON.parse(this.text());
+  }
+
+  /** All of it, as text. */
+  text(): string {
+    return this.#slice(this.start, this.end);
+  }
+
+  #outlineText(): string {
+    let text = "";
+    let from = this.start;
+    for (let i = 0; i < this.#large.length; i += 2) {
+      // Up to the bracket that opens it, then on from the one that closes it.
+      text += this.#slice(from, this.#large[i]! + 1);
+      from = this.#large[i + 1]! - 1;
+    }
+    return text + this.#slice(from, this.end);
+  }
+
+  #slice(start: number, end: number): string {
+    return this.bytes.toString("utf8", start, end);
+  }
+}
+
+/** What a request or an answer carries: text that goes on as it is, or a value. */
+export type Body = unknown;
+
+/** Its members as far as the server needs them. */
+export const outlineOf = (body: Body): unknown =>
+  body instanceof JsonText ? body.outline() : body;
+
+/** All of it. */
+export const valueOf = (body: Body): unknown =>
+  body instanceof JsonText ? body.value() : body;

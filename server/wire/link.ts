@@ -1,0 +1,227 @@
+import { Buffer } from "node:buffer";
+import type { Socket } from "socket.io";
+import { Encoder, type Packet, PacketType } from "socket.io-parser";
+import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
+import { FrameSocket } from "./frame_socket.ts";
+import { type Body, JsonText } from "./json_text.ts";
+import { PacketDecoder } from "./packet_decoder.ts";
+import { readPacket, type TextPacket } from "./read_packet.ts";
+
+/** What a client sent, as it came. */
+export interface Incoming {
+  /** The event's name; Socket.IO lets it be a number. */
+  readonly event: string;
+  /** The first argument; further ones are dropped. */
+  readonly payload: Body;
+  /** There when the sender asked for an ack. */
+  readonly ack: ((...args: readonly Body[]) => void) | undefined;
+}
+
+/** What packets of Engine.IO that carry a message start with. */
+const MESSAGE = 0x34;
+
+const encoder = new Encoder();
+
+/**
+ * Events and acks of one session, on whatever transport it has.
+ *
+ * It stands beside Socket.IO, which keeps the connection, the namespace and the rooms: what
+ * Socket.IO would parse, queue and stringify again goes through here as bytes. All of it keeps
+ * the order in which it came, and takes effect at once.
+ */
+export class Link {
+  readonly #conn: Socket["conn"];
+  readonly #events: ReadonlySet<string>;
+  readonly #receive: (incoming: Incoming) => void;
+  readonly #stock = new PacketDecoder();
+  readonly #waiting = new Map<number, (answer: Body) => void>();
+  #nextId = 0;
+  #frames: FrameSocket | undefined;
+  #ended = false;
+  /** Whether a packet waits for its binary attachments. */
+  #collecting = false;
+
+  /**
+   * @param socket just connected
+   * @param events names of those whose payloads need not become values
+   * @param receive gets every event; must not throw
+   */
+  constructor(
+    socket: Socket,
+    events: ReadonlySet<string>,
+    receive: (incoming: Incoming) => void,
+  ) {
+    this.#conn = socket.conn;
+    this.#events = events;
+    this.#receive = receive;
+    this.#stock.on("decoded", (packet: Packet) => this.#decoded(packet));
+    const decoder = socket.client["decoder"];
+    if (decoder instanceof PacketDecoder) {
+      decoder.divert((data) => this.#take(data));
+    }
+    this.#listen(this.#conn.transport);
+    this.#conn.on("upgrade", (transport) => this.#listen(transport));
+  }
+
+  /**
+   * Sends a request.
+   *
+   * @param answered gets the first argument of the ack, once, unless the request is forgotten
+   * @returns what {@linkcode Link.forget} takes
+   */
+  request(
+    event: string,
+    payload: Body,
+    answered: (answer: Body) => void,
+  ): number {
+    const id = this.#nextId++;
+    this.#waiting.set(id, answered);
+    try {
+      if (payload instanceof JsonText) {
+        this.#send(
+          `2${SMCP_NAMESPACE},${id}[${JSON.stringify(event)},`,
+          payload,
+        );
+      } else {
+        this.#encode({
+          type: PacketType.EVENT,
+          nsp: SMCP_NAMESPACE,
+          id,
+          data: [event, payload],
+        });
+      }
+    } catch (error) {
+      this.#waiting.delete(id);
+      throw error;
+    }
+    return id;
+  }
+
+  /** Drops the answer to a request, should it still come. */
+  forget(id: number): void {
+    this.#waiting.delete(id);
+  }
+
+  /** Takes and sends nothing any more. */
+  end(): void {
+    this.#ended = true;
+    this.#waiting.clear();
+    this.#stock.destroy();
+    if (this.#frames) this.#frames.tap = undefined;
+  }
+
+  #listen(transport: Socket["conn"]["transport"]): void {
+    const frames: unknown = Reflect.get(transport, "socket");
+    if (!(frames instanceof FrameSocket) || this.#ended) return;
+    this.#frames = frames;
+    frames.tap = (bytes, start, end, room) =>
+      bytes[start] === MESSAGE && this.#isPlain() &&
+      this.#takeText(bytes, start + 1, end, room);
+  }
+
+  /** Whether the next message means nothing to anybody but this session. */
+  #isPlain(): boolean {
+    const conn = this.#conn;
+    return !this.#ended && !this.#collecting && conn.readyState === "open" &&
+      // While a pong is due, the first message tells Engine.IO that the client lives.
+      (conn["pingTimeoutTimer"] === null || conn["hasRefreshedPingTimeout"]);
+  }
+
+  /** Takes what Engine.IO hands to Socket.IO, as far as it is the session's. */
+  #take(data: unknown): boolean {
+    if (this.#ended) return false;
+    if (typeof data !== "string") {
+      if (!this.#collecting) return false;
+      this.#stock.add(data);
+      this.#collecting = isCollecting(this.#stock);
+      return true;
+    }
+    if (data.startsWith(LEAVE)) {
+      this.#ended = true; // Socket.IO does the rest, a moment later
+      return false;
+    }
+    if (!OURS.test(data)) return false;
+    const bytes = Buffer.from(data);
+    if (this.#collecting || !this.#takeText(bytes, 0, bytes.length, false)) {
+      this.#stock.add(data);
+      this.#collecting = isCollecting(this.#stock);
+    }
+    return true;
+  }
+
+  #takeText(
+    bytes: Buffer,
+    start: number,
+    end: number,
+    room: boolean,
+  ): boolean {
+    const packet = readPacket(bytes, start, end, this.#events, room);
+    if (packet === undefined) return false;
+    this.#handle(packet);
+    return true;
+  }
+
+  #handle({ event, id, body }: TextPacket): void {
+    if (event === undefined) this.#answered(id, body);
+    else this.#receive({ event, payload: body, ack: this.#ackOf(id) });
+  }
+
+  #decoded({ type, id, data }: Packet): void {
+    const [first, second]: unknown[] = data ?? [];
+    if (type === PacketType.ACK) this.#answered(id, first);
+    else {
+      this.#receive({
+        event: String(first),
+        payload: second,
+        ack: this.#ackOf(id),
+      });
+    }
+  }
+
+  #answered(id: number | undefined, answer: Body): void {
+    const answered = id === undefined ? undefined : this.#waiting.get(id);
+    if (id === undefined || answered === undefined) return;
+    this.#waiting.delete(id);
+    answered(answer);
+  }
+
+  #ackOf(id: number | undefined): Incoming["ack"] {
+    if (id === undefined) return undefined;
+    return (...args) => {
+      const [first] = args;
+      if (first instanceof JsonText) {
+        this.#send(`3${SMCP_NAMESPACE},${id}[`, first);
+      } else {
+        this.#encode({
+          type: PacketType.ACK,
+          nsp: SMCP_NAMESPACE,
+          id,
+          data: args,
+        });
+      }
+    };
+  }
+
+  /** Never before what Engine.IO still has to send. */
+  #send(head: string, body: JsonText): void {
+    const conn = this.#conn;
+    if (
+      this.#frames && conn.readyState === "open" &&
+      conn["writeBuffer"].length === 0
+    ) this.#frames.sendJson(`4${head}`, body, "]");
+    else conn.write(`${head}${body.text()}]`);
+  }
+
+  #encode(packet: Packet): void {
+    for (const part of encoder.encode(packet)) this.#conn.write(part);
+  }
+}
+
+/** The packet with which a client leaves the namespace. */
+const LEAVE = `1${SMCP_NAMESPACE}`;
+
+/** Events and acks of the namespace, with and without attachments. */
+const OURS = new RegExp(`^(?:[23]|[56][^/]*)${SMCP_NAMESPACE},`);
+
+const isCollecting = (decoder: PacketDecoder): boolean =>
+  Boolean(decoder["reconstructor"]);

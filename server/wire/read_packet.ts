@@ -1,0 +1,136 @@
+import { type Buffer, isUtf8 } from "node:buffer";
+import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
+import { JsonText } from "./json_text.ts";
+import {
+  isAscii,
+  NO_JSON,
+  skipKey,
+  skipSpace,
+  skipString,
+  skipValue,
+  startScan,
+} from "./scan_json.ts";
+
+/** A packet with more elements than this is refused; the protocol needs two. */
+export const MAX_ELEMENTS = 1024;
+
+/** Objects and arrays of at least so many bytes are left out of outlines. */
+const LARGE = 256;
+
+/** An event or an ack whose payload is an object that nobody made values of. */
+export interface TextPacket {
+  /** The event's name; `undefined` for an ack. */
+  readonly event: string | undefined;
+  /** The id of the ack, or of the one that was asked for. */
+  readonly id: number | undefined;
+  /** The first argument; further ones are dropped. */
+  readonly body: JsonText;
+}
+
+const EVENT = 0x32;
+const ACK = 0x33;
+const COMMA = 0x2c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** Ids have at most so many digits here; a client would count for years to need more. */
+const ID_DIGITS = 15;
+
+/** What packets of the protocol's namespace go on with, behind their type. */
+const NAMESPACE = [...`${SMCP_NAMESPACE},`].map((char) => char.charCodeAt(0));
+
+/**
+ * Reads a packet of Socket.IO's protocol without making values of its payload.
+ *
+ * It takes the daily business: an event of `events` or an ack, in the one form in which clients
+ * write it, with an object first. Whatever is not exactly that, valid or not, is the stock
+ * parser's: what this accepts, that accepts with the same meaning.
+ *
+ * @param start behind the type of Engine.IO's packet
+ * @param room whether `bytes` hold nothing else
+ */
+export function readPacket(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  events: ReadonlySet<string>,
+  room: boolean,
+): TextPacket | undefined {
+  const type = bytes[start];
+  if (type !== EVENT && type !== ACK) return undefined;
+  let at = start + 1;
+  for (const c of NAMESPACE) if (bytes[at++] !== c) return undefined;
+  const digits = at;
+  let id: number | undefined;
+  for (let c = bytes[at]! - 0x30; c >= 0 && c <= 9; c = bytes[++at]! - 0x30) {
+    id = (id ?? 0) * 10 + c;
+  }
+  if (at - digits > ID_DIGITS || bytes[at] !== OPEN_ARRAY) return undefined;
+  if (type === ACK && id === undefined) return undefined;
+  startScan();
+  at = skipSpace(bytes, at + 1);
+  let event: string | undefined;
+  if (type === EVENT) {
+    const name = at + 1;
+    at = skipString(bytes, at);
+    if (at === NO_JSON) return undefined;
+    event = bytes.toString("latin1", name, at - 1);
+    if (!events.has(event)) return undefined;
+    at = skipSpace(bytes, at);
+    if (bytes[at] !== COMMA) return undefined;
+    at = skipSpace(bytes, at + 1);
+  }
+  const body = at;
+  const large: number[] = [];
+  at = skipObject(bytes, at, large);
+  if (at === NO_JSON || at > end) return undefined;
+  const bodyEnd = at;
+  if (!isRest(bytes, at, end)) return undefined;
+  if (!isAscii() && !isUtf8(bytes.subarray(body, end))) return undefined;
+  return { event, id, body: new JsonText(bytes, body, bodyEnd, large, room) };
+}
+
+/** Where the payload ends, or {@linkcode NO_JSON}; notes which of its members are large. */
+function skipObject(bytes: Buffer, at: number, large: number[]): number {
+  if (bytes[at] !== OPEN_OBJECT) return NO_JSON;
+  at = skipSpace(bytes, at + 1);
+  if (bytes[at] === CLOSE_OBJECT) return at + 1;
+  while (true) {
+    const value = skipKey(bytes, at);
+    if (value === NO_JSON) return NO_JSON;
+    at = skipValue(bytes, value, 2);
+    if (at === NO_JSON) return NO_JSON;
+    const first = bytes[value];
+    if (
+      at - value >= LARGE && (first === OPEN_OBJECT || first === OPEN_ARRAY)
+    ) {
+      large.push(value, at);
+    }
+    at = skipSpace(bytes, at);
+    const next = bytes[at];
+    if (next === CLOSE_OBJECT) return at + 1;
+    if (next !== COMMA) return NO_JSON;
+    at = skipSpace(bytes, at + 1);
+  }
+}
+
+/** Whether further arguments, if any, and the end of the packet follow. */
+function isRest(bytes: Buffer, at: number, end: number): boolean {
+  for (let elements = 1; elements <= MAX_ELEMENTS; elements++) {
+    at = skipSpace(bytes, at);
+    const next = bytes[at];
+    if (next === CLOSE_ARRAY) return endsAt(bytes, at + 1, end);
+    if (next !== COMMA) return false;
+    at = skipValue(bytes, skipSpace(bytes, at + 1), 1);
+    if (at === NO_JSON || at >= end) return false;
+  }
+  return false;
+}
+
+/** Whether nothing but whitespace is left. */
+function endsAt(bytes: Buffer, at: number, end: number): boolean {
+  while (at < end && skipSpace(bytes, at) > at) at++;
+  return at === end;
+}
