@@ -7,15 +7,16 @@
 import { assert, assertEquals } from "@std/assert";
 import { start } from "../support/child.ts";
 import { codeBlocks } from "./_blocks.ts";
-import { type Home, makeHome, normalize, transcriptOf } from "./_transcript.ts";
+import { type Home, makeHome, startOnce } from "./_home.ts";
+import { normalize, transcriptOf } from "./_transcript.ts";
 
 const page = await Deno.readTextFile(
   new URL("../../README.md", import.meta.url),
 );
 const steps = transcriptOf(page);
-const claude = (await codeBlocks()).find(({ example }) =>
-  example === "claude-desktop"
-);
+const claude =
+  (await codeBlocks()).find(({ example }) => example === "claude-desktop")
+    ?.code ?? "";
 
 /** Runs a line of a shell to its end; what it says beside its output is shown when it fails. */
 async function outputOf(
@@ -49,7 +50,8 @@ Deno.test({
     "the transcript of the README: from an empty folder and Claude Desktop's configuration to a tool call",
   timeout: 300_000,
   fn: async () => {
-    await using home = await makeHome(claude?.code ?? "");
+    await using home = await makeHome(claude);
+    await startOnce(claude, home);
     await using stack = new AsyncDisposableStack();
     let further: Record<string, string> = {};
     for (const { command, output } of steps) {
