@@ -13,6 +13,7 @@ const script = await bundlePage();
 const browserTest = (name: string, test: (chromium: string) => Promise<void>) =>
   Deno.test({
     name,
+    timeout: 120_000,
     ignore: chromium === undefined,
     fn: () => test(chromium ?? ""),
   });

@@ -139,7 +139,11 @@ async function startScripted(): Promise<Scripted> {
   };
 }
 
-Deno.test("smcp-agent shows everything that an office has, for people and as JSON", async (t) => {
+Deno.test({
+  name:
+    "smcp-agent shows everything that an office has, for people and as JSON",
+  timeout: 120_000,
+}, async (t) => {
   await using scripted = await startScripted();
   const env = { SMCP_URL: scripted.office.url, SMCP_OFFICE: OFFICE };
   const rows: [string[], string | RegExp, (json: never) => unknown, unknown][] =
@@ -251,7 +255,10 @@ Deno.test("smcp-agent shows everything that an office has, for people and as JSO
 });
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  Deno.test(`smcp-agent call is cancelled end to end by ${signal}`, async () => {
+  Deno.test({
+    name: `smcp-agent call is cancelled end to end by ${signal}`,
+    timeout: 120_000,
+  }, async () => {
     await using scripted = await startScripted();
     await using agent = startMain("agent", [
       "call",
@@ -274,7 +281,11 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 
-Deno.test("smcp-agent desktop --follow shows the windows again after each change, until Ctrl-C", async () => {
+Deno.test({
+  name:
+    "smcp-agent desktop --follow shows the windows again after each change, until Ctrl-C",
+  timeout: 120_000,
+}, async () => {
   await using scripted = await startScripted();
   await using agent = startMain("agent", ["desktop", "--follow", "--json"], {
     SMCP_URL: scripted.office.url,
@@ -287,7 +298,10 @@ Deno.test("smcp-agent desktop --follow shows the windows again after each change
   assertEquals((await agent.status).code, 0);
 });
 
-Deno.test("smcp-agent watch prints every notification, a line each, until Ctrl-C", async (t) => {
+Deno.test({
+  name: "smcp-agent watch prints every notification, a line each, until Ctrl-C",
+  timeout: 120_000,
+}, async (t) => {
   for (const json of [false, true]) {
     await t.step(json ? "--json" : "for people", async () => {
       await using scripted = await startScripted();

@@ -12,7 +12,10 @@ import { start } from "../support/child.ts";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const ALONE = ["--no-config", "--no-lock", "--no-npm", "--no-remote"];
 
-Deno.test("each command runs alone as one file: server, computer with VRL, agent", async () => {
+Deno.test({
+  name: "each command runs alone as one file: server, computer with VRL, agent",
+  timeout: 300_000,
+}, async () => {
   const folder = await Deno.makeTempDir({ prefix: "smcp-bundle-" });
   try {
     const [empty, cache] = [join(folder, "empty"), join(folder, "cache")];

@@ -34,7 +34,11 @@ const pidOf = async (office: ComputerOffice["office"], alias: string) =>
     (await office.agent.callTool("pc", `${alias}_pid`, {})).content[0]?.text,
   );
 
-Deno.test("configure() replaces servers that differ, and calls on the others go on", async () => {
+Deno.test({
+  name:
+    "configure() replaces servers that differ, and calls on the others go on",
+  timeout: 120_000,
+}, async () => {
   await using pc = await startComputer({
     a: server("a"),
     b: server("b"),
@@ -90,7 +94,11 @@ Deno.test("configure() replaces servers that differ, and calls on the others go 
   await onA.catch(() => {});
 });
 
-Deno.test("configure() restarts the servers whose inputs changed, and keeps the values of the others", async () => {
+Deno.test({
+  name:
+    "configure() restarts the servers whose inputs changed, and keeps the values of the others",
+  timeout: 120_000,
+}, async () => {
   const prompt = (id: string, description = "") => ({
     type: "promptString",
     id,
@@ -125,7 +133,11 @@ Deno.test("configure() restarts the servers whose inputs changed, and keeps the 
   assertEquals((await office.agent.getConfig("pc")).inputs?.length, 2);
 });
 
-Deno.test("a server that is replaced again and again, and removed meanwhile, leaves no child", async () => {
+Deno.test({
+  name:
+    "a server that is replaced again and again, and removed meanwhile, leaves no child",
+  timeout: 120_000,
+}, async () => {
   await using pc = await startComputer({ a: server("a") });
   const { office, computer } = pc;
   const first = await pidOf(office, "a");
@@ -149,7 +161,11 @@ Deno.test("a server that is replaced again and again, and removed meanwhile, lea
   assertEquals(started.filter((state) => state === "running"), ["running"]);
 });
 
-Deno.test("smcp-computer run --watch takes each new state of the file; one with mistakes changes nothing", async () => {
+Deno.test({
+  name:
+    "smcp-computer run --watch takes each new state of the file; one with mistakes changes nothing",
+  timeout: 120_000,
+}, async () => {
   await using office = await startOffice();
   await using folder = await scratch();
   const file = `${folder.path}/computer.json`;

@@ -17,7 +17,11 @@ async function configFile(content: unknown) {
   };
 }
 
-Deno.test("smcp-computer check lists what each MCP server has, and exits 0 where nothing is wrong", async () => {
+Deno.test({
+  name:
+    "smcp-computer check lists what each MCP server has, and exits 0 where nothing is wrong",
+  timeout: 120_000,
+}, async () => {
   await using config = await configFile({
     inputs: [{ type: "promptString", id: "level", description: "" }],
     servers: {
@@ -55,7 +59,10 @@ Deno.test("smcp-computer check lists what each MCP server has, and exits 0 where
   assertEquals(problems, []);
 });
 
-Deno.test("smcp-computer check names each problem with its remedy, and exits 1", async () => {
+Deno.test({
+  name: "smcp-computer check names each problem with its remedy, and exits 1",
+  timeout: 120_000,
+}, async () => {
   await using config = await configFile({
     inputs: [{
       type: "promptString",
@@ -115,7 +122,11 @@ Deno.test("smcp-computer check names each problem with its remedy, and exits 1",
   assertMatch(stderr, /^error: there are 7 problems; /m);
 });
 
-Deno.test("smcp-computer import takes over what programs have, says which values may be secret, and shows none", async () => {
+Deno.test({
+  name:
+    "smcp-computer import takes over what programs have, says which values may be secret, and shows none",
+  timeout: 120_000,
+}, async () => {
   await using home = await configFile("{}");
   const claude = `${home.directory}/.config/Claude`;
   await Deno.mkdir(claude, { recursive: true });

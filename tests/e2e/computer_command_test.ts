@@ -7,7 +7,11 @@ import { gone } from "../support/processes.ts";
 import { runComputer } from "../support/run_computer.ts";
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  Deno.test(`smcp-computer run serves until ${signal}, exits 0 and leaves no child`, async () => {
+  Deno.test({
+    name:
+      `smcp-computer run serves until ${signal}, exits 0 and leaves no child`,
+    timeout: 120_000,
+  }, async () => {
     await using office = await startOffice();
     await using config = await configFile({
       servers: {
@@ -32,7 +36,10 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   });
 }
 
-Deno.test("smcp-computer run takes its options from the environment", async () => {
+Deno.test({
+  name: "smcp-computer run takes its options from the environment",
+  timeout: 120_000,
+}, async () => {
   await using office = await startOffice();
   await using config = await configFile({ servers: {} });
   await using computer = startMain("computer", ["run"], {
@@ -44,7 +51,11 @@ Deno.test("smcp-computer run takes its options from the environment", async () =
   await computer.line(/^joined office north as of the environment$/);
 });
 
-Deno.test("smcp-computer says in one line what went wrong, and exits 1, or 2 for wrong usage", async (t) => {
+Deno.test({
+  name:
+    "smcp-computer says in one line what went wrong, and exits 1, or 2 for wrong usage",
+  timeout: 120_000,
+}, async (t) => {
   await using office = await startOffice();
   await using good = await configFile({ servers: {} });
   await using bad = await configFile({ servers: { a: { type: "telnet" } } });

@@ -14,7 +14,11 @@ const files = (only: string[] = ["echo", "slow", "slow_began"]) =>
 
 const textOf = ({ content }: CallToolResult) => content[0]?.text ?? "";
 
-Deno.test("a tool without auto_apply runs only with a person's word: none or no is 4005 as isError", async () => {
+Deno.test({
+  name:
+    "a tool without auto_apply runs only with a person's word: none or no is 4005 as isError",
+  timeout: 120_000,
+}, async () => {
   const asked: ConfirmRequest[] = [];
   let word: "once" | "no" = "no";
   await using pc = await startComputer({ files: files() }, {
@@ -40,7 +44,10 @@ Deno.test("a tool without auto_apply runs only with a person's word: none or no 
   assertEquals(asked.length, 2);
 });
 
-Deno.test("an unknown tool is refused without a question", async () => {
+Deno.test({
+  name: "an unknown tool is refused without a question",
+  timeout: 120_000,
+}, async () => {
   let asked = 0;
   await using pc = await startComputer({ files: files() }, {
     confirm: () => {
@@ -55,7 +62,11 @@ Deno.test("an unknown tool is refused without a question", async () => {
   assertEquals(asked, 0);
 });
 
-Deno.test("a call that is cancelled or out of time takes its question back, and never runs", async () => {
+Deno.test({
+  name:
+    "a call that is cancelled or out of time takes its question back, and never runs",
+  timeout: 120_000,
+}, async () => {
   const questions: AbortSignal[] = [];
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   await using pc = await startComputer({ files: files() }, {
@@ -87,7 +98,11 @@ Deno.test("a call that is cancelled or out of time takes its question back, and 
   assertEquals(resultMeta(began).error_code, 4004, "the tool never ran");
 });
 
-Deno.test("smcp-computer run refuses without a terminal, and runs everything with --yes", async () => {
+Deno.test({
+  name:
+    "smcp-computer run refuses without a terminal, and runs everything with --yes",
+  timeout: 120_000,
+}, async () => {
   await using office = await startOffice();
   await using config = await configFile({ servers: { files: files() } });
   await using careful = runComputer(office, config.file, { name: "careful" });
@@ -107,7 +122,10 @@ Deno.test("smcp-computer run refuses without a terminal, and runs everything wit
   assertEquals(textOf(await call("bold")), "x");
 });
 
-Deno.test("a VRL program gets each result, and what it makes travels in meta", async () => {
+Deno.test({
+  name: "a VRL program gets each result, and what it makes travels in meta",
+  timeout: 120_000,
+}, async () => {
   await using pc = await startComputer({
     files: fixture({ only: ["echo", "fail", "big"] }, {
       tool_meta: { echo: { alias: "say" } },
@@ -138,7 +156,10 @@ Deno.test("a VRL program gets each result, and what it makes travels in meta", a
   assertEquals(textOf(untouched), "with metadata");
 });
 
-Deno.test("the size of a result is checked after its VRL program ran", async () => {
+Deno.test({
+  name: "the size of a result is checked after its VRL program ran",
+  timeout: 120_000,
+}, async () => {
   await using pc = await startComputer(
     {
       files: fixture({ only: ["big"] }, { vrl: ".again = .content[0].text" }),
@@ -160,7 +181,11 @@ Deno.test("the size of a result is checked after its VRL program ran", async () 
   assertStringIncludes(textOf(big), "100000");
 });
 
-Deno.test("a VRL program that does not compile rejects its server alone, with the compiler's words", async () => {
+Deno.test({
+  name:
+    "a VRL program that does not compile rejects its server alone, with the compiler's words",
+  timeout: 120_000,
+}, async () => {
   await using pc = await startComputer({
     bad: fixture({}, { vrl: ".a = " }),
     good: fixture({ only: ["echo"] }),

@@ -21,7 +21,10 @@ const missing: ServerSettings = {
   server_parameters: { command: "no-such-program" },
 };
 
-Deno.test("McpHost runs the reference servers and calls their tools", async () => {
+Deno.test({
+  name: "McpHost runs the reference servers and calls their tools",
+  timeout: 120_000,
+}, async () => {
   const directory = await Deno.makeTempDir();
   try {
     await using host = hostOf({
@@ -56,7 +59,11 @@ Deno.test("McpHost runs the reference servers and calls their tools", async () =
   }
 });
 
-Deno.test("McpHost offers what is ready: a server that is broken, hangs or is disabled neither delays nor hides the others", async () => {
+Deno.test({
+  name:
+    "McpHost offers what is ready: a server that is broken, hangs or is disabled neither delays nor hides the others",
+  timeout: 120_000,
+}, async () => {
   await using host = hostOf({
     hanging: fixture({ start: "hang" }),
     broken: fixture({ start: "exit" }),
@@ -87,7 +94,10 @@ Deno.test("McpHost offers what is ready: a server that is broken, hangs or is di
   await started;
 });
 
-Deno.test("McpHost gives up a server that is not ready in time", async () => {
+Deno.test({
+  name: "McpHost gives up a server that is not ready in time",
+  timeout: 120_000,
+}, async () => {
   await using host = hostOf({ hanging: fixture({ start: "hang" }) }, {
     startTimeoutMs: 1,
   });
@@ -96,7 +106,10 @@ Deno.test("McpHost gives up a server that is not ready in time", async () => {
   assertEquals([state, error], ["failed", "it was not ready within 0.001 s"]);
 });
 
-Deno.test("a tool that is added at run time is listed and callable", async () => {
+Deno.test({
+  name: "a tool that is added at run time is listed and callable",
+  timeout: 120_000,
+}, async () => {
   await using host = hostOf({ a: fixture({ only: ["add_tool"] }) });
   await host.start();
   const changed = new Promise((resolve) => host.on("tools_changed", resolve));
@@ -106,7 +119,11 @@ Deno.test("a tool that is added at run time is listed and callable", async () =>
   assertEquals(await textOf(host, "a", "extra", { text: "hi" }), "hi");
 });
 
-Deno.test("odd entries of a tool list cost themselves at most, and are shown as problems", async () => {
+Deno.test({
+  name:
+    "odd entries of a tool list cost themselves at most, and are shown as problems",
+  timeout: 120_000,
+}, async () => {
   await using host = hostOf({
     a: fixture({
       only: ["echo"],
@@ -131,14 +148,21 @@ Deno.test("odd entries of a tool list cost themselves at most, and are shown as 
   assertEquals(host.server("a")?.status.problems.length, 4);
 });
 
-Deno.test("a tool list that never ends is a failed start", async () => {
+Deno.test({
+  name: "a tool list that never ends is a failed start",
+  timeout: 120_000,
+}, async () => {
   await using host = hostOf({ a: fixture({ endless: true }) });
   await host.start();
   assertEquals(host.server("a")?.status.state, "failed");
   assertStringIncludes(host.server("a")?.status.error ?? "", "never ends");
 });
 
-Deno.test("a MCP server that dies ends its pending calls at once, though its child holds the output", async () => {
+Deno.test({
+  name:
+    "a MCP server that dies ends its pending calls at once, though its child holds the output",
+  timeout: 120_000,
+}, async () => {
   await using host = hostOf({ a: fixture() });
   await host.start();
   const grandchild = Number(await textOf(host, "a", "background"));
@@ -164,7 +188,10 @@ Deno.test("a MCP server that dies ends its pending calls at once, though its chi
   assertEquals(await textOf(host, "a", "echo", { text: "again" }), "again");
 });
 
-Deno.test("McpHost.close() leaves no child and no grandchild", async () => {
+Deno.test({
+  name: "McpHost.close() leaves no child and no grandchild",
+  timeout: 120_000,
+}, async () => {
   const pids: number[] = [];
   {
     await using host = hostOf({
@@ -184,7 +211,11 @@ Deno.test("McpHost.close() leaves no child and no grandchild", async () => {
   for (const pid of pids) await gone(pid);
 });
 
-Deno.test("addServer, updateServer, removeServer, startServer and stopServer act at once", async () => {
+Deno.test({
+  name:
+    "addServer, updateServer, removeServer, startServer and stopServer act at once",
+  timeout: 120_000,
+}, async () => {
   const one = fixture({ only: ["echo"] });
   const two = fixture({ only: ["pid"] });
   const [configOne, configTwo] = ["one", "one"].map((name, i) =>
@@ -208,7 +239,11 @@ Deno.test("addServer, updateServer, removeServer, startServer and stopServer act
   await assertRejects(() => host.removeServer("one"), TypeError, '"one"');
 });
 
-Deno.test("a stdio server gets the MCP SDK's default environment, its own env and its cwd, nothing else", async () => {
+Deno.test({
+  name:
+    "a stdio server gets the MCP SDK's default environment, its own env and its cwd, nothing else",
+  timeout: 120_000,
+}, async () => {
   const directory = await Deno.realPath(await Deno.makeTempDir());
   Deno.env.set("SMCP_TEST_SECRET", "s3cret");
   try {
@@ -233,7 +268,10 @@ Deno.test("a stdio server gets the MCP SDK's default environment, its own env an
   }
 });
 
-Deno.test("a stdio server's encoding and encoding_error_handler do what they say", async () => {
+Deno.test({
+  name: "a stdio server's encoding and encoding_error_handler do what they say",
+  timeout: 120_000,
+}, async () => {
   const withEncoding = (
     encoding: string,
     encoding_error_handler: "strict" | "ignore" | "replace",
@@ -263,14 +301,20 @@ Deno.test("a stdio server's encoding and encoding_error_handler do what they say
   assertStringIncludes(host.server("unknown")?.status.error ?? "", "klingon");
 });
 
-Deno.test("a stdio server may answer with more than the MCP SDK's 10 MiB", async () => {
+Deno.test({
+  name: "a stdio server may answer with more than the MCP SDK's 10 MiB",
+  timeout: 120_000,
+}, async () => {
   await using host = hostOf({ a: fixture() });
   await host.start();
   const bytes = 24 * 2 ** 20;
   assertEquals((await textOf(host, "a", "big", { bytes })).length, bytes);
 });
 
-Deno.test("listResources() passes pages on untouched, whatever is in them", async () => {
+Deno.test({
+  name: "listResources() passes pages on untouched, whatever is in them",
+  timeout: 120_000,
+}, async () => {
   const resourceList = [
     {
       uri: "x:1",
@@ -296,7 +340,10 @@ Deno.test("listResources() passes pages on untouched, whatever is in them", asyn
   await connection.subscribe("x:1");
 });
 
-Deno.test("calls go on after resources/list_changed", async () => {
+Deno.test({
+  name: "calls go on after resources/list_changed",
+  timeout: 120_000,
+}, async () => {
   await using host = hostOf({ a: fixture() });
   await host.start();
   const changed = new Promise((resolve) =>

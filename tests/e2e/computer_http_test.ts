@@ -23,7 +23,11 @@ const settings = (
 ): ServerSettings => ({ type, server_parameters: { url, ...more } });
 
 for (const type of TYPES) {
-  Deno.test(`a MCP server over ${type} is called, tells of new tools, and hears of an abort`, async () => {
+  Deno.test({
+    name:
+      `a MCP server over ${type} is called, tells of new tools, and hears of an abort`,
+    timeout: 120_000,
+  }, async () => {
     await using server = await startHttpFixture(type);
     await using host = hostOf({ a: settings(type, server) });
     await host.start();
@@ -46,7 +50,10 @@ for (const type of TYPES) {
     await aborted;
   });
 
-  Deno.test(`headers go with every request over ${type}`, async () => {
+  Deno.test({
+    name: `headers go with every request over ${type}`,
+    timeout: 120_000,
+  }, async () => {
     await using server = await startHttpFixture(type);
     await using host = hostOf({
       a: settings(type, server, {
@@ -60,7 +67,11 @@ for (const type of TYPES) {
     }
   });
 
-  Deno.test(`a MCP server over ${type} that is gone ends its pending calls and is on its way back`, async () => {
+  Deno.test({
+    name:
+      `a MCP server over ${type} that is gone ends its pending calls and is on its way back`,
+    timeout: 120_000,
+  }, async () => {
     await using server = await startHttpFixture(type);
     await using host = hostOf({ a: settings(type, server) });
     await host.start();
@@ -72,7 +83,11 @@ for (const type of TYPES) {
     assertEquals(host.tools(), []);
   });
 
-  Deno.test(`a server over ${type} that accepts and never answers fails in time, and says so without the secrets of its URL`, async () => {
+  Deno.test({
+    name:
+      `a server over ${type} that accepts and never answers fails in time, and says so without the secrets of its URL`,
+    timeout: 120_000,
+  }, async () => {
     const http = createServer(() => {});
     await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
     const { port } = http.address() as AddressInfo;
@@ -92,7 +107,11 @@ for (const type of TYPES) {
     }
   });
 
-  Deno.test(`a server over ${type} that is not there fails, and its error hides the secrets of its URL`, async () => {
+  Deno.test({
+    name:
+      `a server over ${type} that is not there fails, and its error hides the secrets of its URL`,
+    timeout: 120_000,
+  }, async () => {
     await using server = await startHttpFixture(type);
     await server.kill();
     await using host = hostOf({
@@ -105,7 +124,10 @@ for (const type of TYPES) {
   });
 }
 
-Deno.test("terminate_on_close ends the session at the server, or does not", async () => {
+Deno.test({
+  name: "terminate_on_close ends the session at the server, or does not",
+  timeout: 120_000,
+}, async () => {
   for (const terminate_on_close of [true, false]) {
     await using server = await startHttpFixture("streamable");
     {
@@ -119,7 +141,11 @@ Deno.test("terminate_on_close ends the session at the server, or does not", asyn
   }
 });
 
-Deno.test("sse_read_timeout ends an event stream that is silent, and the server is reached again", async () => {
+Deno.test({
+  name:
+    "sse_read_timeout ends an event stream that is silent, and the server is reached again",
+  timeout: 120_000,
+}, async () => {
   await using server = await startHttpFixture("streamable");
   await using host = hostOf({
     a: settings("streamable", server, { sse_read_timeout: "PT0.05S" }),

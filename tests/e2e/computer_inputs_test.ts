@@ -18,7 +18,11 @@ const never = new AbortController().signal;
 const shell = (line: string, signal = never) =>
   commandOutput({ kind: "shell", line }, signal);
 
-Deno.test("commandOutput() is what a shell's line or a program prints, without white space around it", async () => {
+Deno.test({
+  name:
+    "commandOutput() is what a shell's line or a program prints, without white space around it",
+  timeout: 120_000,
+}, async () => {
   assertEquals(await shell("printf ' one\\ntwo \\n\\n'"), "one\ntwo");
   assertEquals(
     await commandOutput(
@@ -29,7 +33,10 @@ Deno.test("commandOutput() is what a shell's line or a program prints, without w
   );
 });
 
-Deno.test("commandOutput() says how a command failed, with its stderr", async () => {
+Deno.test({
+  name: "commandOutput() says how a command failed, with its stderr",
+  timeout: 120_000,
+}, async () => {
   const rows: [line: string, parts: string[]][] = [
     ["echo 'not logged in' >&2; exit 4", [
       "exited with code 4",
@@ -56,7 +63,11 @@ Deno.test("commandOutput() says how a command failed, with its stderr", async ()
   );
 });
 
-Deno.test("commandOutput() leaves nothing running, neither at its end nor when it is given up", async () => {
+Deno.test({
+  name:
+    "commandOutput() leaves nothing running, neither at its end nor when it is given up",
+  timeout: 120_000,
+}, async () => {
   const [pid, value] = (await shell("sleep 1000 & echo $!; echo value")).split(
     "\n",
   );
@@ -75,7 +86,11 @@ Deno.test("commandOutput() leaves nothing running, neither at its end nor when i
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("a server gets its inputs when it starts; one whose input has no value fails alone, and names it", async () => {
+Deno.test({
+  name:
+    "a server gets its inputs when it starts; one whose input has no value fails alone, and names it",
+  timeout: 120_000,
+}, async () => {
   const inputs: MCPServerInput[] = [
     {
       type: "command",
@@ -141,7 +156,11 @@ Deno.test("a server gets its inputs when it starts; one whose input has no value
   assertEquals(pc.computer.status().servers[1]?.state, "running");
 });
 
-Deno.test("a person may take their time: the question is not on the clock of the start", async () => {
+Deno.test({
+  name:
+    "a person may take their time: the question is not on the clock of the start",
+  timeout: 120_000,
+}, async () => {
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<unknown>();
   const server = fixture({ only: ["echo"] }, {
@@ -173,7 +192,10 @@ Deno.test("a person may take their time: the question is not on the clock of the
   assertEquals(computer.status().servers[0]?.state, "running");
 });
 
-Deno.test("no error of a MCP server repeats a value that it was given", async () => {
+Deno.test({
+  name: "no error of a MCP server repeats a value that it was given",
+  timeout: 120_000,
+}, async () => {
   const config = parseMCPServerConfig({
     name: "a",
     type: "stdio",
@@ -215,7 +237,11 @@ Deno.test("no error of a MCP server repeats a value that it was given", async ()
   }
 });
 
-Deno.test("no value of an input, and no literal secret, is in any line or ack of a run", async () => {
+Deno.test({
+  name:
+    "no value of an input, and no literal secret, is in any line or ack of a run",
+  timeout: 120_000,
+}, async () => {
   const secrets = {
     typed: "t0p-typed-secret",
     made: "t0p-made-secret",

@@ -93,7 +93,10 @@ async function call(pc: ComputerOffice, tool = "echo") {
   };
 }
 
-Deno.test("an Agent does not repeat a call that was answered 4006 or 4007", async () => {
+Deno.test({
+  name: "an Agent does not repeat a call that was answered 4006 or 4007",
+  timeout: 120_000,
+}, async () => {
   await using server = await startHttpFixture("streamable");
   await using pc = await begin(settings("streamable", server.url));
   let calls = 0;
@@ -111,7 +114,11 @@ Deno.test("an Agent does not repeat a call that was answered 4006 or 4007", asyn
 });
 
 for (const type of TYPES) {
-  Deno.test(`upstream refusals over ${type} have the code of the spec, at the start and in a call`, async (t) => {
+  Deno.test({
+    name:
+      `upstream refusals over ${type} have the code of the spec, at the start and in a call`,
+    timeout: 120_000,
+  }, async (t) => {
     const rows: [status: number, code: number, action?: string][] = [
       [401, 4006, "configure"],
       [403, 4007, "grant"],
@@ -151,7 +158,11 @@ for (const type of TYPES) {
     }
   });
 
-  Deno.test(`a person authorizes the Computer for a MCP server over ${type}; calls before that are 4006`, async () => {
+  Deno.test({
+    name:
+      `a person authorizes the Computer for a MCP server over ${type}; calls before that are 4006`,
+    timeout: 120_000,
+  }, async () => {
     await using server = await startOAuth();
     await using files = await scratch();
     const { authorize, request, asked } = person();
@@ -196,7 +207,11 @@ for (const type of TYPES) {
   });
 }
 
-Deno.test("an expired token is renewed once for all calls; a revoked one is 4007, and a person is asked again", async () => {
+Deno.test({
+  name:
+    "an expired token is renewed once for all calls; a revoked one is 4007, and a person is asked again",
+  timeout: 120_000,
+}, async () => {
   await using server = await startOAuth();
   await using files = await scratch();
   const { authorize, request, asked } = person();
@@ -238,7 +253,11 @@ Deno.test("an expired token is renewed once for all calls; a revoked one is 4007
   assertEquals((await call(pc)).text, "hi");
 });
 
-Deno.test("a person who refuses is not asked again before the server is started by hand", async () => {
+Deno.test({
+  name:
+    "a person who refuses is not asked again before the server is started by hand",
+  timeout: 120_000,
+}, async () => {
   await using server = await startOAuth();
   await using files = await scratch();
   const { authorize, request, asked } = person();
@@ -265,7 +284,11 @@ Deno.test("a person who refuses is not asked again before the server is started 
   await running(pc.computer);
 });
 
-Deno.test("no token, code, state or client id of an authorization is in any log, event or ack", async () => {
+Deno.test({
+  name:
+    "no token, code, state or client id of an authorization is in any log, event or ack",
+  timeout: 120_000,
+}, async () => {
   await using server = await startOAuth();
   await using files = await scratch();
   const { authorize, request } = person();
@@ -321,7 +344,11 @@ Deno.test("no token, code, state or client id of an authorization is in any log,
   }
 });
 
-Deno.test("smcp-computer run shows the page to its terminal, and goes on once a browser came back", async () => {
+Deno.test({
+  name:
+    "smcp-computer run shows the page to its terminal, and goes on once a browser came back",
+  timeout: 120_000,
+}, async () => {
   await using server = await startOAuth();
   await using files = await scratch();
   await using office = await startOffice();

@@ -33,7 +33,10 @@ const textOf = (result: { content: { text?: string }[] }) =>
 const next = <T>(on: (listener: (value: T) => void) => unknown) =>
   new Promise<T>((resolve) => on(resolve));
 
-Deno.test("an Agent sees and calls the tools of a Computer's MCP servers", async () => {
+Deno.test({
+  name: "an Agent sees and calls the tools of a Computer's MCP servers",
+  timeout: 120_000,
+}, async () => {
   await using pc = await startComputer({
     files: fixture({ only: ["echo"] }, {
       tool_meta: { echo: { alias: "say", auto_apply: true } },
@@ -57,7 +60,10 @@ Deno.test("an Agent sees and calls the tools of a Computer's MCP servers", async
   assertEquals(result, { content: [{ type: "text", text: "hello" }] });
 });
 
-Deno.test("the ends of a tool call are those of the spec's table", async (t) => {
+Deno.test({
+  name: "the ends of a tool call are those of the spec's table",
+  timeout: 120_000,
+}, async (t) => {
   await using pc = await startComputer({
     a: fixture({}, {
       forbidden_tools: ["pid"],
@@ -105,7 +111,11 @@ Deno.test("the ends of a tool call are those of the spec's table", async (t) => 
   });
 });
 
-Deno.test("a call that its Agent cancels is aborted at the MCP server and answered as cancelled", async (t) => {
+Deno.test({
+  name:
+    "a call that its Agent cancels is aborted at the MCP server and answered as cancelled",
+  timeout: 120_000,
+}, async (t) => {
   await using servers = await everyTransport();
   for (const [name, settings] of servers.settings) {
     await t.step(name, async () => {
@@ -129,7 +139,11 @@ Deno.test("a call that its Agent cancels is aborted at the MCP server and answer
   }
 });
 
-Deno.test("the Computer ends a call at its timeout by itself, says so, and aborts it at the MCP server", async (t) => {
+Deno.test({
+  name:
+    "the Computer ends a call at its timeout by itself, says so, and aborts it at the MCP server",
+  timeout: 120_000,
+}, async (t) => {
   await using servers = await everyTransport();
   for (const [name, settings] of servers.settings) {
     await t.step(name, async () => {
@@ -147,7 +161,11 @@ Deno.test("the Computer ends a call at its timeout by itself, says so, and abort
   }
 });
 
-Deno.test("the same req_id shares one execution, then gets the stored result; for another call it is 400", async () => {
+Deno.test({
+  name:
+    "the same req_id shares one execution, then gets the stored result; for another call it is 400",
+  timeout: 120_000,
+}, async () => {
   await using pc = await startComputer({ a: fixture() });
   const wire = await takeSeat(pc.office);
   const first = await wire.call({ tool_name: "background" });
@@ -180,7 +198,11 @@ Deno.test("the same req_id shares one execution, then gets the stored result; fo
   assertEquals(textOf(anew) === textOf(first), false);
 });
 
-Deno.test("a result that the Server would not take becomes an error with both sizes", async () => {
+Deno.test({
+  name:
+    "a result that the Server would not take becomes an error with both sizes",
+  timeout: 120_000,
+}, async () => {
   await using pc = await startComputer({ a: fixture() }, {}, {
     server: { maxMessageBytes: 100_000 },
   });
@@ -196,7 +218,10 @@ Deno.test("a result that the Server would not take becomes an error with both si
   );
 });
 
-Deno.test("get_config shows the configuration without secrets", async () => {
+Deno.test({
+  name: "get_config shows the configuration without secrets",
+  timeout: 120_000,
+}, async () => {
   const settings = fixture({}, { disabled: true });
   await using pc = await startComputer({
     a: {
@@ -231,7 +256,10 @@ Deno.test("get_config shows the configuration without secrets", async () => {
   ]);
 });
 
-Deno.test("get_resources passes pages on, and says why a server can not be asked", async (t) => {
+Deno.test({
+  name: "get_resources passes pages on, and says why a server can not be asked",
+  timeout: 120_000,
+}, async (t) => {
   const resourceList = [
     { uri: "x:1", annotations: { priority: 9 } },
     { uri: "x:2" },
@@ -271,7 +299,10 @@ Deno.test("get_resources passes pages on, and says why a server can not be asked
   }
 });
 
-Deno.test("get_dpe without a resolver is 4011, after the URI was checked", async () => {
+Deno.test({
+  name: "get_dpe without a resolver is 4011, after the URI was checked",
+  timeout: 120_000,
+}, async () => {
   await using pc = await startComputer({});
   const wire = await takeSeat(pc.office);
   for (
@@ -288,18 +319,28 @@ Deno.test("get_dpe without a resolver is 4011, after the URI was checked", async
   }
 });
 
-Deno.test("a Computer checks each request itself", async () => {
-  await using pc = await startComputer({});
-  const wire = await takeSeat(pc.office);
-  assertEquals(await wire.ask(GET_TOOLS_EVENT, {}), { tools: [], req_id: "1" });
-  const error = await assertRejects(
-    () => wire.ask(GET_RESOURCES_EVENT, { mcp_server: "" }),
-    ProtocolError,
-  );
-  assertEquals(error.code, 400);
-});
+Deno.test(
+  { name: "a Computer checks each request itself", timeout: 120_000 },
+  async () => {
+    await using pc = await startComputer({});
+    const wire = await takeSeat(pc.office);
+    assertEquals(await wire.ask(GET_TOOLS_EVENT, {}), {
+      tools: [],
+      req_id: "1",
+    });
+    const error = await assertRejects(
+      () => wire.ask(GET_RESOURCES_EVENT, { mcp_server: "" }),
+      ProtocolError,
+    );
+    assertEquals(error.code, 400);
+  },
+);
 
-Deno.test("a Computer announces its tools when they change, a burst of changes once", async () => {
+Deno.test({
+  name:
+    "a Computer announces its tools when they change, a burst of changes once",
+  timeout: 120_000,
+}, async () => {
   await using pc = await startComputer({ a: fixture({ only: ["add_tool"] }) });
   const { agent } = pc.office;
   let announced = 0;
@@ -321,7 +362,11 @@ Deno.test("a Computer announces its tools when they change, a burst of changes o
   assertEquals(announced < 5, true);
 });
 
-Deno.test("servers that are added and removed show at once in configuration and tools", async () => {
+Deno.test({
+  name:
+    "servers that are added and removed show at once in configuration and tools",
+  timeout: 120_000,
+}, async () => {
   await using pc = await startComputer({});
   const { agent } = pc.office;
   const changed = next<unknown>((l) => agent.on(UPDATE_CONFIG_NOTIFICATION, l));
@@ -342,7 +387,11 @@ Deno.test("servers that are added and removed show at once in configuration and 
   assertEquals(await agent.getTools("pc"), []);
 });
 
-Deno.test("a Computer is in its office before its MCP servers are ready, and never waits for one", async () => {
+Deno.test({
+  name:
+    "a Computer is in its office before its MCP servers are ready, and never waits for one",
+  timeout: 120_000,
+}, async () => {
   await using pc = await startComputer({
     healthy: fixture({ only: ["echo"] }),
   });
@@ -374,7 +423,11 @@ Deno.test("a Computer is in its office before its MCP servers are ready, and nev
   assertEquals(states.at(-1)?.name, "healthy");
 });
 
-Deno.test("a Computer comes back into its office after a lost connection, calls and servers unharmed", async () => {
+Deno.test({
+  name:
+    "a Computer comes back into its office after a lost connection, calls and servers unharmed",
+  timeout: 120_000,
+}, async () => {
   await using pc = await startComputer({});
   const { office } = pc;
   await using proxy = await startProxy(office.url);
@@ -393,7 +446,10 @@ Deno.test("a Computer comes back into its office after a lost connection, calls 
   assertEquals(textOf(await office.agent.callTool("roaming", "pid", {})), pid);
 });
 
-Deno.test("SmcpComputer says what is wrong with its options and with the Server", async () => {
+Deno.test({
+  name: "SmcpComputer says what is wrong with its options and with the Server",
+  timeout: 120_000,
+}, async () => {
   const error = await assertRejects(
     () => {
       const computer = new SmcpComputer({

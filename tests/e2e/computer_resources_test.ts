@@ -71,7 +71,11 @@ const docs = (over = {}) => ({
   ...over,
 });
 
-Deno.test("get_desktop shows the windows of all subscribing servers, the server used last first (spec §8.1)", async () => {
+Deno.test({
+  name:
+    "get_desktop shows the windows of all subscribing servers, the server used last first (spec §8.1)",
+  timeout: 120_000,
+}, async () => {
   await using world = await startComputer(resourceServers(
     {
       name: "b",
@@ -114,7 +118,11 @@ Deno.test("get_desktop shows the windows of all subscribing servers, the server 
   assertEquals(await only("window://none"), []);
 });
 
-Deno.test("every window is subscribed to: at the start, when it is new, and after a restart (spec §8.5)", async () => {
+Deno.test({
+  name:
+    "every window is subscribed to: at the start, when it is new, and after a restart (spec §8.5)",
+  timeout: 120_000,
+}, async () => {
   const resources = ["window://w/1", "window://w/2", "dpe://w/d", "file:///x"]
     .map((uri) => ({ uri }));
   await using world = await startComputer(
@@ -133,7 +141,11 @@ Deno.test("every window is subscribed to: at the start, when it is new, and afte
   assertEquals(await subscribed(agent, "w", 3), first);
 });
 
-Deno.test("changes of windows and documents are announced, and only those (spec §8.5)", async () => {
+Deno.test({
+  name:
+    "changes of windows and documents are announced, and only those (spec §8.5)",
+  timeout: 120_000,
+}, async () => {
   await using world = await startComputer(resourceServers({ name: "s" }));
   const { agent } = world.office;
   const heard: string[] = [];
@@ -187,7 +199,10 @@ Deno.test("changes of windows and documents are announced, and only those (spec 
   assertEquals(await agent.getDesktop("pc"), []);
 });
 
-Deno.test("a burst of changes is merged, and its last state arrives (spec §8.5)", async () => {
+Deno.test({
+  name: "a burst of changes is merged, and its last state arrives (spec §8.5)",
+  timeout: 120_000,
+}, async () => {
   await using world = await startComputer(resourceServers({ name: "s" }));
   const { agent } = world.office;
   let heard = 0;
@@ -209,7 +224,11 @@ Deno.test("a burst of changes is merged, and its last state arrives (spec §8.5)
   assert(heard < 100, `${heard} announcements`);
 });
 
-Deno.test("calls go on while and after resources/list_changed is handled (spec §8.5)", async () => {
+Deno.test({
+  name:
+    "calls go on while and after resources/list_changed is handled (spec §8.5)",
+  timeout: 120_000,
+}, async () => {
   await using world = await startComputer(resourceServers({ name: "s" }));
   const { agent } = world.office;
   for (let i = 0; i < 20; i++) {
@@ -226,7 +245,11 @@ Deno.test("calls go on while and after resources/list_changed is handled (spec �
   assertEquals(await agent.getDesktop("pc"), [text("window://s/19")]);
 });
 
-Deno.test("get_finder searches and pages through the documents of all subscribing servers (spec §8.4)", async () => {
+Deno.test({
+  name:
+    "get_finder searches and pages through the documents of all subscribing servers (spec §8.4)",
+  timeout: 120_000,
+}, async () => {
   await using world = await startComputer(resourceServers(
     {
       name: "b",
@@ -263,7 +286,10 @@ async function refusal(
   return { code: error.code, ...error.fields };
 }
 
-Deno.test("get_dpe refuses with the code of the step that fails (spec §8.3)", async () => {
+Deno.test({
+  name: "get_dpe refuses with the code of the step that fails (spec §8.3)",
+  timeout: 120_000,
+}, async () => {
   await using folder = await scratch();
   await using world = await startComputer(resourceServers(
     docs({ contents: { "dpe://docs/gone": null } }),
@@ -318,7 +344,11 @@ async function captureWarnings(): Promise<
   return { warnings, [Symbol.asyncDispose]: reset };
 }
 
-Deno.test("a host of two servers is routed to the one registered first, and told as a problem (spec §8.3)", async () => {
+Deno.test({
+  name:
+    "a host of two servers is routed to the one registered first, and told as a problem (spec §8.3)",
+  timeout: 120_000,
+}, async () => {
   const seen: string[] = [];
   const resolver: DpeResolver = {
     resolve: (_uri, _contents, { mcp_server_name }) => {
@@ -356,7 +386,11 @@ Deno.test("a host of two servers is routed to the one registered first, and told
   );
 });
 
-Deno.test("an Agent opens a document that its Computer publishes as files (spec §8.3)", async () => {
+Deno.test({
+  name:
+    "an Agent opens a document that its Computer publishes as files (spec §8.3)",
+  timeout: 120_000,
+}, async () => {
   await using folder = await scratch();
   await using world = await startComputer(resourceServers(docs()));
   const { agent } = world.office;
@@ -373,7 +407,11 @@ Deno.test("an Agent opens a document that its Computer publishes as files (spec 
   assertEquals(await document.toMarkdown(), MARKDOWN);
 });
 
-Deno.test("an Agent opens a document that its Computer publishes in an object storage (spec §8.3)", async () => {
+Deno.test({
+  name:
+    "an Agent opens a document that its Computer publishes in an object storage (spec §8.3)",
+  timeout: 120_000,
+}, async () => {
   await using storage = await startS3();
   await using world = await startComputer(resourceServers(docs()));
   world.computer.registerDpeResolver(
@@ -386,7 +424,11 @@ Deno.test("an Agent opens a document that its Computer publishes in an object st
   assertEquals(await document.toMarkdown(), MARKDOWN);
 });
 
-Deno.test("an Agent asks again where a document is once it has left and joined (spec §8.3)", async () => {
+Deno.test({
+  name:
+    "an Agent asks again where a document is once it has left and joined (spec §8.3)",
+  timeout: 120_000,
+}, async () => {
   await using folder = await scratch();
   await using world = await startComputer(resourceServers(docs()));
   const { office: { agent }, computer } = world;
@@ -408,7 +450,10 @@ Deno.test("an Agent asks again where a document is once it has left and joined (
   assertEquals(asked, 2);
 });
 
-Deno.test("computer run --dpe-dir publishes documents in that directory", async () => {
+Deno.test({
+  name: "computer run --dpe-dir publishes documents in that directory",
+  timeout: 120_000,
+}, async () => {
   await using folder = await scratch();
   const config = join(folder.path, "config.json");
   const dir = join(folder.path, "published");

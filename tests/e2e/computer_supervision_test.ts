@@ -63,7 +63,11 @@ const call = async (
   };
 };
 
-Deno.test("healthy servers serve whatever the others do, and a clash that is added hides nothing else", async () => {
+Deno.test({
+  name:
+    "healthy servers serve whatever the others do, and a clash that is added hides nothing else",
+  timeout: 120_000,
+}, async () => {
   await using pc = await startComputer({ one: fixture({ only: ["echo"] }) });
   const { agent } = pc.office;
   const toolsOf = (...names: string[]) =>
@@ -107,7 +111,11 @@ Deno.test("healthy servers serve whatever the others do, and a clash that is add
   await Promise.all(added);
 });
 
-Deno.test("a MCP server killed in the middle of a call, 50 times: error at once, back by itself, nothing left", async () => {
+Deno.test({
+  name:
+    "a MCP server killed in the middle of a call, 50 times: error at once, back by itself, nothing left",
+  timeout: 300_000,
+}, async () => {
   const groups: number[] = [];
   const memory: number[] = [];
   {
@@ -157,7 +165,11 @@ Deno.test("a MCP server killed in the middle of a call, 50 times: error at once,
   assertEquals(await leftInGroups(groups), []);
 });
 
-Deno.test("a restart is announced: the tools go and come back, and so do the windows", async () => {
+Deno.test({
+  name:
+    "a restart is announced: the tools go and come back, and so do the windows",
+  timeout: 120_000,
+}, async () => {
   await using pc = await startComputer({
     a: fixture({ resourceList: [{ uri: "window://w/1", name: "w" }] }),
     b: fixture({ only: ["pid"] }, { tool_meta: { pid: { alias: "other" } } }),
@@ -184,7 +196,11 @@ Deno.test("a restart is announced: the tools go and come back, and so do the win
   );
 });
 
-Deno.test("a program that is missing is looked for again, and found once it is installed", async () => {
+Deno.test({
+  name:
+    "a program that is missing is looked for again, and found once it is installed",
+  timeout: 120_000,
+}, async () => {
   const directory = await Deno.makeTempDir();
   const program = join(directory, "deno");
   try {
@@ -208,7 +224,11 @@ Deno.test("a program that is missing is looked for again, and found once it is i
   }
 });
 
-Deno.test("a start without the value of an input waits for a person; one stopped by hand stays stopped", async () => {
+Deno.test({
+  name:
+    "a start without the value of an input waits for a person; one stopped by hand stays stopped",
+  timeout: 120_000,
+}, async () => {
   await using host = hostOf({
     unset: fixture({}, { server_parameters: { command: "${input:x}" } }),
     missing,
@@ -232,7 +252,11 @@ Deno.test("a start without the value of an input waits for a person; one stopped
   assertEquals(states()[1], ["failed", true]);
 });
 
-Deno.test("a MCP server that hangs is noticed after a call in vain, and started again", async () => {
+Deno.test({
+  name:
+    "a MCP server that hangs is noticed after a call in vain, and started again",
+  timeout: 120_000,
+}, async () => {
   await using host = hostOf({ a: fixture() }, {
     restart: AT_ONCE,
     connect: (config, signal) => connectMcp(config, signal, { pongMs: 1 }),
@@ -256,7 +280,10 @@ Deno.test("a MCP server that hangs is noticed after a call in vain, and started 
   assertNotEquals(Number(await textOf(host, "a", "pid")), pid);
 });
 
-Deno.test("progress of a MCP server extends no timeout", async () => {
+Deno.test({
+  name: "progress of a MCP server extends no timeout",
+  timeout: 120_000,
+}, async () => {
   await using pc = await startComputer({ a: fixture() });
   const wire = await takeSeat(pc.office);
   const result = await wire.call({ tool_name: "progress", timeout: 1 });
@@ -264,7 +291,10 @@ Deno.test("progress of a MCP server extends no timeout", async () => {
 });
 
 for (const type of ["streamable", "sse"] as const) {
-  Deno.test(`a MCP server over ${type} that comes back is found again`, async () => {
+  Deno.test({
+    name: `a MCP server over ${type} that comes back is found again`,
+    timeout: 120_000,
+  }, async () => {
     await using server = await startHttpFixture(type);
     const { url } = server;
     await using host = hostOf({ a: { type, server_parameters: { url } } }, {
@@ -287,7 +317,10 @@ for (const type of ["streamable", "sse"] as const) {
   });
 }
 
-Deno.test("a session that the MCP server forgot is begun anew", async () => {
+Deno.test({
+  name: "a session that the MCP server forgot is begun anew",
+  timeout: 120_000,
+}, async () => {
   await using server = await startHttpFixture("streamable");
   await using host = hostOf({
     a: { type: "streamable", server_parameters: { url: server.url } },
@@ -304,7 +337,11 @@ Deno.test("a session that the MCP server forgot is begun anew", async () => {
   assertEquals(await textOf(host, "a", "echo", { text: "on" }), "on");
 });
 
-Deno.test("MCP servers that read their input end with their Computer, even when it is killed", async () => {
+Deno.test({
+  name:
+    "MCP servers that read their input end with their Computer, even when it is killed",
+  timeout: 120_000,
+}, async () => {
   await using office = await startOffice();
   const auto = { default_tool_meta: { auto_apply: true } };
   await using config = await configFile({ servers: { a: fixture({}, auto) } });

@@ -44,7 +44,11 @@ async function startVictim() {
   };
 }
 
-Deno.test("60 malformed payloads per event: each asked-for ack comes, everybody else is unharmed", async () => {
+Deno.test({
+  name:
+    "60 malformed payloads per event: each asked-for ack comes, everybody else is unharmed",
+  timeout: 120_000,
+}, async () => {
   await using victim = await startVictim();
   await using pair = await rawPair(victim.url, "office");
   await using outsider = await connectRaw(victim.url);
@@ -83,7 +87,10 @@ Deno.test("60 malformed payloads per event: each asked-for ack comes, everybody 
   await victim.unharmed();
 });
 
-Deno.test("garbage frames: the sender is closed at worst, the server lives", async () => {
+Deno.test({
+  name: "garbage frames: the sender is closed at worst, the server lives",
+  timeout: 120_000,
+}, async () => {
   await using victim = await startVictim();
   const random = seeded(7);
   const alphabet = '0123456789-/smcp,[]{}":\\\u0000\uffffab_';
@@ -155,7 +162,10 @@ Deno.test("garbage frames: the sender is closed at worst, the server lives", asy
   await victim.unharmed();
 });
 
-Deno.test("events of odd names are acked 400: numbers, error, prototype keys", async () => {
+Deno.test({
+  name: "events of odd names are acked 400: numbers, error, prototype keys",
+  timeout: 120_000,
+}, async () => {
   await using victim = await startVictim();
   await using raw = await RawFrames.open(victim.url, "/smcp");
   const names = ["7", '"error"', '"__proto__"', '"constructor"', '""', "-1.5"];
@@ -166,7 +176,11 @@ Deno.test("events of odd names are acked 400: numbers, error, prototype keys", a
   await victim.unharmed();
 });
 
-Deno.test("exactly 64 open brackets pass, to the computer and back; one more closes the sender", async () => {
+Deno.test({
+  name:
+    "exactly 64 open brackets pass, to the computer and back; one more closes the sender",
+  timeout: 120_000,
+}, async () => {
   await using victim = await startVictim();
   await using agent = await joinRaw(victim.url, "agent", "agent", "deep");
   // The event's own array, its payload and "params" are three of the 64.
@@ -208,7 +222,11 @@ Deno.test("exactly 64 open brackets pass, to the computer and back; one more clo
   await victim.unharmed();
 });
 
-Deno.test("100,000 nested brackets close the sender, in events, acks and connects, over both transports", async () => {
+Deno.test({
+  name:
+    "100,000 nested brackets close the sender, in events, acks and connects, over both transports",
+  timeout: 120_000,
+}, async () => {
   await using victim = await startVictim();
   const deep = "[".repeat(100_000) + "]".repeat(100_000);
   const objects = '{"a":'.repeat(100_000) + "1" + "}".repeat(100_000);
@@ -244,7 +262,10 @@ Deno.test("100,000 nested brackets close the sender, in events, acks and connect
   await victim.unharmed();
 });
 
-Deno.test("a million elements in an event or an ack close the sender", async () => {
+Deno.test({
+  name: "a million elements in an event or an ack close the sender",
+  timeout: 120_000,
+}, async () => {
   await using victim = await startVictim();
   const many = "0,".repeat(1_000_000) + "0";
   for (
@@ -279,7 +300,10 @@ Deno.test("a million elements in an event or an ack close the sender", async () 
   await victim.unharmed();
 });
 
-Deno.test("a 64 MB message closes the sender with 1009, or is refused with 413", async () => {
+Deno.test({
+  name: "a 64 MB message closes the sender with 1009, or is refused with 413",
+  timeout: 120_000,
+}, async () => {
   await using victim = await startVictim();
   const huge = "x".repeat(64 * 2 ** 20);
   await using raw = await RawFrames.open(victim.url, "/smcp");

@@ -399,7 +399,11 @@ const mistakes = (world: World): Mistake[] => [
   },
 ];
 
-Deno.test("each typical mistake gives one line with cause and remedy, and its exit code", async (t) => {
+Deno.test({
+  name:
+    "each typical mistake gives one line with cause and remedy, and its exit code",
+  timeout: 120_000,
+}, async (t) => {
   await using world = await startWorld();
   for (const { name, command, args, env = {}, code, says } of mistakes(world)) {
     await t.step(name, async () => {

@@ -28,7 +28,11 @@ async function get(uri: string) {
   };
 }
 
-Deno.test("s3Resolver() uploads to a real storage, and presigns what it uploaded (spec §8.3)", async (t) => {
+Deno.test({
+  name:
+    "s3Resolver() uploads to a real storage, and presigns what it uploaded (spec §8.3)",
+  timeout: 120_000,
+}, async (t) => {
   await using server = await startS3();
   const storage = { ...server, region: "us-east-1" };
 
@@ -127,7 +131,11 @@ Deno.test("s3Resolver() uploads to a real storage, and presigns what it uploaded
   });
 });
 
-Deno.test("s3Resolver() says that the storage can not be reached, without its address", async () => {
+Deno.test({
+  name:
+    "s3Resolver() says that the storage can not be reached, without its address",
+  timeout: 120_000,
+}, async () => {
   const gone = Deno.listen({ port: 0 });
   const { port } = gone.addr as Deno.NetAddr;
   gone.close();
@@ -150,7 +158,10 @@ Deno.test("s3Resolver() says that the storage can not be reached, without its ad
   assert(!Deno.inspect(error).includes(String(port)));
 });
 
-Deno.test("s3Resolver() refuses options that can not work, when it is made", () => {
+Deno.test({
+  name: "s3Resolver() refuses options that can not work, when it is made",
+  timeout: 120_000,
+}, () => {
   const options = {
     endpoint: "https://s3.example.com",
     bucket: "b",

@@ -287,7 +287,11 @@ Deno.test("no token ever reaches a log: keys, JWTs and auth in every place, righ
   }
 });
 
-Deno.test("the command writes one line an event, as JSON or for people, whatever names hold (spec §10)", async () => {
+Deno.test({
+  name:
+    "the command writes one line an event, as JSON or for people, whatever names hold (spec §10)",
+  timeout: 120_000,
+}, async () => {
   for (const format of ["json", "pretty"] as const) {
     await using command = await startServerCommand([
       "--port=0",
@@ -315,7 +319,10 @@ Deno.test("the command writes one line an event, as JSON or for people, whatever
   }
 });
 
-Deno.test("--log-level leaves out what matters less", async () => {
+Deno.test({
+  name: "--log-level leaves out what matters less",
+  timeout: 120_000,
+}, async () => {
   await using command = await startServerCommand([
     "--port=0",
     "--log-level=warning",
@@ -326,7 +333,11 @@ Deno.test("--log-level leaves out what matters less", async () => {
   assertEquals(command.log.includes('"joined"'), false);
 });
 
-Deno.test("--log-file takes the log instead of stderr, adds to what is there, and is opened anew at SIGHUP", async () => {
+Deno.test({
+  name:
+    "--log-file takes the log instead of stderr, adds to what is there, and is opened anew at SIGHUP",
+  timeout: 120_000,
+}, async () => {
   const dir = await Deno.makeTempDir();
   const file = `${dir}/smcp.log`;
   await Deno.writeTextFile(file, "before\n");

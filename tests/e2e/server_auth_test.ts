@@ -230,7 +230,11 @@ Deno.test("listen() refuses a public address without authentication, unless it i
   await guarded.listen({ hostname: "0.0.0.0" });
 });
 
-Deno.test("the command refuses a public address without authentication; --insecure is one line of warning (spec §10)", async () => {
+Deno.test({
+  name:
+    "the command refuses a public address without authentication; --insecure is one line of warning (spec §10)",
+  timeout: 120_000,
+}, async () => {
   await using refused = await startServerCommand([
     "--host=0.0.0.0",
     "--port=0",
@@ -256,7 +260,11 @@ Deno.test("the command refuses a public address without authentication; --insecu
   assertEquals(guarded.log, "");
 });
 
-Deno.test("the agent's command shows an API key by flag and by environment, and says what is wrong without one", async () => {
+Deno.test({
+  name:
+    "the agent's command shows an API key by flag and by environment, and says what is wrong without one",
+  timeout: 120_000,
+}, async () => {
   await using server = createSmcpServer({ authenticator: keys() });
   const { url } = await server.listen();
   const run = async (args: string[], env: Record<string, string>) => {

@@ -3,14 +3,21 @@ import { GET_TOOLS_EVENT, TOOL_CALL_EVENT } from "../../protocol/mod.ts";
 import { connectRaw, rawPair } from "../support/raw_client.ts";
 import { startServerCommand } from "../support/server_command.ts";
 
-Deno.test("the command says in one line where it listens, and answers there", async () => {
+Deno.test({
+  name: "the command says in one line where it listens, and answers there",
+  timeout: 120_000,
+}, async () => {
   await using command = await startServerCommand(["--port", "0"]);
   assertMatch(command.line, /http:\/\/127\.0\.0\.1:\d+/);
   const health = await (await fetch(`${command.url}/health`)).json();
   assertEquals([health.status, health.protocol_version], ["ok", "0.2.0"]);
 });
 
-Deno.test("SIGTERM drains: the call on its way finishes, new ones are refused, exit 0", async () => {
+Deno.test({
+  name:
+    "SIGTERM drains: the call on its way finishes, new ones are refused, exit 0",
+  timeout: 120_000,
+}, async () => {
   await using command = await startServerCommand(["--port", "0"]);
   await using pair = await rawPair(command.url);
   const { agent, computer } = pair;
@@ -42,7 +49,10 @@ Deno.test("SIGTERM drains: the call on its way finishes, new ones are refused, e
   assertEquals(await command.exited, 0);
 });
 
-Deno.test("SIGINT drains too, and a second signal exits at once", async () => {
+Deno.test({
+  name: "SIGINT drains too, and a second signal exits at once",
+  timeout: 120_000,
+}, async () => {
   await using idle = await startServerCommand(["--port", "0"]);
   idle.kill("SIGINT");
   assertEquals(await idle.exited, 0);
@@ -59,7 +69,10 @@ Deno.test("SIGINT drains too, and a second signal exits at once", async () => {
   assertEquals(await busy.exited, 130);
 });
 
-Deno.test("flags come from the environment too, and the command line wins", async () => {
+Deno.test({
+  name: "flags come from the environment too, and the command line wins",
+  timeout: 120_000,
+}, async () => {
   await using command = await startServerCommand([], {
     SMCP_PORT: "0",
     SMCP_HOST: "localhost",
@@ -78,7 +91,11 @@ Deno.test("flags come from the environment too, and the command line wins", asyn
   assertMatch(other.line, /http:\/\/127\.0\.0\.1:\d+/);
 });
 
-Deno.test("a port in use is one clear line and exit 1; a bad flag or value one and exit 2", async () => {
+Deno.test({
+  name:
+    "a port in use is one clear line and exit 1; a bad flag or value one and exit 2",
+  timeout: 120_000,
+}, async () => {
   await using command = await startServerCommand(["--port", "0"]);
   const { port } = new URL(command.url);
   await using second = await startServerCommand(["--port", port]);
@@ -98,15 +115,22 @@ Deno.test("a port in use is one clear line and exit 1; a bad flag or value one a
   assertMatch(env.log, /^error: [^\n]+SMCP_PORT[^\n]+\n$/);
 });
 
-Deno.test("--help and --version exit 0", async () => {
-  await using help = await startServerCommand(["--help"]);
-  assertEquals(await help.exited, 0);
-  assertMatch(help.line, /^Usage:/);
-  await using version = await startServerCommand(["--version"]);
-  assertEquals([await version.exited, version.line], [0, "0.2.0"]);
-});
+Deno.test(
+  { name: "--help and --version exit 0", timeout: 120_000 },
+  async () => {
+    await using help = await startServerCommand(["--help"]);
+    assertEquals(await help.exited, 0);
+    assertMatch(help.line, /^Usage:/);
+    await using version = await startServerCommand(["--version"]);
+    assertEquals([await version.exited, version.line], [0, "0.2.0"]);
+  },
+);
 
-Deno.test("an unknown event is one line in the log, whatever its name; payloads are never logged (spec §3)", async () => {
+Deno.test({
+  name:
+    "an unknown event is one line in the log, whatever its name; payloads are never logged (spec §3)",
+  timeout: 120_000,
+}, async () => {
   await using command = await startServerCommand([
     "--port=0",
     "--log-format=pretty",

@@ -306,7 +306,11 @@ Deno.test("metrics count in somebody's own HTTP server too", async () => {
   });
 });
 
-Deno.test("the command serves metrics by flag, with the permissions that it needs anyway, and says where", async () => {
+Deno.test({
+  name:
+    "the command serves metrics by flag, with the permissions that it needs anyway, and says where",
+  timeout: 120_000,
+}, async () => {
   await using command = await startServerCommand([
     "--port=0",
     "--metrics-port=0",
@@ -321,7 +325,10 @@ Deno.test("the command serves metrics by flag, with the permissions that it need
   assertEquals((await samples(command.url)).get(ok), 1);
 });
 
-Deno.test("with OTEL_DENO the command's spans are exported", async () => {
+Deno.test({
+  name: "with OTEL_DENO the command's spans are exported",
+  timeout: 120_000,
+}, async () => {
   await using command = await startServerCommand(["--port=0", "--tracing"], {
     OTEL_DENO: "true",
     OTEL_EXPORTER_OTLP_PROTOCOL: "console",

@@ -195,7 +195,10 @@ Deno.test("version 0.2 knows no name of seed 002 (spec §12)", async () => {
   }
 });
 
-Deno.test("--protocol and SMCP_PROTOCOL start a server of profile 0.1 (spec §12)", async () => {
+Deno.test({
+  name: "--protocol and SMCP_PROTOCOL start a server of profile 0.1 (spec §12)",
+  timeout: 120_000,
+}, async () => {
   for (
     const [args, env] of [
       [["--protocol", "0.1"], {}],

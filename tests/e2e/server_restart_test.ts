@@ -111,7 +111,11 @@ for (const transports of [["websocket"], ["polling", "websocket"]] as const) {
   });
 }
 
-Deno.test("rolling restart of the command: SIGTERM under a stream of calls, each of which ends; then the next generation serves", async () => {
+Deno.test({
+  name:
+    "rolling restart of the command: SIGTERM under a stream of calls, each of which ends; then the next generation serves",
+  timeout: 120_000,
+}, async () => {
   const env = {
     SMCP_API_KEYS: JSON.stringify([{ id: "all", key: API_KEY }]),
   };

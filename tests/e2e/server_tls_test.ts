@@ -135,7 +135,11 @@ Deno.test("reloadTls() refuses what can not be used, without showing it; the old
   assertEquals((await health(url, { ca: ca.cert })).shown, "first");
 });
 
-Deno.test("the command takes certificates by flag, and reads them again at SIGHUP without dropping anybody", async () => {
+Deno.test({
+  name:
+    "the command takes certificates by flag, and reads them again at SIGHUP without dropping anybody",
+  timeout: 120_000,
+}, async () => {
   const ca = await newAuthority("root");
   const dir = await Deno.makeTempDir();
   const files = { cert: `${dir}/cert.pem`, key: `${dir}/key.pem` };
@@ -169,7 +173,11 @@ Deno.test("the command takes certificates by flag, and reads them again at SIGHU
   await Deno.remove(dir, { recursive: true });
 });
 
-Deno.test("the command reads API keys again at SIGHUP: new ones count, old ones are out", async () => {
+Deno.test({
+  name:
+    "the command reads API keys again at SIGHUP: new ones count, old ones are out",
+  timeout: 120_000,
+}, async () => {
   const dir = await Deno.makeTempDir();
   const file = `${dir}/keys.json`;
   const write = (key: string) =>

@@ -15,7 +15,11 @@ import { hurryTimers } from "../support/timers.ts";
 const textOf = (result: { content: { text?: string }[] }) =>
   result.content.map(({ text }) => text ?? "").join("\n");
 
-Deno.test("a Computer that keeps silent is answered for with 408: after timeout + 5 s, or 30 s where there is none (spec §7)", async () => {
+Deno.test({
+  name:
+    "a Computer that keeps silent is answered for with 408: after timeout + 5 s, or 30 s where there is none (spec §7)",
+  timeout: 120_000,
+}, async () => {
   const request = {
     agent: "agent",
     req_id: "1",
@@ -46,7 +50,11 @@ Deno.test("a Computer that keeps silent is answered for with 408: after timeout 
   }
 });
 
-Deno.test("what is disabled, forbidden, clashing or unknown is not listed, and neither asked about nor run (spec §4, §7)", async () => {
+Deno.test({
+  name:
+    "what is disabled, forbidden, clashing or unknown is not listed, and neither asked about nor run (spec §4, §7)",
+  timeout: 120_000,
+}, async () => {
   const asked: string[] = [];
   await using pc = await startComputer({
     a: fixture({ only: ["echo", "pid", "same", "directory"] }, {
@@ -88,7 +96,11 @@ Deno.test("what is disabled, forbidden, clashing or unknown is not listed, and n
   assertEquals([off?.state, off?.tools], ["disabled", 0]);
 });
 
-Deno.test("a clash of names is a problem of the configuration that names both servers and the fix, and goes with it (spec §7)", async () => {
+Deno.test({
+  name:
+    "a clash of names is a problem of the configuration that names both servers and the fix, and goes with it (spec §7)",
+  timeout: 120_000,
+}, async () => {
   await using pc = await startComputer({
     one: fixture({ only: ["same", "echo"] }),
     two: fixture({ only: ["same", "pid"] }),
@@ -114,7 +126,11 @@ Deno.test("a clash of names is a problem of the configuration that names both se
   assertEquals(pc.computer.status().problems, []);
 });
 
-Deno.test("metadata of a tool travels as simple values: A2C's own under its one key, MCP's beside it (spec §4, §7)", async () => {
+Deno.test({
+  name:
+    "metadata of a tool travels as simple values: A2C's own under its one key, MCP's beside it (spec §4, §7)",
+  timeout: 120_000,
+}, async () => {
   const extra = {
     name: "extra",
     inputSchema: { type: "object" },
@@ -147,7 +163,11 @@ Deno.test("metadata of a tool travels as simple values: A2C's own under its one 
   });
 });
 
-Deno.test("the error of a MCP server's connection is not repeated to the Agent (spec §6)", async () => {
+Deno.test({
+  name:
+    "the error of a MCP server's connection is not repeated to the Agent (spec §6)",
+  timeout: 120_000,
+}, async () => {
   await using http = await startHttpFixture("streamable");
   await using pc = await startComputer({
     a: {

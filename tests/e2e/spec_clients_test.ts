@@ -120,7 +120,11 @@ for (
   });
 }
 
-Deno.test("a call right behind the ack of a join belongs to the new office, and runs (spec §7)", async () => {
+Deno.test({
+  name:
+    "a call right behind the ack of a join belongs to the new office, and runs (spec §7)",
+  timeout: 120_000,
+}, async () => {
   const answer = Promise.withResolvers<{ isError?: boolean }>();
   await using server = await startBareServer((socket, event, ack) => {
     ack(true, null);

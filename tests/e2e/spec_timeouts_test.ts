@@ -47,7 +47,11 @@ async function errorOf(settings: ServerSettings): Promise<string> {
   return error;
 }
 
-Deno.test("timeout bounds requests to a MCP server: a duration for streamable, seconds for sse (spec §4)", async () => {
+Deno.test({
+  name:
+    "timeout bounds requests to a MCP server: a duration for streamable, seconds for sse (spec §4)",
+  timeout: 120_000,
+}, async () => {
   {
     await using server = await silentServer(true);
     const error = await errorOf({

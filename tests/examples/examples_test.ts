@@ -24,7 +24,10 @@ const says: Record<string, string[]> = {
 };
 
 for (const [name, lines] of Object.entries(says)) {
-  Deno.test(`the example ${name}.ts runs, with the command that it names`, async () => {
+  Deno.test({
+    name: `the example ${name}.ts runs, with the command that it names`,
+    timeout: 120_000,
+  }, async () => {
     const file = `tests/examples/${name}.ts`;
     const [, args = ""] = /```sh\n \* deno (run .*)\n/.exec(
       await Deno.readTextFile(new URL(file, root)),
@@ -46,7 +49,10 @@ for (const [name, lines] of Object.entries(says)) {
   });
 }
 
-Deno.test("the example notes_server.ts runs as a MCP server", async () => {
+Deno.test({
+  name: "the example notes_server.ts runs as a MCP server",
+  timeout: 120_000,
+}, async () => {
   await using computer = new SmcpComputer({
     url: "http://127.0.0.1:9", // never connected: its servers start without
     name: "pc",

@@ -27,7 +27,10 @@ Deno.test.beforeAll(async () => {
 Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
 
 for (const version of NODE_VERSIONS) {
-  Deno.test(`Node ${version} passes the core of the end-to-end suite`, async (t) => {
+  Deno.test({
+    name: `Node ${version} passes the core of the end-to-end suite`,
+    timeout: 600_000,
+  }, async (t) => {
     const node = await findNode(version);
     const args = ["--test", "--test-reporter=tap", "core.mjs"];
     await using tests = start(node, args, { cwd: folder });
@@ -39,7 +42,11 @@ for (const version of NODE_VERSIONS) {
     }
   });
 
-  Deno.test(`Node ${version} runs the three commands, from a Server to a tool call`, async () => {
+  Deno.test({
+    name:
+      `Node ${version} runs the three commands, from a Server to a tool call`,
+    timeout: 600_000,
+  }, async () => {
     const node = await findNode(version);
     const path = Deno.env.get("PATH") ?? "";
     const env = {
@@ -99,7 +106,10 @@ for (const version of NODE_VERSIONS) {
   });
 }
 
-Deno.test("TypeScript finds the types of every entrypoint in the tarball", async () => {
+Deno.test({
+  name: "TypeScript finds the types of every entrypoint in the tarball",
+  timeout: 600_000,
+}, async () => {
   const compiler = ["typescript@5", `@types/node@${NODE_VERSIONS[0]}`];
   await run("npm", ["install", "--no-save", ...compiler], folder);
   await run("node_modules/.bin/tsc", [
@@ -113,7 +123,10 @@ Deno.test("TypeScript finds the types of every entrypoint in the tarball", async
   ], folder);
 });
 
-Deno.test("the tarball's manifest names the commands and the Node that is needed", async () => {
+Deno.test({
+  name: "the tarball's manifest names the commands and the Node that is needed",
+  timeout: 600_000,
+}, async () => {
   const manifest = JSON.parse(
     await Deno.readTextFile(
       join(folder, "node_modules", config.name, "package.json"),
