@@ -94,8 +94,12 @@ async function interact(
     complete: (line) => completeShell(line, context),
     history,
   });
+  let running: { abort: AbortController; noted: Set<string> } | undefined;
   const view: View = {
-    note: (text) => prompt.print(wrap(plainLines(text), look().columns)),
+    note: (text) => {
+      text.split("\n").forEach((line) => running?.noted.add(line));
+      prompt.print(wrap(plainLines(text), look().columns));
+    },
     asking: (question) => prompt.pauseFor(question),
     close: () => prompt.close(),
   };
@@ -103,8 +107,7 @@ async function interact(
   await logTo((line) => view.note(line));
   report(computer, { note: (text) => view.note(text), brief: false });
   let ended = false;
-  const running = { abort: new AbortController() };
-  const giveUp = () => running.abort.abort(new Error("given up"));
+  const giveUp = () => running?.abort.abort(new Error("given up"));
   const onInterrupt = () => {
     prompt.interrupted();
     giveUp();
@@ -116,7 +119,7 @@ async function interact(
     prompt.close();
   };
   process.once("SIGTERM", end);
-  process.once("SIGHUP", end);
+  process.on("SIGHUP", end); // comes more than once when a terminal is closed
   console.log(`A2C-SMCP Computer "${computer.name}"; help lists the commands`);
   if (office !== undefined) {
     joinAtOnce(computer, office).catch((error) =>
@@ -126,16 +129,21 @@ async function interact(
   while (!ended) {
     const line = await prompt.readLine();
     if (line === undefined) break;
-    running.abort = new AbortController();
-    const { signal } = running.abort;
+    running = { abort: new AbortController(), noted: new Set() };
+    const { abort: { signal }, noted } = running;
     const { text, failed, quit }: LineOutcome = await Promise.race([
       runLine(line, context, signal),
       givenUp(signal),
     ]);
-    if (text !== "") prompt.print(failed ? styled(text, "bad", colour) : text);
+    running = undefined;
+    // What was told while it happened is not told again.
+    const news = text.split("\n").some((line) => !noted.has(line));
+    if (text !== "" && news) {
+      prompt.print(failed ? styled(text, "bad", colour) : text);
+    }
     if (quit) break;
   }
-  for (const name of ["SIGTERM", "SIGHUP"] as const) process.off(name, end);
+  process.off("SIGTERM", end);
   process.off("SIGINT", onInterrupt);
   await writeHistory(file, history.filter(mayBeKept));
 }

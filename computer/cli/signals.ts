@@ -3,13 +3,16 @@ import process from "node:process";
 /** A closed terminal sends SIGHUP, which children in groups of their own do not get. */
 const SIGNALS = [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const;
 
-/** Resolves at the first signal; a second one does not wait for anything. */
+/**
+ * Resolves at the first signal; a second one does not wait for anything, unless it is SIGHUP: a
+ * terminal that is closed sends it, and so do the shell that ran in it and the system.
+ */
 export function firstSignal(): Promise<void> {
   return new Promise((resolve) => {
     let ending = false;
     for (const [signal, code] of SIGNALS) {
       process.on(signal, () => {
-        if (ending) process.exit(code);
+        if (ending && signal !== "SIGHUP") process.exit(code);
         ending = true;
         resolve();
       });

@@ -100,7 +100,7 @@ function bodyLines(
   );
   const state = widest(servers.map(({ state }) => state));
   const reason = (text: string, style: Style): Span[][] =>
-    wrap(plainLines(text), columns - 6).split("\n").slice(0, lines)
+    atMost(lines, wrap(plainLines(text), columns - 8).split("\n"))
       .map((line) => [["      "], [line, style]]);
   return [
     ...servers.flatMap((server): Span[][] => [
@@ -116,12 +116,20 @@ function bodyLines(
       ...server.problems.flatMap((text) => reason(text, "busy")),
     ]),
     ...problems.flatMap((text) =>
-      wrap(plainLines(text), columns - 4).split("\n")
-        .slice(0, Math.max(1, lines))
+      atMost(
+        Math.max(1, lines),
+        wrap(plainLines(text), columns - 6).split("\n"),
+      )
         .map((line, i): Span[] => [[i === 0 ? "  ! " : "    ", "bad"], [line]])
     ),
   ];
 }
+
+/** The first of these lines; the last of them says when there are more. */
+const atMost = (most: number, lines: readonly string[]): string[] =>
+  lines.slice(0, most).map((line, i) =>
+    i === most - 1 && lines.length > most ? `${line} …` : line
+  );
 
 /** What it offers, or when it is tried again. */
 function progress(

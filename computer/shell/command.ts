@@ -1,7 +1,7 @@
 import type { SmcpComputer } from "../computer.ts";
 import type { AskInput } from "../inputs/input_store.ts";
 import type { ToolCallEnded } from "../options.ts";
-import type { TableLook } from "./tables.ts";
+import type { Drawing, TableLook } from "./tables.ts";
 
 /** What the commands of the shell work with. */
 export interface ShellContext {
@@ -30,14 +30,17 @@ export interface ShellCommand {
    *
    * @param rest what was typed after the words
    * @param signal is aborted by Ctrl-C
-   * @returns what is shown
+   * @returns what is shown; in text, unlike in a drawing, nothing acts on the terminal
    */
   readonly run: (
     rest: string,
     context: ShellContext,
     signal: AbortSignal,
-  ) => Promise<string> | string;
+  ) => Promise<Shown> | Shown;
 }
+
+/** What a command comes to, one below the other. */
+export type Shown = string | Drawing | readonly (string | Drawing)[];
 
 /** Says how a command is typed. */
 export const usageOf = ({ words, args }: ShellCommand): string =>

@@ -48,7 +48,7 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
           look(),
         ),
         ...problems.map((text) => `problem: ${text}`),
-      ].join("\n");
+      ];
     },
   },
   {

@@ -1,6 +1,11 @@
 import { explainFailure } from "../../protocol/cli/explain_failure.ts";
 import { plainLines } from "../../protocol/cli/terminal_text.ts";
-import { type ShellCommand, type ShellContext, usageOf } from "./command.ts";
+import {
+  type ShellCommand,
+  type ShellContext,
+  type Shown,
+  usageOf,
+} from "./command.ts";
 import { completeLine } from "./complete_line.ts";
 import { INPUT_COMMANDS } from "./input_commands.ts";
 import { LOOK_COMMANDS, SOCKET_COMMANDS } from "./office_commands.ts";
@@ -61,7 +66,7 @@ export async function runLine(
   const rest = text.split(/\s+/, command.words.length)
     .reduce((left, word) => left.slice(word.length).trimStart(), text);
   try {
-    return { text: plainLines(await command.run(rest, context, signal)) };
+    return { text: asText(await command.run(rest, context, signal)) };
   } catch (error) {
     return {
       text: `error: ${plainLines(explainFailure(error))}`,
@@ -69,6 +74,11 @@ export async function runLine(
     };
   }
 }
+
+const asText = (shown: Shown): string =>
+  [shown].flat().map((part) =>
+    typeof part === "string" ? plainLines(part) : part.coloured
+  ).join("\n");
 
 /** Completes a line for `node:readline`. */
 export const completeShell = (

@@ -15,12 +15,18 @@ const FRAME = 3;
 /** What a column keeps however narrow the terminal is. */
 const LEAST = 8;
 
+/** What is shown as it is, with its colours. */
+export interface Drawing {
+  /** One or more lines. */
+  readonly coloured: string;
+}
+
 /** Draws a table; where it is too wide, its widest columns have several lines in a cell. */
 export function drawTable(
   head: readonly string[],
   rows: readonly (readonly (string | Span)[])[],
   { columns, colour }: TableLook,
-): string {
+): Drawing {
   const cells = rows.map((row) =>
     row.map((cell) => {
       const [text, style] = typeof cell === "string" ? [cell] : cell;
@@ -45,7 +51,7 @@ export function drawTable(
         .map((line) => styled(line, style, colour)).join("\n")
     ));
   }
-  return table.toString();
+  return { coloured: table.toString() };
 }
 
 /** The greatest width that a column may have so that all of them fit. */

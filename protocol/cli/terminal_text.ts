@@ -3,10 +3,10 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** The same without line breaks and tabs. */
 const UNSEEN_IN_LINES = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** What adds nothing to the width of a line. */
-const NARROWEST = /^[\p{M}\p{Cc}\p{Cf}]$/u;
-/** What takes two columns of a terminal; of flags, which are two characters, each takes one. */
+const NARROWEST = /^[\p{Mn}\p{Me}\p{Cc}\p{Cf}]$/u;
+/** What takes two columns of a terminal: East Asian letters and signs, and emoji; of flags, which are two characters, each takes one. */
 const WIDE =
-  /^(?:[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]|(?!\p{RI})\p{Emoji_Presentation})$/u;
+  /^(?:[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]|(?!\p{RI})\p{Emoji_Presentation})$/u;
 
 /** Writes every character that can not be seen as its code, so that nothing in a text acts on a terminal. */
 export const plain = (text: string): string => text.replaceAll(UNSEEN, codeOf);
@@ -57,9 +57,11 @@ function wrapLine(line: string, columns: number): string[] {
     begun = false;
   };
   for (const word of line.trim().split(" ")) {
-    const space = begun ? " " : "";
-    if (begun && textWidth(current + space + word) > columns) next();
-    else current += space;
+    const whole = word.includes("://") ||
+      textWidth(`${indent}  ${word}`) <= columns;
+    const spaced = begun ? `${current} ` : current;
+    if (begun && whole && textWidth(spaced + word) > columns) next();
+    else current = spaced;
     for (const part of word.includes("://") ? [word] : word) {
       if (begun && textWidth(current + part) > columns) next();
       current += part;

@@ -23,7 +23,11 @@ export interface CommandOptions {
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-const argumentsOf = (name: CommandName, args: readonly string[]): string[] => [
+/** How a command is started from this source. */
+export const argumentsOf = (
+  name: CommandName,
+  args: readonly string[],
+): string[] => [
   "run",
   "-A",
   "--quiet",

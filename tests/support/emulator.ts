@@ -7,9 +7,9 @@ export interface Screen {
   readonly rows: readonly string[];
   /** The same as one text. */
   readonly text: string;
-  /** With what was scrolled away above. */
+  /** With what was scrolled away above; rows that are one line are one again. */
   readonly all: string;
-  /** Rows, of `all`, that go on in the next one because they were too long. */
+  /** Rows that go on in the next one because they were too long. */
   readonly wrapped: readonly string[];
   /** Where the cursor is, from 0, and whether it can be seen. */
   readonly cursor: {
@@ -24,6 +24,9 @@ export interface Screen {
 /** The operating system command by which a script tells an {@linkcode Emulator} facts, unseen. */
 export const TOLD = 5555;
 
+/** Milliseconds after which waiting is in vain. */
+const PATIENCE = 60_000;
+
 /** A terminal's screen, and those who wait for it to change. */
 export class Emulator {
   readonly #terminal: xterm.Terminal;
@@ -31,12 +34,17 @@ export class Emulator {
   readonly #waiting = new Set<() => void>();
   #shown = true;
   #ended = false;
-  /** All that it took so far. */
-  bytes = "";
+  /** All that it took so far; `␛` stands for Escape. */
+  written = "";
 
   /** Makes a screen of this size, on which is nothing. */
   constructor(cols: number, rows: number) {
-    this.#terminal = new xterm.Terminal({ cols, rows, allowProposedApi: true });
+    this.#terminal = new xterm.Terminal({
+      cols,
+      rows,
+      scrollback: 10_000,
+      allowProposedApi: true,
+    });
     this.#terminal.loadAddon(new unicode11.Unicode11Addon());
     this.#terminal.unicode.activeVersion = "11"; // emoji are as wide as everywhere today
     const { parser } = this.#terminal;
@@ -55,7 +63,7 @@ export class Emulator {
 
   /** Takes output of a command. */
   async take(text: string): Promise<void> {
-    this.bytes += text;
+    this.written += text.replaceAll("\x1b", "␛");
     await new Promise<void>((done) => this.#terminal.write(text, done));
     this.#changed();
   }
@@ -83,21 +91,26 @@ export class Emulator {
     return this.#facts.get(name) ?? "";
   }
 
-  /** The screen as soon as it is as wanted; rejects when nothing more will come. */
+  /**
+   * The screen as soon as it is as wanted; rejects when nothing more will come.
+   *
+   * To wait in vain fails before the test's own deadline, to show what there was instead.
+   */
   until(wanted: (screen: Screen) => boolean, name: string): Promise<Screen> {
-    return new Promise((resolve, reject) => {
-      const look = () => {
-        const screen = this.screen();
-        if (wanted(screen)) resolve(screen);
-        else if (this.#ended) {
-          reject(
-            new Error(`the command ended without ${name}:\n${screen.all}`),
-          );
-        } else return;
-        this.#waiting.delete(look);
-      };
-      this.#waiting.add(look);
-      look();
+    const { promise, resolve, reject } = Promise.withResolvers<Screen>();
+    const fail = (what: string) =>
+      reject(new Error(`${what} ${name}:\n${this.screen().all}`));
+    const look = () => {
+      const screen = this.screen();
+      if (wanted(screen)) resolve(screen);
+      else if (this.#ended) fail("the command ended without");
+    };
+    const late = setTimeout(() => fail("the screen never had"), PATIENCE);
+    this.#waiting.add(look);
+    look();
+    return promise.finally(() => {
+      clearTimeout(late);
+      this.#waiting.delete(look);
     });
   }
 
@@ -105,13 +118,18 @@ export class Emulator {
   screen(): Screen {
     const { active } = this.#terminal.buffer;
     const lines = this.#lines();
-    const texts = lines.map((line) => line.translateToString(true).trimEnd());
-    const rows = texts.slice(active.baseY);
+    const rows = lines.slice(active.baseY)
+      .map((line) => line.translateToString(true).trimEnd());
     return {
       rows,
       text: rows.join("\n"),
-      all: texts.join("\n"),
-      wrapped: texts.filter((_, y) => lines[y + 1]?.isWrapped),
+      all: lines.map((line, y) =>
+        line.isWrapped || y === 0
+          ? line.translateToString()
+          : `\n${line.translateToString()}`
+      ).join("").replaceAll(/ +$/gm, ""),
+      wrapped: lines.filter((_, y) => lines[y + 1]?.isWrapped)
+        .map((line) => line.translateToString()),
       cursor: { x: active.cursorX, y: active.cursorY, shown: this.#shown },
       alternate: active.type === "alternate",
     };

@@ -1,3 +1,4 @@
+import { assert, assertEquals } from "@std/assert";
 import { Emulator, type Screen, TOLD } from "./emulator.ts";
 import { gone } from "./processes.ts";
 
@@ -13,8 +14,8 @@ export interface TerminalEnd {
 export interface Terminal extends AsyncDisposable {
   /** Process id of the command. */
   readonly pid: number;
-  /** All that was written so far, with its control sequences. */
-  readonly bytes: string;
+  /** All that was written so far, with its control sequences; `␛` stands for Escape. */
+  readonly written: string;
   /** Whether anything has a colour, or is bold or dim. */
   readonly styled: boolean;
   /** Resolves when the command has ended; rejects when the terminal was closed before it. */
@@ -114,8 +115,8 @@ export async function startTerminal(
   return {
     pid,
     end,
-    get bytes() {
-      return emulator.bytes;
+    get written() {
+      return emulator.written;
     },
     get styled() {
       return emulator.styled;
@@ -187,4 +188,17 @@ async function isUtilLinux(): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** Asserts that a command left its terminal as it found it, and tells its exit code. */
+export async function assertRestored(terminal: Terminal): Promise<number> {
+  const { code, modes } = await terminal.end;
+  for (const mode of ["icanon", "echo", "isig", "icrnl", "opost"]) {
+    assert(modes.includes(mode), `the terminal was left with -${mode}`);
+  }
+  const { alternate, cursor } = terminal.screen();
+  assert(!alternate, "the alternate screen was not left");
+  assert(cursor.shown, "the cursor was left hidden");
+  assertEquals(cursor.x, 0, "the cursor was left within a line");
+  return code;
 }
