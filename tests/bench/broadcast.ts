@@ -1,13 +1,15 @@
 import type { BroadcastMeasured } from "./generator.ts";
 import { median } from "./statistics.ts";
-import type { Tools } from "./tools.ts";
+import { attempt, type Tools } from "./tools.ts";
 
 /** How one member tells the others of its office something, again and again. */
 export interface BroadcastPlan {
-  /** Of the office. */
-  readonly members: readonly number[];
+  /** Members of the office; each that joins is told to all, so many members take long. */
+  readonly steps: readonly {
+    readonly members: number;
+    readonly rounds: number;
+  }[];
   readonly contestants: readonly string[];
-  readonly rounds: number;
   readonly warmup: number;
   readonly seconds: number;
 }
@@ -33,27 +35,32 @@ export interface BroadcastRow {
 /** The default limit of members of an office would stop the larger ones. */
 const MEMBERS_ARGS = ["--max-members-per-office=100000"];
 
+/** Seconds that all members may take to join. */
+const PATIENCE = 1800;
+
 /** Measures what a notification costs per member that is told. */
 export async function measureBroadcast(
   plan: BroadcastPlan,
-  { generator, field, tell }: Tools,
+  tools: Tools,
 ): Promise<BroadcastRun[]> {
   const runs: BroadcastRun[] = [];
-  const { warmup, seconds, rounds } = plan;
-  for (const members of plan.members) {
+  const { warmup, seconds } = plan;
+  for (const { members, rounds } of plan.steps) {
     for (let round = 1; round <= rounds; round++) {
       for (const contestant of plan.contestants) {
-        const args = contestant.startsWith("ours") ? MEMBERS_ARGS : [];
-        await using server = await field.start(contestant, args);
-        if (server === undefined) continue;
-        const options = { members, warmup, seconds };
-        const measured = await generator.run("broadcast", server, options);
-        tell(
-          `${members} members, round ${round} of ${rounds}, ${contestant}: ${
-            cpuOf(measured).toFixed(1)
-          } µs CPU a delivery`,
-        );
-        runs.push({ members, contestant, ...measured });
+        await attempt(`${members} members, ${contestant}`, tools, async () => {
+          const args = contestant.startsWith("ours") ? MEMBERS_ARGS : [];
+          await using server = await tools.field.start(contestant, args);
+          if (server === undefined) return;
+          const options = { members, warmup, seconds, patience: PATIENCE };
+          const run = await tools.generator.run("broadcast", server, options);
+          tools.tell(
+            `${members} members, round ${round} of ${rounds}, ${contestant}: ${
+              cpuOf(run).toFixed(1)
+            } µs CPU a delivery`,
+          );
+          runs.push({ members, contestant, ...run });
+        });
       }
     }
   }

@@ -1,6 +1,6 @@
 import type { CallsMeasured } from "./generator.ts";
 import type { Payload } from "./payloads.ts";
-import type { Tools } from "./tools.ts";
+import { attempt, type Tools } from "./tools.ts";
 
 /** How calls are made. */
 export interface Load {
@@ -37,29 +37,28 @@ export interface CallsRun extends CallsMeasured {
 
 /**
  * Measures calls: of each group one contestant after the other, round after round, each run with
- * a new process. A contestant that this machine can not run is left out.
+ * a new process. What this machine can not run is left out.
  */
 export async function measureCalls(
   groups: readonly Group[],
   rounds: number,
-  { generator, messages, field, tell }: Tools,
+  tools: Tools,
 ): Promise<CallsRun[]> {
   const runs: CallsRun[] = [];
   for (const { key, load, contestants } of groups) {
     const { payload, rotate, ...numbers } = load;
-    const files = await messages.filesOf(payload);
+    const files = await tools.messages.filesOf(payload);
+    const options = { ...numbers, ...files, rotate: Number(rotate) };
     for (let round = 0; round < rounds; round++) {
       for (const contestant of contestants) {
-        await using server = await field.start(contestant);
-        if (server === undefined) continue;
-        const measured = await generator.run("calls", server, {
-          ...numbers,
-          ...files,
-          rotate: Number(rotate),
+        await attempt(`${key}, ${contestant}`, tools, async () => {
+          await using server = await tools.field.start(contestant);
+          if (server === undefined) return;
+          const measured = await tools.generator.run("calls", server, options);
+          const run = { key, contestant, round, ...measured };
+          tools.tell(lineOf(run, rounds));
+          runs.push(run);
         });
-        const run = { key, contestant, round, ...measured };
-        tell(lineOf(run, rounds));
-        runs.push(run);
       }
     }
   }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Running } from "./contestants/running.ts";
+import { spawn } from "./leftovers.ts";
 
 /** What every measurement of the load generator has, over the time that is measured. */
 export interface Used {
@@ -109,9 +110,11 @@ export class Generator {
       reencoded: Number(server.reencodes),
       ...options,
     };
-    const { success, stdout, stderr } = await new Deno.Command(this.#program, {
+    const { success, stdout, stderr } = await spawn(this.#program, {
       args: Object.entries(all).map(([name, value]) => `${name}=${value}`),
       stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
     }).output();
     const [out, err] = [stdout, stderr].map((b) => new TextDecoder().decode(b));
     if (success) return JSON.parse(out ?? "");

@@ -1,6 +1,6 @@
 import type { IdleMeasured } from "./generator.ts";
 import { median } from "./statistics.ts";
-import type { Tools } from "./tools.ts";
+import { attempt, type Tools } from "./tools.ts";
 
 /** How members come, and stay without doing anything. */
 export interface IdlePlan {
@@ -32,23 +32,25 @@ export interface IdleRow {
 /** Measures what members cost that do nothing, and what their coming costs. */
 export async function measureIdle(
   { members, contestants, rounds, seconds }: IdlePlan,
-  { generator, field, tell }: Tools,
+  tools: Tools,
 ): Promise<IdleRun[]> {
   const runs: IdleRun[] = [];
   for (let round = 1; round <= rounds; round++) {
     for (const contestant of contestants) {
-      await using server = await field.start(contestant);
-      if (server === undefined) continue;
-      const options = { steps: members.join(), seconds };
-      const measured = await generator.run("idle", server, options);
-      const run = { contestant, ...measured };
-      const [row] = summarizeIdle([run]).slice(-1);
-      tell(
-        `idle, round ${round} of ${rounds}, ${contestant}: ${
-          ((row?.bytesPerMember ?? 0) / 1000).toFixed(1)
-        } kB a member, ${row?.joinsPerSecond.toFixed(0)} joins/s`,
-      );
-      runs.push(run);
+      await attempt(`idle, ${contestant}`, tools, async () => {
+        await using server = await tools.field.start(contestant);
+        if (server === undefined) return;
+        const options = { steps: members.join(), seconds };
+        const measured = await tools.generator.run("idle", server, options);
+        const run = { contestant, ...measured };
+        const row = summarizeIdle([run]).at(-1);
+        tools.tell(
+          `idle, round ${round} of ${rounds}, ${contestant}: ${
+            ((row?.bytesPerMember ?? 0) / 1000).toFixed(1)
+          } kB a member, ${row?.joinsPerSecond.toFixed(0)} joins/s`,
+        );
+        runs.push(run);
+      });
     }
   }
   return runs;

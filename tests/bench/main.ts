@@ -14,19 +14,17 @@ import { Command, InvalidArgumentError } from "commander";
 import { measureCalls } from "./calls.ts";
 import { summarize } from "./calls_summary.ts";
 import { CONTESTANTS } from "./contestants/mod.ts";
-import { killAll, ROOT } from "./contestants/running.ts";
+import { ROOT } from "./contestants/running.ts";
 import { payloadOf, PAYLOADS } from "./payloads.ts";
 import { FULL, QUICK } from "./plan.ts";
 import { goalsOf } from "./report/goals.ts";
 import { type Part, PARTS } from "./report/report.ts";
 import { terminalTable } from "./terminal_table.ts";
-import { withTools } from "./tools.ts";
+import { leaveNothing, temporaryFolder } from "./leftovers.ts";
+import { makeTools } from "./tools.ts";
 import { measureParts, readReport, writeReport } from "./whole.ts";
 
-process.on("exit", killAll);
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.on(signal, () => process.exit(1));
-}
+leaveNothing();
 
 const list = (text: string) => text.split(",");
 
@@ -37,6 +35,13 @@ const partsOf = (text: string): Part[] =>
     throw new InvalidArgumentError(`Expected some of ${PARTS.join(", ")}.`);
   });
 
+/** Says what came of it; one that failed in part has failed. */
+function end(failures: readonly string[], done: string): void {
+  console.log(done);
+  for (const failure of failures) console.error(`FAILED  ${failure}`);
+  if (failures.length > 0) process.exitCode = 1;
+}
+
 const program = new Command("bench")
   .description("Measures speed, and writes docs/performance.md; about an hour")
   .option(
@@ -46,18 +51,21 @@ const program = new Command("bench")
   .option("--parts <list>", PARTS.join(), partsOf, PARTS)
   .option("--out <folder>", "where to write", join(ROOT, "docs"))
   .action(async ({ quick, parts, out }) => {
-    const folder = quick ? await Deno.makeTempDir() : out;
-    await withTools(async (tools) => {
-      const plan = quick ? QUICK : FULL;
-      const earlier = await readReport(folder);
-      const report = await measureParts(parts, plan, earlier, tools);
-      await writeReport(folder, report);
-      for (const { figure, goal, measured } of goalsOf(report)) {
-        console.log(`${figure}: ${measured} (goal ${goal})`);
-      }
-    });
-    if (quick) await Deno.remove(folder, { recursive: true });
-    console.log(quick ? "Every part runs" : `Written to ${folder}`);
+    const tools = await makeTools();
+    const folder = quick ? temporaryFolder() : out;
+    const plan = quick ? QUICK : FULL;
+    const earlier = await readReport(folder);
+    const report = await measureParts(parts, plan, earlier, tools);
+    await writeReport(folder, report);
+    for (const { figure, goal, measured } of goalsOf(report)) {
+      console.log(`${figure}: ${measured} (goal ${goal})`);
+    }
+    // A proof that leaves something out is none.
+    const absent = quick ? Object.values(report.absent) : [];
+    end(
+      [...tools.failures, ...absent],
+      quick ? "Every part runs" : `Written to ${folder}`,
+    );
   });
 
 program.command("render")
@@ -83,17 +91,18 @@ program.command("relay")
   .option("--rounds <number>", "of all contestants in turn", Number, 3)
   .option("--warmup <seconds>", "before it counts", Number, 2)
   .option("--seconds <seconds>", "that count", Number, 2)
-  .action(({ sizes, contestants, rounds, rotate = false, ...numbers }) =>
-    withTools(async (tools) => {
+  .action(
+    async ({ sizes, contestants, rounds, rotate = false, ...numbers }) => {
+      const tools = await makeTools();
       const groups = (sizes as string[]).map((key) => ({
         key,
         contestants,
         load: { ...numbers, rotate, payload: payloadOf(key) },
       }));
       const runs = await measureCalls(groups, rounds, tools);
-      console.log(terminalTable(summarize(runs)));
-    })
+      end(tools.failures, terminalTable(summarize(runs)));
+    },
   );
 
 await program.parseAsync(process.argv.slice(2), { from: "user" });
-process.exit(0);
+process.exit();

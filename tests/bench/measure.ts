@@ -26,4 +26,8 @@ export const MEASURES: {
 
 /** How often a part's figures are taken. */
 export const roundsOf = (plan: Plan, part: Part): number =>
-  part === "broadcast" || part === "idle" ? plan[part].rounds : plan.rounds;
+  part === "broadcast"
+    ? plan.broadcast.steps[0]?.rounds ?? 1
+    : part === "idle"
+    ? plan.idle.rounds
+    : plan.rounds;

@@ -64,9 +64,11 @@ export const FULL: Plan = {
     contestants: ["floor", "stock", "ours", "ours-node"],
   })),
   broadcast: {
-    members: [2, 10, 100, 1000, 5000],
+    steps: [
+      ...[2, 10, 100, 1000].map((members) => ({ members, rounds: 3 })),
+      { members: 5000, rounds: 1 },
+    ],
     contestants: ["floor", "stock", "ours"],
-    rounds: 3,
     warmup: 1,
     seconds: 2,
   },
@@ -99,9 +101,8 @@ export const QUICK: Plan = {
     contestants: ["floor", "ours"],
   })),
   broadcast: {
-    members: [2, 50],
+    steps: [2, 50].map((members) => ({ members, rounds: 1 })),
     contestants: ["floor", "ours"],
-    rounds: 1,
     ...soon,
   },
   idle: {

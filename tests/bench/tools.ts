@@ -1,3 +1,4 @@
+import { temporaryFolder } from "./leftovers.ts";
 import { Field } from "./contestants/field.ts";
 import { Generator } from "./generator.ts";
 import { Messages } from "./messages.ts";
@@ -7,25 +8,44 @@ export interface Tools {
   readonly generator: Generator;
   readonly messages: Messages;
   readonly field: Field;
+  /** Measurements that failed, and why. */
+  readonly failures: string[];
   /** Says how far it is. */
   tell(line: string): void;
 }
 
-/** Builds the tools, and leaves nothing of them behind. */
-export async function withTools<T>(
-  run: (tools: Tools) => Promise<T>,
-): Promise<T> {
-  const folder = await Deno.makeTempDir({ prefix: "smcp-bench-" });
+/** Builds the tools. */
+export async function makeTools(): Promise<Tools> {
+  const folder = temporaryFolder();
   const began = Date.now();
-  try {
-    return await run({
-      generator: await Generator.build(folder),
-      messages: new Messages(folder),
-      field: new Field(folder),
-      tell: (line) => console.error(`${sinceText(began)}  ${line}`),
-    });
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+  return {
+    generator: await Generator.build(folder),
+    messages: new Messages(folder),
+    field: new Field(folder),
+    failures: [],
+    tell: (line) => console.error(`${sinceText(began)}  ${line}`),
+  };
+}
+
+/**
+ * Runs one measurement, and once more when it fails: on a machine that others use a connection may
+ * be lost.
+ *
+ * @returns nothing when it failed twice; `failures` says why
+ */
+export async function attempt<T>(
+  what: string,
+  { failures, tell }: Tools,
+  run: () => Promise<T>,
+): Promise<T | undefined> {
+  for (let left = 1; left >= 0; left--) {
+    try {
+      return await run();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      tell(`${what}: ${reason}`);
+      if (left === 0) failures.push(`${what}: ${reason.split("\n")[0]}`);
+    }
   }
 }
 

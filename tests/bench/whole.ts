@@ -1,6 +1,5 @@
 import { join } from "node:path";
-import { titleOfContestant } from "./report/plots.ts";
-import { plotsOf } from "./report/plots.ts";
+import { plotsOf, titleOfContestant } from "./report/plots.ts";
 import { thisMachine, versionsOf } from "./report/machine.ts";
 import { MEASURES, roundsOf } from "./measure.ts";
 import { renderPage } from "./report/page.ts";

@@ -25,7 +25,10 @@ export class Field {
   ): Promise<Running | undefined> {
     const recipe = await this.#recipe(name);
     return recipe &&
-      await start({ ...recipe, args: [...recipe.args, ...args] });
+      await start(
+        { ...recipe, args: [...recipe.args, ...args] },
+        this.#folder,
+      );
   }
 
   async #recipe(name: string): Promise<Recipe | undefined> {
@@ -35,7 +38,7 @@ export class Field {
       const recipe = await contestantOf(name).prepare(this.#folder);
       this.#recipes.set(name, recipe);
       // One run that counts for nothing: what is compiled or downloaded once is so now.
-      await using _server = await start(recipe);
+      await using _server = await start(recipe, this.#folder);
       return recipe;
     } catch (error) {
       this.#recipes.delete(name);

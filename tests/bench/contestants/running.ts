@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
+import { kill, spawn } from "../leftovers.ts";
 
 /** A server that waits for load. */
 export interface Running extends AsyncDisposable {
@@ -38,36 +39,32 @@ export const here = (file: string): string =>
 /** Milliseconds that a server may take to listen. */
 const PATIENCE = 60_000;
 
-const children = new Set<Deno.ChildProcess>();
-
-/** Ends every server at once; for the end of this process. */
-export function killAll(): void {
-  for (const child of children) kill(child);
-}
-
 /**
  * Starts a server as a process of its own, and waits until it listens.
  *
  * What it writes goes to a file, as at an operator's: a pipe would have to be read meanwhile.
+ *
+ * @param folder for that file
  */
-export async function start(recipe: Recipe): Promise<Running> {
-  const output = await Deno.makeTempFile({ prefix: "smcp-bench-" });
+export async function start(
+  recipe: Recipe,
+  folder: string,
+): Promise<Running> {
+  const output = join(folder, `${recipe.name}.log`);
+  await Deno.writeTextFile(output, "");
   const words = [recipe.command, ...recipe.args].map(quote).join(" ");
-  const child = new Deno.Command("sh", {
+  const child = spawn("sh", {
     args: ["-c", `exec ${words} > ${quote(output)} 2>&1`],
     cwd: recipe.cwd ?? ROOT,
     env: { NO_COLOR: "1", ...recipe.env },
     stdin: "null",
-  }).spawn();
-  children.add(child);
+  });
   let ended = false;
   const over = child.status.then(() => ended = true);
   const log = () => Deno.readTextFileSync(output).slice(-2000);
   const end = async () => {
     kill(child);
     await over;
-    children.delete(child);
-    await Deno.remove(output);
   };
   for (const deadline = Date.now() + PATIENCE; Date.now() < deadline;) {
     const port = portIn(await Deno.readTextFile(output));
@@ -100,11 +97,3 @@ export function portIn(output: string): number | undefined {
 }
 
 const quote = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`;
-
-function kill(child: Deno.ChildProcess): void {
-  try {
-    child.kill("SIGKILL");
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error; // it has ended
-  }
-}

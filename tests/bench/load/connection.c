@@ -331,7 +331,7 @@ void net_turn(uint64_t deadline) {
 }
 
 void net_open(unsigned count, void (*describe)(struct connection *c)) {
-  uint64_t patience = now() + 300 * SECOND;
+  uint64_t patience = now() + net.patience * SECOND;
   while (net.ready < count) {
     while (net.count < count && net.count - net.ready < net.opening) {
       struct connection *c = &net.all[net.count];

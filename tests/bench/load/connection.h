@@ -61,6 +61,8 @@ struct net {
   unsigned per_address;
   /** Connections that may be opening at once. */
   unsigned opening;
+  /** Seconds for all of them to open. */
+  unsigned patience;
   struct connection *all;
   unsigned count, ready;
   uint64_t errors, heard_at;

@@ -13,6 +13,7 @@ int main(int count, char **words) {
   net.raw = o.raw != 0;
   net.per_address = o.per_address;
   net.opening = o.opening;
+  net.patience = o.patience;
   if (strcmp(o.mode, "calls") == 0) run_calls(&o);
   else if (strcmp(o.mode, "broadcast") == 0) run_broadcast(&o);
   else if (strcmp(o.mode, "idle") == 0) run_idle(&o);

@@ -25,6 +25,8 @@ struct options {
   /** Files with the arguments of an answer, and the arguments of a call. */
   const char *answer, *call;
   unsigned per_address, opening;
+  /** Seconds for all connections to open. */
+  unsigned patience;
   /** Members of the office of a broadcast. */
   unsigned members;
   /** Numbers of idle members, rising: "1000,5000". */

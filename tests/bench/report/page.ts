@@ -142,7 +142,7 @@ function broadcastSection({ parts: { broadcast } }: Report): string[] {
   if (broadcast === undefined) return [];
   return [
     "### Telling an office",
-    `One Computer after the other says that its tools changed; the next does when all members have heard it. Medians of ${broadcast.rounds} rounds: server CPU per delivery in µs, and in parentheses the median time in ms until the last has heard it.`,
+    `One Computer after the other says that its tools changed; the next does when all members have heard it. Medians of ${broadcast.rounds} rounds, one for 5,000 members: server CPU per delivery in µs, and in parentheses the median time in ms until the last has heard it.`,
     "![Server CPU per delivery over members](performance/broadcast.svg)",
     crossTable(
       "members",

@@ -1,0 +1,42 @@
+import process from "node:process";
+
+const children = new Set<Deno.ChildProcess>();
+const folders = new Set<string>();
+
+/** Starts a process that ends with this one, however that ends. */
+export function spawn(
+  command: string,
+  options: Deno.CommandOptions,
+): Deno.ChildProcess {
+  const child = new Deno.Command(command, options).spawn();
+  children.add(child);
+  child.status.then(() => children.delete(child));
+  return child;
+}
+
+/** Ends a process at once. */
+export function kill(child: Deno.ChildProcess): void {
+  try {
+    child.kill("SIGKILL");
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error; // it has ended
+  }
+}
+
+/** Makes a folder that goes with this process. */
+export function temporaryFolder(): string {
+  const folder = Deno.makeTempDirSync({ prefix: "smcp-bench-" });
+  folders.add(folder);
+  return folder;
+}
+
+/** From now on a signal ends this process as its end does: nothing of it is left behind. */
+export function leaveNothing(): void {
+  process.on("exit", () => {
+    for (const child of children) kill(child);
+    for (const folder of folders) Deno.removeSync(folder, { recursive: true });
+  });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => process.exit(1));
+  }
+}
