@@ -19,6 +19,8 @@
  * }
  * ```
  *
+ * The types of the wire, the names of events and `ErrorCode` are in `@a2c-smcp/sdk/protocol`.
+ *
  * @module
  */
 export { SmcpAgent } from "./client.ts";

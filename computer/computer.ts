@@ -31,8 +31,9 @@ import { wireConnection, type Wired, wireHost } from "./wiring.ts";
 /**
  * A Computer: hosts MCP servers and offers their tools to the Agent of its office (spec §1).
  *
- * The MCP servers start with the first `connect`, all at once, and nothing waits for them: what is
- * ready is offered, the rest follows. After a lost connection the Computer comes back by itself.
+ * The MCP servers start once it is connected, all at once, and nothing waits for them: what is
+ * ready is offered, the rest follows. After a lost connection the Computer comes back by itself,
+ * into its office too.
  */
 export class SmcpComputer implements AsyncDisposable {
   #options: ConnectionOptions & { role: "computer" };
@@ -42,6 +43,7 @@ export class SmcpComputer implements AsyncDisposable {
   readonly #watch: ResourceWatch;
   readonly #answers: Answers;
   readonly #events = new Emitter<ComputerEvents>(logThrown);
+  readonly #wired: Wired;
 
   /**
    * Makes a Computer that is neither connected nor has started anything.
@@ -55,21 +57,25 @@ export class SmcpComputer implements AsyncDisposable {
     this.#options = { ...options, role: "computer" };
     this.#connection = new Connection(io, this.#options, logThrown);
     this.#hosting = new Hosting(config, options, () => this.#configChanged());
-    this.#announcer = new Announcer((event) => {
+    const announcer = new Announcer((event) => {
       if (!this.#connection.joined) return;
       this.#connection.send(event, { computer: this.name });
     });
+    this.#announcer = announcer;
     this.#watch = new ResourceWatch(
       this.#hosting.host,
-      (...events) => this.#announcer.changed(...events),
+      (...changes) => announcer.changed(...changes),
     );
-    this.#answers = new Answers({
+    const events = this.#events;
+    const answers = new Answers({
       hosting: this.#hosting,
       watch: this.#watch,
       confirm,
-      events: this.#events,
+      events,
       maxPayload: () => this.#connection.maxPayload,
     });
+    this.#answers = answers;
+    this.#wired = { events, announcer, answers };
     wireConnection(this.#connection, this.#wired);
     wireHost(this.#hosting.host, this.#wired, () => this.#configChanged());
   }
@@ -109,7 +115,7 @@ export class SmcpComputer implements AsyncDisposable {
     };
   }
 
-  /** Adds a listener; returns the function that takes it away. */
+  /** Adds a listener of {@linkcode ComputerEvents}; returns the function that takes it away. */
   on<E extends keyof ComputerEvents>(
     event: E,
     listener: Listener<ComputerEvents[E]>,
@@ -118,11 +124,13 @@ export class SmcpComputer implements AsyncDisposable {
   }
 
   /**
-   * Connects to the Server, and starts the MCP servers without waiting for them.
+   * Connects to the Server, and starts the MCP servers then, without waiting for them.
+   *
+   * One attempt, for all who call meanwhile; after one that failed it may be called again.
    *
    * @throws {ProtocolVersionError} the Server speaks another version
    * @throws {ProtocolError} the Server refused for another reason
-   * @throws {ConnectionError} `unreachable`
+   * @throws {ConnectionError} `unreachable` or `closed`
    */
   async connect(): Promise<void> {
     await this.#connection.connect();
@@ -164,7 +172,7 @@ export class SmcpComputer implements AsyncDisposable {
   }
 
   /**
-   * Joins an office, and joins it again after each reconnect (spec §5, §9).
+   * Joins an office, out of the one that it was in, and again after each reconnect (spec §5, §9).
    *
    * @throws {ConnectionError} `refused` with the Server's reason, `offline`, `lost` or `timeout`
    */
@@ -175,7 +183,7 @@ export class SmcpComputer implements AsyncDisposable {
   /**
    * Leaves the office; calls that run there are given up.
    *
-   * @throws {ConnectionError} `lost` or `timeout`
+   * @throws {ConnectionError} `lost` or `timeout`; it is out of the office all the same
    */
   async leave(): Promise<void> {
     this.#answers.moveTo(undefined);
@@ -254,7 +262,7 @@ export class SmcpComputer implements AsyncDisposable {
   }
 
   /**
-   * Stops a MCP server and everything that it started.
+   * Stops a MCP server and everything that it started, until it is started again or replaced.
    *
    * @throws {TypeError} when there is none of that name
    */
@@ -271,7 +279,7 @@ export class SmcpComputer implements AsyncDisposable {
     this.#answers.resolver = resolver;
   }
 
-  /** Leaves, disconnects and stops every MCP server; nothing that they started is left. */
+  /** Leaves, disconnects and stops every MCP server for good; nothing that they started is left. */
   async close(): Promise<void> {
     this.#watch.close();
     this.#announcer.close();
@@ -283,14 +291,6 @@ export class SmcpComputer implements AsyncDisposable {
   /** The same as `close`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  get #wired(): Wired {
-    return {
-      events: this.#events,
-      announcer: this.#announcer,
-      answers: this.#answers,
-    };
   }
 
   #configChanged(): void {

@@ -15,7 +15,7 @@ export interface ConfirmRequest {
   readonly params: Record<string, unknown>;
 }
 
-/** `always` stands for all calls of the tool, from any Agent, as long as the Computer lives. */
+/** `always` stands for all calls of the tool, from any Agent, until its MCP server is replaced or the Computer ends. */
 export type ConfirmAnswer = "once" | "always" | "no";
 
 /**

@@ -29,6 +29,10 @@
  * }
  * ```
  *
+ * Tools without `auto_apply` run with a person's word alone: see `confirm` of
+ * {@linkcode SmcpComputerOptions}. The types of the wire, the names of events and `ErrorCode` are
+ * in `@a2c-smcp/sdk/protocol`.
+ *
  * @module
  */
 export { SmcpComputer } from "./computer.ts";

@@ -2,7 +2,7 @@
  * Why a {@linkcode ConnectionError} happened:
  *
  * - `unreachable`: nobody answered at the URL, or what answered is no A2C-SMCP server
- * - `offline`: not connected (or not in an office yet) at the moment of the call
+ * - `offline`: not connected at the moment of the call
  * - `lost`: the connection went away before the answer came; the request may have been carried out
  * - `timeout`: no answer in time
  * - `refused`: the Server declined to let this client join an office

@@ -10,7 +10,10 @@ export interface ConnectionOptions {
   name: string;
   /** HTTP path of the Server's Socket.IO endpoint; default `/smcp/`. */
   path?: string;
-  /** Credentials for the Server's authenticator, asked for again at each reconnect when a function. */
+  /**
+   * Credentials for the Server's authenticator. A function is asked at each connect and reconnect;
+   * give one where they expire, since a session ends with its credentials (spec §10).
+   */
   auth?:
     | Record<string, unknown>
     | (() => Record<string, unknown> | Promise<Record<string, unknown>>);

@@ -17,6 +17,7 @@ import {
   GET_TOOLS_EVENT,
   ProtocolError,
   resultMeta,
+  TOOL_CALL_EVENT,
   UPDATE_CONFIG_NOTIFICATION,
   UPDATE_TOOL_LIST_NOTIFICATION,
 } from "../../protocol/mod.ts";
@@ -109,6 +110,38 @@ Deno.test({
     assertEquals(resultMeta(result), { error_code: 4003 });
     assertStringIncludes(textOf(result), '"a" was lost');
   });
+});
+
+Deno.test({
+  name:
+    "answer() takes requests of a person at the Computer, without a Server; its signal cancels a call, even one aborted before",
+  timeout: 120_000,
+}, async () => {
+  await using computer = new SmcpComputer({
+    url: "http://127.0.0.1:9", // never connected
+    name: "pc",
+    servers: { a: fixture() },
+    confirm: () => "once",
+  });
+  computer.start();
+  await computer.serversSettled();
+  const call = (signal: AbortSignal) =>
+    computer.answer(
+      TOOL_CALL_EVENT,
+      { tool_name: "slow", params: {}, timeout: 60 },
+      signal,
+    );
+  const abort = new AbortController();
+  const pending = call(abort.signal);
+  abort.abort();
+  for (const result of [await pending, await call(abort.signal)]) {
+    assertEquals(resultMeta(result).a2c_cancelled, true);
+  }
+  await assertRejects(
+    () => computer.answer(GET_DPE_EVENT, { uri: "dpe://h" }),
+    ProtocolError,
+    "Invalid DPE URI",
+  );
 });
 
 Deno.test({
