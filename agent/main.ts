@@ -15,11 +15,7 @@ import { standsFor } from "../protocol/cli/own_command.ts";
 import { reporting, runCommand } from "../protocol/cli/run.ts";
 import { addServerFlags } from "../protocol/cli/server_flags.ts";
 import { teach } from "../protocol/cli/teach.ts";
-import { PROTOCOL_VERSION } from "../protocol/mod.ts";
-import { call } from "./cli/call.ts";
-import { docs, read } from "./cli/documents.ts";
-import { desktop, watch } from "./cli/follow.ts";
-import { config, members, resources, tools } from "./cli/look.ts";
+import { PROTOCOL_VERSION } from "../protocol/version.ts";
 import { splitPair } from "./cli/tool_arguments.ts";
 
 const AFTER_HELP = `
@@ -56,11 +52,11 @@ function agentCommand(): Command {
     );
 
   add("members", "List the members of the office", "members")
-    .action(members);
+    .action(async (flags) => (await looking()).members(flags));
 
   add("tools", "List the tools of the office", "tools")
     .addOption(computerOption())
-    .action(tools);
+    .action(async (flags) => (await looking()).tools(flags));
 
   add(
     "call",
@@ -87,7 +83,9 @@ function agentCommand(): Command {
         .env("SMCP_TIMEOUT").argParser(integer(1, 3600)).default(60),
     )
     .addOption(computerOption())
-    .action(call);
+    .action(async (tool, flags) =>
+      (await import("./cli/call.ts")).call(tool, flags)
+    );
 
   add(
     "desktop",
@@ -108,12 +106,14 @@ function agentCommand(): Command {
         .env("SMCP_WINDOW"),
     )
     .addOption(computerOption())
-    .action(desktop);
+    .action(async (flags) => (await following()).desktop(flags));
 
   add("resources", "List the resources of MCP servers", "resources files")
     .argument("[mcp_server]", "only of this one")
     .addOption(computerOption())
-    .action(resources);
+    .action(async (server, flags) =>
+      (await looking()).resources(server, flags)
+    );
 
   add(
     "docs",
@@ -135,7 +135,7 @@ function agentCommand(): Command {
         .env("SMCP_LIMIT").argParser(integer(1, 100)).default(20),
     )
     .addOption(computerOption())
-    .action(docs);
+    .action(async (words, flags) => (await reading()).docs(words, flags));
 
   add(
     "read",
@@ -144,21 +144,32 @@ function agentCommand(): Command {
   )
     .argument("<uri>", "dpe://HOST/DOCUMENT, as `docs` lists it")
     .addOption(computerOption())
-    .action(read);
+    .action(async (uri, flags) => (await reading()).read(uri, flags));
 
   add("config", "Show the configuration of a Computer", "config")
     .addOption(computerOption())
-    .action(config);
+    .action(async (flags) => (await looking()).config(flags));
 
   add(
     "watch",
     "Print every notification of the office, until Ctrl-C",
     "watch",
     "watch --json",
-  ).action(watch);
+  ).action(async (flags) => (await following()).watch(flags));
 
   addCompletion(program, (script) => console.log(script));
   return program;
+}
+
+// What a command does is loaded when it is called: nobody waits for it who wants the help.
+function looking() {
+  return import("./cli/look.ts");
+}
+function following() {
+  return import("./cli/follow.ts");
+}
+function reading() {
+  return import("./cli/documents.ts");
 }
 
 function addOfficeFlags(command: Command): Command {

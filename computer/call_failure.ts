@@ -1,8 +1,3 @@
-// @ts-types="@modelcontextprotocol/sdk/types"
-import {
-  ErrorCode as McpErrorCode,
-  McpError,
-} from "@modelcontextprotocol/sdk/types.js";
 import {
   type CallToolResult,
   ErrorCode,
@@ -11,6 +6,11 @@ import {
 } from "../protocol/mod.ts";
 import { AuthorizationError } from "./authorization/authorization_error.ts";
 import { authorizationAnswer } from "./authorization/authorization_answer.ts";
+import {
+  CONNECTION_CLOSED,
+  INVALID_PARAMS,
+  mcpErrorCode,
+} from "./mcp/mcp_error.ts";
 import type { ServerView } from "./server_status.ts";
 import { whereabouts } from "./whereabouts.ts";
 
@@ -49,7 +49,7 @@ export function callFailure(
  */
 export const requestFailure = (server: string, error: unknown): ProtocolError =>
   new ProtocolError(
-    error instanceof McpError && error.code === McpErrorCode.InvalidParams
+    mcpErrorCode(error) === INVALID_PARAMS
       ? ErrorCode.BAD_REQUEST
       : ErrorCode.INTERNAL_ERROR,
     `MCP server "${server}" ${whatHappened(error)}`,
@@ -60,8 +60,11 @@ function whatHappened(error: unknown): string {
   if (error instanceof ProtocolError) {
     return `answered with what is no tool result (${error.message})`;
   }
-  if (!(error instanceof McpError)) return "could not be reached";
-  return error.code === McpErrorCode.ConnectionClosed &&
+  const code = mcpErrorCode(error);
+  if (!(error instanceof Error) || code === undefined) {
+    return "could not be reached";
+  }
+  return code === CONNECTION_CLOSED &&
       error.message.endsWith("Connection closed")
     ? "was lost meanwhile"
     : `answered: ${error.message}`;

@@ -15,17 +15,14 @@ import { standsFor } from "../protocol/cli/own_command.ts";
 import { reporting, runCommand } from "../protocol/cli/run.ts";
 import { addServerFlags } from "../protocol/cli/server_flags.ts";
 import { teach } from "../protocol/cli/teach.ts";
-import { PROTOCOL_VERSION } from "../protocol/mod.ts";
-import { check } from "./cli/check.ts";
+import { PROTOCOL_VERSION } from "../protocol/version.ts";
 import {
   addHostFlags,
   addOffice,
   addRunFlags,
   addServingFlags,
 } from "./cli/flags.ts";
-import { importConfig } from "./cli/import.ts";
-import { run } from "./cli/run.ts";
-import { historyFile, shell } from "./cli/shell.ts";
+import { defaultHistoryFile } from "./shell/history_file.ts";
 
 const AFTER_HELP = `
 A configuration file:
@@ -75,14 +72,16 @@ function computerCommand(): Command {
     "run --config computer.json --office demo",
     "run --config computer.json --office demo --watch --yes",
   );
-  addOffice(addRunFlags(runs)).action(run);
+  addOffice(addRunFlags(runs))
+    .action(async (flags) => (await import("./cli/run.ts")).run(flags));
 
   const checks = add(
     "check",
     "Start each MCP server once; say what is there, and what is wrong",
     "check --config computer.json",
   );
-  addHostFlags(checks).addOption(json()).action(check);
+  addHostFlags(checks).addOption(json())
+    .action(async (flags) => (await import("./cli/check.ts")).check(flags));
 
   add(
     "import",
@@ -107,7 +106,9 @@ function computerCommand(): Command {
         .env("SMCP_DRY_RUN"),
     )
     .addOption(json())
-    .action(importConfig);
+    .action(async (flags) =>
+      (await import("./cli/import.ts")).importConfig(flags)
+    );
 
   const shells = add(
     "shell",
@@ -118,9 +119,9 @@ function computerCommand(): Command {
   addOffice(addServingFlags(addServerFlags(shells), false), false)
     .addOption(
       new Option("--history <file>", "keep the lines in this file")
-        .env("SMCP_HISTORY").default(historyFile()),
+        .env("SMCP_HISTORY").default(defaultHistoryFile(process.env)),
     )
-    .action(shell);
+    .action(async (flags) => (await import("./cli/shell.ts")).shell(flags));
 
   addCompletion(program, (script) => console.log(script));
   return program;

@@ -1,9 +1,4 @@
-// @ts-types="@modelcontextprotocol/sdk/client/auth"
-import {
-  auth,
-  extractWWWAuthenticateParams,
-  type OAuthClientProvider,
-} from "@modelcontextprotocol/sdk/client/auth.js";
+import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth";
 import type { OAuthClientInformationMixed } from "@modelcontextprotocol/sdk/shared/auth";
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
 import { randomUUID } from "node:crypto";
@@ -91,6 +86,9 @@ export class OAuthSession implements Authorizer {
     fetch: FetchLike,
   ): Promise<void> {
     const { store, serverUrl } = this.#options;
+    const { auth, extractWWWAuthenticateParams } = await import(
+      "./sdk_auth.ts"
+    );
     const { client, tokens } = await store.load();
     // Renewed meanwhile, by another request or another Computer of this person.
     if (tokens && tokens.access_token !== refused) return;

@@ -10,16 +10,8 @@ import {
   authorizedFetch,
   type Authorizer,
 } from "../authorization/authorized_fetch.ts";
-import { openConnection } from "./client_connection.ts";
 import type { McpConnection } from "./connection.ts";
-import {
-  ssePatience,
-  sseTransport,
-  streamablePatience,
-  streamableTransport,
-} from "./http.ts";
 import { patientFetch } from "./patient_fetch.ts";
-import { StdioTransport } from "./stdio.ts";
 
 /** Milliseconds that a child process gets for a request other than a tool call. */
 const STDIO_REQUEST = 30_000;
@@ -36,6 +28,8 @@ export interface ConnectOptions {
 
 /**
  * Starts or reaches the MCP server of a configuration, whose placeholders are replaced already.
+ *
+ * The MCP SDK is loaded with the first, and of it what that one is reached over.
  *
  * @param signal ends the attempt; nothing is left running then
  * @throws {AuthorizationError} when it does not let the Computer in
@@ -55,10 +49,14 @@ async function connectHttp(
   signal: AbortSignal,
   { pongMs, authorizer }: ConnectOptions,
 ): Promise<McpConnection> {
+  const [{ openConnection }, http] = await Promise.all([
+    import("./client_connection.ts"),
+    import("./http.ts"),
+  ]);
   const { url, headers } = config.server_parameters;
   const patience = config.type === "sse"
-    ? ssePatience(config.server_parameters)
-    : streamablePatience(config.server_parameters);
+    ? http.ssePatience(config.server_parameters)
+    : http.streamablePatience(config.server_parameters);
   const hasCredentials = Object.keys(headers ?? {})
     .some((name) => name.toLowerCase() === "authorization");
   let refusal: unknown;
@@ -75,11 +73,11 @@ async function connectHttp(
   };
   try {
     if (config.type === "sse") {
-      const transport = sseTransport(config.server_parameters, fetch);
+      const transport = http.sseTransport(config.server_parameters, fetch);
       return await openConnection(transport, options);
     }
     const { terminate_on_close } = config.server_parameters;
-    const transport = streamableTransport(config.server_parameters, fetch);
+    const transport = http.streamableTransport(config.server_parameters, fetch);
     return await openConnection(transport, {
       ...options,
       ...(terminate_on_close &&
@@ -95,6 +93,10 @@ async function connectStdio(
   signal: AbortSignal,
   { pongMs }: ConnectOptions,
 ): Promise<McpConnection> {
+  const [{ openConnection }, { StdioTransport }] = await Promise.all([
+    import("./client_connection.ts"),
+    import("./stdio.ts"),
+  ]);
   const transport = new StdioTransport(parameters);
   try {
     return await openConnection(transport, {

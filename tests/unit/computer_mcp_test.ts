@@ -1,6 +1,13 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+// @ts-types="@modelcontextprotocol/sdk/types"
+import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import { coalesce } from "../../computer/coalesce.ts";
 import { type Line, LineDecoder } from "../../computer/mcp/line_decoder.ts";
+import {
+  CONNECTION_CLOSED,
+  INVALID_PARAMS,
+  mcpErrorCode,
+} from "../../computer/mcp/mcp_error.ts";
 import { readMessage } from "../../computer/mcp/message.ts";
 import { readTool } from "../../computer/mcp/tool.ts";
 
@@ -160,4 +167,14 @@ Deno.test("coalesce() never runs twice at once, and once more for what came mean
   await done.promise;
   await Promise.resolve();
   assertEquals(gates.length, 2);
+});
+
+Deno.test("mcpErrorCode() knows the errors of the MCP SDK, and no others", () => {
+  assertEquals(
+    [ErrorCode.InvalidParams, ErrorCode.ConnectionClosed]
+      .map((code) => mcpErrorCode(new McpError(code, "it failed"))),
+    [INVALID_PARAMS, CONNECTION_CLOSED],
+  );
+  const others = [new Error("it failed"), { code: INVALID_PARAMS }, undefined];
+  assertEquals(others.map(mcpErrorCode), [undefined, undefined, undefined]);
 });

@@ -1,0 +1,18 @@
+/** JSON-RPC's "invalid params": what the MCP server finds wrong with a request. */
+export const INVALID_PARAMS = -32602;
+/** The MCP SDK's code for a connection that ended before the answer came. */
+export const CONNECTION_CLOSED = -32000;
+
+/**
+ * The code of an error that a MCP server answered, or that the MCP SDK made up in its place.
+ *
+ * By its name: to import the class of the SDK is to load the whole SDK, which a Computer needs
+ * only once it reaches a MCP server.
+ *
+ * @returns undefined for every other error
+ */
+export const mcpErrorCode = (error: unknown): number | undefined =>
+  error instanceof Error && error.name === "McpError" &&
+    "code" in error && typeof error.code === "number"
+    ? error.code
+    : undefined;
