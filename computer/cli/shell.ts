@@ -8,11 +8,7 @@ import { styled } from "../live/paint.ts";
 import { plainView, type View } from "../live/view.ts";
 import type { ToolCallEnded } from "../options.ts";
 import type { ShellContext } from "../shell/command.ts";
-import {
-  defaultHistoryFile,
-  readHistory,
-  writeHistory,
-} from "../shell/history_file.ts";
+import { readHistory, writeHistory } from "../shell/history_file.ts";
 import { Prompt } from "../shell/prompt.ts";
 import {
   completeShell,
@@ -35,9 +31,6 @@ export interface ShellFlags extends ComputerFlags {
   /** Where lines are kept. */
   history: string;
 }
-
-/** Where lines are kept unless somebody says otherwise. */
-export const historyFile = (): string => defaultHistoryFile(process.env);
 
 /** How many calls `history` can show. */
 const MOST_CALLS = 1_000;
