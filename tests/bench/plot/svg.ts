@@ -87,5 +87,5 @@ const shown = (value: string | number) =>
   typeof value === "number" ? String(Number(value.toFixed(1))) : value;
 
 const escape = (words: string) =>
-  words.replaceAll("&", "&amp;").replaceAll("<", "&lt;")
+  words.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
     .replaceAll('"', "&quot;");
