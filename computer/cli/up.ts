@@ -10,6 +10,7 @@ import {
 import { prepare } from "../../protocol/cli/prepare.ts";
 import { reporting, runCommand } from "../../protocol/cli/run.ts";
 import { teach } from "../../protocol/cli/teach.ts";
+import { textWidth } from "../../protocol/cli/terminal_text.ts";
 import { PROTOCOL_VERSION } from "../../protocol/mod.ts";
 import { addServingFlags, addViewFlags } from "./flags.ts";
 import { run, type RunFlags } from "./run.ts";
@@ -106,18 +107,22 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
 
 /** What to type, and what to write, to use the tools. */
 function howToReach(url: string, office: string): string {
-  const [shown, inCode] = [shellWord(office), JSON.stringify(office)];
+  const command = `${ownCommand("smcp-agent", process.execPath)} tools`;
+  const flags = `--url ${url} --office ${shellWord(office)}`;
   return `Agents of this machine reach the tools on the command line:
-  ${
-    ownCommand("smcp-agent", process.execPath)
-  } tools --url ${url} --office ${shown}
+  ${command}${fits(`  ${command} ${flags}`) ? " " : " \\\n    "}${flags}
 and in code:
   import { SmcpAgent } from "@a2c-smcp/sdk/agent";
-  const agent = new SmcpAgent({ url: "${url}", name: "planner" });
+  const agent = new SmcpAgent({ url: "${url}", name: "agent" });
   await agent.connect();
-  await agent.join(${inCode});
+  await agent.join(${JSON.stringify(office)});
 `;
 }
+
+/** Whether a line goes on the terminal in one; where it can not be broken, or is not shown, it does. */
+const fits = (line: string): boolean =>
+  !process.stdout.isTTY || process.platform === "win32" ||
+  textWidth(line) < (process.stdout.columns ?? 80);
 
 function port(text: string): number {
   const value = Number(text);

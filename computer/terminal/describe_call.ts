@@ -1,31 +1,53 @@
-import { plain } from "../../protocol/cli/terminal_text.ts";
+import { plain, wrap } from "../../protocol/cli/terminal_text.ts";
 import type { ConfirmRequest } from "../confirm.ts";
 
-/** Characters of arguments that a question shows. */
-const SHOWN = 2_000;
+/** The size of a terminal. */
+export interface Size {
+  /** Its width. */
+  readonly columns: number;
+  /** Its height. */
+  readonly rows: number;
+}
 
-/** The question whether a tool may run: tool, server, arguments (spec §7.3); nothing in it acts on a terminal. */
+/** Columns that the frame of a question takes. */
+const FRAME = 4;
+/** Rows that it takes, with the answers to choose from. */
+const AROUND = 9;
+
+/**
+ * The question whether a tool may run: tool, server, arguments (spec §7.3); nothing in it acts on
+ * a terminal.
+ *
+ * Arguments are shown as far as the answers can still be seen below them.
+ */
 export function describeCall(
   { agent, server, tool, name, params }: ConfirmRequest,
+  { columns, rows }: Size = { columns: 80, rows: 24 },
 ): string {
   const alias = name === tool ? "" : ` (its name there: ${quote(tool)})`;
+  const head = `Agent ${quote(agent)} wants to run ${
+    quote(name)
+  } of MCP server ${quote(server)}${alias}`;
   const args = Object.entries(params).map(([key, value]) =>
     `  ${plain(key)}: ${plain(JSON.stringify(value) ?? "")}`
   );
+  const width = columns - FRAME;
+  const room = rows - AROUND - wrap(head, width).split("\n").length;
   return [
-    `Agent ${quote(agent)} wants to run ${quote(name)} of MCP server ${
-      quote(server)
-    }${alias}`,
-    ...shorten(args.length === 0 ? ["  without arguments"] : args),
+    head,
+    ...args.length === 0
+      ? ["  without arguments"]
+      : cut(args.join("\n"), width, Math.max(1, room)),
   ].join("\n");
 }
 
 const quote = (text: string): string => `"${plain(text)}"`;
 
-function shorten(lines: readonly string[]): string[] {
-  const text = lines.join("\n");
-  return text.length <= SHOWN ? [...lines] : [
-    text.slice(0, SHOWN),
-    `  … and ${text.length - SHOWN} characters more`,
-  ];
+function cut(text: string, width: number, room: number): string[] {
+  const seen = text.slice(0, width * room);
+  const lines = wrap(seen, width).split("\n");
+  if (lines.length <= room && seen === text) return lines;
+  const kept = lines.slice(0, room - 1);
+  const count = kept.reduce((sum, line) => sum + line.trim().length + 1, 0);
+  return [...kept, `  … and ${text.length - count} characters more`];
 }

@@ -2,7 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import { plain } from "../../protocol/cli/terminal_text.ts";
 import type { Confirm, ConfirmAnswer, ConfirmRequest } from "../confirm.ts";
 import type { AskedInput, AskInput } from "../inputs/input_store.ts";
-import { describeCall } from "./describe_call.ts";
+import { describeCall, type Size } from "./describe_call.ts";
 import { Turns } from "./turns.ts";
 
 /** Where a person reads and types; both must be terminals. */
@@ -12,6 +12,12 @@ export interface TerminalStreams {
   /** What they read. */
   readonly output: Writable;
 }
+
+/** How large a terminal is; as most are where it does not say. */
+const sizeOf = (output: Writable & Partial<Size>): Size => ({
+  columns: output.columns ?? 80,
+  rows: output.rows ?? 24,
+});
 
 /** A person at the terminal, who is asked one thing at a time. */
 export interface TerminalQuestions {
@@ -88,7 +94,7 @@ async function askWord(
   const answer = await select<ConfirmAnswer>({
     ...streams,
     signal,
-    message: describeCall(request),
+    message: describeCall(request, sizeOf(streams.output)),
     options,
     initialValue: "no",
   });
