@@ -1,15 +1,7 @@
-import { type Buffer, isUtf8 } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
 import { JsonText } from "./json_text.ts";
-import {
-  isAscii,
-  NO_JSON,
-  skipKey,
-  skipSpace,
-  skipString,
-  skipValue,
-  startScan,
-} from "./scan_json.ts";
+import { load, NO_JSON, scanner, TEXT_START } from "./scan_json.ts";
 
 /** A packet with more elements than this is refused; the protocol needs two. */
 export const MAX_ELEMENTS = 1024;
@@ -29,6 +21,7 @@ export interface TextPacket {
 
 const EVENT = 0x32;
 const ACK = 0x33;
+const SPACE = 0x20;
 const COMMA = 0x2c;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
@@ -69,68 +62,77 @@ export function readPacket(
   }
   if (at - digits > ID_DIGITS || bytes[at] !== OPEN_ARRAY) return undefined;
   if (type === ACK && id === undefined) return undefined;
-  startScan();
-  at = skipSpace(bytes, at + 1);
+  // From here on in the scanner's memory.
+  const memory = load(bytes, at, end);
+  const shift = at - TEXT_START;
+  const textEnd = end - shift;
+  at = scanner.skipSpace(TEXT_START + 1);
   let event: string | undefined;
   if (type === EVENT) {
     const name = at + 1;
-    at = skipString(bytes, at);
+    at = scanner.skipString(at);
     if (at === NO_JSON) return undefined;
-    event = bytes.toString("latin1", name, at - 1);
+    event = bytes.toString("latin1", name + shift, at - 1 + shift);
     if (!events.has(event)) return undefined;
-    at = skipSpace(bytes, at);
-    if (bytes[at] !== COMMA) return undefined;
-    at = skipSpace(bytes, at + 1);
+    at = scanner.skipSpace(at);
+    if (memory[at] !== COMMA) return undefined;
+    at = scanner.skipSpace(at + 1);
   }
   const body = at;
   const large: number[] = [];
-  at = skipObject(bytes, at, large);
-  if (at === NO_JSON || at > end) return undefined;
-  const bodyEnd = at;
-  if (!isRest(bytes, at, end)) return undefined;
-  if (!isAscii() && !isUtf8(bytes.subarray(body, end))) return undefined;
-  return { event, id, body: new JsonText(bytes, body, bodyEnd, large, room) };
+  at = skipObject(memory, at, shift, large);
+  if (at === NO_JSON || !endsAt(memory, at, textEnd)) return undefined;
+  if (scanner.isUtf8(TEXT_START, textEnd) !== 1) return undefined;
+  return {
+    event,
+    id,
+    body: new JsonText(bytes, body + shift, at + shift, large, room),
+  };
 }
 
-/** Where the payload ends, or {@linkcode NO_JSON}; notes which of its members are large. */
-function skipObject(bytes: Buffer, at: number, large: number[]): number {
-  if (bytes[at] !== OPEN_OBJECT) return NO_JSON;
-  at = skipSpace(bytes, at + 1);
-  if (bytes[at] === CLOSE_OBJECT) return at + 1;
+/**
+ * Where the payload ends, or {@linkcode NO_JSON}.
+ *
+ * @param large gets starts and ends of its large members, shifted
+ */
+function skipObject(
+  memory: Uint8Array,
+  at: number,
+  shift: number,
+  large: number[],
+): number {
+  if (memory[at] !== OPEN_OBJECT) return NO_JSON;
+  at = scanner.skipSpace(at + 1);
+  if (memory[at] === CLOSE_OBJECT) return at + 1;
   while (true) {
-    const value = skipKey(bytes, at);
+    const value = scanner.skipKey(at);
     if (value === NO_JSON) return NO_JSON;
-    at = skipValue(bytes, value, 2);
+    at = scanner.skipValue(value, 2);
     if (at === NO_JSON) return NO_JSON;
-    const first = bytes[value];
+    const first = memory[value];
     if (
       at - value >= LARGE && (first === OPEN_OBJECT || first === OPEN_ARRAY)
     ) {
-      large.push(value, at);
+      large.push(value + shift, at + shift);
     }
-    at = skipSpace(bytes, at);
-    const next = bytes[at];
+    if (memory[at]! <= SPACE) at = scanner.skipSpace(at);
+    const next = memory[at];
     if (next === CLOSE_OBJECT) return at + 1;
     if (next !== COMMA) return NO_JSON;
-    at = skipSpace(bytes, at + 1);
+    at++;
+    if (memory[at]! <= SPACE) at = scanner.skipSpace(at);
   }
 }
 
-/** Whether further arguments, if any, and the end of the packet follow. */
-function isRest(bytes: Buffer, at: number, end: number): boolean {
+/** Whether nothing but further arguments and the end of the packet follow. */
+function endsAt(memory: Uint8Array, at: number, end: number): boolean {
   for (let elements = 1; elements <= MAX_ELEMENTS; elements++) {
-    at = skipSpace(bytes, at);
-    const next = bytes[at];
-    if (next === CLOSE_ARRAY) return endsAt(bytes, at + 1, end);
+    at = scanner.skipSpace(at);
+    const next = memory[at];
+    if (next === CLOSE_ARRAY) return scanner.skipSpace(at + 1) === end;
     if (next !== COMMA) return false;
-    at = skipValue(bytes, skipSpace(bytes, at + 1), 1);
-    if (at === NO_JSON || at >= end) return false;
+    at = scanner.skipValue(scanner.skipSpace(at + 1), 1);
+    if (at === NO_JSON) return false;
   }
   return false;
-}
-
-/** Whether nothing but whitespace is left. */
-function endsAt(bytes: Buffer, at: number, end: number): boolean {
-  while (at < end && skipSpace(bytes, at) > at) at++;
-  return at === end;
 }

@@ -1,0 +1,40 @@
+import asc from "assemblyscript/asc";
+
+const folder = new URL("../../server/wire/", import.meta.url);
+
+/** The module that {@linkcode compileScan} makes, as it is in the repository. */
+export const SCAN_MODULE: URL = new URL("_scan_json_wasm.ts", folder);
+
+/**
+ * Compiles the scanner; the same source always gives the same bytes.
+ *
+ * @returns the source of a module that holds them
+ * @throws {Error} with what the compiler says
+ */
+export async function compileScan(): Promise<string> {
+  const source = "scan_json.assembly.ts";
+  const text = await Deno.readTextFile(new URL(source, folder));
+  const written: (string | Uint8Array)[] = [];
+  const { error, stderr } = await asc.main([
+    source,
+    ...["--outFile", "out.wasm", "--optimizeLevel", "3", "--runtime", "stub"],
+    ...["--enable", "simd", "--noAssert", "--initialMemory", "2"],
+  ], {
+    readFile: (name) => name === source ? text : null,
+    writeFile: (_name, contents) => {
+      written.push(contents);
+    },
+    listFiles: () => [],
+  });
+  const [wasm] = written;
+  if (error || !(wasm instanceof Uint8Array)) {
+    throw new Error(`Cannot compile ${source}: ${stderr}`);
+  }
+  const lines = wasm.toBase64().match(/.{1,76}/g) ?? [];
+  return `// Made by \`deno task build:scan\` of scan_json.assembly.ts; do not edit.
+
+/** WebAssembly, in Base64. */
+export const SCAN_JSON_WASM: string =
+${lines.map((line) => `  "${line}"`).join(" +\n")};
+`;
+}
