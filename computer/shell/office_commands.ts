@@ -34,7 +34,7 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
       const { connection, office, name, servers, problems } = computer.status();
       return [
         `${
-          connection === "idle" ? "not connected" : connection
+          /idle|closed/.test(connection) ? "not connected" : connection
         } (${computer.url}), office ${office ?? "none"}, as ${name}`,
         servers.length === 0 ? "no MCP servers" : drawTable(
           ["server", "type", "state", "tools", "error"],

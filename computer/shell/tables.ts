@@ -1,5 +1,9 @@
 import Table from "cli-table3";
-import { plain, textWidth, wrap } from "../../protocol/cli/terminal_text.ts";
+import {
+  plainLines,
+  textWidth,
+  wrap,
+} from "../../protocol/cli/terminal_text.ts";
 import { type Span, styled } from "../live/paint.ts";
 
 /** How a table may look. */
@@ -30,13 +34,13 @@ export function drawTable(
   const cells = rows.map((row) =>
     row.map((cell) => {
       const [text, style] = typeof cell === "string" ? [cell] : cell;
-      return [plain(text), style] as const;
+      return [plainLines(text), style] as const;
     })
   );
   const widths = head.map((title, i) =>
     Math.max(
       textWidth(title),
-      ...cells.map((row) => textWidth(row[i]?.[0] ?? "")),
+      ...cells.flatMap((row) => (row[i]?.[0] ?? "").split("\n").map(textWidth)),
     )
   );
   const room = columns - 1 - FRAME * widths.length;
@@ -46,10 +50,12 @@ export function drawTable(
     style: { head: [], border: [], compact: true }, // no colours of its own
   });
   for (const row of cells) {
-    table.push(row.map(([text, style]) =>
-      wrap(text, widest).split("\n")
-        .map((line) => styled(line, style, colour)).join("\n")
-    ));
+    table.push(
+      row.map(([text, style]) =>
+        wrap(text, widest, () => false).split("\n")
+          .map((line) => styled(line, style, colour)).join("\n")
+      ),
+    );
   }
   return { coloured: table.toString() };
 }

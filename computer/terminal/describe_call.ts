@@ -45,7 +45,7 @@ const quote = (text: string): string => `"${plain(text)}"`;
 
 function cut(text: string, width: number, room: number): string[] {
   const seen = text.slice(0, width * room);
-  const lines = wrap(seen, width).split("\n");
+  const lines = wrap(seen, width, () => false).split("\n");
   if (lines.length <= room && seen === text) return lines;
   const kept = lines.slice(0, room - 1);
   const count = kept.reduce((sum, line) => sum + line.trim().length + 1, 0);

@@ -40,12 +40,24 @@ export function shorten(text: string, columns: number): string {
 /**
  * Breaks the lines of a text between words to so many columns; what goes on is indented by two more.
  *
- * Of words that are longer than a line, URLs alone stay whole: they are there to be copied.
+ * Words that are longer than a line are broken too.
+ *
+ * @param stays which of them are not; unless told URLs, which are there to be copied
  */
-export const wrap = (text: string, columns: number): string =>
-  text.split("\n").flatMap((line) => wrapLine(line, columns)).join("\n");
+export const wrap = (
+  text: string,
+  columns: number,
+  stays: (word: string) => boolean = isUrl,
+): string =>
+  text.split("\n").flatMap((line) => wrapLine(line, columns, stays)).join("\n");
 
-function wrapLine(line: string, columns: number): string[] {
+const isUrl = (word: string): boolean => word.includes("://");
+
+function wrapLine(
+  line: string,
+  columns: number,
+  stays: (word: string) => boolean,
+): string[] {
   if (textWidth(line) <= columns) return [line];
   const [indent = ""] = /^ */.exec(line) ?? [];
   const lines: string[] = [];
@@ -57,12 +69,12 @@ function wrapLine(line: string, columns: number): string[] {
     begun = false;
   };
   for (const word of line.trim().split(" ")) {
-    const whole = word.includes("://") ||
+    const whole = stays(word) ||
       textWidth(`${indent}  ${word}`) <= columns;
     const spaced = begun ? `${current} ` : current;
     if (begun && whole && textWidth(spaced + word) > columns) next();
     else current = spaced;
-    for (const part of word.includes("://") ? [word] : word) {
+    for (const part of stays(word) ? [word] : word) {
       if (begun && textWidth(current + part) > columns) next();
       current += part;
       begun = true;

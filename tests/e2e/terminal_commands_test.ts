@@ -5,7 +5,7 @@ import {
   assertNotMatch,
   assertStringIncludes,
 } from "@std/assert";
-import { delimiter, dirname } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SmcpComputer } from "../../computer/mod.ts";
 import { resultMeta, TOOL_CALL_EVENT } from "../../protocol/mod.ts";
@@ -241,5 +241,37 @@ Deno.test(
       await other.hangUp();
       await gone(other.pid);
     });
+  },
+);
+
+Deno.test(
+  "a server ends with its window, or serves on where SIGHUP means to read its keys anew",
+  ON_TERMINAL,
+  async () => {
+    await using folder = await scratch();
+    const keys = join(folder.path, "keys.json");
+    await Deno.writeTextFile(
+      keys,
+      JSON.stringify([{ id: "a", key: "k".repeat(32), roles: ["agent"] }]),
+    );
+    const start = async (...args: string[]) => {
+      const server = await startMain("server", ["--port", "0", ...args]);
+      const { all } = await server.until(/http:\S+/);
+      const [url = ""] = /http:\S+\d/.exec(all) ?? [];
+      return { server, url };
+    };
+    const plain = await start();
+    await using _plain = plain.server;
+    await plain.server.hangUp();
+    await gone(plain.server.pid);
+
+    const guarded = await start("--api-keys", keys);
+    await using _guarded = guarded.server;
+    await guarded.server.hangUp();
+    const { status, body } = await fetch(`${guarded.url}/health`);
+    assertEquals(status, 200);
+    await body?.cancel();
+    guarded.server.signal("SIGTERM");
+    await gone(guarded.server.pid);
   },
 );

@@ -63,6 +63,7 @@ function assertNeat(terminal: Terminal): void {
   // Nothing is ever cleared but what is drawn anew in the same breath.
   assertNotMatch(terminal.written, /␛\[[123]J|␛\[H|␛c/);
   const frames = terminal.written.split("␛[?2026h").slice(1);
+  assert(frames.length > 1);
   for (const frame of frames) assertMatch(frame, /␛\[J[^]*␛\[\?2026l/);
 }
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { Emulator, type Screen, TOLD } from "./emulator.ts";
-import { gone } from "./processes.ts";
+import { gone, isAlive } from "./processes.ts";
 
 /** How a terminal was left. */
 export interface TerminalEnd {
@@ -137,6 +137,8 @@ export async function startTerminal(
     hangUp,
     [Symbol.asyncDispose]: async () => {
       await hangUp();
+      const ended = await end.then(() => true, () => false);
+      if (!ended && await isAlive(pid)) Deno.kill(pid, "SIGKILL"); // its test has failed
       await gone(pid);
       emulator.close();
     },
