@@ -1,10 +1,10 @@
-import {
-  type MCPServerInput,
-  type MCPServerPickStringInput,
-  type MCPServerPromptStringInput,
-  parseMCPServerInputs,
+import type {
+  MCPServerInput,
+  MCPServerPickStringInput,
+  MCPServerPromptStringInput,
 } from "../../protocol/mod.ts";
 import { reasonOf } from "../_values.ts";
+import { parseComputerConfig } from "../config/parse_config.ts";
 import { within } from "../deadline.ts";
 import { sameJson } from "../same_json.ts";
 import { commandLine } from "./command_line.ts";
@@ -49,9 +49,10 @@ export interface ComputerInputs {
   /** The definitions, in their order; never a value. */
   readonly definitions: MCPServerInput[];
   /**
-   * Adds a definition, or replaces the one of the same id, whose value is forgotten if they differ.
+   * Adds a definition, or replaces the one of the same id in its place; its value is forgotten if
+   * they differ.
    *
-   * @throws {ProtocolError} 400 that names what is wrong with it
+   * @throws {ConfigError} that lists every mistake
    */
   put(input: MCPServerInput): void;
   /** Takes a definition and its value away; the values of all others stay. */
@@ -124,8 +125,14 @@ export class InputStore implements ComputerInputs {
   }
 
   put(input: MCPServerInput): void {
-    const others = this.definitions.filter(({ id }) => id !== input.id);
-    this.replace(parseMCPServerInputs([...others, input]));
+    const read = parseComputerConfig({ servers: {}, inputs: [input] }, "input");
+    const definitions = this.definitions;
+    const at = definitions.findIndex(({ id }) => id === input.id);
+    this.replace(
+      at === -1
+        ? [...definitions, ...read.inputs]
+        : definitions.toSpliced(at, 1, ...read.inputs),
+    );
   }
 
   remove(id: string): void {

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { ConfigError } from "../../computer/config/problem.ts";
 import { commandLine } from "../../computer/inputs/command_line.ts";
 import { fillPlaceholders } from "../../computer/inputs/fill_placeholders.ts";
 import { hideValues, secretsIn } from "../../computer/inputs/hide_values.ts";
@@ -15,7 +16,6 @@ import { prepareConfig } from "../../computer/inputs/prepare_config.ts";
 import {
   type MCPServerInput,
   parseMCPServerConfig,
-  ProtocolError,
 } from "../../protocol/mod.ts";
 
 const prompt = (
@@ -256,12 +256,15 @@ Deno.test("InputStore forgets no value but that of the input that changed", asyn
   store.remove("a");
   store.put(prompt("a"));
   assertEquals(await values(), [5, 4]);
+  store.put(prompt("b", { default: "y" })); // in its place
+  store.put(prompt("b"));
+  assertEquals(await values(), [5, 6]);
   store.setValue("a", "by hand");
-  assertEquals(await values(), ["by hand", 4]);
+  assertEquals(await values(), ["by hand", 6]);
   store.forgetValues("a");
-  assertEquals(await values(), [6, 4]);
+  assertEquals(await values(), [7, 6]);
   store.forgetValues();
-  assertEquals(await values(), [7, 8]);
+  assertEquals(await values(), [8, 9]);
   assertEquals(changes, [
     ["a", "b", "c"],
     ["a", "b"],
@@ -269,11 +272,13 @@ Deno.test("InputStore forgets no value but that of the input that changed", asyn
     ["a", "b"],
     ["b"],
     ["b", "a"],
+    ["b", "a"],
+    ["b", "a"],
   ]);
   assertThrows(
     () => store.put(prompt("")),
-    ProtocolError,
-    "id",
+    ConfigError,
+    "input: inputs.0.id",
   );
 });
 
