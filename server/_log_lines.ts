@@ -1,26 +1,43 @@
 import type { LogRecord } from "@logtape/logtape";
 
 /** Writes an event as one line of JSON. */
-export const jsonLine = (record: LogRecord): string =>
-  JSON.stringify({
-    time: new Date(record.timestamp).toISOString(),
+export const jsonLine = (record: LogRecord): string => {
+  const line = {
+    time: timeOf(record),
     level: record.level,
     logger: record.category.join("."),
     message: messageOf(record),
     ...record.properties,
-  }, plain) + "\n";
+  };
+  // A replacer is called for every value, and costs more than all the rest.
+  const replacer = Object.values(line).some(isObject) ? plain : undefined;
+  return `${JSON.stringify(line, replacer)}\n`;
+};
 
 /** Writes an event as one line for people: `… WARNING audit: join_refused reason="…" office="north"`. */
 export const prettyLine = (record: LogRecord): string => {
-  const { timestamp, level, category, properties } = record;
+  const { level, category, properties } = record;
   const fields = Object.entries(properties)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => ` ${key}=${JSON.stringify(value, plain)}`);
-  const line = `${new Date(timestamp).toISOString()} ${level.toUpperCase()} ${
-    category.at(-1)
-  }: ${messageOf(record)}${fields.join("")}`;
+  const line = `${timeOf(record)} ${level.toUpperCase()} ${category.at(-1)}: ${
+    messageOf(record)
+  }${fields.join("")}`;
   return `${harmless(line)}\n`;
 };
+
+let written = { timestamp: NaN, text: "" };
+
+/** Many lines belong to the same millisecond. */
+function timeOf({ timestamp }: LogRecord): string {
+  if (timestamp !== written.timestamp) {
+    written = { timestamp, text: new Date(timestamp).toISOString() };
+  }
+  return written.text;
+}
+
+const isObject = (value: unknown): boolean =>
+  typeof value === "object" && value !== null;
 
 /** Values stand at the odd places of a message. */
 const messageOf = ({ message }: LogRecord): string =>

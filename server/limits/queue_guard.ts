@@ -1,9 +1,12 @@
 import type { Socket as Connection } from "engine.io";
+import { FrameSocket } from "../wire/frame_socket.ts";
 
 /**
- * Cuts off a client for which more than `maxBytes` wait to be sent (spec §10).
+ * Cuts off a client for which more than `maxBytes` wait to be sent (spec §10); one message may be
+ * larger.
  *
- * Engine.IO queues without bound for a reader that does not read. Text counts by its length.
+ * Engine.IO queues without bound for a reader that does not read over polling, where text counts
+ * by its length. What it gives to a WebSocket waits there.
  *
  * @param cut told once, just before the connection is closed
  */
@@ -12,6 +15,12 @@ export function guardQueue(
   maxBytes: number,
   cut: () => void,
 ): void {
+  const limitFrames = (transport: Connection["transport"]) => {
+    const socket: unknown = Reflect.get(transport, "socket");
+    if (socket instanceof FrameSocket) socket.limitQueue(maxBytes, cut);
+  };
+  limitFrames(connection.transport);
+  connection.on("upgrade", limitFrames);
   // Bytes since the transport took its last batch, and those of that batch.
   let queued = 0;
   let handed = 0;
@@ -25,7 +34,7 @@ export function guardQueue(
     // Later: whoever is just sending does not expect the connection to close under it.
     queueMicrotask(() => {
       cut();
-      cutOff(connection);
+      connection.close(true);
     });
   });
   connection.on("flush", () => {
@@ -34,22 +43,9 @@ export function guardQueue(
   });
 }
 
-/** Closes at once, without waiting for a peer that may never answer. */
-function cutOff(connection: Connection): void {
-  const { transport } = connection;
-  connection.close(true);
-  // `ws` would keep what is queued for another 30 s.
-  const socket: unknown = Reflect.get(transport, "socket");
-  if (canTerminate(socket)) socket.terminate();
-}
-
 const sizeOf = (data: unknown): number =>
   typeof data === "string"
     ? data.length
     : ArrayBuffer.isView(data)
     ? data.byteLength
     : 0;
-
-const canTerminate = (socket: unknown): socket is { terminate(): void } =>
-  typeof socket === "object" && socket !== null && "terminate" in socket &&
-  typeof socket.terminate === "function";
