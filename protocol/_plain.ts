@@ -1,8 +1,12 @@
-import * as z from "zod";
+import * as z from "./_zod.ts";
+
+/** Tells whether data is a JSON object. */
+export const isPlainObject = (data: unknown): data is Record<string, unknown> =>
+  Object.prototype.toString.call(data) === "[object Object]";
 
 /** A JSON object, passed on as it is: `z.record()` copies it, and drops a key named `__proto__`. */
 export const plainObject = z.custom<Record<string, unknown>>(
-  (data) => Object.prototype.toString.call(data) === "[object Object]",
+  isPlainObject,
   "Invalid input: expected object",
 );
 
@@ -16,8 +20,8 @@ export const partsOf = new WeakMap<
 >();
 
 /** A list that stops at its first failing item: `z.array()` reports each, and a hostile list has millions. */
-export const listOf = <T>(item: z.ZodType<T>) => {
-  const list = z.array(z.unknown()).transform((items, context): T[] => {
+export const listOf = <T>(item: z.ZodMiniType<T>) => {
+  const collect = z.transform((items: unknown[], context): T[] => {
     const parsed: T[] = [];
     for (const [index, data] of items.entries()) {
       const result = item.safeParse(data);
@@ -26,34 +30,43 @@ export const listOf = <T>(item: z.ZodType<T>) => {
     }
     return parsed;
   });
+  const list = z.pipe(z.array(z.unknown()), collect);
   partsOf.set(list, { items: item });
   return list;
 };
 
 /** A map of names that stops at its first failing value, for the same reason. */
-export const mapOf = <T>(value: z.ZodType<T>) => {
-  const map = plainObject.transform((data, context): Record<string, T> => {
-    const parsed: [string, T][] = [];
-    for (const [name, entry] of Object.entries(data)) {
-      const result = value.safeParse(entry);
-      if (!result.success) return stop(context, name, result.error);
-      parsed.push([name, result.data]);
-    }
-    return Object.fromEntries(parsed);
-  });
+export const mapOf = <T>(value: z.ZodMiniType<T>) => {
+  const collect = z.transform(
+    (data: Record<string, unknown>, context): Record<string, T> => {
+      const parsed: [string, T][] = [];
+      for (const [name, entry] of Object.entries(data)) {
+        const result = value.safeParse(entry);
+        if (!result.success) return stop(context, name, result.error);
+        parsed.push([name, result.data]);
+      }
+      return Object.fromEntries(parsed);
+    },
+  );
+  const map = z.pipe(plainObject, collect);
   partsOf.set(map, { values: value });
   return map;
 };
 
 function stop(
-  context: z.RefinementCtx,
+  context: z.core.ParsePayload,
   at: string | number,
-  { issues: [issue] }: z.ZodError,
+  { issues: [issue] }: z.core.$ZodError,
 ): never {
-  context.addIssue({
+  context.issues.push({
     code: "custom",
+    input: context.value,
     path: [at, ...issue?.path ?? []],
     message: issue?.message ?? "Invalid input",
   });
   return z.NEVER;
 }
+
+/** A field that may be absent or null. */
+export const maybe = <T extends z.core.SomeType>(schema: T) =>
+  z.exactOptional(z.nullable(schema));

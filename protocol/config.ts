@@ -1,6 +1,6 @@
-import * as z from "zod";
+import * as z from "./_zod.ts";
 import { computerCallShape, identifier } from "./_identifiers.ts";
-import { listOf, mapOf } from "./_plain.ts";
+import { listOf, mapOf, maybe } from "./_plain.ts";
 import { ISO_DURATION, parseDuration } from "./duration.ts";
 import { inputSchema, type MCPServerInput } from "./inputs.ts";
 import { type Parser, parser } from "./parser.ts";
@@ -126,73 +126,85 @@ export type UpdateToolListNotification = UpdateComputerConfigReq;
 /** A string that holds a placeholder gets its real form when the server starts. */
 const hasPlaceholder = (text: string): boolean => text.includes("${");
 
-const strictUrl = z.string().refine(
+const strictUrl = z.string().check(z.refine(
   (url) =>
     hasPlaceholder(url) || /^https?:\/\/[^/?#]/i.test(url) && URL.canParse(url),
   "expected an http: or https: URL",
-).meta({ pattern: "\\$\\{|^[hH][tT][tT][pP][sS]?://[^/?#]" });
+)).register(z.globalRegistry, {
+  pattern: "\\$\\{|^[hH][tT][tT][pP][sS]?://[^/?#]",
+});
 
-const strictDuration = z.string().refine((text) => {
+const strictDuration = z.string().check(z.refine((text) => {
   if (hasPlaceholder(text)) return true;
   try {
     return parseDuration(text) > 0;
   } catch {
     return false;
   }
-}, 'expected an ISO 8601 duration above zero, such as "PT30S"').meta({
-  pattern: `\\$\\{|${ISO_DURATION.source}`,
-});
+}, 'expected an ISO 8601 duration above zero, such as "PT30S"')).register(
+  z.globalRegistry,
+  {
+    pattern: `\\$\\{|${ISO_DURATION.source}`,
+  },
+);
 
-const headers = mapOf(
-  z.union([z.string(), z.number(), z.boolean()]),
-).nullable().default(null);
-const seconds = z.number().positive();
+const headers = z._default(
+  z.nullable(mapOf(z.union([z.string(), z.number(), z.boolean()]))),
+  null,
+);
+const seconds = z.number().check(z.positive());
+const on = (initially: boolean) => z._default(z.boolean(), initially);
 
 const base = {
   name: identifier,
-  disabled: z.boolean().default(false),
-  forbidden_tools: listOf(z.string()).default([]),
-  tool_meta: mapOf(toolMetaSchema).default({}),
-  default_tool_meta: toolMetaSchema.nullable().exactOptional(),
-  vrl: z.string().nullable().exactOptional(),
+  disabled: on(false),
+  forbidden_tools: z._default(listOf(z.string()), []),
+  tool_meta: z._default(mapOf(toolMetaSchema), {}),
+  default_tool_meta: maybe(toolMetaSchema),
+  vrl: maybe(z.string()),
 };
 
 const stdio = z.looseObject({
   ...base,
   type: z.literal("stdio"),
   server_parameters: z.looseObject({
-    command: z.string().min(1, "expected the program to start"),
-    args: listOf(z.string()).default([]),
-    env: mapOf(z.string()).nullable().default(null),
-    cwd: z.string().nullable().default(null),
-    encoding: z.string().default("utf-8"),
-    encoding_error_handler: z.enum(["strict", "ignore", "replace"])
-      .default("strict"),
+    command: z.string().check(z.minLength(1, "expected the program to start")),
+    args: z._default(listOf(z.string()), []),
+    env: z._default(z.nullable(mapOf(z.string())), null),
+    cwd: z._default(z.nullable(z.string()), null),
+    encoding: z._default(z.string(), "utf-8"),
+    encoding_error_handler: z._default(
+      z.enum(["strict", "ignore", "replace"]),
+      "strict",
+    ),
   }),
 });
 
-const streamable = (url: z.ZodString, duration: z.ZodString) =>
+const streamable = (url: z.ZodMiniString, duration: z.ZodMiniString) =>
   z.looseObject({
     ...base,
-    type: z.enum(["streamable", "http"]).transform(() => "streamable" as const),
+    type: z.pipe(
+      z.enum(["streamable", "http"]),
+      z.transform(() => "streamable" as const),
+    ),
     server_parameters: z.looseObject({
       url,
       headers,
-      timeout: duration.default("PT30S"),
-      sse_read_timeout: duration.default("PT300S"),
-      terminate_on_close: z.boolean().default(true),
+      timeout: z._default(duration, "PT30S"),
+      sse_read_timeout: z._default(duration, "PT300S"),
+      terminate_on_close: on(true),
     }),
   });
 
-const sse = (url: z.ZodString) =>
+const sse = (url: z.ZodMiniString) =>
   z.looseObject({
     ...base,
     type: z.literal("sse"),
     server_parameters: z.looseObject({
       url,
       headers,
-      timeout: seconds.default(5),
-      sse_read_timeout: seconds.default(300),
+      timeout: z._default(seconds, 5),
+      sse_read_timeout: z._default(seconds, 300),
     }),
   });
 
@@ -201,15 +213,17 @@ export const mcpServerConfigSchema = z.discriminatedUnion("type", [
   stdio,
   streamable(strictUrl, strictDuration),
   sse(strictUrl),
-]).refine((config) => (config.default_tool_meta?.alias ?? null) === null, {
-  path: ["default_tool_meta", "alias"],
-  message:
-    "one alias can not serve every tool; set it per tool in tool_meta instead",
-});
+]).check(
+  z.refine((config) => (config.default_tool_meta?.alias ?? null) === null, {
+    path: ["default_tool_meta", "alias"],
+    message:
+      "one alias can not serve every tool; set it per tool in tool_meta instead",
+  }),
+);
 
 /** @internal What an Agent is shown: URLs may be redacted, older SDKs write durations their own way. */
 export const getComputerConfigRetSchema = z.looseObject({
-  inputs: listOf(inputSchema).nullable().exactOptional(),
+  inputs: maybe(listOf(inputSchema)),
   servers: mapOf(
     z.discriminatedUnion("type", [
       stdio,
@@ -222,12 +236,12 @@ export const getComputerConfigRetSchema = z.looseObject({
 /** @internal */
 export const getComputerConfigReqSchema = z.looseObject(
   computerCallShape,
-) satisfies z.ZodType<GetComputerConfigReq>;
+) satisfies z.ZodMiniType<GetComputerConfigReq>;
 
 /** @internal */
 export const updateComputerConfigReqSchema = z.looseObject({
   computer: identifier,
-}) satisfies z.ZodType<UpdateComputerConfigReq>;
+}) satisfies z.ZodMiniType<UpdateComputerConfigReq>;
 
 /** Parses a {@linkcode MCPServerConfig} as people write it: fills in defaults, takes `http` for `streamable`. */
 export const parseMCPServerConfig: Parser<MCPServerConfig> = parser(

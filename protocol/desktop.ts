@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "./_zod.ts";
 import { computerCallShape } from "./_identifiers.ts";
 import { listOf } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";
@@ -28,15 +28,15 @@ export interface GetDeskTopRet {
 /** @internal */
 export const getDeskTopReqSchema = z.looseObject({
   ...computerCallShape,
-  desktop_size: z.int().exactOptional(),
-  window: z.string().exactOptional(),
+  desktop_size: z.exactOptional(z.int()),
+  window: z.exactOptional(z.string()),
 });
 
 /** @internal */
 export const getDeskTopRetSchema = z.looseObject({
   desktops: listOf(z.string()),
   req_id: z.string(),
-}) satisfies z.ZodType<GetDeskTopRet>;
+}) satisfies z.ZodMiniType<GetDeskTopRet>;
 
 /** Parses a {@linkcode GetDeskTopReq}. */
 export const parseGetDeskTopReq: Parser<GetDeskTopReq> = parser(

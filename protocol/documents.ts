@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "./_zod.ts";
 import { listOf, plainObject } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";
 
@@ -57,46 +57,58 @@ export interface DPEElement {
 }
 
 /** Some writers say null for what is not there. */
-const withoutNulls = plainObject.transform((data) =>
-  Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null))
-);
-
-/** @internal */
-export const dpeElementSchema = withoutNulls.pipe(z.looseObject({
-  element_id: z.string(),
-  category: z.string(),
-  text: z.string().exactOptional(),
-  summary: z.string().exactOptional(),
-  content: plainObject.exactOptional(),
-  metadata: plainObject.exactOptional(),
-}));
-
-/** @internal */
-export const dpePageSchema = withoutNulls.pipe(
-  z.looseObject({
-    page_index: z.int().min(0),
-    title: z.string().exactOptional(),
-    elements: listOf(dpeElementSchema).exactOptional(),
-    uri: z.string().min(1).exactOptional(),
-  }).refine(
-    ({ elements, uri }) => elements !== undefined || uri !== undefined,
-    "a page needs elements, or a uri",
+const withoutNulls = z.pipe(
+  plainObject,
+  z.transform((data) =>
+    Object.fromEntries(
+      Object.entries(data).filter(([, value]) => value !== null),
+    )
   ),
 );
 
 /** @internal */
-export const dpeDocumentSchema = withoutNulls.pipe(z.looseObject({
-  doc_ref: z.string(),
-  uri: z.string(),
-  title: z.string(),
-  pages: listOf(dpePageSchema),
-  file_uri: z.string().exactOptional(),
-  file_type: z.string().exactOptional(),
-  summary: z.string().exactOptional(),
-  page_count: z.int().min(0).exactOptional(),
-  keywords: listOf(z.string()).exactOptional(),
-  last_modified: z.string().exactOptional(),
-}));
+export const dpeElementSchema = z.pipe(
+  withoutNulls,
+  z.looseObject({
+    element_id: z.string(),
+    category: z.string(),
+    text: z.exactOptional(z.string()),
+    summary: z.exactOptional(z.string()),
+    content: z.exactOptional(plainObject),
+    metadata: z.exactOptional(plainObject),
+  }),
+);
+
+/** @internal */
+export const dpePageSchema = z.pipe(
+  withoutNulls,
+  z.looseObject({
+    page_index: z.int().check(z.minimum(0)),
+    title: z.exactOptional(z.string()),
+    elements: z.exactOptional(listOf(dpeElementSchema)),
+    uri: z.exactOptional(z.string().check(z.minLength(1))),
+  }).check(z.refine(
+    ({ elements, uri }) => elements !== undefined || uri !== undefined,
+    "a page needs elements, or a uri",
+  )),
+);
+
+/** @internal */
+export const dpeDocumentSchema = z.pipe(
+  withoutNulls,
+  z.looseObject({
+    doc_ref: z.string(),
+    uri: z.string(),
+    title: z.string(),
+    pages: listOf(dpePageSchema),
+    file_uri: z.exactOptional(z.string()),
+    file_type: z.exactOptional(z.string()),
+    summary: z.exactOptional(z.string()),
+    page_count: z.exactOptional(z.int().check(z.minimum(0))),
+    keywords: z.exactOptional(listOf(z.string())),
+    last_modified: z.exactOptional(z.string()),
+  }),
+);
 
 /** Parses a {@linkcode DPEDocument}; null fields are left out. */
 export const parseDPEDocument: Parser<DPEDocument> = parser(dpeDocumentSchema);

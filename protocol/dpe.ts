@@ -1,5 +1,6 @@
-import * as z from "zod";
-import { computerCallShape } from "./_identifiers.ts";
+import * as z from "./_zod.ts";
+import { computerCallShape, timeoutSeconds } from "./_identifiers.ts";
+import { maybe } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";
 import type { AgentCallData } from "./tools.ts";
 
@@ -29,20 +30,23 @@ export interface GetDPERet {
 export const getDPEReqSchema = z.looseObject({
   ...computerCallShape,
   uri: z.string(),
-  timeout: z.int().min(1).max(3600).exactOptional(),
+  timeout: z.exactOptional(timeoutSeconds),
 });
 
 /** @internal */
-export const getDPERetSchema = z.looseObject({
-  uri: z.string().min(1),
-  mime_type: z.string().nullable().exactOptional(),
-  size: z.int().min(0).nullable().exactOptional(),
-  req_id: z.string(),
-}).transform(({ mime_type, size, ...rest }) => ({
-  ...rest,
-  ...(typeof mime_type === "string" && { mime_type }),
-  ...(typeof size === "number" && { size }),
-}));
+export const getDPERetSchema = z.pipe(
+  z.looseObject({
+    uri: z.string().check(z.minLength(1)),
+    mime_type: maybe(z.string()),
+    size: maybe(z.int().check(z.minimum(0))),
+    req_id: z.string(),
+  }),
+  z.transform(({ mime_type, size, ...rest }) => ({
+    ...rest,
+    ...(typeof mime_type === "string" && { mime_type }),
+    ...(typeof size === "number" && { size }),
+  })),
+);
 
 /** Parses a {@linkcode GetDPEReq}. */
 export const parseGetDPEReq: Parser<GetDPEReq> = parser(

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "./_zod.ts";
 import { computerCallShape } from "./_identifiers.ts";
 import { listOf } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";
@@ -89,10 +89,10 @@ export interface GetFinderRet {
 /** @internal */
 export const getFinderReqSchema = z.looseObject({
   ...computerCallShape,
-  keywords: listOf(z.string()).exactOptional(),
-  file_type: z.string().exactOptional(),
-  offset: z.int().min(0).exactOptional(),
-  limit: z.int().min(1).max(100).exactOptional(),
+  keywords: z.exactOptional(listOf(z.string())),
+  file_type: z.exactOptional(z.string()),
+  offset: z.exactOptional(z.int().check(z.minimum(0))),
+  limit: z.exactOptional(z.int().check(z.minimum(1), z.maximum(100))),
 });
 
 /** @internal */
@@ -102,17 +102,17 @@ export const documentSummarySchema = z.looseObject({
   file_uri: z.string(),
   file_type: z.string(),
   title: z.string(),
-  page_count: z.int().min(0),
-  keywords: listOf(z.string()).exactOptional(),
-  summary: z.string().exactOptional(),
+  page_count: z.int().check(z.minimum(0)),
+  keywords: z.exactOptional(listOf(z.string())),
+  summary: z.exactOptional(z.string()),
   server: z.string(),
-  last_modified: z.string().exactOptional(),
+  last_modified: z.exactOptional(z.string()),
 });
 
 /** @internal */
 export const getFinderRetSchema = z.looseObject({
   documents: listOf(documentSummarySchema),
-  total_count: z.int().min(0),
+  total_count: z.int().check(z.minimum(0)),
   req_id: z.string(),
 });
 

@@ -1,6 +1,6 @@
-import * as z from "zod";
+import * as z from "./_zod.ts";
 import { identifier } from "./_identifiers.ts";
-import { listOf, mapOf } from "./_plain.ts";
+import { listOf, mapOf, maybe } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";
 
 /** A value that a person types (spec §4). */
@@ -52,7 +52,7 @@ export type MCPServerInput =
   | MCPServerCommandInput;
 
 const base = { id: identifier, description: z.string() };
-const fallback = z.string().nullable().exactOptional();
+const fallback = maybe(z.string());
 
 /** @internal */
 export const inputSchema = z.discriminatedUnion("type", [
@@ -60,7 +60,7 @@ export const inputSchema = z.discriminatedUnion("type", [
     ...base,
     type: z.literal("promptString"),
     default: fallback,
-    password: z.boolean().nullable().exactOptional(),
+    password: maybe(z.boolean()),
   }),
   z.looseObject({
     ...base,
@@ -71,14 +71,13 @@ export const inputSchema = z.discriminatedUnion("type", [
   z.looseObject({
     ...base,
     type: z.literal("command"),
-    command: z.string().min(1),
-    args: z.union([listOf(z.string()), mapOf(z.string())])
-      .nullable().exactOptional(),
+    command: z.string().check(z.minLength(1)),
+    args: maybe(z.union([listOf(z.string()), mapOf(z.string())])),
   }),
 ]);
 
 /** @internal */
-export const inputsSchema = z.array(inputSchema).superRefine(
+export const inputsSchema = z.array(inputSchema).check(z.superRefine(
   (inputs, context) => {
     const seen = new Set<string>();
     inputs.forEach(({ id }, i) => {
@@ -92,7 +91,7 @@ export const inputsSchema = z.array(inputSchema).superRefine(
       seen.add(id);
     });
   },
-);
+));
 
 /** Parses a list of {@linkcode MCPServerInput}, whose ids must be unique (spec §4). */
 export const parseMCPServerInputs: Parser<MCPServerInput[]> = parser(

@@ -1,7 +1,7 @@
-import * as z from "zod";
+import * as z from "./_zod.ts";
 import { agentCallDataShape, officeIdentifier } from "./_identifiers.ts";
 import { toErrorPayload } from "./errors.ts";
-import { listOf } from "./_plain.ts";
+import { listOf, maybe } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";
 import type { AgentCallData } from "./tools.ts";
 
@@ -82,18 +82,18 @@ export const enterOfficeReqSchema = z.looseObject({
   role,
   name: officeIdentifier,
   office_id: officeIdentifier,
-}) satisfies z.ZodType<EnterOfficeReq>;
+}) satisfies z.ZodMiniType<EnterOfficeReq>;
 
 /** @internal */
 export const leaveOfficeReqSchema = z.looseObject({
   office_id: officeIdentifier,
-}) satisfies z.ZodType<LeaveOfficeReq>;
+}) satisfies z.ZodMiniType<LeaveOfficeReq>;
 
 /** @internal */
 export const listRoomReqSchema = z.looseObject({
   ...agentCallDataShape,
   office_id: officeIdentifier,
-}) satisfies z.ZodType<ListRoomReq>;
+}) satisfies z.ZodMiniType<ListRoomReq>;
 
 /** @internal */
 export const listRoomRetSchema = z.looseObject({
@@ -102,22 +102,25 @@ export const listRoomRetSchema = z.looseObject({
     name: z.string(),
     role,
     office_id: z.string(),
-    a2c_version: z.string().exactOptional(),
+    a2c_version: z.exactOptional(z.string()),
   })),
   req_id: z.string(),
 });
 
 /** @internal */
-export const memberNotificationSchema = z.looseObject({
-  office_id: z.string(),
-  computer: z.string().nullable().exactOptional(),
-  agent: z.string().nullable().exactOptional(),
-}).transform(({ computer, agent, ...rest }) => ({
-  ...rest,
-  // The older SDKs send null for the absent name.
-  ...(typeof computer === "string" && { computer }),
-  ...(typeof agent === "string" && { agent }),
-}));
+export const memberNotificationSchema = z.pipe(
+  z.looseObject({
+    office_id: z.string(),
+    computer: maybe(z.string()),
+    agent: maybe(z.string()),
+  }),
+  z.transform(({ computer, agent, ...rest }) => ({
+    ...rest,
+    // The older SDKs send null for the absent name.
+    ...(typeof computer === "string" && { computer }),
+    ...(typeof agent === "string" && { agent }),
+  })),
+);
 
 /** Parses a {@linkcode Role}, such as `auth.role` (spec §2). */
 export const parseRole: Parser<Role> = parser(role);

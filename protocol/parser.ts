@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import type * as z from "./_zod.ts";
 import { ErrorCode, ProtocolError } from "./errors.ts";
 
 /**
@@ -12,7 +12,7 @@ export type Parser<T> = (data: unknown) => T;
 const NAMED_FIELDS = 10;
 
 /** Makes a {@linkcode Parser} of a schema, so that no caller meets the validation library. */
-export const parser = <T>(schema: z.ZodType<T>): Parser<T> => (data) => {
+export const parser = <T>(schema: z.ZodMiniType<T>): Parser<T> => (data) => {
   const result = schema.safeParse(data);
   if (result.success) return result.data;
   const issues = result.error.issues.slice(0, NAMED_FIELDS).map((issue) => ({

@@ -1,6 +1,6 @@
-import * as z from "zod";
+import * as z from "./_zod.ts";
 import { computerCallShape, identifier } from "./_identifiers.ts";
-import { listOf, plainObject } from "./_plain.ts";
+import { listOf, maybe, plainObject } from "./_plain.ts";
 import { type Parser, parser } from "./parser.ts";
 import type { AgentCallData } from "./tools.ts";
 
@@ -52,18 +52,21 @@ export interface GetResourcesRet {
 export const getResourcesReqSchema = z.looseObject({
   ...computerCallShape,
   mcp_server: identifier,
-  cursor: z.string().nullable().exactOptional(),
+  cursor: maybe(z.string()),
 });
 
 /** @internal */
-export const getResourcesRetSchema = z.looseObject({
-  resources: listOf(plainObject),
-  next_cursor: z.string().nullable().exactOptional(),
-  req_id: z.string(),
-}).transform(({ next_cursor, ...rest }) => ({
-  ...rest,
-  ...(typeof next_cursor === "string" && { next_cursor }),
-}));
+export const getResourcesRetSchema = z.pipe(
+  z.looseObject({
+    resources: listOf(plainObject),
+    next_cursor: maybe(z.string()),
+    req_id: z.string(),
+  }),
+  z.transform(({ next_cursor, ...rest }) => ({
+    ...rest,
+    ...(typeof next_cursor === "string" && { next_cursor }),
+  })),
+);
 
 /** Parses a {@linkcode GetResourcesReq}. */
 export const parseGetResourcesReq: Parser<GetResourcesReq> = parser(

@@ -1,10 +1,12 @@
-import * as z from "zod";
+import * as z from "./_zod.ts";
 import {
   agentCallDataShape,
   computerCallShape,
   identifier,
+  timeoutSeconds,
 } from "./_identifiers.ts";
-import { listOf, mapOf, plainObject } from "./_plain.ts";
+import { listOf, mapOf, maybe, plainObject } from "./_plain.ts";
+import { isToolCallReq } from "./_tool_call_check.ts";
 import { type Parser, parser } from "./parser.ts";
 
 /** What every request of an Agent starts with (spec §4). */
@@ -104,30 +106,33 @@ export interface CallToolResult {
 /** @internal */
 export const agentCallDataSchema = z.looseObject(
   agentCallDataShape,
-) satisfies z.ZodType<AgentCallData>;
+) satisfies z.ZodMiniType<AgentCallData>;
 
 /** @internal */
 export const toolCallReqSchema = z.looseObject({
   ...computerCallShape,
   tool_name: identifier,
   params: plainObject,
-  timeout: z.int().min(1).max(3600),
-}) satisfies z.ZodType<ToolCallReq>;
+  timeout: timeoutSeconds,
+}) satisfies z.ZodMiniType<ToolCallReq>;
 
 /** @internal */
 export const getToolsReqSchema = z.looseObject(
   computerCallShape,
-) satisfies z.ZodType<GetToolsReq>;
+) satisfies z.ZodMiniType<GetToolsReq>;
 
 /** @internal */
 export const smcpToolSchema = z.looseObject({
   name: z.string(),
   description: z.string(),
   params_schema: plainObject,
-  return_schema: plainObject.nullish().transform((schema) => schema ?? null),
-  meta: mapOf(
-    z.union([z.string(), z.number(), z.boolean(), z.null()]),
-  ).nullable().exactOptional(),
+  return_schema: z.pipe(
+    z.nullish(plainObject),
+    z.transform((schema) => schema ?? null),
+  ),
+  meta: maybe(
+    mapOf(z.union([z.string(), z.number(), z.boolean(), z.null()])),
+  ),
 });
 
 /** @internal */
@@ -139,20 +144,20 @@ export const getToolsRetSchema = z.looseObject({
 /** @internal */
 export const callToolResultSchema = z.looseObject({
   content: listOf(
-    z.looseObject({ type: z.string(), text: z.string().exactOptional() }),
+    z.looseObject({ type: z.string(), text: z.exactOptional(z.string()) }),
   ),
-  structuredContent: plainObject.nullable().exactOptional(),
-  isError: z.boolean().nullable().exactOptional(),
-  meta: plainObject.nullable().exactOptional(),
-  _meta: plainObject.nullable().exactOptional(),
+  structuredContent: maybe(plainObject),
+  isError: maybe(z.boolean()),
+  meta: maybe(plainObject),
+  _meta: maybe(plainObject),
 });
 
 /** @internal */
 export const toolMetaSchema = z.looseObject({
-  auto_apply: z.boolean().nullable().exactOptional(),
-  alias: identifier.nullable().exactOptional(),
-  tags: listOf(z.string()).nullable().exactOptional(),
-  ret_object_mapper: plainObject.nullable().exactOptional(),
+  auto_apply: maybe(z.boolean()),
+  alias: maybe(identifier),
+  tags: maybe(listOf(z.string())),
+  ret_object_mapper: maybe(plainObject),
 });
 
 /** Parses an {@linkcode AgentCallData}. */
@@ -160,7 +165,10 @@ export const parseAgentCallData: Parser<AgentCallData> = parser(
   agentCallDataSchema,
 );
 /** Parses a {@linkcode ToolCallReq}. */
-export const parseToolCallReq: Parser<ToolCallReq> = parser(toolCallReqSchema);
+export const parseToolCallReq: Parser<ToolCallReq> = (data): ToolCallReq =>
+  isToolCallReq(data) ? data : parseBySchema(data);
+const parseBySchema = parser<ToolCallReq>(toolCallReqSchema);
+
 /** Parses a {@linkcode GetToolsReq}. */
 export const parseGetToolsReq: Parser<GetToolsReq> = parser(getToolsReqSchema);
 /** Parses a {@linkcode GetToolsRet}; an absent `return_schema`, as older SDKs send it, becomes `null`. */

@@ -59,7 +59,7 @@ export async function configKinds(): Promise<ConfigKinds> {
     "protocol/inputs.ts",
     "protocol/tools.ts",
   ]);
-  const kinds = (schema: z.ZodType) =>
+  const kinds = (schema: z.core.$ZodType) =>
     Object.fromEntries(
       (toJsonSchema(schema).oneOf ?? []).map((kind) => [
         typeOf(kind),

@@ -4,7 +4,7 @@
  * `deno check` (and of `deno test`, which type-checks) on the line that names the type.
  */
 import { assertEquals } from "@std/assert";
-import type { z } from "zod";
+import type * as z from "zod/mini";
 import * as config from "../../protocol/config.ts";
 import * as desktop from "../../protocol/desktop.ts";
 import * as documents from "../../protocol/documents.ts";
@@ -32,7 +32,7 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends
 
 /** Accepts a schema of `T` for `true` only. */
 function proves<T>() {
-  return <S extends z.ZodType>(
+  return <S extends z.ZodMiniType>(
     _schema: S,
     _same: Same<Known<z.output<S>>, Known<T>>,
   ): void => {};
