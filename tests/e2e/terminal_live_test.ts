@@ -62,9 +62,9 @@ function assertNeat(terminal: Terminal): void {
   assertEquals(all.match(/^● connected/gm)?.length, 1, all);
   // Nothing is ever cleared but what is drawn anew in the same breath.
   assertNotMatch(terminal.written, /␛\[[123]J|␛\[H|␛c/);
-  const frames = terminal.written.split("␛[?2026h").slice(1);
+  const frames = terminal.written.match(/␛\[\?2026h[^]*?␛\[\?2026l/g) ?? [];
   assert(frames.length > 1);
-  for (const frame of frames) assertMatch(frame, /␛\[J[^]*␛\[\?2026l/);
+  for (const frame of frames) assertMatch(frame, /^\S+\r(␛\[\d+A)?␛\[J/);
 }
 
 const SIZES = [

@@ -24,6 +24,12 @@ export interface Screen {
 /** The operating system command by which a script tells an {@linkcode Emulator} facts, unseen. */
 export const TOLD = 5555;
 
+/** With `␛` for Escape. */
+const legible = (text: string): string => text.replaceAll("\x1b", "␛");
+
+/** What has begun to be drawn in one go, or may have, and has not ended. */
+const UNFINISHED = /␛\[\?2026h(?![^]*␛\[\?2026l)|␛(\[[?\d]*)?$/;
+
 /** Milliseconds after which waiting is in vain. */
 const PATIENCE = 60_000;
 
@@ -32,6 +38,7 @@ export class Emulator {
   readonly #terminal: xterm.Terminal;
   readonly #facts = new Map<string, string>();
   readonly #waiting = new Set<() => void>();
+  #coming = "";
   #shown = true;
   #ended = false;
   /** All that it took so far; `␛` stands for Escape. */
@@ -61,11 +68,10 @@ export class Emulator {
     }
   }
 
-  /** Takes output of a command. */
+  /** Takes output of a command; what is drawn in one go is seen once all of it is there. */
   async take(text: string): Promise<void> {
-    this.written += text.replaceAll("\x1b", "␛");
-    await new Promise<void>((done) => this.#terminal.write(text, done));
-    this.#changed();
+    this.#coming += text;
+    await this.#show(legible(this.#coming).search(UNFINISHED));
   }
 
   /** Changes its size. */
@@ -75,9 +81,9 @@ export class Emulator {
   }
 
   /** Takes notice that nothing more will come. */
-  ended(): void {
+  async end(): Promise<void> {
     this.#ended = true;
-    this.#changed();
+    await this.#show(-1);
   }
 
   /** Gives its memory back. */
@@ -156,6 +162,15 @@ export class Emulator {
     const { active } = this.#terminal.buffer;
     return Array.from({ length: active.length }, (_, y) => active.getLine(y))
       .filter((line) => line !== undefined);
+  }
+
+  /** @param until where to stop; -1 for not at all */
+  async #show(until: number): Promise<void> {
+    const text = until < 0 ? this.#coming : this.#coming.slice(0, until);
+    this.#coming = this.#coming.slice(text.length);
+    this.written += legible(text);
+    await new Promise<void>((done) => this.#terminal.write(text, done));
+    this.#changed();
   }
 
   #changed(): void {

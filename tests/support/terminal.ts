@@ -155,7 +155,7 @@ async function follow(
     await emulator.take(decoder.decode(chunk, { stream: true }));
   }
   await child.status;
-  emulator.ended();
+  await emulator.end();
   const modes = await emulator.told("modes");
   const code = await emulator.told("code");
   return { code: Number(code), modes: modes.split(/[\s;]+/) };
