@@ -6,6 +6,8 @@ export interface ServerCommand extends AsyncDisposable {
   readonly line: string;
   /** The address in that line. */
   readonly url: string;
+  /** Its process id. */
+  readonly pid: number;
   /** What came on stderr so far. */
   readonly log: string;
   /** Its exit code. */
@@ -41,7 +43,6 @@ export async function startServerCommand(
       "--allow-net",
       "--allow-env",
       "--allow-read",
-      "--allow-sys",
       ...permissions,
       "server/main.ts",
       ...args,
@@ -86,6 +87,7 @@ export async function startServerCommand(
   return {
     line,
     url: /https?:\/\/[^\s/]+/.exec(line)?.[0] ?? "",
+    pid: child.pid,
     get log() {
       return log;
     },
