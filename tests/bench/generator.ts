@@ -52,6 +52,9 @@ interface Results {
 
 const sources = fileURLToPath(new URL("load/", import.meta.url));
 
+/** There is no C compiler here. */
+export class NoCompiler extends Error {}
+
 /** The load generator: a program in C, since one in a script is slower than what it measures. */
 export class Generator {
   readonly #program: string;
@@ -64,7 +67,7 @@ export class Generator {
    * Compiles it.
    *
    * @param folder where the program is written
-   * @throws {Error} without a C compiler, with what to do about it
+   * @throws {NoCompiler} with what to do about it
    */
   static async build(folder: string): Promise<Generator> {
     const program = join(folder, "bench_load");
@@ -76,7 +79,7 @@ export class Generator {
       output = await new Deno.Command("cc", { args: [...args, ...files] })
         .output();
     } catch (error) {
-      throw new Error(
+      throw new NoCompiler(
         "Cannot build the load generator: it needs a C compiler, `cc` (on Debian: apt-get install gcc libc6-dev)",
         { cause: error },
       );

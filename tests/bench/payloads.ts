@@ -22,6 +22,12 @@ export const PAYLOADS: readonly Payload[] = [
   { name: "10k", title: "10 KB", bytes: 10_000, kind: "text" },
   { name: "100k-text", title: "100 KB text", bytes: 100_000, kind: "text" },
   {
+    name: "100k-ascii",
+    title: "100 KB ASCII",
+    bytes: 100_000,
+    kind: "ascii",
+  },
+  {
     name: "100k-json",
     title: "100 KB structured",
     bytes: 100_000,
@@ -29,14 +35,8 @@ export const PAYLOADS: readonly Payload[] = [
   },
   { name: "1m", title: "1 MB text", bytes: 1_000_000, kind: "text" },
   {
-    name: "100k-ascii",
-    title: "100 KB ASCII text",
-    bytes: 100_000,
-    kind: "ascii",
-  },
-  {
     name: "1m-ascii",
-    title: "1 MB ASCII text",
+    title: "1 MB ASCII",
     bytes: 1_000_000,
     kind: "ascii",
   },

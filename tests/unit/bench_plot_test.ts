@@ -5,7 +5,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { barPlot, linePlot } from "../bench/plot/mod.ts";
-import { linearScale, logScale } from "../bench/plot/scale.ts";
+import { linearScale, logScale, ratioScale } from "../bench/plot/scale.ts";
 import { element, short } from "../bench/plot/svg.ts";
 
 Deno.test("linearScale() starts at 0, in round steps past the largest value", () => {
@@ -13,6 +13,11 @@ Deno.test("linearScale() starts at 0, in round steps past the largest value", ()
   assertEquals(linearScale(0.5, 0, 100).ticks, [0, 0.1, 0.2, 0.3, 0.4, 0.5]);
   const { at } = linearScale(10, 200, 100);
   assertEquals([0, 5, 10].map(at), [200, 150, 100]);
+});
+
+Deno.test("ratioScale() puts a value alone in the middle", () => {
+  assertEquals([1, 10, 100].map(ratioScale(1, 100, 0, 200)), [0, 100, 200]);
+  assertEquals(ratioScale(5, 5, 0, 200)(5), 100);
 });
 
 Deno.test("logScale() gives equal ratios equal distances", () => {
@@ -51,8 +56,8 @@ Deno.test("linePlot() draws every value inside its frame, with units and a legen
     xLabel: "pairs",
     yLabel: "CPU, µs",
     series: [
-      { name: "floor", points: [[5000, 30], [1, 10]] },
-      { name: "ours", points: [[1, 20], [5000, 60]] },
+      { name: "floor", colour: "#888", points: [[5000, 30], [1, 10]] },
+      { name: "ours", colour: "#0a0", points: [[1, 20], [5000, 60]] },
     ],
     goal: { value: 50, words: "goal" },
   });
@@ -63,7 +68,7 @@ Deno.test("linePlot() draws every value inside its frame, with units and a legen
   assertStringIncludes(svg, "prefers-color-scheme:dark");
   const drawn = points(svg);
   assertEquals(drawn.length, 4);
-  assert(drawn.every(([x = 0, y = 0]) => x > 60 && x < 760 && y > 30));
+  assert(drawn.every(([x = 0, y = 0]) => x > 60 && x < 960 && y > 30));
   // From left to right, and more is higher.
   assert((drawn[0]?.[0] ?? 0) < (drawn[1]?.[0] ?? 0));
   assert((drawn[0]?.[1] ?? 0) > (drawn[1]?.[1] ?? 0));
@@ -76,8 +81,8 @@ Deno.test("barPlot() leaves a gap where there is no value", () => {
     logarithmic: true,
     groups: ["100 B", "10 KB"],
     series: [
-      { name: "floor", values: [30_000, 20_000] },
-      { name: "python", values: [600, undefined] },
+      { name: "floor", colour: "#888", values: [30_000, 20_000] },
+      { name: "python", colour: "#a0a", values: [600, undefined] },
     ],
     goals: { values: [1000, undefined], words: "goal" },
   });

@@ -178,6 +178,10 @@ void run_calls(const struct options *o) {
     fprintf(stderr, "%llu calls were not answered\n", (unsigned long long)outstanding);
     net.errors++;
   }
+  if (completed == 0 && net.errors == 0) {
+    fprintf(stderr, "No call was answered in the time that counts\n");
+    net.errors++;
+  }
   latencies_sort(&latencies);
   printf("{%s\"calls\":%llu,"
          "\"p50\":%.1f,\"p90\":%.1f,\"p99\":%.1f,\"p999\":%.1f,\"max\":%.1f}\n",

@@ -1,14 +1,6 @@
-import { areaOf, frame, WIDTH } from "./frame.ts";
+import { areaOf, frame, type Labelled, WIDTH } from "./frame.ts";
 import { linearScale, logScale } from "./scale.ts";
-import {
-  colourOf,
-  element,
-  line,
-  picture,
-  short,
-  type Svg,
-  text,
-} from "./svg.ts";
+import { element, line, picture, short, type Svg, text } from "./svg.ts";
 
 /** Values side by side, in groups. */
 export interface BarPlot {
@@ -17,11 +9,10 @@ export interface BarPlot {
   readonly yLabel: string;
   readonly groups: readonly string[];
   /** In the order of the legend. */
-  readonly series: readonly {
-    readonly name: string;
+  readonly series: readonly (Labelled & {
     /** One value for each group; none leaves a gap. */
     readonly values: readonly (number | undefined)[];
-  }[];
+  })[];
   /** Equal distances for equal ratios. */
   readonly logarithmic?: boolean;
   /** For each group a value that should not be passed, or none; and what that is. */
@@ -50,14 +41,14 @@ export function barPlot(plot: BarPlot): Svg {
       plot.title,
       plot.yLabel,
       y,
-      plot.series.map(({ name }) => name),
+      plot.series,
     ),
     ...plot.groups.map((name, g) =>
       text(start(g) + group * 0.42, area.bottom + 18, name, {
         "text-anchor": "middle",
       })
     ),
-    ...plot.series.flatMap(({ values }, s) =>
+    ...plot.series.flatMap(({ values, colour }, s) =>
       values.flatMap((value, g) => {
         if (value === undefined) return [];
         const x = start(g) + s * bar;
@@ -67,9 +58,9 @@ export function barPlot(plot: BarPlot): Svg {
             y: y.at(value),
             width: bar - 2,
             height: area.bottom - y.at(value),
-            fill: colourOf(s),
+            fill: colour,
           }),
-          text(x + bar / 2, y.at(value) - 4, short(value), {
+          text(x + bar / 2, y.at(value) - 4, brief(value), {
             "text-anchor": "middle",
             style: "font-size:10px",
           }),
@@ -97,3 +88,6 @@ export function barPlot(plot: BarPlot): Svg {
       : [],
   ]);
 }
+
+/** Two digits are enough, and fit over a bar. */
+const brief = (value: number) => short(Number(value.toPrecision(2)));

@@ -1,5 +1,12 @@
 import type { Scale } from "./scale.ts";
-import { colourOf, element, line, short, type Svg, text } from "./svg.ts";
+import { element, line, short, type Svg, text } from "./svg.ts";
+
+/** What the legend tells apart. */
+export interface Labelled {
+  readonly name: string;
+  /** As CSS has it; readable on white and on black. */
+  readonly colour: string;
+}
 
 /** Where a plot has its parts, in pixels. */
 export interface Area {
@@ -10,12 +17,12 @@ export interface Area {
 }
 
 /** The size of every plot. */
-export const WIDTH = 760;
+export const WIDTH = 960;
 
 /** Pixels of one line of the legend. */
 const LEGEND_LINE = 18;
 /** So many entries stand beside each other. */
-const LEGEND_COLUMNS = 3;
+const LEGEND_COLUMNS = 4;
 
 /** Where the parts of a plot are that has so many series. */
 export function areaOf(series: number): Area & { readonly height: number } {
@@ -36,7 +43,7 @@ export function frame(
   title: string,
   yLabel: string,
   y: Scale,
-  series: readonly string[],
+  series: readonly Labelled[],
 ): Svg[] {
   const { left, right, top, bottom } = area;
   return [
@@ -50,7 +57,7 @@ export function frame(
       transform: `translate(16 ${(top + bottom) / 2}) rotate(-90)`,
       "text-anchor": "middle",
     }),
-    ...series.flatMap((name, i) => {
+    ...series.flatMap(({ name, colour }, i) => {
       const column = (right - left) / LEGEND_COLUMNS;
       const x = left + column * (i % LEGEND_COLUMNS);
       const row = Math.floor(i / LEGEND_COLUMNS);
@@ -61,7 +68,7 @@ export function frame(
           y: top,
           width: 12,
           height: 12,
-          fill: colourOf(i),
+          fill: colour,
         }),
         text(x + 18, top + 10, name),
       ];

@@ -1,14 +1,6 @@
-import { areaOf, frame, goalLine, WIDTH } from "./frame.ts";
-import { linearScale, logScale } from "./scale.ts";
-import {
-  colourOf,
-  element,
-  line,
-  picture,
-  short,
-  type Svg,
-  text,
-} from "./svg.ts";
+import { areaOf, frame, goalLine, type Labelled, WIDTH } from "./frame.ts";
+import { linearScale, logScale, ratioScale } from "./scale.ts";
+import { element, line, picture, short, type Svg, text } from "./svg.ts";
 
 /** Values over a range, such as the cost of a call over the number of pairs. */
 export interface LinePlot {
@@ -17,10 +9,9 @@ export interface LinePlot {
   readonly xLabel: string;
   readonly yLabel: string;
   /** In the order of the legend; points without a positive `x` can not be shown. */
-  readonly series: readonly {
-    readonly name: string;
+  readonly series: readonly (Labelled & {
     readonly points: readonly (readonly [x: number, y: number])[];
-  }[];
+  })[];
   /** Equal distances for equal ratios, on the vertical axis; the horizontal one is always so. */
   readonly logarithmic?: boolean;
   /** A value that should not be passed. */
@@ -37,7 +28,7 @@ export function linePlot(plot: LinePlot): Svg {
     ...plot.goal ? [plot.goal.value] : [],
   ];
   const most = Math.max(...ys);
-  const x = logScale(
+  const x = ratioScale(
     Math.min(...xs),
     Math.max(...xs),
     area.left + 20,
@@ -52,11 +43,11 @@ export function linePlot(plot: LinePlot): Svg {
       plot.title,
       plot.yLabel,
       y,
-      plot.series.map(({ name }) => name),
+      plot.series,
     ),
     ...xs.flatMap((value) => [
-      line(x.at(value), area.bottom, x.at(value), area.bottom + 4, "axis"),
-      text(x.at(value), area.bottom + 18, short(value), {
+      line(x(value), area.bottom, x(value), area.bottom + 4, "axis"),
+      text(x(value), area.bottom + 18, short(value), {
         "text-anchor": "middle",
       }),
     ]),
@@ -64,18 +55,18 @@ export function linePlot(plot: LinePlot): Svg {
       "text-anchor": "middle",
     }),
     ...plot.goal ? goalLine(area, y.at(plot.goal.value), plot.goal.words) : [],
-    ...plot.series.flatMap(({ points }, i) => {
+    ...plot.series.flatMap(({ points, colour }) => {
       const sorted = points.toSorted(([a], [b]) => a - b);
-      const drawn = sorted.map(([px, py]) => [x.at(px), y.at(py)] as const);
+      const drawn = sorted.map(([px, py]) => [x(px), y.at(py)] as const);
       return [
         element("polyline", {
           points: drawn.map((p) => p.map((n) => n.toFixed(1)).join()).join(" "),
           fill: "none",
-          stroke: colourOf(i),
+          stroke: colour,
           "stroke-width": 2,
         }),
         ...drawn.map(([cx, cy]) =>
-          element("circle", { cx, cy, r: 3.5, fill: colourOf(i) })
+          element("circle", { cx, cy, r: 3.5, fill: colour })
         ),
       ];
     }),

@@ -24,7 +24,20 @@ export function linearScale(most: number, from: number, to: number): Scale {
   };
 }
 
-/** Equal distances for equal ratios; powers of ten are marked, and what is between when they are few. */
+/** Equal distances for equal ratios, from one value to another. */
+export function ratioScale(
+  least: number,
+  most: number,
+  from: number,
+  to: number,
+): Scale["at"] {
+  // One value alone stands in the middle.
+  if (least === most) return () => (from + to) / 2;
+  const whole = Math.log(most / least);
+  return (value) => from + (to - from) * Math.log(value / least) / whole;
+}
+
+/** The same between powers of ten, which are marked; and what is between them when they are few. */
 export function logScale(
   least: number,
   most: number,
@@ -37,8 +50,7 @@ export function logScale(
   const ticks = Array.from({ length: high - low }, (_, i) => 10 ** (low + i))
     .flatMap((power) => digits.map((digit) => fixed(digit * power)));
   return {
-    at: (value) =>
-      from + (to - from) * (Math.log10(value) - low) / (high - low),
+    at: ratioScale(10 ** low, 10 ** high, from, to),
     ticks: [...ticks, fixed(10 ** high)],
   };
 }

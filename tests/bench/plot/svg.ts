@@ -61,21 +61,6 @@ const STYLE = "text{font:12px system-ui,sans-serif;fill:#333}" +
   ".goal-text{fill:#d33}" +
   "@media(prefers-color-scheme:dark){text{fill:#ddd}.axis{stroke:#999}.goal{stroke:#f66}.goal-text{fill:#f66}}";
 
-/** Told apart by who sees colours differently, on white and on black (Okabe and Ito). */
-export const COLOURS = [
-  "#999999",
-  "#0072b2",
-  "#e69f00",
-  "#009e73",
-  "#cc79a7",
-  "#56b4e9",
-  "#d55e00",
-] as const;
-
-/** The colour of a series by its place. */
-export const colourOf = (index: number): string =>
-  COLOURS[index % COLOURS.length] ?? COLOURS[0];
-
 /** A number on an axis: 5000 as "5k", 0.25 as it is. */
 export function short(value: number): string {
   if (Math.abs(value) >= 1e6) return `${Number((value / 1e6).toPrecision(3))}M`;

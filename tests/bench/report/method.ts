@@ -10,5 +10,5 @@ export const METHOD = `
 - **Each run has a server of its own**: a new process, two seconds of the same load to warm up, then the time that counts. Servers take turns within each round; figures are medians over rounds.
 - **Answers**: of 100 B, 10 KB and 1 MB one text with line ends, quotes and letters of other scripts, which engines keep as two bytes a letter and the floor has to decode and encode; ASCII forms of the larger ones; and 100 KB of many small values. Their size is that of the JSON of the ack's arguments. Calls are small.
 - **Percentiles** are exact: every latency is kept.
-- \`deno task bench\` takes about an hour; \`deno task bench --parts open\` measures one part anew; \`deno task bench:quick\` only proves that every part runs; \`deno task bench relay\` prints a table for a change in hand. Nothing else should run meanwhile.
+- \`deno task bench\` takes an hour and a quarter; \`deno task bench --parts open\` measures one part anew; \`deno task bench:quick\` only proves that every part runs; \`deno task bench relay\` prints a table for a change in hand. Nothing else should run meanwhile.
 `;

@@ -5,7 +5,8 @@ import { goalsOf, titleOf } from "./goals.ts";
 import { number, table } from "./markdown.ts";
 import { titleOfContestant } from "./plots.ts";
 import { METHOD } from "./method.ts";
-import type { Report } from "./report.ts";
+import { median } from "../statistics.ts";
+import type { Found, Part, Report } from "./report.ts";
 
 /**
  * Writes the page.
@@ -212,11 +213,23 @@ function machineTable({ machine, versions, parts }: Report): string {
     ["memory", `${number(machine.memoryBytes / 2 ** 30)} GiB`],
     ["system", machine.system],
     ...Object.entries(versions),
-    ...Object.entries(parts).map(([part, { takenAt }]) => [
+    ...Object.entries(parts).map(([part, { takenAt, found }]) => [
       `part \`${part}\` taken`,
-      `${takenAt.slice(0, 16).replace("T", " ")} UTC`,
+      `${takenAt.slice(0, 16).replace("T", " ")} UTC${disturbance(found)}`,
     ]),
   ]);
+}
+
+/** How busy other processes kept the machine meanwhile, where that was measured. */
+function disturbance(found: Found[Part]): string {
+  const shares = Array.isArray(found)
+    ? found.flatMap((row) => "othersShare" in row ? [row.othersShare] : [])
+    : [];
+  if (shares.length === 0) return "";
+  const percent = (share: number) => `${number(100 * share)} %`;
+  return `; other processes: ${percent(median(shares))} of a core, at most ${
+    percent(Math.max(...shares))
+  }`;
 }
 
 const nameOf = (contestant: string) =>

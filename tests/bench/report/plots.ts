@@ -55,7 +55,7 @@ function cpuPlot(rows: readonly CallsRow[]): string {
     yLabel: "× floor",
     groups: keys.map(titleOf),
     series: names.map((name) => ({
-      name: titleOfContestant(name),
+      ...labelOf(name),
       values: keys.map((key) =>
         rows.find((row) => row.key === key && row.contestant === name)
           ?.cpuRatio?.mid
@@ -76,7 +76,7 @@ function throughputPlot(rows: readonly CallsRow[]): string {
     logarithmic: true,
     groups: keys.map(titleOf),
     series: unique(rows.map(({ contestant }) => contestant)).map((name) => ({
-      name: titleOfContestant(name),
+      ...labelOf(name),
       values: keys.map((key) =>
         rows.find((row) => row.key === key && row.contestant === name)
           ?.callsPerSecond
@@ -107,7 +107,7 @@ function seriesOf<R extends { readonly contestant: string }>(
   pointOf: (row: R) => readonly [x: number, y: number],
 ) {
   return unique(rows.map(({ contestant }) => contestant)).map((name) => ({
-    name: titleOfContestant(name),
+    ...labelOf(name),
     points: rows.filter((row) => row.contestant === name).map(pointOf),
   }));
 }
@@ -115,5 +115,25 @@ function seriesOf<R extends { readonly contestant: string }>(
 /** What a contestant is called in tables and plots. */
 export const titleOfContestant = (name: string): string =>
   CONTESTANTS[name]?.title ?? name;
+
+/** The same colour in every plot. */
+const labelOf = (name: string) => ({
+  name: titleOfContestant(name),
+  colour: COLOURS[Object.keys(CONTESTANTS).indexOf(name)] ?? "#888888",
+});
+
+/** In the order of the contestants; readable on white and on black, relatives alike. */
+const COLOURS = [
+  "#888888",
+  "#56b4e9",
+  "#0072b2",
+  "#f0c040",
+  "#d98200",
+  "#009e73",
+  "#6cc5a1",
+  "#cc79a7",
+  "#9b4d7d",
+  "#d55e00",
+];
 
 const unique = (names: readonly string[]) => [...new Set(names)];
