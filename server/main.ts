@@ -2,10 +2,10 @@
  * The server's command.
  *
  * ```sh
- * deno run --allow-net --allow-env --allow-read --allow-sys server/main.ts --port 8787
+ * deno run --allow-net --allow-env --allow-read server/main.ts --port 8787
  * ```
  *
- * Runs with `--allow-net --allow-env --allow-read --allow-sys` alone, and `--allow-write` for a log
+ * Runs with `--allow-net --allow-env --allow-read` alone, and `--allow-write` for a log
  * file. One line on stdout when it listens, logs on stderr. SIGINT and SIGTERM drain; a second one
  * exits at once. SIGHUP reads keys and certificates again, and opens the log file anew; without any
  * of those it ends the process, as a closed terminal should.

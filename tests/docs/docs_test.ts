@@ -23,7 +23,7 @@ Deno.test("the shell scripts of the documentation parse", async () => {
 Deno.test({
   name:
     "the commands of the documentation are taken by the commands themselves",
-  timeout: 300_000,
+  timeout: 600_000,
   fn: async () => {
     const mistakes: string[] = [];
     for (const { at, code } of scripts) {

@@ -34,7 +34,7 @@ function lesser(line: string): [missing: string, line: string][] {
 
 Deno.test({
   name: "the permissions of the README are enough for each role, and needed",
-  timeout: 300_000,
+  timeout: 600_000,
   fn: async (t) => {
     await using home = await makeHome();
     await Deno.writeTextFile(

@@ -44,7 +44,6 @@ async function demo(): Promise<void> {
       "--allow-net",
       "--allow-env",
       "--allow-read",
-      "--allow-sys",
       "server/main.ts",
       "--port",
       "0",

@@ -3,7 +3,7 @@
  * and offices at `/smcp/` beside it all.
  *
  * ```sh
- * deno run --allow-net --allow-env --allow-read --allow-sys tests/examples/hono_app.ts
+ * deno run --allow-net --allow-env tests/examples/hono_app.ts
  * ```
  *
  * @module

@@ -20,6 +20,8 @@ export interface StartOptions {
   cwd?: string | URL;
   /** Added to this process's environment. */
   env?: Record<string, string>;
+  /** Let it lead a process group, which signals reach as a whole: as Ctrl-C does on a terminal. */
+  group?: boolean;
   /** Told each line as it comes. */
   onLine?: (line: string) => void;
 }
@@ -28,7 +30,7 @@ export interface StartOptions {
 export function start(
   command: string,
   args: readonly string[],
-  { cwd, env, onLine }: StartOptions = {},
+  { cwd, env, group = false, onLine }: StartOptions = {},
 ): Child {
   const child = new Deno.Command(command, {
     args: [...args],
@@ -37,6 +39,7 @@ export function start(
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
+    detached: group,
   }).spawn();
   const lines: string[] = [];
   let ended = false;
@@ -81,9 +84,12 @@ export function start(
   };
   const signal = (name: Deno.Signal) => {
     try {
-      child.kill(name);
+      if (group) Deno.kill(-child.pid, name);
+      else child.kill(name);
     } catch (error) {
-      if (!(error instanceof TypeError)) throw error; // it has ended
+      const ended = error instanceof TypeError ||
+        error instanceof Deno.errors.NotFound;
+      if (!ended) throw error;
     }
   };
   const stop = () => {

@@ -1,0 +1,51 @@
+/**
+ * The first ten minutes of the README on Node: the same commands, from the npm tarball.
+ *
+ * @module
+ */
+import { assert } from "@std/assert";
+import { delimiter, dirname } from "node:path";
+import { play } from "../docs/_play.ts";
+import { transcriptOf } from "../docs/_transcript.ts";
+import { findNode, NODE_VERSIONS } from "../tools/node.ts";
+import { npmPackage } from "../tools/npm_package.ts";
+import { run } from "../tools/process.ts";
+
+const page = await Deno.readTextFile(
+  new URL("../../README.md", import.meta.url),
+);
+/** As the README's table of short names has it. */
+const steps = transcriptOf(
+  page.replaceAll(
+    /deno run -A jsr:@a2c-smcp\/sdk(?:@[\d.]+)?\/(agent|computer)\/main/g,
+    "npx smcp-$1",
+  ).replaceAll("deno run -A jsr:@a2c-smcp/sdk up", "npx smcp up"),
+);
+
+const folder = await Deno.makeTempDir({ prefix: "smcp-tarball-" });
+let tarball = "";
+
+Deno.test.beforeAll(async () => {
+  tarball = await npmPackage(folder);
+});
+
+Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
+
+for (const version of NODE_VERSIONS) {
+  Deno.test({
+    name:
+      `Node ${version} plays the transcript of the README after npm install`,
+    timeout: 600_000,
+    fn: async () => {
+      assert(steps.length < 6); // npm install is one more
+      await play(steps, async ({ folder }) => {
+        await run("npm", ["install", tarball], folder);
+        const node = await findNode(version);
+        const path = Deno.env.get("PATH") ?? "";
+        return {
+          PATH: node === "node" ? path : `${dirname(node)}${delimiter}${path}`,
+        };
+      });
+    },
+  });
+}
