@@ -17,7 +17,7 @@ import { CONTESTANTS } from "./contestants/mod.ts";
 import { ROOT } from "./contestants/running.ts";
 import { NoCompiler } from "./generator.ts";
 import { payloadOf, PAYLOADS } from "./payloads.ts";
-import { FULL, QUICK } from "./plan.ts";
+import { FULL, inRounds, QUICK } from "./plan.ts";
 import { goalsOf } from "./report/goals.ts";
 import { type Part, PARTS } from "./report/report.ts";
 import { terminalTable } from "./terminal_table.ts";
@@ -52,15 +52,16 @@ const program = new Command("bench")
     "only prove that each part runs; writes to a temporary place",
   )
   .option("--parts <list>", PARTS.join(), partsOf, PARTS)
+  .option("--rounds <number>", "of each part; the default is 5 or 3", Number)
   .option("--out <folder>", "where to write", join(ROOT, "docs"))
-  .action(async ({ quick, parts, out }) => {
+  .action(async ({ quick, parts, rounds, out }) => {
     const tools = await makeTools().catch((error) => {
       if (!quick || !(error instanceof NoCompiler)) throw error;
       console.log(`Skipped: ${error.message}`);
     });
     if (tools === undefined) return;
     const folder = quick ? temporaryFolder() : out;
-    const plan = quick ? QUICK : FULL;
+    const plan = quick ? QUICK : inRounds(FULL, rounds);
     const earlier = await readReport(folder);
     const report = await measureParts(parts, plan, earlier, tools);
     await writeReport(folder, report);

@@ -81,6 +81,24 @@ export const FULL: Plan = {
   },
 };
 
+/** A plan with as many rounds of everything; with its own where no number is given. */
+export function inRounds(plan: Plan, rounds: number | undefined): Plan {
+  if (rounds === undefined) return plan;
+  const { broadcast, idle } = plan;
+  return {
+    ...plan,
+    rounds,
+    broadcast: {
+      ...broadcast,
+      steps: broadcast.steps.map((step) => ({
+        ...step,
+        rounds: Math.min(step.rounds, rounds),
+      })),
+    },
+    idle: { ...idle, rounds },
+  };
+}
+
 const soon = { warmup: 0.2, seconds: 0.5 };
 
 /** Proves that each part runs; its figures mean nothing. */
