@@ -3,7 +3,7 @@ import {
   resultMeta,
   toErrorPayload,
 } from "../protocol/mod.ts";
-import { type Body, outlineOf } from "./wire/json_text.ts";
+import { type Body, JsonText, outlineOf } from "./wire/json_text.ts";
 
 /**
  * Tells in a word or two how a call ended, for logs and metrics.
@@ -13,6 +13,7 @@ import { type Body, outlineOf } from "./wire/json_text.ts";
  */
 export function outcomeOf(body: Body): string {
   if (body === undefined) return "agent gone";
+  if (body instanceof JsonText && !body.mayFail) return "ok";
   const answer = outlineOf(body);
   const refused = toErrorPayload(answer);
   if (refused) return `error ${refused.code}`;

@@ -1,5 +1,13 @@
 import type { Buffer } from "node:buffer";
 
+/** What was seen of the members of an object. */
+export interface Members {
+  /** Starts and ends, in turns, of objects and arrays that are large. */
+  readonly large: readonly number[];
+  /** See {@linkcode JsonText.mayFail}. */
+  readonly mayFail: boolean;
+}
+
 /**
  * A JSON object as it came from the wire: checked to be JSON, but never made into values, so that
  * it goes on as it is.
@@ -11,22 +19,27 @@ export class JsonText {
   readonly start: number;
   /** Where it ends, exclusive. */
   readonly end: number;
+  /**
+   * Whether it may be an error or a failed result: without it there is no `code`, no `error` and
+   * no `isError: true` among its members.
+   */
+  readonly mayFail: boolean;
   /** Starts and ends of the members, in turns, that {@linkcode JsonText.outline} leaves out. */
   readonly #large: readonly number[];
   #room: boolean;
   #outline: Record<string, unknown> | undefined;
 
   /**
-   * @param large starts and ends of objects and arrays among its members, in turns
    * @param room whether nobody else needs the rest of `bytes`
    */
   constructor(
     bytes: Buffer,
     start: number,
     end: number,
-    large: readonly number[],
+    { large, mayFail }: Members,
     room: boolean,
   ) {
+    this.mayFail = mayFail;
     this.bytes = bytes;
     this.start = start;
     this.end = end;

@@ -1,5 +1,5 @@
 import type { Buffer } from "node:buffer";
-import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
+import { SMCP_NAMESPACE, TOOL_CALL_EVENT } from "../../protocol/mod.ts";
 import { JsonText } from "./json_text.ts";
 import { load, NO_JSON, scanner, TEXT_START } from "./scan_json.ts";
 
@@ -69,43 +69,46 @@ export function readPacket(
   at = scanner.skipSpace(TEXT_START + 1);
   let event: string | undefined;
   if (type === EVENT) {
-    const name = at + 1;
+    const name = at;
     at = scanner.skipString(at);
     if (at === NO_JSON) return undefined;
-    event = bytes.toString("latin1", name + shift, at - 1 + shift);
+    event = isToolCall(memory, name)
+      ? TOOL_CALL_EVENT
+      : bytes.toString("latin1", name + 1 + shift, at - 1 + shift);
     if (!events.has(event)) return undefined;
     at = scanner.skipSpace(at);
     if (memory[at] !== COMMA) return undefined;
     at = scanner.skipSpace(at + 1);
   }
   const body = at;
-  const large: number[] = [];
-  at = skipObject(memory, at, shift, large);
+  const members = { large: [], mayFail: false };
+  at = skipObject(memory, at, shift, members);
   if (at === NO_JSON || !endsAt(memory, at, textEnd)) return undefined;
   if (scanner.isUtf8(TEXT_START, textEnd) !== 1) return undefined;
   return {
     event,
     id,
-    body: new JsonText(bytes, body + shift, at + shift, large, room),
+    body: new JsonText(bytes, body + shift, at + shift, members, room),
   };
 }
 
 /**
  * Where the payload ends, or {@linkcode NO_JSON}.
  *
- * @param large gets starts and ends of its large members, shifted
+ * @param members gets what is seen of them, positions shifted
  */
 function skipObject(
   memory: Uint8Array,
   at: number,
   shift: number,
-  large: number[],
+  members: { large: number[]; mayFail: boolean },
 ): number {
   if (memory[at] !== OPEN_OBJECT) return NO_JSON;
   at = scanner.skipSpace(at + 1);
   if (memory[at] === CLOSE_OBJECT) return at + 1;
   while (true) {
-    const value = scanner.skipKey(at);
+    const key = at;
+    const value = scanner.skipKey(key);
     if (value === NO_JSON) return NO_JSON;
     at = scanner.skipValue(value, 2);
     if (at === NO_JSON) return NO_JSON;
@@ -113,8 +116,9 @@ function skipObject(
     if (
       at - value >= LARGE && (first === OPEN_OBJECT || first === OPEN_ARRAY)
     ) {
-      large.push(value + shift, at + shift);
+      members.large.push(value + shift, at + shift);
     }
+    members.mayFail ||= tellsOfFailure(memory, key, first);
     if (memory[at]! <= SPACE) at = scanner.skipSpace(at);
     const next = memory[at];
     if (next === CLOSE_OBJECT) return at + 1;
@@ -122,6 +126,36 @@ function skipObject(
     at++;
     if (memory[at]! <= SPACE) at = scanner.skipSpace(at);
   }
+}
+
+/** Whether the key at `key` may be `code`, `error`, or `isError` in front of `true`; rather once too often. */
+function tellsOfFailure(
+  memory: Uint8Array,
+  key: number,
+  value: number | undefined,
+): boolean {
+  switch (memory[key + 1]) {
+    case 0x63: // c, as in content
+      return memory[key + 2] !== 0x6f || memory[key + 3] !== 0x6e;
+    case 0x69: // i
+      return value === 0x74;
+    case 0x65: // e
+    case 0x5c: // an escape
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** The name in quotes that nearly every event has. */
+const TOOL_CALL = [...JSON.stringify(TOOL_CALL_EVENT)]
+  .map((char) => char.charCodeAt(0));
+
+function isToolCall(memory: Uint8Array, at: number): boolean {
+  for (let i = 0; i < TOOL_CALL.length; i++) {
+    if (memory[at + i] !== TOOL_CALL[i]) return false;
+  }
+  return true;
 }
 
 /** Whether nothing but further arguments and the end of the packet follow. */

@@ -57,6 +57,8 @@ function read(bytes: Buffer, sizes: readonly number[], max = 2 ** 24): Read[] {
   return found;
 }
 
+const NOTHING = { large: [], mayFail: false };
+
 const codeOf = (act: () => unknown): number =>
   assertThrows(act, FrameError).code;
 
@@ -198,7 +200,7 @@ Deno.test("jsonFrame() is textFrame() of head, body and tail, copied or in place
       const json = `{"text":"${"é".repeat(length)}"}`;
       const bytes = Buffer.from("x".repeat(before) + json + "y".repeat(after));
       const end = before + Buffer.byteLength(json);
-      const body = new JsonText(bytes, before, end, [], room);
+      const body = new JsonText(bytes, before, end, NOTHING, room);
       const head = '42/smcp,17["client:tool_call",';
       const expected = textFrame(`${head}${json}]`);
       const first = jsonFrame(head, body, "]");

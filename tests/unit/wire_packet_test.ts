@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { Buffer } from "node:buffer";
 import { Decoder, Encoder, type Packet, PacketType } from "socket.io-parser";
 import { TOOL_CALL_EVENT } from "../../protocol/mod.ts";
+import { outcomeOf } from "../../server/call_outcome.ts";
 import {
   MAX_ELEMENTS,
   readPacket,
@@ -153,4 +154,35 @@ Deno.test("readPacket() leaves text that is no UTF-8 to whoever refuses it", () 
   bytes[16] = 0xa9;
   const packet = readPacket(bytes, 0, bytes.length, EVENTS, false);
   assertEquals(packet?.body.value(), { a: "é" });
+});
+
+Deno.test("mayFail never misses an error or a failed result, and spares the daily ones", () => {
+  const mayFail = (json: string) => read(`3/smcp,1[${json}]`)?.body.mayFail;
+  for (
+    const json of [
+      '{"code":404,"message":"no"}',
+      '{"content":[],"isError":true}',
+      '{"isError" : true,"content":[]}',
+      '{"error":{"code":404,"message":"no"}}',
+      '{"\\u0063ode":404,"message":"no"}',
+      '{"c\\u006fde":404,"message":"no"}',
+      '{"co\\u0064e":404,"message":"no"}',
+      '{"is\\u0045rror":true}',
+    ]
+  ) {
+    assertEquals(mayFail(json), true, json);
+    const packet = read(`3/smcp,1[${json}]`);
+    assert(outcomeOf(packet?.body) !== "ok", json);
+  }
+  for (
+    const json of [
+      "{}",
+      '{"content":[],"isError":false}',
+      '{"content":[{"code":404}],"structuredContent":{"error":true}}',
+      '{"tools":[],"req_id":"1"}',
+    ]
+  ) {
+    assertEquals(mayFail(json), false, json);
+    assertEquals(outcomeOf(read(`3/smcp,1[${json}]`)?.body), "ok", json);
+  }
 });
