@@ -48,7 +48,11 @@ export class SlowClient implements AsyncDisposable {
 
   /** Sends a text frame of less than 64 KiB; its mask is zero, so that it stays readable. */
   send(text: string): void {
-    const body = Buffer.from(text);
+    this.sendBytes(Buffer.from(text));
+  }
+
+  /** Sends a text frame of these bytes, whether they are text or not. */
+  sendBytes(body: Buffer): void {
     const head = body.length < 126
       ? Buffer.from([0x81, 0x80 | body.length])
       : Buffer.from([0x81, 0xfe, body.length >> 8, body.length & 0xff]);

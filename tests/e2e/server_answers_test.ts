@@ -1,0 +1,139 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { Buffer } from "node:buffer";
+import {
+  JOIN_OFFICE_EVENT,
+  SMCP_NAMESPACE,
+  TOOL_CALL_EVENT,
+} from "../../protocol/mod.ts";
+import { createSmcpServer } from "../../server/mod.ts";
+import { joinRaw, type RawClient } from "../support/raw_client.ts";
+import { RawFrames } from "../support/raw_frames.ts";
+import { SlowClient } from "../support/slow_client.ts";
+
+const request = (req_id: string) => ({
+  agent: "agent",
+  req_id,
+  computer: "computer",
+  tool_name: "echo",
+  params: {},
+  timeout: 60,
+});
+
+/** Answers that no parser takes; every other one of them would end a careless Agent's connection. */
+const MALFORMED: readonly string[] = [
+  "[{",
+  "[{]",
+  '[{"a":1]',
+  '[{"a":1}]]',
+  '[{"a":tru}]',
+  '[{"a":01}]',
+  '[{"a":1.}]',
+  '[{"a":-}]',
+  '[{"a":"\u0001"}]',
+  '[{"a":"line\nbreak"}]',
+  '[{"a":"\\x"}]',
+  '[{"a":"\\u12g4"}]',
+  '[{"a":1,}]',
+  '[{"a" 1}]',
+  "[{a:1}]",
+  "[{'a':1}]",
+  '[{"a":NaN}]',
+  `[${'{"a":'.repeat(64)}1${"}".repeat(64)}]`,
+  `[{"a":"${"x".repeat(5000)}\u0002"}]`,
+  "[{}] more",
+];
+
+/** A Computer whose frames are written by hand, and the ack id of the call that it got. */
+async function calledComputer(
+  url: string,
+  agent: RawClient,
+): Promise<{ raw: RawFrames; id: string; answer: Promise<unknown> }> {
+  const raw = await RawFrames.open(url, SMCP_NAMESPACE);
+  const seat = { role: "computer", name: "computer", office_id: "office" };
+  raw.send(
+    `42${SMCP_NAMESPACE},0${JSON.stringify([JOIN_OFFICE_EVENT, seat])}`,
+  );
+  await raw.frame(`43${SMCP_NAMESPACE},0[true`);
+  const answer = agent.ask(TOOL_CALL_EVENT, request("1"));
+  const call = await raw.frame(`42${SMCP_NAMESPACE},`);
+  const id = /^42\/smcp,(\d+)\[/.exec(call)?.[1] ?? "";
+  assertMatch(id, /^\d+$/);
+  return { raw, id, answer };
+}
+
+Deno.test({
+  name:
+    "a malformed answer ends the computer that gave it, never the agent's connection (spec §7)",
+  timeout: 120_000,
+}, async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using agent = await joinRaw(url, "agent", "agent", "office");
+  for (const body of MALFORMED) {
+    const { raw, id, answer } = await calledComputer(url, agent);
+    await using _ = raw;
+    const text = `43${SMCP_NAMESPACE},${id}${body}`;
+    raw.send(text);
+    await raw.closed;
+    const { code, reason } = await answer as { code: number; reason: string };
+    assertEquals([code, reason], [404, "computer disconnected"], text);
+    assertEquals(agent.socket.connected, true, text);
+  }
+  assertEquals(server.stats.members, 1);
+});
+
+Deno.test("an answer passes as it is written: spaces, escapes, numbers that no script could keep (spec §7)", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using agent = await RawFrames.open(url, SMCP_NAMESPACE);
+  await using helper = await joinRaw(url, "computer", "helper", "office");
+  const seat = { role: "agent", name: "agent", office_id: "office" };
+  agent.send(
+    `42${SMCP_NAMESPACE},0${JSON.stringify([JOIN_OFFICE_EVENT, seat])}`,
+  );
+  await agent.frame(`43${SMCP_NAMESPACE},0[true`);
+  await using computer = await RawFrames.open(url, SMCP_NAMESPACE);
+  const place = { role: "computer", name: "computer", office_id: "office" };
+  computer.send(
+    `42${SMCP_NAMESPACE},0${JSON.stringify([JOIN_OFFICE_EVENT, place])}`,
+  );
+  await computer.frame(`43${SMCP_NAMESPACE},0[true`);
+  const params =
+    '{ "big" : 12345678901234567890.0 , "text":"\\u0041\\/é" , "same":1,"same":2 }';
+  agent.send(
+    `42${SMCP_NAMESPACE},7["${TOOL_CALL_EVENT}",{"agent":"agent","req_id":"1","computer":"computer","tool_name":"t","params":${params},"timeout":5},"dropped"]`,
+  );
+  const call = await computer.frame(`42${SMCP_NAMESPACE},`);
+  const id = /^42\/smcp,(\d+)/.exec(call)?.[1];
+  assertEquals(
+    call,
+    `42${SMCP_NAMESPACE},${id}["${TOOL_CALL_EVENT}",{"agent":"agent","req_id":"1","computer":"computer","tool_name":"t","params":${params},"timeout":5}]`,
+  );
+  const body = '{ "content":[ ],"n":1e400, "later":[1.50,"\\ud83e\\udd8a"] }';
+  computer.send(`43${SMCP_NAMESPACE},${id}[${body} , {"smuggled":true}]`);
+  assertEquals(
+    await agent.frame(`43${SMCP_NAMESPACE},7`),
+    `43${SMCP_NAMESPACE},7[${body}]`,
+  );
+  assertEquals(helper.socket.connected, true);
+});
+
+Deno.test("text that is no UTF-8 ends its sender with 1007, and nobody else", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using agent = await joinRaw(url, "agent", "agent", "office");
+  await using computer = await SlowClient.open(url);
+  await computer.join("computer", "computer", "office");
+  const answer = agent.ask(TOOL_CALL_EVENT, request("1"));
+  await computer.heard(TOOL_CALL_EVENT);
+  computer.sendBytes(
+    Buffer.concat([
+      Buffer.from(`43${SMCP_NAMESPACE},0[{"a":"`),
+      Buffer.from([0xc3, 0x28]),
+      Buffer.from('"}]'),
+    ]),
+  );
+  await computer.closed;
+  assertEquals((await answer as { code: number }).code, 404);
+  assertEquals(agent.socket.connected, true);
+});
