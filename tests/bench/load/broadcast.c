@@ -5,6 +5,7 @@
 #include "connection.h"
 #include "latency.h"
 #include "modes.h"
+#include "outgoing.h"
 #include "window.h"
 
 static const struct options *options;

@@ -7,6 +7,7 @@
 #include "connection.h"
 #include "latency.h"
 #include "modes.h"
+#include "outgoing.h"
 #include "process.h"
 #include "window.h"
 #include "wire.h"

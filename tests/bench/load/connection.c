@@ -13,17 +13,10 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "outgoing.h"
 #include "wire.h"
 
 struct net net;
-
-/** Bytes that wait for the socket: its own first, then those of a template. */
-struct unsent {
-  struct unsent *next;
-  const uint8_t *at;
-  size_t left;
-  uint8_t own[];
-};
 
 #define EVENTS 256
 
@@ -41,101 +34,17 @@ void fault(const struct connection *c, const char *what) {
   }
 }
 
-static void watch(struct connection *c, int how, uint32_t events) {
+void watch(struct connection *c, int how, uint32_t events) {
   struct epoll_event event = {.events = events, .data.ptr = c};
   if (epoll_ctl(net.epoll, how, c->fd, &event) != 0) abort();
 }
 
-static void drop(struct connection *c, const char *why) {
+void drop(struct connection *c, const char *why) {
   if (c->state == CLOSED) return;
   fault(c, why);
   if (c->state == READY) net.ready--;
   close(c->fd);
   c->state = CLOSED;
-}
-
-/** Adds to what waits; the socket is watched for room. */
-static void wait_to_send(struct connection *c, const uint8_t *bytes,
-                         size_t length, bool own) {
-  if (length == 0) return;
-  struct unsent *item = malloc(sizeof *item + (own ? length : 0));
-  if (item == NULL) abort();
-  *item = (struct unsent){.at = bytes, .left = length};
-  if (own) {
-    memcpy(item->own, bytes, length);
-    item->at = item->own;
-  }
-  if (c->last != NULL) {
-    c->last->next = item;
-  } else {
-    c->first = item;
-    watch(c, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
-  }
-  c->last = item;
-}
-
-static void send_waiting(struct connection *c) {
-  while (c->first != NULL) {
-    struct unsent *item = c->first;
-    ssize_t sent = send(c->fd, item->at, item->left, MSG_NOSIGNAL);
-    if (sent < 0) {
-      if (errno != EAGAIN) drop(c, "cannot send");
-      return;
-    }
-    item->at += sent;
-    item->left -= (size_t)sent;
-    if (item->left > 0) return;
-    c->first = item->next;
-    free(item);
-  }
-  c->last = NULL;
-  watch(c, EPOLL_CTL_MOD, EPOLLIN);
-}
-
-/** Sends two parts as one; the first is copied when the socket is full, the second stays where it is. */
-static void send_parts(struct connection *c, const uint8_t *first, size_t first_length,
-                       const uint8_t *rest, size_t rest_length) {
-  if (c->state == CLOSED) return;
-  size_t sent = 0;
-  if (c->first == NULL) {
-    struct iovec parts[2] = {{(void *)first, first_length}, {(void *)rest, rest_length}};
-    struct msghdr message = {.msg_iov = parts, .msg_iovlen = rest_length > 0 ? 2 : 1};
-    ssize_t result = sendmsg(c->fd, &message, MSG_NOSIGNAL);
-    if (result < 0 && errno != EAGAIN) return drop(c, "cannot send");
-    if (result > 0) sent = (size_t)result;
-  }
-  if (sent < first_length) {
-    wait_to_send(c, first + sent, first_length - sent, true);
-    sent = first_length;
-  }
-  wait_to_send(c, rest + (sent - first_length), rest_length - (sent - first_length), false);
-}
-
-/** Templates up to this length are copied whole: one buffer is cheaper than two. */
-#define COPIED 4096
-
-void send_template(struct connection *c, const char *head, size_t head_length,
-                   const struct template *t, uint64_t id) {
-  uint8_t buffer[COPIED + 64];
-  size_t length = frame_header(buffer, 1, head_length + t->length);
-  for (size_t i = 0; i < head_length; i++) buffer[length++] = (uint8_t)head[i] ^ MASK;
-  size_t copied = t->length <= COPIED ? t->length : t->id_at + ID_LENGTH;
-  memcpy(buffer + length, t->masked, copied);
-  uint8_t digits[ID_LENGTH];
-  write_digits(digits, ID_LENGTH, id);
-  for (int i = 0; i < ID_LENGTH; i++) buffer[length + t->id_at + i] = digits[i] ^ MASK;
-  send_parts(c, buffer, length + copied, t->masked + copied, t->length - copied);
-}
-
-static void send_frame(struct connection *c, uint8_t opcode, const char *text, size_t length) {
-  uint8_t buffer[1024];
-  size_t at = frame_header(buffer, opcode, length);
-  for (size_t i = 0; i < length; i++) buffer[at++] = (uint8_t)text[i] ^ MASK;
-  send_parts(c, buffer, at, NULL, 0);
-}
-
-void send_text(struct connection *c, const char *text, size_t length) {
-  send_frame(c, 1, text, length);
 }
 
 static void become_ready(struct connection *c) {

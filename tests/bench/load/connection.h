@@ -86,12 +86,11 @@ void net_turn(uint64_t deadline);
 /** Waits until nothing came for so long. */
 void net_settle(uint64_t silence);
 
-/** Sends a text frame of a head and a message with this id. */
-void send_template(struct connection *c, const char *head, size_t head_length,
-                   const struct template *t, uint64_t id);
+/** Asks to be told of these events of a connection's socket; `how` is that of epoll_ctl(). */
+void watch(struct connection *c, int how, uint32_t events);
 
-/** Sends a short text frame. */
-void send_text(struct connection *c, const char *text, size_t length);
+/** Closes a connection that is of no use any more, which must not happen. */
+void drop(struct connection *c, const char *why);
 
 /** Counts something that must not happen; the first of them are told. */
 void fault(const struct connection *c, const char *what);
