@@ -56,7 +56,16 @@ function readNotes(fields: string[]): Command[] {
 }
 
 /** Programs of others that the documentation may use. */
-const OTHERS = ["openssl", "sha256sum", "cut", "npm", "deno", "docker", "curl"];
+const OTHERS = [
+  "cat",
+  "openssl",
+  "sha256sum",
+  "cut",
+  "npm",
+  "deno",
+  "docker",
+  "curl",
+];
 
 /** An option that no command has: who complains of it, and of it alone, took all the others. */
 const SENTINEL = "--no-such-option-at-all";

@@ -6,8 +6,9 @@
 export async function complaintOf(
   command: string,
   args: readonly string[],
+  cwd?: string,
 ): Promise<string> {
-  const { success, output } = await outputOf(command, args);
+  const { success, output } = await outputOf(command, args, cwd);
   return success ? "" : output || `${command} failed without a word`;
 }
 
@@ -15,9 +16,11 @@ export async function complaintOf(
 export async function outputOf(
   command: string,
   args: readonly string[],
+  cwd?: string,
 ): Promise<{ success: boolean; output: string }> {
   const { success, stdout, stderr } = await new Deno.Command(command, {
     args: [...args],
+    ...(cwd !== undefined && { cwd }),
     stdin: "null",
   }).output();
   const decoder = new TextDecoder();
