@@ -4,7 +4,10 @@ import { attempt, type Tools } from "./tools.ts";
 
 /** How calls are made. */
 export interface Load {
+  /** The answer. */
   readonly payload: Payload;
+  /** Bytes of the text that the call's parameters hold. */
+  readonly params: number;
   /** An Agent and a Computer each, in an office of their own. */
   readonly pairs: number;
   /** Calls on their way: of each pair, or of all together when they rotate. */
@@ -46,8 +49,8 @@ export async function measureCalls(
 ): Promise<CallsRun[]> {
   const runs: CallsRun[] = [];
   for (const { key, load, contestants } of groups) {
-    const { payload, rotate, ...numbers } = load;
-    const files = await tools.messages.filesOf(payload);
+    const { payload, params, rotate, ...numbers } = load;
+    const files = await tools.messages.filesOf(payload, params);
     const options = { ...numbers, ...files, rotate: Number(rotate) };
     for (let round = 0; round < rounds; round++) {
       for (const contestant of contestants) {

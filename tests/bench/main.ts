@@ -92,6 +92,7 @@ program.command("relay")
     "stock",
     "ours",
   ])
+  .option("--params <bytes>", "of a call's parameters", Number, 10)
   .option("--pairs <number>", "an Agent and a Computer each", Number, 50)
   .option("--inflight <number>", "calls on their way of a pair", Number, 1)
   .option("--rotate", "calls go round the pairs; inflight is that of all")

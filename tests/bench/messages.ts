@@ -10,12 +10,19 @@ export class Messages {
     this.#folder = folder;
   }
 
-  /** A small call to the Computer of a pair, and this answer. */
-  async filesOf(payload: Payload): Promise<{ call: string; answer: string }> {
+  /**
+   * Writes a call and its answer.
+   *
+   * @param params bytes of the text that the call's parameters hold
+   */
+  async filesOf(
+    payload: Payload,
+    params: number,
+  ): Promise<{ call: string; answer: string }> {
     const answer = join(this.#folder, `answer-${payload.name}.json`);
     await Deno.writeTextFile(answer, answerOf(payload));
-    const call = join(this.#folder, "call.json");
-    await Deno.writeTextFile(call, callOf("hello"));
+    const call = join(this.#folder, `call-${params}.json`);
+    await Deno.writeTextFile(call, callOf("x".repeat(params)));
     return { call, answer };
   }
 }

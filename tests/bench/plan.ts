@@ -34,6 +34,7 @@ const OTHER_SDKS = ["python-0.1", "python-0.2", "rust"];
 
 const load = (over: Partial<Load>): Load => ({
   payload: payloadOf("100"),
+  params: 10,
   pairs: PAIRS,
   inflight: 1,
   rotate: false,

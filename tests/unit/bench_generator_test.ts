@@ -59,10 +59,10 @@ Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
 async function measure(
   size: string,
   change: (data: string) => string,
-  options: Record<string, number> = {},
+  { params = 10, ...options }: Record<string, number> = {},
 ) {
   assert(generator);
-  const files = await new Messages(folder).filesOf(payloadOf(size));
+  const files = await new Messages(folder).filesOf(payloadOf(size), params);
   await using relay = startRelay(change);
   const load = { pairs: 3, warmup: 0, seconds: 0.5, ...options };
   return await generator.run("calls", relay, { ...load, ...files });
@@ -86,6 +86,19 @@ for (const size of ["100", "10k", "1m"]) {
     },
   });
 }
+
+Deno.test({
+  ...OPTIONS,
+  name: "the load generator makes calls with large parameters",
+  async fn() {
+    let longest = 0;
+    await measure("100", (data) => {
+      longest = Math.max(longest, data.length);
+      return data;
+    }, { params: 1e5 });
+    assert(longest > 1e5 && longest < 1.01e5);
+  },
+});
 
 Deno.test({
   ...OPTIONS,
