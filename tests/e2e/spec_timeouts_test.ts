@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
@@ -58,7 +58,8 @@ Deno.test({
       type: "streamable",
       server_parameters: { url: server.url, timeout: "PT0.05S" },
     });
-    assertStringIncludes(error, "timed out");
+    // On a busy machine not even the acknowledgement of a notification comes in that time.
+    assertMatch(error, /timed out|did not answer within 0\.05 s/);
   }
   await using server = await silentServer(false);
   const error = await errorOf({
