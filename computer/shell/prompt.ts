@@ -101,12 +101,14 @@ export class Prompt {
       this.#shut();
       if (this.#waiting) this.#open("");
     });
-    reader.on("close", () => {
+    const end = (last: string) => {
       if (this.#reader !== reader) return;
       this.#reader = undefined;
-      output.write("\n");
+      output.write(last);
       this.#settle(undefined);
-    });
+    };
+    reader.on("error", () => end("")); // the terminal is gone
+    reader.on("close", () => end("\n"));
     reader.prompt();
     if (typed !== "") reader.write(typed);
   }

@@ -19,6 +19,7 @@ import {
   ON_TERMINAL,
   startTerminal,
   type Terminal,
+  type TerminalOptions,
 } from "../support/terminal.ts";
 
 const WIDE = "日本語の名前がとても長い😀サーバーですよねそうですよね🇩🇪";
@@ -44,10 +45,14 @@ interface Shell extends Terminal {
 
 const atPrompt = ({ all }: Screen): boolean => /(^|\n)smcp>\s*$/.test(all);
 
-async function startShell(...args: string[]): Promise<Shell> {
+async function startShell(
+  args: readonly string[],
+  options?: TerminalOptions,
+): Promise<Shell> {
   const terminal = await startTerminal(
     Deno.execPath(),
     argumentsOf("computer", ["shell", ...args]),
+    options,
   );
   await terminal.until(atPrompt);
   const say = async (line: string) => {
@@ -91,7 +96,7 @@ Deno.test(
     const definitions = await put("inputs.json", inputs);
     const history = join(folder.path, "history");
     const to = ["--url", office.url, "--name", "pc", "--history", history];
-    await using shell = await startShell(...to, "--config", config);
+    await using shell = await startShell([...to, "--config", config]);
     const { say } = shell;
     await shell.until("MCP server files: running, 4 tools");
     const json = async (line: string) =>
@@ -291,7 +296,7 @@ Deno.test(
         await shell.type("exit\r");
         assertEquals(await assertRestored(shell), 0);
         await gone(Number(content[0]?.text));
-        await using again = await startShell(...to);
+        await using again = await startShell(to);
         await again.type(UP);
         await again.until(/^smcp> exit$/m);
         await again.type(UP);
@@ -306,24 +311,28 @@ Deno.test(
 );
 
 Deno.test(
-  "shell whose window is closed ends, and leaves no process",
+  "shell at 200x50 without colour, whose window is closed: ends, and leaves no process",
   ON_TERMINAL,
   async () => {
     await using office = await startOffice();
     await using folder = await scratch();
     const config = join(folder.path, "computer.json");
     await Deno.writeTextFile(config, JSON.stringify({ servers: { files } }));
-    await using shell = await startShell(
+    await using shell = await startShell([
       ...["--url", office.url, "--name", "pc", "--config", config],
       ...["--office", OFFICE, "--history", join(folder.path, "history")],
-    );
+    ], { columns: 200, rows: 50, env: { NO_COLOR: "1" } });
     await shell.until(/joined office[^]*running|running[^]*joined office/);
     const { content } = await office.agent.callTool("pc", "pid", {});
-    await shell.say("status");
+    assertLines(await shell.say("status"), ["files", "running"]);
+    assertLines(await shell.say("help"), ["tc", '"timeout": 60}']);
+    await shell.say("nonsense");
+    assert(!shell.styled);
+    assertEquals(shell.screen().wrapped, []);
     await shell.hangUp();
     await gone(shell.pid);
     await gone(Number(content[0]?.text));
     const history = await Deno.readTextFile(join(folder.path, "history"));
-    assertEquals(history, "status\n");
+    assertEquals(history, "status\nhelp\nnonsense\n");
   },
 );

@@ -9,6 +9,12 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
 import { start } from "../support/child.ts";
+import { gone } from "../support/processes.ts";
+import {
+  assertRestored,
+  ON_TERMINAL,
+  startTerminal,
+} from "../support/terminal.ts";
 import { findNode, NODE_VERSIONS } from "../tools/node.ts";
 import { BINS, installPackage, npmPackage } from "../tools/npm_package.ts";
 import { run } from "../tools/process.ts";
@@ -103,6 +109,51 @@ for (const version of NODE_VERSIONS) {
     assertMatch(call.lines.join("\n"), /^5$/m);
     assertEquals((await computer.stop()).code, 0, computer.lines.join("\n"));
     assertEquals((await server.stop()).code, 0, server.lines.join("\n"));
+  });
+
+  Deno.test({
+    name: `Node ${version} on a terminal: the shell and the live view`,
+    ...ON_TERMINAL,
+  }, async (t) => {
+    const node = await findNode(version);
+    const on = (...args: string[]) =>
+      startTerminal(node, [
+        join("node_modules", ".bin", "smcp-computer"),
+        ...args,
+      ], { cwd: folder });
+    await using server = start(
+      node,
+      [join("node_modules", ".bin", "smcp-server"), "--port", "0"],
+      { cwd: folder },
+    );
+    const [, url = ""] = await server.line(/(http:\/\/127\.0\.0\.1:\d+)/);
+    const office = ["--url", url, "--office", "node"];
+    await Deno.writeTextFile(join(folder, "none.json"), `{"servers": {}}`);
+
+    await t.step(
+      "lines are completed, pasted, kept; the window closed",
+      async () => {
+        await using shell = await on(
+          ...["shell", ...office, "--history", join(folder, `history-${version}`)],
+        );
+        await shell.until(/joined office node as [^]*smcp>\s*$/);
+        await shell.type("stat\t");
+        await shell.until(/^smcp> status$/m);
+        await shell.type("\rsocket leave\r");
+        await shell.until(/no MCP servers[^]*left office node\s+smcp>\s*$/);
+        await shell.hangUp();
+        await gone(shell.pid);
+        const history = await Deno.readTextFile(join(folder, `history-${version}`));
+        assertEquals(history, "status \nsocket leave\n");
+      },
+    );
+
+    await t.step("Ctrl-C leaves the terminal as it was", async () => {
+      await using view = await on("run", ...office, "--config", "none.json");
+      await view.until(/^● connected .* office node/m);
+      await view.type("\x03");
+      assertEquals(await assertRestored(view), 0);
+    });
   });
 }
 
