@@ -12,19 +12,29 @@ export interface Deadline {
  * Nearly all of them are taken back long before they are due: that costs no timer, which goes on
  * to the earliest of that time and looks then what there is.
  */
-export class Deadlines {
-  readonly #open = new Set<Deadline>();
+export class Deadlines<T extends Deadline> {
+  readonly #open = new Set<T>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #next = Infinity;
 
+  /** How many are watched. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Those that are watched. */
+  [Symbol.iterator](): Iterator<T> {
+    return this.#open.values();
+  }
+
   /** Watches a deadline until it is over or taken back. */
-  add(deadline: Deadline, now: number): void {
+  add(deadline: T, now: number): void {
     this.#open.add(deadline);
     if (deadline.due < this.#next) this.#arm(deadline.due, now);
   }
 
   /** Takes a deadline back. */
-  remove(deadline: Deadline): void {
+  remove(deadline: T): void {
     this.#open.delete(deadline);
   }
 

@@ -2,16 +2,16 @@ import type { LogRecord } from "@logtape/logtape";
 
 /** Writes an event as one line of JSON. */
 export const jsonLine = (record: LogRecord): string => {
-  const line = {
-    time: timeOf(record),
-    level: record.level,
-    logger: record.category.join("."),
-    message: messageOf(record),
-    ...record.properties,
-  };
+  const head = `{"time":"${
+    timeOf(record)
+  }","level":"${record.level}","logger":"${
+    record.category.join(".")
+  }","message":${JSON.stringify(messageOf(record))}`;
+  const { properties } = record;
   // A replacer is called for every value, and costs more than all the rest.
-  const replacer = Object.values(line).some(isObject) ? plain : undefined;
-  return `${JSON.stringify(line, replacer)}\n`;
+  const replacer = hasObjects(properties) ? plain : undefined;
+  const tail = JSON.stringify(properties, replacer).slice(1);
+  return `${head}${tail === "}" ? "" : ","}${tail}\n`;
 };
 
 /** Writes an event as one line for people: `… WARNING audit: join_refused reason="…" office="north"`. */
@@ -36,13 +36,19 @@ function timeOf({ timestamp }: LogRecord): string {
   return written.text;
 }
 
-const isObject = (value: unknown): boolean =>
-  typeof value === "object" && value !== null;
+function hasObjects(properties: Record<string, unknown>): boolean {
+  for (const name in properties) {
+    if (typeof properties[name] === "object") return true;
+  }
+  return false;
+}
 
 /** Values stand at the odd places of a message. */
 const messageOf = ({ message }: LogRecord): string =>
-  message.map((part, i) => i % 2 === 0 ? part : JSON.stringify(part, plain))
-    .join("");
+  message.length === 1
+    ? String(message[0])
+    : message.map((part, i) => i % 2 === 0 ? part : JSON.stringify(part, plain))
+      .join("");
 
 /** Errors have no fields of their own for JSON. */
 const plain = (_key: string, value: unknown): unknown =>

@@ -32,8 +32,7 @@ export class Relay {
   readonly #requestTimeout: number;
   readonly #watch: CallWatcher;
   readonly #limiter: Limiter;
-  readonly #calls = new Set<PendingCall>();
-  readonly #deadlines = new Deadlines();
+  readonly #calls = new Deadlines<PendingCall>();
   #idle: (() => void) | undefined;
   #closed = false;
 
@@ -107,7 +106,7 @@ export class Relay {
 
   /** Ends every call of a session that left its office; its Agent hears why, if it is still there (spec §5). */
   end(session: Session, role: Role, gone: boolean): void {
-    if (session.calls.size === 0) return;
+    if (session.calls.length === 0) return;
     const error = role === "computer"
       ? computerDisconnected(session.member?.name ?? "")
       : gone
@@ -133,13 +132,13 @@ export class Relay {
       });
     }
     for (const call of [...this.#calls]) call.end(shuttingDown().toPayload());
-    this.#deadlines.clear();
+    this.#calls.clear();
   }
 
   /** @throws {ProtocolError} when no call may be made now */
   #checkRoom(agent: Session): void {
     if (this.#closed) throw shuttingDown();
-    if (agent.calls.size >= this.#limiter.limits.callsPerAgent) {
+    if (agent.calls.length >= this.#limiter.limits.callsPerAgent) {
       throw this.#limiter.refuse("callsPerAgent", partyOf(agent));
     }
   }
@@ -171,10 +170,9 @@ export class Relay {
     reply: (body: Body) => void,
   ): void {
     const finish = (body: Body) => {
-      this.#calls.delete(call);
-      this.#deadlines.remove(call);
-      agent.calls.delete(call);
-      computer.calls.delete(call);
+      this.#calls.remove(call);
+      remove(agent.calls, call);
+      remove(computer.calls, call);
       reply(body);
       if (this.#calls.size === 0) this.#idle?.();
     };
@@ -195,7 +193,7 @@ export class Relay {
       finish(body);
     };
     const now = performance.now();
-    const call = {
+    const call: PendingCall = {
       due: now + deadline,
       end,
       expire: () => {
@@ -207,9 +205,16 @@ export class Relay {
         );
       },
     };
-    this.#calls.add(call);
-    this.#deadlines.add(call, now);
-    agent.calls.add(call);
-    computer.calls.add(call);
+    this.#calls.add(call, now);
+    agent.calls.push(call);
+    computer.calls.push(call);
   }
+}
+
+/** The lists are short, and their order means nothing: a set would cost more. */
+function remove<T>(list: T[], item: T): void {
+  const at = list.indexOf(item);
+  if (at < 0) return;
+  const last = list.pop();
+  if (last !== undefined && at < list.length) list[at] = last;
 }

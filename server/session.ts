@@ -1,12 +1,13 @@
 import type { Socket } from "socket.io";
 import type { ErrorPayload, Role } from "../protocol/mod.ts";
+import type { Deadline } from "./_deadlines.ts";
 import type { Identity } from "./auth/authenticator.ts";
 import type { TokenBucket } from "./limits/token_bucket.ts";
 import type { Link } from "./wire/link.ts";
 import type { Member } from "./offices/join_rule.ts";
 
 /** A call on its way between an Agent and a Computer; it belongs to the sessions of both. */
-export interface PendingCall {
+export interface PendingCall extends Deadline {
   /** Ends it with an error for the Agent, or with silence when the Agent is gone. */
   end(error: ErrorPayload | undefined): void;
 }
@@ -32,7 +33,7 @@ export interface Session {
   /** How many events it may send. */
   readonly events: TokenBucket;
   /** The calls that it sent or has to answer. */
-  readonly calls: Set<PendingCall>;
+  readonly calls: PendingCall[];
   /** Runs tasks in the order of arrival; resolves when the task has ended, `undefined` when it has. */
   enqueue(task: () => void | Promise<void>): Promise<void> | undefined;
 }

@@ -195,7 +195,7 @@ const newSession = (
   role,
   member: undefined,
   events,
-  calls: new Set(),
+  calls: [],
   enqueue: serial((error) => log.error("A task failed", failure(error))),
 });
 
