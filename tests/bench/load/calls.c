@@ -31,7 +31,8 @@ static struct latencies latencies;
 /** Of the bodies of a server that encodes anew; the first one's length counts. */
 static size_t reencoded_length[2];
 static uint64_t calls_made, completed, outstanding;
-static uint64_t window_from, window_to;
+/** Nothing counts before the first is known. */
+static uint64_t window_from = UINT64_MAX, window_to;
 static unsigned next_pair;
 static bool stopping;
 
@@ -160,13 +161,13 @@ void run_calls(const struct options *o) {
   net_settle(200 * MILLISECOND);
 
   uint64_t start = now(), sent = 0;
-  window_from = start + (uint64_t)(o->warmup * SECOND);
-  window_to = window_from + (uint64_t)(o->seconds * SECOND);
   unsigned first = o->rotate ? o->inflight : o->inflight * o->pairs;
   for (unsigned i = 0; o->rate == 0 && i < first; i++) make_call(next_agent(), start);
-  run_until(window_from, start, &sent);
+  run_until(start + (uint64_t)(o->warmup * SECOND), start, &sent);
   struct window window = window_begin(o->pid);
-  completed = 0;
+  // From now on, however late it is on a busy machine.
+  window_from = window.began;
+  window_to = window_from + (uint64_t)(o->seconds * SECOND);
   run_until(window_to, start, &sent);
   char used[512];
   window_end(window, o->pid, used, sizeof used);
