@@ -51,11 +51,11 @@ export interface TerminalOptions {
 }
 
 /** Whether this machine has what makes terminals: `script` of util-linux, on every Debian. */
-export const hasTerminals: boolean = await isUtilLinux();
+export const hasTerminals: boolean = await makesTerminals();
 
 if (!hasTerminals) {
   console.warn(
-    "No util-linux `script` here: what is seen on a terminal is not tested",
+    "No pseudo terminals here, or no util-linux `script` to make them: what is seen on a terminal is not tested",
   );
 }
 
@@ -180,13 +180,15 @@ const bareEnvironment = (): Record<string, string> =>
     ),
   );
 
-async function isUtilLinux(): Promise<boolean> {
+/** Makes one, since a machine may have the program and no pseudo terminals. */
+async function makesTerminals(): Promise<boolean> {
   try {
     const { stdout } = await new Deno.Command("script", {
-      args: ["--version"],
+      args: ["-qec", "stty -a", "/dev/null"],
+      env: { SHELL: "/bin/sh" },
       stderr: "null",
     }).output();
-    return new TextDecoder().decode(stdout).includes("util-linux");
+    return new TextDecoder().decode(stdout).includes("icanon");
   } catch {
     return false;
   }
