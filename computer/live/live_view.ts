@@ -1,3 +1,4 @@
+import process from "node:process";
 import { plainLines, wrap } from "../../protocol/cli/terminal_text.ts";
 import type { SmcpComputer } from "../computer.ts";
 import { endedCall } from "./call_spans.ts";
@@ -61,6 +62,10 @@ export function liveView(
     notes = [];
   };
   const changed = () => drawIn(FRAME_MS);
+  const resumed = () => {
+    screen.leave(); // others wrote after it, since Ctrl-Z
+    changed();
+  };
   const offs = [
     computer.on("server_state", changed),
     computer.on("tools_changed", changed),
@@ -83,8 +88,10 @@ export function liveView(
       changed();
     }),
     () => canvas.off("resize", changed),
+    () => process.off("SIGCONT", resumed),
   ];
   canvas.on("resize", changed);
+  process.on("SIGCONT", resumed);
   draw();
   return {
     note: (text) => {

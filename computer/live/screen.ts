@@ -59,6 +59,11 @@ export class Screen {
     this.#drawn = block;
   }
 
+  /** Leaves what is drawn where it is, and draws below whatever came after it. */
+  leave(): void {
+    this.#drawn = [];
+  }
+
   /** Where the cursor goes to draw over the block; a window that became narrower wrapped its lines. */
   #toTop(): string {
     const columns = this.#canvas.columns ?? 80;

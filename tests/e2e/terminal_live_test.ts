@@ -182,6 +182,16 @@ Deno.test(
       assertNeat(view);
     });
 
+    await t.step(
+      "is drawn anew below what came meanwhile, after Ctrl-Z and fg",
+      async () => {
+        view.signal("SIGCONT");
+        await view.until(({ all }) =>
+          all.match(/^● connected/gm)?.length === 2
+        );
+      },
+    );
+
     await t.step("ends with the window, and leaves no process", async () => {
       const results = [await call("pid"), await call("background")];
       await view.hangUp();
