@@ -137,3 +137,54 @@ Deno.test("text that is no UTF-8 ends its sender with 1007, and nobody else", as
   assertEquals((await answer as { code: number }).code, 404);
   assertEquals(agent.socket.connected, true);
 });
+
+Deno.test("calls go on over polling, and over the WebSocket that it becomes, in their order", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  for (
+    const transports of [["polling"], ["polling", "websocket"]] satisfies (
+      "polling" | "websocket"
+    )[][]
+  ) {
+    await using agent = await joinRaw(url, "agent", "agent", "office", {
+      transports,
+    });
+    await using computer = await joinRaw(
+      url,
+      "computer",
+      "computer",
+      "office",
+      { transports },
+    );
+    const seen: unknown[] = [];
+    computer.handle(TOOL_CALL_EVENT, (payload, ack) => {
+      seen.push((payload as { req_id: string }).req_id);
+      ack({ content: [], payload });
+    });
+    const upgraded = Promise.all(
+      [agent, computer].map(({ socket }) => {
+        const { engine } = socket.io;
+        return transports.length === 1 ||
+            engine.transport.name === "websocket"
+          ? undefined
+          : new Promise<void>((resolve) =>
+            engine.once("upgrade", () => resolve())
+          );
+      }),
+    );
+    const ids = Array.from({ length: 60 }, (_, i) => `${i}`);
+    const ask = (req_id: string) => agent.ask(TOOL_CALL_EVENT, request(req_id));
+    const first = ids.slice(0, 30).map(ask);
+    await upgraded;
+    const answers = await Promise.all([...first, ...ids.slice(30).map(ask)]);
+    assertEquals(seen, ids);
+    assertEquals(
+      answers,
+      ids.map((id) => ({ content: [], payload: request(id) })),
+    );
+    const names = [agent, computer].map(({ socket }) =>
+      socket.io.engine.transport.name
+    );
+    assertEquals(names, Array(2).fill(transports.at(-1)));
+  }
+});
