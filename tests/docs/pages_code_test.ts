@@ -1,0 +1,138 @@
+/**
+ * The functions that the pages of `docs/` show, called with what they are made for.
+ *
+ * @module
+ */
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { SmcpAgent } from "../../agent/mod.ts";
+import { localDirResolver, SmcpComputer } from "../../computer/mod.ts";
+import { createSmcpServer } from "../../server/mod.ts";
+import { notes } from "../examples/notes.ts";
+import { fixture } from "../support/mcp_servers.ts";
+import { codeBlocks } from "./_blocks.ts";
+
+const blocks = await codeBlocks();
+
+/** The function of a page, as it is written there. */
+async function exported<F>(name: string): Promise<F> {
+  const block = blocks.find(({ language, code }) =>
+    language === "ts" && code.includes(`function ${name}(`)
+  );
+  assert(block, `No page shows ${name}()`);
+  const url = `data:application/typescript,${encodeURIComponent(block.code)}`;
+  const module: Record<string, F> = await import(url);
+  const found = module[name];
+  assert(found);
+  return found;
+}
+
+/** An office with a Computer that has what the pages speak of. */
+async function startOffice() {
+  const stack = new AsyncDisposableStack();
+  const server = stack.use(createSmcpServer());
+  const { url } = await server.listen();
+  const computer = stack.use(
+    new SmcpComputer({
+      url,
+      name: "laptop",
+      servers: {
+        files: fixture({ only: ["echo", "slow"] }, {
+          tool_meta: { echo: { alias: "read" }, slow: { alias: "build" } },
+        }),
+        notes,
+      },
+      confirm: () => "once",
+    }),
+  );
+  const folder = await Deno.makeTempDir({ prefix: "smcp-docs-" });
+  stack.defer(() => Deno.remove(folder, { recursive: true }));
+  computer.registerDpeResolver(localDirResolver(folder));
+  await computer.connect();
+  await computer.serversSettled();
+  await computer.join("team-a");
+  const agent = stack.use(new SmcpAgent({ url, name: "planner" }));
+  await agent.connect();
+  await agent.join("team-a");
+  return {
+    agent,
+    computer,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** What is printed while something runs. */
+async function printed(
+  run: () => Promise<unknown>,
+  onLine = () => {},
+): Promise<string[]> {
+  const lines: string[] = [];
+  const { log } = console;
+  console.log = (...words: unknown[]) => {
+    lines.push(words.join(" "));
+    onLine();
+  };
+  try {
+    await run();
+  } finally {
+    console.log = log;
+  }
+  return lines;
+}
+
+/** Of the page. */
+interface ModelTool {
+  name: string;
+}
+
+type Use<T> = (agent: SmcpAgent) => Promise<T>;
+
+Deno.test({
+  name: "the functions of the page for builders of agents do what it says",
+  timeout: 180_000,
+  fn: async () => {
+    await using office = await startOffice();
+    const { agent, computer } = office;
+
+    const modelTools = await exported<(agent: SmcpAgent) => ModelTool[]>(
+      "modelTools",
+    );
+    await agent.toolsSettled();
+    assertEquals(modelTools(agent).map(({ name }) => name), [
+      "laptop__read",
+      "laptop__build",
+      "laptop__add_note",
+    ]);
+
+    const read = await exported<Use<string[]>>("read");
+    assertEquals(await read(agent), []); // nothing is about reports
+    const impatient = await exported<Use<void>>("impatient");
+    assertEquals(await printed(() => impatient(agent)), [
+      "the user changed their mind",
+    ]);
+
+    await agent.callTool("laptop", "add_note", { text: "buy milk" });
+    const look = await exported<Use<void>>("look");
+    const enough = new Error("seen enough");
+    const seen = await printed(
+      () => assertRejects(() => look(agent), Error, enough.message),
+      () => {
+        throw enough; // it looks on until its loop is left
+      },
+    );
+    assertStringIncludes(seen.join("\n"), "buy milk");
+
+    const tell = await exported<Use<string>>("tell");
+    assertEquals(await tell(agent), "done");
+    await computer.removeServer("files");
+    assertEquals(await tell(agent), "failed with 4001");
+    await computer.leave();
+    assertEquals(await tell(agent), "refused with 404");
+    await agent.close();
+    assertEquals(await tell(agent), "no answer: offline");
+  },
+});
