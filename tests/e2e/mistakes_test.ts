@@ -402,7 +402,7 @@ const mistakes = (world: World): Mistake[] => [
 Deno.test({
   name:
     "each typical mistake gives one line with cause and remedy, and its exit code",
-  timeout: 120_000,
+  timeout: 600_000, // some forty processes, one after the other,
 }, async (t) => {
   await using world = await startWorld();
   for (const { name, command, args, env = {}, code, says } of mistakes(world)) {
