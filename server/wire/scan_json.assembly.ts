@@ -92,37 +92,49 @@ export function skipKey(at: i32): i32 {
 /** Where the string that starts at `at` ends, behind its quote, or NO_JSON. */
 export function skipString(at: i32): i32 {
   if (byte(at) != QUOTE) return NO_JSON;
-  at++;
+  let mask = specials(++at);
   while (true) {
-    const mask = specials(at);
     if (mask == 0) {
       at += 16;
+      mask = specials(at);
       continue;
     }
-    at += ctz(mask);
-    const c = byte(at);
-    if (c == QUOTE) return at + 1;
+    const found = at + ctz(mask);
+    const c = byte(found);
+    if (c == QUOTE) return found + 1;
     if (c != BACKSLASH) return NO_JSON;
-    at = skipEscape(at);
-    if (at == NO_JSON) return NO_JSON;
+    const next = skipEscape(found);
+    if (next == NO_JSON) return NO_JSON;
+    const done = next - at;
+    if (done < 16) mask &= -1 << done;
+    else {
+      at = next;
+      mask = specials(at);
+    }
   }
+}
+
+/** Of characters below 64, and of those from there on: which may stand behind a backslash, a bit each. */
+const LOW_ESCAPES: u64 = <u64>1 << 0x22 | <u64>1 << 0x2f;
+const HIGH_ESCAPES: u64 = <u64>1 << 0x1c | <u64>1 << 0x22 | <u64>1 << 0x26 |
+  <u64>1 << 0x2e | <u64>1 << 0x32 | <u64>1 << 0x34;
+
+@inline
+function isEscape(c: u32): bool {
+  const escapes = c < 64 ? LOW_ESCAPES : HIGH_ESCAPES;
+  return c < 128 && (escapes >> (c & 63) & 1) == 1;
 }
 
 /** Where the escape that starts at `at` ends, or NO_JSON. */
 function skipEscape(at: i32): i32 {
   const c = byte(at + 1);
-  if (c == LOWER_U) {
-    for (let i = at + 2; i < at + 6; i++) {
-      const digit = byte(i);
-      if (!isDigit(digit) && (digit | 0x20) - LOWER_A >= 6) return NO_JSON;
-    }
-    return at + 6;
+  if (isEscape(c)) return at + 2;
+  if (c != LOWER_U) return NO_JSON;
+  for (let i = at + 2; i < at + 6; i++) {
+    const digit = byte(i);
+    if (!isDigit(digit) && (digit | 0x20) - LOWER_A >= 6) return NO_JSON;
   }
-  // One of "\/bfnrt
-  return c == 0x22 || c == 0x5c || c == 0x2f || c == 0x62 || c == 0x66 ||
-      c == 0x6e || c == 0x72 || c == 0x74
-    ? at + 2
-    : NO_JSON;
+  return at + 6;
 }
 
 /** Where the value that starts at `at`, inside so many brackets, ends, or NO_JSON. */
@@ -258,4 +270,12 @@ export function isUtf8(at: i32, end: i32): bool {
     wrong = v128.or(wrong, v128.xor(continues, pairs));
   }
   return !v128.any_true(wrong);
+}
+
+/** Takes a client's mask off a frame; some bytes behind `end` change as well. */
+export function unmask(at: i32, end: i32, mask: i32): void {
+  const block = i32x4.splat(mask);
+  for (; at < end; at += 16) {
+    v128.store(at, v128.xor(v128.load(at), block));
+  }
 }

@@ -20,6 +20,8 @@ interface Scanner {
   skipValue(at: number, depth: number): number;
   /** 1 when all of it is UTF-8. */
   isUtf8(at: number, end: number): number;
+  /** Takes a client's mask, four bytes, little-endian, off all of it. */
+  unmask(at: number, end: number, mask: number): void;
 }
 
 const module = new WebAssembly.Module(Buffer.from(SCAN_JSON_WASM, "base64"));
