@@ -1,8 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
+import { Ajv } from "ajv";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { generate } from "selfsigned";
+import config from "../../deno.json" with { type: "json" };
+import schema from "../../docs/config.schema.json" with { type: "json" };
 import { parseComputerConfig } from "../../computer/config/parse_config.ts";
 import { parseApiKeys } from "../../server/mod.ts";
 import { start } from "../support/child.ts";
@@ -96,7 +99,15 @@ Deno.test("every code block of the documentation is one that is checked", () => 
 Deno.test("the configurations of the documentation are valid", () => {
   const found = examples("configuration");
   assert(found.length > 1);
-  for (const { at, code } of found) parseComputerConfig(JSON.parse(code), at);
+  const conforms = new Ajv({ strict: false }).compile(schema);
+  for (const { at, code } of found) {
+    const json = JSON.parse(code);
+    parseComputerConfig(json, at);
+    assert(conforms(json), `${at}: ${JSON.stringify(conforms.errors)}`);
+    // What an editor completes the file by is in the package.
+    const [, path = ""] = /sdk\/(.*)$/.exec(String(json.$schema)) ?? [];
+    if (path !== "") assert(config.publish.include.includes(path), at);
+  }
 });
 
 Deno.test("the API keys of the documentation are valid", () => {
