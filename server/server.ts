@@ -158,7 +158,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     );
   });
   io.bind(engine);
-  refuseNamespace(io.of("/"), metrics);
+  refuseNamespace(io.of("/"), limiter, metrics);
 
   const nsp = io.of(SMCP_NAMESPACE);
   const sessions = new Map<string, Session>();

@@ -12,8 +12,8 @@ import {
 import { toAnswer, unauthorized } from "./_answers.ts";
 import { failure, log } from "./_log.ts";
 import { serial } from "./_serial.ts";
-import { audit } from "./audit.ts";
 import type { Authenticator, Identity } from "./auth/authenticator.ts";
+import { endAtExpiry } from "./auth/expiry.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { type Introduction, readIntroduction } from "./introduction.ts";
 import { clientAddress } from "./limits/client_address.ts";
@@ -77,7 +77,12 @@ export function acceptSessions(
     const again = events.has(socket.conn);
     const bucket = eventsOf(socket);
     if (again && !bucket.take(performance.now())) {
-      const { address } = socket.handshake;
+      const { address: peer, headers } = socket.handshake;
+      const address = clientAddress(
+        peer,
+        headers["x-forwarded-for"],
+        parts.proxies,
+      );
       return next(
         refused(parts.limiter.refuse("eventsPerSecond", { address })),
       );
@@ -108,6 +113,7 @@ export function acceptSessions(
       eventsOf(socket),
     );
     sessions.set(socket.id, session);
+    endAtExpiry(session);
     socket.on("error", () => {
       // Also what a client sends as event "error": nothing of it is worth a line.
       log.debug("A connection failed", { socket: socket.id });
@@ -135,13 +141,14 @@ const alreadyConnected = (): Error =>
 /** Sockets on any namespace but the protocol's are refused (spec §2). */
 export function refuseNamespace(
   nsp: Namespace,
+  limiter: Limiter,
   metrics: Metrics | undefined,
 ): void {
   nsp.use(({ handshake: { address } }, next) => {
     const code = ErrorCode.BAD_REQUEST;
     const reason = "Invalid namespace";
     metrics?.handshakeRefused("namespace", code);
-    audit({ event: "handshake_refused", code, reason, address });
+    limiter.refusedHandshake({ code, reason, address });
     next(refused(new ProtocolError(code, reason)));
   });
 }
@@ -149,7 +156,7 @@ export function refuseNamespace(
 /** @returns the refusal for the client when it may not connect */
 async function admit(
   { handshake: { auth, headers, address: peer } }: Socket,
-  { authenticator, proxies, metrics }: SessionParts,
+  { authenticator, limiter, proxies, metrics }: SessionParts,
 ): Promise<Admission | Error> {
   const address = clientAddress(peer, headers["x-forwarded-for"], proxies);
   const refuse = (error: unknown, why?: string) => {
@@ -157,7 +164,7 @@ async function admit(
     const { code, message } = refusal.data;
     const reason = why ?? message;
     metrics?.handshakeRefused("namespace", code);
-    audit({ event: "handshake_refused", code, reason, address });
+    limiter.refusedHandshake({ code, reason, address });
     return refusal;
   };
   try {

@@ -38,6 +38,12 @@ const MEMBERS_ARGS = ["--max-members-per-office=100000"];
 /** Seconds that all members may take to join. */
 const PATIENCE = 1800;
 
+/**
+ * Members that join at once: each is told to all others before the next is let in, so more would
+ * wait longer than a server lets a client wait for its admission.
+ */
+const OPENING = 8;
+
 /** Measures what a notification costs per member that is told. */
 export async function measureBroadcast(
   plan: BroadcastPlan,
@@ -52,7 +58,8 @@ export async function measureBroadcast(
           const args = contestant.startsWith("ours") ? MEMBERS_ARGS : [];
           await using server = await tools.field.start(contestant, args);
           if (server === undefined) return;
-          const options = { members, warmup, seconds, patience: PATIENCE };
+          const times = { warmup, seconds, patience: PATIENCE };
+          const options = { members, opening: OPENING, ...times };
           const run = await tools.generator.run("broadcast", server, options);
           tools.tell(
             `${members} members, round ${round} of ${rounds}, ${contestant}: ${

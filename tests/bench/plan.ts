@@ -55,7 +55,7 @@ export const FULL: Plan = {
       ? [...JAVASCRIPT, ...OTHER_SDKS]
       : JAVASCRIPT,
   })),
-  open: [500, 2000, 4000, 8000].map((rate) => ({
+  open: [500, 1000, 2000, 4000, 6000].map((rate) => ({
     key: String(rate),
     load: load({ rate, seconds: 5 }),
     contestants: ["floor", "stock", "ours", "ours-node"],

@@ -44,10 +44,13 @@ export async function attempt<T>(
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       tell(`${what}: ${reason}`);
-      if (left === 0) failures.push(`${what}: ${reason.split("\n")[0]}`);
+      if (left === 0) failures.push(`${what}: ${firstLine(reason)}`);
     }
   }
 }
+
+/** Short enough for a page. */
+const firstLine = (text: string) => (text.split("\n")[0] ?? "").slice(0, 200);
 
 function sinceText(began: number): string {
   const seconds = Math.floor((Date.now() - began) / 1000);

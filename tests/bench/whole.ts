@@ -22,9 +22,14 @@ export async function measureParts(
   const taken: Record<string, Taken<Part>> = { ...earlier?.parts };
   for (const part of parts) {
     tools.tell(`== ${part} ==`);
+    const earlier = tools.failures.length;
     const found = await MEASURES[part](plan, tools);
-    const takenAt = new Date().toISOString();
-    taken[part] = { takenAt, rounds: roundsOf(plan, part), found };
+    taken[part] = {
+      takenAt: new Date().toISOString(),
+      rounds: roundsOf(plan, part),
+      found,
+      failures: tools.failures.slice(earlier),
+    };
   }
   const { absent } = tools.field;
   return {

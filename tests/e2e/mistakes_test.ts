@@ -16,6 +16,8 @@ interface Mistake {
   readonly code: 1 | 2;
   /** The cause and the remedy. */
   readonly says: RegExp;
+  /** The same of one thing among others, where the one line says how many there are. */
+  readonly problem?: RegExp;
 }
 
 /** Servers, files and an office with an agent: what mistakes are made with. */
@@ -303,6 +305,7 @@ const mistakes = (world: World): Mistake[] => [
     args: ["check", "--config", world.missing],
     code: 1,
     says: /there is a problem; it is listed above, with its remedy/,
+    problem: /"no-such-program".*no such program; install it/,
   },
   {
     name: "an input that is not defined",
@@ -310,6 +313,7 @@ const mistakes = (world: World): Mistake[] => [
     args: ["check", "--config", world.typo],
     code: 1,
     says: /there is a problem; it is listed above, with its remedy/,
+    problem: /there is no input "tokne"; define it/,
   },
   {
     name: "an input without '='",
@@ -405,7 +409,11 @@ Deno.test({
   timeout: 600_000, // some forty processes, one after the other,
 }, async (t) => {
   await using world = await startWorld();
-  for (const { name, command, args, env = {}, code, says } of mistakes(world)) {
+  for (
+    const { name, command, args, env = {}, code, says, problem } of mistakes(
+      world,
+    )
+  ) {
     await t.step(name, async () => {
       const end = await runMain(command, args, {
         env: { DENO_DIR: denoDir(), ...env },
@@ -416,6 +424,13 @@ Deno.test({
         line.startsWith("error: ")
       );
       assertEquals(errors.length, 1, all);
+      if (problem) {
+        const problems = all.split("\n").filter((line) =>
+          line.startsWith("problem: ")
+        );
+        assertEquals(problems.length, 1, all);
+        assertMatch(problems[0] ?? "", problem);
+      }
       assertMatch(errors[0] ?? "", says);
       assertEquals(end.code, code, all);
       assertEquals(/^\s+at .*:\d+:\d+/m.test(all), false, all); // a stack trace

@@ -2,6 +2,7 @@ import {
   assert,
   assertEquals,
   assertMatch,
+  assertRejects,
   assertStringIncludes,
 } from "@std/assert";
 import { SignJWT } from "jose";
@@ -65,6 +66,9 @@ async function pair(url: string) {
   };
 }
 
+const refused = (url: string, options: RawOptions) =>
+  assertRejects(() => connectRaw(url, options));
+
 async function served(options: SmcpServerOptions = {}) {
   const server = createSmcpServer({
     authenticator: authenticator(),
@@ -99,32 +103,63 @@ Deno.test("joins and leaves are audited: office, role, name, principal, address 
 
 Deno.test("refused handshakes are audited with the reason that the client does not hear (spec §10)", async () => {
   using log = captureLog();
-  const { server, url, port } = await served();
-  await using _ = server;
   const query = "/smcp/?EIO=4&transport=";
-  await rawHttp(port, [`GET ${query}polling HTTP/1.1`, "Host: 127.0.0.1"]);
-  await rawHttp(port, upgradeHead(`${query}websocket&a2c_version=0.1.0`));
-  await rawHttp(port, [
-    ...upgradeHead(`${query}websocket&a2c_version=0.2.0`),
-    "Origin: https://evil.example",
-  ]);
-  await connectRaw(url).catch(() => {});
-  await connectRaw(url, as("wrong")).catch(() => {});
-  await connectRaw(url, { auth: { api_key: KEYS.lab, role: "x" } })
-    .catch(() => {});
+  const knocks: [
+    number,
+    string,
+    (at: { url: string; port: number }) => Promise<unknown>,
+  ][] = [
+    [
+      400,
+      "Missing a2c_version query parameter",
+      ({ port }) =>
+        rawHttp(port, [`GET ${query}polling HTTP/1.1`, "Host: 127.0.0.1"]),
+    ],
+    [
+      4008,
+      "Protocol version mismatch",
+      ({ port }) =>
+        rawHttp(port, upgradeHead(`${query}websocket&a2c_version=0.1.0`)),
+    ],
+    [
+      403,
+      'Origin not allowed ("https://evil.example")',
+      ({ port }) =>
+        rawHttp(port, [
+          ...upgradeHead(`${query}websocket&a2c_version=0.2.0`),
+          "Origin: https://evil.example",
+        ]),
+    ],
+    [401, "no API key", ({ url }) => refused(url, {})],
+    [401, "unknown API key", ({ url }) => refused(url, as("wrong"))],
+    [
+      400,
+      'Invalid auth.role: expected "agent" or "computer"',
+      ({ url }) => refused(url, { auth: { api_key: KEYS.lab, role: "x" } }),
+    ],
+  ];
+  for (const [, , knock] of knocks) {
+    const { server, ...at } = await served();
+    await using _ = server;
+    await knock(at);
+  }
   const address = "127.0.0.1";
   const event = "handshake_refused";
   assertEquals(
     log.audit,
-    [
-      [400, "Missing a2c_version query parameter"],
-      [4008, "Protocol version mismatch"],
-      [403, 'Origin not allowed ("https://evil.example")'],
-      [401, "no API key"],
-      [401, "unknown API key"],
-      [400, 'Invalid auth.role: expected "agent" or "computer"'],
-    ].map(([code, reason]) => ({ event, code, reason, address })),
+    knocks.map(([code, reason]) => ({ event, code, reason, address })),
   );
+});
+
+Deno.test("a flood of refused handshakes is one line of the audit log, wherever they are refused (spec §10)", async () => {
+  using log = captureLog();
+  const { server, url, port } = await served();
+  await using _ = server;
+  for (let i = 0; i < 5; i++) {
+    await rawHttp(port, ["GET /smcp/ HTTP/1.1", "Host: 127.0.0.1"]);
+    await refused(url, as("wrong"));
+  }
+  assertEquals(log.audit.map(({ code }) => code), [400, 401]);
 });
 
 Deno.test("refused joins, and attempts on other offices and names, are audited (spec §10)", async () => {
@@ -244,10 +279,9 @@ Deno.test("no token ever reaches a log: keys, JWTs and auth in every place, righ
   const token = await new SignJWT({ sub: "ada" })
     .setProtectedHeader({ alg: "HS256" }).setExpirationTime("1h")
     .sign(new TextEncoder().encode(secret));
-  const { server, url, port } = await served({
+  const options = {
     authenticator: anyOf([authenticator(), jwt({ key: { secret } })]),
-  });
-  await using _ = server;
+  };
   const shown = [
     ...[{ api_key: KEYS.lab }, { api_key: "hunter2-wrong" }],
     ...[{ token }, { token: `${token}x` }, { token: "hunter2.a.b" }],
@@ -256,6 +290,9 @@ Deno.test("no token ever reaches a log: keys, JWTs and auth in every place, righ
   ];
   for (const auth of shown) {
     for (const transport of ["polling", "websocket"] as const) {
+      // A server for each: a refusal must not be left out as part of a flood.
+      const { server, url } = await served(options);
+      await using _ = server;
       try {
         await using client = await connectRaw(url, {
           auth,
@@ -272,6 +309,8 @@ Deno.test("no token ever reaches a log: keys, JWTs and auth in every place, righ
       }
     }
   }
+  const { server, port } = await served(options);
+  await using _ = server;
   for (const target of ["/smcp/", "/health", "/nothing"]) {
     const query = `?EIO=4&transport=polling&token=${token}&key=hunter2`;
     await rawHttp(port, [

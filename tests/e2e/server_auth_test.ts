@@ -10,6 +10,7 @@ import {
 } from "../../server/mod.ts";
 import { start } from "../support/child.ts";
 import { scriptedComputer } from "../support/office.ts";
+import { captureLog } from "../support/log_capture.ts";
 import { pollingEnds } from "../support/polling_ends.ts";
 import { connectRaw, joinRaw, RawClient } from "../support/raw_client.ts";
 import { startServerCommand } from "../support/server_command.ts";
@@ -150,17 +151,59 @@ Deno.test("claims of a JWT restrict role, office and name (spec §10)", async ()
   assertEquals(await ada.join("agent", "ada", "team-x"), [true, null]);
 });
 
-Deno.test("no join is allowed once the credentials have expired", async () => {
+for (const transport of ["polling", "websocket"] as const) {
+  Deno.test(`a session ends when its credentials expire, and its client comes back with new ones over ${transport} (spec §10)`, async () => {
+    await using _last = pollingEnds();
+    using log = captureLog();
+    const lives = [Date.now() + 100, Infinity];
+    const authenticator: Authenticator = {
+      authenticate: ({ auth: { token } }) => ({
+        principal: "ada",
+        expiresAt: lives[Number(token)] ?? 0,
+      }),
+    };
+    await using server = createSmcpServer({ authenticator });
+    const { url } = await server.listen();
+    let token = 0;
+    await using agent = new SmcpAgent({
+      url,
+      name: "ada",
+      auth: () => ({ token: token++ }),
+      transports: [transport],
+    });
+    const lost = Promise.withResolvers<boolean>();
+    const back = Promise.withResolvers<void>();
+    agent.on("disconnected", (way) => lost.resolve(way.reconnecting));
+    agent.on("connected", (way) => way.reconnected && back.resolve());
+    await agent.connect();
+    assertEquals(await lost.promise, true);
+    await back.promise;
+    await agent.join("north");
+    assertEquals([token, server.stats.members], [2, 1]);
+    const expired = log.audit.filter(({ event }) =>
+      event === "session_expired"
+    );
+    assertEquals(expired.map(({ principal }) => principal), ["ada"]);
+  });
+}
+
+Deno.test("a client whose credentials expired hears 401 when it has no others, and stays away (spec §10)", async () => {
+  await using _last = pollingEnds();
+  const expiresAt = Date.now() + 100;
+  let asked = 0;
   const authenticator: Authenticator = {
-    authenticate: () => ({ principal: "ada", expiresAt: Date.now() }),
+    authenticate: () =>
+      asked++ === 0 ? { principal: "ada", expiresAt } : { refused: "expired" },
   };
   await using server = createSmcpServer({ authenticator });
   const { url } = await server.listen();
-  await using client = await connectRaw(url);
-  assertEquals(await client.join("agent", "ada", "north"), [
-    false,
-    "The credentials have expired: connect again with new ones",
-  ]);
+  await using agent = new SmcpAgent({ url, name: "ada" });
+  const refused = Promise.withResolvers<unknown>();
+  agent.on("refused", refused.resolve);
+  await agent.connect();
+  const error = await refused.promise;
+  assertEquals(error instanceof ProtocolError && error.code, 401);
+  assertEquals([agent.state, server.stats.connections], ["closed", 0]);
 });
 
 Deno.test("a seat is taken over by the same instance of the same principal alone (spec §9)", async () => {

@@ -134,7 +134,12 @@ for (const version of NODE_VERSIONS) {
       "lines are completed, pasted, kept; the window closed",
       async () => {
         await using shell = await on(
-          ...["shell", ...office, "--history", join(folder, `history-${version}`)],
+          ...[
+            "shell",
+            ...office,
+            "--history",
+            join(folder, `history-${version}`),
+          ],
         );
         await shell.until(/joined office node as [^]*smcp>\s*$/);
         await shell.type("stat\t");
@@ -143,7 +148,9 @@ for (const version of NODE_VERSIONS) {
         await shell.until(/no MCP servers[^]*left office node\s+smcp>\s*$/);
         await shell.hangUp();
         await gone(shell.pid);
-        const history = await Deno.readTextFile(join(folder, `history-${version}`));
+        const history = await Deno.readTextFile(
+          join(folder, `history-${version}`),
+        );
         assertEquals(history, "status \nsocket leave\n");
       },
     );

@@ -198,12 +198,17 @@ function crossTable(name: string, cells: readonly Cell[]): string {
   );
 }
 
-function absentSection({ absent }: Report): string[] {
-  const entries = Object.entries(absent);
-  if (entries.length === 0) return [];
+function absentSection({ absent, parts }: Report): string[] {
+  const lines = [
+    ...Object.entries(absent).map(([name, why]) => `${name}: ${why}`),
+    ...Object.entries(parts).flatMap(([part, { failures }]) =>
+      failures.map((failure) => `${part}: ${failure}`)
+    ),
+  ];
+  if (lines.length === 0) return [];
   return [
     "## What could not be measured",
-    entries.map(([name, why]) => `- ${name}: ${why}`).join("\n"),
+    lines.map((line) => `- ${line}`).join("\n"),
   ];
 }
 

@@ -36,6 +36,8 @@ export interface Taken<P extends Part> {
   readonly takenAt: string;
   readonly rounds: number;
   readonly found: Found[P];
+  /** Measurements that failed twice, and why. */
+  readonly failures: readonly string[];
 }
 
 /** All that is known; the page and the plots are made of it. */
