@@ -98,7 +98,10 @@ Deno.test("renderPage() shows what there is, and who was not there", () => {
   assertStringIncludes(page, "| **this package, Deno** | 19.0 | 1.90");
   assertStringIncludes(page, "performance/growth.svg");
   assertStringIncludes(page, "\n\nNotes.\n\n");
-  assertStringIncludes(page, "- Rust SDK: no cargo\n- relay: 5000, ours: closed");
+  assertStringIncludes(
+    page,
+    "- Rust SDK: no cargo\n- relay: 5000, ours: closed",
+  );
   assertStringIncludes(page, "2026-01-02 03:04 UTC");
   assertEquals(page.includes("latency.svg"), false);
 });
