@@ -201,7 +201,7 @@ function crossTable(name: string, cells: readonly Cell[]): string {
 function absentSection({ absent, parts }: Report): string[] {
   const lines = [
     ...Object.entries(absent).map(([name, why]) => `${name}: ${why}`),
-    ...Object.entries(parts).flatMap(([part, { failures }]) =>
+    ...Object.entries(parts).flatMap(([part, { failures = [] }]) =>
       failures.map((failure) => `${part}: ${failure}`)
     ),
   ];
