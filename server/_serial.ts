@@ -9,14 +9,14 @@
 export function serial(
   failed: (error: unknown) => void,
 ): (task: () => void | Promise<void>) => Promise<void> | undefined {
-  let waiting = 0;
   let tail: Promise<void> | undefined;
   const append = (task: () => void | Promise<void>) => {
-    waiting++;
-    tail = (tail ?? Promise.resolve()).then(task).catch(failed).then(() => {
-      if (--waiting === 0) tail = undefined;
-    });
-    return tail;
+    const ended = (tail ?? Promise.resolve()).then(task).catch(failed).then(
+      () => {
+        if (tail === ended) tail = undefined;
+      },
+    );
+    return tail = ended;
   };
   let running = false;
   return (task) => {

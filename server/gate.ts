@@ -75,3 +75,10 @@ export function checkGate(
 /** Tells whether a request opens a session rather than belonging to one. */
 export const opensSession = (query: string): boolean =>
   !new URLSearchParams(query).get("sid");
+
+/** Where Engine.IO answers: each path with and without a trailing slash. */
+export const bothForms = (paths: readonly string[]): string[] =>
+  paths.flatMap((path) => {
+    const bare = path.replace(/\/+$/, "");
+    return bare === "" ? ["/"] : [bare, `${bare}/`];
+  });

@@ -12,7 +12,7 @@ import { auditCalls } from "./audit_calls.ts";
 import { exposure } from "./bind_rule.ts";
 import { watchers } from "./call_watcher.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import { invalidRequest, toResponse } from "./gate.ts";
+import { bothForms, invalidRequest, toResponse } from "./gate.ts";
 import { httpApp, type SmcpEnv } from "./http_app.ts";
 import { clientAddress } from "./limits/client_address.ts";
 import { Limiter } from "./limits/limiter.ts";
@@ -200,14 +200,10 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     };
   };
   const feed = metrics && new MetricsFeed(metrics, stats);
-  const bothForms = paths.flatMap((path) => {
-    const bare = path.replace(/\/+$/, "");
-    return bare === "" ? ["/"] : [bare, `${bare}/`];
-  });
   const front = {
     profile,
     engine,
-    paths: bothForms,
+    paths: bothForms(paths),
     origins,
     limiter,
     places,

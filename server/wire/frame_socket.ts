@@ -1,6 +1,7 @@
 import { Buffer, isUtf8 } from "node:buffer";
 import { EventEmitter } from "node:events";
 import type { Duplex } from "node:stream";
+import { failure, log } from "../_log.ts";
 import { FrameError, FrameReader, Opcode } from "./frame_reader.ts";
 import { bytesFrame, jsonFrame, textFrame } from "./frame_writer.ts";
 import type { JsonText } from "./json_text.ts";
@@ -67,8 +68,15 @@ export class FrameSocket extends EventEmitter {
     try {
       this.#reader.push(chunk);
     } catch (error) {
-      if (!(error instanceof FrameError)) throw error;
-      this.#fail(error);
+      // A throw out of here would end the process.
+      if (!(error instanceof FrameError)) {
+        log.error("Reading a WebSocket failed", failure(error));
+      }
+      this.#fail(
+        error instanceof FrameError
+          ? error
+          : new FrameError(1011, "Internal error"),
+      );
     }
   }
 

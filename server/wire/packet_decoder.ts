@@ -1,14 +1,15 @@
 import { Decoder, Encoder } from "socket.io-parser";
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COMMA,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+} from "./characters.ts";
 import { MAX_ELEMENTS } from "./read_packet.ts";
 import { MAX_DEPTH } from "./scan_json.ts";
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const BACKSLASH = 0x5c;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
 
 /**
  * Tells why a packet must not be decoded, or `undefined` when it may be.

@@ -1,5 +1,12 @@
 import type { Buffer } from "node:buffer";
 import { SMCP_NAMESPACE, TOOL_CALL_EVENT } from "../../protocol/mod.ts";
+import {
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COMMA,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+} from "./characters.ts";
 import { JsonText } from "./json_text.ts";
 import { load, NO_JSON, scanner, TEXT_START } from "./scan_json.ts";
 
@@ -22,11 +29,6 @@ export interface TextPacket {
 const EVENT = 0x32;
 const ACK = 0x33;
 const SPACE = 0x20;
-const COMMA = 0x2c;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
 
 /** Ids have at most so many digits here; a client would count for years to need more. */
 const ID_DIGITS = 15;
