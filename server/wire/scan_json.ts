@@ -26,15 +26,18 @@ interface Scanner {
 
 const module = new WebAssembly.Module(Buffer.from(SCAN_JSON_WASM, "base64"));
 
-/** The scanner: it accepts what `JSON.parse` accepts, but for {@linkcode MAX_DEPTH}. */
+/**
+ * The scanner: it accepts what `JSON.parse` accepts, but for {@linkcode MAX_DEPTH}, and for numbers of
+ * 64 digits and more in values of many parts.
+ */
 export const scanner: Scanner = new WebAssembly.Instance(module)
   .exports as object as Scanner;
 
 /** Where texts begin in the scanner's memory, behind what is its own. */
 export const TEXT_START = 4096;
 
-/** So many NULs behind a text let every function of the scanner come to its end. */
-const NULS = 48;
+/** So many NULs behind a text let every function of the scanner come to its end: two blocks. */
+const NULS = 128;
 
 const PAGE = 65_536;
 

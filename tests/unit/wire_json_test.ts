@@ -85,6 +85,141 @@ Deno.test("skipValue() accepts nothing that JSON.parse refuses: 100,000 mutated 
   assert(valid > 1000, "some mutations keep a text valid");
 });
 
+/** From so many parts on a value is read by blocks; what `more` puts in front moves their limits. */
+const inBlocks = (json: string, more: string): string =>
+  `{"many":[${"0,".repeat(40)}"${more}"],"of":[${json}]}`;
+
+/** JSON with numbers of every form, escapes, and whitespace where there may be some. */
+const anyJson = fc.letrec<{ value: string }>((tie) => {
+  const space = fc.constantFrom(
+    "",
+    "",
+    "",
+    " ",
+    "\n\t",
+    "\r\n  ",
+    " ".repeat(70),
+  );
+  const number = fc.constantFrom(
+    ...["0", "-0", "7", "-12", "0.5", "-0.25", "10.0", "3.14159", "1e5"],
+    ...[
+      "-1.5E-7",
+      "1e+10",
+      "0e0",
+      "1".repeat(60),
+      `${"9".repeat(30)}.${"0".repeat(30)}`,
+    ],
+  );
+  const string = fc.constantFrom(
+    ...["", "a", "a b", '{["x":1,]}', "\\", '\\"\\', "\n\t\u0001", "é漢😀"],
+    ...["\\".repeat(33), "ab\n".repeat(20), "x".repeat(64), "y".repeat(200)],
+  ).map((text) => JSON.stringify(text));
+  const scalar = fc.oneof(
+    number,
+    string,
+    fc.constantFrom("true", "false", "null"),
+  );
+  const spaced = fc.tuple(space, tie("value"), space).map((all) =>
+    all.join("")
+  );
+  const member = fc.tuple(space, string, space, spaced)
+    .map(([before, key, behind, value]) => `${before}${key}${behind}:${value}`);
+  const list = (items: fc.Arbitrary<string>) =>
+    fc.tuple(space, fc.array(items, { maxLength: 6 }))
+      .map(([space, items]) => items.length === 0 ? space : items.join(","));
+  return {
+    value: fc.oneof(
+      { depthSize: "small" },
+      scalar,
+      list(spaced).map((items) => `[${items}]`),
+      list(member).map((items) => `{${items}}`),
+      scalar.map((scalar) => `{"\\u00e9\\"":[${scalar},{},[]]}`),
+    ),
+  };
+}).value;
+
+Deno.test("skipValue() reads values of many parts like JSON.parse does, mutated or not: 100,000", () => {
+  const bits = '{}[]",:\\ntfu0123456789+-.eE \u0001\n/xé\u0000\t';
+  let valid = 0;
+  fc.assert(
+    fc.property(
+      anyJson,
+      fc.nat(64),
+      fc.array(
+        fc.tuple(fc.nat(), fc.nat(bits.length - 1), fc.nat(2)),
+        { maxLength: 2 },
+      ),
+      (json, before, changes) => {
+        let changed = json;
+        for (const [where, what, how] of changes) {
+          const at = where % (changed.length + 1);
+          changed = changed.slice(0, at) + (how < 2 ? bits[what] : "") +
+            changed.slice(at + (how > 0 ? 1 : 0));
+        }
+        const text = inBlocks(changed, " ".repeat(before));
+        const accepted = accepts(text);
+        if (accepted) valid++;
+        const end = scan(text);
+        if (accepted) assertEquals(end, text.length, text);
+        else if (end !== NO_JSON) assert(accepts(text.slice(0, end)), text);
+      },
+    ),
+    { numRuns: 100_000 },
+  );
+  assert(valid > 10_000 && valid < 90_000, String(valid));
+});
+
+Deno.test("skipValue() reads a part of each kind wherever a block ends", () => {
+  for (
+    const good of [
+      "-0.5e-7",
+      "12.25",
+      "true",
+      "null",
+      '"\\u00e9"',
+      '"\\\\"',
+      '{"a" : [ ] }',
+    ]
+  ) {
+    for (let before = 0; before <= 130; before++) {
+      const text = inBlocks(`${good},${good}`, " ".repeat(before));
+      assertEquals(scan(text), text.length, text);
+    }
+  }
+  for (
+    const bad of [
+      ...["01", "-", "1.", ".5", "1.2.3", "1-2", "1e", "truee", "tru", "nulll"],
+      ...[
+        '"\\x"',
+        '"\\u00g0"',
+        '"\n"',
+        '"a" "b"',
+        "1 2",
+        "[1,]",
+        "[,1]",
+        "[1:2]",
+      ],
+      ...['{"a"}', '{"a":}', '{"a":1,}', '{"a":1,"b"}', '{"a":"b":1}', "{1:2}"],
+      ...[
+        "{[]:1}",
+        '{"a":1,[]}',
+        '{,"a":1}',
+        '["a":1]',
+        "[1,{]}",
+        "{]",
+        "[}",
+        '["a"1]',
+      ],
+    ]
+  ) {
+    assert(!accepts(bad), bad);
+    for (let before = 0; before <= 130; before++) {
+      const text = inBlocks(`1,${bad},1`, " ".repeat(before));
+      assertEquals(scan(text), NO_JSON, text);
+    }
+  }
+});
+
 Deno.test("skipValue() refuses every byte below space in a string, wherever it stands", () => {
   for (const length of [0, 1, 5, 30, 31, 32, 33, 34, 35, 36, 60, 200]) {
     for (const byte of ["\u0000", "\n", "\u001f"]) {
@@ -98,6 +233,9 @@ Deno.test("skipValue() stops at 64 open brackets", () => {
   const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
   assertEquals(scan(nested(MAX_DEPTH)), 2 * MAX_DEPTH);
   assertEquals(scan(nested(MAX_DEPTH + 1)), NO_JSON);
+  const deep = inBlocks(nested(MAX_DEPTH - 2), "");
+  assertEquals(scan(deep), deep.length);
+  assertEquals(scan(inBlocks(nested(MAX_DEPTH - 1), "")), NO_JSON);
   load(Buffer.from(nested(1)), 0, 2);
   assertEquals(scanner.skipValue(TEXT_START, MAX_DEPTH), NO_JSON);
 });
@@ -106,8 +244,10 @@ Deno.test("skipValue() comes to its end behind every beginning of a text", () =>
   const json = JSON.stringify({
     a: ["x".repeat(40), -1.5e3, true, null, "\\u00e9\n"],
   });
-  for (let length = 0; length < json.length; length++) {
-    assertEquals(scan(json.slice(0, length)), NO_JSON, json.slice(0, length));
+  for (const text of [json, inBlocks(json, "x".repeat(100))]) {
+    for (let length = 0; length < text.length; length++) {
+      assertEquals(scan(text.slice(0, length)), NO_JSON, text.slice(0, length));
+    }
   }
 });
 

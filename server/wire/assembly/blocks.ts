@@ -1,0 +1,230 @@
+import {
+  BACKSLASH,
+  byte,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  MAX_DEPTH,
+  NO_JSON,
+  OPEN_OBJECT,
+  QUOTE,
+  SPACE,
+} from "./characters";
+import {
+  atMost,
+  badEscapes,
+  between,
+  equal,
+  escapedOf,
+  escapesNext,
+  splat,
+  upTo,
+} from "./block";
+import { badScalars } from "./scalars";
+
+/** Where the string of which `at` is the inside ends, behind its quote, or NO_JSON. */
+export function skipStringBlocks(at: i32): i32 {
+  const quote = splat(QUOTE);
+  const backslash = splat(BACKSLASH);
+  const lastControl = splat(SPACE - 1);
+  let escaped: u64 = 0;
+  while (true) {
+    const a = v128.load(at);
+    const b = v128.load(at, 16);
+    const c = v128.load(at, 32);
+    const d = v128.load(at, 48);
+    let quotes = equal(a, b, c, d, quote);
+    let bad = atMost(a, b, c, d, lastControl);
+    const backslashes = equal(a, b, c, d, backslash);
+    if ((backslashes | escaped) != 0) {
+      const chars = escapedOf(backslashes, escaped);
+      escaped = escapesNext(backslashes, escaped);
+      quotes &= ~chars;
+      bad |= badEscapes(at, a, b, c, d, chars);
+    }
+    if (quotes != 0) {
+      const end = ctz(quotes);
+      return (bad & upTo(end)) == 0 ? at + <i32>end + 1 : NO_JSON;
+    }
+    if (bad != 0) return NO_JSON;
+    at += 64;
+  }
+}
+
+/**
+ * As skipValue, in the midst of a value, where another one is to start: for those of many parts.
+ *
+ * It looks at 64 bytes at once, and has a loop over nothing but the brackets. What may follow what is
+ * seen from masks: adding a mask to another one carries a bit through runs of whitespace, or of all
+ * that is no bracket, comma or colon.
+ *
+ * @param kinds of the open brackets, the innermost the lowest bit: whether it is an object's
+ */
+export function skipBlocks(
+  at: i32,
+  depth: i32,
+  outside: i32,
+  kinds: u64,
+): i32 {
+  const quote = splat(QUOTE);
+  const backslash = splat(BACKSLASH);
+  const lastControl = splat(SPACE - 1);
+  const blank = splat(SPACE);
+  const comma = splat(COMMA);
+  const colon = splat(COLON);
+  const openObject = splat(OPEN_OBJECT);
+  const closeObject = splat(CLOSE_OBJECT);
+  // What goes on from one block to the next: all bits or none, then one bit or none.
+  let inString: u64 = 0;
+  let escaped: u64 = 0;
+  // Whether, behind whitespace, the first byte follows one of these.
+  let afterOpen: u64 = 0;
+  let afterSeparator: u64 = 1;
+  let afterValue: u64 = 0;
+  let afterString: u64 = 0;
+  // Whether the first bracket, comma or colon does.
+  let afterComma: u64 = 0;
+  let afterObject: u64 = 0;
+  while (true) {
+    const a = v128.load(at);
+    const b = v128.load(at, 16);
+    const c = v128.load(at, 32);
+    const d = v128.load(at, 48);
+    let quotes = equal(a, b, c, d, quote);
+    let control: u64 = 0;
+    let bad: u64 = 0;
+    if (escaped != 0 || anySpecial(a, b, c, d, backslash, lastControl)) {
+      control = atMost(a, b, c, d, lastControl);
+      const backslashes = equal(a, b, c, d, backslash);
+      const chars = escapedOf(backslashes, escaped);
+      escaped = escapesNext(backslashes, escaped);
+      quotes &= ~chars;
+      bad = badEscapes(at, a, b, c, d, chars);
+    }
+    if (quotes == 0 && inString != 0) {
+      if ((bad | control) != 0) return NO_JSON;
+      at += 64;
+      continue;
+    }
+    // With the quote that opens a string, without the one that closes it.
+    const strings = between(quotes) ^ inString;
+    inString = <u64>(<i64>strings >> 63);
+    bad |= strings & control;
+    const open = ~(strings | quotes);
+    let spaces = equal(a, b, c, d, blank) & open;
+    if ((control & open) != 0) {
+      spaces |= open & (equal(a, b, c, d, splat(0x09)) |
+        equal(a, b, c, d, splat(0x0a)) | equal(a, b, c, d, splat(0x0d)));
+    }
+    const commas = equal(a, b, c, d, comma) & open;
+    const colons = equal(a, b, c, d, colon) & open;
+    const objects = equal(a, b, c, d, openObject) & open;
+    // One bit makes the brackets of arrays those of objects, and nothing else.
+    const a1 = v128.or(a, blank);
+    const b1 = v128.or(b, blank);
+    const c1 = v128.or(c, blank);
+    const d1 = v128.or(d, blank);
+    const opens = equal(a1, b1, c1, d1, openObject) & open;
+    const closes = equal(a1, b1, c1, d1, closeObject) & open;
+    const separators = commas | colons;
+    const structure = separators | opens | closes;
+    // A scalar that may go on behind the block is the next one's, which starts there.
+    let scalars = open & ~(structure | spaces);
+    const tail = clz(~scalars);
+    const size = 64 - tail;
+    if (size == 0) return NO_JSON; // as long a number can be had from another parser
+    const last = <u64>(tail != 0) << size;
+    scalars &= last - 1;
+    const starts = scalars & ~(scalars << 1);
+    if (scalars != 0) {
+      bad |= badScalars(at, a, b, c, d, scalars, starts);
+    }
+
+    // What follows what, whitespace left out.
+    const strung = quotes & ~strings;
+    const values = strung | closes;
+    const x1 = opens << 1 | afterOpen;
+    const y1 = x1 + spaces;
+    afterOpen = opens >> 63 | <u64>(y1 < x1) | <u64>((y1 & last) != 0);
+    const x2 = separators << 1 | afterSeparator;
+    const y2 = x2 + spaces;
+    afterSeparator = separators >> 63 | <u64>(y2 < x2) |
+      <u64>((y2 & last) != 0);
+    const x3 = values << 1 | afterValue | (scalars << 1 & ~scalars);
+    const y3 = x3 + spaces;
+    afterValue = values >> 63 | <u64>(y3 < x3);
+    const x4 = strung << 1 | afterString;
+    const y4 = x4 + spaces;
+    afterString = strung >> 63 | <u64>(y4 < x4);
+    const valueStarts = (quotes & strings) | starts | opens | last;
+    bad |= ((y1 & ~(valueStarts | closes)) | (y2 & ~valueStarts) |
+      (y3 & ~(separators | closes))) & ~spaces;
+    bad |= colons & ~y4; // only strings are keys
+
+    // Which bracket, comma or colon follows a comma, or the start of an object.
+    const x5 = commas << 1 | afterComma;
+    const y5 = x5 + ~structure;
+    afterComma = commas >> 63 | <u64>(y5 < x5);
+    const x6 = objects << 1 | afterObject;
+    const y6 = x6 + ~structure;
+    afterObject = objects >> 63 | <u64>(y6 < x6);
+    bad |= colons & ~(y5 | y6);
+    bad |= y6 & structure & ~(colons | (closes & y1));
+    const keyless = y5 & structure & ~colons;
+
+    // In arrays there are no colons, in objects no commas that no key follows.
+    let seen: u64 = 0;
+    for (let left = opens | closes; left != 0; left &= left - 1) {
+      const index = ctz(left);
+      const part = upTo(index);
+      const wrong = (kinds & 1) != 0 ? keyless : colons;
+      if ((wrong & (part ^ seen)) != 0) return NO_JSON;
+      seen = part;
+      const bracket = byte(at + <i32>index);
+      const kind = <u64>(bracket >> 5 & 1);
+      if ((bracket & 4) == 0) {
+        if (++depth > MAX_DEPTH) return NO_JSON;
+        kinds = kinds << 1 | kind;
+      } else {
+        if ((kinds & 1) != kind) return NO_JSON;
+        kinds >>= 1;
+        if (--depth == outside) {
+          return (bad & part) == 0 ? at + <i32>index + 1 : NO_JSON;
+        }
+      }
+    }
+    const wrong = (kinds & 1) != 0 ? keyless : colons;
+    if ((bad | (wrong & ~seen)) != 0) return NO_JSON;
+    at += <i32>size;
+  }
+}
+
+/** Whether a backslash or a control character is among them. */
+@inline
+function anySpecial(
+  a: v128,
+  b: v128,
+  c: v128,
+  d: v128,
+  backslash: v128,
+  lastControl: v128,
+): bool {
+  return v128.any_true(v128.or(
+    v128.or(
+      special(a, backslash, lastControl),
+      special(b, backslash, lastControl),
+    ),
+    v128.or(
+      special(c, backslash, lastControl),
+      special(d, backslash, lastControl),
+    ),
+  ));
+}
+
+@inline
+function special(chars: v128, backslash: v128, lastControl: v128): v128 {
+  return v128.or(
+    i8x16.eq(chars, backslash),
+    i8x16.eq(i8x16.min_u(chars, lastControl), chars),
+  );
+}
