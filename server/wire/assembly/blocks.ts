@@ -145,11 +145,10 @@ export function skipBlocks(
     const values = strung | closes;
     const x1 = opens << 1 | afterOpen;
     const y1 = x1 + spaces;
-    afterOpen = opens >> 63 | <u64>(y1 < x1) | <u64>((y1 & last) != 0);
+    afterOpen = opens >> 63 | <u64>(y1 < x1);
     const x2 = separators << 1 | afterSeparator;
     const y2 = x2 + spaces;
-    afterSeparator = separators >> 63 | <u64>(y2 < x2) |
-      <u64>((y2 & last) != 0);
+    afterSeparator = separators >> 63 | <u64>(y2 < x2);
     const x3 = values << 1 | afterValue | (scalars << 1 & ~scalars);
     const y3 = x3 + spaces;
     afterValue = values >> 63 | <u64>(y3 < x3);

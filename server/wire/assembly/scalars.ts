@@ -109,7 +109,7 @@ export function badScalars(
   const zeros = equal(a, b, c, d, splat(ZERO)) & leading;
   const decimals = dots << 1;
   return bad | (signs ^ minus) | (leading & ~digits) | (zeros << 1 & digits) |
-    (dots & ~(digits << 1)) | (decimals & ~digits) |
+    (decimals & ~digits) |
     // Behind the digits that follow a dot there is no other one.
     ((decimals + digits) & ~digits & dots);
 }
