@@ -38,6 +38,12 @@ export interface CallsRun extends CallsMeasured {
   readonly round: number;
 }
 
+/** Seconds in which the first pairs have to be there: some servers now and then let one wait for ever. */
+const PATIENCE = 20;
+
+/** So many more pairs may take a second more. */
+const PAIRS_PER_SECOND = 20;
+
 /**
  * Measures calls: of each group one contestant after the other, round after round, each run with
  * a new process. What this machine can not run is left out.
@@ -51,7 +57,8 @@ export async function measureCalls(
   for (const { key, load, contestants } of groups) {
     const { payload, params, rotate, ...numbers } = load;
     const files = await tools.messages.filesOf(payload, params);
-    const options = { ...numbers, ...files, rotate: Number(rotate) };
+    const patience = PATIENCE + Math.ceil(numbers.pairs / PAIRS_PER_SECOND);
+    const options = { ...numbers, ...files, rotate: Number(rotate), patience };
     for (let round = 0; round < rounds; round++) {
       for (const contestant of contestants) {
         await attempt(`${key}, ${contestant}`, tools, async () => {

@@ -44,6 +44,8 @@ function end(failures: readonly string[], done: string): void {
 }
 
 const program = new Command("bench")
+  // The program and one of its commands have options of the same name.
+  .enablePositionalOptions()
   .description(
     "Measures speed, and writes docs/performance.md; an hour and a quarter",
   )
