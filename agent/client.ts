@@ -140,11 +140,14 @@ export class SmcpAgent implements AsyncDisposable {
   /**
    * Gives the seat up; calls that are still pending fail with 4103 (spec §5).
    *
-   * @throws {ConnectionError} `lost` or `timeout`; the seat is given up all the same
+   * @throws {ConnectionError} `refused`: nothing has changed; `lost` or `timeout`: the seat is
+   * given up all the same
    */
   leave(): Promise<void> {
     this.#session = {};
-    return this.#connection.leave().finally(() => this.#catalogue.clear());
+    return this.#connection.leave().finally(() => {
+      if (this.office === undefined) this.#catalogue.clear();
+    });
   }
 
   /** Disconnects for good, which counts as leaving; pending calls fail with `lost`. */

@@ -33,9 +33,10 @@ export async function* followDesktop(
   const about = (told: { computer?: string }) => {
     if (told.computer === computer) change.resolve();
   };
+  let over: { reason: unknown } | undefined;
   const fail = (reason: unknown) => {
-    change.promise.catch(() => {}); // nobody may be waiting right now
-    change.reject(reason);
+    over ??= { reason };
+    change.resolve();
   };
   const onAbort = () => fail(signal?.reason);
   const offs = [
@@ -52,11 +53,12 @@ export async function* followDesktop(
     let wasThere = false;
     while (true) {
       const desktop = await source.fetch().catch((error) => {
-        if (!wasThere || !isGone(error)) throw error;
+        if (!wasThere || !mayComeBack(error)) throw error;
       });
       wasThere = true;
       if (desktop) yield desktop;
       await change.promise;
+      if (over) throw over.reason;
       change = Promise.withResolvers();
     }
   } finally {
@@ -64,3 +66,9 @@ export async function* followDesktop(
     signal?.removeEventListener("abort", onAbort);
   }
 }
+
+/** Whether the Computer, or the connection, is away: its return is told. */
+const mayComeBack = (error: unknown): boolean =>
+  isGone(error) ||
+  error instanceof ConnectionError &&
+    (error.code === "lost" || error.code === "offline");

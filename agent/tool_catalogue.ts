@@ -1,4 +1,6 @@
 import { isGone } from "./_gone.ts";
+import { isTooMany, Patience } from "./_patience.ts";
+import { ConnectionError } from "../protocol/client/errors.ts";
 import type { AnyNotification } from "../protocol/client/options.ts";
 import {
   ENTER_OFFICE_NOTIFICATION,
@@ -52,6 +54,7 @@ export class ToolCatalogue {
   readonly #office: CatalogueOffice;
   readonly #tools = new Map<string, readonly SMCPTool[]>();
   readonly #fetches = new Map<string, Fetch>();
+  readonly #patience = new Patience();
   #listing: Promise<void> | undefined;
 
   /** Makes an empty catalogue. */
@@ -66,10 +69,13 @@ export class ToolCatalogue {
 
   /** Starts over after a join: forgets who is gone, fetches the tools of everybody else. */
   refresh(): void {
-    const listing = this.#office.list().then((computers) => {
+    const asked = this.#patience.ask(() => this.#office.list(), isUnsure);
+    const listing = asked.then((computers) => {
       if (this.#listing !== listing) return;
       for (const known of [...this.#tools.keys()]) {
-        if (!computers.includes(known)) this.forget(known);
+        // One whose tools are being fetched may have come after the list was made.
+        const isComing = this.#fetches.has(known);
+        if (!computers.includes(known) && !isComing) this.forget(known);
       }
       computers.forEach((computer) => this.fetch(computer));
     }, () => {
@@ -104,6 +110,7 @@ export class ToolCatalogue {
 
   /** Forgets everything. */
   clear(): void {
+    this.#patience.end();
     this.#fetches.clear();
     this.#listing = undefined;
     for (const computer of [...this.#tools.keys()]) this.forget(computer);
@@ -121,14 +128,15 @@ export class ToolCatalogue {
     const fetch: Fetch = { again: false, done: Promise.resolve() };
     this.#fetches.set(computer, fetch);
     const current = () => this.#fetches.get(computer) === fetch;
-    fetch.done = this.#office.fetch(computer).then((tools) => {
+    const asked = this.#patience.ask(() => this.#office.fetch(computer));
+    fetch.done = asked.then((tools) => {
       if (!current()) return;
       this.#tools.set(computer, tools);
       this.#office.changed(computer, tools);
     }, (error) => {
       if (!current()) return;
-      if (isGone(error)) this.forget(computer);
-      else this.#office.failed(computer, error);
+      if (!isGone(error)) this.#office.failed(computer, error);
+      else if (!fetch.again) this.forget(computer); // or else it has come back
     }).then(() => {
       if (!current()) return;
       this.#fetches.delete(computer);
@@ -141,3 +149,8 @@ interface Fetch {
   again: boolean;
   done: Promise<void>;
 }
+
+/** Whether it may be answered when it is asked again. */
+const isUnsure = (error: unknown): boolean =>
+  isTooMany(error) ||
+  error instanceof ConnectionError && error.code === "timeout";

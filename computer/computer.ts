@@ -7,6 +7,7 @@ import {
   type ClientEvent,
   type ClientEvents,
   UPDATE_CONFIG_EVENT,
+  UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
 import { Announcer } from "./announcer.ts";
 import { Answers } from "./answers.ts";
@@ -183,11 +184,16 @@ export class SmcpComputer implements AsyncDisposable {
   /**
    * Leaves the office; calls that run there are given up.
    *
-   * @throws {ConnectionError} `lost` or `timeout`; it is out of the office all the same
+   * @throws {ConnectionError} `refused`: it is still there; `lost` or `timeout`: it is out of the
+   * office all the same
    */
   async leave(): Promise<void> {
     this.#answers.moveTo(undefined);
-    await this.#connection.leave();
+    try {
+      await this.#connection.leave();
+    } finally {
+      this.#answers.moveTo(this.#connection.office);
+    }
   }
 
   /**
@@ -294,7 +300,7 @@ export class SmcpComputer implements AsyncDisposable {
   }
 
   #configChanged(): void {
-    this.#announcer.changed(UPDATE_CONFIG_EVENT);
+    this.#announcer.changed(UPDATE_CONFIG_EVENT, UPDATE_TOOL_LIST_EVENT);
     this.#events.emit("config_changed", undefined);
   }
 }

@@ -38,6 +38,7 @@ export class Connection implements AsyncDisposable {
   #opened: Promise<void> = Promise.resolve();
   readonly #receiver: Receiver;
   #retry: ReturnType<typeof setTimeout> | undefined;
+  #watchHandshake: (() => void) | undefined;
   #refusals = 0;
 
   /**
@@ -59,7 +60,7 @@ export class Connection implements AsyncDisposable {
       credentials: (give) =>
         this.#credentials().then(
           give,
-          (error) => this.#end(`the auth function failed: ${reasonOf(error)}`),
+          (error) => this.#authFailed(error),
         ),
     };
     this.#events = new Emitter(onThrow);
@@ -138,9 +139,10 @@ export class Connection implements AsyncDisposable {
   }
 
   /**
-   * Leaves the office; without one, or offline, there is nothing left to do.
+   * Leaves the office; without one, or offline, there is nothing left to do. A join that is on its
+   * way fails with `refused`.
    *
-   * @throws {ConnectionError} as `join`
+   * @throws {ConnectionError} `refused`: still in the office; `lost` or `timeout`: left all the same
    */
   leave(): Promise<void> {
     return this.#membership.leave();
@@ -211,6 +213,17 @@ export class Connection implements AsyncDisposable {
     return { ...given, role, instance_id: this.#instanceId };
   }
 
+  /** Where tokens come from may be out of order for a while: only the first connect fails of it. */
+  #authFailed(error: unknown): void {
+    const socket = this.#socket;
+    if (this.#state !== "reconnecting" || socket === undefined) {
+      return this.#end(`the auth function failed: ${reasonOf(error)}`);
+    }
+    this.#receiver.onThrow(error);
+    socket.disconnect();
+    this.#connectLater(socket);
+  }
+
   async #open(): Promise<void> {
     this.#state = "connecting";
     const socket = dial(this.#dial);
@@ -237,11 +250,14 @@ export class Connection implements AsyncDisposable {
         this.#events.emit("refused", failure);
       }
     });
-    socket.onAny((event, ...args) =>
-      receive(String(event), args, this.#receiver)
-    );
+    socket.onAny((event, ...args) => {
+      const { id } = socket;
+      const isCurrent = () => socket.connected && socket.id === id;
+      receive(String(event), args, this.#receiver, isCurrent);
+    });
     socket.connect();
-    watchMaxPayload(socket, (bytes) => this.#maxPayload = bytes);
+    const found = (bytes: number) => this.#maxPayload = bytes;
+    this.#watchHandshake = watchMaxPayload(socket, found);
     try {
       await promise;
     } finally {
@@ -260,6 +276,8 @@ export class Connection implements AsyncDisposable {
 
   #onDisconnect(socket: Socket, reason: string): void {
     this.#membership.lost();
+    // What waits to be sent would go out before this client is back in its office.
+    socket.sendBuffer = [];
     if (!socket.active) return this.#end(reason);
     this.#state = "reconnecting";
     this.#events.emit("disconnected", { reason, reconnecting: true });
@@ -267,10 +285,10 @@ export class Connection implements AsyncDisposable {
 
   /** Socket.IO tries again by itself only when no Server was reached, not when one said no. */
   #connectLater(socket: Socket): void {
-    this.#retry = setTimeout(
-      () => socket.connect(),
-      backoff(this.#refusals++, Math.random()),
-    );
+    this.#retry = setTimeout(() => {
+      socket.connect();
+      this.#watchHandshake?.();
+    }, backoff(this.#refusals++, Math.random()));
   }
 
   #ask(

@@ -47,16 +47,19 @@ export function dial(
 /**
  * Calls back with the largest message that the Server takes, in bytes, at each handshake of a
  * socket; call it right after the first `connect` (spec §9).
+ *
+ * @returns to be called right after each further `connect`
  */
 export function watchMaxPayload(
   socket: Socket,
   found: (bytes: number) => void,
-): void {
+): () => void {
   const watch = () =>
     void socket.io.engine.once("handshake", (data) => found(data.maxPayload));
   watch();
   // The new engine exists right after this event; its handshake comes later.
   socket.io.on("reconnect_attempt", () => queueMicrotask(watch));
+  return watch;
 }
 
 /**

@@ -28,6 +28,8 @@ export class Membership {
   readonly #line: MembershipLine;
   #office: string | undefined;
   #joined = false;
+  /** Counts calls of `leave`: they overtake joins that are on their way. */
+  #leaves = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
 
   constructor(who: { role: Role; name: string }, line: MembershipLine) {
@@ -47,31 +49,63 @@ export class Membership {
 
   /** Joins; from then on `restore` goes back to this office. */
   async join(office: string): Promise<void> {
-    await this.#askToJoin(office, () => {
-      this.#office = office;
-      this.#joined = true;
-      this.#line.joined({ office, rejoined: false });
-    });
+    // The way back to another office must not cross this one.
+    const wayBack = this.#retry;
+    this.#stopRetry();
+    const leaves = this.#leaves;
+    try {
+      await this.#askToJoin(office, () => {
+        if (this.#leaves !== leaves) return this.#giveUp(office);
+        this.#stopRetry(); // another office may have refused this client meanwhile
+        this.#office = office;
+        this.#joined = true;
+        this.#line.joined({ office, rejoined: false });
+      });
+    } catch (error) {
+      if (wayBack !== undefined) this.restore();
+      throw error;
+    }
+    if (this.#leaves !== leaves) {
+      throw new ConnectionError("refused", "Left before the join was done");
+    }
   }
 
-  /** Leaves; where the Server does not count this client as a member there is nothing to ask. */
+  /**
+   * Leaves; where the Server does not count this client as a member there is nothing to ask.
+   *
+   * A refused leave changes nothing: this client is still in its office.
+   */
   async leave(): Promise<void> {
     const office = this.#office;
     const wasMember = this.#joined;
+    this.#leaves++;
     this.forget();
     if (office === undefined || !wasMember) return;
-    await this.#ask(LEAVE_OFFICE_EVENT, { office_id: office }, () => {});
+    const leaves = this.#leaves;
+    const refused = () => {
+      if (this.#leaves !== leaves || this.#office !== undefined) return;
+      this.#office = office;
+      this.#joined = true;
+    };
+    await this.#ask(
+      LEAVE_OFFICE_EVENT,
+      { office_id: office },
+      () => {},
+      refused,
+    );
   }
 
   /** The connection is there again: goes back to the office, if any. */
   restore(): void {
-    if (this.#office !== undefined) this.#rejoin(this.#office, 0);
+    if (this.#office !== undefined && !this.#joined) {
+      this.#rejoin(this.#office, 0);
+    }
   }
 
   /** The connection is gone, which counts as leaving at the Server. */
   lost(): void {
     this.#joined = false;
-    clearTimeout(this.#retry);
+    this.#stopRetry();
   }
 
   /** There is no office to go back to any more. */
@@ -83,10 +117,7 @@ export class Membership {
   async #rejoin(office: string, attempt: number): Promise<void> {
     try {
       await this.#askToJoin(office, () => {
-        if (this.#office !== office) { // left while the join was on its way
-          this.#line.send(LEAVE_OFFICE_EVENT, { office_id: office });
-          return;
-        }
+        if (this.#office !== office) return this.#giveUp(office); // left meanwhile
         this.#joined = true;
         this.#line.joined({ office, rejoined: true });
       });
@@ -96,35 +127,55 @@ export class Membership {
       if (!refused || this.#office !== office) return; // lost again, or left
       const retryIn = backoff(attempt, Math.random());
       this.#line.failed({ office, reason: error.message, retryIn });
-      this.#retry = setTimeout(
-        () => this.#rejoin(office, attempt + 1),
-        retryIn,
-      );
+      this.#retry = setTimeout(() => {
+        this.#retry = undefined;
+        this.#rejoin(office, attempt + 1);
+      }, retryIn);
     }
   }
 
+  #stopRetry(): void {
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+  }
+
+  /** Leaves an office that lets this client in too late. */
+  #giveUp(office: string): void {
+    this.#line.send(LEAVE_OFFICE_EVENT, { office_id: office });
+  }
+
   /** @param accepted called at once: requests of the new office can be right behind the ack */
-  #askToJoin(office: string, accepted: () => void): Promise<void> {
+  async #askToJoin(office: string, accepted: () => void): Promise<void> {
     const { role, name } = this.#who;
-    return this.#ask(
-      JOIN_OFFICE_EVENT,
-      { role, name, office_id: office },
-      accepted,
-    );
+    try {
+      await this.#ask(
+        JOIN_OFFICE_EVENT,
+        { role, name, office_id: office },
+        accepted,
+      );
+    } catch (error) {
+      // The Server may still let it in, and would then count it as a member.
+      if (isTimeout(error) && !this.#joined) this.#giveUp(office);
+      throw error;
+    }
   }
 
   async #ask(
     event: string,
     payload: unknown,
     accepted: () => void,
+    refused?: () => void,
   ): Promise<void> {
     const args = await this.#line.ask(
       event,
       payload,
       { timeoutMs: PATIENCE },
-      (args) => readOfficeAck(args)[0] && accepted(),
+      (args) => readOfficeAck(args)[0] ? accepted() : refused?.(),
     );
     const [ok, reason] = readOfficeAck(args);
     if (!ok) throw new ConnectionError("refused", reason);
   }
 }
+
+const isTimeout = (error: unknown): boolean =>
+  error instanceof ConnectionError && error.code === "timeout";

@@ -12,7 +12,8 @@ export interface ConnectionOptions {
   path?: string;
   /**
    * Credentials for the Server's authenticator. A function is asked at each connect and reconnect;
-   * give one where they expire, since a session ends with its credentials (spec §10).
+   * give one where they expire, since a session ends with its credentials (spec §10). One that fails
+   * ends the first connect; a reconnect asks it again later.
    */
   auth?:
     | Record<string, unknown>

@@ -17,15 +17,19 @@ export interface Receiver {
  * the rest (spec §3, §6).
  *
  * @param args as `socket.onAny` gives them: the ack last, where one was asked for
+ * @param isCurrent whether the session is still there in which the event came: an answer that comes
+ * later must not go out, since its number may be another request's in the next session
  */
 export async function receive(
   event: string,
   args: readonly unknown[],
   receiver: Receiver,
+  isCurrent: () => boolean,
 ): Promise<void> {
   const last = args.at(-1);
   if (typeof last === "function") {
-    last(await answer(event, args[0], receiver));
+    const body = await answer(event, args[0], receiver);
+    if (isCurrent()) last(body);
   } else if (isNotification(event)) {
     try {
       const payload = NOTIFICATIONS[event](args[0]);

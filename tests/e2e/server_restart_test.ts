@@ -111,6 +111,31 @@ for (const transports of [["websocket"], ["polling", "websocket"]] as const) {
   });
 }
 
+Deno.test("a client whose auth function fails on its way back asks it again (spec §9)", async () => {
+  let server = createSmcpServer();
+  const { url, port } = await server.listen();
+  let asked = 0;
+  await using agent = new SmcpAgent({
+    url,
+    name: "planner",
+    transports: ["websocket"],
+    auth: () => {
+      if (++asked === 2) throw new Error("503 from the token endpoint");
+      return {};
+    },
+  });
+  await agent.connect();
+  await agent.join("north");
+  const back = rejoined(agent);
+  await server.close();
+  server = createSmcpServer();
+  await server.listen({ port });
+  await back;
+  assertEquals([agent.state, asked], ["connected", 3]);
+  await agent.close();
+  await server.close();
+});
+
 Deno.test({
   name:
     "rolling restart of the command: SIGTERM under a stream of calls, each of which ends; then the next generation serves",

@@ -118,6 +118,67 @@ Deno.test("ToolCatalogue.refresh() forgets who is gone and fetches the others", 
   assertEquals(changes.slice(1), [["gone", undefined], ["pc", ["b"]]]);
 });
 
+Deno.test("ToolCatalogue.refresh() keeps a Computer that came while the list was made", async () => {
+  const { catalogue, answer, changes, office } = setup();
+  catalogue.fetch("pc");
+  answer(["a"]);
+  await catalogue.settled();
+  office.computers = []; // made before it came back
+  catalogue.refresh();
+  catalogue.fetch("pc");
+  for (let i = 0; i < 50; i++) await Promise.resolve(); // the list is there
+  answer(["b"]);
+  await catalogue.settled();
+  assertEquals(changes, [["pc", ["a"]], ["pc", ["b"]]]);
+});
+
+Deno.test("ToolCatalogue asks again for a Computer that came back while its last answer said that it is gone", async () => {
+  const { catalogue, answer, fail, fetches } = setup();
+  catalogue.fetch("pc");
+  catalogue.fetch("pc");
+  fail(new ProtocolError(ErrorCode.NOT_FOUND, "gone"));
+  await until(() => fetches.length === 2);
+  answer(["back"]);
+  await catalogue.settled();
+  assertEquals([...catalogue.byComputer.keys()], ["pc"]);
+});
+
+Deno.test("ToolCatalogue asks a few Computers at a time, and again where that is too much", async () => {
+  const many = Array.from({ length: 30 }, (_, i) => `pc-${i}`);
+  const failures: string[] = [];
+  let [asked, running, most] = [0, 0, 0];
+  const catalogue = new ToolCatalogue({
+    list: () => Promise.resolve(many),
+    fetch: async () => {
+      const isFirst = asked++ === 0;
+      most = Math.max(most, ++running);
+      await Promise.resolve();
+      running--;
+      if (!isFirst) return [];
+      throw new ProtocolError(ErrorCode.TOO_MANY_REQUESTS, "Too many events");
+    },
+    changed: () => {},
+    failed: (computer) => failures.push(computer),
+  });
+  catalogue.refresh();
+  await catalogue.settled();
+  assertEquals(catalogue.byComputer.size, many.length);
+  assertEquals([most, asked, failures], [8, 31, []]);
+});
+
+Deno.test("ToolCatalogue.clear() forgets what waits", async () => {
+  const { catalogue, fetches, office, fail } = setup();
+  office.computers = Array.from({ length: 10 }, (_, i) => `pc-${i}`);
+  catalogue.refresh();
+  await until(() => fetches.length === 8);
+  fail(new ProtocolError(ErrorCode.TOO_MANY_REQUESTS, "Too many events"));
+  await until(() => fetches.length === 9);
+  catalogue.clear();
+  await catalogue.settled();
+  assertEquals(fetches.length, 9);
+  // A timer that still runs would be reported as a leak.
+});
+
 function setup() {
   const fetches: PromiseWithResolvers<SMCPTool[]>[] = [];
   const changes: [string, string[] | undefined][] = [];
