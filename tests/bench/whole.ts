@@ -12,37 +12,41 @@ import type { Tools } from "./tools.ts";
  * Measures parts of a plan; the others stay as they were.
  *
  * @param earlier what is known already
+ * @param keep gets what is known after each part, so that a run that ends early was not for nothing
  */
 export async function measureParts(
   parts: readonly Part[],
   plan: Plan,
   earlier: Report | undefined,
   tools: Tools,
-): Promise<Report> {
-  const taken: Record<string, Taken<Part>> = { ...earlier?.parts };
+  keep: (report: Report) => Promise<void>,
+): Promise<Report | undefined> {
+  const { absent } = tools.field;
+  let report = earlier;
   for (const part of parts) {
     tools.tell(`== ${part} ==`);
-    const earlier = tools.failures.length;
+    const failed = tools.failures.length;
     const found = await MEASURES[part](plan, tools);
-    taken[part] = {
+    const taken: Taken<Part> = {
       takenAt: new Date().toISOString(),
       rounds: roundsOf(plan, part),
       found,
-      failures: tools.failures.slice(earlier),
+      failures: tools.failures.slice(failed),
     };
+    report = {
+      machine: thisMachine(),
+      versions: {
+        ...report?.versions,
+        ...await versionsOf(new Set(absent.keys())),
+      },
+      parts: { ...report?.parts, [part]: taken },
+      absent: Object.fromEntries(
+        [...absent].map(([name, why]) => [titleOfContestant(name), why]),
+      ),
+    };
+    await keep(report);
   }
-  const { absent } = tools.field;
-  return {
-    machine: thisMachine(),
-    versions: {
-      ...earlier?.versions,
-      ...await versionsOf(new Set(absent.keys())),
-    },
-    parts: taken as Report["parts"],
-    absent: Object.fromEntries(
-      [...absent].map(([name, why]) => [titleOfContestant(name), why]),
-    ),
-  };
+  return report;
 }
 
 const PAGE = "performance.md";
