@@ -33,7 +33,11 @@ export class Requests {
     return this.request(event, request, REQUEST_TIMEOUT + GRACE, signal);
   }
 
-  /** A request that fails with `timeout` after so many seconds. */
+  /**
+   * A request that fails with `timeout` after so many seconds.
+   *
+   * @throws {ProtocolError} 400 that names each field that can not be sent as it is
+   */
   async request<E extends ClientEvent>(
     event: E,
     request: Omit<ClientEvents[E]["request"], keyof AgentCallData>,
@@ -41,31 +45,46 @@ export class Requests {
     signal: AbortSignal | undefined,
     reqId?: string,
   ): Promise<ClientEvents[E]["answer"]> {
-    const answer = await this.send(event, request, seconds, signal, reqId);
-    return CLIENT_EVENTS[event].parseAnswer(answer);
+    const { parseRequest, parseAnswer } = CLIENT_EVENTS[event];
+    const signed = this.#signed(request, reqId);
+    parseRequest(signed); // a timer would take `Infinity` for no time at all
+    return parseAnswer(await this.#send(event, signed, seconds, signal));
   }
 
-  /** The same for any event; the answer is not checked yet. */
-  async send(
+  /** The same for any event; neither the request nor the answer is checked. */
+  send(
     event: string,
     request: object,
     seconds: number,
     signal: AbortSignal | undefined,
-    reqId: string = crypto.randomUUID(),
   ): Promise<unknown> {
-    const until = Date.now() + seconds * 1000;
-    if (this.#options.offline === "wait") await this.#online(seconds, signal);
-    return await this.#connection.request(
-      event,
-      { ...request, agent: this.#options.name, req_id: reqId },
-      { timeoutMs: Math.max(1, until - Date.now()), signal },
-    );
+    return this.#send(event, this.#signed(request), seconds, signal);
   }
 
   /** Cancels a call; there is nothing to cancel while offline. */
   cancel(reqId: string): void {
-    const call: AgentCallData = { agent: this.#options.name, req_id: reqId };
-    this.#connection.send(CANCEL_TOOL_CALL_EVENT, call);
+    this.#connection.send(CANCEL_TOOL_CALL_EVENT, this.#signed({}, reqId));
+  }
+
+  #signed<R extends object>(
+    request: R,
+    reqId: string = crypto.randomUUID(),
+  ): R & AgentCallData {
+    return { ...request, agent: this.#options.name, req_id: reqId };
+  }
+
+  async #send(
+    event: string,
+    request: AgentCallData,
+    seconds: number,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
+    const until = Date.now() + seconds * 1000;
+    if (this.#options.offline === "wait") await this.#online(seconds, signal);
+    return await this.#connection.request(event, request, {
+      timeoutMs: Math.max(1, until - Date.now()),
+      signal,
+    });
   }
 
   async #online(

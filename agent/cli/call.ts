@@ -15,6 +15,7 @@ import {
   printJson,
   withAgent,
 } from "./office.ts";
+import { officeTools } from "./office_tools.ts";
 import { readArguments } from "./tool_arguments.ts";
 import { waitingFor } from "./waiting.ts";
 
@@ -34,7 +35,7 @@ export async function call(tool: string, flags: CallFlags): Promise<void> {
     ? undefined
     : await readParams(flags.params);
   const result = await withAgent(flags, async (agent, signal) => {
-    const { computer, listed } = await find(agent, tool, flags);
+    const { computer, listed } = await find(agent, tool, flags, signal);
     const params = given ?? readPairs(flags.arg, listed);
     return await waitingFor(
       `calling ${plain(tool)} on ${plain(computer)} (Ctrl-C cancels)`,
@@ -91,19 +92,23 @@ async function find(
   agent: SmcpAgent,
   tool: string,
   { computer, office }: ComputerFlags,
+  signal: AbortSignal,
 ): Promise<{ computer: string; listed: SMCPTool | undefined }> {
   const named = (tools: readonly SMCPTool[]) =>
     tools.find(({ name }) => name === tool);
   if (computer !== undefined) {
-    return { computer, listed: named(await agent.getTools(computer)) };
+    return {
+      computer,
+      listed: named(await agent.getTools(computer, { signal })),
+    };
   }
-  await agent.toolsSettled();
-  const offering = [...agent.tools].flatMap(([computer, tools]) => {
+  const known = await officeTools(agent, signal);
+  const offering = [...known].flatMap(([computer, tools]) => {
     const listed = named(tools);
     return listed ? [{ computer, listed }] : [];
   });
   const [only, ...others] = offering;
-  if (agent.tools.size === 0) throw noComputer(office);
+  if (known.size === 0) throw noComputer(office);
   if (only === undefined) {
     throw new Error(
       `no Computer in the office offers the tool "${tool}"; the command "tools" lists what there is`,

@@ -24,7 +24,7 @@ export async function docs(words: string[], flags: DocsFlags): Promise<void> {
   const found = await withAgent(
     flags,
     async (agent, signal) =>
-      await agent.getFinder(await chooseComputer(agent, flags), {
+      await agent.getFinder(await chooseComputer(agent, flags, signal), {
         ...(words.length > 0 && { keywords: words }),
         ...(type !== undefined && { fileType: type }),
         offset,
@@ -64,7 +64,7 @@ export async function docs(words: string[], flags: DocsFlags): Promise<void> {
 /** Prints a document as Markdown; as JSON, with all its pages. */
 export async function read(uri: string, flags: ComputerFlags): Promise<void> {
   await withAgent(flags, async (agent, signal) => {
-    const computer = await chooseComputer(agent, flags);
+    const computer = await chooseComputer(agent, flags, signal);
     const document = await agent.openDocument(computer, uri, { signal });
     if (flags.json) {
       const pages: DPEPage[] = [];

@@ -24,7 +24,7 @@ export interface DesktopFlags extends ComputerFlags {
 export async function desktop(flags: DesktopFlags): Promise<void> {
   const { size, window, follow, json } = flags;
   await withAgent(flags, async (agent, signal) => {
-    const computer = await chooseComputer(agent, flags);
+    const computer = await chooseComputer(agent, flags, signal);
     const wanted = {
       ...(size !== undefined && { size }),
       ...(window !== undefined && { window }),

@@ -10,6 +10,7 @@ import {
   printJson,
   withAgent,
 } from "./office.ts";
+import { officeTools } from "./office_tools.ts";
 
 /** Prints who is in the office. */
 export async function members(flags: OfficeFlags): Promise<void> {
@@ -30,8 +31,7 @@ export async function tools(flags: ComputerFlags): Promise<void> {
     if (computer !== undefined) {
       return new Map([[computer, await agent.getTools(computer, { signal })]]);
     }
-    await agent.toolsSettled();
-    return new Map(agent.tools); // it is forgotten when the agent leaves
+    return await officeTools(agent, signal);
   });
   if (flags.json) return printJson(Object.fromEntries(found));
   if (found.size === 0) throw noComputer(flags.office);
@@ -49,7 +49,7 @@ export async function resources(
   flags: ComputerFlags,
 ): Promise<void> {
   const found = await withAgent(flags, async (agent, signal) => {
-    const computer = await chooseComputer(agent, flags);
+    const computer = await chooseComputer(agent, flags, signal);
     if (server !== undefined) {
       return new Map([[
         server,
@@ -110,7 +110,10 @@ export async function config(flags: ComputerFlags): Promise<void> {
   const { inputs, servers } = await withAgent(
     flags,
     async (agent, signal) =>
-      await agent.getConfig(await chooseComputer(agent, flags), { signal }),
+      await agent.getConfig(
+        await chooseComputer(agent, flags, signal),
+        { signal },
+      ),
   );
   if (flags.json) return printJson({ inputs, servers });
   console.log(count(Object.keys(servers).length, "MCP server"));

@@ -59,9 +59,10 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 export async function chooseComputer(
   agent: SmcpAgent,
   { computer, office }: ComputerFlags,
+  signal: AbortSignal,
 ): Promise<string> {
   if (computer !== undefined) return computer;
-  const names = (await agent.listRoom())
+  const names = (await agent.listRoom({ signal }))
     .filter(({ role }) => role === "computer").map(({ name }) => name);
   const [only, ...others] = names;
   if (only === undefined) throw noComputer(office);

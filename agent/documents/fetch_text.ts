@@ -1,3 +1,4 @@
+import { orAbort } from "../_or_abort.ts";
 import { DocumentError } from "./errors.ts";
 
 /**
@@ -42,7 +43,7 @@ export async function fetchText(
   }
   signal.throwIfAborted();
   try {
-    return await handler(uri, { signal });
+    return await orAbort(handler(uri, { signal }), signal);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof DocumentError) throw error;

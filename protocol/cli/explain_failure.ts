@@ -7,7 +7,7 @@ const REMEDIES: Readonly<Record<number, string>> = {
   [ErrorCode.UNAUTHORIZED]:
     "give a key that the Server knows with --api-key (SMCP_API_KEY), or a valid token with --token (SMCP_TOKEN)",
   [ErrorCode.FORBIDDEN]: "ask the Server's operator to allow it",
-  [ErrorCode.TIMEOUT]: "try again, or give it more time with --timeout",
+  [ErrorCode.TIMEOUT]: "the Computer may be overloaded: try again",
   [ErrorCode.TOO_MANY_REQUESTS]: "wait a moment, and ask for less at a time",
   [ErrorCode.INTERNAL_ERROR]: "its operator finds the cause in its log",
   [ErrorCode.DPE_RESOLVER_NOT_CONFIGURED]:

@@ -1,4 +1,10 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { chooseComputer } from "../../agent/cli/office.ts";
 import type { Connection } from "../../protocol/client/connection.ts";
 import {
   CANCEL_TOOL_CALL_NOTIFICATION,
@@ -280,6 +286,91 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     ]);
   });
 }
+
+for (
+  const args of [["tools"], ["call", "echo"], [
+    "call",
+    "echo",
+    "--computer",
+    "pc",
+  ]]
+) {
+  Deno.test({
+    name: `smcp-agent ${
+      args.join(" ")
+    } gives up at the first Ctrl-C while it asks for the tools`,
+    timeout: 120_000,
+  }, async () => {
+    const asked = Promise.withResolvers<void>();
+    await using office = await startOffice();
+    await office.agent.leave();
+    await office.addComputer("pc", () => {
+      asked.resolve();
+      return new Promise(() => {});
+    });
+    await using agent = startMain("agent", args, {
+      SMCP_URL: office.url,
+      SMCP_OFFICE: OFFICE,
+    });
+    await asked.promise;
+    agent.signal("SIGINT");
+    assertEquals((await agent.status).code, 1);
+    assertEquals(agent.lines, ["error: cancelled"]);
+  });
+}
+
+Deno.test("chooseComputer() gives up when its signal is aborted", async () => {
+  await using office = await startOffice({ computers: { pc: () => ({}) } });
+  const flags = {
+    url: office.url,
+    path: "/smcp/",
+    name: "planner",
+    office: OFFICE,
+  };
+  const abort = new AbortController();
+  const choose = () => chooseComputer(office.agent, flags, abort.signal);
+  assertEquals(await choose(), "pc");
+  abort.abort(new Error("cancelled"));
+  await assertRejects(choose, Error, "cancelled");
+});
+
+Deno.test({
+  name: "smcp-agent says whose tools could not be fetched, and why",
+  timeout: 120_000,
+}, async (t) => {
+  await using office = await startOffice();
+  await office.agent.leave();
+  const env = { SMCP_URL: office.url, SMCP_OFFICE: OFFICE };
+  await office.addComputer("ill", () => {
+    throw new ProtocolError(500, "out of order");
+  });
+  const ill =
+    'Cannot get the tools of "ill": out of order; its operator finds the cause in its log';
+  const ways = [["tools"], ["tools", "--json"], ["call", "echo"]];
+  for (const args of ways) {
+    await t.step(`${args.join(" ")}, nobody else is there`, async () => {
+      const { code, stdout, stderr } = await runMain("agent", args, { env });
+      assertEquals([code, stdout, stderr], [1, "", `error: ${ill}\n`]);
+    });
+  }
+  await office.addComputer("odd", () => ({ tools: 7 }));
+  await office.addComputer(
+    "pc",
+    (event) =>
+      event === GET_TOOLS_EVENT
+        ? { tools: [tool], req_id: "1" }
+        : { content: [{ type: "text", text: "echo" }] },
+  );
+  for (const args of ways) {
+    await t.step(`${args.join(" ")}, others are there`, async () => {
+      const { code, stdout, stderr } = await runMain("agent", args, { env });
+      assertEquals(code, 0, stderr);
+      assertMatch(stdout, /\becho\b/);
+      assertStringIncludes(stderr, `${ill}\n`);
+      assertMatch(stderr, /^Cannot get the tools of "odd": .*\btools: .*$/m);
+    });
+  }
+});
 
 Deno.test({
   name:

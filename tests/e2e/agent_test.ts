@@ -190,6 +190,31 @@ Deno.test("SmcpAgent throws the errors of the way, flat or in the nested form of
   assertEquals(outside.code, 4103);
 });
 
+Deno.test("SmcpAgent sends no request that the protocol does not allow: 400 names the field (spec §4, §6)", async () => {
+  // One that is not connected: what would be sent fails with `offline`.
+  await using agent = new SmcpAgent({ url: "http://127.0.0.1:1", name: "a" });
+  const bad: [field: string, ask: () => Promise<unknown>][] = [
+    ["computer", () => agent.getTools("")],
+    ["computer", () => agent.getConfig("c".repeat(257))],
+    ["tool_name", () => agent.callTool("pc", "")],
+    ["req_id", () => agent.callTool("pc", "echo", {}, { reqId: "" })],
+    ["desktop_size", () => agent.getDesktop("pc", { size: 0.5 })],
+    ["mcp_server", () => agent.getResources("pc", "")],
+    ["limit", () => agent.getFinder("pc", { limit: 101 })],
+  ];
+  for (const timeout of [0, -1, 1.5, 3601, 3_000_000, Infinity, NaN]) {
+    bad.push(
+      ["timeout", () => agent.callTool("pc", "echo", {}, { timeout })],
+      ["timeout", () => agent.getDpe("pc", "dpe://h/d", { timeout })],
+      ["timeout", () => agent.openDocument("pc", "dpe://h/d", { timeout })],
+    );
+  }
+  for (const [field, ask] of bad) {
+    const error = await assertRejects(ask, ProtocolError, `${field}: `);
+    assertEquals(error.code, 400);
+  }
+});
+
 Deno.test("SmcpAgent.callTool() cancels a call that runs out of time, and returns the timeout result", async () => {
   const cancelled = Promise.withResolvers<unknown>();
   await using office = await startOffice({ computers: { pc: hanging } });

@@ -252,6 +252,23 @@ Deno.test("a storage that does not answer is given up after the timeout, or with
   await assertRejects(() => given, Error, "not any more");
 });
 
+Deno.test("a handler that ignores its signal is left behind after the timeout, or with the signal", async () => {
+  const answer = Promise.withResolvers<string>();
+  const deaf: DocumentHandler = () => answer.promise;
+  const late = open(["s3://b/k"], { handlers: { s3: deaf }, timeout: 0.01 });
+  const error = await assertRejects(
+    () => late,
+    DocumentError,
+    "nothing came within 0.01 s",
+  );
+  assertEquals(error.code, "unreachable");
+  const abort = new AbortController();
+  const given = fetchText("s3://b/k", { s3: deaf }, abort.signal);
+  abort.abort(new Error("not any more"));
+  await assertRejects(() => given, Error, "not any more");
+  answer.reject(new Error("nobody minds any more"));
+});
+
 Deno.test("other schemes go to their handler; without one the error says so", async () => {
   const handlers = {
     mem: (uri: string) =>

@@ -1,0 +1,31 @@
+import { explainFailure } from "../../protocol/cli/explain_failure.ts";
+import { plain } from "../../protocol/cli/terminal_text.ts";
+import type { SMCPTool } from "../../protocol/mod.ts";
+import { orAbort } from "../_or_abort.ts";
+import type { SmcpAgent } from "../client.ts";
+
+/**
+ * The tools of every Computer in the office; says on stderr whose could not be fetched, a line each.
+ *
+ * To be called right after the join, before anything can have failed.
+ *
+ * @throws {Error} the last of those lines, when there is no Computer whose tools are known
+ */
+export async function officeTools(
+  agent: SmcpAgent,
+  signal: AbortSignal,
+): Promise<Map<string, readonly SMCPTool[]>> {
+  const failed = new Map<string, unknown>();
+  agent.on("tools", ({ computer }) => failed.delete(computer));
+  agent.on("tools_failed", ({ computer, error }) => {
+    failed.set(computer, error);
+  });
+  await orAbort(agent.toolsSettled(), signal);
+  const problems = [...failed].map(([computer, error]) =>
+    plain(`Cannot get the tools of "${computer}": ${explainFailure(error)}`)
+  );
+  const fatal = agent.tools.size === 0 ? problems.pop() : undefined;
+  problems.forEach((line) => console.error(line));
+  if (fatal !== undefined) throw new Error(fatal);
+  return new Map(agent.tools); // it is forgotten when the agent leaves
+}

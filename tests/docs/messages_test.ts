@@ -1,0 +1,47 @@
+import { assert, assertEquals } from "@std/assert";
+
+const root = new URL("../../", import.meta.url);
+
+/** Where what people see comes from; Deno's own words are not ours. */
+const SOURCES = ["agent", "computer", "protocol", "server", "tests/tools"];
+const DENO = /^Requires run access/;
+
+/** What a message is filled with: names, numbers, and the message of another in it. */
+const FILLED_IN = /"[^"]*"|…|: |\b\d+\b/;
+
+Deno.test("the messages that the documentation explains are the ones that people see", async () => {
+  const source = (await Promise.all(SOURCES.map(readAll))).join();
+  const unknown: string[] = [];
+  for (const page of ["README.md", "docs/tool-owners.md"]) {
+    const text = await Deno.readTextFile(new URL(page, root));
+    const quoted = messagesIn(text).filter((message) => !DENO.test(message));
+    assert(quoted.length > 5, page);
+    for (const message of quoted) {
+      const parts = message.split(FILLED_IN);
+      if (!parts.every((part) => source.includes(part))) unknown.push(message);
+    }
+  }
+  assertEquals(unknown, []);
+});
+
+/** The messages in the first column of the table of problems. */
+function messagesIn(page: string): string[] {
+  const [, table = ""] = page.split(/^\| what (?:you see|it says) .*\n/m);
+  const [rows = ""] = table.split("\n\n", 1);
+  return [...rows.matchAll(/^\| `([^`]+)`/gm)].map(([, text = ""]) => text);
+}
+
+/** Every TypeScript file of a directory, one after the other. */
+async function readAll(directory: string): Promise<string> {
+  let text = "";
+  for await (
+    const { name, isDirectory } of Deno.readDir(new URL(directory, root))
+  ) {
+    const path = `${directory}/${name}`;
+    if (isDirectory) text += await readAll(path);
+    else if (name.endsWith(".ts")) {
+      text += await Deno.readTextFile(new URL(path, root));
+    }
+  }
+  return text;
+}
