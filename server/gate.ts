@@ -66,15 +66,19 @@ export function checkGate(
   query: string,
   profile: Profile,
 ): Refusal | undefined {
-  const sent = new URLSearchParams(query).getAll(VERSION_PARAMETER);
+  const sent = parametersOf(query).getAll(VERSION_PARAMETER);
   if (sent.length === 0 && !profile.handshake) return undefined;
   const check = checkVersion(sent, profile.version);
   return check.ok ? undefined : refusal(400, check.body);
 }
 
-/** Tells whether a request opens a session rather than belonging to one. */
+/** Tells whether a request opens a session rather than belonging to one; of several `sid` Engine.IO takes the last. */
 export const opensSession = (query: string): boolean =>
-  !new URLSearchParams(query).get("sid");
+  !parametersOf(query).getAll("sid").at(-1);
+
+/** As Engine.IO reads them, which makes a URL of the request: that leaves out tabs and line ends. */
+const parametersOf = (query: string): URLSearchParams =>
+  new URL(`?${query}`, "http://server").searchParams;
 
 /** Where Engine.IO answers: each path with and without a trailing slash. */
 export const bothForms = (paths: readonly string[]): string[] =>

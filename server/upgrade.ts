@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Server as Engine } from "engine.io";
+import { endSocket } from "./_end_socket.ts";
 import { failure, log } from "./_log.ts";
 import { type EntranceParts, judgeKnock } from "./entrance.ts";
 import { clientAddress } from "./limits/client_address.ts";
@@ -69,14 +70,13 @@ export const upgradeListener =
     return true;
   };
 
-/** Ends the socket with an HTTP answer; destroying it could lose the answer. */
 function refuseUpgrade(
   socket: Duplex,
   { status, headers, body }: Refusal,
 ): void {
-  socket.on("error", () => {}); // the client may be gone already
   const lines = Object.entries(headers).map(([k, v]) => `${k}: ${v}\r\n`);
-  socket.end(
+  endSocket(
+    socket,
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}` +
       `Content-Length: ${
         Buffer.byteLength(body)

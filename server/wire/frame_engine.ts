@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { endSocket } from "../_end_socket.ts";
 import { FrameSocket } from "./frame_socket.ts";
 
 /** What RFC 6455 §4.2.2 adds to the key. */
@@ -61,8 +62,8 @@ const firstProtocol = (offered: string | undefined): string | undefined =>
 
 function refuse(socket: Duplex): void {
   const body = "Bad Request";
-  socket.on("error", () => {});
-  socket.end(
+  endSocket(
+    socket,
     "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n" +
       "Sec-WebSocket-Version: 13\r\nContent-Type: text/plain\r\n" +
       `Content-Length: ${body.length}\r\n\r\n${body}`,

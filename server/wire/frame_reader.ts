@@ -140,7 +140,10 @@ export class FrameReader {
         chunk.readUInt32BE(at + 6);
       start += 8;
     }
-    if (length + this.#fragmented > this.#maxPayload) {
+    // Control frames may come between the fragments of a message, and are no part of it.
+    if (
+      length + this.#fragmented > this.#maxPayload && opcode < Opcode.CLOSE
+    ) {
       throw new FrameError(1009, "Max payload size exceeded");
     }
     if (at + left < start) return undefined;

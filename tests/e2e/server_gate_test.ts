@@ -1,7 +1,10 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
+import { once } from "node:events";
 import { createServer } from "node:http";
+import { connect } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
+import { closeServer, listenOn } from "../../server/listen.ts";
 import { createSmcpServer } from "../../server/mod.ts";
 import { connectRaw, joinRaw, RawClient } from "../support/raw_client.ts";
 import { type RawAnswer, rawHttp, upgradeHead } from "../support/raw_http.ts";
@@ -241,6 +244,44 @@ Deno.test("unknown paths are 404 with a flat error, over HTTP and for upgrades; 
       assertEquals(JSON.parse(body).code, status, target);
     }
   }
+});
+
+Deno.test({
+  name:
+    "a refused upgrade gets its answer, and is over even when its client never closes",
+  timeout: 60_000,
+}, async () => {
+  await using smcp = createSmcpServer();
+  const server = createServer();
+  smcp.attach(server);
+  const over: Promise<unknown>[] = [];
+  server.on("connection", (socket) => over.push(once(socket, "close")));
+  const { port } = await listenOn(server, {});
+  const opening = "/smcp/?EIO=4&transport=websocket&a2c_version=0.2.0";
+  const refused = {
+    "404 Not Found": upgradeHead("/nothing"),
+    "400 Bad Request": upgradeHead("/smcp/"),
+    "400 Bad Request\r\nConnection: close\r\nSec-WebSocket-Version":
+      upgradeHead(opening).slice(0, -1), // without a key
+  };
+  const clients = await Promise.all(
+    Object.entries(refused).map(async ([start, head]) => {
+      const options = { port, host: "127.0.0.1", allowHalfOpen: true };
+      const client = connect(options);
+      let answer = "";
+      client.on("error", () => {});
+      client.on("data", (chunk) => answer += chunk);
+      client.write([...head, "", ""].join("\r\n"));
+      await once(client, "end");
+      assertMatch(answer, new RegExp(`^HTTP/1.1 ${start}[^]*\r\n\r\n.`));
+      return client;
+    }),
+  );
+  assertEquals(over.length, 3);
+  await Promise.all(over);
+  for (const client of clients) client.destroy();
+  await Promise.all(clients.map((each) => each.closed || once(each, "close")));
+  await closeServer(server);
 });
 
 Deno.test("GET /health says ok, the protocol version and counts", async () => {

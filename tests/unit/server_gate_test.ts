@@ -80,3 +80,10 @@ Deno.test("opensSession() tells a handshake from a later request", () => {
   assertEquals(opensSession("EIO=4&sid="), true);
   assertEquals(opensSession("EIO=4&sid=abc"), false);
 });
+
+Deno.test("opensSession() reads a query as Engine.IO does: the last of several, and no tabs", () => {
+  assertEquals(opensSession("sid=abc&sid="), true);
+  assertEquals(opensSession("sid=&sid=abc"), false);
+  assertEquals(opensSession("sid=\t"), true);
+  assertEquals(opensSession("sid=abc&s\tid="), true);
+});

@@ -150,6 +150,19 @@ Deno.test("FrameReader puts fragments together, with control frames between them
   }
 });
 
+Deno.test("FrameReader counts control frames as no part of the message that they come between (RFC 6455 §5.4)", () => {
+  const whole = Buffer.alloc(100, 65);
+  const bytes = Buffer.concat([
+    clientFrame(Opcode.TEXT, whole, { fin: false }),
+    clientFrame(Opcode.PING, Buffer.from("ping")),
+    clientFrame(Opcode.CONTINUATION, Buffer.alloc(0)),
+  ]);
+  assertEquals(read(bytes, [1000], 100), [
+    { opcode: Opcode.PING, payload: "ping" },
+    { opcode: Opcode.TEXT, payload: whole.toString() },
+  ]);
+});
+
 Deno.test("FrameReader refuses what no client may send, with the code of RFC 6455 §7.4", () => {
   const text = Buffer.from("text");
   const unmasked = textFrame("text");

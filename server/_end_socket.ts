@@ -1,0 +1,18 @@
+import type { Duplex } from "node:stream";
+
+/** How long a peer may take to read its answer and close its side; in milliseconds. */
+const GRACE = 1000;
+
+/**
+ * Ends a socket with the answer to a request for an upgrade.
+ *
+ * No timeout of HTTP applies to it any more, and its peer may never close: it is destroyed then.
+ * Destroyed at once, it could lose the answer.
+ */
+export function endSocket(socket: Duplex, answer: string): void {
+  socket.on("error", () => {}); // the peer may be gone already
+  socket.resume(); // or its end would never be read
+  const timer = setTimeout(() => socket.destroy(), GRACE);
+  socket.once("close", () => clearTimeout(timer));
+  socket.end(answer);
+}
