@@ -21,6 +21,9 @@ const CHECK_INTERVAL = 1000;
  */
 const BODY_TIMEOUT = 60;
 
+/** Servers that want a certificate of every client: Node can not change that once they are made. */
+const wantsCertificates = new WeakSet<HttpServer | HttpsServer>();
+
 /** How a HTTP server differs from the default. */
 export interface NewServerOptions {
   /** Certificates, for an HTTPS server. */
@@ -41,18 +44,37 @@ export function newServer(
     requestTimeout: (headerTimeout + bodyTimeout) * 1000,
     connectionsCheckingInterval: CHECK_INTERVAL,
   };
-  return tls === undefined
-    ? createServer(timeouts, listener)
-    : createHttpsServer({ ...timeouts, ...toHttpsOptions(tls) }, listener);
+  if (tls === undefined) return createServer(timeouts, listener);
+  const server = createHttpsServer(
+    { ...timeouts, ...toHttpsOptions(tls) },
+    listener,
+  );
+  if (tls.clientCa !== undefined) wantsCertificates.add(server);
+  return server;
 }
 
-/** Replaces the certificates of a server from the next connection on. */
+/**
+ * Replaces the certificates of HTTPS servers from the next connection on.
+ *
+ * @throws {TypeError} when they can not be used by all of them; then none is changed
+ */
 export function replaceCertificates(
-  server: HttpServer | HttpsServer,
+  servers: readonly (HttpServer | HttpsServer)[],
   tls: TlsOptions,
 ): void {
   const options = toHttpsOptions(tls);
-  if ("setSecureContext" in server) server.setSecureContext(options);
+  const secure = servers.filter((each) => "setSecureContext" in each);
+  for (const server of secure) {
+    const wanted = wantsCertificates.has(server);
+    if (wanted !== (tls.clientCa !== undefined)) {
+      throw new TypeError(
+        `Cannot switch client certificates on or off by a reload; ${
+          wanted ? "give" : "leave out"
+        } clientCa as when the server began to listen`,
+      );
+    }
+  }
+  for (const server of secure) server.setSecureContext(options);
 }
 
 /** Makes a server listen; rejects with the system's error, such as `EADDRINUSE`. */
@@ -71,6 +93,24 @@ export async function listenOn(
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   const scheme = tls === undefined ? "http" : "https";
   return { url: `${scheme}://${host}:${actual}`, hostname, port: actual };
+}
+
+/**
+ * Makes a server listen for somebody who may close meanwhile, and would leave its port open.
+ *
+ * @throws {TypeError} when `isClosed`, before or after
+ */
+export async function listenUnless(
+  isClosed: () => boolean,
+  server: HttpServer | HttpsServer,
+  to: ListenOptions,
+): Promise<ListenAddress> {
+  if (!isClosed()) {
+    const address = await listenOn(server, to);
+    if (!isClosed()) return address;
+    await closeServer(server);
+  }
+  throw new TypeError("Cannot listen: the server is closed");
 }
 
 /** Closes a server and what is left of its connections. */

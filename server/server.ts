@@ -21,7 +21,7 @@ import { guardQueue } from "./limits/queue_guard.ts";
 import { SessionPlaces } from "./limits/session_places.ts";
 import {
   closeServer,
-  listenOn,
+  listenUnless,
   newServer,
   replaceCertificates,
 } from "./listen.ts";
@@ -60,21 +60,22 @@ export interface SmcpServer extends AsyncDisposable {
   attach(server: HttpServer | HttpsServer): void;
   /**
    * Serves a `node:http` or `node:https` server of its own; rejects when the address can not be
-   * taken, when it needs authentication that is not there, and when certificates can not be used.
+   * taken, when it needs authentication that is not there, when certificates can not be used, and
+   * when the server is closed.
    */
   listen(options?: ListenOptions): Promise<ListenAddress>;
   /**
    * Serves `/metrics` at an address of its own, to whoever reaches it; beside everybody's traffic
    * it is there too, for those that may connect (spec §10).
    *
-   * @throws {TypeError} when the server has no metrics
+   * @throws {TypeError} when the server has no metrics, or is closed
    */
   listenMetrics(options?: ListenOptions): Promise<ListenAddress>;
   /**
    * Replaces the certificates of the HTTPS servers that `listen` made, for connections from now
    * on; those that are open stay.
    *
-   * @throws {TypeError} when they can not be used; the old ones stay
+   * @throws {TypeError} when they can not be used, or only one of both has `clientCa`; the old ones stay
    */
   reloadTls(tls: TlsOptions): void;
   /**
@@ -145,7 +146,6 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
   engine.on("connection", (connection: Connection) => {
     connections.add(connection);
     places.opened(connection);
-    if (queuedBytes === Infinity) return;
     const address = clientAddress(
       connection.remoteAddress,
       connection.request.headers["x-forwarded-for"],
@@ -191,6 +191,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
   });
 
   let draining = false;
+  const isDraining = () => draining;
   const stats = (): SmcpServerStats => {
     const members = [...sessions.values()].flatMap((s) => s.member ?? []);
     return {
@@ -199,7 +200,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
       members: members.length,
     };
   };
-  const feed = metrics && new MetricsFeed(metrics, stats);
+  const feed = metrics && new MetricsFeed(metrics, stats, isDraining);
   const front = {
     profile,
     engine,
@@ -209,7 +210,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     places,
     proxies,
     metrics,
-    draining: () => draining,
+    draining: isDraining,
   };
   const app = httpApp({
     ...front,
@@ -252,7 +253,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
       { tls, headerTimeout },
     );
     attach(server);
-    const address = await listenOn(server, to);
+    const address = await listenUnless(isDraining, server, to);
     own.push(server);
     return address;
   };
@@ -292,7 +293,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     attach,
     listen,
     listenMetrics,
-    reloadTls: (tls) => own.forEach((each) => replaceCertificates(each, tls)),
+    reloadTls: (tls) => replaceCertificates(own, tls),
     close,
     [Symbol.asyncDispose]: () => close(),
   };

@@ -8,6 +8,7 @@ import { FrameSocket } from "../wire/frame_socket.ts";
  * Engine.IO queues without bound for a reader that does not read over polling, where text counts
  * by its length. What it gives to a WebSocket waits there.
  *
+ * @param maxBytes `Infinity` for any number
  * @param cut told once, just before the connection is closed
  */
 export function guardQueue(
@@ -21,6 +22,7 @@ export function guardQueue(
   };
   limitFrames(connection.transport);
   connection.on("upgrade", limitFrames);
+  if (maxBytes === Infinity) return;
   // Bytes since the transport took its last batch, and those of that batch.
   let queued = 0;
   let handed = 0;

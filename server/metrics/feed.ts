@@ -3,7 +3,7 @@ import type { Server as HttpsServer } from "node:https";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import { invalidRequest, notFound, toResponse } from "../gate.ts";
-import { closeServer, listenOn, newServer } from "../listen.ts";
+import { closeServer, listenUnless, newServer } from "../listen.ts";
 import type {
   ListenAddress,
   ListenOptions,
@@ -22,10 +22,19 @@ export class MetricsFeed {
   readonly #lag = new LoopLag();
   readonly #traffic = new Traffic();
   readonly #own: (HttpServer | HttpsServer)[] = [];
+  readonly #isClosed: () => boolean;
 
-  /** @param stats counts of this moment */
-  constructor(metrics: Metrics, stats: () => SmcpServerStats) {
+  /**
+   * @param stats counts of this moment
+   * @param isClosed whether it is too late to listen
+   */
+  constructor(
+    metrics: Metrics,
+    stats: () => SmcpServerStats,
+    isClosed: () => boolean,
+  ) {
     this.#metrics = metrics;
+    this.#isClosed = isClosed;
     metrics.observe({
       stats,
       bytes: () => this.#traffic.read(),
@@ -60,7 +69,7 @@ export class MetricsFeed {
       }),
       { tls: to.tls, headerTimeout: HEADER_TIMEOUT },
     );
-    const address = await listenOn(server, to);
+    const address = await listenUnless(this.#isClosed, server, to);
     this.#own.push(server);
     return address;
   }

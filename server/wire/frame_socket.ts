@@ -18,6 +18,9 @@ export type Tap = (
   room: boolean,
 ) => boolean;
 
+/** Bytes that may wait for a peer before it carries a session: there is nothing but pongs for it. */
+const PONG_BYTES = 65_536;
+
 /** How long a peer may take to close its side, in milliseconds. */
 const CLOSE_TIMEOUT = 10_000;
 
@@ -39,8 +42,8 @@ export class FrameSocket extends EventEmitter {
   #closeCode = 1006;
   #closeReason: Buffer = NO_STATUS;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #maxQueued = Infinity;
-  #cutOff: (() => void) | undefined;
+  #maxQueued = PONG_BYTES;
+  #cutOff: (() => void) | undefined = () => {};
 
   /**
    * @param socket after the upgrade; the WebSocket's own from now on
@@ -81,7 +84,8 @@ export class FrameSocket extends EventEmitter {
   }
 
   /**
-   * Cuts the peer off when more than this waits to be sent; one message may be larger.
+   * Cuts the peer off when more than this waits to be sent; one message may be larger. Until then
+   * it is 64 KiB.
    *
    * @param cutOff told once, just before
    */

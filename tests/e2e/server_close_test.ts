@@ -1,11 +1,11 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import {
   ENTER_OFFICE_NOTIFICATION,
   GET_TOOLS_EVENT,
   LEAVE_OFFICE_NOTIFICATION,
   TOOL_CALL_EVENT,
 } from "../../protocol/mod.ts";
-import { createSmcpServer } from "../../server/mod.ts";
+import { createMetrics, createSmcpServer } from "../../server/mod.ts";
 import { ANY_REQUEST } from "../support/any_request.ts";
 import { connectRaw, joinRaw, rawPair } from "../support/raw_client.ts";
 import { rawHttp, upgradeHead } from "../support/raw_http.ts";
@@ -34,16 +34,21 @@ Deno.test("close() lets calls on their way finish and refuses new calls, joins a
     SHUTTING_DOWN.message,
   ]);
   const query = "/smcp/?EIO=4&a2c_version=0.2.0&transport=";
-  const get = await rawHttp(port, [
-    `GET ${query}polling HTTP/1.1`,
-    "Host: 127.0.0.1",
-  ]);
-  const upgrade = await rawHttp(port, upgradeHead(`${query}websocket`));
-  for (const refused of [get, upgrade]) {
-    assertEquals([refused.status, JSON.parse(refused.body)], [
-      503,
-      SHUTTING_DOWN,
+  for (const session of ["", "&sid=x&sid="]) { // Engine.IO takes the last
+    const get = await rawHttp(port, [
+      `GET ${query}polling${session} HTTP/1.1`,
+      "Host: 127.0.0.1",
     ]);
+    const upgrade = await rawHttp(
+      port,
+      upgradeHead(`${query}websocket${session}`),
+    );
+    for (const refused of [get, upgrade]) {
+      assertEquals([refused.status, JSON.parse(refused.body)], [
+        503,
+        SHUTTING_DOWN,
+      ]);
+    }
   }
   const health = await (await fetch(`${url}/health`)).json();
   assertEquals(health.status, "draining");
@@ -111,6 +116,21 @@ Deno.test("close() twice is one shutdown, and what was never opened closes", asy
   await Promise.all([server.close(), server.close()]);
   await using other = createSmcpServer();
   await other.listen();
+});
+
+Deno.test("listen() that close() overtakes, or that comes after it, rejects and leaves no port open", async () => {
+  const server = createSmcpServer({ metrics: await createMetrics() });
+  const listen = () =>
+    Promise.allSettled([server.listen(), server.listenMetrics()]);
+  const overtaken = listen();
+  await server.close();
+  for (const result of [...await overtaken, ...await listen()]) {
+    assertEquals(result.status, "rejected");
+    assertStringIncludes(
+      String("reason" in result && result.reason),
+      "TypeError: Cannot listen: the server is closed",
+    );
+  }
 });
 
 Deno.test("a lost connection frees its seat for the next (spec §5)", async () => {

@@ -98,6 +98,20 @@ Deno.test("a session that ended gives its place back, over both transports, and 
   }
 });
 
+Deno.test("a request that names a session and then none opens one, and takes a place like any other (spec §10)", async () => {
+  await using server = createSmcpServer({
+    limits: { connectionsPerAddress: 1 },
+  });
+  const { port } = await server.listen();
+  const twice = (transport: string) => `${QUERY}${transport}&sid=x&sid=`;
+  const get = () =>
+    rawHttp(port, [`GET ${twice("polling")} HTTP/1.1`, "Host: 127.0.0.1"]);
+  assertEquals((await get()).status, 200);
+  assertEquals((await get()).status, 429);
+  const upgrade = await rawHttp(port, upgradeHead(twice("websocket")));
+  assertEquals(upgrade.status, 429);
+});
+
 Deno.test("a burst of 40 handshakes gets no more than the limit through", async () => {
   await using server = createSmcpServer({
     limits: { connectionsPerAddress: 5 },
@@ -442,6 +456,23 @@ Deno.test("a polling POST whose body does not come is answered 408 after its tim
     "Session ID unknown",
   ]);
   await closeServer(server);
+});
+
+Deno.test("limits: false waits for a reader that does not read, whatever waits for it", async () => {
+  await using server = createSmcpServer({ limits: false });
+  const { url } = await server.listen();
+  await using agent = await joinRaw(url, "agent", "agent", "o");
+  await using slow = await SlowClient.open(url);
+  await slow.join("computer", "computer", "o");
+  slow.pause();
+  // More than the socket buffers of the system take.
+  const params = { text: "x".repeat(2 ** 20) };
+  for (let i = 0; i < 24; i++) {
+    const request = { ...ANY_REQUEST, params, req_id: `${i}` };
+    void agent.ask(TOOL_CALL_EVENT, request); // never answered
+  }
+  await agent.request("notify:barrier");
+  assertEquals(server.stats.members, 2);
 });
 
 Deno.test("limits: false lifts every count and rate, and never the message size", async () => {

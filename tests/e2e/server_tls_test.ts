@@ -135,6 +135,36 @@ Deno.test("reloadTls() refuses what can not be used, without showing it; the old
   assertEquals((await health(url, { ca: ca.cert })).shown, "first");
 });
 
+Deno.test("reloadTls() does not switch client certificates on or off, which a reload can not enforce", async () => {
+  const ca = await newAuthority("root");
+  const [first, second] = [
+    await newCertificate("first", ca),
+    await newCertificate("second", ca),
+  ];
+  const trusting = { ca: ca.cert, ...second };
+  for (const mtls of [true, false]) {
+    const withCa = { ...second, clientCa: ca.cert };
+    await using server = createSmcpServer();
+    const { url } = await server.listen({
+      tls: mtls ? { ...withCa, ...first } : first,
+    });
+    const { message } = assertThrows(
+      () => server.reloadTls(mtls ? second : withCa),
+      TypeError,
+    );
+    assertEquals(
+      message,
+      `Cannot switch client certificates on or off by a reload; ${
+        mtls ? "give" : "leave out"
+      } clientCa as when the server began to listen`,
+    );
+    assertEquals((await health(url, trusting)).shown, "first");
+    server.reloadTls(mtls ? withCa : second);
+    assertEquals((await health(url, trusting)).shown, "second");
+    if (mtls) await assertRejects(() => health(url, { ca: ca.cert }));
+  }
+});
+
 Deno.test({
   name:
     "the command takes certificates by flag, and reads them again at SIGHUP without dropping anybody",

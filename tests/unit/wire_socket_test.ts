@@ -25,3 +25,37 @@ Deno.test("FrameSocket closes with 1011 when whoever takes a message throws; not
   frames.terminate();
   await closed;
 });
+
+/** A peer that reads nothing and asks for pongs of 64 KiB and more: what waits for them, unless it is cut off. */
+async function pingWithoutReading(
+  limit: (frames: FrameSocket) => void,
+): Promise<{ waiting: number; cutOff: boolean }> {
+  const socket = new Duplex({
+    read() {},
+    write() {}, // is never done
+  });
+  const frames = new FrameSocket(socket, 1000);
+  const closed = new Promise((resolve) => frames.on("close", resolve));
+  limit(frames);
+  const ping = Buffer.alloc(6 + 125);
+  ping.set([0x89, 0x80 | 125]);
+  for (let i = 0; i < 600; i++) frames.read(Buffer.from(ping));
+  const waiting = socket.writableLength;
+  await Promise.resolve(); // it is cut off a moment later
+  const cutOff = socket.destroyed;
+  frames.terminate();
+  await closed;
+  return { waiting, cutOff };
+}
+
+Deno.test("FrameSocket bounds what waits for a peer before it carries a session, too", async () => {
+  const { waiting, cutOff } = await pingWithoutReading(() => {});
+  assertEquals([waiting <= 65_536, cutOff], [true, true]);
+});
+
+Deno.test("FrameSocket.limitQueue() decides from then on", async () => {
+  assertEquals(
+    await pingWithoutReading((frames) => frames.limitQueue(Infinity, () => {})),
+    { waiting: 600 * 127, cutOff: false },
+  );
+});
