@@ -121,6 +121,11 @@ export function readSecurity(
       `error: only one of --jwt-key, --jwt-jwks-url and ${JWT_SECRET} can be used`,
     );
   }
+  checkRestrictions({
+    "--jwt-algorithms": jwtAlgorithms,
+    "--jwt-issuer": jwtIssuer,
+    "--jwt-audience": jwtAudience,
+  }, Boolean(jwtKey || jwtJwksUrl || secret));
   return {
     ...(apiKeys && { apiKeys }),
     jwt: {
@@ -140,6 +145,24 @@ export function readSecurity(
     insecure: flags.insecure ?? isSet(INSECURE, env),
     auditPayloads: flags.auditPayloads ?? isSet(PAYLOADS, env),
   };
+}
+
+/** @throws {InvalidArgumentError} when nothing would ask for what a JWT must have: there is no key, or no value */
+function checkRestrictions(
+  flags: Readonly<Record<string, string | readonly string[] | undefined>>,
+  hasKey: boolean,
+): void {
+  const idle = Object.entries(flags).filter(([, value]) =>
+    value !== undefined && (value.length === 0) === hasKey
+  ).map(([flag]) => flag);
+  if (idle.length === 0) return;
+  throw new InvalidArgumentError(
+    hasKey
+      ? `error: no value for ${idle.join(", ")}: give one, or leave it out`
+      : `error: no key for ${
+        idle.join(", ")
+      }: add --jwt-key, --jwt-jwks-url or ${JWT_SECRET}`,
+  );
 }
 
 function list(text: string): string[] {

@@ -95,7 +95,7 @@ async function listen(
 ): Promise<string> {
   const to = { hostname: host, port };
   const options = { ...to, insecure, ...(tls && { tls }) };
-  return await urlOrExit(to, () => server.listen(options));
+  return await urlOrExit(to, "--", () => server.listen(options));
 }
 
 /** @returns the address for the line on stdout; nothing without a port of its own */
@@ -104,12 +104,18 @@ async function listenMetrics(
   { observe: { listen } }: Settings,
 ): Promise<string> {
   if (listen === undefined) return "";
-  const url = await urlOrExit(listen, () => server.listenMetrics(listen));
+  const url = await urlOrExit(
+    listen,
+    "--metrics-",
+    () => server.listenMetrics(listen),
+  );
   return `, metrics ${url}/metrics`;
 }
 
+/** @param flags how those of the address begin */
 async function urlOrExit(
   { hostname, port }: { hostname: string; port: number },
+  flags: "--" | "--metrics-",
   take: () => Promise<ListenAddress>,
 ): Promise<string> {
   try {
@@ -121,21 +127,25 @@ async function urlOrExit(
     return fail(
       1,
       `error: cannot listen on ${hostname} port ${port}: ${
-        LISTEN_ERRORS[String(code)] ?? reasonOf(error)
+        listenErrors(flags)[String(code)] ?? reasonOf(error)
       }`,
     );
   }
 }
 
-const LISTEN_ERRORS: Readonly<Record<string, string>> = {
-  EADDRINUSE: "the port is in use; choose another with --port, or 0 for any",
-  EACCES: "no permission for this port; choose one from 1024 up with --port",
-  EADDRNOTAVAIL:
-    "this machine does not have the address; choose one of its own with --host",
-  EINVAL:
-    "this machine does not have the address; choose one of its own with --host",
-  ENOTFOUND: "the host is unknown; correct --host",
-};
+function listenErrors(flags: string): Readonly<Record<string, string>> {
+  const notHere =
+    `this machine does not have the address; choose one of its own with ${flags}host`;
+  return {
+    EADDRINUSE:
+      `the port is in use; choose another with ${flags}port, or 0 for any`,
+    EACCES:
+      `no permission for this port; choose one from 1024 up with ${flags}port`,
+    EADDRNOTAVAIL: notHere,
+    EINVAL: notHere,
+    ENOTFOUND: `the host is unknown; correct ${flags}host`,
+  };
+}
 
 function drainOnSignal(server: SmcpServer): void {
   let draining = false;

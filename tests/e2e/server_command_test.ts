@@ -105,6 +105,14 @@ Deno.test({
     `error: cannot listen on 127.0.0.1 port ${port}: the port is in use; choose another with --port, or 0 for any\n`,
   );
   assertEquals(second.line, "");
+  await using third = await startServerCommand([
+    "--port=0",
+    `--metrics-port=${port}`,
+  ]);
+  assertEquals([await third.exited, third.log], [
+    1,
+    `error: cannot listen on 127.0.0.1 port ${port}: the port is in use; choose another with --metrics-port, or 0 for any\n`,
+  ]);
   for (const args of [["--port", "x"], ["--bogus"]]) {
     await using bad = await startServerCommand(args);
     assertEquals([await bad.exited, bad.line], [2, ""]);
@@ -113,6 +121,12 @@ Deno.test({
   await using env = await startServerCommand([], { SMCP_PORT: "x" });
   assertEquals(await env.exited, 2);
   assertMatch(env.log, /^error: [^\n]+SMCP_PORT[^\n]+\n$/);
+  await using anybody = await startServerCommand(["--port=0"], {
+    SMCP_JWT_SECRET: "a secret of 32 bytes, or of more",
+    SMCP_JWT_AUDIENCE: "",
+  });
+  assertEquals([await anybody.exited, anybody.line], [2, ""]);
+  assertMatch(anybody.log, /^error: no value for --jwt-audience: [^\n]+\n$/);
 });
 
 Deno.test(

@@ -182,6 +182,12 @@ Deno.test("readSettings() exits 2 with one line for security that can not be wha
     [["--tls-client-ca=c"]],
     [["--jwt-key=k", "--jwt-jwks-url=https://i.example"]],
     [["--jwt-key=k"], secret],
+    [["--jwt-algorithms=ES256"]],
+    [["--jwt-issuer=https://i.example"]],
+    [["--jwt-audience=smcp"], { SMCP_JWT_SECRET: "" }],
+    [["--jwt-algorithms=", "--jwt-key=k"]],
+    [["--jwt-issuer=", "--jwt-jwks-url=https://i.example"]],
+    [["--jwt-audience="], secret],
     [["--origins=https://a.example/path"]],
     [["--origins=a.example"]],
     [["--origins=null"]],
@@ -194,6 +200,21 @@ Deno.test("readSettings() exits 2 with one line for security that can not be wha
   for (const [args, env] of table) {
     assertEquals(exitOf(args, env), { exitCode: 2, lines: 1 }, args.join(" "));
   }
+});
+
+Deno.test("readSettings() names what a JWT must have and nothing would ask it for, and the way out", () => {
+  const messageOf = (...args: string[]) =>
+    assertThrows(() => readSettings(args, {}), CommandExit).message;
+  assertEquals(
+    messageOf("--jwt-issuer=i", "--jwt-audience=a"),
+    "error: no key for --jwt-issuer, --jwt-audience: add --jwt-key, --jwt-jwks-url or SMCP_JWT_SECRET",
+  );
+  assertEquals(
+    messageOf("--jwt-key=k", "--jwt-issuer=i", "--jwt-audience="),
+    "error: no value for --jwt-audience: give one, or leave it out",
+  );
+  // What a file of variables leaves empty is not asked for.
+  assertEquals(readSettings(["--jwt-issuer="], {}).jwt, {});
 });
 
 Deno.test("readSettings() turns metrics and traces on by flags; a port of their own turns metrics on", () => {
