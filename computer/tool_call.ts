@@ -69,7 +69,10 @@ async function execute(
   if (word.kind === "refuse") return toolErrorResult(word.code, word.text);
   try {
     signal.throwIfAborted();
-    const connection = host.server(server)?.connection;
+    const now = host.server(server);
+    // The word was about that configuration: another may be another program, or forbid the tool.
+    if (now?.config !== config) return replaced(tool_name, server);
+    const { connection } = now;
     if (!connection) return failure();
     const result = await connection.callTool(tool, params, { signal });
     return await transformResult(result, config.vrl, {
@@ -117,6 +120,12 @@ function giveUp(timeout: number, signal: AbortSignal): {
     },
   };
 }
+
+const replaced = (tool: string, server: string): CallToolResult =>
+  toolErrorResult(
+    ErrorCode.TOOL_EXECUTION_FAILED,
+    `Tool "${tool}" did not run: MCP server "${server}" was replaced or removed before it could`,
+  );
 
 const abortedResult = (reason: AbortReason): CallToolResult =>
   reason === "cancelled" ? cancelledResult() : toolErrorResult(

@@ -8,7 +8,7 @@ import { TokenStore } from "./token_store.ts";
 export interface AuthorizationRequest {
   /** The MCP server that wants it. */
   readonly server: string;
-  /** The page to open in a browser on this machine; for nobody else's eyes. */
+  /** The http: or https: page to open in a browser on this machine; for nobody else's eyes. */
   readonly url: string;
 }
 

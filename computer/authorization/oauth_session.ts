@@ -172,6 +172,14 @@ export class OAuthSession implements Authorizer {
       redirectToAuthorization: async (page) => {
         // The MCP SDK asks a person even when only the authorization server is in trouble.
         if ((await store.current()).tokens?.refresh_token) throw notRenewed();
+        // The system would open it with whatever program the address is for.
+        if (!/^https?:$/.test(page.protocol)) {
+          log.warn(
+            "A MCP server wants to be authorized at an address that is no web page ({scheme})",
+            { scheme: page.protocol },
+          );
+          throw credentialsWanted();
+        }
         ask(page);
       },
     };

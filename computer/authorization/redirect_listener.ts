@@ -25,11 +25,10 @@ export async function listenForRedirect(
   const code = Promise.withResolvers<string>();
   code.promise.catch(() => {}); // may be nobody's business
   const server = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(
-      request.url ?? "/",
-      "http://127.0.0.1",
-    );
-    if (pathname !== PATH || searchParams.get("state") !== state) {
+    // Not every target of a request is a URL, and anybody on this machine may send one.
+    const [path, ...query] = (request.url ?? "").split("?");
+    const searchParams = new URLSearchParams(query.join("?"));
+    if (path !== PATH || searchParams.get("state") !== state) {
       return answer(
         response,
         400,

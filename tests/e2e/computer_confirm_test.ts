@@ -100,6 +100,30 @@ Deno.test({
 
 Deno.test({
   name:
+    "a person's word on a call of one server is none on its replacement, which may be another program",
+  timeout: 120_000,
+}, async () => {
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const word = Promise.withResolvers<"once">();
+  await using pc = await startComputer({ files: files(["pid"]) }, {
+    confirm: () => {
+      resolve();
+      return word.promise;
+    },
+  });
+  const { agent } = pc.office;
+  const call = agent.callTool("pc", "pid", {}, { timeout: 120 });
+  await asked;
+  await pc.computer.updateServer("files", files(["pid", "echo"]));
+  word.resolve("once");
+  const result = await call;
+  assertEquals(resultMeta(result), { error_code: 4003 });
+  assertStringIncludes(textOf(result), '"files" was replaced');
+  assertEquals((await agent.callTool("pc", "pid", {})).isError, undefined);
+});
+
+Deno.test({
+  name:
     "smcp-computer run refuses without a terminal, and runs everything with --yes",
   timeout: 120_000,
 }, async () => {

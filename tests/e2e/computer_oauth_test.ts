@@ -209,6 +209,27 @@ for (const type of TYPES) {
 
 Deno.test({
   name:
+    "an authorization server that sends people anywhere but to a web page is not obeyed",
+  timeout: 120_000,
+}, async () => {
+  await using server = await startOAuth();
+  await using files = await scratch();
+  const { authorize, asked } = person();
+  await server.control({ page: "file:///usr/bin/program" });
+  await using pc = await begin(protectedServer(server), {
+    oauth: { directory: files.oauth, authorize },
+  });
+  const { meta } = await call(pc);
+  assertEquals(meta.error_code, 4006);
+  assertEquals(
+    (meta.auth_hint as Record<string, unknown>).action,
+    "configure",
+  );
+  assertEquals(asked, []);
+});
+
+Deno.test({
+  name:
     "an expired token is renewed once for all calls; a revoked one is 4007, and a person is asked again",
   timeout: 120_000,
 }, async () => {

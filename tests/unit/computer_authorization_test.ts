@@ -12,6 +12,7 @@ import {
   refusedByPerson,
 } from "../../computer/authorization/authorization_error.ts";
 import { defaultOAuthDirectory } from "../../computer/authorization/default_directory.ts";
+import { listenForRedirect } from "../../computer/authorization/redirect_listener.ts";
 import { TokenStore } from "../../computer/authorization/token_store.ts";
 
 Deno.test("refusalOf() is 4006 for HTTP 401 and 4007 for 403; nothing else is about authorization", () => {
@@ -49,6 +50,35 @@ Deno.test("what an Agent is told about authorization has a code, an action, and 
       },
     });
     assertEquals(/:\/\/|[?&=]/.test(JSON.stringify(answer.fields)), false);
+  }
+});
+
+Deno.test("listenForRedirect() turns away what is no answer, be it no URL at all, and goes on waiting", async () => {
+  const listener = await listenForRedirect("state", 0);
+  try {
+    const { origin, href } = new URL(listener.url);
+    const visit = async (url: string) => {
+      const response = await fetch(url);
+      return [response.status, await response.text()];
+    };
+    for (
+      const url of [
+        `${origin}//`,
+        `${origin}//?code=1&state=state`,
+        href,
+        `${href}?code=1&state=other`,
+      ]
+    ) {
+      assertEquals(
+        await visit(url),
+        [400, "This is not the answer that is waited for."],
+        url,
+      );
+    }
+    const [status] = await visit(`${href}?code=a%3Fb?c&state=state`);
+    assertEquals([status, await listener.code], [200, "a?b?c"]);
+  } finally {
+    listener.close();
   }
 });
 
