@@ -1,3 +1,6 @@
+/** Milliseconds of the longest timer there is, 24 days; a longer one goes off at once. */
+export const LONGEST = 2 ** 31 - 1;
+
 /**
  * Does work for so long at most.
  *

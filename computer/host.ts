@@ -1,5 +1,6 @@
 import type { MCPServerConfig, SMCPTool } from "../protocol/mod.ts";
 import { Emitter, type Listener } from "../protocol/client/emitter.ts";
+import { LONGEST } from "./deadline.ts";
 import {
   type ConnectMcp,
   HostedServer,
@@ -55,7 +56,8 @@ export interface McpHostEvents {
  */
 export class McpHost implements AsyncDisposable {
   readonly #servers = new Map<string, HostedServer>();
-  readonly #retiring = new Set<Promise<void>>();
+  /** What is left of servers that are no longer in the configuration, by name. */
+  readonly #retiring = new Map<string, Promise<unknown>>();
   readonly #events = new Emitter<McpHostEvents>(logThrown);
   readonly #options: McpHostOptions;
   #names: ToolNames | undefined;
@@ -153,11 +155,8 @@ export class McpHost implements AsyncDisposable {
     const old = this.#need(config.name);
     const server = this.#insert(config);
     this.#changed();
-    await this.#retire(old);
-    // It may have been replaced or removed meanwhile itself.
-    if (this.#servers.get(config.name) === server && !this.#closed) {
-      await server.start();
-    }
+    if (config.disabled) this.#tell(server); // it is never started, so nothing else will
+    await Promise.all([this.#retire(old), server.start()]);
   }
 
   /** Stops a server and forgets it. */
@@ -188,7 +187,7 @@ export class McpHost implements AsyncDisposable {
     this.#closed = true;
     this.#events.clear();
     await Promise.all([
-      ...this.#retiring,
+      ...this.#retiring.values(),
       ...[...this.#servers.values()].map((server) => server.stop()),
     ]);
   }
@@ -198,15 +197,13 @@ export class McpHost implements AsyncDisposable {
     return this.close();
   }
 
-  /** Stops a server that is no longer in the configuration; `close` waits for it too. */
+  /** Stops a server that is no longer in the configuration; `close` and its successor wait for it. */
   async #retire(server: HostedServer): Promise<void> {
-    const stopped = server.stop();
-    this.#retiring.add(stopped);
-    try {
-      await stopped;
-    } finally {
-      this.#retiring.delete(stopped);
-    }
+    const { name } = server.config;
+    const stopped = Promise.all([this.#retiring.get(name), server.stop()]);
+    this.#retiring.set(name, stopped);
+    await stopped;
+    if (this.#retiring.get(name) === stopped) this.#retiring.delete(name);
   }
 
   #toolNames(): ToolNames {
@@ -228,19 +225,20 @@ export class McpHost implements AsyncDisposable {
       throw new TypeError("Cannot add a MCP server: the Computer is closed");
     }
     const { name } = config;
+    const { prepare = withoutInputs } = this.#options;
     const server: HostedServer = new HostedServer(config, {
       connect: this.#options.connect ?? connectMcp,
-      prepare: this.#options.prepare ?? withoutInputs,
-      startTimeoutMs: this.#options.startTimeoutMs ?? 60_000,
+      prepare: async (config, signal) => {
+        // Two of one name would fight over their port, or their file.
+        await this.#retiring.get(name);
+        signal.throwIfAborted();
+        return await prepare(config, signal);
+      },
+      startTimeoutMs: Math.min(this.#options.startTimeoutMs ?? 60_000, LONGEST),
       restart: { ...RESTART_POLICY, ...this.#options.restart },
-      onState: (status) => {
+      onState: () => {
         this.#names = undefined;
-        if (this.#servers.get(name) !== server) return;
-        log.info("MCP server {server} is {state}", {
-          server: name,
-          state: status.state,
-        });
-        this.#events.emit("server_state", status);
+        this.#tell(server);
       },
       onTools: () => {
         this.#names = undefined;
@@ -261,6 +259,14 @@ export class McpHost implements AsyncDisposable {
     });
     this.#servers.set(name, server);
     return server;
+  }
+
+  #tell(server: HostedServer): void {
+    const { status } = server;
+    const { name, state } = status;
+    if (this.#servers.get(name) !== server) return; // replaced or removed
+    log.info("MCP server {server} is {state}", { server: name, state });
+    this.#events.emit("server_state", status);
   }
 
   #changed(): void {

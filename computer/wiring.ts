@@ -2,6 +2,9 @@ import type { Connection } from "../protocol/client/connection.ts";
 import type { Emitter } from "../protocol/client/emitter.ts";
 import {
   CANCEL_TOOL_CALL_NOTIFICATION,
+  ErrorCode,
+  isClientEvent,
+  ProtocolError,
   UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
 import type { Announcer } from "./announcer.ts";
@@ -38,7 +41,16 @@ export function wireConnection(
   connection.on("notification", ({ event, payload }) => {
     if (event === CANCEL_TOOL_CALL_NOTIFICATION) answers.cancel(payload);
   });
-  connection.onRequest((...request) => answers.answer(...request));
+  connection.onRequest((event, payload) => {
+    // It crossed the end of a membership: its Agent was told already that nobody answers.
+    if (isClientEvent(event) && !connection.joined) {
+      throw new ProtocolError(
+        ErrorCode.NOT_IN_ROOM,
+        "This Computer is in no office",
+      );
+    }
+    return answers.answer(event, payload);
+  });
 }
 
 /**

@@ -13,14 +13,16 @@ export const toolCall: Handler<typeof TOOL_CALL_EVENT> = async (
   const ended = onCall({ agent, req_id, tool });
   let result: CallToolResult | undefined;
   try {
-    result = limitResult(
-      await calls.run(request, (signal) => {
-        const found = host.resolve(tool);
-        if (found.kind === "call") recent.used(found.target.server.name);
-        return runToolCall(request, context, signal);
-      }),
-      maxPayload,
-    );
+    const known = await calls.run(request, async (signal) => {
+      const found = host.resolve(tool);
+      if (found.kind === "call") recent.used(found.target.server.name);
+      // Before it is stored: of one that can not be sent, that is what is to be said again.
+      return limitResult(
+        await runToolCall(request, context, signal),
+        maxPayload,
+      );
+    });
+    result = limitResult(known, maxPayload); // the Server may be another by now
     return result;
   } finally {
     ended(result);

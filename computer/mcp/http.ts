@@ -9,23 +9,26 @@ import {
   parseDuration,
 } from "../../protocol/mod.ts";
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
+import { LONGEST } from "../deadline.ts";
 import type { Patience } from "./patient_fetch.ts";
 
 /** The times of a Streamable HTTP configuration, ISO 8601 as it is. */
 export const streamablePatience = (
   { timeout, sse_read_timeout }: MCPServerStreamableHttpParameters,
 ): Patience => ({
-  requestMs: parseDuration(timeout) * 1000,
-  silenceMs: parseDuration(sse_read_timeout) * 1000,
+  requestMs: timerMs(parseDuration(timeout)),
+  silenceMs: timerMs(parseDuration(sse_read_timeout)),
 });
 
 /** The times of a SSE configuration, in seconds as it is. */
 export const ssePatience = (
   { timeout, sse_read_timeout }: MCPSSEParameters,
 ): Patience => ({
-  requestMs: timeout * 1000,
-  silenceMs: sse_read_timeout * 1000,
+  requestMs: timerMs(timeout),
+  silenceMs: timerMs(sse_read_timeout),
 });
+
+const timerMs = (seconds: number): number => Math.min(seconds * 1000, LONGEST);
 
 /** Reaches a MCP server over Streamable HTTP (spec §4). */
 export const streamableTransport = (

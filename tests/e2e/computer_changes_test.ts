@@ -4,12 +4,15 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { parseComputerConfig } from "../../computer/config/parse_config.ts";
+import type { McpHostOptions } from "../../computer/host.ts";
+import { connectMcp } from "../../computer/mcp/connect.ts";
 import {
   resultMeta,
   UPDATE_CONFIG_NOTIFICATION,
   UPDATE_TOOL_LIST_NOTIFICATION,
 } from "../../protocol/mod.ts";
 import { type ComputerOffice, startComputer } from "../support/computer.ts";
+import { hostOf } from "../support/host.ts";
 import { fixture } from "../support/mcp_servers.ts";
 import { startOffice } from "../support/office.ts";
 import { gone } from "../support/processes.ts";
@@ -159,6 +162,46 @@ Deno.test({
   assertEquals(computer.status().servers, []);
   await Promise.all([first, last].map(gone));
   assertEquals(started.filter((state) => state === "running"), ["running"]);
+});
+
+/** Connects as ever, and counts how many processes there were at once. */
+function counted() {
+  let alive = 0;
+  let most = 0;
+  const connect: McpHostOptions["connect"] = async (config, signal) => {
+    most = Math.max(most, ++alive);
+    try {
+      const connection = await connectMcp(config, signal);
+      const close = connection.close.bind(connection);
+      connection.close = () => close().finally(() => alive--);
+      return connection;
+    } catch (error) {
+      alive--;
+      throw error;
+    }
+  };
+  return { connect, most: () => most };
+}
+
+Deno.test({
+  name:
+    "the process of a server starts once that of its predecessor is gone, though it was replaced twice, or removed and added",
+  timeout: 120_000,
+}, async () => {
+  const { connect, most } = counted();
+  const [b, c] = ["b", "c"].map((alias) =>
+    config({ a: server(alias) }).servers[0]!
+  );
+  await using host = hostOf({ a: server("a") }, { connect });
+  const names = () => host.tools().map(({ name }) => name.split("_")[0]);
+  await host.start();
+  await Promise.all([host.updateServer(b!), host.updateServer(c!)]);
+  assertEquals([most(), names()], [1, ["c", "c", "c"]]);
+  await Promise.all([host.removeServer("a"), host.addServer(b!)]);
+  assertEquals([most(), names()], [1, ["b", "b", "b"]]);
+  // Stopped by hand before its predecessor is gone: it stays so.
+  await Promise.all([host.updateServer(c!), host.stopServer("a")]);
+  assertEquals([host.server("a")?.status.state, names()], ["stopped", []]);
 });
 
 Deno.test({

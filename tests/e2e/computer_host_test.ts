@@ -107,6 +107,17 @@ Deno.test({
 });
 
 Deno.test({
+  name: "McpHost waits for a server without end where it is told to",
+  timeout: 120_000,
+}, async () => {
+  await using host = hostOf({ a: fixture({ only: ["echo"] }) }, {
+    startTimeoutMs: Infinity,
+  });
+  await host.start();
+  assertEquals(host.server("a")?.status.state, "running");
+});
+
+Deno.test({
   name: "a tool that is added at run time is listed and callable",
   timeout: 120_000,
 }, async () => {

@@ -252,6 +252,29 @@ Deno.test({
 });
 
 Deno.test({
+  name: "a call whose result can not be sent is not run twice either",
+  timeout: 120_000,
+}, async () => {
+  await using pc = await startComputer({ a: fixture() });
+  const wire = await takeSeat(pc.office);
+  const run = async () => [
+    await wire.call({
+      req_id: "1",
+      tool_name: "big",
+      params: { bytes: 17 * 2 ** 20 }, // more than is stored of all results
+    }),
+    await wire.call({ req_id: "2", tool_name: "bottomless" }),
+  ];
+  const first = await run();
+  for (const result of first) {
+    assertEquals(resultMeta(result), { error_code: 4003 });
+    assertStringIncludes(textOf(result), "The tool ran");
+  }
+  await pc.computer.stopServer("a"); // it could not be run now
+  assertEquals(await run(), first);
+});
+
+Deno.test({
   name: "get_config shows the configuration without secrets",
   timeout: 120_000,
 }, async () => {

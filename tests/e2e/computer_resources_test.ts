@@ -200,6 +200,52 @@ Deno.test({
 });
 
 Deno.test({
+  name:
+    "a server that is replaced by a disabled one has no windows, documents and hosts any more (spec §8.5)",
+  timeout: 120_000,
+}, async () => {
+  const seen: string[] = [];
+  const servers = resourceServers({ name: "s" }, {
+    name: "t",
+    subscribe: false,
+    resources: [{ uri: "dpe://s/x" }],
+  });
+  await using world = await startComputer(servers);
+  const { office: { agent }, computer } = world;
+  computer.registerDpeResolver({
+    resolve: (_uri, _contents, { mcp_server_name }) => {
+      seen.push(mcp_server_name);
+      return { uri: "https://example.com/x" };
+    },
+  });
+  const announced = () =>
+    Promise.all([
+      next(agent, UPDATE_DESKTOP_NOTIFICATION),
+      next(agent, UPDATE_FINDER_NOTIFICATION),
+    ]);
+  const added = announced();
+  const resources = [{ uri: "window://s/1" }, { uri: "dpe://s/x" }];
+  await set(agent, "s", { resources, tell: "list" });
+  await added;
+  await agent.getDpe("pc", "dpe://s/x");
+  assertEquals(seen, ["s"]);
+
+  const states: string[] = [];
+  computer.on("server_state", ({ name, state }) => {
+    states.push(`${name} is ${state}`);
+  });
+  const lost = announced();
+  const { s } = servers;
+  assert(s);
+  await computer.updateServer("s", { ...s, disabled: true });
+  assertEquals(states, ["s is disabled"]);
+  await lost;
+  await agent.getDpe("pc", "dpe://s/x");
+  assertEquals(seen, ["s", "t"]);
+  assertEquals(computer.status().problems, []);
+});
+
+Deno.test({
   name: "a burst of changes is merged, and its last state arrives (spec §8.5)",
   timeout: 120_000,
 }, async () => {

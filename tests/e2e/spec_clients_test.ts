@@ -3,6 +3,7 @@ import type { Socket } from "socket.io";
 import { SmcpAgent, type SmcpAgentOptions } from "../../agent/mod.ts";
 import { SmcpComputer } from "../../computer/mod.ts";
 import {
+  ErrorCode,
   GET_CONFIG_EVENT,
   GET_TOOLS_EVENT,
   JOIN_OFFICE_EVENT,
@@ -120,6 +121,15 @@ for (
   });
 }
 
+const CALL = {
+  agent: "a",
+  req_id: "1",
+  computer: "pc",
+  tool_name: "echo",
+  params: { text: "hi" },
+  timeout: 30,
+};
+
 Deno.test({
   name:
     "a call right behind the ack of a join belongs to the new office, and runs (spec §7)",
@@ -129,15 +139,7 @@ Deno.test({
   await using server = await startBareServer((socket, event, ack) => {
     ack(true, null);
     if (event !== JOIN_OFFICE_EVENT) return;
-    const call = {
-      agent: "a",
-      req_id: "1",
-      computer: "pc",
-      tool_name: "echo",
-      params: { text: "hi" },
-      timeout: 30,
-    };
-    socket.emit(TOOL_CALL_EVENT, call, answer.resolve);
+    socket.emit(TOOL_CALL_EVENT, CALL, answer.resolve);
   });
   await using computer = new SmcpComputer({
     url: server.url,
@@ -152,6 +154,32 @@ Deno.test({
   assertEquals<unknown>(await answer.promise, {
     content: [{ type: "text", text: "hi" }],
   });
+});
+
+Deno.test("a call that crosses the end of a membership does not run (spec §5)", async () => {
+  const answers: { code?: number }[] = [];
+  await using server = await startBareServer((socket, event, ack) => {
+    if (event !== LEAVE_OFFICE_EVENT) return ack(true, null);
+    socket.emit(TOOL_CALL_EVENT, CALL, (answer: { code?: number }) => {
+      answers.push(answer);
+      ack(true, null);
+    });
+  });
+  await using computer = computerAt(server.url);
+  let calls = 0;
+  computer.on("call_started", () => calls++);
+  const leave = async (leave: () => Promise<void>) => {
+    await computer.connect();
+    await computer.join(OFFICE);
+    await leave();
+  };
+  await leave(() => computer.leave());
+  await leave(() => computer.turnTo({ name: "other" }));
+  assertEquals(
+    answers.map(({ code }) => code),
+    [ErrorCode.NOT_IN_ROOM, ErrorCode.NOT_IN_ROOM],
+  );
+  assertEquals(calls, 0);
 });
 
 Deno.test("a client that leaves while it is on its way back into its office is in none (spec §5, §9)", async () => {

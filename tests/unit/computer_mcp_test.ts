@@ -2,6 +2,7 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 // @ts-types="@modelcontextprotocol/sdk/types"
 import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import { coalesce } from "../../computer/coalesce.ts";
+import { ssePatience, streamablePatience } from "../../computer/mcp/http.ts";
 import { type Line, LineDecoder } from "../../computer/mcp/line_decoder.ts";
 import {
   CONNECTION_CLOSED,
@@ -167,6 +168,24 @@ Deno.test("coalesce() never runs twice at once, and once more for what came mean
   await done.promise;
   await Promise.resolve();
   assertEquals(gates.length, 2);
+});
+
+Deno.test("durations of a configuration that no timer can hold become the longest there is", () => {
+  const longest = 2 ** 31 - 1;
+  const server = { url: "http://host/", headers: null };
+  assertEquals(
+    ssePatience({ ...server, timeout: 9_999_999, sse_read_timeout: 0.5 }),
+    { requestMs: longest, silenceMs: 500 },
+  );
+  assertEquals(
+    streamablePatience({
+      ...server,
+      timeout: "PT30S",
+      sse_read_timeout: "P365D",
+      terminate_on_close: true,
+    }),
+    { requestMs: 30_000, silenceMs: longest },
+  );
 });
 
 Deno.test("mcpErrorCode() knows the errors of the MCP SDK, and no others", () => {
