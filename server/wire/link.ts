@@ -35,6 +35,8 @@ export class Link {
   readonly #receive: (incoming: Incoming) => void;
   readonly #stock = new PacketDecoder();
   readonly #waiting = new Map<number, (answer: Body) => void>();
+  readonly #upgraded = (transport: Socket["conn"]["transport"]) =>
+    this.#listen(transport);
   #nextId = 0;
   #frames: FrameSocket | undefined;
   #ended = false;
@@ -60,7 +62,7 @@ export class Link {
       decoder.divert((data) => this.#take(data));
     }
     this.#listen(this.#conn.transport);
-    this.#conn.on("upgrade", (transport) => this.#listen(transport));
+    this.#conn.on("upgrade", this.#upgraded);
   }
 
   /**
@@ -107,6 +109,8 @@ export class Link {
     this.#ended = true;
     this.#waiting.clear();
     this.#stock.destroy();
+    // The connection may stay, and its client come back over it.
+    this.#conn.off("upgrade", this.#upgraded);
     if (this.#frames) this.#frames.tap = undefined;
   }
 

@@ -6,6 +6,8 @@ import {
   TOOL_CALL_EVENT,
 } from "../../protocol/mod.ts";
 import { createSmcpServer } from "../../server/mod.ts";
+import { Link } from "../../server/wire/link.ts";
+import { startBareEngine } from "../support/bare_engine.ts";
 import { joinRaw, type RawClient } from "../support/raw_client.ts";
 import { RawFrames } from "../support/raw_frames.ts";
 import { SlowClient } from "../support/slow_client.ts";
@@ -187,4 +189,28 @@ Deno.test("calls go on over polling, and over the WebSocket that it becomes, in 
     );
     assertEquals(names, Array(2).fill(transports.at(-1)));
   }
+});
+
+Deno.test("a session that ended leaves nothing on its connection, however often its client comes back over it", async () => {
+  const listening: number[] = [];
+  let ended = Promise.withResolvers<void>();
+  await using engine = await startBareEngine((io) =>
+    io.of(SMCP_NAMESPACE).on("connection", (socket) => {
+      listening.push(socket.conn.listenerCount("upgrade"));
+      const link = new Link(socket, new Set(), () => {});
+      socket.on("disconnect", () => {
+        link.end();
+        ended.resolve();
+      });
+    })
+  );
+  await using raw = await RawFrames.open(engine.url);
+  for (let round = 0; round < 3; round++) {
+    raw.send(`40${SMCP_NAMESPACE},`);
+    await raw.frame(`40${SMCP_NAMESPACE},{`);
+    raw.send(`41${SMCP_NAMESPACE},`);
+    await ended.promise;
+    ended = Promise.withResolvers();
+  }
+  assertEquals(listening, [0, 0, 0]);
 });
