@@ -60,7 +60,10 @@ export class JsonText {
     return room;
   }
 
-  /** Its members, but large objects and arrays are empty: what routing, checks and logs need. */
+  /**
+   * Its members, but large objects and arrays are empty, except those that tell of failures: what
+   * routing, checks and logs need.
+   */
   outline(): Record<string, unknown> {
     return this.#outline ??= JSON.parse(this.#outlineText());
   }

@@ -1,11 +1,13 @@
 import type { Buffer } from "node:buffer";
 import { SMCP_NAMESPACE, TOOL_CALL_EVENT } from "../../protocol/mod.ts";
 import {
+  BACKSLASH,
   CLOSE_ARRAY,
   CLOSE_OBJECT,
   COMMA,
   OPEN_ARRAY,
   OPEN_OBJECT,
+  QUOTE,
 } from "./characters.ts";
 import { JsonText } from "./json_text.ts";
 import { load, NO_JSON, scanner, TEXT_START } from "./scan_json.ts";
@@ -13,7 +15,7 @@ import { load, NO_JSON, scanner, TEXT_START } from "./scan_json.ts";
 /** A packet with more elements than this is refused; the protocol needs two. */
 export const MAX_ELEMENTS = 1024;
 
-/** Objects and arrays of at least so many bytes are left out of outlines. */
+/** Objects and arrays of at least so many bytes are left out of outlines, if they are not of {@linkcode KEPT}. */
 const LARGE = 256;
 
 /** An event or an ack whose payload is an object that nobody made values of. */
@@ -74,7 +76,7 @@ export function readPacket(
     const name = at;
     at = scanner.skipString(at);
     if (at === NO_JSON) return undefined;
-    event = isToolCall(memory, name)
+    event = standsAt(memory, name, TOOL_CALL)
       ? TOOL_CALL_EVENT
       : bytes.toString("latin1", name + 1 + shift, at - 1 + shift);
     if (!events.has(event)) return undefined;
@@ -116,7 +118,8 @@ function skipObject(
     if (at === NO_JSON) return NO_JSON;
     const first = memory[value];
     if (
-      at - value >= LARGE && (first === OPEN_OBJECT || first === OPEN_ARRAY)
+      at - value >= LARGE && (first === OPEN_OBJECT || first === OPEN_ARRAY) &&
+      !isKept(memory, key)
     ) {
       members.large.push(value + shift, at + shift);
     }
@@ -149,13 +152,30 @@ function tellsOfFailure(
   }
 }
 
-/** The name in quotes that nearly every event has. */
-const TOOL_CALL = [...JSON.stringify(TOOL_CALL_EVENT)]
-  .map((char) => char.charCodeAt(0));
+const inQuotes = (text: string): readonly number[] =>
+  [...JSON.stringify(text)].map((char) => char.charCodeAt(0));
 
-function isToolCall(memory: Uint8Array, at: number): boolean {
-  for (let i = 0; i < TOOL_CALL.length; i++) {
-    if (memory[at + i] !== TOOL_CALL[i]) return false;
+/** The name that nearly every event has. */
+const TOOL_CALL = inQuotes(TOOL_CALL_EVENT);
+
+/** Members that tell how a call ended, and stay in outlines whatever their size. */
+const KEPT = ["meta", "_meta", "error"].map(inQuotes);
+
+/** Whether the key at `key` is one of those; one with an escape in it may be. */
+function isKept(memory: Uint8Array, key: number): boolean {
+  for (let at = key + 1; memory[at] !== QUOTE; at++) {
+    if (memory[at] === BACKSLASH) return true;
+  }
+  return KEPT.some((name) => standsAt(memory, key, name));
+}
+
+function standsAt(
+  memory: Uint8Array,
+  at: number,
+  text: readonly number[],
+): boolean {
+  for (let i = 0; i < text.length; i++) {
+    if (memory[at + i] !== text[i]) return false;
   }
   return true;
 }

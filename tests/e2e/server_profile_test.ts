@@ -136,7 +136,8 @@ Deno.test("profile 0.1 notifies under both names, whichever the Computer used (s
 
 Deno.test("profile 0.1 brings get_config to Computers of either name, for Agents of either name (spec §12)", async () => {
   for (const known of [GET_CONFIG_EVENT, OLDER.getConfig]) {
-    for (const unknown of [[], [{ code: 400, message: "Unknown event" }]]) {
+    const refusal = { code: 400, message: `Unknown event ${"x".repeat(300)}` };
+    for (const unknown of [[], [refusal], [{ error: refusal }]]) {
       await using office = await oldOffice();
       for (const name of [GET_CONFIG_EVENT, OLDER.getConfig]) {
         office.computer.handle(

@@ -142,6 +142,23 @@ Deno.test("an outline has every member, but large objects and arrays are empty",
   assertEquals(packet?.body.value(), payload);
 });
 
+Deno.test("an outline keeps what tells how a call ended, however much it tells", () => {
+  const hint = { action: "open", message: "x".repeat(1000) };
+  const meta = { error_code: 4006, mcp_server: "mail", auth_hint: hint };
+  const error = { code: 404, message: "y".repeat(1000) };
+  const rows = [
+    [JSON.stringify({ content: [], isError: true, meta }), "error 4006"],
+    [JSON.stringify({ content: [], isError: true, _meta: meta }), "error 4006"],
+    [JSON.stringify({ error }), "error 404"],
+    [`{"\\u0065rror":${JSON.stringify(error)}}`, "error 404"],
+    [`{"isError":true,"m\\u0065ta":${JSON.stringify(meta)}}`, "error 4006"],
+    [JSON.stringify({ isError: true, metadata: meta }), "tool error"],
+  ];
+  for (const [json = "", outcome] of rows) {
+    assertEquals(outcomeOf(read(`3/smcp,1[${json}]`)?.body), outcome, json);
+  }
+});
+
 Deno.test("an outline keeps what is large and is neither object nor array: a number of 300 digits is no small one", () => {
   const packet = read(`3/smcp,1[{"timeout":1${"0".repeat(300)}}]`);
   assertEquals(packet?.body.outline(), { timeout: 1e300 });
