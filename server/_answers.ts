@@ -13,6 +13,12 @@ export function toAnswer(error: unknown): ErrorPayload {
     .toPayload();
 }
 
+/** Turns whatever was thrown into what refuses a connection to a namespace; the client finds it as `error.data`. */
+export function toConnectError(error: unknown): Error & { data: ErrorPayload } {
+  const data = toAnswer(error);
+  return Object.assign(new Error(data.message), { data });
+}
+
 /** What is refused while the server drains (spec §5: shutdown counts as leaving). */
 export const shuttingDown = (): ProtocolError =>
   new ProtocolError(

@@ -32,7 +32,7 @@ export interface AuditSeat {
  * No credential is ever part of one; parameters and results only where the operator asked for them.
  */
 export type AuditEvent =
-  /** A request for a session was refused; `code` is that of the flat error. */
+  /** A request for a session was refused; `code` is that of the flat error, Engine.IO's below 10. */
   | (
     & { event: "handshake_refused"; code: number; reason: string }
     & { address: string }

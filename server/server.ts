@@ -36,7 +36,7 @@ import type {
   SmcpServerStats,
 } from "./options.ts";
 import { Relay } from "./relay.ts";
-import { acceptSessions, refuseNamespace } from "./sessions.ts";
+import { acceptSessions } from "./sessions.ts";
 import type { Session } from "./session.ts";
 import type { TlsOptions } from "./tls.ts";
 import { traceCalls } from "./trace_calls.ts";
@@ -158,7 +158,6 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     );
   });
   io.bind(engine);
-  refuseNamespace(io.of("/"), limiter, metrics);
 
   const nsp = io.of(SMCP_NAMESPACE);
   const sessions = new Map<string, Session>();

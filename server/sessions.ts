@@ -2,14 +2,13 @@ import type { Namespace, Socket } from "socket.io";
 import {
   CLIENT_EVENTS,
   ErrorCode,
-  type ErrorPayload,
   isClientEvent,
   namesOf,
   type Profile,
   ProtocolError,
   VERSION_PARAMETER,
 } from "../protocol/mod.ts";
-import { toAnswer, unauthorized } from "./_answers.ts";
+import { toConnectError, unauthorized } from "./_answers.ts";
 import { failure, log } from "./_log.ts";
 import { serial } from "./_serial.ts";
 import type { Authenticator, Identity } from "./auth/authenticator.ts";
@@ -21,6 +20,7 @@ import type { Limiter } from "./limits/limiter.ts";
 import { TokenBucket } from "./limits/token_bucket.ts";
 import type { Membership } from "./membership.ts";
 import type { Metrics } from "./metrics/metrics.ts";
+import { refuseOthers } from "./refuse_others.ts";
 import type { Relay } from "./relay.ts";
 import type { Session } from "./session.ts";
 import { Link } from "./wire/link.ts";
@@ -52,12 +52,13 @@ interface Admission {
   readonly address: string;
 }
 
-/** Makes a session of every connection of the namespace that may connect, and whose `auth` is valid (spec §2, §10). */
+/** Makes a session of every connection of the namespace that may connect, and whose `auth` is valid; refuses all others (spec §2, §10). */
 export function acceptSessions(
   nsp: Namespace,
   sessions: Map<string, Session>,
   parts: SessionParts,
 ): void {
+  refuseOthers(nsp.server, parts);
   const requests: ReadonlySet<string> = new Set(
     Object.keys(CLIENT_EVENTS).filter(isClientEvent)
       .flatMap((event) => namesOf(parts.profile, event)),
@@ -84,7 +85,7 @@ export function acceptSessions(
         parts.proxies,
       );
       return next(
-        refused(parts.limiter.refuse("eventsPerSecond", { address })),
+        toConnectError(parts.limiter.refuse("eventsPerSecond", { address })),
       );
     }
     // While one CONNECT waits here, Socket.IO takes any number of others from the same connection.
@@ -131,27 +132,12 @@ export function acceptSessions(
 }
 
 const alreadyConnected = (): Error =>
-  refused(
+  toConnectError(
     new ProtocolError(
       ErrorCode.BAD_REQUEST,
       "Cannot connect twice: this connection has a session already",
     ),
   );
-
-/** Sockets on any namespace but the protocol's are refused (spec §2). */
-export function refuseNamespace(
-  nsp: Namespace,
-  limiter: Limiter,
-  metrics: Metrics | undefined,
-): void {
-  nsp.use(({ handshake: { address } }, next) => {
-    const code = ErrorCode.BAD_REQUEST;
-    const reason = "Invalid namespace";
-    metrics?.handshakeRefused("namespace", code);
-    limiter.refusedHandshake({ code, reason, address });
-    next(refused(new ProtocolError(code, reason)));
-  });
-}
 
 /** @returns the refusal for the client when it may not connect */
 async function admit(
@@ -160,7 +146,7 @@ async function admit(
 ): Promise<Admission | Error> {
   const address = clientAddress(peer, headers["x-forwarded-for"], proxies);
   const refuse = (error: unknown, why?: string) => {
-    const refusal = refused(error);
+    const refusal = toConnectError(error);
     const { code, message } = refusal.data;
     const reason = why ?? message;
     metrics?.handshakeRefused("namespace", code);
@@ -205,9 +191,3 @@ const newSession = (
   calls: [],
   enqueue: serial((error) => log.error("A task failed", failure(error))),
 });
-
-/** What a client finds as `error.data` of its `connect_error`. */
-function refused(error: unknown): Error & { data: ErrorPayload } {
-  const data = toAnswer(error);
-  return Object.assign(new Error(data.message), { data });
-}

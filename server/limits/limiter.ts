@@ -9,7 +9,7 @@ export type Offender = Pick<AuditParty, "address"> & Partial<AuditParty>;
 
 /** A handshake that was refused. */
 export interface RefusedHandshake {
-  /** Of the flat error that the client hears. */
+  /** Of the flat error that the client hears; below 10 it is Engine.IO's own. */
   readonly code: number;
   /** Why, for the operator. */
   readonly reason: string;

@@ -14,7 +14,7 @@ export interface MetricsSource {
 
 /** Where a client was refused, and why. */
 export type RefusalStage =
-  /** At the HTTP request: version, origin, shutdown, connections of its address. */
+  /** At the HTTP request: version, origin, shutdown, connections of its address, what Engine.IO refuses. */
   | "http"
   /** At the namespace: its credentials, its `auth` object, or another namespace. */
   | "namespace";

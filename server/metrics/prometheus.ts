@@ -28,6 +28,11 @@ const REASONS: Readonly<
   Record<RefusalStage, Readonly<Record<number, string>>>
 > = {
   http: {
+    // Engine.IO's own.
+    0: "unknown_transport",
+    2: "handshake_method",
+    3: "bad_request",
+    5: "engine_version",
     400: "invalid_version",
     403: "origin",
     429: "connections_per_address",

@@ -1,4 +1,4 @@
-import { Decoder, Encoder } from "socket.io-parser";
+import { Decoder, Encoder, PacketType } from "socket.io-parser";
 import {
   BACKSLASH,
   CLOSE_ARRAY,
@@ -69,9 +69,19 @@ function isEscaped(text: string, at: number): boolean {
   return (at - first) % 2 === 1;
 }
 
+/**
+ * A connection that asks for so many sessions in its life is closed: Socket.IO makes an object of
+ * each before anybody can refuse it, and one request can ask for a million.
+ */
+const MAX_CONNECTS = 1000;
+
+/** What packets that ask for a session start with. */
+const CONNECT = String(PacketType.CONNECT);
+
 /** The stock decoder behind {@linkcode judgePacket}: what it throws closes the sender. */
 export class PacketDecoder extends Decoder {
   #take: ((data: unknown) => boolean) | undefined;
+  #connects = 0;
 
   /** Lets `take` have what comes from now on; what it does not take is decoded as ever. */
   divert(take: (data: unknown) => boolean): void {
@@ -82,7 +92,9 @@ export class PacketDecoder extends Decoder {
   override add(data: unknown): void {
     if (this.#take?.(data)) return;
     if (typeof data === "string") {
-      const fault = judgePacket(data);
+      const fault = data.startsWith(CONNECT) && ++this.#connects > MAX_CONNECTS
+        ? `more than ${MAX_CONNECTS} connects`
+        : judgePacket(data);
       if (fault !== undefined) throw new Error(`Packet refused: ${fault}`);
     }
     super.add(data);

@@ -5,7 +5,12 @@ import { connect } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import { closeServer, listenOn } from "../../server/listen.ts";
+import { Limiter } from "../../server/limits/limiter.ts";
+import { DEFAULT_LIMITS } from "../../server/limits/limits.ts";
 import { createSmcpServer } from "../../server/mod.ts";
+import { refuseOthers } from "../../server/refuse_others.ts";
+import { startBareEngine } from "../support/bare_engine.ts";
+import { exchangePackets } from "../support/polling_session.ts";
 import { connectRaw, joinRaw, RawClient } from "../support/raw_client.ts";
 import { type RawAnswer, rawHttp, upgradeHead } from "../support/raw_http.ts";
 
@@ -312,9 +317,29 @@ Deno.test("sockets on any namespace but /smcp are refused, and the gate cares fo
   const { url } = await server.listen();
   for (const namespace of ["/", "/smcp2", "/socket.io"]) {
     await using client = new RawClient(url, { namespace });
-    const error = await client.connected().then(() => "connected", String);
-    assertEquals(error, "Error: Invalid namespace", namespace);
+    const { message, data } = await client.connected().catch((e) => e);
+    assertEquals(message, "Invalid namespace", namespace);
+    assertEquals(data, { code: 400, message: "Invalid namespace" }, namespace);
   }
+});
+
+Deno.test("namespaces that clients make up are refused, forgotten, and never many at once", async () => {
+  let names = (): string[] => [];
+  let most = 0;
+  await using engine = await startBareEngine((io) => {
+    const limiter = new Limiter(DEFAULT_LIMITS, () => {});
+    refuseOthers(io, { limiter, metrics: undefined, proxies: 0 });
+    names = () => [...io._nsps.keys()];
+    io.on("new_namespace", () => most = Math.max(most, names().length));
+  });
+  const packets = Array.from({ length: 300 }, (_, i) => `40/made-up-${i},`);
+  const answers = await exchangePackets(engine.port, packets);
+  assertEquals(
+    answers.map((answer) => answer.split(",")[0]).sort(),
+    packets.map((packet) => `44${packet.slice(2, -1)}`).sort(),
+  );
+  assertEquals(most, 100);
+  assertEquals(names(), ["/"]);
 });
 
 Deno.test("the gate comes before the connect handler: whatever that would say, a wrong version hears 4008 (spec §2)", async () => {

@@ -397,6 +397,25 @@ Deno.test("guessing credentials over one connection is limited like events", asy
   assert(codes.includes("401"));
 });
 
+const isRefusedOnceMore = (raw: RawFrames): Promise<boolean> =>
+  raw.frame("44").then(() => true, () => false);
+
+Deno.test({
+  name:
+    "a connection that asks for a thousand sessions is closed, whatever the namespace",
+  timeout: 120_000,
+}, async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  for (const namespace of ["", "/made-up,"]) {
+    await using raw = await RawFrames.open(url);
+    for (let i = 0; i <= 1000; i++) raw.send(`40${namespace}`);
+    let answers = 0;
+    while (answers <= 1000 && await isRefusedOnceMore(raw)) answers++;
+    assert(answers <= 1000, `${answers} answers on "${namespace}"`);
+  }
+});
+
 Deno.test("a connection that answers no ping is gone, and its office hears of it", async () => {
   await using server = createSmcpServer({
     heartbeat: { interval: 0.2, timeout: 0.2 },

@@ -15,6 +15,7 @@ import {
   createMetrics,
   createSmcpServer,
 } from "../../server/mod.ts";
+import { exchangePackets } from "../support/polling_session.ts";
 import { connectRaw, joinRaw, rawPair } from "../support/raw_client.ts";
 import { rawHttp } from "../support/raw_http.ts";
 import { startServerCommand } from "../support/server_command.ts";
@@ -119,6 +120,20 @@ Deno.test("/metrics counts connections, offices, members, events by outcome, ref
     assert((all.get(name) ?? 0) > 1000, name);
   }
   assert((all.get("smcp_event_loop_lag_seconds") ?? -1) >= 0);
+});
+
+Deno.test("refusals count by reason, also those of Engine.IO and of namespaces that clients make up", async () => {
+  await using server = createSmcpServer({ metrics: await createMetrics() });
+  const { url, port } = await server.listen();
+  const target = "/smcp/?a2c_version=0.2.0&transport=polling&EIO=3";
+  const head = [`GET ${target} HTTP/1.1`, "Host: x", "Connection: close"];
+  await rawHttp(port, head);
+  await exchangePackets(port, ["40/made-up,"]);
+  const all = await samples(url);
+  for (const reason of ["engine_version", "invalid_request"]) {
+    const name = `smcp_handshakes_refused_total{reason="${reason}"}`;
+    assertEquals(all.get(name), 1, name);
+  }
 });
 
 Deno.test("bytes count both directions, of connections that are closed too", async () => {
