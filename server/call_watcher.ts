@@ -18,13 +18,16 @@ export interface WatchedCall {
 
 /**
  * Told of each request when it comes; the function that it returns is called once, when the request
- * ended, with what the Agent heard, or `undefined` when the Agent was gone by then.
+ * ended, with what the Agent heard, or `undefined` when the Agent was gone by then. Whatever that
+ * function holds on to stays in memory until then: not the payload, unless it is needed.
  */
 export type CallWatcher = (call: WatchedCall) => (answer: Body) => void;
 
 /** Tells several watchers of the same requests. */
-export const watchers =
-  (all: readonly CallWatcher[]): CallWatcher => (call) => {
-    const ends = all.map((watch) => watch(call));
-    return (answer) => ends.forEach((ended) => ended(answer));
-  };
+export const watchers = (all: readonly CallWatcher[]): CallWatcher => (call) =>
+  ending(all.map((watch) => watch(call)));
+
+/** Apart from the request, which must not stay in memory until it ended. */
+const ending =
+  (ends: readonly ReturnType<CallWatcher>[]) => (answer: Body): void =>
+    ends.forEach((ended) => ended(answer));

@@ -17,7 +17,7 @@ import {
   type ServerEvent,
 } from "../protocol/mod.ts";
 import { toAnswer } from "./_answers.ts";
-import { log, quote } from "./_log.ts";
+import { log, quote, short } from "./_log.ts";
 import { checkAccess } from "./access_rule.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { audit, partyOf, seatOf } from "./audit.ts";
@@ -27,6 +27,9 @@ import type { Relay } from "./relay.ts";
 import type { Session } from "./session.ts";
 import { type Body, valueOf } from "./wire/json_text.ts";
 import type { Incoming } from "./wire/link.ts";
+
+/** Answers an event, whether its sender waits for that or not. */
+type Answer = (...body: readonly Body[]) => void;
 
 /** Routes every event of every connection; whatever happens, an ack that was asked for is given (spec §3, §6). */
 export class Dispatcher {
@@ -57,31 +60,31 @@ export class Dispatcher {
       return this.#refuseFlood(session, incoming);
     }
     const measure = this.#measure(incoming);
-    const answer = (...body: readonly Body[]) => {
-      measure?.(body);
-      if (session.socket.connected) incoming.ack?.(...body);
-    };
-    const refuse = (error: unknown) => {
-      if (error instanceof ProtocolError) {
-        auditRefusal(session, incoming.event, error);
-      }
-      answer(toAnswer(error));
-    };
-    session.enqueue(() => {
-      // One that is gone wants nothing any more; what it told its office before counts: a cancel.
-      if (!session.socket.connected && !this.#isTold(incoming.event)) return;
-      try {
-        return this.#handle(session, incoming, answer)?.catch(refuse);
-      } catch (error) {
-        refuse(error);
-      }
-    });
+    const answer = answering(session, incoming.ack, measure);
+    session.enqueue(() => this.#take(session, incoming, answer));
+  }
+
+  /** @returns when it has been taken; `undefined` when it has */
+  #take(
+    session: Session,
+    incoming: Incoming,
+    answer: Answer,
+  ): Promise<void> | undefined {
+    const { event } = incoming;
+    // One that is gone wants nothing any more; what it told its office before counts: a cancel.
+    if (!session.socket.connected && !this.#isTold(event)) return;
+    try {
+      return this.#handle(session, incoming, answer)
+        ?.catch(refusing(session, event, answer));
+    } catch (error) {
+      refusing(session, event, answer)(error);
+    }
   }
 
   #handle(
     session: Session,
     { event: name, payload }: Incoming,
-    answer: (...body: readonly Body[]) => void,
+    answer: Answer,
   ): Promise<void> | undefined {
     const event = eventOf(this.#profile, name);
     if (event === undefined) {
@@ -128,12 +131,16 @@ export class Dispatcher {
   /** @throws {ProtocolError} 400, unless it is a notification: those are ignored (spec §3) */
   #refuse(session: Session, name: string): void {
     if (hasNotificationPrefix(name)) {
-      log.debug(`A client's own ${quote(name)} is not relayed`, {
+      log.debug("A client's own {name} is not relayed", {
+        name: short(name),
         socket: session.socket.id,
       });
       return;
     }
-    log.warn(`Unknown event ${quote(name)}`, { socket: session.socket.id });
+    log.warn("Unknown event {name}", {
+      name: short(name),
+      socket: session.socket.id,
+    });
     throw new ProtocolError(
       ErrorCode.BAD_REQUEST,
       `Unknown event ${quote(name)}`,
@@ -216,6 +223,24 @@ export class Dispatcher {
     this.#membership.notify(office, notification, { computer }, socket);
   }
 }
+
+/** Apart from the event itself: whoever holds on to the answer must not hold on to the payload. */
+const answering = (
+  { socket }: Session,
+  ack: Incoming["ack"],
+  measure: ((answer: readonly Body[]) => void) | undefined,
+): Answer =>
+(...body) => {
+  measure?.(body);
+  if (socket.connected) ack?.(...body);
+};
+
+/** Answers with what was thrown. */
+const refusing =
+  (session: Session, event: string, answer: Answer) => (error: unknown) => {
+    if (error instanceof ProtocolError) auditRefusal(session, event, error);
+    answer(toAnswer(error));
+  };
 
 /** Somebody reached for another office, or beyond what it is; other refusals are daily business. */
 function auditRefusal(

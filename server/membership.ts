@@ -13,9 +13,9 @@ import {
   ProtocolError,
 } from "../protocol/mod.ts";
 import { shuttingDown, toAnswer } from "./_answers.ts";
-import { failure, log, quote } from "./_log.ts";
+import { failure, log, short } from "./_log.ts";
 import { checkIdentity } from "./auth/policy.ts";
-import { audit, partyOf, seatOf } from "./audit.ts";
+import { audit, type AuditSeat, partyOf, seatOf } from "./audit.ts";
 import type { JoinDecision, Member } from "./offices/join_rule.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
@@ -56,9 +56,11 @@ export class Membership {
   }
 
   /** Answers `server:join_office`; never throws (spec §3). */
-  join(session: Session, payload: unknown): Promise<OfficeAck> {
-    return officeAck(async () => {
+  async join(session: Session, payload: unknown): Promise<OfficeAck> {
+    let seat: AuditSeat | undefined;
+    const ack = await officeAck(async () => {
       const { role, name, office_id: office } = parseEnterOfficeReq(payload);
+      seat = { office, role, name };
       if (this.#closed) throw shuttingDown();
       const { id: socket } = session.socket;
       const { version, instance, identity } = session;
@@ -80,13 +82,10 @@ export class Membership {
         )
         : { kind: "refuse", reason: forbidden };
       if (decision.kind === "refuse") {
-        const { reason } = decision;
         if (decision.full) {
           this.#limiter.hit("membersPerOffice", partyOf(session));
         }
-        const seat = { office, role, name };
-        audit({ event: "join_refused", reason, ...seat, ...partyOf(session) });
-        return [false, reason];
+        return [false, decision.reason];
       }
       if (decision.kind === "admit") {
         if (decision.leave) await this.#moveOut(session, decision.leave);
@@ -99,6 +98,11 @@ export class Membership {
       }
       return [true, null];
     });
+    const [ok, reason] = ack;
+    if (!ok) {
+      audit({ event: "join_refused", reason, ...seat, ...partyOf(session) });
+    }
+    return ack;
   }
 
   /** Answers `server:leave_office`; never throws (spec §3). */
@@ -190,7 +194,8 @@ export class Membership {
     try {
       await this.#registry.release(member);
     } catch (error) {
-      log.error(`Cannot release the seat of ${quote(member.name)}`, {
+      log.error("Cannot release the seat of {name}", {
+        name: short(member.name),
         socket: member.socket,
         ...failure(error),
       });

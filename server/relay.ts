@@ -11,7 +11,7 @@ import { Deadlines } from "./_deadlines.ts";
 import { partyOf } from "./audit.ts";
 import { checkAccess, notInOffice } from "./access_rule.ts";
 import type { Limiter } from "./limits/limiter.ts";
-import type { CallWatcher } from "./call_watcher.ts";
+import type { CallWatcher, WatchedCall } from "./call_watcher.ts";
 import type { Member } from "./offices/join_rule.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
 import {
@@ -80,25 +80,21 @@ export class Relay {
       name: request.agent,
     });
     const { computer } = request;
-    const ended = this.#watch({ event, agent, seat, computer, payload });
-    const reply = (body: Body) => {
-      answer(body);
-      ended(body);
-    };
+    const call: WatchedCall = { event, agent, seat, computer, payload };
+    const reply = replying(answer, this.#watch(call));
     const deadline = answerDeadline(
       event,
       "timeout" in request ? request.timeout : undefined,
       this.#requestTimeout,
     );
-    const send = (found: Member | undefined) => {
-      const target = this.#target(agent, seat, computer, found);
-      this.#send(agent, target, event, payload, deadline, reply);
-    };
     try {
       this.#checkRoom(agent);
       const found = this.#registry.find(seat.office, computer);
-      if (!(found instanceof Promise)) return void send(found);
-      return found.then(send).catch((error) => reply(toAnswer(error)));
+      if (!(found instanceof Promise)) {
+        return void this.#send(call, found, deadline, reply);
+      }
+      return found.then((found) => this.#send(call, found, deadline, reply))
+        .catch((error) => reply(toAnswer(error)));
     } catch (error) {
       reply(toAnswer(error));
     }
@@ -145,9 +141,7 @@ export class Relay {
 
   /** @throws {ProtocolError} when the request can not be sent on */
   #target(
-    agent: Session,
-    seat: Member,
-    computer: string,
+    { agent, seat, computer }: WatchedCall,
     found: Member | undefined,
   ): Session {
     // Somebody with the same instance_id may have taken the seat over meanwhile.
@@ -161,14 +155,15 @@ export class Relay {
     return session;
   }
 
+  /** What waits in here for the answer must not mention the request, or it stays in memory. */
   #send(
-    agent: Session,
-    computer: Session,
-    event: ClientEvent,
-    payload: Body,
+    request: WatchedCall,
+    found: Member | undefined,
     deadline: number,
     reply: (body: Body) => void,
   ): void {
+    const { agent } = request;
+    const computer = this.#target(request, found);
     const finish = (body: Body) => {
       this.#calls.remove(call);
       remove(agent.calls, call);
@@ -178,8 +173,8 @@ export class Relay {
     };
     const asked = ask(
       computer.link,
-      namesOf(this.#profile, event),
-      payload,
+      namesOf(this.#profile, request.event),
+      request.payload,
       (first) => {
         try {
           finish(readAnswer(first));
@@ -210,6 +205,14 @@ export class Relay {
     computer.calls.push(call);
   }
 }
+
+/** Apart from the request, like {@linkcode Relay.forward}'s `answer`: both last until the call has ended. */
+const replying =
+  (answer: (body: Body) => void, ended: (body: Body) => void) =>
+  (body: Body): void => {
+    answer(body);
+    ended(body);
+  };
 
 /** The lists are short, and their order means nothing: a set would cost more. */
 function remove<T>(list: T[], item: T): void {

@@ -9,6 +9,7 @@ import { SignJWT } from "jose";
 import {
   CLIENT_EVENTS,
   GET_TOOLS_EVENT,
+  JOIN_OFFICE_EVENT,
   LEAVE_OFFICE_EVENT,
   LIST_ROOM_EVENT,
   TOOL_CALL_EVENT,
@@ -19,9 +20,11 @@ import {
   apiKeys,
   createSmcpServer,
   jwt,
+  MemoryRegistry,
   type SmcpServerOptions,
 } from "../../server/mod.ts";
 import { captureLog } from "../support/log_capture.ts";
+import { exchangePackets } from "../support/polling_session.ts";
 import { connectRaw, joinRaw, type RawOptions } from "../support/raw_client.ts";
 import { rawHttp, upgradeHead } from "../support/raw_http.ts";
 import { startServerCommand } from "../support/server_command.ts";
@@ -130,6 +133,21 @@ Deno.test("refused handshakes are audited with the reason that the client does n
           "Origin: https://evil.example",
         ]),
     ],
+    [
+      5,
+      "Unsupported protocol version",
+      ({ port }) =>
+        rawHttp(port, [
+          "GET /smcp/?EIO=3&transport=polling&a2c_version=0.2.0 HTTP/1.1",
+          ...["Host: 127.0.0.1", "Connection: close"],
+        ]),
+    ],
+    [
+      0,
+      "Transport unknown",
+      ({ port }) =>
+        rawHttp(port, upgradeHead(`${query}pigeon&a2c_version=0.2.0`)),
+    ],
     [401, "no API key", ({ url }) => refused(url, {})],
     [401, "unknown API key", ({ url }) => refused(url, as("wrong"))],
     [
@@ -149,6 +167,108 @@ Deno.test("refused handshakes are audited with the reason that the client does n
     log.audit,
     knocks.map(([code, reason]) => ({ event, code, reason, address })),
   );
+});
+
+Deno.test("requests of sessions that ended are no refused handshakes", async () => {
+  using log = captureLog();
+  const { server, port } = await served();
+  await using _ = server;
+  const { status } = await rawHttp(port, [
+    "GET /smcp/?EIO=4&transport=polling&a2c_version=0.2.0&sid=gone HTTP/1.1",
+    ...["Host: 127.0.0.1", "Connection: close"],
+  ]);
+  assertEquals([status, log.audit], [400, []]);
+});
+
+Deno.test("sockets on another namespace are audited with the client's own address (spec §10)", async () => {
+  using log = captureLog();
+  const { server, port } = await served({ trustedProxies: 1 });
+  await using _ = server;
+  const namespaces = ["", "/made-up,"];
+  for (const [i, namespace] of namespaces.entries()) {
+    const from = [`X-Forwarded-For: 203.0.113.${i}`];
+    const [answer] = await exchangePackets(port, [`40${namespace}`], from);
+    assertMatch(answer ?? "", /"code":400/);
+  }
+  assertEquals(
+    log.audit,
+    namespaces.map((_, i) => ({
+      event: "handshake_refused",
+      code: 400,
+      reason: "Invalid namespace",
+      address: `203.0.113.${i}`,
+    })),
+  );
+});
+
+Deno.test("joins are audited that are invalid, and that come while the server drains (spec §10)", async () => {
+  using log = captureLog();
+  const { server, url } = await served();
+  await using _ = server;
+  await using members = await pair(url);
+  await using late = await connectRaw(url, as(KEYS.planner));
+  const invalid = { role: "agent", name: "", office_id: "north" };
+  await late.request(JOIN_OFFICE_EVENT, invalid);
+  const asked = Promise.withResolvers<(answer: unknown) => void>();
+  members.computer.handle(TOOL_CALL_EVENT, (_p, ack) => asked.resolve(ack));
+  const call = members.agent.ask(TOOL_CALL_EVENT, request());
+  const answer = await asked.promise;
+  const closed = server.close();
+  await late.join("computer", "late", "south");
+  answer({ content: [] });
+  await call;
+  await closed;
+  const refused = log.audit.filter(({ event }) => event === "join_refused")
+    .map(({ principal, office, name, reason }) => [
+      ...[principal, office, name],
+      /^(Invalid payload: name|The server is shutting down)/.test(`${reason}`),
+    ]);
+  assertEquals(refused, [
+    ["key:planner", undefined, undefined, true],
+    ["key:planner", "south", "late", true],
+  ]);
+});
+
+Deno.test("what clients send is never a message's template: braces in names stand in the log as they are", async () => {
+  using log = captureLog();
+  const registry = new MemoryRegistry();
+  registry.release = () => {
+    throw new Error("the registry is gone");
+  };
+  const { server, url } = await served({ registry });
+  await using _ = server;
+  const key = as(KEYS.planner);
+  await using agent = await joinRaw(url, "agent", "{socket}", "north", key);
+  for (const event of ["client:{socket}", "{*}"]) await agent.ask(event, {});
+  await agent.request("notify:{socket}");
+  await agent.request(LEAVE_OFFICE_EVENT, { office_id: "north" });
+  const messages = log.records.filter(({ category }) =>
+    category.join() === "a2c-smcp,server"
+  ).map(({ message }) => message.join(""));
+  assertEquals(messages, [
+    "Unknown event client:{socket}",
+    "Unknown event {*}",
+    "A client's own notify:{socket} is not relayed",
+    "Cannot release the seat of {socket}",
+  ]);
+});
+
+Deno.test("an authenticator that throws what it was shown brings none of it into the log (spec §10)", async () => {
+  using log = captureLog();
+  const { server, url } = await served({
+    authenticator: {
+      authenticate({ auth }) {
+        throw new Error(`Cannot read the token:\n${auth.token}\nat the end`);
+      },
+    },
+  });
+  await using _ = server;
+  await refused(url, { auth: { token: "hunter2" } });
+  assertEquals(/hunter2|at the end/.test(log.text), false);
+  const stacks = log.records.flatMap(({ properties }) =>
+    properties.stack ?? []
+  );
+  assertMatch(String(stacks), /^\s+at .*authenticate/);
 });
 
 Deno.test("a flood of refused handshakes is one line of the audit log, wherever they are refused (spec §10)", async () => {

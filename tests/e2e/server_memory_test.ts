@@ -19,12 +19,12 @@ async function peakOf(pid: number): Promise<number> {
   return Number(/VmHWM:\s*(\d+) kB/.exec(status)?.[1]) * 1024;
 }
 
-const request = (req_id: string) => ({
+const request = (req_id: string, params: Record<string, unknown> = {}) => ({
   agent: "agent",
   req_id,
   computer: "computer",
   tool_name: "big",
-  params: {},
+  params,
   timeout: 60,
 });
 
@@ -54,6 +54,39 @@ Deno.test({
   assertEquals(await other.agent.ask(TOOL_CALL_EVENT, request("1")), {
     ok: true,
   });
+});
+
+Deno.test({
+  name:
+    "40 calls of 4 MB that wait for their answers keep nothing of what was sent in the server's memory (spec §10)",
+  ignore: Deno.build.os !== "linux",
+  timeout: 120_000,
+}, async () => {
+  await using command = await startServerCommand([
+    "--port=0",
+    "--log-level=warning",
+  ]);
+  await using pair = await rawPair(command.url);
+  const { agent, computer } = pair;
+  const params = { text: "x".repeat(4 * MEBIBYTE) };
+  // The first time it takes what it needs for messages of this size and their garbage.
+  computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ content: [] }));
+  for (let i = 0; i < 40; i++) {
+    await agent.ask(TOOL_CALL_EVENT, request(`answered ${i}`, params));
+  }
+  const before = await peakOf(command.pid);
+  let heard = Promise.withResolvers<void>();
+  computer.handle(TOOL_CALL_EVENT, () => heard.resolve());
+  for (let i = 0; i < 40; i++) {
+    heard = Promise.withResolvers();
+    void agent.ask(TOOL_CALL_EVENT, request(`waiting ${i}`, params));
+    await heard.promise;
+  }
+  const grown = await peakOf(command.pid) - before;
+  assert(
+    grown < 80 * MEBIBYTE,
+    `the server's memory grew by ${Math.round(grown / MEBIBYTE)} MiB`,
+  );
 });
 
 /** An agent calls, and reads no answer; resolves when the server has taken all, and cut it off. */
