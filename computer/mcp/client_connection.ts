@@ -237,7 +237,7 @@ class ClientConnection implements McpConnection {
     }
   }
 
-  /** Ends the connection unless the server answers, be it that it knows no ping. */
+  /** Ends the connection unless the server answers, be it that it knows no ping, or is at work. */
   async #ping(): Promise<void> {
     if (this.#pinging || this.#ending) return;
     this.#pinging = true;
@@ -245,9 +245,11 @@ class ClientConnection implements McpConnection {
     try {
       await this.#client.ping({ timeout: pongMs ?? requestMs });
     } catch (error) {
-      const answered = error instanceof McpError &&
-        !hasCode(error, ErrorCode.RequestTimeout, ErrorCode.ConnectionClosed);
-      if (answered || this.#ending) return;
+      const silent = hasCode(error, ErrorCode.RequestTimeout);
+      const answered = error instanceof McpError && !silent &&
+        !hasCode(error, ErrorCode.ConnectionClosed);
+      const busy = silent && this.#running > 0;
+      if (answered || busy || this.#ending) return;
       if (error instanceof AuthorizationError) this.#refusal = error;
       await this.#client.close().catch(() => {});
     } finally {
@@ -264,5 +266,5 @@ class ClientConnection implements McpConnection {
   }
 }
 
-const hasCode = (error: unknown, ...codes: ErrorCode[]): boolean =>
-  error instanceof McpError && codes.includes(error.code);
+const hasCode = (error: unknown, code: ErrorCode): boolean =>
+  error instanceof McpError && error.code === code;

@@ -4,9 +4,12 @@ import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
 export interface Patience {
   /** Until the head of an answer; not for tool calls, which have a time of their own. */
   readonly requestMs: number;
-  /** Between two pieces of an event stream. */
+  /** Between two pieces of an event stream; not of one that answers a request. */
   readonly silenceMs: number;
 }
+
+/** Milliseconds after which nobody waits for the answer to a request: no call may take longer. */
+const LONGEST_CALL = 3_600_000;
 
 /**
  * Makes a `fetch` that gives up on a server that keeps quiet (spec §4: `timeout`, `sse_read_timeout`).
@@ -15,14 +18,16 @@ export interface Patience {
  */
 export function patientFetch({ requestMs, silenceMs }: Patience): FetchLike {
   return async (url, init = {}) => {
-    const response = isRpcRequest(init)
+    const isRequest = isRpcRequest(init);
+    const response = isRequest
       ? await fetch(url, init)
       : await fetchHead(url, init, requestMs);
     const type = response.headers.get("content-type") ?? "";
     if (!response.body || !type.startsWith("text/event-stream")) {
       return response;
     }
-    return new Response(endSilence(response.body, silenceMs), response);
+    const ms = isRequest ? Math.max(silenceMs, LONGEST_CALL) : silenceMs;
+    return new Response(endSilence(response.body, ms), response);
   };
 }
 

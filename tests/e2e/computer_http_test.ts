@@ -154,3 +154,26 @@ Deno.test({
   await server.requested("GET", 2);
   assertEquals(await textOf(host, "a", "echo", { text: "on" }), "on");
 });
+
+Deno.test({
+  name:
+    "a call that is silent for longer than sse_read_timeout keeps its result",
+  timeout: 120_000,
+}, async () => {
+  await using server = await startHttpFixture("streamable");
+  await using host = hostOf({
+    a: settings("streamable", server, { sse_read_timeout: "PT0.05S" }),
+  });
+  await host.start();
+  const result = textOf(host, "a", "slow_began");
+  // Two event streams that came after the call were ended for their silence meanwhile.
+  const { length } = server.requests.filter(({ method }) => method === "GET");
+  await server.requested("GET", length + 2);
+  const abort = new AbortController();
+  const slow = connectionOf(host, "a").callTool("slow", {}, {
+    signal: abort.signal,
+  });
+  assertEquals(await result, "it began");
+  abort.abort("enough");
+  await assertRejects(() => slow);
+});

@@ -2,10 +2,15 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { openConnection } from "../../computer/mcp/client_connection.ts";
 import { SilentTransport } from "../support/silent_transport.ts";
 
-const open = (transport: SilentTransport, pongMs = 60_000) =>
+const open = (
+  transport: SilentTransport,
+  pongMs = 60_000,
+  pingEveryMs?: number,
+) =>
   openConnection(transport, {
     requestMs: 60_000,
     pongMs,
+    ...(pingEveryMs !== undefined && { pingEveryMs }),
     signal: new AbortController().signal,
   });
 
@@ -54,6 +59,27 @@ Deno.test("a server that answers no ping is lost; one that only does not know it
   await assertRejects(() => other);
   await pinged.promise;
   await alive.close();
+});
+
+Deno.test("a server that answers no ping while it works is not lost, and its call comes to its end", async () => {
+  const pingedAgain = Promise.withResolvers<void>(); // the first was in vain then
+  let pings = 0;
+  let call: string | number = "";
+  const transport = new SilentTransport(({ method, id }) => {
+    if (method === "tools/call") call = id;
+    if (method === "ping" && ++pings === 2) pingedAgain.resolve();
+    return undefined;
+  });
+  const connection = await open(transport, 1, 1);
+  connection.onLost(pingedAgain.reject);
+  const content = [{ type: "text" as const, text: "done" }];
+  const result = connection.callTool("t", {}, {
+    signal: new AbortController().signal,
+  });
+  await Promise.race([result, pingedAgain.promise]);
+  transport.onmessage?.({ jsonrpc: "2.0", id: call, result: { content } });
+  assertEquals(await result, { content });
+  await connection.close();
 });
 
 Deno.test("a call is bounded by its signal alone: the MCP SDK's 60 s do not end it, nor does progress extend it", async () => {
