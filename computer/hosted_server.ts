@@ -166,6 +166,7 @@ export class HostedServer {
       this.#error,
     );
     let connection: McpConnection | undefined;
+    let lost: Error | undefined;
     let again = false;
     try {
       // Not on the clock: a person may be typing.
@@ -177,7 +178,6 @@ export class HostedServer {
         );
       }, startTimeoutMs);
       connection = await connect(config, signal);
-      let lost: Error | undefined;
       let dirty = false;
       connection.onLost((reason) => lost = reason);
       connection.onNotification((method, params) => {
@@ -192,11 +192,15 @@ export class HostedServer {
     } catch (error) {
       await connection?.close();
       if (!this.#wanted || signal.reason === STOPPED) return;
-      this.#refusal = refusalIn(error);
+      // Until there is a connection, the error says more than the signal: what the server wrote.
+      const why: unknown = connection && signal.aborted
+        ? signal.reason
+        : lost ?? error;
+      this.#refusal = refusalIn(why);
       if (again) this.#tryAgain();
       this.#setState(
         again && this.#ranFrom !== undefined ? "restarting" : "failed",
-        reasonOf(signal.aborted ? signal.reason : error),
+        reasonOf(why),
       );
     } finally {
       clearTimeout(timer);

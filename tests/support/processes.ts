@@ -13,6 +13,19 @@ export async function gone(pid: number): Promise<void> {
   }
 }
 
+/**
+ * The line that a process writes to a file, once it is there.
+ *
+ * It looks again and again, as `gone` does.
+ */
+export async function written(file: string): Promise<string> {
+  while (true) {
+    const text = await readFile(file, "utf8").catch(() => "");
+    if (text.endsWith("\n")) return text.trimEnd();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
 /** Tells whether a process runs; one that only waits to be reaped does not. */
 export async function isAlive(pid: number): Promise<boolean> {
   try {
