@@ -15,6 +15,7 @@ import {
 import { Turns } from "../terminal/turns.ts";
 import { logTo } from "./logging.ts";
 import { report } from "./report.ts";
+import { exitAtOnce } from "./signals.ts";
 
 /** How a person at a terminal is received. */
 export interface InteractOptions {
@@ -67,8 +68,6 @@ export async function interact(
     close: () => prompt.close(),
   };
   shown(view);
-  await logTo((line) => view.note(line));
-  report(computer, { note: (text) => view.note(text), brief: false });
   const giveUp = () => running?.abort.abort(new Error("given up"));
   const stopListening = listen({
     interrupted: () => {
@@ -81,6 +80,9 @@ export async function interact(
       prompt.close();
     },
   });
+  computer.start();
+  await logTo((line) => view.note(line));
+  report(computer, { note: (text) => view.note(text), brief: false });
   console.log(`A2C-SMCP Computer "${computer.name}"; help lists the commands`);
   if (office !== undefined) {
     computer.connect().then(() => computer.join(office)).catch((error) =>
@@ -125,14 +127,19 @@ const givenUp = (signal: AbortSignal): Promise<LineOutcome> =>
     )
   );
 
-/** Hears of signals; SIGHUP for good, since it comes more than once when a terminal is closed. */
+/**
+ * Hears of signals; SIGHUP for good, since it comes more than once when a terminal is closed.
+ *
+ * @returns what to call once there is nothing left to give up but the waiting for the end
+ */
 function listen(
   { interrupted, ended }: { interrupted: () => void; ended: () => void },
 ): () => void {
   process.on("SIGINT", interrupted);
-  process.once("SIGTERM", ended);
+  process.on("SIGTERM", ended);
   process.on("SIGHUP", ended);
   return () => {
+    exitAtOnce();
     process.off("SIGINT", interrupted);
     process.off("SIGTERM", ended);
   };

@@ -35,7 +35,6 @@ export async function shell(flags: ShellFlags): Promise<void> {
   let view: View = plainView((text) => console.log(text));
   const computer = makeComputer(flags, config, () => view);
   try {
-    computer.start();
     const calls = recordCalls(computer);
     const { stdin, stdout, env } = process;
     const context: ShellContext = {
@@ -66,18 +65,12 @@ async function obey(
   context: ShellContext,
   { office }: ShellFlags,
 ): Promise<void> {
-  const { computer } = context;
-  if (office !== undefined) {
-    await computer.connect();
-    await computer.join(office);
-  }
-  await computer.serversSettled();
-  const reader = createInterface({ input: process.stdin, terminal: false });
   const stop = new AbortController();
-  firstSignal().then(() => {
-    stop.abort();
-    reader.close();
-  });
+  const stopped = firstSignal().then(() => stop.abort());
+  await Promise.race([stopped, prepare(context.computer, office)]);
+  if (stop.signal.aborted) return;
+  const reader = createInterface({ input: process.stdin, terminal: false });
+  stopped.then(() => reader.close());
   let failed = 0;
   for await (const line of reader) {
     const outcome = await runLine(line, context, stop.signal);
@@ -91,6 +84,18 @@ async function obey(
       `${failed} of the commands failed; what is wrong is said above`,
     );
   }
+}
+
+async function prepare(
+  computer: SmcpComputer,
+  office: string | undefined,
+): Promise<void> {
+  computer.start();
+  if (office !== undefined) {
+    await computer.connect();
+    await computer.join(office);
+  }
+  await computer.serversSettled();
 }
 
 function recordCalls(

@@ -19,3 +19,13 @@ export function firstSignal(): Promise<void> {
     }
   });
 }
+
+/**
+ * Lets Ctrl-C and SIGTERM end the process at once from now on, by its own exit: the default action
+ * would leave the processes of MCP servers behind.
+ */
+export function exitAtOnce(): void {
+  for (const [signal, code] of SIGNALS) {
+    if (signal !== "SIGHUP") process.on(signal, () => process.exit(code));
+  }
+}

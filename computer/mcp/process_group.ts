@@ -7,7 +7,8 @@ export const HAS_GROUPS: boolean = process.platform !== "win32";
 const living = new Set<ChildProcess>();
 
 /**
- * Sees to it that a group does not outlive this process, however that ends short of SIGKILL.
+ * Sees to it that a group does not outlive this process, be it that `process.exit` or an error
+ * ends it. A signal that nobody listens to does so unseen: commands listen before they start any.
  *
  * @returns what to call once the group is gone
  */

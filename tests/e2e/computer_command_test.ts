@@ -1,10 +1,12 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
 import { startMain } from "../support/command.ts";
 import { configFile } from "../support/config_file.ts";
 import { fixture } from "../support/mcp_servers.ts";
 import { OFFICE, startOffice } from "../support/office.ts";
-import { gone } from "../support/processes.ts";
+import { gone, written } from "../support/processes.ts";
 import { runComputer } from "../support/run_computer.ts";
+import { scratch } from "../support/scratch.ts";
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   Deno.test({
@@ -35,6 +37,29 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     for (const pid of pids) await gone(pid);
   });
 }
+
+Deno.test({
+  name:
+    "smcp-computer shell at a pipe that is stopped while MCP servers start exits 0 and leaves no child",
+  timeout: 120_000,
+}, async () => {
+  await using folder = await scratch();
+  const file = join(folder.path, "pid");
+  const hangs = 'echo $$ > "$0"; exec sleep 1000'; // whether or not its input ends
+  await using config = await configFile({
+    servers: {
+      a: {
+        type: "stdio",
+        server_parameters: { command: "sh", args: ["-c", hangs, file] },
+      },
+    },
+  });
+  await using shell = startMain("computer", ["shell", "--config", config.file]);
+  const pid = Number(await written(file));
+  shell.signal("SIGTERM");
+  assertEquals((await shell.status).code, 0);
+  await gone(pid);
+});
 
 Deno.test({
   name: "smcp-computer run takes its options from the environment",

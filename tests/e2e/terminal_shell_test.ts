@@ -12,7 +12,7 @@ import { argumentsOf } from "../support/command.ts";
 import type { Screen } from "../support/emulator.ts";
 import { fixture } from "../support/mcp_servers.ts";
 import { OFFICE, startOffice } from "../support/office.ts";
-import { gone } from "../support/processes.ts";
+import { gone, written } from "../support/processes.ts";
 import { scratch } from "../support/scratch.ts";
 import {
   assertRestored,
@@ -334,5 +334,34 @@ Deno.test(
     await gone(Number(content[0]?.text));
     const history = await Deno.readTextFile(join(folder.path, "history"));
     assertEquals(history, "status\nhelp\nnonsense\n");
+  },
+);
+
+Deno.test(
+  "shell that is left, and Ctrl-C while a MCP server does not want to end: no process stays",
+  ON_TERMINAL,
+  async () => {
+    await using folder = await scratch();
+    const file = join(folder.path, "pid");
+    const stubborn =
+      'trap "" TERM; echo $$ > "$0"; cat > /dev/null; echo over > "$0.over"; exec sleep 1000';
+    const config = join(folder.path, "computer.json");
+    const command = { command: "sh", args: ["-c", stubborn, file] };
+    await Deno.writeTextFile(
+      config,
+      JSON.stringify({
+        servers: { a: { type: "stdio", server_parameters: command } },
+      }),
+    );
+    await using shell = await startShell([
+      ...["--config", config, "--history", join(folder.path, "history")],
+    ]);
+    const pid = Number(await written(file));
+    await shell.type("quit\r");
+    await written(`${file}.over`); // its input has ended; SIGKILL comes a second later
+    await shell.type("\x03").catch(() => {}); // unless that second is over
+    const { code } = await shell.end;
+    assert(code === 130 || code === 0, `it ended with ${code}`);
+    await gone(pid);
   },
 );
