@@ -5,7 +5,13 @@ import type {
   MCPServerInput,
   ToolMeta,
 } from "../protocol/mod.ts";
-import { redactArguments, redactUrl, redactValue } from "./redact_text.ts";
+import { commandLine } from "./inputs/command_line.ts";
+import {
+  redactArguments,
+  REDACTED,
+  redactUrl,
+  redactValue,
+} from "./redact_text.ts";
 
 /**
  * What Agents may see of a Computer's configuration (spec §7).
@@ -120,10 +126,19 @@ function redactInput(input: MCPServerInput): MCPServerInput {
         type: input.type,
         id,
         description,
-        command: input.command,
+        command: commandLine(input).kind === "shell"
+          ? redactShellLine(input.command)
+          : input.command,
         ...(input.args !== undefined && { args: redactInputArgs(input.args) }),
       };
   }
+}
+
+/** A secret can stand anywhere in it, in any form: the program that it begins with is shown. */
+function redactShellLine(line: string): string {
+  const [program = "", ...rest] = line.trim().split(/\s+/);
+  if (!/^[\w.~:/\\-]+$/.test(program)) return REDACTED;
+  return rest.length === 0 ? program : `${program} ${REDACTED}`;
 }
 
 function redactInputArgs(

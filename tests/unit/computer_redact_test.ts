@@ -119,6 +119,16 @@ Deno.test("redactConfig() shows the configuration without secrets", () => {
         command: "pass",
         args: { token: "s3cret", of: "me" },
       },
+      ...[
+        "curl -H 'Authorization: Bearer s3cret' https://h",
+        "TOKEN=s3cret pass",
+        "  /usr/bin/pass ",
+      ].map((command, i) => ({
+        type: "command",
+        id: `shell${i}`,
+        description: "S",
+        command,
+      })),
     ],
     servers: {
       child: {
@@ -172,6 +182,15 @@ Deno.test("redactConfig() shows the configuration without secrets", () => {
       command: "pass",
       args: { token: "<redacted>", of: "me" },
     },
+    ...["curl <redacted>", "<redacted>", "/usr/bin/pass"].map((
+      command,
+      i,
+    ) => ({
+      type: "command" as const,
+      id: `shell${i}`,
+      description: "S",
+      command,
+    })),
   ]);
   assertEquals(shown.servers, {
     child: {
