@@ -16,6 +16,8 @@ export interface ConfigListener {
 
 /** Milliseconds without a further event after which the file is read: editors write in steps. */
 const QUIET = 100;
+/** Milliseconds after which it is read all the same: other files may change all the time. */
+const LONGEST_WAIT = 1_000;
 
 /**
  * Watches a configuration file until it is closed.
@@ -32,7 +34,8 @@ export async function watchConfig(
 ): Promise<Disposable> {
   let last: string | undefined;
   let closed = false;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let quiet: ReturnType<typeof setTimeout> | undefined;
+  let anyway: ReturnType<typeof setTimeout> | undefined;
   const isNew = (state: string) => {
     if (closed || state === last) return false;
     last = state;
@@ -50,17 +53,27 @@ export async function watchConfig(
       if (!closed) refused(reasonOf(error));
     }
   });
+  const disarm = () => {
+    clearTimeout(quiet);
+    clearTimeout(anyway);
+    anyway = undefined;
+  };
+  const read = () => {
+    disarm();
+    reload();
+  };
   const later = () => {
     if (closed) return;
-    clearTimeout(timer);
-    timer = setTimeout(reload, QUIET);
+    clearTimeout(quiet);
+    quiet = setTimeout(read, QUIET);
+    anyway ??= setTimeout(read, LONGEST_WAIT);
   };
   const target = await realpath(file).catch(() => file);
   const folders = new Set([file, target].map((path) => dirname(resolve(path))));
   const watchers: FSWatcher[] = [];
   const close = () => {
     closed = true;
-    clearTimeout(timer);
+    disarm();
     for (const watcher of watchers) watcher.close();
   };
   try {

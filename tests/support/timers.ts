@@ -1,14 +1,21 @@
 /** Timers that were armed with one of the delays that a test waits for. */
-export interface HurriedTimers extends Disposable {
+export interface ChangedTimers extends Disposable {
   /** Their delays in milliseconds, in the order in which they were armed. */
   readonly armed: number[];
 }
 
 /** Lets timers of exactly these delays run at once, until the end of the scope; all others are left alone. */
-export function hurryTimers(...delays: number[]): HurriedTimers {
+export const hurryTimers = (...delays: number[]): ChangedTimers =>
+  changeTimers(delays, 0);
+
+/** Keeps timers of exactly these delays from ever running, even after the end of the scope. */
+export const holdTimers = (...delays: number[]): ChangedTimers =>
+  changeTimers(delays, 2 ** 31 - 1);
+
+function changeTimers(delays: readonly number[], to: number): ChangedTimers {
   const real = globalThis.setTimeout;
   const armed: number[] = [];
-  const hurried = (
+  const changed = (
     run: (...args: unknown[]) => void,
     delay?: number,
     ...args: unknown[]
@@ -17,9 +24,9 @@ export function hurryTimers(...delays: number[]): HurriedTimers {
       return real(run, delay, ...args);
     }
     armed.push(delay);
-    return real(run, 0, ...args);
+    return real(run, to, ...args);
   };
-  globalThis.setTimeout = Object.assign(hurried, real);
+  globalThis.setTimeout = Object.assign(changed, real);
   return {
     armed,
     [Symbol.dispose]() {
