@@ -10,6 +10,7 @@ import {
   CONNECTION_CLOSED,
   INVALID_PARAMS,
   mcpErrorCode,
+  REQUEST_TIMEOUT,
 } from "./mcp/mcp_error.ts";
 import type { ServerView } from "./server_status.ts";
 import { whereabouts } from "./whereabouts.ts";
@@ -64,8 +65,12 @@ function whatHappened(error: unknown): string {
   if (!(error instanceof Error) || code === undefined) {
     return "could not be reached";
   }
-  return code === CONNECTION_CLOSED &&
-      error.message.endsWith("Connection closed")
-    ? "was lost meanwhile"
-    : `answered: ${error.message}`;
+  // What the MCP SDK made up is told by its words: a server may use the same codes.
+  const isOf = (made: number, words: string) =>
+    code === made && error.message.endsWith(words);
+  if (isOf(CONNECTION_CLOSED, "Connection closed")) return "was lost meanwhile";
+  if (isOf(REQUEST_TIMEOUT, "Request timed out")) {
+    return "did not answer in time";
+  }
+  return `answered: ${error.message}`;
 }

@@ -1,5 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, writeFile } from "node:fs/promises";
+import { realpath, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import process from "node:process";
@@ -165,8 +166,8 @@ async function write(
   force: boolean,
 ): Promise<void> {
   try {
-    await writeFile(file, text, { mode: 0o600, flag: force ? "w" : "wx" });
-    await chmod(file, 0o600); // one that was there keeps its own
+    if (force) await replace(await realpath(file).catch(() => file), text);
+    else await writeNew(file, text);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : "";
     if (code === "EEXIST") throw taken(file);
@@ -176,6 +177,21 @@ async function write(
       : new Error(`cannot write ${file}: ${why}`, { cause: error });
   }
 }
+
+/** Puts a new file in the place of one that others may read, or have open already. */
+async function replace(file: string, text: string): Promise<void> {
+  const draft = `${file}.${randomUUID()}`;
+  try {
+    await writeNew(draft, text);
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+const writeNew = (file: string, text: string): Promise<void> =>
+  writeFile(file, text, { mode: 0o600, flag: "wx" });
 
 const WRITE_ERRORS: Readonly<Record<string, string>> = {
   ENOENT: "there is no such directory; create it, or choose another with --out",

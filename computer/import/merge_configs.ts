@@ -1,6 +1,7 @@
 import type { MCPServerConfig, MCPServerInput } from "../../protocol/mod.ts";
 import { isRecord } from "../_values.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
+import { ENVIRONMENT_ID } from "../inputs/input_names.ts";
 import { splitPlaceholders } from "../placeholders.ts";
 import { sameJson } from "../same_json.ts";
 
@@ -22,7 +23,8 @@ export interface MergedConfig {
 
 /**
  * Puts configurations together: what is equal is taken once; what is not, but has the same name,
- * gets the configuration's suffix.
+ * gets the configuration's suffix. Of inputs that stand for one variable the first is taken: by
+ * another name that variable would not be found.
  */
 export function mergeConfigs(
   configs: readonly ForeignConfig[],
@@ -31,6 +33,9 @@ export function mergeConfigs(
   const servers = new Map<string, MCPServerConfig>();
   const names = configs.map(({ suffix, config }) => {
     const ids = new Map(config.inputs.map((input) => {
+      if (input.id.startsWith(ENVIRONMENT_ID) && inputs.has(input.id)) {
+        return [input.id, input.id];
+      }
       const id = place(inputs, input.id, suffix, (id) => ({ ...input, id }));
       return [input.id, id];
     }));

@@ -2,6 +2,8 @@
 export const INVALID_PARAMS = -32602;
 /** The MCP SDK's code for a connection that ended before the answer came. */
 export const CONNECTION_CLOSED = -32000;
+/** The MCP SDK's code for a request that was not answered in its time. */
+export const REQUEST_TIMEOUT = -32001;
 
 /**
  * The code of an error that a MCP server answered, or that the MCP SDK made up in its place.

@@ -196,7 +196,13 @@ Deno.test({
   const again = await run();
   assertEquals(again.code, 1);
   assertMatch(again.stderr, /new\.json is there already; .*--out.*--force/);
+  await Deno.writeTextFile(out, "what others may read");
+  await Deno.chmod(out, 0o644);
+  const opened = await Deno.open(out);
   assertEquals((await run("--force")).code, 0);
+  const seen = await new Response(opened.readable).text();
+  assertEquals(seen, "what others may read");
+  assertEquals((await Deno.stat(out)).mode! & 0o777, 0o600);
   const json = await run("--force", "--json");
   assertEquals(JSON.parse(json.stdout).found.length, 2);
   assertEquals(json.stdout.includes("s3cret"), false);

@@ -106,6 +106,31 @@ Deno.test("mergeConfigs() keeps each placeholder with its own input", () => {
   );
 });
 
+Deno.test("mergeConfigs() renames no variable of the environment: its name is where its value is", () => {
+  const variable = (value: string) => [
+    { type: "promptString", id: "env:T", description: "T", default: value },
+  ];
+  const server = (command: string) => ({
+    [command]: stdio(command, { args: ["${input:env:T}"] }),
+  });
+  const { config: merged } = mergeConfigs([
+    { suffix: "one", config: config(server("x"), variable("a")) },
+    { suffix: "two", config: config(server("y"), variable("b")) },
+  ]);
+  assertEquals(
+    merged.inputs.map((
+      input,
+    ) => [input.id, "default" in input && input.default]),
+    [["env:T", "a"]],
+  );
+  assertEquals(
+    merged.servers.map(({ server_parameters }) =>
+      "args" in server_parameters && server_parameters.args
+    ),
+    [["${input:env:T}"], ["${input:env:T}"]],
+  );
+});
+
 Deno.test("toOwnFormat() writes what was read, without what is there by default", () => {
   const written = {
     inputs: [{ type: "promptString", id: "t", description: "T" }],
