@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
+import { connectMcp } from "../../computer/mcp/connect.ts";
 import type { ServerSettings, ServerStatus } from "../../computer/mod.ts";
 import {
   connectionOf,
@@ -14,7 +15,8 @@ import {
   fixture,
   memory,
 } from "../support/mcp_servers.ts";
-import { gone, isAlive } from "../support/processes.ts";
+import { gone, isAlive, written } from "../support/processes.ts";
+import { scratch } from "../support/scratch.ts";
 
 const missing: ServerSettings = {
   type: "stdio",
@@ -104,6 +106,51 @@ Deno.test({
   await host.start();
   const { state, error } = host.server("hanging")!.status;
   assertEquals([state, error], ["failed", "it was not ready within 0.001 s"]);
+});
+
+Deno.test({
+  name:
+    "what a MCP server wrote before it was given up stands beside the reason",
+  timeout: 120_000,
+}, async () => {
+  await using folder = await scratch();
+  const file = join(folder.path, "wrote");
+  const waits = 'echo "where is it?" >&2; echo yes > "$0"; exec sleep 1000';
+  await using host = hostOf({
+    a: {
+      type: "stdio",
+      server_parameters: { command: "sh", args: ["-c", waits, file] },
+    },
+  }, {
+    startTimeoutMs: 1,
+    connect: async (config, signal) => {
+      // The time is over before the program has begun; it is let write first.
+      const late = new AbortController();
+      const attempt = connectMcp(config, late.signal);
+      await written(file);
+      while (!signal.aborted) await new Promise((next) => setTimeout(next, 1));
+      late.abort(signal.reason);
+      return await attempt;
+    },
+  });
+  await host.start();
+  assertEquals(
+    host.server("a")?.status.error,
+    "it was not ready within 0.001 s\nwhere is it?",
+  );
+});
+
+Deno.test({
+  name: "a MCP server that dies when it is asked for its tools is said to have",
+  timeout: 120_000,
+}, async () => {
+  await using host = hostOf({ a: fixture({ dies: true }) });
+  await host.start();
+  const { state, error } = host.server("a")!.status;
+  assertEquals([state, error], [
+    "failed",
+    "The MCP server exited with code 3",
+  ]);
 });
 
 Deno.test({

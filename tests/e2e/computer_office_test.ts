@@ -19,6 +19,7 @@ import {
   resultMeta,
   TOOL_CALL_EVENT,
   UPDATE_CONFIG_NOTIFICATION,
+  UPDATE_FINDER_NOTIFICATION,
   UPDATE_TOOL_LIST_NOTIFICATION,
 } from "../../protocol/mod.ts";
 import { startComputer, takeSeat } from "../support/computer.ts";
@@ -441,6 +442,32 @@ Deno.test({
   );
   await pc.computer.removeServer("a");
   assertEquals(await agent.getTools("pc"), []);
+});
+
+Deno.test({
+  name:
+    "an input that changes is announced as configuration and as tools (spec §8.5)",
+  timeout: 120_000,
+}, async () => {
+  await using pc = await startComputer({});
+  const { computer, office: { agent } } = pc;
+  const heard: string[] = [];
+  const both = [
+    UPDATE_CONFIG_NOTIFICATION,
+    UPDATE_TOOL_LIST_NOTIFICATION,
+  ] as const;
+  const announced = () => {
+    const last = next((l) => agent.on(UPDATE_FINDER_NOTIFICATION, l));
+    computer.announce();
+    return last;
+  };
+  await announced();
+  for (const event of both) agent.on(event, () => void heard.push(event));
+  const told = next((l) => agent.on(UPDATE_CONFIG_NOTIFICATION, l));
+  computer.inputs.put({ type: "promptString", id: "x", description: "" });
+  await told;
+  await announced();
+  assertEquals(heard, [...both, ...both]);
 });
 
 Deno.test({

@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 // @ts-types="@modelcontextprotocol/sdk/types"
 import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
+import { requestFailure } from "../../computer/call_failure.ts";
 import { coalesce } from "../../computer/coalesce.ts";
 import { ssePatience, streamablePatience } from "../../computer/mcp/http.ts";
 import { type Line, LineDecoder } from "../../computer/mcp/line_decoder.ts";
@@ -8,6 +9,7 @@ import {
   CONNECTION_CLOSED,
   INVALID_PARAMS,
   mcpErrorCode,
+  REQUEST_TIMEOUT,
 } from "../../computer/mcp/mcp_error.ts";
 import { readMessage } from "../../computer/mcp/message.ts";
 import { readTool } from "../../computer/mcp/tool.ts";
@@ -190,10 +192,31 @@ Deno.test("durations of a configuration that no timer can hold become the longes
 
 Deno.test("mcpErrorCode() knows the errors of the MCP SDK, and no others", () => {
   assertEquals(
-    [ErrorCode.InvalidParams, ErrorCode.ConnectionClosed]
-      .map((code) => mcpErrorCode(new McpError(code, "it failed"))),
-    [INVALID_PARAMS, CONNECTION_CLOSED],
+    [
+      ErrorCode.InvalidParams,
+      ErrorCode.ConnectionClosed,
+      ErrorCode.RequestTimeout,
+    ].map((code) => mcpErrorCode(new McpError(code, "it failed"))),
+    [INVALID_PARAMS, CONNECTION_CLOSED, REQUEST_TIMEOUT],
   );
   const others = [new Error("it failed"), { code: INVALID_PARAMS }, undefined];
   assertEquals(others.map(mcpErrorCode), [undefined, undefined, undefined]);
+});
+
+Deno.test("requestFailure() tells what a MCP server answered from what it did not", () => {
+  const rows: [number, string, string][] = [
+    [ErrorCode.RequestTimeout, "Request timed out", "did not answer in time"],
+    [ErrorCode.ConnectionClosed, "Connection closed", "was lost meanwhile"],
+    [
+      ErrorCode.RequestTimeout,
+      "no such session",
+      "answered: MCP error -32001: no such session",
+    ],
+  ];
+  for (const [code, text, expected] of rows) {
+    assertEquals(
+      requestFailure("a", new McpError(code, text)).message,
+      `MCP server "a" ${expected}`,
+    );
+  }
 });
