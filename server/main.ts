@@ -181,7 +181,8 @@ function reload(
     log.info("SIGHUP: keys, certificates and log file are read anew");
     return security;
   } catch (error) {
-    log.error(`SIGHUP: everything stays as it was. ${reasonOf(error)}`);
+    const reason = reasonOf(error);
+    log.error("SIGHUP: everything stays as it was. {reason}", { reason });
     return old;
   }
 }
