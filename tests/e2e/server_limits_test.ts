@@ -500,9 +500,9 @@ Deno.test("limits: false lifts every count and rate, and never the message size"
     maxMessageBytes: 2 ** 20,
   });
   const { url } = await server.listen();
-  const clients = await Promise.all(
-    Array.from({ length: 130 }, () => connectRaw(url)),
-  );
+  // One after the other: on a busy machine so many at once are late for their handshakes.
+  const clients: RawClient[] = [];
+  while (clients.length < 130) clients.push(await connectRaw(url));
   const [agent, computer] = clients;
   assert(agent && computer);
   await agent.join("agent", "agent", "o");
