@@ -16,9 +16,12 @@ export const jsonLine = (record: LogRecord): string => {
 
 /** Writes an event as one line for people: `… WARNING audit: join_refused reason="…" office="north"`. */
 export const prettyLine = (record: LogRecord): string => {
-  const { level, category, properties } = record;
+  const { level, category, properties, rawMessage } = record;
+  // What stands in the message is not said again behind it.
+  const isTold = (key: string) =>
+    typeof rawMessage === "string" && rawMessage.includes(`{${key}}`);
   const fields = Object.entries(properties)
-    .filter(([, value]) => value !== undefined)
+    .filter(([key, value]) => value !== undefined && !isTold(key))
     .map(([key, value]) => ` ${key}=${JSON.stringify(value, plain)}`);
   const line = `${timeOf(record)} ${level.toUpperCase()} ${category.at(-1)}: ${
     messageOf(record)

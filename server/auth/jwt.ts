@@ -46,7 +46,8 @@ const ASYMMETRIC = [
  * A token must have `sub` and `exp`; {@linkcode readClaims} tells what else counts. When it expires,
  * the session ends; clients whose `auth` is a function come back with what that gives then.
  *
- * @throws {TypeError} when the options can not work: a short secret, no public key, mixed algorithms
+ * @throws {TypeError} when the options can not work: a short secret, no public key, mixed algorithms,
+ * an empty issuer or audience
  */
 export function jwt(options: JwtOptions): Authenticator {
   const verifying = verifyOptions(options);
@@ -113,6 +114,12 @@ function verifyOptions(
       } and the algorithm ${JSON.stringify(wrong)}: expected ${
         isSecret ? "HS256, HS384 or HS512" : ASYMMETRIC.join(", ")
       }`,
+    );
+  }
+  for (const [name, value] of Object.entries({ issuer, audience })) {
+    if (value !== "") continue;
+    throw new TypeError(
+      `Cannot verify JWTs with an empty ${name}: leave it out to accept any`,
     );
   }
   return {

@@ -274,6 +274,8 @@ Deno.test("jwt() refuses options that can not work, without showing the key", ()
     { key: { secret: "short" } },
     { key: { secret: SECRET }, algorithms: ["RS256"] },
     { key: { secret: SECRET }, algorithms: ["HS256", "none"] },
+    { key: { secret: SECRET }, issuer: "" },
+    { key: { secret: SECRET }, audience: "" },
     { key: { publicKey: "hunter2" } },
     { key: { publicKey: '{"keys": 5}' } },
     { key: { publicKey: '{"kty": "oct", "k": "hunter2"}' } },
