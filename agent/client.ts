@@ -74,11 +74,10 @@ export class SmcpAgent implements AsyncDisposable {
   constructor(options: SmcpAgentOptions) {
     this.#options = options;
     const signed = { ...options, role: "agent" } as const;
-    const connection = new Connection(io, signed, logThrown);
-    connection.on("disconnected", () => this.#session = {});
-    this.#connection = connection;
-    this.#requests = new Requests(connection, options);
-    this.#catalogue = watchOffice(connection, this.#requests, this.#events);
+    const line = this.#connection = new Connection(io, signed, logThrown);
+    line.on("disconnected", () => this.#session = {});
+    this.#requests = new Requests(line, options);
+    this.#catalogue = watchOffice(line, this.#requests, this.#events);
   }
 
   /** The name that this Agent joins with. */
@@ -140,14 +139,12 @@ export class SmcpAgent implements AsyncDisposable {
   /**
    * Gives the seat up; calls that are still pending fail with 4103 (spec §5).
    *
-   * @throws {ConnectionError} `refused`: nothing has changed; `lost` or `timeout`: the seat is
-   * given up all the same
+   * @throws {ConnectionError} `refused`: nothing changed; `lost`, `timeout`: it is given up anyway
    */
   leave(): Promise<void> {
     this.#session = {};
-    return this.#connection.leave().finally(() => {
-      if (this.office === undefined) this.#catalogue.clear();
-    });
+    const left = () => this.office ?? this.#catalogue.clear();
+    return this.#connection.leave().finally(left);
   }
 
   /** Disconnects for good, which counts as leaving; pending calls fail with `lost`. */

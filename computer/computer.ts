@@ -184,16 +184,12 @@ export class SmcpComputer implements AsyncDisposable {
   /**
    * Leaves the office; calls that run there are given up.
    *
-   * @throws {ConnectionError} `refused`: it is still there; `lost` or `timeout`: it is out of the
-   * office all the same
+   * @throws {ConnectionError} `refused`: it is still there; `lost`, `timeout`: it is out anyway
    */
   async leave(): Promise<void> {
     this.#answers.moveTo(undefined);
-    try {
-      await this.#connection.leave();
-    } finally {
-      this.#answers.moveTo(this.#connection.office);
-    }
+    const moved = () => this.#answers.moveTo(this.#connection.office);
+    await this.#connection.leave().finally(moved);
   }
 
   /**

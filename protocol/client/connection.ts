@@ -1,9 +1,15 @@
 import type { io as Io, Socket } from "socket.io-client";
-import { ErrorCode, ProtocolError } from "../errors.ts";
+import { ProtocolError } from "../errors.ts";
 import type { Role } from "../offices.ts";
 import { ask } from "./ask.ts";
 import { backoff } from "./backoff.ts";
-import { type Dial, dial, explainRefusal, watchMaxPayload } from "./dial.ts";
+import {
+  type Dial,
+  dial,
+  explainRefusal,
+  watchMaxPayload,
+  whenClosed,
+} from "./dial.ts";
 import { Emitter, type Listener } from "./emitter.ts";
 import { ConnectionError } from "./errors.ts";
 import { isFinal, offline, reasonOf, unreachable } from "./failures.ts";
@@ -16,7 +22,7 @@ import type {
 } from "./options.ts";
 import { Membership } from "./membership.ts";
 import { nextChange } from "./next_change.ts";
-import { receive, type Receiver } from "./receive.ts";
+import { receive, type Receiver, refuseRequest } from "./receive.ts";
 import { parseServerUrl } from "./url.ts";
 
 /**
@@ -65,12 +71,7 @@ export class Connection implements AsyncDisposable {
     };
     this.#events = new Emitter(onThrow);
     this.#receiver = {
-      answer: (event) => {
-        throw new ProtocolError(
-          ErrorCode.BAD_REQUEST,
-          `Unexpected event: ${event}`,
-        );
-      },
+      answer: refuseRequest,
       notify: (notification) => this.#events.emit("notification", notification),
       onThrow,
     };
@@ -193,11 +194,7 @@ export class Connection implements AsyncDisposable {
       this.#state = "closed";
       return Promise.resolve();
     }
-    const engine = this.#socket?.io.engine;
-    const gone = new Promise<void>((resolve) => {
-      if (!engine || engine.readyState === "closed") resolve();
-      else engine.once("close", () => resolve());
-    });
+    const gone = whenClosed(this.#socket);
     this.#end("closed by this client");
     return gone;
   }

@@ -62,6 +62,15 @@ export function watchMaxPayload(
   return watch;
 }
 
+/** Resolves once nothing is left of the connection under a socket; at once where there is none. */
+export function whenClosed(socket: Socket | undefined): Promise<void> {
+  const engine = socket?.io.engine;
+  return new Promise((resolve) => {
+    if (!engine || engine.readyState === "closed") resolve();
+    else engine.once("close", () => resolve());
+  });
+}
+
 /**
  * Finds the Server's own words behind a failed handshake (spec §2).
  *

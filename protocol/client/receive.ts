@@ -54,3 +54,8 @@ async function answer(
       .toPayload();
   }
 }
+
+/** Answers a request where nobody does: 400 (spec §6). */
+export const refuseRequest: RequestHandler = (event) => {
+  throw new ProtocolError(ErrorCode.BAD_REQUEST, `Unexpected event: ${event}`);
+};
