@@ -4,6 +4,7 @@ import { TOOL_CALL_EVENT } from "../../protocol/mod.ts";
 import { apiKeys, createSmcpServer } from "../../server/mod.ts";
 import { scriptedComputer } from "../support/office.ts";
 import { pollingEnds } from "../support/polling_ends.ts";
+import { startProxy } from "../support/proxy.ts";
 import { startServerCommand } from "../support/server_command.ts";
 
 const API_KEY = "restart-key-0123456789";
@@ -112,11 +113,12 @@ for (const transports of [["websocket"], ["polling", "websocket"]] as const) {
 }
 
 Deno.test("a client whose auth function fails on its way back asks it again (spec §9)", async () => {
-  let server = createSmcpServer();
-  const { url, port } = await server.listen();
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using proxy = await startProxy(url);
   let asked = 0;
   await using agent = new SmcpAgent({
-    url,
+    url: proxy.url,
     name: "planner",
     transports: ["websocket"],
     auth: () => {
@@ -127,13 +129,9 @@ Deno.test("a client whose auth function fails on its way back asks it again (spe
   await agent.connect();
   await agent.join("north");
   const back = rejoined(agent);
-  await server.close();
-  server = createSmcpServer();
-  await server.listen({ port });
+  await proxy.cut();
   await back;
   assertEquals([agent.state, asked], ["connected", 3]);
-  await agent.close();
-  await server.close();
 });
 
 Deno.test({
