@@ -1,7 +1,11 @@
+import { takeOut } from "./_crowd.ts";
+
 /** Something that may take so long and no longer. */
 export interface Deadline {
   /** When it is over, in milliseconds of `performance.now()`. */
   readonly due: number;
+  /** Where it stands in {@linkcode Deadlines}; theirs to write. */
+  place?: number;
   /** Told once, when it is over. */
   expire(): void;
 }
@@ -13,13 +17,13 @@ export interface Deadline {
  * to the earliest of that time and looks then what there is.
  */
 export class Deadlines<T extends Deadline> {
-  readonly #open = new Set<T>();
+  readonly #open: T[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #next = Infinity;
 
   /** How many are watched. */
   get size(): number {
-    return this.#open.size;
+    return this.#open.length;
   }
 
   /** Those that are watched. */
@@ -29,18 +33,23 @@ export class Deadlines<T extends Deadline> {
 
   /** Watches a deadline until it is over or taken back. */
   add(deadline: T, now: number): void {
-    this.#open.add(deadline);
+    deadline.place = this.#open.push(deadline) - 1;
     if (deadline.due < this.#next) this.#arm(deadline.due, now);
   }
 
-  /** Takes a deadline back. */
-  remove(deadline: T): void {
-    this.#open.delete(deadline);
+  /** Takes a deadline back; tells whether it was watched. */
+  remove(deadline: T): boolean {
+    const { place } = deadline;
+    if (place === undefined || this.#open[place] !== deadline) return false;
+    takeOut(this.#open, place);
+    const moved = this.#open[place];
+    if (moved !== undefined) moved.place = place;
+    return true;
   }
 
   /** Takes all of them back. */
   clear(): void {
-    this.#open.clear();
+    this.#open.length = 0;
     clearTimeout(this.#timer);
     this.#next = Infinity;
   }
@@ -54,8 +63,7 @@ export class Deadlines<T extends Deadline> {
   #expire(due: number): void {
     this.#next = Infinity;
     for (const deadline of [...this.#open]) {
-      if (deadline.due > due || !this.#open.delete(deadline)) continue;
-      deadline.expire();
+      if (deadline.due <= due && this.remove(deadline)) deadline.expire();
     }
     let next = Infinity;
     for (const { due } of this.#open) next = Math.min(next, due);

@@ -7,6 +7,7 @@ import {
 } from "../protocol/mod.ts";
 import { shuttingDown, toAnswer } from "./_answers.ts";
 import { ask } from "./_ask.ts";
+import { takeOut } from "./_crowd.ts";
 import { Deadlines } from "./_deadlines.ts";
 import { partyOf } from "./audit.ts";
 import { checkAccess, notInOffice } from "./access_rule.ts";
@@ -214,10 +215,8 @@ const replying =
     ended(body);
   };
 
-/** The lists are short, and their order means nothing: a set would cost more. */
+/** The lists are short: where it stands in them is found by looking. */
 function remove<T>(list: T[], item: T): void {
   const at = list.indexOf(item);
-  if (at < 0) return;
-  const last = list.pop();
-  if (last !== undefined && at < list.length) list[at] = last;
+  if (at >= 0) takeOut(list, at);
 }

@@ -108,6 +108,24 @@ export class FrameSocket extends EventEmitter {
     done?.();
   }
 
+  /** Where Engine.IO looks for {@linkcode FrameSocket.sendFrame}. */
+  get _sender(): this {
+    return this;
+  }
+
+  /**
+   * Sends a frame that goes to many.
+   *
+   * @param parts of the frame; one part afterwards, so that the next peer's is ready
+   * @param done called at once
+   */
+  sendFrame(parts: Buffer[], done?: () => void): void {
+    if (parts.length > 1) parts.splice(0, parts.length, Buffer.concat(parts));
+    const [frame] = parts;
+    if (frame !== undefined) this.#write(frame);
+    done?.();
+  }
+
   /** Sends a text message that is `head`, which is ASCII, `body`, and `tail`. */
   sendJson(head: string, body: JsonText, tail: string): void {
     this.#write(jsonFrame(head, body, tail));

@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Socket } from "socket.io";
 import { Encoder, type Packet, PacketType } from "socket.io-parser";
 import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
+import { takeOut } from "../_crowd.ts";
 import { FrameSocket } from "./frame_socket.ts";
 import { type Body, JsonText } from "./json_text.ts";
 import { PacketDecoder } from "./packet_decoder.ts";
@@ -15,6 +16,12 @@ export interface Incoming {
   readonly payload: Body;
   /** There when the sender asked for an ack. */
   readonly ack: ((...args: readonly Body[]) => void) | undefined;
+}
+
+/** A request that its client has not answered. */
+interface Waiting {
+  readonly id: number;
+  readonly answered: (answer: Body) => void;
 }
 
 /** What packets of Engine.IO that carry a message start with. */
@@ -34,7 +41,8 @@ export class Link {
   readonly #events: ReadonlySet<string>;
   readonly #receive: (incoming: Incoming) => void;
   readonly #stock = new PacketDecoder();
-  readonly #waiting = new Map<number, (answer: Body) => void>();
+  /** Few at a time: who may wait for so many answers is limited. */
+  readonly #waiting: Waiting[] = [];
   readonly #upgraded = (transport: Socket["conn"]["transport"]) =>
     this.#listen(transport);
   #nextId = 0;
@@ -77,7 +85,7 @@ export class Link {
     answered: (answer: Body) => void,
   ): number {
     const id = this.#nextId++;
-    this.#waiting.set(id, answered);
+    this.#waiting.push({ id, answered });
     try {
       if (payload instanceof JsonText) {
         this.#send(
@@ -93,7 +101,7 @@ export class Link {
         });
       }
     } catch (error) {
-      this.#waiting.delete(id);
+      this.forget(id);
       throw error;
     }
     return id;
@@ -101,13 +109,13 @@ export class Link {
 
   /** Drops the answer to a request, should it still come. */
   forget(id: number): void {
-    this.#waiting.delete(id);
+    this.#takeWaiting(id);
   }
 
   /** Takes and sends nothing any more. */
   end(): void {
     this.#ended = true;
-    this.#waiting.clear();
+    this.#waiting.length = 0;
     this.#stock.destroy();
     // The connection may stay, and its client come back over it.
     this.#conn.off("upgrade", this.#upgraded);
@@ -183,10 +191,18 @@ export class Link {
   }
 
   #answered(id: number | undefined, answer: Body): void {
-    const answered = id === undefined ? undefined : this.#waiting.get(id);
-    if (id === undefined || answered === undefined) return;
-    this.#waiting.delete(id);
-    answered(answer);
+    if (id !== undefined) this.#takeWaiting(id)?.answered(answer);
+  }
+
+  #takeWaiting(id: number): Waiting | undefined {
+    const waiting = this.#waiting;
+    for (let at = 0; at < waiting.length; at++) {
+      const found = waiting[at];
+      if (found?.id !== id) continue;
+      takeOut(waiting, at);
+      return found;
+    }
+    return undefined;
   }
 
   #ackOf(id: number | undefined): Incoming["ack"] {

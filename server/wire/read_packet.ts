@@ -10,7 +10,7 @@ import {
   QUOTE,
 } from "./characters.ts";
 import { JsonText } from "./json_text.ts";
-import { load, NO_JSON, scanner, TEXT_START } from "./scan_json.ts";
+import { load, memory, NO_JSON, scanner } from "./scan_json.ts";
 
 /** A packet with more elements than this is refused; the protocol needs two. */
 export const MAX_ELEMENTS = 1024;
@@ -67,10 +67,10 @@ export function readPacket(
   if (at - digits > ID_DIGITS || bytes[at] !== OPEN_ARRAY) return undefined;
   if (type === ACK && id === undefined) return undefined;
   // From here on in the scanner's memory.
-  const memory = load(bytes, at, end);
-  const shift = at - TEXT_START;
+  const textStart = load(bytes, at, end);
+  const shift = at - textStart;
   const textEnd = end - shift;
-  at = scanner.skipSpace(TEXT_START + 1);
+  at = scanner.skipSpace(textStart + 1);
   let event: string | undefined;
   if (type === EVENT) {
     const name = at;
@@ -88,7 +88,7 @@ export function readPacket(
   const members = { large: [], mayFail: false };
   at = skipObject(memory, at, shift, members);
   if (at === NO_JSON || !endsAt(memory, at, textEnd)) return undefined;
-  if (scanner.isUtf8(TEXT_START, textEnd) !== 1) return undefined;
+  if (scanner.isUtf8(textStart, textEnd) !== 1) return undefined;
   return {
     event,
     id,

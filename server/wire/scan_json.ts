@@ -34,25 +34,30 @@ export const scanner: Scanner = new WebAssembly.Instance(module)
   .exports as object as Scanner;
 
 /** Where texts begin in the scanner's memory, behind what is its own. */
-export const TEXT_START = 4096;
+const TEXT_START = 4096;
 
 /** So many NULs behind a text let every function of the scanner come to its end: two blocks. */
 const NULS = 128;
 
 const PAGE = 65_536;
 
-let memory = new Uint8Array(scanner.memory.buffer);
+/** The scanner's memory. */
+export let memory: Uint8Array = new Uint8Array(scanner.memory.buffer);
+
+/** What stands in there, behind {@linkcode unmaskBlocks}. */
+let unmasked: { bytes: Uint8Array; start: number; end: number } | undefined;
 
 /**
- * Puts a text into the scanner's memory, at {@linkcode TEXT_START}, instead of the one before.
+ * Puts a text into the scanner's memory instead of the one before, unless it stands there already.
  *
- * @returns the memory
+ * @returns where it starts
  */
-export function load(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-): Uint8Array {
+export function load(bytes: Uint8Array, start: number, end: number): number {
+  const there = unmasked;
+  unmasked = undefined; // or its bytes would stay in memory
+  if (there?.bytes === bytes && start >= there.start && end === there.end) {
+    return TEXT_START + start - there.start;
+  }
   const textEnd = TEXT_START + end - start;
   const missing = textEnd + NULS - memory.length;
   if (missing > 0) {
@@ -61,5 +66,19 @@ export function load(
   }
   memory.set(bytes.subarray(start, end), TEXT_START);
   memory.fill(0, textEnd, textEnd + NULS);
-  return memory;
+  return TEXT_START;
+}
+
+/** Takes a client's mask off, in place, by way of the scanner's memory: {@linkcode load} finds the text there. */
+export function unmaskBlocks(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  mask: number,
+): void {
+  const at = load(bytes, start, end);
+  const textEnd = at + end - start;
+  scanner.unmask(at, textEnd, mask);
+  bytes.set(memory.subarray(at, textEnd), start);
+  unmasked = { bytes, start, end };
 }

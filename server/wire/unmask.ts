@@ -1,5 +1,5 @@
 import type { Buffer } from "node:buffer";
-import { load, scanner, TEXT_START } from "./scan_json.ts";
+import { unmaskBlocks } from "./scan_json.ts";
 
 /** Below this a view of words costs more than it saves. */
 const WORDS_FROM = 48;
@@ -18,13 +18,7 @@ export function unmask(
   end: number,
   mask: number,
 ): void {
-  if (end - start >= BLOCKS_FROM) {
-    const memory = load(bytes, start, end);
-    const textEnd = TEXT_START + end - start;
-    scanner.unmask(TEXT_START, textEnd, mask);
-    bytes.set(memory.subarray(TEXT_START, textEnd), start);
-    return;
-  }
+  if (end - start >= BLOCKS_FROM) return unmaskBlocks(bytes, start, end, mask);
   let at = start;
   if (end - start >= WORDS_FROM) {
     while ((bytes.byteOffset + at & 3) !== 0) {

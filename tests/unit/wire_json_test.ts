@@ -6,18 +6,17 @@ import {
   MAX_DEPTH,
   NO_JSON,
   scanner,
-  TEXT_START,
 } from "../../server/wire/scan_json.ts";
 import { compileScan, SCAN_MODULE } from "../tools/compile_scan.ts";
 
 /** How many characters belong to the value. */
 function scan(text: string): number {
   const bytes = Buffer.from(`more${text}"}]"}]`);
-  load(bytes, 4, bytes.length - 5);
-  const at = scanner.skipValue(TEXT_START, 0);
-  return at === NO_JSON
+  const start = load(bytes, 4, bytes.length - 5);
+  const end = scanner.skipValue(start, 0);
+  return end === NO_JSON
     ? NO_JSON
-    : bytes.toString("utf8", 4, 4 + at - TEXT_START).length;
+    : bytes.toString("utf8", 4, 4 + end - start).length;
 }
 
 const accepts = (text: string): boolean => {
@@ -236,8 +235,8 @@ Deno.test("skipValue() stops at 64 open brackets", () => {
   const deep = inBlocks(nested(MAX_DEPTH - 2), "");
   assertEquals(scan(deep), deep.length);
   assertEquals(scan(inBlocks(nested(MAX_DEPTH - 1), "")), NO_JSON);
-  load(Buffer.from(nested(1)), 0, 2);
-  assertEquals(scanner.skipValue(TEXT_START, MAX_DEPTH), NO_JSON);
+  const start = load(Buffer.from(nested(1)), 0, 2);
+  assertEquals(scanner.skipValue(start, MAX_DEPTH), NO_JSON);
 });
 
 Deno.test("skipValue() comes to its end behind every beginning of a text", () => {
@@ -253,8 +252,8 @@ Deno.test("skipValue() comes to its end behind every beginning of a text", () =>
 
 Deno.test("isUtf8() agrees with the system's own on every kind of text and damage", () => {
   const judge = (bytes: Buffer): boolean => {
-    load(bytes, 0, bytes.length);
-    return scanner.isUtf8(TEXT_START, TEXT_START + bytes.length) === 1;
+    const start = load(bytes, 0, bytes.length);
+    return scanner.isUtf8(start, start + bytes.length) === 1;
   };
   let valid = 0;
   fc.assert(
