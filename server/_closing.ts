@@ -3,14 +3,14 @@ import type { Socket as Connection } from "engine.io";
 
 /** What is still open of a kind, so that a shutdown can wait for it. */
 export class OpenSet<
-  T extends { once(event: "close", listener: () => void): unknown },
+  T extends { on(event: "close", listener: () => void): unknown },
 > {
   readonly #open = new Set<T>();
 
   /** Counts `item` until it closes. */
   add(item: T): void {
     this.#open.add(item);
-    item.once("close", () => this.#open.delete(item));
+    item.on("close", () => this.#open.delete(item));
   }
 
   [Symbol.iterator](): Iterator<T> {

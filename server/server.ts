@@ -142,9 +142,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     connectTimeout: handshakeTimeout * 1000,
     cleanupEmptyChildNamespaces: true,
   });
-  const connections = new OpenSet<Connection>();
   engine.on("connection", (connection: Connection) => {
-    connections.add(connection);
     places.opened(connection);
     const address = clientAddress(
       connection.remoteAddress,
@@ -273,7 +271,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
         session.enqueue(() => membership.depart(session))
       ),
     );
-    await flushed(connections, LINGER);
+    await flushed(Object.values(engine["clients"]), LINGER);
     await io.close();
     for (const stop of detach) stop();
     await closed(upgraded, LINGER);

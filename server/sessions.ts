@@ -115,10 +115,7 @@ export function acceptSessions(
     );
     sessions.set(socket.id, session);
     endAtExpiry(session);
-    socket.on("error", () => {
-      // Also what a client sends as event "error": nothing of it is worth a line.
-      log.debug("A connection failed", { socket: socket.id });
-    });
+    socket.on("error", connectionFailed);
     socket.on("disconnect", () => {
       taken.delete(socket.conn);
       link.end();
@@ -172,6 +169,14 @@ async function admit(
   }
 }
 
+const taskFailed = (error: unknown): void =>
+  log.error("A task failed", failure(error));
+
+/** Also told of what a client sends as event "error": nothing of it is worth a line. */
+function connectionFailed(this: Socket): void {
+  log.debug("A connection failed", { socket: this.id });
+}
+
 const newSession = (
   socket: Socket,
   link: Link,
@@ -189,5 +194,5 @@ const newSession = (
   member: undefined,
   events,
   calls: [],
-  enqueue: serial((error) => log.error("A task failed", failure(error))),
+  enqueue: serial(taskFailed),
 });

@@ -8,6 +8,8 @@ import { type EntranceParts, judgeKnock } from "./entrance.ts";
 import { clientAddress } from "./limits/client_address.ts";
 import { invalidRequest, notFound, type Refusal, splitTarget } from "./gate.ts";
 
+type EngineRequest = Parameters<Engine["handleUpgrade"]>[0];
+
 /** What upgrades need of the server around them. */
 export interface UpgradeParts extends EntranceParts {
   /** Gets the requests that pass the gate. */
@@ -47,21 +49,18 @@ export const upgradeListener =
         request.headers["x-forwarded-for"],
         parts.proxies,
       );
+      const kept = essence(request);
       const refused = judgeKnock({
         query,
         origin: request.headers.origin,
         address,
-        takePlace: () => parts.places.take(request, socket, address),
+        takePlace: () => parts.places.take(kept, socket, address),
       }, parts);
       if (refused) {
         refuseUpgrade(socket, refused);
       } else {
         // Synchronous up to here: one await would lose the first frames.
-        parts.engine.handleUpgrade(
-          request as Parameters<Engine["handleUpgrade"]>[0],
-          socket,
-          head,
-        );
+        parts.engine.handleUpgrade(kept, socket, head);
       }
     } catch (error) {
       log.warn("Cannot answer an upgrade request", failure(error));
@@ -69,6 +68,15 @@ export const upgradeListener =
     }
     return true;
   };
+
+/**
+ * What Engine.IO needs of a request, and keeps as long as the connection: all the rest, which the
+ * upgrade has made useless, would stay in memory with it.
+ */
+const essence = (
+  { method, url, headers, socket }: IncomingMessage,
+): EngineRequest =>
+  ({ method, url, headers, socket, connection: socket }) as EngineRequest;
 
 function refuseUpgrade(
   socket: Duplex,

@@ -16,11 +16,13 @@ export function guardQueue(
   maxBytes: number,
   cut: () => void,
 ): void {
-  const limitFrames = (transport: Connection["transport"]) => {
+  const limitFrames = (transport: Connection["transport"]): boolean => {
     const socket: unknown = Reflect.get(transport, "socket");
-    if (socket instanceof FrameSocket) socket.limitQueue(maxBytes, cut);
+    if (!(socket instanceof FrameSocket)) return false;
+    socket.limitQueue(maxBytes, cut);
+    return true;
   };
-  limitFrames(connection.transport);
+  if (limitFrames(connection.transport)) return;
   connection.on("upgrade", limitFrames);
   if (maxBytes === Infinity) return;
   // Bytes since the transport took its last batch, and those of that batch.

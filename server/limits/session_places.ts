@@ -5,8 +5,8 @@ import { addressGroup } from "./client_address.ts";
 
 /** What carries a request, and closes with it: the response, or the socket of an upgrade. */
 export interface Carrier {
-  /** Told once, when it is closed. */
-  once(event: "close", listener: () => void): unknown;
+  /** Tells when it is closed, which it is once. */
+  on(event: "close", listener: () => void): unknown;
 }
 
 /**
@@ -30,7 +30,7 @@ export class SessionPlaces {
     const giveBack = this.#count.take(addressGroup(address));
     if (giveBack === undefined) return false;
     this.#pending.set(request, giveBack);
-    carrier.once("close", () => {
+    carrier.on("close", () => {
       if (this.#pending.delete(request)) giveBack();
     });
     return true;
@@ -41,6 +41,6 @@ export class SessionPlaces {
     const giveBack = this.#pending.get(connection.request);
     if (giveBack === undefined) return;
     this.#pending.delete(connection.request);
-    connection.once("close", giveBack);
+    connection.on("close", giveBack);
   }
 }

@@ -28,7 +28,7 @@ export class Traffic {
   watch(server: HttpServer | HttpsServer): () => void {
     const opened = (socket: Socket) => {
       this.#open.add(socket);
-      socket.once("close", () => {
+      socket.on("close", () => {
         this.#open.delete(socket);
         this.#received += socket.bytesRead;
         this.#sent += socket.bytesWritten;

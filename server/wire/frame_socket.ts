@@ -2,7 +2,12 @@ import { Buffer, isUtf8 } from "node:buffer";
 import { EventEmitter } from "node:events";
 import type { Duplex } from "node:stream";
 import { failure, log } from "../_log.ts";
-import { FrameError, FrameReader, Opcode } from "./frame_reader.ts";
+import {
+  FrameError,
+  type FrameListener,
+  FrameReader,
+  Opcode,
+} from "./frame_reader.ts";
 import { bytesFrame, jsonFrame, textFrame } from "./frame_writer.ts";
 import type { JsonText } from "./json_text.ts";
 
@@ -32,7 +37,7 @@ const NO_STATUS = Buffer.alloc(0);
  *
  * Events: `message` (`Buffer`, whether it is binary), `error`, and `close` (code, reason) once.
  */
-export class FrameSocket extends EventEmitter {
+export class FrameSocket extends EventEmitter implements FrameListener {
   /** Where Engine.IO looks for the peer's address. */
   readonly _socket: Duplex;
   /** Gets text messages first. */
@@ -52,13 +57,10 @@ export class FrameSocket extends EventEmitter {
   constructor(socket: Duplex, maxPayload: number) {
     super();
     this._socket = socket;
-    this.#reader = new FrameReader(maxPayload, {
-      message: (...message) => this.#receive(...message),
-      control: (opcode, payload) => this.#control(opcode, payload),
-    });
+    this.#reader = new FrameReader(maxPayload, this);
     socket.on("data", (chunk: Buffer) => this.read(chunk));
-    socket.on("end", () => socket.end());
-    socket.on("error", () => socket.destroy());
+    socket.on("end", end);
+    socket.on("error", destroy);
     socket.on("close", () => {
       clearTimeout(this.#timer);
       this.#reader.stop();
@@ -146,7 +148,8 @@ export class FrameSocket extends EventEmitter {
     this._socket.destroy();
   }
 
-  #receive(
+  /** For the reader of its frames. */
+  message(
     bytes: Buffer,
     start: number,
     end: number,
@@ -160,7 +163,8 @@ export class FrameSocket extends EventEmitter {
     this.emit("message", message, !isText);
   }
 
-  #control(opcode: number, payload: Buffer): void {
+  /** For the reader of its frames. */
+  control(opcode: number, payload: Buffer): void {
     if (opcode === Opcode.PING) {
       if (!this.#closeSent) this.#write(bytesFrame(Opcode.PONG, payload));
     } else if (opcode === Opcode.CLOSE) {
@@ -201,6 +205,14 @@ export class FrameSocket extends EventEmitter {
       this.terminate();
     });
   }
+}
+
+// One of each for all: there are as many sockets as members.
+function end(this: Duplex): void {
+  this.end();
+}
+function destroy(this: Duplex): void {
+  this.destroy();
 }
 
 /** @throws {FrameError} when no peer may close like this (RFC 6455 §7.4) */

@@ -40,11 +40,10 @@ export class Link {
   readonly #conn: Socket["conn"];
   readonly #events: ReadonlySet<string>;
   readonly #receive: (incoming: Incoming) => void;
-  readonly #stock = new PacketDecoder();
+  #stock: PacketDecoder | undefined;
   /** Few at a time: who may wait for so many answers is limited. */
   readonly #waiting: Waiting[] = [];
-  readonly #upgraded = (transport: Socket["conn"]["transport"]) =>
-    this.#listen(transport);
+  #upgraded: ((transport: Socket["conn"]["transport"]) => void) | undefined;
   #nextId = 0;
   #frames: FrameSocket | undefined;
   #ended = false;
@@ -64,12 +63,13 @@ export class Link {
     this.#conn = socket.conn;
     this.#events = events;
     this.#receive = receive;
-    this.#stock.on("decoded", (packet: Packet) => this.#decoded(packet));
     const decoder = socket.client["decoder"];
     if (decoder instanceof PacketDecoder) {
       decoder.divert((data) => this.#take(data));
     }
     this.#listen(this.#conn.transport);
+    if (this.#frames) return; // what began as a WebSocket stays one
+    this.#upgraded = (transport) => this.#listen(transport);
     this.#conn.on("upgrade", this.#upgraded);
   }
 
@@ -116,9 +116,9 @@ export class Link {
   end(): void {
     this.#ended = true;
     this.#waiting.length = 0;
-    this.#stock.destroy();
+    this.#stock?.destroy();
     // The connection may stay, and its client come back over it.
-    this.#conn.off("upgrade", this.#upgraded);
+    if (this.#upgraded) this.#conn.off("upgrade", this.#upgraded);
     if (this.#frames) this.#frames.tap = undefined;
   }
 
@@ -144,8 +144,7 @@ export class Link {
     if (this.#ended) return false;
     if (typeof data !== "string") {
       if (!this.#collecting) return false;
-      this.#stock.add(data);
-      this.#collecting = isCollecting(this.#stock);
+      this.#decode(data);
       return true;
     }
     if (data.startsWith(LEAVE)) {
@@ -155,10 +154,19 @@ export class Link {
     if (!OURS.test(data)) return false;
     const bytes = Buffer.from(data);
     if (this.#collecting || !this.#takeText(bytes, 0, bytes.length, false)) {
-      this.#stock.add(data);
-      this.#collecting = isCollecting(this.#stock);
+      this.#decode(data);
     }
     return true;
+  }
+
+  /** Leaves it to the stock decoder, which most sessions never need. */
+  #decode(data: unknown): void {
+    if (this.#stock === undefined) {
+      this.#stock = new PacketDecoder();
+      this.#stock.on("decoded", (packet: Packet) => this.#decoded(packet));
+    }
+    this.#stock.add(data);
+    this.#collecting = isCollecting(this.#stock);
   }
 
   #takeText(

@@ -55,3 +55,22 @@ Deno.test("Deadlines takes new ones while it expires others", async () => {
   }, now);
   await done.promise;
 });
+
+Deno.test("Deadlines.remove() takes out the one that is meant, in any order, and only once", () => {
+  const deadlines = new Deadlines();
+  const all = [5, 3, 1, 4, 2].map((due): Deadline => ({
+    due: due * 1e6,
+    expire: () => {},
+  }));
+  for (const deadline of all) deadlines.add(deadline, 0);
+  const left = new Set(all);
+  for (const at of [2, 0, 4, 3, 1]) {
+    const deadline = all[at]!;
+    assertEquals(deadlines.remove(deadline), true);
+    assertEquals(deadlines.remove(deadline), false);
+    left.delete(deadline);
+    assertEquals(new Set(deadlines), left);
+  }
+  assertEquals(deadlines.size, 0);
+  deadlines.clear();
+});
