@@ -1,19 +1,17 @@
 import type { Duplex } from "node:stream";
 import type { Socket as Connection } from "engine.io";
 
-/** What is still open of a kind, so that a shutdown can wait for it. */
-export class OpenSet<
-  T extends { on(event: "close", listener: () => void): unknown },
-> {
-  readonly #open = new Set<T>();
+/** Sockets that are still open, so that a shutdown can wait for them. */
+export class OpenSockets {
+  readonly #open = new Set<Duplex>();
 
-  /** Counts `item` until it closes. */
-  add(item: T): void {
-    this.#open.add(item);
-    item.on("close", () => this.#open.delete(item));
+  /** Counts `socket` until it closes. */
+  add(socket: Duplex): void {
+    this.#open.add(socket);
+    socket.on("close", () => this.#open.delete(socket));
   }
 
-  [Symbol.iterator](): Iterator<T> {
+  [Symbol.iterator](): Iterator<Duplex> {
     return this.#open.values();
   }
 }

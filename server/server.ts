@@ -7,7 +7,7 @@ import { Server as Engine, type Socket as Connection } from "engine.io";
 import type { Hono } from "hono";
 import { Server as SocketServer } from "socket.io";
 import { PROFILES, SMCP_NAMESPACE } from "../protocol/mod.ts";
-import { closed, flushed, OpenSet } from "./_closing.ts";
+import { closed, flushed, OpenSockets } from "./_closing.ts";
 import { auditCalls } from "./audit_calls.ts";
 import { exposure } from "./bind_rule.ts";
 import { watchers } from "./call_watcher.ts";
@@ -216,7 +216,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
   });
   const onUpgrade = upgradeListener(front);
 
-  const upgraded = new OpenSet<Duplex>();
+  const upgraded = new OpenSockets();
   const detach: (() => void)[] = [];
   const attach = (server: HttpServer | HttpsServer) => {
     const listener = (

@@ -22,7 +22,7 @@ export function guardQueue(
     socket.limitQueue(maxBytes, cut);
     return true;
   };
-  if (limitFrames(connection.transport)) return; // it stays one
+  if (limitFrames(connection.transport)) return; // what began as a WebSocket stays one
   connection.on("upgrade", limitFrames);
   if (maxBytes === Infinity) return;
   // Bytes since the transport took its last batch, and those of that batch.
