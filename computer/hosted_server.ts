@@ -173,9 +173,7 @@ export class HostedServer {
       const config = await prepare(this.config, signal);
       again = true;
       timer = setTimeout(() => {
-        abort.abort(
-          new Error(`it was not ready within ${startTimeoutMs / 1000} s`),
-        );
+        abort.abort(new Error(notReady(config, startTimeoutMs)));
       }, startTimeoutMs);
       connection = await connect(config, signal);
       let dirty = false;
@@ -286,6 +284,16 @@ export class HostedServer {
     }
     this.#options.onTools();
   }
+}
+
+/** What a child waits for in vain is often the network, which its environment tells the way to. */
+function notReady(config: MCPServerConfig, ms: number): string {
+  const late = `it was not ready within ${ms / 1000} s`;
+  if (config.type !== "stdio") return late;
+  const lacking = config.server_parameters.inherit_env === false
+    ? ', even of the variables for certificate authorities and proxies ("inherit_env" is false)'
+    : "";
+  return `${late} (its environment is reduced${lacking}: what it needs of this one belongs in its "env")`;
 }
 
 const TOOLS_CHANGED = "notifications/tools/list_changed";

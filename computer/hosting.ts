@@ -9,6 +9,10 @@ import { discreetConnect } from "./inputs/discreet_connect.ts";
 import { InputStore } from "./inputs/input_store.ts";
 import { prepareConfig } from "./inputs/prepare_config.ts";
 import { connectMcp } from "./mcp/connect.ts";
+import {
+  inheritedVariables,
+  urlCredentials,
+} from "./mcp/inherited_variables.ts";
 import type { SmcpComputerOptions } from "./options.ts";
 import { checkVrl } from "./vrl/vrl_compiler.ts";
 
@@ -55,7 +59,11 @@ export class Hosting {
           connectMcp(server, signal, {
             authorizer: (name, url) => authorizations?.authorizer(name, url),
           }),
-        () => [...inputs.secrets, ...authorizations?.secrets ?? []],
+        () => [
+          ...inputs.secrets,
+          ...authorizations?.secrets ?? [],
+          ...urlCredentials(inheritedVariables(process.env)),
+        ],
       ),
       prepare: async (server, signal) => {
         await checkVrl(server.vrl);

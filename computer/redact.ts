@@ -33,8 +33,8 @@ export function redactConfig(
 function redactServer(config: MCPServerConfig): MCPServerConfig {
   switch (config.type) {
     case "stdio": {
-      const { command, args, env, cwd, encoding, encoding_error_handler } =
-        config.server_parameters;
+      const { command, args, env, inherit_env, cwd } = config.server_parameters;
+      const { encoding, encoding_error_handler } = config.server_parameters;
       return {
         ...redactBase(config),
         type: "stdio",
@@ -42,6 +42,7 @@ function redactServer(config: MCPServerConfig): MCPServerConfig {
           command,
           args: redactArguments(args),
           env: env && mapValues(env, redactValue),
+          ...(inherit_env !== undefined && { inherit_env }),
           cwd,
           encoding,
           encoding_error_handler,

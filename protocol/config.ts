@@ -30,6 +30,8 @@ export interface MCPServerStdioParameters {
   args: string[];
   /** Added to the MCP SDK's default environment; never the Computer's whole one. */
   env: Record<string, string> | null;
+  /** Pass on the Computer's variables for certificate authorities and proxies; default `true`. */
+  inherit_env?: boolean | null;
   /** Where it runs; null: where the Computer runs. */
   cwd: string | null;
   /** Of its output; default `utf-8`. */
@@ -171,6 +173,7 @@ const stdio = z.looseObject({
     command: z.string().check(z.minLength(1, "expected the program to start")),
     args: z._default(listOf(z.string()), []),
     env: z._default(z.nullable(mapOf(z.string())), null),
+    inherit_env: maybe(z.boolean()),
     cwd: z._default(z.nullable(z.string()), null),
     encoding: z._default(z.string(), "utf-8"),
     encoding_error_handler: z._default(

@@ -1,4 +1,5 @@
 import type { MCPServerConfig } from "../../protocol/mod.ts";
+import { urlCredentials } from "../mcp/inherited_variables.ts";
 import { REDACTED, SECRET_NAME } from "../redact_text.ts";
 
 /**
@@ -19,17 +20,23 @@ export function hideValues(text: string, values: Iterable<string>): string {
     .reduce((hidden, form) => hidden.replaceAll(form, REDACTED), text);
 }
 
-/** The variables and headers of a configuration whose names say that they are secret. */
+/**
+ * The variables and headers of a configuration whose names say that they are secret, and the
+ * credentials in variables that are URLs.
+ */
 export function secretsIn(
   { type, server_parameters }: MCPServerConfig,
 ): string[] {
   const named = type === "stdio"
     ? server_parameters.env
     : server_parameters.headers;
-  return Object.entries(named ?? {})
+  const secrets = Object.entries(named ?? {})
     .filter(([name]) => SECRET_NAME.test(name) || /cookie/i.test(name))
     .flatMap(([, value]) => {
       const text = `${value}`;
       return [text, text.replace(/^(Bearer|Basic)\s+/i, "")];
     });
+  return type === "stdio"
+    ? [...secrets, ...urlCredentials(server_parameters.env ?? {})]
+    : secrets;
 }

@@ -4,7 +4,9 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types";
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import process from "node:process";
 import type { MCPServerStdioParameters } from "../../protocol/mod.ts";
+import { inheritedVariables } from "./inherited_variables.ts";
 import { type Line, LineDecoder } from "./line_decoder.ts";
 import { readMessage } from "./message.ts";
 import { guardGroup, HAS_GROUPS, signalGroup } from "./process_group.ts";
@@ -62,14 +64,18 @@ export class StdioTransport implements Transport {
    * @throws {Error} that names the program or the directory that is missing
    */
   async start(): Promise<void> {
-    const { command, args, env, cwd } = this.#parameters;
+    const { command, args, env, cwd, inherit_env } = this.#parameters;
     if (cwd !== null && !existsSync(cwd)) {
       throw new Error(
         `Cannot start "${command}": there is no directory ${cwd}`,
       );
     }
     const child = spawn(command, args, {
-      env: { ...getDefaultEnvironment(), ...env },
+      env: {
+        ...getDefaultEnvironment(),
+        ...(inherit_env !== false && inheritedVariables(process.env)),
+        ...env,
+      },
       ...(cwd !== null && { cwd }),
       stdio: ["pipe", "pipe", "pipe"],
       detached: HAS_GROUPS,
