@@ -57,7 +57,9 @@ export class Deadlines<T extends Deadline> {
   #arm(due: number, now: number): void {
     clearTimeout(this.#timer);
     this.#next = due;
-    this.#timer = setTimeout(() => this.#expire(due), Math.round(due - now));
+    // The next one may be overdue already, and Node warns of negative delays.
+    const delay = Math.max(0, Math.round(due - now));
+    this.#timer = setTimeout(() => this.#expire(due), delay);
   }
 
   #expire(due: number): void {

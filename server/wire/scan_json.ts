@@ -39,6 +39,9 @@ const TEXT_START = 4096;
 /** So many NULs behind a text let every function of the scanner come to its end: two blocks. */
 const NULS = 128;
 
+/** Bytes that the scanner's `unmask` changes at once. */
+const BLOCK = 16;
+
 const PAGE = 65_536;
 
 /** The scanner's memory. */
@@ -79,6 +82,7 @@ export function unmaskBlocks(
   const at = load(bytes, start, end);
   const textEnd = at + end - start;
   scanner.unmask(at, textEnd, mask);
+  memory.fill(0, textEnd, textEnd + BLOCK); // it works on whole blocks
   bytes.set(memory.subarray(at, textEnd), start);
   unmasked = { bytes, start, end };
 }

@@ -12,6 +12,27 @@ export const hurryTimers = (...delays: number[]): ChangedTimers =>
 export const holdTimers = (...delays: number[]): ChangedTimers =>
   changeTimers(delays, 2 ** 31 - 1);
 
+/** Tells of the delay of every timer that is armed, until the end of the scope. */
+export function watchTimers(
+  armed: (delay: number | undefined) => void,
+): Disposable {
+  const real = globalThis.setTimeout;
+  const watched = (
+    run: (...args: unknown[]) => void,
+    delay?: number,
+    ...args: unknown[]
+  ) => {
+    armed(delay);
+    return real(run, delay, ...args);
+  };
+  globalThis.setTimeout = Object.assign(watched, real);
+  return {
+    [Symbol.dispose]() {
+      globalThis.setTimeout = real;
+    },
+  };
+}
+
 function changeTimers(delays: readonly number[], to: number): ChangedTimers {
   const real = globalThis.setTimeout;
   const armed: number[] = [];

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { type Deadline, Deadlines } from "../../server/_deadlines.ts";
-import { hurryTimers } from "../support/timers.ts";
+import { hurryTimers, watchTimers } from "../support/timers.ts";
 
 Deno.test("Deadlines has one timer, for the earliest of them, and expires those that are due", async () => {
   using timers = hurryTimers(10_000, 20_000, 5_000, 15_000);
@@ -54,6 +54,24 @@ Deno.test("Deadlines takes new ones while it expires others", async () => {
       deadlines.add({ due: now + 2, expire: () => done.resolve() }, now),
   }, now);
   await done.promise;
+});
+
+Deno.test("Deadlines asks for no negative delay when the next one is overdue, of which Node warns", async () => {
+  const delays: (number | undefined)[] = [];
+  using _ = watchTimers((delay) => delays.push(delay));
+  const deadlines = new Deadlines();
+  const done = Promise.withResolvers<void>();
+  const now = performance.now();
+  deadlines.add({
+    due: now - 1000,
+    expire: () => {
+      // Overdue by the time that the first one has expired.
+      deadlines.add({ due: now - 500, expire: () => done.resolve() }, now);
+    },
+  }, now);
+  await done.promise;
+  assertEquals(delays.filter((delay) => !(delay! >= 0)), []);
+  assertEquals(delays.length, 2);
 });
 
 Deno.test("Deadlines.remove() takes out the one that is meant, in any order, and only once", () => {

@@ -9,6 +9,7 @@ import {
   readPacket,
   type TextPacket,
 } from "../../server/wire/read_packet.ts";
+import { unmask } from "../../server/wire/unmask.ts";
 
 const EVENTS = new Set([TOOL_CALL_EVENT]);
 
@@ -61,6 +62,27 @@ Deno.test("readPacket() reads calls and answers as the stock encoder writes them
       assertSame(packet, String(text));
     },
   ));
+});
+
+Deno.test("readPacket() reads masked packets of every length over 4 KiB where they were unmasked", () => {
+  // Masks of spaces, of ASCII, of what is no UTF-8, and one that changes nothing.
+  for (const mask of [0x20202020, 0x5d7d225b, 0x92fe81c3 | 0, 0]) {
+    for (let size = 4096; size < 4096 + 64; size++) {
+      const head = `42/smcp,7["${TOOL_CALL_EVENT}",{"text":"`;
+      const text = `${head}${"x".repeat(size - head.length - 3)}"}]`;
+      const before = size % 7;
+      const bytes = Buffer.alloc(before + size + 3, "]");
+      bytes.write(text, before);
+      const end = before + size;
+      const key = Buffer.alloc(4);
+      key.writeInt32LE(mask);
+      for (let i = 0; i < size; i++) bytes[before + i]! ^= key[i & 3]!;
+      unmask(bytes, before, end, mask);
+      const packet = readPacket(bytes, before + 1, end, EVENTS, false);
+      assertExists(packet, `mask ${mask}, ${size} bytes`);
+      assertSame(packet, text.slice(1));
+    }
+  }
 });
 
 Deno.test("readPacket() leaves everything but the daily business to the stock parser", () => {
