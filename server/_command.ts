@@ -37,6 +37,8 @@ export interface Settings extends LimitSettings, SecuritySettings {
   readonly port: number;
   /** The largest message of a client, in bytes. */
   readonly maxMessageBytes: number;
+  /** What carries WebSockets. */
+  readonly wsEngine: "fast" | "stock";
   /** What is counted, measured and traced. */
   readonly observe: ObserveSettings;
   /** What is logged, and where. */
@@ -103,6 +105,12 @@ export function readSettings(
         .default(8 * 2 ** 20).env("SMCP_MAX_MESSAGE_BYTES")
         .argParser(integer(1024, 2 ** 30)),
     )
+    .addOption(
+      new Option(
+        "--ws-engine <name>",
+        "what carries WebSockets: fast, or stock, which is the package ws",
+      ).choices(["fast", "stock"]).default("fast").env("SMCP_WS_ENGINE"),
+    )
     .option(
       "--no-limits",
       `lift every count and rate limit; message size and depth stay limited (env: ${NO_LIMITS}=1)`,
@@ -130,9 +138,20 @@ export function readSettings(
   try {
     command.parse(args, { from: "user" });
     if (completed) throw new CommandExit(0, "");
-    const { protocol, host, port, maxMessageBytes, limits, ...rest } = command
+    const {
+      protocol,
+      host,
+      port,
+      maxMessageBytes,
+      wsEngine,
+      limits,
+      ...rest
+    } = command
       .opts<
-        & Pick<Settings, "protocol" | "host" | "port" | "maxMessageBytes">
+        & Pick<
+          Settings,
+          "protocol" | "host" | "port" | "maxMessageBytes" | "wsEngine"
+        >
         & { limits: boolean }
         & Parameters<typeof readSecurity>[0]
         & ObserveFlags
@@ -143,6 +162,7 @@ export function readSettings(
       host,
       port,
       maxMessageBytes,
+      wsEngine,
       ...readSecurity(rest, env),
       ...readLimits({ ...rest }, limits && !isSet(NO_LIMITS, env)),
       observe: readObserve(rest, env),

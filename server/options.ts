@@ -42,6 +42,11 @@ export interface SmcpServerOptions {
   handshakeTimeout?: number;
   /** Seconds that a request of a server made by `listen` may take for its headers; default 10 (spec §10). */
   headerTimeout?: number;
+  /**
+   * What carries WebSockets: `"fast"`, this package's own, which relays calls as the bytes that they
+   * came in, or `"stock"`, the package `ws`, should the other one be in doubt; default `"fast"`.
+   */
+  wsEngine?: "fast" | "stock";
   /** How a connection that is gone without a word is noticed; default a ping after 25 s, and 20 s for its answer. */
   heartbeat?: Heartbeat;
 }

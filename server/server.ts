@@ -116,6 +116,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     headerTimeout = 10,
     heartbeat = { interval: 25, timeout: 20 },
     auditPayloads = false,
+    wsEngine = "fast",
     metrics,
     tracer,
   } = options;
@@ -131,7 +132,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     perMessageDeflate: false,
     httpCompression: false,
     transports: ["polling", "websocket"],
-    wsEngine: FrameEngine,
+    ...(wsEngine === "fast" && { wsEngine: FrameEngine }),
     pingInterval: heartbeat.interval * 1000,
     pingTimeout: heartbeat.timeout * 1000,
   });

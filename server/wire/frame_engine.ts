@@ -1,4 +1,4 @@
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
@@ -45,9 +45,9 @@ export class FrameEngine {
         `${protocol ? `Sec-WebSocket-Protocol: ${protocol}\r\n` : ""}\r\n`,
     );
     if (socket instanceof Socket) socket.setTimeout(0).setNoDelay();
-    const frames = new FrameSocket(socket, this.#maxPayload);
-    upgraded(frames);
-    if (head.length > 0) frames.read(Buffer.from(head));
+    // What came with the request is read with all that follows, once somebody listens.
+    if (head.length > 0) socket.unshift(head);
+    upgraded(new FrameSocket(socket, this.#maxPayload));
   }
 
   /** There is nothing that it keeps. */

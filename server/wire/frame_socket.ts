@@ -43,6 +43,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   /** Gets text messages first. */
   tap: Tap | undefined;
   readonly #reader: FrameReader;
+  #started = false;
   #closeSent = false;
   #closeCode = 1006;
   #closeReason: Buffer = NO_STATUS;
@@ -58,7 +59,8 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     super();
     this._socket = socket;
     this.#reader = new FrameReader(maxPayload, this);
-    socket.on("data", (chunk: Buffer) => this.read(chunk));
+    // Engine.IO listens some time after it got the socket: what came before would be lost.
+    this.on("newListener", listenLater);
     socket.on("end", end);
     socket.on("error", destroy);
     socket.on("close", () => {
@@ -68,8 +70,16 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     });
   }
 
+  /** Begins to read, if it has not begun. */
+  start(): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.off("newListener", listenLater);
+    this._socket.on("data", (chunk: Buffer) => this.#read(chunk));
+  }
+
   /** Reads what arrived; a peer that breaks the rules is closed. */
-  read(chunk: Buffer): void {
+  #read(chunk: Buffer): void {
     try {
       this.#reader.push(chunk);
     } catch (error) {
@@ -140,6 +150,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     if (code !== undefined) payload.writeUInt16BE(code);
     this.#write(bytesFrame(Opcode.CLOSE, payload));
     this.#closeSent = true;
+    this.start(); // or the peer's own close would never be read
     this.#timer = setTimeout(() => this.terminate(), CLOSE_TIMEOUT);
   }
 
@@ -210,6 +221,9 @@ export class FrameSocket extends EventEmitter implements FrameListener {
 // One of each for all: there are as many sockets as members.
 function end(this: Duplex): void {
   this.end();
+}
+function listenLater(this: FrameSocket, event: string | symbol): void {
+  if (event === "message") this.start(); // its first bytes come a moment later
 }
 function destroy(this: Duplex): void {
   this.destroy();

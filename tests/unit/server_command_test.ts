@@ -32,6 +32,7 @@ Deno.test("readSettings() defaults to loopback, port 8787, 8 MiB and limits", ()
     host: "127.0.0.1",
     port: 8787,
     maxMessageBytes: 8388608,
+    wsEngine: "fast",
     limits: {
       connectionsPerAddress: 100,
       eventsPerSecond: 100,
@@ -54,6 +55,7 @@ Deno.test("readSettings() reads every flag", () => {
       "0",
       "--max-message-bytes",
       "4096",
+      "--ws-engine=stock",
       "--no-limits",
       "--protocol=0.1",
     ], {}),
@@ -62,6 +64,7 @@ Deno.test("readSettings() reads every flag", () => {
       host: "::1",
       port: 0,
       maxMessageBytes: 4096,
+      wsEngine: "stock",
       limits: false,
       ...TIMES,
       ...SECURITY,
@@ -127,6 +130,7 @@ Deno.test("readSettings() exits 2 with one line for a bad flag or value", () => 
       ["--max-calls-per-agent", "Infinity"],
       ["--trust-proxy=yes"],
       ["--header-timeout=0"],
+      ["--ws-engine=ws"],
       ["serve"],
     ]
   ) {
