@@ -1,4 +1,5 @@
 import { ErrorCode, ProtocolError, type Role } from "../protocol/mod.ts";
+import { type Policy, restrictsNames } from "./auth/policy.ts";
 import type { Member } from "./offices/join_rule.ts";
 
 /** What a request says about its sender. */
@@ -15,11 +16,20 @@ export interface Claim {
  * Decides whether a connection may send a request whose payload is valid: member (4103), role
  * (403), name (403), office (4104), in this order (spec §5).
  *
+ * An Agent may give any name, since released SDKs take it from another setting than that of the
+ * join: its seat's counts, and nobody is deceived. Only credentials that restrict names hold it to
+ * that name, and a Computer speaks of itself alone.
+ *
  * @param member the sender's seat, if it has one
+ * @param policy what the sender's credentials allow
  * @returns the sender's seat
  * @throws {ProtocolError} with the code of the first check that fails
  */
-export function checkAccess(member: Member | undefined, claim: Claim): Member {
+export function checkAccess(
+  member: Member | undefined,
+  claim: Claim,
+  policy?: Policy,
+): Member {
   if (member === undefined) throw notInOffice();
   if (member.role !== claim.role) {
     throw new ProtocolError(
@@ -29,7 +39,9 @@ export function checkAccess(member: Member | undefined, claim: Claim): Member {
       } may send this event`,
     );
   }
-  if (member.name !== claim.name) {
+  const held = claim.role === "computer" ||
+    (policy !== undefined && restrictsNames(policy));
+  if (held && member.name !== claim.name) {
     throw new ProtocolError(
       ErrorCode.FORBIDDEN,
       `Cannot act for another member: "${claim.role}" must be the name you joined with`,

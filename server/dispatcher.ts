@@ -171,11 +171,11 @@ export class Dispatcher {
 
   async #listRoom(session: Session, payload: unknown): Promise<ListRoomRet> {
     const { agent, office_id, req_id } = parseListRoomReq(payload);
-    const { office } = checkAccess(session.member, {
-      role: "agent",
-      name: agent,
-      office: office_id,
-    });
+    const { office } = checkAccess(
+      session.member,
+      { role: "agent", name: agent, office: office_id },
+      session.identity?.policy,
+    );
     const members = await this.#membership.list(office);
     return {
       sessions: members.map(({ socket, name, role, version }) => ({
@@ -192,12 +192,13 @@ export class Dispatcher {
   /** The whole office hears of it, the caller included (spec §3). */
   #cancel(session: Session, payload: unknown): void {
     const { agent, req_id } = parseAgentCallData(payload);
-    const { office } = checkAccess(session.member, {
-      role: "agent",
-      name: agent,
-    });
+    const { office, name } = checkAccess(
+      session.member,
+      { role: "agent", name: agent },
+      session.identity?.policy,
+    );
     this.#membership.notify(office, CANCEL_TOOL_CALL_NOTIFICATION, {
-      agent,
+      agent: name,
       req_id,
     });
   }

@@ -20,6 +20,7 @@ import {
   answerTimedOut,
   computerDisconnected,
   computerNotFound,
+  inNameOf,
   readAnswer,
 } from "./relay_rule.ts";
 import type { PendingCall, Session } from "./session.ts";
@@ -64,7 +65,7 @@ export class Relay {
    * Checks a request and sends it on; the answer comes later, so that events behind this one
    * (a cancel) do not wait for it.
    *
-   * @param payload goes to the Computer untouched
+   * @param payload goes to the Computer untouched, unless it gives another name for the Agent
    * @param answer called once; with `undefined` when the Agent is gone by then
    * @returns when it has been sent on; `undefined` when it has
    * @throws {ProtocolError} when the request is invalid, or its sender may not send it
@@ -76,12 +77,19 @@ export class Relay {
     answer: (body: Body) => void,
   ): Promise<void> | undefined {
     const request = CLIENT_EVENTS[event].parseRequest(outlineOf(payload));
-    const seat = checkAccess(agent.member, {
-      role: "agent",
-      name: request.agent,
-    });
+    const seat = checkAccess(
+      agent.member,
+      { role: "agent", name: request.agent },
+      agent.identity?.policy,
+    );
     const { computer } = request;
-    const call: WatchedCall = { event, agent, seat, computer, payload };
+    const call: WatchedCall = {
+      event,
+      agent,
+      seat,
+      computer,
+      payload: request.agent === seat.name ? payload : inNameOf(seat, payload),
+    };
     const reply = replying(answer, this.#watch(call));
     const deadline = answerDeadline(
       event,

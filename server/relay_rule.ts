@@ -6,7 +6,8 @@ import {
   ProtocolError,
   TOOL_CALL_EVENT,
 } from "../protocol/mod.ts";
-import type { Body } from "./wire/json_text.ts";
+import type { Member } from "./offices/join_rule.ts";
+import { type Body, valueOf } from "./wire/json_text.ts";
 
 /** What the Server waits beyond a request's own `timeout`, in seconds: the Computer's own answer comes first (spec §7). */
 const MARGIN = 5;
@@ -26,6 +27,15 @@ export function answerDeadline(
   if (!timed) return fallback * 1000;
   return ((typeof timeout === "number" ? timeout : fallback) + MARGIN) * 1000;
 }
+
+/**
+ * A request in the name of the Agent's seat, where it gave another one: so the Computer knows a
+ * call and its cancel by the same name, and asks its user about nobody else (spec §5, §7).
+ */
+export const inNameOf = ({ name }: Member, payload: Body): Body => ({
+  ...Object(valueOf(payload)),
+  agent: name,
+});
 
 /** What the Agent gets of a Computer's ack: the object unchanged, or 500 for anything else (spec §7). */
 export function readAnswer(first: Body): object {

@@ -21,7 +21,8 @@ export const API_KEY_HEADER = "x-api-key";
 const HASHED = /^sha256:([0-9a-fA-F]{64})$/;
 
 /**
- * Lets in who sends one of the keys: in the header `x-api-key`, or as `auth.api_key` (spec §10).
+ * Lets in who sends one of the keys: in the header `x-api-key`, as `auth.api_key`, or as
+ * `auth.token`, where the Python SDK puts it (spec §10). The first of these that holds text counts.
  *
  * Hashed keys need no salt as long as keys are random, such as those of `openssl rand -hex 32`.
  * The time of a comparison tells nothing about the keys.
@@ -55,8 +56,12 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
 }
 
 function sentKey({ headers, auth }: Credentials): string | undefined {
-  const sent = headers[API_KEY_HEADER] ?? auth.api_key;
-  return typeof sent === "string" && sent !== "" ? sent : undefined;
+  const places: unknown[] = [
+    headers[API_KEY_HEADER],
+    auth.api_key,
+    auth.token,
+  ];
+  return places.filter((sent) => typeof sent === "string").find((sent) => sent);
 }
 
 const sha256 = (text: string): Uint8Array =>

@@ -56,6 +56,10 @@ export function checkPolicy(
   return undefined;
 }
 
+/** Tells whether somebody may not call itself what it likes. */
+export const restrictsNames = ({ names }: Policy): boolean =>
+  names !== undefined && !names.includes("*");
+
 /** Tells whether the whole text fits a pattern; `*` stands for any text, and nothing else is special. */
 export function matches(pattern: string, text: string): boolean {
   const [head = "", ...middle] = pattern.split("*");

@@ -284,7 +284,12 @@ Deno.test("a flood of refused handshakes is one line of the audit log, wherever 
 
 Deno.test("refused joins, and attempts on other offices and names, are audited (spec §10)", async () => {
   using log = captureLog();
-  const { server, url } = await served();
+  const { server, url } = await served({
+    authenticator: apiKeys([
+      { id: "planner", key: KEYS.planner, names: ["ada", "eve"] },
+      { id: "lab", key: KEYS.lab },
+    ]),
+  });
   await using _ = server;
   await using members = await pair(url);
   const { agent, computer } = members;

@@ -3,6 +3,7 @@ import { SignJWT } from "jose";
 import { SmcpAgent } from "../../agent/mod.ts";
 import { ProtocolError } from "../../protocol/mod.ts";
 import {
+  anyOf,
   apiKeys,
   type Authenticator,
   createSmcpServer,
@@ -32,9 +33,17 @@ const keys = () =>
 
 const header = (key: string) => ({ headers: { "x-api-key": key } });
 const inAuth = (key: string) => ({ auth: { api_key: key } });
+/** As the Python SDK does. */
+const asToken = (key: string) => ({ auth: { token: key } });
 
 for (const transports of [["polling"], ["websocket"], undefined] as const) {
-  for (const [where, show] of [["header", header], ["auth", inAuth]] as const) {
+  for (
+    const [where, show] of [
+      ["header", header],
+      ["auth", inAuth],
+      ["auth.token", asToken],
+    ] as const
+  ) {
     Deno.test(`an API key in ${where} lets agent and computer in over ${transports ?? "both transports"} (spec §10)`, async () => {
       await using _last = pollingEnds();
       await using server = createSmcpServer({ authenticator: keys() });
@@ -246,6 +255,33 @@ Deno.test("an authenticator sees headers, auth and address; its own failure is n
   fails = false;
   await agent.connect();
   assertEquals(seen, Array(2).fill(["1", "t", "127.0.0.1"]));
+});
+
+Deno.test("auth.token is asked about as a key, then as a JWT; the header's key comes before both (spec §10)", async () => {
+  using log = captureLog();
+  const secret = "0123456789abcdef0123456789abcdef";
+  const authenticator = anyOf([keys(), jwt({ key: { secret } })]);
+  await using server = createSmcpServer({ authenticator });
+  const { url } = await server.listen();
+  const token = await new SignJWT({ sub: "ada" })
+    .setProtectedHeader({ alg: "HS256" }).setExpirationTime("1h")
+    .sign(new TextEncoder().encode(secret));
+  const ways: Record<string, unknown>[] = [
+    { token: AGENT_KEY },
+    { token },
+    { token, api_key: AGENT_KEY },
+    { token, api_key: "wrong" },
+  ];
+  for (const auth of ways) {
+    await using _ = await joinRaw(url, "agent", "ada", "north", { auth });
+  }
+  const joins = log.audit.filter(({ event }) => event === "joined");
+  assertEquals(joins.map(({ principal }) => principal), [
+    "key:planner",
+    "jwt:ada",
+    "key:planner",
+    "jwt:ada",
+  ]);
 });
 
 Deno.test("credentials come before everything else that auth says", async () => {

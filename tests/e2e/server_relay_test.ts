@@ -8,11 +8,14 @@ import {
   GET_TOOLS_EVENT,
   LEAVE_OFFICE_EVENT,
   LEAVE_OFFICE_NOTIFICATION,
+  LIST_ROOM_EVENT,
   SERVER_EVENTS,
   TOOL_CALL_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../../protocol/mod.ts";
 import { createSmcpServer } from "../../server/mod.ts";
+import { captureLog } from "../support/log_capture.ts";
+import { ownNamesAlone } from "../support/own_names.ts";
 import { connectRaw, joinRaw, rawPair } from "../support/raw_client.ts";
 import { yieldingRegistry } from "../support/yielding_registry.ts";
 
@@ -73,7 +76,7 @@ Deno.test("binary data passes both ways", async () => {
 });
 
 Deno.test("a request is checked in the order payload, member, role, agent, target (spec §5)", async () => {
-  await using server = createSmcpServer();
+  await using server = createSmcpServer(ownNamesAlone());
   const { url } = await server.listen();
   await using pair = await rawPair(url);
   await using outsider = await connectRaw(url);
@@ -256,7 +259,7 @@ Deno.test("each update of a computer reaches the others of its office, and nobod
 });
 
 Deno.test("updates: members, then computers, then about themselves only; the ack carries the error (spec §3, §5)", async () => {
-  await using server = createSmcpServer();
+  await using server = createSmcpServer(ownNamesAlone());
   const { url } = await server.listen();
   await using pair = await rawPair(url);
   await using outsider = await connectRaw(url);
@@ -275,6 +278,70 @@ Deno.test("updates: members, then computers, then about themselves only; the ack
   assertEquals(codeOf(await pair.agent.ask(event, cancel)), 403);
   await pair.agent.request("notify:barrier");
   assertEquals(pair.agent.heard, []);
+});
+
+Deno.test("an agent that calls itself otherwise acts in the name of its seat: for the computer, in notices and in the audit log (spec §5)", async () => {
+  using log = captureLog();
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using pair = await rawPair(url);
+  const { agent, computer } = pair;
+  const claim = { agent: "agent-7", req_id: "r1" };
+  for (const event of Object.keys(CLIENT_EVENTS)) {
+    let seen: unknown;
+    computer.handle(event, (payload, ack) => {
+      seen = payload;
+      ack({ content: [] });
+    });
+    const answer = await agent.request(event, { ...REQUEST, ...claim });
+    assertEquals(answer, [{ content: [] }]);
+    assertEquals(seen, REQUEST, event);
+  }
+  const office_id = "office";
+  const { sessions } = await agent.ask(LIST_ROOM_EVENT, {
+    ...claim,
+    office_id,
+  }) as { sessions: { name: string }[] };
+  assertEquals(sessions.map(({ name }) => name), ["agent", "computer"]);
+  assertEquals(await agent.request(CANCEL_TOOL_CALL_EVENT, claim), []);
+  for (const member of [agent, computer]) {
+    assertEquals(await member.next(CANCEL_TOOL_CALL_NOTIFICATION), {
+      ...claim,
+      agent: "agent",
+    });
+  }
+  const calls = log.audit.filter(({ event }) => event === "tool_call");
+  assertEquals(calls.map(({ agent }) => agent), ["agent"]);
+});
+
+Deno.test("an agent that calls itself otherwise has the calls of its seat: binary data passes, its limit is its own (spec §5, §10)", async () => {
+  await using server = createSmcpServer({ limits: { callsPerAgent: 1 } });
+  const { url } = await server.listen();
+  await using pair = await rawPair(url);
+  const { agent, computer } = pair;
+  const asked = Promise.withResolvers<{ bytes: Uint8Array }>();
+  const answer = Promise.withResolvers<void>();
+  computer.handle(TOOL_CALL_EVENT, (payload, ack) => {
+    const { agent, params } = payload as {
+      agent: string;
+      params: { bytes: Uint8Array };
+    };
+    assertEquals(agent, "agent");
+    asked.resolve(params);
+    answer.promise.then(() => ack({ content: [] }));
+  });
+  const bytes = new Uint8Array([1, 2, 250]);
+  const call = (name: string) =>
+    agent.ask(TOOL_CALL_EVENT, {
+      ...REQUEST,
+      agent: name,
+      params: { bytes },
+    });
+  const first = call("agent-7");
+  assertEquals(new Uint8Array((await asked.promise).bytes), bytes);
+  assertEquals(codeOf(await call("agent-8")), 429);
+  answer.resolve();
+  assertEquals(await first, { content: [] });
 });
 
 Deno.test("a client's own notify: is never relayed and gets an empty ack (spec §3)", async () => {

@@ -18,6 +18,7 @@ import {
   type OfficeRegistry,
 } from "../../server/mod.ts";
 import { ANY_REQUEST } from "../support/any_request.ts";
+import { ownNamesAlone } from "../support/own_names.ts";
 import {
   connectRaw,
   joinRaw,
@@ -187,7 +188,7 @@ Deno.test("only members act: after leaving, as before joining, every event is 41
 });
 
 Deno.test("list_room is checked in the order payload, member, role, agent, office (spec §5)", async () => {
-  await using server = createSmcpServer();
+  await using server = createSmcpServer(ownNamesAlone());
   const { url } = await server.listen();
   await using pair = await rawPair(url);
   await using outsider = await connectRaw(url);

@@ -33,6 +33,11 @@ Deno.test("apiKeys() knows plain and hashed keys, in the header and in auth (spe
   const table: [Partial<Credentials>, unknown][] = [
     [{ headers: { "x-api-key": "plain-key" } }, ci],
     [{ auth: { api_key: "plain-key" } }, ci],
+    [{ auth: { token: "plain-key" } }, ci],
+    [{ auth: { token: "hashed-key", api_key: "" } }, lab],
+    [{ auth: { token: "hashed-key", api_key: "plain-key" } }, ci],
+    [{ auth: { token: "plain-key", api_key: "wrong" } }, unknown],
+    [{ auth: { token: ["plain-key"] } }, none],
     [{ headers: { "x-api-key": "hashed-key" } }, lab],
     [{ auth: { api_key: "hashed-key" } }, lab],
     [{ headers: { "x-api-key": "wrong" } }, unknown],

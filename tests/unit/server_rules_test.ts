@@ -29,11 +29,27 @@ Deno.test("checkAccess() checks member, role, name and office in this order", ()
   assertEquals(codeOf(() => checkAccess(undefined, wrong)), 4103);
   assertEquals(codeOf(() => checkAccess(agent, wrong)), 403);
   const role = { ...wrong, role: "agent" } as const;
-  assertEquals(codeOf(() => checkAccess(agent, role)), 403);
+  const held = { names: ["plan*"] };
+  assertEquals(codeOf(() => checkAccess(agent, role, held)), 403);
   const name = { ...role, name: "planner" };
   assertEquals(codeOf(() => checkAccess(agent, name)), 4104);
   assertEquals(checkAccess(agent, { ...name, office: "north" }), agent);
   assertEquals(checkAccess(agent, { role: "agent", name: "planner" }), agent);
+});
+
+Deno.test("checkAccess() holds an agent to its name where its credentials restrict names, a computer always", () => {
+  const other = { role: "agent", name: "somebody" } as const;
+  for (
+    const policy of [undefined, {}, { offices: ["north"] }, { names: ["*"] }]
+  ) {
+    assertEquals(checkAccess(agent, other, policy), agent);
+  }
+  for (const names of [["planner"], ["*n*"], ["somebody", "planner"], []]) {
+    assertEquals(codeOf(() => checkAccess(agent, other, { names })), 403);
+  }
+  const computer: Member = { ...agent, role: "computer" };
+  const about = { role: "computer", name: "somebody" } as const;
+  assertEquals(codeOf(() => checkAccess(computer, about)), 403);
 });
 
 Deno.test("checkAccess() never says which other office exists", () => {
