@@ -51,7 +51,8 @@ import { watchOffice } from "./watch_office.ts";
  * - `ProtocolError`: what the Server or the Computer answered, such as 404 (no such Computer in the
  *   office, or it vanished), 4103 (not in an office), 408 (no answer), 400 (a bad request, or a
  *   bad answer), 429 (over a limit)
- * - `ConnectionError`: `offline`, `lost`, `timeout`
+ * - `ConnectionError`: `offline`, `lost`, `timeout`, and `too_large` for parameters that are larger or
+ *   nested deeper than the Server takes: nothing was sent, and other calls go on
  * - the reason of its `signal`, as soon as that is aborted
  *
  * Failures of a tool are results with `isError` (spec §6). After a lost connection the Agent comes

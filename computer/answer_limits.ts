@@ -4,32 +4,7 @@ import {
   ProtocolError,
   toolErrorResult,
 } from "../protocol/mod.ts";
-import { jsonBytes } from "./json_bytes.ts";
-
-/** Bytes of a packet around the answer: type, namespace, ack id. */
-const FRAMING = 64;
-/** The Server takes 64 open brackets at once, the packet's own array included. */
-const MOST_DEPTH = 63;
-
-/**
- * Says why an answer can not be sent: the Server would end the connection instead (spec §9).
- *
- * @param maxPayload bytes, as the Server announced at the handshake; undefined: not known
- * @returns undefined when it can be sent
- */
-export function tooMuch(
-  answer: object,
-  maxPayload: number | undefined,
-): string | undefined {
-  if (isDeeper(answer, MOST_DEPTH)) {
-    return `it is nested deeper than ${MOST_DEPTH} levels`;
-  }
-  if (maxPayload === undefined) return undefined;
-  const bytes = jsonBytes(answer);
-  return bytes + FRAMING > maxPayload
-    ? `it has ${bytes} bytes, and the server takes messages of at most ${maxPayload}`
-    : undefined;
-}
+import { tooMuch } from "../protocol/client/message_limits.ts";
 
 /** Puts an error in place of a result that can not be sent (spec §9). */
 export function limitResult(
@@ -59,8 +34,3 @@ export function limitAnswer<T extends object>(
     `The answer can not be sent: ${why}`,
   );
 }
-
-const isDeeper = (value: unknown, levels: number): boolean =>
-  typeof value === "object" && value !== null &&
-  (levels === 0 ||
-    Object.values(value).some((item) => isDeeper(item, levels - 1)));

@@ -1,5 +1,5 @@
 import type { CallToolResult } from "../protocol/mod.ts";
-import { jsonBytes } from "./json_bytes.ts";
+import { jsonBytes } from "../protocol/client/json_bytes.ts";
 
 /** How much a {@linkcode ResultStore} keeps. */
 export interface ResultStoreLimits {

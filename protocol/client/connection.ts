@@ -20,6 +20,7 @@ import type {
   RequestHandler,
   RequestOptions,
 } from "./options.ts";
+import { checkRequest } from "./message_limits.ts";
 import { Membership } from "./membership.ts";
 import { nextChange } from "./next_change.ts";
 import { receive, type Receiver, refuseRequest } from "./receive.ts";
@@ -153,12 +154,12 @@ export class Connection implements AsyncDisposable {
    * Sends a request and resolves with the first argument of its ack.
    *
    * @throws {ProtocolError} the answer is an error of the protocol
-   * @throws {ConnectionError} `offline`, `lost` or `timeout`
+   * @throws {ConnectionError} `offline`, `lost`, `timeout` or `too_large`
    * @throws the signal's reason, once it is aborted
    */
   async request(
     event: string,
-    payload: unknown,
+    payload: object,
     options: RequestOptions,
   ): Promise<unknown> {
     const [answer] = await this.#ask(event, payload, options);
@@ -167,10 +168,15 @@ export class Connection implements AsyncDisposable {
     return answer;
   }
 
-  /** Sends without waiting for anything; tells whether there was a connection to send it on. */
-  send(event: string, payload: unknown): boolean {
+  /**
+   * Sends without waiting for anything; tells whether there was a connection to send it on.
+   *
+   * @throws {ConnectionError} `too_large`
+   */
+  send(event: string, payload: object): boolean {
     const socket = this.#socket;
     if (!socket?.connected) return false;
+    checkRequest(event, payload, this.#maxPayload);
     socket.emit(event, payload);
     return true;
   }
@@ -290,12 +296,17 @@ export class Connection implements AsyncDisposable {
 
   #ask(
     event: string,
-    payload: unknown,
+    payload: object,
     options: RequestOptions,
     heard?: (args: unknown[]) => void,
   ): Promise<unknown[]> {
     const socket = this.#socket;
     if (!socket?.connected) return Promise.reject(offline(this.#state));
+    try {
+      checkRequest(event, payload, this.#maxPayload);
+    } catch (error) {
+      return Promise.reject(error);
+    }
     return ask(socket, event, payload, options, heard);
   }
 

@@ -7,6 +7,8 @@
  * - `timeout`: no answer in time
  * - `refused`: the Server declined to let this client join an office
  * - `closed`: this client was closed
+ * - `too_large`: the request is larger, or nested deeper, than the Server takes: nothing was sent,
+ *   and the connection stays
  */
 export type ConnectionErrorCode =
   | "unreachable"
@@ -14,7 +16,8 @@ export type ConnectionErrorCode =
   | "lost"
   | "timeout"
   | "refused"
-  | "closed";
+  | "closed"
+  | "too_large";
 
 /** A failure of this side of the wire; unlike a `ProtocolError` it never crosses it. */
 export class ConnectionError extends Error {

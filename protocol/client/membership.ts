@@ -10,12 +10,12 @@ export interface MembershipLine {
   /** Sends a request; `heard` is called with its ack at once, before the promise resolves. */
   ask(
     event: string,
-    payload: unknown,
+    payload: object,
     options: RequestOptions,
     heard: (args: unknown[]) => void,
   ): Promise<unknown[]>;
   /** Sends without waiting. */
-  send(event: string, payload: unknown): void;
+  send(event: string, payload: object): void;
   /** This client is a member now. */
   joined(joined: ConnectionEvents["joined"]): void;
   /** It was not let back in; it asks again. */
@@ -162,7 +162,7 @@ export class Membership {
 
   async #ask(
     event: string,
-    payload: unknown,
+    payload: object,
     accepted: () => void,
     refused?: () => void,
   ): Promise<void> {

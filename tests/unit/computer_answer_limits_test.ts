@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { limitAnswer, limitResult } from "../../computer/answer_limits.ts";
-import { jsonBytes } from "../../computer/json_bytes.ts";
+import { jsonBytes } from "../../protocol/client/json_bytes.ts";
 import { ProtocolError, resultMeta } from "../../protocol/mod.ts";
 
 const result = (text: string) => ({ content: [{ type: "text", text }] });
