@@ -138,7 +138,8 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Gives the seat up; calls that are still pending fail with 4103 (spec §5).
+   * Gives the seat up; resolves when it is free for the next one. Calls that are still pending fail
+   * with 4103 (spec §5).
    *
    * @throws {ConnectionError} `refused`: nothing changed; `lost`, `timeout`: it is given up anyway
    */
@@ -148,7 +149,10 @@ export class SmcpAgent implements AsyncDisposable {
     return this.#connection.leave().finally(left);
   }
 
-  /** Disconnects for good, which counts as leaving; pending calls fail with `lost`. */
+  /**
+   * Leaves and disconnects for good; pending calls fail with `lost`. Resolves when the seat is free
+   * for the next one; with a Server that does not answer any more, after a few seconds.
+   */
   async close(): Promise<void> {
     await this.#connection.close();
     this.#events.clear();

@@ -182,7 +182,8 @@ export class SmcpComputer implements AsyncDisposable {
   }
 
   /**
-   * Leaves the office; calls that run there are given up.
+   * Leaves the office; resolves when the name is free for the next one. Calls that run there are
+   * given up.
    *
    * @throws {ConnectionError} `refused`: it is still there; `lost`, `timeout`: it is out anyway
    */
@@ -281,7 +282,10 @@ export class SmcpComputer implements AsyncDisposable {
     this.#answers.resolver = resolver;
   }
 
-  /** Leaves, disconnects and stops every MCP server for good; nothing that they started is left. */
+  /**
+   * Leaves, disconnects and stops every MCP server for good; nothing that they started is left, and
+   * the name is free for the next one.
+   */
   async close(): Promise<void> {
     this.#watch.close();
     this.#announcer.close();

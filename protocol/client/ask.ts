@@ -5,6 +5,7 @@ import type { RequestOptions } from "./options.ts";
 /**
  * Emits an event and resolves with every argument of its ack.
  *
+ * @param isLost whether the session is over for whoever asks: an answer that comes later is dropped
  * @param heard gets the same at once, before anything that the Server sent behind the ack is read
  * @throws {ConnectionError} `lost` when the connection goes away first, `timeout`
  * @throws the signal's reason, once it is aborted; the answer is then dropped when it comes
@@ -14,6 +15,7 @@ export function ask(
   event: string,
   payload: unknown,
   { timeoutMs, signal }: RequestOptions,
+  isLost: () => boolean,
   heard?: (args: unknown[]) => void,
 ): Promise<unknown[]> {
   if (signal?.aborted) return Promise.reject(signal.reason);
@@ -25,19 +27,19 @@ export function ask(
       payload,
       (error: Error | null, ...args: unknown[]) => {
         signal?.removeEventListener("abort", onAbort);
-        if (!error) {
+        if (!error && !isLost()) {
           heard?.(args);
           return resolve(args);
         }
         reject(
-          socket.connected
+          isLost()
             ? new ConnectionError(
-              "timeout",
-              `${event} was not answered within ${timeoutMs / 1000} s`,
-            )
-            : new ConnectionError(
               "lost",
               `The connection was lost before ${event} was answered`,
+            )
+            : new ConnectionError(
+              "timeout",
+              `${event} was not answered within ${timeoutMs / 1000} s`,
             ),
         );
       },

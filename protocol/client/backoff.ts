@@ -25,3 +25,20 @@ export function backoff(
   const delay = Math.min(first * 2 ** attempt, most);
   return Math.round(delay * (1 + jitter * (2 * random - 1)));
 }
+
+/** One attempt at a time, each after a longer wait than the one before. */
+export class Retry {
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #attempts = 0;
+
+  /** Does the work after the next wait. */
+  later(work: () => void): void {
+    this.#timer = setTimeout(work, backoff(this.#attempts++, Math.random()));
+  }
+
+  /** Forgets the attempts so far, and the one that waits. */
+  reset(): void {
+    clearTimeout(this.#timer);
+    this.#attempts = 0;
+  }
+}

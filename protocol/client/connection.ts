@@ -2,13 +2,14 @@ import type { io as Io, Socket } from "socket.io-client";
 import { ProtocolError } from "../errors.ts";
 import type { Role } from "../offices.ts";
 import { ask } from "./ask.ts";
-import { backoff } from "./backoff.ts";
+import { Retry } from "./backoff.ts";
+import { CLOSE_TIMEOUT_MS, whenClosed } from "./closing.ts";
 import {
+  credentialsOf,
   type Dial,
   dial,
   explainRefusal,
   watchMaxPayload,
-  whenClosed,
 } from "./dial.ts";
 import { Emitter, type Listener } from "./emitter.ts";
 import { ConnectionError } from "./errors.ts";
@@ -22,8 +23,8 @@ import type {
 } from "./options.ts";
 import { checkRequest } from "./message_limits.ts";
 import { Membership } from "./membership.ts";
-import { nextChange } from "./next_change.ts";
-import { receive, type Receiver, refuseRequest } from "./receive.ts";
+import { firstOutcome, until } from "./next_change.ts";
+import { listen, type Receiver, refuseRequest } from "./receive.ts";
 import { parseServerUrl } from "./url.ts";
 
 /**
@@ -43,10 +44,12 @@ export class Connection implements AsyncDisposable {
   readonly #membership: Membership;
   #maxPayload: number | undefined;
   #opened: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+  /** Counts calls of `close`: they overtake a `connect` that waits for the one before. */
+  #closes = 0;
   readonly #receiver: Receiver;
-  #retry: ReturnType<typeof setTimeout> | undefined;
+  readonly #retry = new Retry();
   #watchHandshake: (() => void) | undefined;
-  #refusals = 0;
 
   /**
    * @param io `io` of `socket.io-client`
@@ -65,7 +68,7 @@ export class Connection implements AsyncDisposable {
       io,
       options,
       credentials: (give) =>
-        this.#credentials().then(
+        credentialsOf(options, this.#instanceId).then(
           give,
           (error) => this.#authFailed(error),
         ),
@@ -124,11 +127,14 @@ export class Connection implements AsyncDisposable {
    * @throws {ProtocolError} the Server refused for another reason
    * @throws {ConnectionError} `unreachable`, or `closed` by a call of `close`
    */
-  connect(): Promise<void> {
+  async connect(): Promise<void> {
+    const closes = this.#closes;
+    if (this.#closing) await this.#closing;
+    if (closes !== this.#closes) throw offline(this.#state);
     if (this.#state === "idle" || this.#state === "closed") {
       this.#opened = this.#open();
     }
-    return this.#opened;
+    return await this.#opened;
   }
 
   /**
@@ -136,13 +142,14 @@ export class Connection implements AsyncDisposable {
    *
    * @throws {ConnectionError} `refused` with the Server's reason, `offline`, `lost` or `timeout`
    */
-  join(office: string): Promise<void> {
-    return this.#membership.join(office);
+  async join(office: string): Promise<void> {
+    if (this.#state === "closed") throw offline(this.#state);
+    await this.#membership.join(office);
   }
 
   /**
-   * Leaves the office; without one, or offline, there is nothing left to do. A join that is on its
-   * way fails with `refused`.
+   * Leaves the office; resolves when the seat is free for the next one. Without an office, or
+   * offline, there is nothing left to do. A join that is on its way fails with `refused`.
    *
    * @throws {ConnectionError} `refused`: still in the office; `lost` or `timeout`: left all the same
    */
@@ -162,6 +169,7 @@ export class Connection implements AsyncDisposable {
     payload: object,
     options: RequestOptions,
   ): Promise<unknown> {
+    if (this.#state === "closed") throw offline(this.#state);
     const [answer] = await this.#ask(event, payload, options);
     const error = ProtocolError.fromPayload(answer);
     if (error) throw error;
@@ -182,38 +190,36 @@ export class Connection implements AsyncDisposable {
   }
 
   /** Resolves once this client is connected, and back in its office where it is in one. */
-  async ready(signal?: AbortSignal): Promise<void> {
-    const isReady = () =>
-      this.#socket?.connected === true &&
-      (this.office === undefined || this.joined);
-    while (!isReady()) {
+  ready(signal?: AbortSignal): Promise<void> {
+    const isReady = () => {
       if (this.#state === "closed" || this.#state === "idle") {
         throw offline(this.#state);
       }
-      await nextChange(this.#events, signal);
-    }
+      return this.#socket?.connected === true &&
+        (this.office === undefined || this.joined);
+    };
+    return until(isReady, this.#events, signal);
   }
 
-  /** Leaves, disconnects, and never comes back; what waits for an answer fails with `lost`. */
+  /**
+   * Leaves, disconnects, and never comes back; what waits for an answer fails with `lost`.
+   *
+   * Resolves when the seat and the name are free for the next one, and nothing is left open; with a
+   * Server that does not answer any more, after a few seconds.
+   */
   close(): Promise<void> {
-    if (this.#state === "idle" || this.#state === "closed") {
-      this.#state = "closed";
-      return Promise.resolve();
+    this.#closes++;
+    if (this.#socket !== undefined && this.#state !== "closed") {
+      this.#closing = this.#leaveAndClose()
+        .finally(() => this.#closing = undefined);
     }
-    const gone = whenClosed(this.#socket);
-    this.#end("closed by this client");
-    return gone;
+    this.#state = "closed";
+    return this.#closing ?? Promise.resolve();
   }
 
   /** The same as `close`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  async #credentials(): Promise<Record<string, unknown>> {
-    const { auth, role } = this.#options;
-    const given = typeof auth === "function" ? await auth() : auth;
-    return { ...given, role, instance_id: this.#instanceId };
   }
 
   /** Where tokens come from may be out of order for a while: only the first connect fails of it. */
@@ -227,15 +233,24 @@ export class Connection implements AsyncDisposable {
     this.#connectLater(socket);
   }
 
+  async #leaveAndClose(): Promise<void> {
+    const socket = this.#socket;
+    // The Server frees the seat of a connection that ends when it notices, and not in this moment.
+    this.#state = "closed";
+    if (socket?.connected && this.#membership.mayBeSeated) {
+      // The connection ends all the same.
+      await this.#membership.leave(CLOSE_TIMEOUT_MS).catch(() => {});
+    }
+    const gone = whenClosed(socket);
+    this.#end("closed by this client");
+    await gone;
+  }
+
   async #open(): Promise<void> {
     this.#state = "connecting";
     const socket = dial(this.#dial);
     this.#socket = socket;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const offFirst = this.#events.on("connected", () => resolve());
-    const offClosed = this.#events.on("disconnected", ({ reason }) => {
-      reject(new ConnectionError("closed", `Cannot connect: ${reason}`));
-    });
+    const first = firstOutcome(this.#events);
     socket.on("connect", () => this.#onConnect());
     socket.on("disconnect", (reason) => this.#onDisconnect(socket, reason));
     socket.on("connect_error", async (error) => {
@@ -247,75 +262,69 @@ export class Connection implements AsyncDisposable {
         return;
       }
       const failure = known ?? unreachable(this.#options.url, error);
-      reject(failure);
+      first.fail(failure);
       this.#end(failure.message);
       if (!(failure instanceof ConnectionError)) {
         this.#events.emit("refused", failure);
       }
     });
-    socket.onAny((event, ...args) => {
-      const { id } = socket;
-      const isCurrent = () => socket.connected && socket.id === id;
-      receive(String(event), args, this.#receiver, isCurrent);
-    });
+    listen(socket, this.#receiver);
     socket.connect();
     const found = (bytes: number) => this.#maxPayload = bytes;
     this.#watchHandshake = watchMaxPayload(socket, found);
-    try {
-      await promise;
-    } finally {
-      offFirst();
-      offClosed();
-    }
+    await first.done;
   }
 
   #onConnect(): void {
     const reconnected = this.#state === "reconnecting";
     this.#state = "connected";
-    this.#refusals = 0;
+    this.#retry.reset();
     this.#events.emit("connected", { reconnected });
     this.#membership.restore();
   }
 
   #onDisconnect(socket: Socket, reason: string): void {
+    if (this.#socket !== socket) return;
     this.#membership.lost();
     // What waits to be sent would go out before this client is back in its office.
     socket.sendBuffer = [];
-    if (!socket.active) return this.#end(reason);
+    const isClosing = this.#state === "closed";
+    if (!socket.active || isClosing) return this.#end(reason);
     this.#state = "reconnecting";
     this.#events.emit("disconnected", { reason, reconnecting: true });
   }
 
   /** Socket.IO tries again by itself only when no Server was reached, not when one said no. */
   #connectLater(socket: Socket): void {
-    this.#retry = setTimeout(() => {
+    this.#retry.later(() => {
       socket.connect();
       this.#watchHandshake?.();
-    }, backoff(this.#refusals++, Math.random()));
+    });
   }
 
-  #ask(
+  async #ask(
     event: string,
     payload: object,
     options: RequestOptions,
     heard?: (args: unknown[]) => void,
   ): Promise<unknown[]> {
     const socket = this.#socket;
-    if (!socket?.connected) return Promise.reject(offline(this.#state));
-    try {
-      checkRequest(event, payload, this.#maxPayload);
-    } catch (error) {
-      return Promise.reject(error);
-    }
-    return ask(socket, event, payload, options, heard);
+    if (!socket?.connected) throw offline(this.#state);
+    checkRequest(event, payload, this.#maxPayload);
+    const leaving = this.#state === "closed";
+    const isLost = () =>
+      !socket.connected || !leaving && this.#state === "closed";
+    return await ask(socket, event, payload, options, isLost, heard);
   }
 
   #end(reason: string): void {
-    if (this.#state === "closed") return;
+    const socket = this.#socket;
+    if (socket === undefined) return;
+    this.#socket = undefined;
     this.#state = "closed";
     this.#membership.forget();
-    clearTimeout(this.#retry);
-    this.#socket?.disconnect();
+    this.#retry.reset();
+    socket.disconnect();
     this.#events.emit("disconnected", { reason, reconnecting: false });
   }
 }

@@ -4,6 +4,7 @@ import {
   type ProtocolVersionError,
 } from "../connect_error.ts";
 import type { ProtocolError } from "../errors.ts";
+import type { Role } from "../offices.ts";
 import {
   PROTOCOL_VERSION,
   SMCP_NAMESPACE,
@@ -21,6 +22,15 @@ export interface Dial {
   readonly io: typeof Io;
   readonly options: ConnectionOptions;
   readonly credentials: (give: (auth: Record<string, unknown>) => void) => void;
+}
+
+/** What a client shows at a handshake: its credentials, its role, and which instance it is (spec §9). */
+export async function credentialsOf(
+  { auth, role }: ConnectionOptions & { role: Role },
+  instanceId: string,
+): Promise<Record<string, unknown>> {
+  const given = typeof auth === "function" ? await auth() : auth;
+  return { ...given, role, instance_id: instanceId };
 }
 
 /** Makes a socket that is not connected yet; it carries the version on every request (spec §2). */
@@ -60,15 +70,6 @@ export function watchMaxPayload(
   // The new engine exists right after this event; its handshake comes later.
   socket.io.on("reconnect_attempt", () => queueMicrotask(watch));
   return watch;
-}
-
-/** Resolves once nothing is left of the connection under a socket; at once where there is none. */
-export function whenClosed(socket: Socket | undefined): Promise<void> {
-  const engine = socket?.io.engine;
-  return new Promise((resolve) => {
-    if (!engine || engine.readyState === "closed") resolve();
-    else engine.once("close", () => resolve());
-  });
 }
 
 /**

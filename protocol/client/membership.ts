@@ -30,6 +30,8 @@ export class Membership {
   #joined = false;
   /** Counts calls of `leave`: they overtake joins that are on their way. */
   #leaves = 0;
+  /** Offices that the Server was asked to let this client into, and has not answered yet. */
+  readonly #asking = new Set<string>();
   #retry: ReturnType<typeof setTimeout> | undefined;
 
   constructor(who: { role: Role; name: string }, line: MembershipLine) {
@@ -70,16 +72,28 @@ export class Membership {
     }
   }
 
+  /** Whether the Server may hold a seat for this client. */
+  get mayBeSeated(): boolean {
+    return this.#joined || this.#asking.size > 0;
+  }
+
   /**
-   * Leaves; where the Server does not count this client as a member there is nothing to ask.
+   * Leaves; resolves when the seat is free. Where the Server cannot hold one there is nothing to ask.
    *
    * A refused leave changes nothing: this client is still in its office.
+   *
+   * @param timeoutMs how long the Server may take for it
    */
-  async leave(): Promise<void> {
+  async leave(timeoutMs: number = PATIENCE): Promise<void> {
     const office = this.#office;
     const wasMember = this.#joined;
+    const asking = [...this.#asking];
     this.#leaves++;
     this.forget();
+    // A join that is on its way took effect before this is read, or was refused.
+    for (const office of asking) {
+      if (await this.#tryToLeave(office, timeoutMs)) return;
+    }
     if (office === undefined || !wasMember) return;
     const leaves = this.#leaves;
     const refused = () => {
@@ -87,11 +101,13 @@ export class Membership {
       this.#office = office;
       this.#joined = true;
     };
+    const left = () => {};
     await this.#ask(
       LEAVE_OFFICE_EVENT,
       { office_id: office },
-      () => {},
+      left,
       refused,
+      timeoutMs,
     );
   }
 
@@ -147,6 +163,7 @@ export class Membership {
   /** @param accepted called at once: requests of the new office can be right behind the ack */
   async #askToJoin(office: string, accepted: () => void): Promise<void> {
     const { role, name } = this.#who;
+    this.#asking.add(office);
     try {
       await this.#ask(
         JOIN_OFFICE_EVENT,
@@ -157,7 +174,28 @@ export class Membership {
       // The Server may still let it in, and would then count it as a member.
       if (isTimeout(error) && !this.#joined) this.#giveUp(office);
       throw error;
+    } finally {
+      this.#asking.delete(office);
     }
+  }
+
+  /** @returns whether this client was in that office */
+  async #tryToLeave(office: string, timeoutMs: number): Promise<boolean> {
+    let wasIn = true;
+    const refused = () => void (wasIn = false);
+    const left = () => {};
+    try {
+      await this.#ask(
+        LEAVE_OFFICE_EVENT,
+        { office_id: office },
+        left,
+        refused,
+        timeoutMs,
+      );
+    } catch (error) {
+      if (wasIn) throw error;
+    }
+    return wasIn;
   }
 
   async #ask(
@@ -165,11 +203,12 @@ export class Membership {
     payload: object,
     accepted: () => void,
     refused?: () => void,
+    timeoutMs: number = PATIENCE,
   ): Promise<void> {
     const args = await this.#line.ask(
       event,
       payload,
-      { timeoutMs: PATIENCE },
+      { timeoutMs },
       (args) => readOfficeAck(args)[0] ? accepted() : refused?.(),
     );
     const [ok, reason] = readOfficeAck(args);

@@ -1,4 +1,5 @@
 import type { Emitter } from "./emitter.ts";
+import { ConnectionError } from "./errors.ts";
 import type { ConnectionEvents } from "./options.ts";
 
 /**
@@ -6,7 +7,7 @@ import type { ConnectionEvents } from "./options.ts";
  *
  * @throws the signal's reason, once it is aborted
  */
-export function nextChange(
+function nextChange(
   events: Emitter<ConnectionEvents>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
@@ -23,4 +24,33 @@ export function nextChange(
     if (signal?.aborted) onAbort();
     else signal?.addEventListener("abort", onAbort, { once: true });
   });
+}
+
+/**
+ * Resolves once a connection is as it should be; looks at each change.
+ *
+ * @param isReady throws where it can not become so any more
+ */
+export async function until(
+  isReady: () => boolean,
+  events: Emitter<ConnectionEvents>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  while (!isReady()) await nextChange(events, signal);
+}
+
+/** How the first attempt to connect ends: with `connected`, an error, or the end of the connection. */
+export function firstOutcome(events: Emitter<ConnectionEvents>): {
+  readonly done: Promise<void>;
+  readonly fail: (error: Error) => void;
+} {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const offs = [
+    events.on("connected", () => resolve()),
+    events.on("disconnected", ({ reason }) => {
+      reject(new ConnectionError("closed", `Cannot connect: ${reason}`));
+    }),
+  ];
+  const done = promise.finally(() => offs.forEach((off) => off()));
+  return { done, fail: reject };
 }

@@ -1,3 +1,4 @@
+import type { Socket } from "socket.io-client";
 import { ErrorCode, ProtocolError } from "../errors.ts";
 import { isNotification, NOTIFICATIONS } from "../event_table.ts";
 import type { AnyNotification, RequestHandler } from "./options.ts";
@@ -10,6 +11,15 @@ export interface Receiver {
   readonly notify: (notification: AnyNotification) => void;
   /** Takes what goes wrong, for the log. */
   readonly onThrow: (error: unknown) => void;
+}
+
+/** Passes on whatever comes over a socket. */
+export function listen(socket: Socket, receiver: Receiver): void {
+  socket.onAny((event, ...args) => {
+    const { id } = socket;
+    const isCurrent = () => socket.connected && socket.id === id;
+    receive(String(event), args, receiver, isCurrent);
+  });
 }
 
 /**

@@ -91,11 +91,31 @@ Deno.test("Membership.join() that is not answered is taken back", async () => {
 Deno.test("Membership.leave() overtakes a join that is on its way", async () => {
   const { membership, said, told, next } = setup();
   const join = membership.join("a");
-  await membership.leave();
+  const leave = membership.leave();
+  assertEquals(said, ["join a", "leave a"]);
   next()?.answer(true);
   await assertRejects(() => join, ConnectionError, "Left before");
+  next()?.answer(true);
+  await leave;
   assertEquals([membership.office, membership.joined], [undefined, false]);
-  assertEquals([said, told], [["join a", "gave up a"], []]);
+  assertEquals(told, []);
+});
+
+Deno.test("Membership.leave() leaves the office before too where the join on its way was refused", async () => {
+  const { membership, said, next } = setup();
+  const first = membership.join("a");
+  next()?.answer(true);
+  await first;
+  const join = membership.join("b");
+  const leave = membership.leave();
+  next()?.answer(false, "full");
+  await assertRejects(() => join, ConnectionError, "full");
+  next()?.answer(false, "not in it");
+  await new Promise((resolve) => setTimeout(resolve));
+  assertEquals(said, ["join a", "join b", "leave b", "leave a"]);
+  next()?.answer(true);
+  await leave;
+  assertEquals([membership.office, membership.joined], [undefined, false]);
 });
 
 Deno.test("Membership.leave() that is refused changes nothing", async () => {
