@@ -67,26 +67,6 @@ export async function makeHome(claude?: string): Promise<Home> {
   };
 }
 
-/**
- * Starts the MCP servers of a configuration once, as Claude Desktop has: npx unpacks each the
- * first time, which takes as long as the network does. They end when their input does.
- */
-export async function startOnce(claude: string, home: Home): Promise<void> {
-  const { mcpServers }: {
-    mcpServers: Record<string, { command: string; args: string[] }>;
-  } = JSON.parse(claude.replaceAll(NAMED_HOME, home.home));
-  for (const { command, args } of Object.values(mcpServers)) {
-    await new Deno.Command(command, {
-      args,
-      cwd: home.folder,
-      env: home.env,
-      stdin: "null",
-      stdout: "null",
-      stderr: "null",
-    }).output();
-  }
-}
-
 /** The registry, proxy and certificates that npm uses here; MCP servers get no environment of it. */
 async function npmSettings(): Promise<string> {
   const names = ["registry", "cafile", "proxy", "https-proxy"];
@@ -99,12 +79,17 @@ async function npmSettings(): Promise<string> {
   ].filter((line) => line !== undefined).join("\n");
 }
 
-/** What npm has fetched before is there; what npx has unpacked is each home's own. */
+/**
+ * What npm has fetched and what npx has unpacked is there, as it is after Claude Desktop's first
+ * start: see `tests/tools/fetch.ts`.
+ */
 async function shareNpmCache(home: string): Promise<void> {
-  const cache = `${await npmSetting("cache") ?? `${home}/cache`}/_cacache`;
-  await Deno.mkdir(cache, { recursive: true });
+  const cache = await npmSetting("cache") ?? `${home}/cache`;
   await Deno.mkdir(`${home}/.npm`);
-  await Deno.symlink(cache, `${home}/.npm/_cacache`);
+  for (const part of ["_cacache", "_npx"]) {
+    await Deno.mkdir(`${cache}/${part}`, { recursive: true });
+    await Deno.symlink(`${cache}/${part}`, `${home}/.npm/${part}`);
+  }
 }
 
 async function npmSetting(name: string): Promise<string | undefined> {

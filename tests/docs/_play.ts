@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { start } from "../support/child.ts";
 import { codeBlocks } from "./_blocks.ts";
-import { type Home, makeHome, startOnce } from "./_home.ts";
+import { type Home, makeHome } from "./_home.ts";
 import { normalize, type Step } from "./_transcript.ts";
 
 /**
@@ -18,7 +18,6 @@ export async function play(
     (await codeBlocks()).find(({ example }) => example === "claude-desktop")
       ?.code ?? "";
   await using home = await makeHome(claude);
-  await startOnce(claude, home);
   let env = { ...home.env, ...await prepare(home) };
   await using stack = new AsyncDisposableStack();
   for (const { command, output } of steps) {

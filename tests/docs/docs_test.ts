@@ -9,6 +9,11 @@ import schema from "../../docs/config.schema.json" with { type: "json" };
 import { parseComputerConfig } from "../../computer/config/parse_config.ts";
 import { parseApiKeys } from "../../server/mod.ts";
 import { start } from "../support/child.ts";
+import {
+  DENO_SERVERS,
+  NPX_SERVERS,
+  withVersions,
+} from "../support/reference_servers.ts";
 import { codeBlocks } from "./_blocks.ts";
 import { commandsOf, mistakeIn } from "./_commands.ts";
 import { complaintOf, isInstalled, outputOf } from "./_tools.ts";
@@ -107,6 +112,22 @@ Deno.test("the configurations of the documentation are valid", () => {
     // What an editor completes the file by is in the package.
     const [, path = ""] = /sdk\/(.*)$/.exec(String(json.$schema)) ?? [];
     if (path !== "") assert(config.publish.include.includes(path), at);
+  }
+});
+
+Deno.test("the pages name the reference servers that are fetched for them", async () => {
+  for (const page of new Set(blocks.map(({ at }) => at.split(":")[0]))) {
+    const text = await Deno.readTextFile(new URL(page ?? "", root));
+    for (
+      const [name] of withVersions(text).matchAll(
+        /@modelcontextprotocol\/[^\s"`\\]+/g,
+      )
+    ) {
+      assert(
+        [...NPX_SERVERS, ...DENO_SERVERS].includes(name),
+        `${page}: ${name}`,
+      );
+    }
   }
 });
 

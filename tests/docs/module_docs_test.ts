@@ -10,6 +10,7 @@ import { SmcpComputer } from "../../computer/mod.ts";
 import { createSmcpServer } from "../../server/mod.ts";
 import { start } from "../support/child.ts";
 import { fixture } from "../support/mcp_servers.ts";
+import { withVersions } from "../support/reference_servers.ts";
 import { commandsOf, mistakeIn } from "./_commands.ts";
 import { type Home, makeHome } from "./_home.ts";
 
@@ -25,7 +26,7 @@ async function exampleOf(entrypoint: string, language: string) {
 
 /** Runs code in somebody's folder, and gives what it prints. */
 async function outputOf(code: string, { folder, env }: Home): Promise<string> {
-  await Deno.writeTextFile(`${folder}/example.ts`, code);
+  await Deno.writeTextFile(`${folder}/example.ts`, withVersions(code));
   await using child = start(
     Deno.execPath(),
     ["run", "-A", "--no-prompt", "example.ts"],

@@ -6,6 +6,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { start } from "../support/child.ts";
+import { withVersions } from "../support/reference_servers.ts";
 import { codeBlocks } from "./_blocks.ts";
 import { makeHome } from "./_home.ts";
 
@@ -39,7 +40,7 @@ Deno.test({
     await using home = await makeHome();
     await Deno.writeTextFile(
       `${home.folder}/computer.json`,
-      configuration?.code ?? "",
+      withVersions(configuration?.code ?? ""),
     );
     let address = "127.0.0.1:8787"; // of the README
     const run = (line: string) =>

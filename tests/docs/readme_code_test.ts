@@ -5,6 +5,7 @@
  */
 import { assertEquals, assertMatch } from "@std/assert";
 import { type Child, start } from "../support/child.ts";
+import { withVersions } from "../support/reference_servers.ts";
 import { codeBlocks } from "./_blocks.ts";
 import { makeHome } from "./_home.ts";
 
@@ -21,7 +22,7 @@ Deno.test({
       const file = `${home.folder}/${example}.ts`;
       await Deno.writeTextFile(
         file,
-        (code ?? "").replaceAll("http://127.0.0.1:8787", url)
+        withVersions(code ?? "").replaceAll("http://127.0.0.1:8787", url)
           .replaceAll("port: 8787", "port: 0"),
       );
       return start(Deno.execPath(), ["run", "-A", "--no-prompt", file], {

@@ -9,9 +9,8 @@
  * @module
  */
 import { type Child, start } from "../support/child.ts";
+import { everything, filesystem } from "../support/mcp_servers.ts";
 
-const EVERYTHING = "npm:@modelcontextprotocol/server-everything";
-const FILESYSTEM = "npm:@modelcontextprotocol/server-filesystem";
 const deno = Deno.execPath();
 const root = new URL("../../", import.meta.url);
 const running: Child[] = [];
@@ -28,15 +27,6 @@ try {
 console.log("\nDone. Nothing is left running.");
 
 async function demo(): Promise<void> {
-  step("Get the two MCP servers from npm (once, then from the cache)");
-  await end(start(deno, [
-    "cache",
-    "--no-config",
-    "--no-lock",
-    EVERYTHING,
-    FILESYSTEM,
-  ]));
-
   step("Start a Server");
   const server = keep(
     start(deno, [
@@ -118,24 +108,11 @@ async function demo(): Promise<void> {
 }
 
 function configuration() {
-  const npm = (...args: string[]) => ({
-    command: deno,
-    args: ["run", "-A", "--no-config", "--no-lock", ...args],
-  });
+  const default_tool_meta = { auto_apply: true }; // nobody sits here to be asked
   return {
     servers: {
-      everything: {
-        name: "everything",
-        type: "stdio",
-        default_tool_meta: { auto_apply: true }, // nobody sits here to be asked
-        server_parameters: npm(EVERYTHING),
-      },
-      files: {
-        name: "files",
-        type: "stdio",
-        default_tool_meta: { auto_apply: true },
-        server_parameters: npm(FILESYSTEM, scratch),
-      },
+      everything: { ...everything(), default_tool_meta },
+      files: { ...filesystem(scratch), default_tool_meta },
     },
   };
 }

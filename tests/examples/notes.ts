@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 import type { ServerSettings } from "@a2c-smcp/sdk/computer";
 
-/** What Deno needs of the environment to find its packages; a MCP server gets little of it by itself. */
-const names = ["DENO_DIR", "NPM_CONFIG_REGISTRY", "SSL_CERT_FILE"];
+/** What Deno needs of the environment to find its packages; an MCP server gets little of it by itself. */
+const names = ["DENO_DIR", "XDG_CACHE_HOME", "NPM_CONFIG_REGISTRY"];
 
 /** How a Computer starts `notes_server.ts`; the examples host it. */
 export const notes: ServerSettings = {

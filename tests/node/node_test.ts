@@ -16,7 +16,12 @@ import {
   startTerminal,
 } from "../support/terminal.ts";
 import { findNode, NODE_VERSIONS } from "../tools/node.ts";
-import { BINS, installPackage, npmPackage } from "../tools/npm_package.ts";
+import {
+  BINS,
+  installPackage,
+  npmPackage,
+  TYPESCRIPT,
+} from "../tools/npm_package.ts";
 import { run } from "../tools/process.ts";
 import { readTap } from "./support/read_tap.ts";
 
@@ -24,7 +29,7 @@ const suite = fileURLToPath(new URL("./suite/", import.meta.url));
 const folder = await Deno.makeTempDir({ prefix: "smcp-node-" });
 
 Deno.test.beforeAll(async () => {
-  await installPackage(folder, await npmPackage(folder));
+  await installPackage(folder, await npmPackage(folder), TYPESCRIPT);
   for await (const { name } of Deno.readDir(suite)) {
     await Deno.copyFile(join(suite, name), join(folder, name));
   }
@@ -168,8 +173,6 @@ Deno.test({
   name: "TypeScript finds the types of every entrypoint in the tarball",
   timeout: 600_000,
 }, async () => {
-  const compiler = ["typescript@5", `@types/node@${NODE_VERSIONS[0]}`];
-  await run("npm", ["install", "--no-save", ...compiler], folder);
   await run("node_modules/.bin/tsc", [
     "--noEmit",
     "--strict",

@@ -39,7 +39,7 @@ for (const version of NODE_VERSIONS) {
     fn: async () => {
       assert(steps.length < 6); // npm install is one more
       await play(steps, async ({ folder }) => {
-        await run("npm", ["install", tarball], folder);
+        await run("npm", ["install", "--prefer-offline", tarball], folder);
         const node = await findNode(version);
         const path = Deno.env.get("PATH") ?? "";
         return {

@@ -1,21 +1,21 @@
 import { fileURLToPath } from "node:url";
 import type { ServerSettings } from "../../computer/mod.ts";
 import type { FixtureOptions } from "./fixtures/mcp_fixture.ts";
+import { REFERENCE_SERVERS } from "./reference_servers.ts";
 
 const STDIO_FIXTURE = fileURLToPath(
   new URL("./fixtures/mcp_stdio.ts", import.meta.url),
 );
 
-/** The settings of a MCP server that is a child process. */
+/** The settings of an MCP server that is a child process. */
 export type StdioSettings = Extract<ServerSettings, { type: "stdio" }>;
 
-/** A MCP server gets a bare environment; what this machine needs for Deno to find its cache is added. */
+/** An MCP server gets a bare environment; this is added for Deno to find its cache. */
 const DENO_ENV = Object.fromEntries(
-  ["DENO_DIR", "NPM_CONFIG_REGISTRY", "SSL_CERT_FILE", "HTTPS_PROXY"]
-    .flatMap((name) => {
-      const value = Deno.env.get(name);
-      return value === undefined ? [] : [[name, value]];
-    }),
+  ["DENO_DIR", "XDG_CACHE_HOME", "NPM_CONFIG_REGISTRY"].flatMap((name) => {
+    const value = Deno.env.get(name);
+    return value === undefined ? [] : [[name, value]];
+  }),
 );
 
 /** The fixture as a child process. */
@@ -33,7 +33,10 @@ export const fixture = (
   },
 });
 
-const fromNpm = (name: string, ...args: string[]): StdioSettings => ({
+const reference = (
+  name: keyof typeof REFERENCE_SERVERS,
+  ...args: string[]
+): StdioSettings => ({
   type: "stdio",
   server_parameters: {
     command: Deno.execPath(),
@@ -41,9 +44,10 @@ const fromNpm = (name: string, ...args: string[]): StdioSettings => ({
       "run",
       "-A",
       "--quiet",
+      "--cached-only", // it is fetched before the tests run, never within one
       "--no-config", // of the directory where it happens to start
       "--no-lock",
-      `npm:@modelcontextprotocol/${name}`,
+      `npm:${REFERENCE_SERVERS[name]}`,
       ...args,
     ],
     env: DENO_ENV,
@@ -51,15 +55,15 @@ const fromNpm = (name: string, ...args: string[]): StdioSettings => ({
 });
 
 /** The reference server that has a bit of everything. */
-export const everything = (): StdioSettings => fromNpm("server-everything");
+export const everything = (): StdioSettings => reference("everything");
 
 /** The reference server for files in a directory. */
 export const filesystem = (directory: string): StdioSettings =>
-  fromNpm("server-filesystem", directory);
+  reference("filesystem", directory);
 
 /** The reference server for a knowledge graph, kept in a file. */
 export const memory = (file: string): StdioSettings => {
-  const settings = fromNpm("server-memory");
+  const settings = reference("memory");
   return {
     ...settings,
     server_parameters: {

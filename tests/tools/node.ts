@@ -1,8 +1,17 @@
 import { join } from "node:path";
 import { run } from "./process.ts";
 
+/** A slow network has this time, in milliseconds. */
+const PATIENCE = 1_800_000;
+
 /** The versions that the SDK is tested with: the oldest that it runs on, and the newest even one. */
 export const NODE_VERSIONS = [22, 24] as const;
+
+/** What is installed of a version that this machine has not. */
+const RELEASES: Readonly<Record<number, string>> = {
+  22: "22.23.3",
+  24: "24.21.0",
+};
 
 /**
  * Finds a Node of a major version: the installed one, or one that is installed from npm once
@@ -12,15 +21,17 @@ export const NODE_VERSIONS = [22, 24] as const;
  */
 export async function findNode(major: number): Promise<string> {
   if (await majorOf("node") === major) return "node";
-  const folder = join(cacheFolder(), "a2c-smcp-sdk", `node-${major}`);
+  const release = RELEASES[major];
+  const folder = join(cacheFolder(), "a2c-smcp-sdk", `node-${release}`);
   const node = join(folder, "node_modules", "node", "bin", "node");
   if (await majorOf(node) === major) return node;
-  console.log(`Installing Node ${major} from npm into ${folder}, once`);
+  console.log(`Installing Node ${release} from npm into ${folder}, once`);
   await Deno.mkdir(folder, { recursive: true });
   await run(
     "npm",
-    ["install", "--prefix", folder, `node@${major}`],
+    ["install", "--prefix", folder, `node@${release}`],
     folder,
+    PATIENCE,
   );
   return node;
 }

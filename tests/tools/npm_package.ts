@@ -8,6 +8,12 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 /** The oldest Node that the package runs on. */
 const OLDEST = 22;
 
+/** What the declarations of the package are checked with. */
+export const TYPESCRIPT: readonly string[] = [
+  "typescript@5.9.3",
+  "@types/node@22.20.5",
+];
+
 /** The commands that npm puts on a user's path, with the files that they run. */
 export const BINS: Readonly<Record<string, string>> = {
   "smcp": "main.js",
@@ -76,10 +82,15 @@ export async function denoPack(folder: string): Promise<string> {
   return tarball;
 }
 
-/** Installs a tarball as a user does, in an empty folder. */
+/**
+ * Installs a tarball as a user does, in an empty folder.
+ *
+ * @param more packages beside it
+ */
 export async function installPackage(
   folder: string,
   tarball: string,
+  more: readonly string[] = [],
 ): Promise<void> {
   await Deno.writeTextFile(
     join(folder, "package.json"),
@@ -87,7 +98,14 @@ export async function installPackage(
   );
   await run(
     "npm",
-    ["install", "--no-audit", "--no-fund", "--prefer-offline", tarball],
+    [
+      "install",
+      "--no-audit",
+      "--no-fund",
+      "--prefer-offline",
+      tarball,
+      ...more,
+    ],
     folder,
   );
 }

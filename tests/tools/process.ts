@@ -4,6 +4,7 @@ const PATIENCE = 180_000;
 /**
  * Runs a command to its end, showing its output only when it fails.
  *
+ * @param patience after how many milliseconds it is killed
  * @returns what it wrote to its standard output
  * @throws {Error} when it exits with another code than 0 or is killed, with all that it wrote
  */
@@ -11,6 +12,7 @@ export async function run(
   command: string,
   args: readonly string[],
   cwd: string,
+  patience = PATIENCE,
 ): Promise<string> {
   const { success, code, signal, stdout, stderr } = await new Deno.Command(
     command === "deno" ? Deno.execPath() : command,
@@ -19,7 +21,7 @@ export async function run(
       cwd,
       env: { NO_COLOR: "1" },
       stdin: "null",
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(patience),
     },
   ).output();
   const [out, err] = [stdout, stderr].map((bytes) =>

@@ -1,0 +1,101 @@
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { findChromium } from "../browser/support/chromium.ts";
+import { pythonOf } from "../interop/support/venv.ts";
+import { DENO_SERVERS, NPX_SERVERS } from "../support/reference_servers.ts";
+import { findNode, NODE_VERSIONS } from "./node.ts";
+import { installPackage, npmPackage, TYPESCRIPT } from "./npm_package.ts";
+import { run } from "./process.ts";
+
+/** Something that tests use and that comes from elsewhere, once. */
+export interface Part {
+  /** What it is, as "cannot fetch …" says it. */
+  readonly name: string;
+  /** Puts it where tests find it; does nothing where it is there already. */
+  fetch(): Promise<unknown>;
+}
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Networks may be slow; in milliseconds. */
+const PATIENCE = 1_800_000;
+const command = (program: string, ...args: string[]) =>
+  run(program, args, root, PATIENCE);
+
+const locked: Part = {
+  name: "the packages of deno.lock",
+  fetch: () => command("deno", "install", "--frozen", "--quiet"),
+};
+
+/** `deno bundle` gets its bundler when it is first used. */
+const bundler: Part = {
+  name: "the bundler of Deno (npm:esbuild)",
+  fetch: () =>
+    inScratch((folder) => {
+      const out = join(folder, "out.js");
+      const entry = "tests/support/reference_servers.ts";
+      return command("deno", "bundle", "--quiet", "-o", out, entry);
+    }),
+};
+
+/** Each alone, as it is started: together they could share other versions of what they need. */
+const denoServers = DENO_SERVERS.map((server): Part => ({
+  name: `npm:${server} for Deno`,
+  fetch: () =>
+    command("deno", "cache", "--no-config", "--no-lock", `npm:${server}`),
+}));
+
+/** npx unpacks a package when it is first used; `node -e 0` is run in place of its command. */
+const npxServers: Part = {
+  name: `${NPX_SERVERS.join(", ")} for npx`,
+  fetch: () =>
+    Promise.all(NPX_SERVERS.map((server) =>
+      command(
+        ...["npx", "--yes", "--prefer-offline", "--package", server],
+        ...["--", "node", "-e", "0"],
+      )
+    )),
+};
+
+const nodes = NODE_VERSIONS.map((version): Part => ({
+  name: `Node ${version}`,
+  fetch: () => findNode(version),
+}));
+
+/** What npm installs beside the tarball. */
+const tarball: Part = {
+  name: `what the npm tarball depends on, and ${TYPESCRIPT.join(" and ")}`,
+  fetch: () =>
+    inScratch(async (folder) => {
+      await installPackage(folder, await npmPackage(folder), TYPESCRIPT);
+    }),
+};
+
+const pythons = (["0.1", "0.2"] as const).map((sdk): Part => ({
+  name: `the Python SDK of protocol ${sdk}`,
+  fetch: () => pythonOf(sdk),
+}));
+
+/** Where it can not be had, its tests are skipped. */
+const chromium: Part = { name: "Chromium", fetch: findChromium };
+
+/** What each suite needs. */
+export const SUITES: Readonly<Record<string, readonly Part[]>> = {
+  test: [locked, bundler, ...denoServers, npxServers],
+  demo: [locked, ...denoServers],
+  bench: [locked, bundler, ...denoServers, ...nodes],
+  browser: [locked, bundler, chromium],
+  node: [locked, npxServers, ...nodes, tarball],
+  interop: [locked, ...pythons],
+};
+
+async function inScratch<T>(
+  use: (folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = await Deno.makeTempDir({ prefix: "smcp-fetch-" });
+  try {
+    return await use(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
