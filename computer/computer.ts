@@ -50,7 +50,7 @@ export class SmcpComputer implements AsyncDisposable {
    * Makes a Computer that is neither connected nor has started anything.
    *
    * @throws {ConfigError} that lists every mistake in `servers` and `inputs`
-   * @throws {TypeError} when the URL can not be one of a Server
+   * @throws {TypeError} when the URL can not be one of a Server, or `maxMessageBytes` no limit
    */
   constructor(options: SmcpComputerOptions) {
     const { servers, inputs = [], confirm } = options;

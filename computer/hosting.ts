@@ -13,13 +13,22 @@ import {
   inheritedVariables,
   urlCredentials,
 } from "./mcp/inherited_variables.ts";
+import {
+  checkMessageBytes,
+  DEFAULT_MESSAGE_BYTES,
+} from "./mcp/message_limit.ts";
 import type { SmcpComputerOptions } from "./options.ts";
 import { checkVrl } from "./vrl/vrl_compiler.ts";
 
 /** What of a Computer's options is about its MCP servers rather than its office. */
 export type HostingOptions = Pick<
   SmcpComputerOptions,
-  "inputValues" | "askInput" | "startTimeoutMs" | "restart" | "oauth"
+  | "inputValues"
+  | "askInput"
+  | "startTimeoutMs"
+  | "maxMessageBytes"
+  | "restart"
+  | "oauth"
 >;
 
 /**
@@ -41,9 +50,13 @@ export class Hosting {
    */
   constructor(
     config: ComputerConfig,
-    { inputValues, askInput, startTimeoutMs, restart, oauth }: HostingOptions,
+    options: HostingOptions,
     inputsChanged: () => void,
   ) {
+    const { inputValues, askInput, startTimeoutMs, restart, oauth } = options;
+    const maxMessageBytes = checkMessageBytes(
+      options.maxMessageBytes ?? DEFAULT_MESSAGE_BYTES,
+    );
     const inputs = new InputStore(
       config.inputs,
       { values: inputValues ?? {}, environment: process.env, ask: askInput },
@@ -57,6 +70,7 @@ export class Hosting {
       connect: discreetConnect(
         (server, signal) =>
           connectMcp(server, signal, {
+            maxMessageBytes,
             authorizer: (name, url) => authorizations?.authorizer(name, url),
           }),
         () => [

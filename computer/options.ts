@@ -38,6 +38,11 @@ export interface SmcpComputerOptions extends ConnectionOptions {
   /** Milliseconds that a MCP server gets to start; default 60,000: it may have to be downloaded. */
   startTimeoutMs?: number;
   /**
+   * Bytes that one message of an MCP server may have: a line of a child, an event or a body over
+   * HTTP; default 64 MiB. A child that writes more is restarted, over HTTP the request fails.
+   */
+  maxMessageBytes?: number;
+  /**
    * When a MCP server that was lost or could not start is started again; default: after 0.1 s,
    * then twice as long each time up to 60 s, ± 50 %, forgotten once it ran for 10 s.
    */

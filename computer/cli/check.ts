@@ -58,6 +58,7 @@ export async function check(flags: CheckFlags): Promise<void> {
     inputs: config.inputs,
     servers: config.servers,
     inputValues: flags.input,
+    maxMessageBytes: flags.maxMessage,
     restart: { first: A_DAY, most: A_DAY }, // each is started once
     oauth: { directory: flags.oauthDir, authorize: () => {} },
   });

@@ -5,6 +5,10 @@ import { addServerFlags } from "../../protocol/cli/server_flags.ts";
 import { reasonOf } from "../_values.ts";
 import { defaultOAuthDirectory } from "../authorization/default_directory.ts";
 import { parseInputFlag } from "../inputs/input_names.ts";
+import {
+  checkMessageBytes,
+  DEFAULT_MESSAGE_BYTES,
+} from "../mcp/message_limit.ts";
 
 /**
  * Adds the options about the MCP servers of a configuration file.
@@ -28,6 +32,13 @@ export const addHostFlags = (command: Command, needed = true): Command =>
         "--input <id=value>",
         "the value of an input; repeatable, and seen by everybody who lists processes: the environment's SMCP_INPUT_<ID> is not",
       ).argParser(collectInput).default({}, "none"),
+    )
+    .addOption(
+      new Option(
+        "--max-message <bytes>",
+        "the largest message that an MCP server may send; one that writes a longer line is restarted",
+      ).env("SMCP_MAX_MESSAGE").argParser(messageBytes)
+        .default(DEFAULT_MESSAGE_BYTES),
     );
 
 /** Adds the options about how a Computer serves. */
@@ -80,5 +91,15 @@ function collectInput(
     return { ...before, [id]: value };
   } catch (error) {
     throw new InvalidArgumentError(reasonOf(error));
+  }
+}
+
+function messageBytes(text: string): number {
+  try {
+    return checkMessageBytes(/^\d+$/.test(text) ? Number(text) : NaN);
+  } catch {
+    throw new InvalidArgumentError(
+      `Expected a number of bytes, such as ${DEFAULT_MESSAGE_BYTES}.`,
+    );
   }
 }

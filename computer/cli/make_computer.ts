@@ -21,6 +21,8 @@ export interface HostFlags {
   oauthDir: string;
   /** Values of inputs by id. */
   input: Record<string, string>;
+  /** Bytes that one message of an MCP server may have. */
+  maxMessage: number;
 }
 
 /** The same for a Computer that serves. */
@@ -46,6 +48,7 @@ export function makeComputer(
     inputs,
     servers,
     inputValues: flags.input,
+    maxMessageBytes: flags.maxMessage,
     oauth: {
       directory: flags.oauthDir,
       authorize: (request) => showPage(request, view()),

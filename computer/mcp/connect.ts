@@ -20,6 +20,8 @@ const STDIO_REQUEST = 30_000;
 export interface ConnectOptions {
   /** Milliseconds for a ping, after which a server counts as hung; default: as for any request. */
   readonly pongMs?: number | undefined;
+  /** Bytes that one message of an MCP server may have; default 64 MiB. */
+  readonly maxMessageBytes?: number | undefined;
   /** Who has tokens for a MCP server over HTTP whose configuration has no credentials. */
   readonly authorizer?:
     | ((server: string, url: string) => Authorizer | undefined)
@@ -91,13 +93,13 @@ async function connectHttp(
 async function connectStdio(
   parameters: MCPServerStdioParameters,
   signal: AbortSignal,
-  { pongMs }: ConnectOptions,
+  { pongMs, maxMessageBytes }: ConnectOptions,
 ): Promise<McpConnection> {
   const [{ openConnection }, { StdioTransport }] = await Promise.all([
     import("./client_connection.ts"),
     import("./stdio.ts"),
   ]);
-  const transport = new StdioTransport(parameters);
+  const transport = new StdioTransport(parameters, maxMessageBytes);
   try {
     return await openConnection(transport, {
       requestMs: STDIO_REQUEST,
@@ -106,9 +108,11 @@ async function connectStdio(
       explainLoss: () => transport.end,
     });
   } catch (error) {
-    const reason = transport.end && !signal.aborted &&
-        transport.end !== "was never started"
-      ? `"${parameters.command}" ${transport.end} before it answered`
+    const { end, fault } = transport;
+    const reason = fault
+      ? `"${parameters.command}" ${fault.message}`
+      : end && !signal.aborted && end !== "was never started"
+      ? `"${parameters.command}" ${end} before it answered`
       : reasonOf(error);
     const diagnostics = transport.diagnostics;
     throw new Error(diagnostics ? `${reason}\n${diagnostics}` : reason, {

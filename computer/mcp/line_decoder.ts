@@ -1,3 +1,8 @@
+import {
+  DEFAULT_MESSAGE_BYTES,
+  MessageTooLargeError,
+} from "./message_limit.ts";
+
 /** How to turn bytes into text; the fields of a stdio configuration (spec §4). */
 export interface TextOptions {
   /** A label of the Encoding Standard; Python's spelling (`latin_1`) is understood. */
@@ -19,22 +24,31 @@ const NEWLINE = 0x0a;
 /**
  * Cuts a stream of bytes into lines of text.
  *
- * Bytes wait in a list of chunks and are joined once per line, so that a line of any size costs
- * its length and not its square.
+ * An unfinished line waits in one buffer that doubles when it is full, so that a line of any size
+ * costs its length and not its square, and tiny chunks cost no more than their bytes.
  */
 export class LineDecoder {
   readonly #lenient: TextDecoder;
   readonly #strict: TextDecoder | undefined;
   readonly #ignore: boolean;
-  #pieces: Uint8Array[] = [];
+  readonly #limit: number;
+  #buffer: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+  #length = 0;
 
-  /** @throws {TypeError} for an encoding that is unknown, or whose line ends are no single byte */
-  constructor({ encoding, encoding_error_handler }: TextOptions) {
+  /**
+   * @param limit bytes that a line may have
+   * @throws {TypeError} for an encoding that is unknown, or whose line ends are no single byte
+   */
+  constructor(
+    { encoding, encoding_error_handler }: TextOptions,
+    limit: number = DEFAULT_MESSAGE_BYTES,
+  ) {
     this.#lenient = decoderOf(encoding);
     this.#strict = encoding_error_handler === "strict"
       ? new TextDecoder(this.#lenient.encoding, { fatal: true })
       : undefined;
     this.#ignore = encoding_error_handler === "ignore";
+    this.#limit = limit;
   }
 
   /** Whether text can be sent as it is; else everything beyond ASCII has to be escaped. */
@@ -42,23 +56,57 @@ export class LineDecoder {
     return this.#lenient.encoding === "utf-8";
   }
 
-  /** Takes a chunk; returns the lines that it completes. */
+  /**
+   * Takes a chunk; returns the lines that it completes.
+   *
+   * @throws {MessageTooLargeError} when a line is longer than the limit; nothing can follow then
+   */
   push(chunk: Uint8Array): Line[] {
     const lines: Line[] = [];
     let start = 0;
     let end: number;
     while ((end = chunk.indexOf(NEWLINE, start)) !== -1) {
-      this.#pieces.push(chunk.subarray(start, end));
-      lines.push(this.#take());
+      lines.push(this.#take(chunk.subarray(start, end)));
       start = end + 1;
     }
-    if (start < chunk.length) this.#pieces.push(chunk.subarray(start));
+    if (start < chunk.length) this.#keep(chunk.subarray(start));
     return lines;
   }
 
-  #take(): Line {
-    const bytes = join(this.#pieces);
-    this.#pieces = [];
+  /** Decodes the line that ends with these bytes. */
+  #take(last: Uint8Array): Line {
+    if (this.#length === 0) {
+      if (last.length > this.#limit) throw this.#tooLarge();
+      return this.#decode(last);
+    }
+    this.#keep(last);
+    const line = this.#decode(this.#buffer.subarray(0, this.#length));
+    this.#drop();
+    return line;
+  }
+
+  #keep(bytes: Uint8Array): void {
+    const length = this.#length + bytes.length;
+    if (length > this.#limit) throw this.#tooLarge();
+    if (length > this.#buffer.length) {
+      const size = Math.min(Math.max(length, 2 * this.#length), this.#limit);
+      this.#buffer = new Uint8Array(this.#buffer.buffer.transfer(size));
+    }
+    this.#buffer.set(bytes, this.#length);
+    this.#length = length;
+  }
+
+  #tooLarge(): MessageTooLargeError {
+    this.#drop();
+    return new MessageTooLargeError(this.#limit);
+  }
+
+  #drop(): void {
+    this.#buffer = new Uint8Array(0);
+    this.#length = 0;
+  }
+
+  #decode(bytes: Uint8Array): Line {
     if (this.#strict) {
       try {
         return { text: this.#strict.decode(bytes), valid: true };
@@ -72,18 +120,6 @@ export class LineDecoder {
       valid: true,
     };
   }
-}
-
-function join(pieces: readonly Uint8Array[]): Uint8Array {
-  const [only] = pieces;
-  if (pieces.length === 1 && only) return only;
-  const bytes = new Uint8Array(pieces.reduce((sum, p) => sum + p.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes;
 }
 
 function decoderOf(label: string): TextDecoder {

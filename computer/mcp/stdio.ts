@@ -8,6 +8,11 @@ import process from "node:process";
 import type { MCPServerStdioParameters } from "../../protocol/mod.ts";
 import { inheritedVariables } from "./inherited_variables.ts";
 import { type Line, LineDecoder } from "./line_decoder.ts";
+import { LineQueue, readInTurns } from "./line_queue.ts";
+import {
+  DEFAULT_MESSAGE_BYTES,
+  MessageTooLargeError,
+} from "./message_limit.ts";
 import { readMessage } from "./message.ts";
 import { guardGroup, HAS_GROUPS, signalGroup } from "./process_group.ts";
 import { TextTail } from "./text_tail.ts";
@@ -18,6 +23,9 @@ const GRACE = 500;
 const DRAIN = 20;
 /** How often new output may extend the draining: an escaped grandchild can write for ever. */
 const MOST_DRAINS = 25;
+
+/** How many answers may wait for a child to read them: it could ask without end, and read nothing. */
+const MOST_REPLIES = 100;
 
 /**
  * A MCP server as a child process.
@@ -32,25 +40,41 @@ export class StdioTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
 
   readonly #parameters: MCPServerStdioParameters;
+  readonly #limit: number;
   readonly #decoder: LineDecoder;
   readonly #stderr = new TextTail();
   readonly #ended = Promise.withResolvers<void>();
   #child: ChildProcess | undefined;
+  #lines: LineQueue | undefined;
   #release: () => void = () => {};
   #closing = false;
   #drain: ReturnType<typeof setTimeout> | undefined;
   #drains = 0;
+  #replies = 0;
   #end: string | undefined;
+  #fault: MessageTooLargeError | undefined;
 
-  /** @throws {TypeError} for an unknown encoding */
-  constructor(parameters: MCPServerStdioParameters) {
+  /**
+   * @param limit bytes that a line of its output may have, and of input that it has not read yet
+   * @throws {TypeError} for an unknown encoding
+   */
+  constructor(
+    parameters: MCPServerStdioParameters,
+    limit: number = DEFAULT_MESSAGE_BYTES,
+  ) {
     this.#parameters = parameters;
-    this.#decoder = new LineDecoder(parameters);
+    this.#limit = limit;
+    this.#decoder = new LineDecoder(parameters, limit);
   }
 
   /** How the child ended, such as `exited with code 1`; undefined while it runs. */
   get end(): string | undefined {
     return this.#end;
+  }
+
+  /** Why it was ended although it ran. */
+  get fault(): Error | undefined {
+    return this.#fault;
   }
 
   /** The last lines of its diagnostics; may hold secrets, so for this machine's eyes only. */
@@ -83,16 +107,17 @@ export class StdioTransport implements Transport {
     });
     this.#child = child;
     this.#release = guardGroup(child);
-    child.stdout.on("data", (chunk) => this.#read(chunk));
-    child.stderr.on("data", (chunk) => this.#stderr.push(chunk));
+    const lines = new LineQueue(child.stdout, (line) => this.#receive(line));
+    this.#lines = lines;
+    child.stdout.on("data", (chunk) => this.#read(chunk, lines));
+    readInTurns(child.stderr, (chunk) => this.#stderr.push(chunk));
     for (const stream of [child.stdin, child.stdout, child.stderr]) {
       stream.on("error", (error) => this.onerror?.(error));
     }
     // `close` would wait for whoever else holds the output.
     child.once("exit", (code, signal) => {
-      this.#end = signal
-        ? `was ended by ${signal}`
-        : `exited with code ${code}`;
+      this.#end = this.#fault?.message ??
+        (signal ? `was ended by ${signal}` : `exited with code ${code}`);
       signalGroup(child, "SIGKILL");
       child.stdout.once("close", () => this.#finish());
       this.#scheduleFinish();
@@ -116,7 +141,19 @@ export class StdioTransport implements Transport {
       if (!stdin?.writable) {
         return reject(new Error(`The MCP server ${this.#end ?? "is closing"}`));
       }
-      stdin.write(`${text}\n`, (error) => error ? reject(error) : resolve());
+      const isReply = !("method" in message);
+      if (
+        stdin.writableLength > this.#limit ||
+        isReply && this.#replies >= MOST_REPLIES
+      ) {
+        return reject(new Error("The MCP server does not read its input"));
+      }
+      if (isReply) this.#replies++;
+      stdin.write(`${text}\n`, (error) => {
+        if (isReply) this.#replies--;
+        if (error) reject(error);
+        else resolve();
+      });
     });
   }
 
@@ -134,9 +171,19 @@ export class StdioTransport implements Transport {
     clearTimeout(kill);
   }
 
-  #read(chunk: Uint8Array): void {
+  #read(chunk: Uint8Array, lines: LineQueue): void {
+    if (this.#fault) return;
     if (this.#drain !== undefined) this.#scheduleFinish();
-    for (const line of this.#decoder.push(chunk)) this.#receive(line);
+    try {
+      lines.push(this.#decoder.push(chunk), chunk.length);
+    } catch (error) {
+      if (!(error instanceof MessageTooLargeError)) throw error;
+      this.#fault = error;
+      const child = this.#child;
+      if (!child) return;
+      child.stdout?.destroy(); // whoever else writes there is not read any more
+      signalGroup(child, "SIGKILL");
+    }
   }
 
   #receive(line: Line): void {
@@ -159,6 +206,7 @@ export class StdioTransport implements Transport {
     const child = this.#child;
     if (!child) return;
     this.#child = undefined;
+    this.#lines?.end();
     this.#release();
     clearTimeout(this.#drain);
     child.stdin?.destroy();

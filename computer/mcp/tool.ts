@@ -1,4 +1,5 @@
 import { isRecord } from "../_values.ts";
+import { isDeeper, MAX_DEPTH } from "../../protocol/client/message_limits.ts";
 
 /** A tool as a MCP server lists it, reduced to what the Computer uses. */
 export interface McpTool {
@@ -26,6 +27,8 @@ export interface ToolReading {
 
 /** Longer names can not be called: the wire's identifiers end there (spec §4). */
 const LONGEST_NAME = 256;
+/** A tool stands two levels deep in the list that Agents get. */
+const DEEPEST = MAX_DEPTH - 2;
 
 /**
  * Reads one entry of `tools/list`; an odd entry costs itself at most, never the list.
@@ -43,6 +46,12 @@ export function readTool(entry: unknown): ToolReading {
       problem: `tool "${
         name.slice(0, 40)
       }…" is left out: its name is longer than ${LONGEST_NAME} characters`,
+    };
+  }
+  if (isDeeper(entry, DEEPEST)) {
+    return {
+      problem:
+        `tool "${name}" is left out: it is nested deeper than ${DEEPEST} levels`,
     };
   }
   const problems = [

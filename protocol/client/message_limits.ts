@@ -4,7 +4,7 @@ import { jsonBytes } from "./json_bytes.ts";
 /** Bytes of a packet around the message: type, namespace, ack id, name of the event. */
 const FRAMING_BYTES = 64;
 /** The Server accepts 64 open brackets at once, including the packet's own array. */
-const MAX_DEPTH = 63;
+export const MAX_DEPTH = 63;
 
 /**
  * Says why a message cannot be sent: the Server would end the connection instead (spec §9).
@@ -52,7 +52,8 @@ export function checkRequest(
   }
 }
 
-const isDeeper = (value: unknown, levels: number): boolean =>
+/** Tells whether lists and objects are nested deeper than so many levels. */
+export const isDeeper = (value: unknown, levels: number): boolean =>
   typeof value === "object" && value !== null &&
   (levels === 0 ||
     Object.values(value).some((item) => isDeeper(item, levels - 1)));
