@@ -2,6 +2,7 @@ import { Option } from "commander";
 import { integer } from "./_flag_values.ts";
 import { DEFAULT_LIMITS, type LimitName } from "./limits/limits.ts";
 import type { SmcpServerOptions } from "./options.ts";
+import { MIN_UPLOAD_RATE } from "./wire/frame_engine.ts";
 
 const MILLION = 10 ** 6;
 const DAY = 86_400;
@@ -59,6 +60,11 @@ export const limitOptions = (): Option[] => [
     10,
     "seconds from a connection to its admission",
   ),
+  new Option(
+    "--min-upload-rate <number>",
+    "bytes per second at which a message must arrive over a WebSocket",
+  ).default(MIN_UPLOAD_RATE).env("SMCP_MIN_UPLOAD_RATE")
+    .argParser(integer(1, 2 ** 30)),
   seconds("header-timeout", 10, "seconds for the headers of a request"),
   seconds("ping-interval", 25, "seconds between two pings of a connection"),
   seconds("ping-timeout", 20, "seconds that a client has to answer a ping"),
@@ -78,6 +84,7 @@ export type LimitSettings = Required<
     | "trustedProxies"
     | "handshakeTimeout"
     | "headerTimeout"
+    | "minUploadRate"
     | "heartbeat"
   >
 >;
@@ -104,6 +111,7 @@ export function readLimits(
     trustedProxies: number("trustProxy"),
     handshakeTimeout: number("handshakeTimeout"),
     headerTimeout: number("headerTimeout"),
+    minUploadRate: number("minUploadRate"),
     heartbeat: {
       interval: number("pingInterval"),
       timeout: number("pingTimeout"),

@@ -41,7 +41,7 @@ import type { Session } from "./session.ts";
 import type { TlsOptions } from "./tls.ts";
 import { traceCalls } from "./trace_calls.ts";
 import { upgradeListener } from "./upgrade.ts";
-import { FrameEngine } from "./wire/frame_engine.ts";
+import { frameEngine, MIN_UPLOAD_RATE } from "./wire/frame_engine.ts";
 import { guardedParser } from "./wire/packet_decoder.ts";
 
 /** An A2C-SMCP server: sessions, offices and routing (spec §1). */
@@ -117,6 +117,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     heartbeat = { interval: 25, timeout: 20 },
     auditPayloads = false,
     wsEngine = "fast",
+    minUploadRate = MIN_UPLOAD_RATE,
     metrics,
     tracer,
   } = options;
@@ -132,7 +133,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     perMessageDeflate: false,
     httpCompression: false,
     transports: ["polling", "websocket"],
-    ...(wsEngine === "fast" && { wsEngine: FrameEngine }),
+    ...(wsEngine === "fast" && { wsEngine: frameEngine(minUploadRate) }),
     pingInterval: heartbeat.interval * 1000,
     pingTimeout: heartbeat.timeout * 1000,
   });

@@ -5,6 +5,7 @@ import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { endSocket } from "../_end_socket.ts";
 import { FrameSocket } from "./frame_socket.ts";
+import { UploadWatch } from "./upload_watch.ts";
 
 /** What RFC 6455 §4.2.2 adds to the key. */
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -14,13 +15,27 @@ const KEY = /^[+/0-9A-Za-z]{22}==$/;
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
+/**
+ * Bytes per second at which a message has to come, 64 kbit/s: one of 8 MiB then holds its memory for
+ * at most 17 minutes.
+ */
+export const MIN_UPLOAD_RATE = 8192;
+
 /** Takes WebSocket upgrades for Engine.IO, which calls it where it would call the server of `ws`. */
 export class FrameEngine {
   readonly #maxPayload: number;
+  readonly #uploads: UploadWatch;
 
-  /** `maxPayload`: bytes of one message. */
-  constructor({ maxPayload }: { maxPayload: number }) {
+  /**
+   * @param options `maxPayload`: bytes of one message
+   * @param minUploadRate bytes per second
+   */
+  constructor(
+    { maxPayload }: { maxPayload: number },
+    minUploadRate: number = MIN_UPLOAD_RATE,
+  ) {
     this.#maxPayload = maxPayload;
+    this.#uploads = new UploadWatch(minUploadRate);
   }
 
   /** Answers a request to upgrade; one that is none is refused (RFC 6455 §4.2). */
@@ -47,12 +62,22 @@ export class FrameEngine {
     if (socket instanceof Socket) socket.setTimeout(0).setNoDelay();
     // What came with the request is read with all that follows, once somebody listens.
     if (head.length > 0) socket.unshift(head);
-    upgraded(new FrameSocket(socket, this.#maxPayload));
+    upgraded(new FrameSocket(socket, this.#maxPayload, this.#uploads));
   }
 
-  /** There is nothing that it keeps. */
-  close(): void {}
+  /** Looks at no message any more. */
+  close(): void {
+    this.#uploads.close();
+  }
 }
+
+/** Makes the engine that Engine.IO makes its own of. */
+export const frameEngine = (minUploadRate: number): typeof FrameEngine =>
+  class extends FrameEngine {
+    constructor(options: { maxPayload: number }) {
+      super(options, minUploadRate);
+    }
+  };
 
 /** A browser wants one of those that it offered. */
 const firstProtocol = (offered: string | undefined): string | undefined =>

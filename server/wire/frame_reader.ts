@@ -1,10 +1,8 @@
 import { Buffer } from "node:buffer";
+import { MessageBuffer, ROOM } from "./message_buffer.ts";
 import { unmask } from "./unmask.ts";
 
-/** Bytes in front of a large message, where its next head and its next frame's header fit in. */
-export const ROOM = 96;
-
-/** What is collected in a buffer of its own; smaller messages wait for the rest of their chunk. */
+/** What is collected in a buffer of its own; smaller frames wait for the rest of their chunk. */
 const LARGE = 4096;
 
 /** Opcodes of RFC 6455. */
@@ -36,7 +34,7 @@ export interface FrameListener {
   /**
    * A whole message.
    *
-   * @param room whether `bytes` hold nothing else, with {@linkcode ROOM} bytes before `start`
+   * @param room whether `bytes` hold nothing else, with `ROOM` bytes before `start`
    */
   message(
     bytes: Buffer,
@@ -49,13 +47,6 @@ export interface FrameListener {
   control(opcode: number, payload: Buffer): void;
 }
 
-/** A frame whose payload has not all arrived. */
-interface Unfinished {
-  readonly head: Head;
-  bytes: Buffer;
-  have: number;
-}
-
 interface Head {
   readonly fin: boolean;
   readonly opcode: number;
@@ -63,22 +54,35 @@ interface Head {
   readonly mask: number;
 }
 
+/** A large frame whose payload has not all arrived. */
+interface Unfinished {
+  readonly head: Head;
+  readonly message: MessageBuffer;
+  have: number;
+}
+
 const MAX_CONTROL = 125;
 
-/** Empty ones cost memory too. */
-const MAX_FRAGMENTS = 16_384;
+/** Frames of one message, with the control frames that come between them: each costs time. */
+const MAX_FRAMES = 16_384;
 
-/** What is set aside for a message on its mere announcement; more when so much has come. */
-const FIRST_PART = 2 ** 20;
+/** What is set aside for a frame on its mere announcement. */
+const FIRST_PART = 2 ** 18;
+
+/** How many times as much as has come is set aside, up to what was announced. */
+const FIRST_FACTOR = 16;
 
 /** Reads a client's WebSocket frames from the chunks in which they arrive (RFC 6455 §5). */
 export class FrameReader {
-  readonly #maxPayload: number;
+  /** How many messages were complete. */
+  messages = 0;
+  #maxPayload: number;
   readonly #listener: FrameListener;
   #rest: Buffer | undefined;
   #unfinished: Unfinished | undefined;
-  #fragments: Buffer[] = [];
-  #fragmented = 0;
+  /** Of the frames that came of a message in several. */
+  #message: MessageBuffer | undefined;
+  #frames = 0;
   #opcode: number = Opcode.CONTINUATION;
   #stopped = false;
 
@@ -88,11 +92,27 @@ export class FrameReader {
     this.#listener = listener;
   }
 
+  /** Whether a message has begun and not ended. */
+  get pending(): boolean {
+    return this.#unfinished !== undefined || this.#rest !== undefined ||
+      this.#message !== undefined;
+  }
+
+  /** Bytes that have come of the message that has not ended. */
+  get held(): number {
+    const { length = 0 } = this.#message ?? {};
+    return length + (this.#unfinished?.have ?? this.#rest?.length ?? 0);
+  }
+
+  /** Takes messages of so many bytes from the next frame on. */
+  limit(maxPayload: number): void {
+    this.#maxPayload = maxPayload;
+  }
+
   /** Reads nothing any more. */
   stop(): void {
     this.#stopped = true;
-    this.#rest = this.#unfinished = undefined;
-    this.#fragments = [];
+    this.#rest = this.#unfinished = this.#message = undefined;
   }
 
   /**
@@ -140,10 +160,9 @@ export class FrameReader {
         chunk.readUInt32BE(at + 6);
       start += 8;
     }
+    const before = this.#message?.length ?? 0;
     // Control frames may come between the fragments of a message, and are no part of it.
-    if (
-      length + this.#fragmented > this.#maxPayload && opcode < Opcode.CLOSE
-    ) {
+    if (length + before > this.#maxPayload && opcode < Opcode.CLOSE) {
       throw new FrameError(1009, "Max payload size exceeded");
     }
     if (at + left < start) return undefined;
@@ -151,16 +170,17 @@ export class FrameReader {
     const end = start + length;
     if (end <= chunk.length) {
       unmask(chunk, start, end, mask);
-      this.#take(chunk, start, end, fin, opcode, false);
+      this.#take(chunk, start, end, fin, opcode);
       return end;
     }
     if (length < LARGE) return undefined;
     const have = chunk.length - start;
-    const bytes = Buffer.allocUnsafeSlow(
-      ROOM + Math.min(length, Math.max(FIRST_PART, have)),
-    );
-    bytes.set(chunk.subarray(start), ROOM);
-    this.#unfinished = { head: { fin, opcode, length, mask }, bytes, have };
+    const aside = Math.max(FIRST_PART, FIRST_FACTOR * have);
+    const message = this.#message ??
+      new MessageBuffer(Math.min(length, aside));
+    message.write(chunk.subarray(start), 0, before + length);
+    const head = { fin, opcode, length, mask };
+    this.#unfinished = { head, message, have };
     return undefined;
   }
 
@@ -180,21 +200,18 @@ export class FrameReader {
 
   /** @returns how much of the chunk belonged to the frame */
   #fill(unfinished: Unfinished, chunk: Buffer): number {
-    const { head, have } = unfinished;
+    const { head, message, have } = unfinished;
     const missing = head.length - have;
     const taken = Math.min(chunk.length, missing);
+    const part = taken === chunk.length ? chunk : chunk.subarray(0, taken);
+    message.write(part, have, message.length + head.length);
     unfinished.have += taken;
-    makeRoom(unfinished);
-    const { bytes } = unfinished;
-    bytes.set(
-      taken === chunk.length ? chunk : chunk.subarray(0, taken),
-      ROOM + have,
-    );
     if (taken < missing) return taken;
     this.#unfinished = undefined;
-    const end = ROOM + head.length;
-    unmask(bytes, ROOM, end, head.mask);
-    this.#take(bytes, ROOM, end, head.fin, head.opcode, true);
+    const end = message.end + head.length;
+    unmask(message.bytes, message.end, end, head.mask);
+    message.end = end;
+    this.#took(message, head.fin, head.opcode);
     return taken;
   }
 
@@ -204,37 +221,41 @@ export class FrameReader {
     end: number,
     fin: boolean,
     opcode: number,
-    room: boolean,
   ): void {
     if (opcode >= Opcode.CLOSE) {
+      if (this.#message !== undefined) this.#countFrame();
       this.#listener.control(opcode, bytes.subarray(start, end));
     } else if (fin && opcode !== Opcode.CONTINUATION) {
-      this.#listener.message(bytes, start, end, opcode === Opcode.TEXT, room);
-    } else this.#takeFragment(bytes.subarray(start, end), fin, opcode);
-  }
-
-  #takeFragment(payload: Buffer, fin: boolean, opcode: number): void {
-    if (opcode !== Opcode.CONTINUATION) this.#opcode = opcode;
-    this.#fragments.push(payload);
-    this.#fragmented += payload.length;
-    if (this.#fragments.length > MAX_FRAGMENTS) {
-      throw new FrameError(1009, "Too many fragments");
+      this.messages++;
+      this.#listener.message(bytes, start, end, opcode === Opcode.TEXT, false);
+    } else {
+      const message = this.#message ?? new MessageBuffer(end - start);
+      message.write(bytes.subarray(start, end), 0, this.#maxPayload);
+      message.end += end - start;
+      this.#took(message, fin, opcode);
     }
-    if (!fin) return;
-    const bytes = Buffer.concat(this.#fragments);
-    const isText = this.#opcode === Opcode.TEXT;
-    this.#fragments = [];
-    this.#fragmented = 0;
-    this.#opcode = Opcode.CONTINUATION;
-    this.#listener.message(bytes, 0, bytes.length, isText, false);
   }
-}
 
-/** Doubles the buffer when what has come does not fit in. */
-function makeRoom(unfinished: Unfinished): void {
-  const { head, bytes, have } = unfinished;
-  if (ROOM + have <= bytes.length) return;
-  const size = Math.min(head.length, Math.max(have, 2 * bytes.length));
-  unfinished.bytes = Buffer.allocUnsafeSlow(ROOM + size);
-  unfinished.bytes.set(bytes);
+  /** Goes on behind a frame whose payload is in the message. */
+  #took(message: MessageBuffer, fin: boolean, opcode: number): void {
+    if (opcode !== Opcode.CONTINUATION) this.#opcode = opcode;
+    if (!fin) {
+      this.#message = message;
+      this.#countFrame();
+      return;
+    }
+    const isText = this.#opcode === Opcode.TEXT;
+    this.#message = undefined;
+    this.#frames = 0;
+    this.#opcode = Opcode.CONTINUATION;
+    this.messages++;
+    const { bytes, end } = message;
+    this.#listener.message(bytes, ROOM, end, isText, true);
+  }
+
+  /** @throws {FrameError} when the message has too many */
+  #countFrame(): void {
+    if (++this.#frames <= MAX_FRAMES) return;
+    throw new FrameError(1008, "Too many frames in one message");
+  }
 }

@@ -10,6 +10,8 @@ import {
 } from "./frame_reader.ts";
 import { bytesFrame, jsonFrame, textFrame } from "./frame_writer.ts";
 import type { JsonText } from "./json_text.ts";
+import { Pongs } from "./pongs.ts";
+import type { Upload, UploadWatch } from "./upload_watch.ts";
 
 /**
  * Takes a text message before anybody else; tells whether it did.
@@ -25,6 +27,9 @@ export type Tap = (
 
 /** Bytes that may wait for a peer before it carries a session: there is nothing but pongs for it. */
 const PONG_BYTES = 65_536;
+
+/** Bytes of a message before there is a session: a CONNECT has at most 16 KiB. */
+const EARLY_BYTES = 17 * 1024;
 
 /** How long a peer may take to close its side, in milliseconds. */
 const CLOSE_TIMEOUT = 10_000;
@@ -42,7 +47,13 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   readonly _socket: Duplex;
   /** Gets text messages first. */
   tap: Tap | undefined;
+  /** Told when a part of a message came that is not whole yet. */
+  progress: (() => void) | undefined;
   readonly #reader: FrameReader;
+  readonly #maxPayload: number;
+  readonly #uploads: UploadWatch | undefined;
+  #upload: Upload | undefined;
+  #pongs: Pongs | undefined;
   #started = false;
   #closeSent = false;
   #closeCode = 1006;
@@ -54,17 +65,21 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   /**
    * @param socket after the upgrade; the WebSocket's own from now on
    * @param maxPayload bytes of one message
+   * @param uploads looks at messages that come slowly
    */
-  constructor(socket: Duplex, maxPayload: number) {
+  constructor(socket: Duplex, maxPayload: number, uploads?: UploadWatch) {
     super();
     this._socket = socket;
-    this.#reader = new FrameReader(maxPayload, this);
+    this.#maxPayload = maxPayload;
+    this.#uploads = uploads;
+    this.#reader = new FrameReader(Math.min(maxPayload, EARLY_BYTES), this);
     // Engine.IO listens some time after it got the socket: what came before would be lost.
     this.on("newListener", listenLater);
     socket.on("end", end);
     socket.on("error", destroy);
     socket.on("close", () => {
       clearTimeout(this.#timer);
+      if (this.#upload) this.#uploads?.remove(this.#upload);
       this.#reader.stop();
       this.emit("close", this.#closeCode, this.#closeReason);
     });
@@ -82,6 +97,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   #read(chunk: Buffer): void {
     try {
       this.#reader.push(chunk);
+      if (this.#reader.pending) this.#unfinished();
     } catch (error) {
       // A throw out of here would end the process.
       if (!(error instanceof FrameError)) {
@@ -93,6 +109,20 @@ export class FrameSocket extends EventEmitter implements FrameListener {
           : new FrameError(1011, "Internal error"),
       );
     }
+  }
+
+  #unfinished(): void {
+    this.progress?.();
+    this.#upload ??= this.#uploads?.add(
+      this.#reader,
+      (upload) => this.#upload = upload,
+      () => this.#fail(new FrameError(1008, "Message too slow")),
+    );
+  }
+
+  /** Takes messages of every allowed size from now on: the peer has a session. */
+  admit(): void {
+    this.#reader.limit(this.#maxPayload);
   }
 
   /**
@@ -177,7 +207,8 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   /** For the reader of its frames. */
   control(opcode: number, payload: Buffer): void {
     if (opcode === Opcode.PING) {
-      if (!this.#closeSent) this.#write(bytesFrame(Opcode.PONG, payload));
+      if (this.#closeSent || !this._socket.writable) return;
+      (this.#pongs ??= new Pongs(this._socket)).send(payload);
     } else if (opcode === Opcode.CLOSE) {
       checkClose(payload);
       this.#closeCode = payload.length === 0 ? 1005 : payload.readUInt16BE();

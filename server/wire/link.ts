@@ -27,6 +27,9 @@ interface Waiting {
 /** What packets of Engine.IO that carry a message start with. */
 const MESSAGE = 0x34;
 
+/** Engine.IO's answer to a ping. */
+const PONG = Buffer.from("3");
+
 const encoder = new Encoder();
 
 /**
@@ -119,16 +122,25 @@ export class Link {
     this.#stock?.destroy();
     // The connection may stay, and its client come back over it.
     if (this.#upgraded) this.#conn.off("upgrade", this.#upgraded);
-    if (this.#frames) this.#frames.tap = undefined;
+    if (this.#frames) this.#frames.tap = this.#frames.progress = undefined;
   }
 
   #listen(transport: Socket["conn"]["transport"]): void {
     const frames: unknown = Reflect.get(transport, "socket");
     if (!(frames instanceof FrameSocket) || this.#ended) return;
     this.#frames = frames;
+    frames.admit();
+    frames.progress = () => this.#progressed(frames);
     frames.tap = (bytes, start, end, room) =>
       bytes[start] === MESSAGE && this.#isPlain() &&
       this.#takeText(bytes, start + 1, end, room);
+  }
+
+  /** A pong has to wait behind the message that is on its way, which tells as well that the client lives. */
+  #progressed(frames: FrameSocket): void {
+    const conn = this.#conn;
+    if (conn.readyState !== "open" || conn["pingTimeoutTimer"] === null) return;
+    frames.emit("message", PONG, false);
   }
 
   /** Whether the next message means nothing to anybody but this session. */

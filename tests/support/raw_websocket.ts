@@ -162,6 +162,7 @@ export class RawWebSocket implements AsyncDisposable {
 
   /** Resolves when bytes are given to the system. */
   written(bytes: Uint8Array): Promise<void> {
+    if (this.#over) return Promise.resolve();
     return new Promise((resolve) => this.#socket.write(bytes, () => resolve()));
   }
 
@@ -169,6 +170,11 @@ export class RawWebSocket implements AsyncDisposable {
   send(message: string | Uint8Array): void {
     const opcode = typeof message === "string" ? OP.text : OP.binary;
     this.write(clientFrame(opcode, message));
+  }
+
+  /** Whether TCP is closed. */
+  get over(): boolean {
+    return this.#over;
   }
 
   /** Reads nothing any more, so that what the server sends waits there. */

@@ -23,6 +23,7 @@ const TIMES = {
   trustedProxies: 0,
   handshakeTimeout: 10,
   headerTimeout: 10,
+  minUploadRate: 8192,
   heartbeat: { interval: 25, timeout: 20 },
 };
 
@@ -75,19 +76,26 @@ Deno.test("readSettings() reads every flag", () => {
 });
 
 Deno.test("readSettings() has a flag for every limit and time (spec §10)", () => {
-  const { limits, trustedProxies, handshakeTimeout, headerTimeout, heartbeat } =
-    readSettings([
-      "--max-connections-per-address=1",
-      "--max-events-per-second=2",
-      "--max-calls-per-agent=3",
-      "--max-members-per-office=4",
-      "--max-queued-bytes=5",
-      "--trust-proxy=6",
-      "--handshake-timeout=7",
-      "--header-timeout=8",
-      "--ping-interval=9",
-      "--ping-timeout=10",
-    ], {});
+  const {
+    limits,
+    trustedProxies,
+    handshakeTimeout,
+    headerTimeout,
+    minUploadRate,
+    heartbeat,
+  } = readSettings([
+    "--min-upload-rate=11",
+    "--max-connections-per-address=1",
+    "--max-events-per-second=2",
+    "--max-calls-per-agent=3",
+    "--max-members-per-office=4",
+    "--max-queued-bytes=5",
+    "--trust-proxy=6",
+    "--handshake-timeout=7",
+    "--header-timeout=8",
+    "--ping-interval=9",
+    "--ping-timeout=10",
+  ], {});
   assertEquals(limits, {
     connectionsPerAddress: 1,
     eventsPerSecond: 2,
@@ -96,8 +104,8 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", () =
     queuedBytes: 5,
   });
   assertEquals(
-    [trustedProxies, handshakeTimeout, headerTimeout, heartbeat],
-    [6, 7, 8, { interval: 9, timeout: 10 }],
+    [trustedProxies, handshakeTimeout, headerTimeout, minUploadRate, heartbeat],
+    [6, 7, 8, 11, { interval: 9, timeout: 10 }],
   );
   assertEquals(readSettings(["--trust-proxy"], {}).trustedProxies, 1);
   assertEquals(

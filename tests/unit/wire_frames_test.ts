@@ -199,7 +199,7 @@ Deno.test("FrameReader refuses what no client may send, with the code of RFC 645
     fin: false,
   });
   const endless = Buffer.concat([empty, ...Array(20_000).fill(more)]);
-  assertEquals(codeOf(() => read(endless, [60_000])), 1009);
+  assertEquals(codeOf(() => read(endless, [60_000])), 1008);
 });
 
 Deno.test("FrameReader refuses a length of more than 2^53 by its header alone", () => {

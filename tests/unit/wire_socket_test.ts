@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { Duplex } from "node:stream";
 import { setImmediate } from "node:timers";
@@ -28,39 +28,83 @@ Deno.test("FrameSocket closes with 1011 when whoever takes a message throws; not
   await closed;
 });
 
-/** A peer that reads nothing and asks for pongs of 64 KiB and more: what waits for them, unless it is cut off. */
-async function pingWithoutReading(
-  limit: (frames: FrameSocket) => void,
-): Promise<{ waiting: number; cutOff: boolean }> {
+/** A socket that a peer sends to and never reads from, and what waits for it. */
+async function unread(): Promise<
+  { socket: Duplex; frames: FrameSocket; writes: Buffer[]; sent: () => void }
+> {
+  const writes: Buffer[] = [];
+  let sent: (() => void) | undefined;
   const socket = new Duplex({
     read() {},
-    write() {}, // is never done
+    write(chunk, _encoding, done) {
+      writes.push(chunk);
+      sent = done;
+    },
   });
   const frames = new FrameSocket(socket, 1000);
-  const closed = new Promise((resolve) => frames.on("close", resolve));
   frames.on("message", () => {});
-  limit(frames);
-  const ping = Buffer.alloc(6 + 125);
-  ping.set([0x89, 0x80 | 125]);
-  for (let i = 0; i < 600; i++) socket.push(Buffer.from(ping));
-  await new Promise((resolve) => setImmediate(resolve)); // until they are read
-  const waiting = socket.writableLength;
-  const cutOff = socket.destroyed;
-  frames.terminate();
-  await closed;
-  return { waiting, cutOff };
+  await turn();
+  return {
+    socket,
+    frames,
+    writes,
+    sent() {
+      const done = sent;
+      sent = undefined;
+      done?.();
+    },
+  };
 }
 
-Deno.test("FrameSocket bounds what waits for a peer before it carries a session, too", async () => {
-  const { waiting, cutOff } = await pingWithoutReading(() => {});
-  assertEquals([waiting <= 65_536, cutOff], [true, true]);
+/** Lets what was pushed be read, and what was sent be written. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+async function terminate(frames: FrameSocket): Promise<void> {
+  if (frames._socket.closed) return;
+  const closed = new Promise((resolve) => frames.on("close", resolve));
+  frames.terminate();
+  await closed;
+}
+
+/** A ping that says which it is. */
+const ping = (index: number): Buffer =>
+  Buffer.from([0x89, 0x82, 0, 0, 0, 0, index >> 8, index & 0xff]);
+
+Deno.test("FrameSocket keeps few pongs for a peer that reads none, and answers the last ping of many (RFC 6455 §5.5.3)", async () => {
+  const { socket, frames, writes, sent } = await unread();
+  const pings = Array.from({ length: 10_000 }, (_, i) => ping(i));
+  socket.push(Buffer.concat(pings));
+  await turn();
+  assert(socket.writableLength <= 32 * 4, `${socket.writableLength}`);
+  for (let i = 0; i < 40; i++) {
+    sent();
+    await turn();
+  }
+  assertEquals(writes[0], Buffer.from([0x8a, 2, 0, 0]));
+  assertEquals(writes.at(-1), Buffer.from([0x8a, 2, 9999 >> 8, 9999 & 0xff]));
+  assertEquals(writes.length, 33);
+  await terminate(frames);
+});
+
+Deno.test("FrameSocket cuts a peer off for which more than 64 KiB wait before it carries a session", async () => {
+  const { socket, frames } = await unread();
+  for (let i = 0; i < 60; i++) frames.send("x".repeat(1000));
+  await turn();
+  assertEquals(socket.destroyed, false);
+  for (let i = 0; i < 10; i++) frames.send("x".repeat(1000));
+  assert(socket.writableLength <= 65_536);
+  await turn(); // it is cut off a moment later
+  assertEquals(socket.destroyed, true);
+  await terminate(frames);
 });
 
 Deno.test("FrameSocket.limitQueue() decides from then on", async () => {
-  assertEquals(
-    await pingWithoutReading((frames) => frames.limitQueue(Infinity, () => {})),
-    { waiting: 600 * 127, cutOff: false },
-  );
+  const { socket, frames } = await unread();
+  frames.limitQueue(Infinity, () => {});
+  for (let i = 0; i < 100; i++) frames.send("x".repeat(1000));
+  await turn();
+  assertEquals([socket.writableLength, socket.destroyed], [100_400, false]);
+  await terminate(frames);
 });
 
 Deno.test("FrameSocket.sendFrame() sends each of many peers the same frame, and joins its parts once", async () => {

@@ -1,0 +1,128 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { Buffer } from "node:buffer";
+import { startBoundedServer } from "../support/bounded_server.ts";
+import {
+  clientFrame,
+  frameHeader,
+  OP,
+  RawWebSocket,
+} from "../support/raw_websocket.ts";
+import { hurryTimers } from "../support/timers.ts";
+import { startWireServer } from "../support/wire_server.ts";
+
+const MIB = 2 ** 20;
+
+const portOf = (url: string): number => Number(new URL(url).port);
+
+const START = clientFrame(OP.text, "4", { fin: false });
+const ONE_BYTE = clientFrame(OP.continuation, "2", { fin: false });
+
+Deno.test({
+  name: "unfinished messages of one-byte fragments take little memory",
+  timeout: 120_000,
+}, async () => {
+  await using server = await startBoundedServer();
+  await using stack = new AsyncDisposableStack();
+  const before = await server.peakMiB();
+  const fragments = Buffer.concat([START, ...Array(16_000).fill(ONE_BYTE)]);
+  for (let i = 0; i < 90; i++) {
+    const raw = stack.use(await RawWebSocket.connect(portOf(server.url)));
+    raw.write(fragments, clientFrame(OP.ping, ""));
+    assertEquals((await raw.frame()).opcode, OP.pong);
+  }
+  const taken = await server.peakMiB() - before;
+  assert(taken < 100, `1.4 MB of fragments take ${taken} MiB`);
+  await server.unharmed();
+});
+
+Deno.test({
+  name:
+    "control frames between fragments count: too many of them close with 1008, and keep nothing alive",
+  timeout: 120_000,
+}, async () => {
+  await using server = await startBoundedServer();
+  await using raw = await RawWebSocket.connect(portOf(server.url));
+  raw.write(START);
+  const pongs = Array(500).fill(clientFrame(OP.pong, Buffer.alloc(125)));
+  const chunk = Buffer.concat([ONE_BYTE, ...pongs]);
+  // 650 MB, unless it is closed before.
+  for (let i = 0; i < 10_000 && !raw.over; i++) await raw.written(chunk);
+  assertEquals(await raw.closed, 1008);
+  await server.unharmed();
+});
+
+Deno.test({
+  name: "announced messages take no memory before they come",
+  timeout: 120_000,
+}, async () => {
+  await using server = await startBoundedServer();
+  await using stack = new AsyncDisposableStack();
+  const before = await server.peakMiB();
+  for (let i = 0; i < 90; i++) {
+    const raw = stack.use(await RawWebSocket.connect(portOf(server.url)));
+    raw.write(frameHeader(OP.text, 8 * MIB), Buffer.from("4"));
+  }
+  const taken = await server.peakMiB() - before;
+  assert(taken < 100, `90 announcements take ${taken} MiB`);
+  await server.unharmed();
+});
+
+Deno.test("before there is a session a message has at most 17 KiB, afterwards 8 MiB", async () => {
+  await using server = await startWireServer();
+  await using early = await RawWebSocket.open(server.port);
+  early.write(frameHeader(OP.text, 17 * 1024 + 1)); // by its header alone
+  assertEquals(await early.closed, 1009);
+
+  await using binary = await RawWebSocket.open(server.port);
+  binary.write(
+    clientFrame(OP.binary, Buffer.alloc(17_000), { fin: false }),
+    clientFrame(OP.continuation, Buffer.alloc(1000)),
+  );
+  assertEquals(await binary.closed, 1009);
+
+  await using raw = await RawWebSocket.connect(server.port);
+  raw.send(event(1, 8 * MIB - 100));
+  assertMatch(await raw.text("43/smcp,1"), /^43/);
+  raw.write(frameHeader(OP.text, 8 * MIB + 1));
+  assertEquals(await raw.closed, 1009);
+});
+
+Deno.test("a message that stops coming closes its sender with 1008 after 20 seconds", async () => {
+  await using server = await startWireServer();
+  const beginnings = [
+    frameHeader(OP.text, 100_000), // and not a byte of it
+    START,
+    clientFrame(OP.text, "4 and more").subarray(0, 7),
+    Buffer.from([0x81]),
+  ];
+  for (const bytes of beginnings) {
+    await using raw = await RawWebSocket.connect(server.port);
+    using timers = hurryTimers(20_000);
+    raw.write(bytes);
+    assertEquals(await raw.closed, 1008);
+    assertEquals(timers.armed.length, 1);
+  }
+});
+
+Deno.test("a slow upload of 8 MiB passes, over many heartbeats for whose pongs there is no place", async () => {
+  await using server = await startWireServer({
+    heartbeat: { interval: 0.02, timeout: 2 },
+  });
+  await using raw = await RawWebSocket.connect(server.port);
+  const message = clientFrame(OP.text, event(1, 8 * MIB - 100));
+  const parts = 20;
+  const size = Math.ceil(message.length / parts);
+  for (let i = 0; i < parts; i++) {
+    await raw.text("2"); // the next part comes when the server asks again
+    raw.write(message.subarray(i * size, (i + 1) * size));
+  }
+  for (let i = 0; i < parts; i++) raw.send("3"); // that waited behind it
+  assertMatch(await raw.text("43/smcp,1"), /^43/);
+  await raw.alive();
+});
+
+/** An event that is answered, of so many bytes. */
+function event(id: number, bytes: number): string {
+  const [head, tail] = [`42/smcp,${id}["server:list_room",{"x":"`, '"}]'];
+  return head + "x".repeat(bytes - head.length - tail.length) + tail;
+}
