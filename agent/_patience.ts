@@ -1,5 +1,6 @@
 import { backoff } from "../protocol/client/backoff.ts";
 import { ErrorCode, ProtocolError } from "../protocol/mod.ts";
+import { sleep } from "./sleep.ts";
 
 /** Requests that an Agent makes on its own at once; its user's have to find room beside them. */
 const AT_ONCE = 8;
@@ -38,7 +39,7 @@ export class Patience {
         this.#running--;
         this.#waiting.shift()?.();
       }
-      await pause(backoff(attempt, Math.random()), signal);
+      await sleep(backoff(attempt, Math.random()), signal);
     }
   }
 
@@ -54,17 +55,3 @@ export class Patience {
 export const isTooMany = (error: unknown): boolean =>
   error instanceof ProtocolError &&
   error.code === ErrorCode.TOO_MANY_REQUESTS;
-
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", onAbort);
-      resolve();
-    }, milliseconds);
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
-}

@@ -50,7 +50,7 @@ import { watchOffice } from "./watch_office.ts";
  *
  * - `ProtocolError`: what the Server or the Computer answered, such as 404 (no such Computer in the
  *   office, or it vanished), 4103 (not in an office), 408 (no answer), 400 (a bad request, or a
- *   bad answer), 429 (over a limit)
+ *   bad answer), 429 (over a limit: what the Server did not run is sent again until its time is up)
  * - `ConnectionError`: `offline`, `lost`, `timeout`, and `too_large` for parameters that are larger or
  *   nested deeper than the Server takes: nothing was sent, and other calls go on
  * - the reason of its `signal`, as soon as that is aborted
@@ -78,7 +78,13 @@ export class SmcpAgent implements AsyncDisposable {
     const line = this.#connection = new Connection(io, signed, logThrown);
     line.on("disconnected", () => this.#session = {});
     this.#requests = new Requests(line, options);
-    this.#catalogue = watchOffice(line, this.#requests, this.#events);
+    // What it asks for on its own is asked for again after a reconnect anyway.
+    const { name } = options;
+    this.#catalogue = watchOffice(
+      line,
+      new Requests(line, { name }),
+      this.#events,
+    );
   }
 
   /** The name that this Agent joins with. */

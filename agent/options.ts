@@ -5,7 +5,8 @@ import type { DocumentHandler } from "./documents/fetch_text.ts";
 export interface SmcpAgentOptions extends ConnectionOptions {
   /**
    * Calls made while offline fail at once (default), or wait for the connection, and for the way
-   * back into the office, within their time; before `connect` they fail all the same.
+   * back into the office, within their time; before `connect` they fail all the same. Those who wait
+   * wait for a Computer too that is not back yet, in the first minute after the Agent came back.
    */
   offline?: "fail" | "wait";
   /** Fetch documents of schemes other than `http`, `https` and `file`; by scheme, such as `s3` (spec §8.3). */

@@ -7,7 +7,12 @@ import {
   type ClientEvent,
   type ClientEvents,
 } from "../protocol/mod.ts";
+import { orAbort } from "./_or_abort.ts";
+import { Arrivals } from "./arrivals.ts";
+import { Deadline } from "./deadline.ts";
 import type { SmcpAgentOptions } from "./options.ts";
+import { Pacer, refusalOf } from "./pacer.ts";
+import { sleep } from "./sleep.ts";
 
 /** Seconds that a Server waits for a Computer where the request has no timeout (spec §7). */
 export const REQUEST_TIMEOUT = 30;
@@ -17,11 +22,18 @@ export const GRACE = 10;
 /** Signs an Agent's requests with its name and a `req_id`, sends them, and checks the answers. */
 export class Requests {
   readonly #connection: Connection;
-  readonly #options: SmcpAgentOptions;
+  readonly #options: Pick<SmcpAgentOptions, "name" | "offline">;
+  readonly #pacer = new Pacer();
+  /** Only where the caller chose to wait. */
+  readonly #arrivals: Arrivals | undefined;
 
-  constructor(connection: Connection, options: SmcpAgentOptions) {
+  constructor(
+    connection: Connection,
+    options: Pick<SmcpAgentOptions, "name" | "offline">,
+  ) {
     this.#connection = connection;
     this.#options = options;
+    if (options.offline === "wait") this.#arrivals = new Arrivals(connection);
   }
 
   /** A request without a timeout of its own. */
@@ -75,36 +87,82 @@ export class Requests {
 
   async #send(
     event: string,
-    request: AgentCallData,
+    request: AgentCallData & { computer?: string },
     seconds: number,
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
-    const until = Date.now() + seconds * 1000;
-    if (this.#options.offline === "wait") await this.#online(seconds, signal);
-    return await this.#connection.request(event, request, {
-      timeoutMs: Math.max(1, until - Date.now()),
-      signal,
-    });
-  }
-
-  async #online(
-    seconds: number,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    const late = new AbortController();
-    const timer = setTimeout(
-      () =>
-        late.abort(
-          new ConnectionError("offline", `Not connected within ${seconds} s`),
-        ),
-      seconds * 1000,
-    );
-    try {
-      await this.#connection.ready(
-        signal ? AbortSignal.any([signal, late.signal]) : late.signal,
-      );
-    } finally {
-      clearTimeout(timer);
+    const clock = new Deadline(seconds * 1000, signal);
+    const { computer } = request;
+    for (;;) {
+      if (this.#arrivals) await this.#online(clock, seconds);
+      const arrival = computer === undefined
+        ? undefined
+        : this.#arrivals?.expect(computer);
+      try {
+        return await this.#attempt(event, request, clock, signal);
+      } catch (error) {
+        await this.#untilAgain(error, arrival?.entered, clock);
+      } finally {
+        arrival?.forget();
+      }
     }
   }
+
+  async #attempt(
+    event: string,
+    request: object,
+    clock: Deadline,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
+    const pacer = this.#pacer;
+    if (!pacer.tryTurn()) {
+      await clock.wait((signal) => pacer.turn(signal), () => pacer.last?.error);
+    }
+    try {
+      return await this.#connection.request(event, aged(request, clock), {
+        timeoutMs: clock.leftMs,
+        signal,
+      });
+    } finally {
+      pacer.done();
+    }
+  }
+
+  /** @throws the error itself, unless the request did not run and is worth another attempt */
+  async #untilAgain(
+    error: unknown,
+    entered: Promise<void> | undefined,
+    clock: Deadline,
+  ): Promise<void> {
+    const refusal = refusalOf(error);
+    if (refusal) {
+      this.#pacer.learn(refusal);
+      const { retryInMs } = refusal;
+      await clock.wait((signal) => sleep(retryInMs, signal), () => error);
+    } else if (entered && this.#arrivals?.isExpected(error)) {
+      await clock.wait((signal) => orAbort(entered, signal), () => error);
+    } else {
+      throw error;
+    }
+  }
+
+  async #online(clock: Deadline, seconds: number): Promise<void> {
+    if (this.#connection.isReady) return;
+    await clock.wait(
+      (signal) => this.#connection.ready(signal),
+      () => new ConnectionError("offline", `Not connected within ${seconds} s`),
+    );
+  }
+}
+
+/** The same request with the time that is left of it, in whole seconds. */
+function aged<R extends object & { timeout?: unknown }>(
+  request: R,
+  { passedMs }: Deadline,
+): R {
+  const { timeout } = request;
+  const passed = Math.floor(passedMs / 1000);
+  return typeof timeout === "number" && passed > 0
+    ? { ...request, timeout: Math.max(1, timeout - passed) }
+    : request;
 }

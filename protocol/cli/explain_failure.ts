@@ -62,6 +62,12 @@ export function explainFailure(error: unknown): string {
   }
   if (!(error instanceof ConnectionError)) return messageOf(error);
   if (error.code === "unreachable") return explainUnreachable(error);
+  if (error.code === "too_large") {
+    return withRemedy(
+      error.message,
+      "send less at a time, or ask the Server's operator for more with --max-message-bytes",
+    );
+  }
   if (error.code !== "refused") return error.message;
   const known = JOIN_REMEDIES.find(([words]) => words.test(error.message));
   return withRemedy(error.message, known?.[1]);

@@ -189,14 +189,19 @@ export class Connection implements AsyncDisposable {
     return true;
   }
 
+  /** Whether this client is connected, and in its office where it has one. */
+  get isReady(): boolean {
+    return this.#socket?.connected === true &&
+      (this.office === undefined || this.joined);
+  }
+
   /** Resolves once this client is connected, and back in its office where it is in one. */
   ready(signal?: AbortSignal): Promise<void> {
     const isReady = () => {
       if (this.#state === "closed" || this.#state === "idle") {
         throw offline(this.#state);
       }
-      return this.#socket?.connected === true &&
-        (this.office === undefined || this.joined);
+      return this.isReady;
     };
     return until(isReady, this.#events, signal);
   }

@@ -4,10 +4,10 @@ import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 export interface Limits {
   /** Sessions open at once from one address; default 100. IPv6 addresses count by their /64. */
   readonly connectionsPerAddress: number;
-  /** Events per second of one connection, and how many may come at once; default 100. */
+  /** Events per second of one connection, and how many may come at once; default 1000. */
   readonly eventsPerSecond: number;
   /**
-   * Calls of one Agent that wait for a Computer's answer; default 100: all that an Agent can send
+   * Calls of one Agent that wait for a Computer's answer; default 1000: all that an Agent can send
    * in a second at the default rate, and far more than one model asks for at once.
    */
   readonly callsPerAgent: number;
@@ -30,8 +30,8 @@ export const labelOf = (limit: LimitName): string =>
 /** What applies unless the operator says otherwise. */
 export const DEFAULT_LIMITS: Limits = {
   connectionsPerAddress: 100,
-  eventsPerSecond: 100,
-  callsPerAgent: 100,
+  eventsPerSecond: 1000,
+  callsPerAgent: 1000,
   membersPerOffice: 1000,
   queuedBytes: 32 * 2 ** 20,
 };
@@ -64,16 +64,31 @@ export function resolveLimits(wanted: false | Partial<Limits> = {}): Limits {
   return limits;
 }
 
-/** What a client hears that is over a limit: 429 with the limit's name and value beside the code (spec §10). */
+/**
+ * The 429 error sent to a client over a limit, with the limit's name and value beside the code
+ * (spec §10). Where a request was refused, `details` says that nothing of it ran, and when another
+ * attempt is worth it.
+ */
 export function overLimit(
   limits: Limits,
   limit: keyof typeof SENTENCES,
 ): ProtocolError {
   const max = limits[limit];
+  const retryInMs = RETRY_IN_MS[limit]?.(max);
   return new ProtocolError(ErrorCode.TOO_MANY_REQUESTS, SENTENCES[limit](max), {
     fields: { limit: labelOf(limit), max },
+    ...(retryInMs !== undefined &&
+      { details: { ran: false, retry_in_ms: retryInMs } }),
   });
 }
+
+/** Milliseconds: until the rate allows one more, or some call is likely to have ended. */
+const RETRY_IN_MS: Readonly<
+  Partial<Record<LimitName, (max: number) => number>>
+> = {
+  eventsPerSecond: (max) => Math.ceil(1000 / max),
+  callsPerAgent: () => 100,
+};
 
 const SENTENCES = {
   connectionsPerAddress: (max: number) =>

@@ -163,6 +163,7 @@ Deno.test("events over the rate are answered 429 at once, joins with false; the 
     message: "Too many events: at most 20 per second, send more slowly",
     limit: "events_per_second",
     max: 20,
+    details: { ran: false, retry_in_ms: 50 },
   });
   const joins = await Promise.all(
     Array.from({ length: 60 }, () => agent.join("agent", "agent", "o")),
@@ -214,6 +215,7 @@ Deno.test("an agent over its calls in flight hears 429; an answer makes room aga
       message: "Too many calls: at most 3 may wait for their answers at once",
       limit: "calls_per_agent",
       max: 3,
+      details: { ran: false, retry_in_ms: 100 },
     });
   }
   assertEquals(await other.agent.ask(TOOL_CALL_EVENT, ANY_REQUEST), {

@@ -36,8 +36,8 @@ Deno.test("readSettings() defaults to loopback, port 8787, 8 MiB and limits", ()
     wsEngine: "fast",
     limits: {
       connectionsPerAddress: 100,
-      eventsPerSecond: 100,
-      callsPerAgent: 100,
+      eventsPerSecond: 1000,
+      callsPerAgent: 1000,
       membersPerOffice: 1000,
       queuedBytes: 33554432,
     },

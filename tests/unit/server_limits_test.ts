@@ -18,13 +18,13 @@ import { captureLog } from "../support/log_capture.ts";
 Deno.test("resolveLimits() fills in the defaults of the spec (spec §10)", () => {
   assertEquals(resolveLimits(), {
     connectionsPerAddress: 100,
-    eventsPerSecond: 100,
-    callsPerAgent: 100,
+    eventsPerSecond: 1000,
+    callsPerAgent: 1000,
     membersPerOffice: 1000,
     queuedBytes: 33554432,
   });
   assertEquals(resolveLimits({ eventsPerSecond: 7 }).eventsPerSecond, 7);
-  assertEquals(resolveLimits({ eventsPerSecond: 7 }).callsPerAgent, 100);
+  assertEquals(resolveLimits({ eventsPerSecond: 7 }).callsPerAgent, 1000);
 });
 
 Deno.test("resolveLimits() lifts every limit with false", () => {
@@ -48,9 +48,10 @@ Deno.test("resolveLimits() refuses a limit that nothing could pass, and names it
 Deno.test("overLimit() is a flat 429 that names the limit and its value", () => {
   assertEquals(overLimit(DEFAULT_LIMITS, "eventsPerSecond").toPayload(), {
     code: 429,
-    message: "Too many events: at most 100 per second, send more slowly",
+    message: "Too many events: at most 1000 per second, send more slowly",
     limit: "events_per_second",
-    max: 100,
+    max: 1000,
+    details: { ran: false, retry_in_ms: 1 },
   });
   for (
     const limit of [

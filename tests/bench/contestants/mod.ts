@@ -25,7 +25,7 @@ const deno = (script: string, args: readonly string[] = []) => ({
 
 const OUR_ARGS = [
   "--port=0",
-  // Of the limits only this one stops the load: 100 events per second of one connection.
+  // Of the limits only this one stops the load: 1,000 events per second of one connection.
   "--max-events-per-second=1000000",
 ];
 

@@ -20,7 +20,7 @@ export function renderPage(report: Report, notes: string): string {
     "<!-- Written by `deno task bench`: edit tests/bench/report, or tests/bench/notes.md. -->",
     introduction(report),
     "## Goals",
-    "On this machine, as ratios inside one run; the server's limits are at their defaults, but for one: 100 events per second of one connection would stop the load itself. In parentheses the lowest and the highest round.",
+    "On this machine, as ratios inside one run; the server's limits are at their defaults, but for one: 1,000 events per second of one connection would stop the load itself. In parentheses the lowest and the highest round.",
     goalsTable(report),
     ...notes === "" ? [] : [notes.trim()],
     ...relay ? relaySection(relay.found, relay.rounds) : [],
