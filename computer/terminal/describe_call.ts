@@ -9,6 +9,12 @@ export interface Size {
   readonly rows: number;
 }
 
+/** How large a terminal is; as most are where it does not say. */
+export const sizeOf = (output: Partial<Size>): Size => ({
+  columns: output.columns ?? 80,
+  rows: output.rows ?? 24,
+});
+
 /** Columns that the frame of a question takes. */
 const FRAME = 4;
 /** Rows that it takes, with the answers to choose from. */

@@ -1,23 +1,25 @@
-import type { Readable, Writable } from "node:stream";
+import type { Writable } from "node:stream";
 import { plain } from "../../protocol/cli/terminal_text.ts";
-import type { Confirm, ConfirmAnswer, ConfirmRequest } from "../confirm.ts";
+import type { Confirm } from "../confirm.ts";
 import type { AskedInput, AskInput } from "../inputs/input_store.ts";
-import { describeCall, type Size } from "./describe_call.ts";
+import { askConfirmation } from "./ask_confirmation.ts";
+import type { Size } from "./describe_call.ts";
+import {
+  ignoreKeys,
+  type KeyInput,
+  takeBack,
+  type UntilKeysCount,
+  untilKeysCount,
+} from "./keyboard.ts";
 import { Turns } from "./turns.ts";
 
 /** Where a person reads and types; both must be terminals. */
 export interface TerminalStreams {
   /** What they type. */
-  readonly input: Readable;
+  readonly input: KeyInput;
   /** What they read. */
-  readonly output: Writable;
+  readonly output: Writable & Partial<Size>;
 }
-
-/** How large a terminal is; as most are where it does not say. */
-const sizeOf = (output: Writable & Partial<Size>): Size => ({
-  columns: output.columns ?? 80,
-  rows: output.rows ?? 24,
-});
 
 /** A person at the terminal, who is asked one thing at a time. */
 export interface TerminalQuestions {
@@ -28,38 +30,58 @@ export interface TerminalQuestions {
 }
 
 /**
- * Makes the questions of a terminal; the library that draws them is loaded with the first.
+ * Makes the questions of a terminal; the library that draws those for values is loaded with the
+ * first.
  *
- * A question whose signal is aborted disappears; Esc and Ctrl-C are "no answer", and "no".
+ * What was typed before a question appeared, and for half a second after it did, was meant for
+ * something else and answers nothing. A question whose signal is aborted disappears; Esc and
+ * Ctrl-C are "no answer", and "no".
+ *
+ * @param wait how long keys do not count
  */
-export function terminalQuestions(streams: TerminalStreams): TerminalQuestions {
+export function terminalQuestions(
+  streams: TerminalStreams,
+  wait: UntilKeysCount = untilKeysCount,
+): TerminalQuestions {
   const turns = new Turns();
+  /** Lines that were pasted into the shell are still there for it afterwards. */
+  const ask = <T>(question: () => Promise<T>): Promise<T> =>
+    turns.take(async () => {
+      const putBack = takeBack(streams.input);
+      return await question().finally(putBack);
+    });
   return {
     askInput: (input, signal) =>
-      turns.take(async () =>
-        signal.aborted ? undefined : await askInput(input, streams, signal)
-      ),
+      ask(async () => {
+        if (signal.aborted) return undefined;
+        const message = messageOf(input);
+        streams.output.write(`${message} …`);
+        await ignoreKeys(streams.input, wait, signal);
+        streams.output.write("\r\x1b[2K");
+        if (signal.aborted) return undefined;
+        return await askInput(input, message, streams, signal);
+      }),
     confirm: (request, signal) =>
-      turns.take(async () =>
-        signal.aborted ? "no" : await askWord(request, streams, signal)
+      ask(async () =>
+        signal.aborted
+          ? "no"
+          : await askConfirmation(request, streams, wait, signal)
       ),
   };
 }
 
+const messageOf = ({ id, description }: AskedInput): string =>
+  `${plain(description || "Value")} (input "${plain(id)}")`;
+
 async function askInput(
   input: AskedInput,
+  message: string,
   streams: TerminalStreams,
   signal: AbortSignal,
 ): Promise<unknown> {
   const { isCancel, password, select, text } = await import("@clack/prompts");
   const fallback = input.default ?? undefined;
-  const common = {
-    ...streams,
-    signal,
-    message: `${plain(input.description || "Value")} (input "${
-      plain(input.id)
-    }")`,
-  };
+  const common = { ...streams, signal, message };
   let answer: unknown;
   if (input.type === "pickString") {
     if (input.options.length === 0) return undefined;
@@ -78,25 +100,4 @@ async function askInput(
     });
   }
   return isCancel(answer) || answer === "" ? undefined : answer;
-}
-
-async function askWord(
-  request: ConfirmRequest,
-  streams: TerminalStreams,
-  signal: AbortSignal,
-): Promise<ConfirmAnswer> {
-  const { isCancel, select } = await import("@clack/prompts");
-  const options: { value: ConfirmAnswer; label: string }[] = [
-    { value: "once", label: "Yes, this once" },
-    { value: "always", label: "Always for this tool" },
-    { value: "no", label: "No" },
-  ];
-  const answer = await select<ConfirmAnswer>({
-    ...streams,
-    signal,
-    message: describeCall(request, sizeOf(streams.output)),
-    options,
-    initialValue: "no",
-  });
-  return isCancel(answer) ? "no" : answer;
 }

@@ -365,3 +365,61 @@ Deno.test(
     await gone(pid);
   },
 );
+
+Deno.test(
+  "shell: what is typed for it answers no question, and is there again afterwards",
+  ON_TERMINAL,
+  async () => {
+    await using office = await startOffice();
+    await using folder = await scratch();
+    const config = join(folder.path, "computer.json");
+    const asking = fixture({ only: ["echo", "slow"] });
+    await Deno.writeTextFile(
+      config,
+      JSON.stringify({ servers: { files: asking } }),
+    );
+    await using shell = await startShell([
+      ...["--url", office.url, "--name", "pc", "--config", config],
+      ...["--office", OFFICE, "--history", join(folder.path, "history")],
+    ]);
+    await shell.until(/joined office[^]*running|running[^]*joined office/);
+    const call = async () => {
+      const { content } = await office.agent.callTool("pc", "echo", {
+        text: "hi",
+      });
+      return `${content[0]?.text}`;
+    };
+    const asked = (count: number) =>
+      shell.until(({ all, cursor }) =>
+        all.split("wants to run").length > count && !cursor.shown &&
+        /└ y, a or n\S* .*\s*$/.test(all)
+      );
+
+    // Half a line when the question comes, and the rest of it before keys count.
+    await shell.type("inputs li");
+    await shell.until(/^smcp> inputs li$/m);
+    const refused = call();
+    await shell.until("wants to run");
+    await shell.type("y\rstart all\r");
+    await asked(1);
+    await shell.type("l\r");
+    assertMatch(await refused, /refused/);
+    await shell.until(/^smcp> inputs li$/m);
+    await shell.type("\x03");
+    await shell.until(/li\^C\nsmcp>\s*$/);
+
+    // Lines that were pasted: one command asks, the next ones are no answers.
+    await shell.type(
+      'tc {"tool_name":"echo","params":{"text":"1"}}\rstart all\ry\r',
+    );
+    await asked(2);
+    const two = call();
+    await shell.type("n");
+    await asked(3);
+    await shell.type("y");
+    assertEquals(await two, "hi");
+    await shell.until(/no command "y"[^]*\nsmcp>\s*$/);
+    await shell.type("exit\r");
+    assertEquals(await assertRestored(shell), 0);
+  },
+);

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { PassThrough } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import {
   type Confirm,
   type ConfirmAnswer,
@@ -7,7 +8,12 @@ import {
   decideConfirmation,
 } from "../../computer/confirm.ts";
 import { Confirmations } from "../../computer/confirmations.ts";
+import {
+  answerOf,
+  type PressedKey,
+} from "../../computer/terminal/answer_of.ts";
 import { describeCall } from "../../computer/terminal/describe_call.ts";
+import type { UntilKeysCount } from "../../computer/terminal/keyboard.ts";
 import { terminalQuestions } from "../../computer/terminal/questions.ts";
 import { parseMCPServerConfig } from "../../protocol/mod.ts";
 
@@ -168,8 +174,11 @@ Deno.test("describeCall() cuts long arguments and says how much is missing", () 
   assertStringIncludes(text, "characters more");
 });
 
+/** Lets keys count once all that was written before was read. */
+const soon: UntilKeysCount = () => setImmediate();
+
 /** A terminal without a person: keys are written to it, and what it shows is read. */
-function terminal() {
+function terminal(wait?: UntilKeysCount) {
   const input = new PassThrough();
   const output = new PassThrough();
   let shown = "";
@@ -179,7 +188,8 @@ function terminal() {
     for (const wake of waiting.splice(0)) wake();
   });
   return {
-    questions: terminalQuestions({ input, output }),
+    input,
+    questions: terminalQuestions({ input, output }, wait ?? soon),
     /** Resolves once the screen has shown a text since the last call of `shows`. */
     async shows(text: string): Promise<void> {
       while (!shown.includes(text)) {
@@ -189,27 +199,110 @@ function terminal() {
     },
     type: (keys: string) => void input.write(keys),
     all: () => shown,
+    /** Takes what was shown so far for seen. */
+    async seen(): Promise<void> {
+      await setImmediate();
+      shown = "";
+    },
   };
 }
 
+/** What a question says from the moment on that keys count. */
+const KEYS_COUNT = "y, a or n";
 const DOWN = "\u001b[B";
 const UP = "\u001b[A";
 const CTRL_C = "\u0003";
 
 Deno.test("terminalQuestions() asks whether a tool may run: once, always, no", async () => {
-  const { questions, shows, type } = terminal();
+  const { questions, shows, type, seen } = terminal();
   const rows: [keys: string, answer: ConfirmAnswer][] = [
     ["\r", "no"], // what is chosen unless somebody chooses
     [`${UP}\r`, "always"],
     [`${UP}${UP}\r`, "once"],
-    [`${DOWN}\r`, "once"],
+    [`${DOWN}\r`, "no"], // nothing is below it
+    [`${UP}${UP}${UP}\r`, "once"],
+    ["y", "once"],
+    ["a", "always"],
+    ["n", "no"],
+    ["l\r", "no"],
+    ["jkh \t\r", "no"],
     [CTRL_C, "no"],
   ];
   for (const [keys, answer] of rows) {
     const word = questions.confirm(request(), never);
-    await shows("wants to run");
+    await shows(KEYS_COUNT);
     type(keys);
-    assertEquals(await word, answer);
+    assertEquals(await word, answer, JSON.stringify(keys));
+    await seen(); // it was drawn once more for each step
+  }
+});
+
+Deno.test("terminalQuestions() takes no key for an answer that was typed before keys count", async () => {
+  const waiting: (() => void)[] = [];
+  const { questions, shows, type, all } = terminal(async (signal) => {
+    await new Promise<void>((resolve) => {
+      waiting.push(resolve);
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    await setImmediate();
+  });
+  type("y\ra"); // before there is a question
+  const word = questions.confirm(request(), never);
+  const value = questions.askInput({
+    type: "promptString",
+    id: "user",
+    description: "User",
+  }, never);
+  await shows("wants to run");
+  type("y\r");
+  type("a");
+  await setImmediate();
+  assert(!all().includes(KEYS_COUNT));
+  waiting.shift()?.();
+  await shows(KEYS_COUNT);
+  type("n");
+  assertEquals(await word, "no");
+  await shows('(input "user")');
+  type("status\r");
+  await setImmediate();
+  waiting.shift()?.();
+  await shows('(input "user")');
+  type("ann\r");
+  assertEquals(await value, "ann");
+});
+
+Deno.test("terminalQuestions() leaves lines that were pasted into the shell to the shell", async () => {
+  const { questions, shows, type, input } = terminal();
+  input.unshift("start all\r"); // as the shell's prompt does with what it did not read
+  const word = questions.confirm(request(), never);
+  await shows(KEYS_COUNT);
+  type("n");
+  assertEquals(await word, "no");
+  assertEquals(`${input.read()}`, "start all\r");
+});
+
+Deno.test("answerOf() goes up and down without wrapping, and gives no answer for any other key", () => {
+  const rows: [ConfirmAnswer, PressedKey, ReturnType<typeof answerOf>][] = [
+    ["no", { name: "down" }, { selected: "no" }],
+    ["no", { name: "up" }, { selected: "always" }],
+    ["always", { name: "up" }, { selected: "once" }],
+    ["once", { name: "up" }, { selected: "once" }],
+    ["once", { name: "down" }, { selected: "always" }],
+    ["once", { name: "return" }, { answer: "once" }],
+    ["no", { name: "return" }, { answer: "no" }],
+    ["once", { name: "escape" }, { answer: "no" }],
+    ["once", { name: "c", ctrl: true }, { answer: "no" }],
+    ["no", { name: "y" }, { answer: "once" }],
+    ["no", { name: "a" }, { answer: "always" }],
+    ["once", { name: "n" }, { answer: "no" }],
+    ["no", { name: "y", ctrl: true }, { selected: "no" }],
+    ["no", { name: "a", meta: true }, { selected: "no" }],
+  ];
+  for (const [selected, key, outcome] of rows) {
+    assertEquals(answerOf(selected, key), outcome, JSON.stringify(key));
+  }
+  for (const name of ["l", "h", "j", "k", "left", "right", "tab", "space"]) {
+    assertEquals(answerOf("no", { name }), { selected: "no" }, name);
   }
 });
 
@@ -226,7 +319,8 @@ Deno.test("terminalQuestions() asks one thing at a time, and takes back what is 
   second.abort();
   first.abort();
   await shows('"t3"');
-  type(`${DOWN}\r`);
+  await shows(KEYS_COUNT);
+  type("y");
   assertEquals(await Promise.all(words), ["no", "no", "once"]);
   assert(!all().includes('"t2"'));
 });
@@ -238,7 +332,8 @@ Deno.test("terminalQuestions() asks for values: typed, hidden, picked, the defau
     keys: string,
   ) => {
     const value = questions.askInput(input, never);
-    await shows(`(input "${input.id}")`);
+    await shows(`(input "${input.id}") …`);
+    await shows(`(input "${input.id}")`); // from now on keys count
     type(keys);
     return await value;
   };
