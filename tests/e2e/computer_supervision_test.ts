@@ -30,6 +30,7 @@ import {
 import { fixture } from "../support/mcp_servers.ts";
 import { startOffice } from "../support/office.ts";
 import { gone, leftInGroups } from "../support/processes.ts";
+import { startProxy } from "../support/proxy.ts";
 import { next } from "../support/resource_servers.ts";
 import { runComputer } from "../support/run_computer.ts";
 
@@ -296,7 +297,8 @@ for (const type of ["streamable", "sse"] as const) {
     timeout: 120_000,
   }, async () => {
     await using server = await startHttpFixture(type);
-    const { url } = server;
+    await using proxy = await startProxy(server.url);
+    const url = `${proxy.url}/mcp`;
     await using host = hostOf({ a: { type, server_parameters: { url } } }, {
       restart: AT_ONCE,
     });
@@ -307,11 +309,8 @@ for (const type of ["streamable", "sse"] as const) {
     await server.kill();
     assertEquals(await pending, "lost");
     await reached(host, "a", "restarting");
-    await using _again = await startHttpFixture(
-      type,
-      {},
-      Number(new URL(url).port),
-    );
+    await using again = await startHttpFixture(type);
+    proxy.turnTo(again.url);
     await reached(host, "a", "running");
     assertEquals(await textOf(host, "a", "echo", { text: "on" }), "on");
   });

@@ -136,14 +136,11 @@ Deno.test({
     "s3Resolver() says that the storage can not be reached, without its address",
   timeout: 120_000,
 }, async () => {
-  const gone = Deno.listen({ port: 0 });
-  const { port } = gone.addr as Deno.NetAddr;
-  gone.close();
   const error = await assertRejects(
     async () =>
       await resolve(
         {
-          endpoint: `http://127.0.0.1:${port}`,
+          endpoint: "http://127.0.0.1:9", // where nobody listens nowadays
           bucket: "b",
           region: "auto",
           accessKeyId: "id",
@@ -155,7 +152,7 @@ Deno.test({
     Error,
     "the object storage can not be reached",
   );
-  assert(!Deno.inspect(error).includes(String(port)));
+  assert(!Deno.inspect(error).includes("127.0.0.1"));
 });
 
 Deno.test({

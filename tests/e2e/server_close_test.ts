@@ -7,6 +7,7 @@ import {
 } from "../../protocol/mod.ts";
 import { createMetrics, createSmcpServer } from "../../server/mod.ts";
 import { ANY_REQUEST } from "../support/any_request.ts";
+import { startProxy } from "../support/proxy.ts";
 import { connectRaw, joinRaw, rawPair } from "../support/raw_client.ts";
 import { rawHttp, upgradeHead } from "../support/raw_http.ts";
 
@@ -89,8 +90,8 @@ Deno.test("a shutdown counts as leaving, with the same notices (spec §5)", asyn
 for (const transport of ["polling", "websocket"] as const) {
   Deno.test(`clients come back by themselves after a restart, over ${transport}`, async () => {
     const first = createSmcpServer();
-    const { url, port } = await first.listen();
-    await using client = await joinRaw(url, "agent", "a", "o", {
+    await using proxy = await startProxy((await first.listen()).url);
+    await using client = await joinRaw(proxy.url, "agent", "a", "o", {
       reconnection: true,
       transports: [transport],
     });
@@ -99,7 +100,7 @@ for (const transport of ["polling", "websocket"] as const) {
     await first.close();
     await gone;
     await using second = createSmcpServer();
-    await second.listen({ port });
+    proxy.turnTo((await second.listen()).url);
     // Attempts made while nobody listened count as failures; the client goes on.
     await back.catch(() =>
       new Promise<void>((resolve) => {

@@ -80,8 +80,8 @@ for (const transports of [["websocket"], ["polling", "websocket"]] as const) {
     await using _last = pollingEnds();
     const authenticator = apiKeys([{ id: "all", key: API_KEY }]);
     let server = createSmcpServer({ authenticator });
-    const { url, port } = await server.listen();
-    await using clients = await pair(url, [...transports]);
+    await using proxy = await startProxy((await server.listen()).url);
+    await using clients = await pair(proxy.url, [...transports]);
     const { agent, computer } = clients;
     for (let generation = 0; generation < 3; generation++) {
       const slow = Array.from(
@@ -103,7 +103,7 @@ for (const transports of [["websocket"], ["polling", "websocket"]] as const) {
         assert(["ProtocolError", "ConnectionError"].includes(end), end);
       }
       server = createSmcpServer({ authenticator });
-      await server.listen({ port });
+      proxy.turnTo((await server.listen()).url);
       await back;
       await agent.callTool("laptop", "quick", {});
       assertEquals(server.stats.members, 2);
@@ -143,8 +143,8 @@ Deno.test({
     SMCP_API_KEYS: JSON.stringify([{ id: "all", key: API_KEY }]),
   };
   await using first = await startServerCommand(["--port=0"], env);
-  const { port } = new URL(first.url);
-  await using clients = await pair(first.url, ["websocket"]);
+  await using proxy = await startProxy(first.url);
+  await using clients = await pair(proxy.url, ["websocket"]);
   const { agent, computer } = clients;
   const back = Promise.all([rejoined(agent), rejoined(computer)]);
   const calls: Promise<unknown>[] = [];
@@ -165,7 +165,8 @@ Deno.test({
   outcomes.delete("ProtocolError"); // "shutting down"
   outcomes.delete("ConnectionError"); // lost or offline
   assertEquals([...outcomes], []);
-  await using _second = await startServerCommand([`--port=${port}`], env);
+  await using second = await startServerCommand(["--port=0"], env);
+  proxy.turnTo(second.url);
   await back;
   assertEquals((await agent.callTool("laptop", "quick", {})).content, [
     { type: "text", text: "done" },

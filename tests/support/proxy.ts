@@ -6,11 +6,13 @@ export interface Proxy extends AsyncDisposable {
   readonly url: string;
   /** Drops every connection at the client's side; the server is told nothing. */
   cut(): void;
+  /** Leads connections to come to another server: the next generation of one that has ended. */
+  turnTo(url: string): void;
 }
 
 /** Stands between clients and the server at `url`. */
 export async function startProxy(url: string): Promise<Proxy> {
-  const target = new URL(url);
+  let target = new URL(url);
   const near = new Set<Socket>();
   const far = new Set<Socket>();
   const server = createServer((client) => {
@@ -18,7 +20,7 @@ export async function startProxy(url: string): Promise<Proxy> {
     near.add(client);
     far.add(upstream);
     client.on("error", () => {});
-    upstream.on("error", () => {});
+    upstream.on("error", () => client.destroy()); // as if it were refused
     client.on("data", (bytes) => upstream.write(bytes));
     client.on("end", () => upstream.end());
     upstream.on("data", (bytes) => client.writable && client.write(bytes));
@@ -32,6 +34,7 @@ export async function startProxy(url: string): Promise<Proxy> {
   return {
     url: `http://127.0.0.1:${port}`,
     cut: () => near.forEach((socket) => socket.destroy()),
+    turnTo: (url) => target = new URL(url),
     [Symbol.asyncDispose]: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
       for (const socket of [...near, ...far]) socket.destroy();

@@ -27,6 +27,23 @@ const locked: Part = {
   fetch: () => command("deno", "install", "--frozen", "--quiet"),
 };
 
+/**
+ * `deno install` leaves out what npm tells of the packages behind `links` in deno.json; Deno would
+ * ask for it whenever it starts a command.
+ */
+const linked: Part = {
+  name: "the packages of links/",
+  fetch: async () => {
+    const files = ["links/std-assert/mod.ts", "links/std-semver/mod.ts"];
+    const sources = files.map((file) => Deno.readTextFile(join(root, file)));
+    const [...names] = (await Promise.all(sources)).join().matchAll(
+      /"(npm:[^"/]+)/g,
+    );
+    const packages = new Set(names.map(([, name = ""]) => name));
+    await command("deno", "cache", "--no-config", "--no-lock", ...packages);
+  },
+};
+
 /** `deno bundle` gets its bundler when it is first used. */
 const bundler: Part = {
   name: "the bundler of Deno (npm:esbuild)",
@@ -81,12 +98,12 @@ const chromium: Part = { name: "Chromium", fetch: findChromium };
 
 /** What each suite needs. */
 export const SUITES: Readonly<Record<string, readonly Part[]>> = {
-  test: [locked, bundler, ...denoServers, npxServers],
-  demo: [locked, ...denoServers],
-  bench: [locked, bundler, ...denoServers, ...nodes],
-  browser: [locked, bundler, chromium],
-  node: [locked, npxServers, ...nodes, tarball],
-  interop: [locked, ...pythons],
+  test: [locked, linked, bundler, ...denoServers, npxServers],
+  demo: [locked, linked, ...denoServers],
+  bench: [locked, linked, bundler, ...denoServers, ...nodes],
+  browser: [locked, linked, bundler, chromium],
+  node: [locked, linked, npxServers, ...nodes, tarball],
+  interop: [locked, linked, ...pythons],
 };
 
 async function inScratch<T>(
