@@ -7,6 +7,7 @@ import { FrameSocket } from "./frame_socket.ts";
 import { type Body, JsonText } from "./json_text.ts";
 import { PacketDecoder } from "./packet_decoder.ts";
 import { readPacket, type TextPacket } from "./read_packet.ts";
+import { nextRequestId } from "./request_ids.ts";
 
 /** What a client sent, as it came. */
 export interface Incoming {
@@ -47,7 +48,6 @@ export class Link {
   /** Few at a time: who may wait for so many answers is limited. */
   readonly #waiting: Waiting[] = [];
   #upgraded: ((transport: Socket["conn"]["transport"]) => void) | undefined;
-  #nextId = 0;
   #frames: FrameSocket | undefined;
   #ended = false;
   /** Whether a packet waits for its binary attachments. */
@@ -87,7 +87,7 @@ export class Link {
     payload: Body,
     answered: (answer: Body) => void,
   ): number {
-    const id = this.#nextId++;
+    const id = nextRequestId();
     this.#waiting.push({ id, answered });
     try {
       if (payload instanceof JsonText) {
