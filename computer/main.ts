@@ -121,6 +121,12 @@ function computerCommand(): Command {
       new Option("--history <file>", "keep the lines in this file")
         .env("SMCP_HISTORY").default(defaultHistoryFile(process.env)),
     )
+    .addOption(
+      new Option(
+        "--history-values",
+        "keep parameters of tools, values and definitions in it too",
+      ).env("SMCP_HISTORY_VALUES"),
+    )
     .action(async (flags) => (await import("./cli/shell.ts")).shell(flags));
 
   addCompletion(program, (script) => console.log(script));

@@ -8,8 +8,8 @@ import { readHistory, writeHistory } from "../shell/history_file.ts";
 import { Prompt } from "../shell/prompt.ts";
 import {
   completeShell,
+  keptLine,
   type LineOutcome,
-  mayBeKept,
   runLine,
 } from "../shell/shell.ts";
 import { Turns } from "../terminal/turns.ts";
@@ -23,6 +23,8 @@ export interface InteractOptions {
   readonly office?: string;
   /** Where lines are kept. */
   readonly history: string;
+  /** Keep them whole, with parameters of tools and values of inputs. */
+  readonly historyValues?: boolean;
 }
 
 /** A command that is being carried out. */
@@ -43,7 +45,7 @@ const LAST_WORDS_MS = 1_000;
  */
 export async function interact(
   context: ShellContext,
-  { office, history: file }: InteractOptions,
+  { office, history: file, historyValues }: InteractOptions,
   shown: (view: View) => void,
 ): Promise<void> {
   const { computer, look } = context;
@@ -99,7 +101,10 @@ export async function interact(
     if (quit) break;
   }
   stopListening();
-  await writeHistory(file, history.filter(mayBeKept));
+  const kept = historyValues
+    ? history
+    : history.flatMap((line) => keptLine(line) ?? []);
+  await writeHistory(file, kept);
 }
 
 /** Carries a line out, or gives it up; what was shown meanwhile is not said again. */

@@ -20,6 +20,8 @@ export interface ShellFlags extends ComputerFlags {
   office?: string;
   /** Where lines are kept. */
   history: string;
+  /** Keep them whole. */
+  historyValues?: boolean;
 }
 
 /** How many calls `history` can show. */

@@ -25,6 +25,8 @@ export interface ShellCommand {
   readonly summary: string;
   /** What may follow, for completion. */
   readonly values?: (context: ShellContext) => readonly string[];
+  /** What the history file keeps of what follows, since the rest may be secret; default: all of it. */
+  readonly kept?: (rest: string) => string;
   /**
    * Carries it out; what it throws is shown as one line.
    *
@@ -55,6 +57,10 @@ export function oneWord(rest: string, what: string): string {
       : `expected one word, ${what}, and nothing more`,
   );
 }
+
+/** For {@linkcode ShellCommand.kept}: the name of a file, but no JSON. */
+export const keptFile = (rest: string): string =>
+  rest.startsWith("@") ? rest : "";
 
 /** Writes JSON for a person. */
 export const pretty = (value: unknown): string =>

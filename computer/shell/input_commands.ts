@@ -5,6 +5,7 @@ import {
 import { isRecord } from "../_values.ts";
 import { redactConfig } from "../redact.ts";
 import {
+  keptFile,
   oneWord,
   pretty,
   type ShellCommand,
@@ -56,12 +57,14 @@ const DEFINITIONS: readonly ShellCommand[] = [
   {
     words: ["inputs", "add"],
     args: "<json|@file>",
+    kept: keptFile,
     summary: "define an input",
     run: (rest, context) => put(rest, context, "new"),
   },
   {
     words: ["inputs", "update"],
     args: "<json|@file>",
+    kept: keptFile,
     summary: "define an input anew; its value is forgotten",
     run: (rest, context) => put(rest, context, "known"),
   },
@@ -135,6 +138,7 @@ const VALUES: readonly ShellCommand[] = [
   {
     words: ["inputs", "value", "set"],
     args: "<id> [value]",
+    kept: (rest) => rest.split(/\s/, 1)[0] ?? "",
     summary: "set a value; without one you are asked, unseen if it is secret",
     values: ids,
     run: async (rest, { computer, askInput }, signal) => {

@@ -9,7 +9,8 @@ import { isRecord } from "../_values.ts";
 import { howItEnded } from "../cli/lines.ts";
 import type { Style } from "../live/paint.ts";
 import type { ServerState } from "../server_status.ts";
-import { oneWord, pretty, type ShellCommand } from "./command.ts";
+import { redactUrl } from "../redact_text.ts";
+import { keptFile, oneWord, pretty, type ShellCommand } from "./command.ts";
 import { jsonArgument } from "./json_argument.ts";
 import { drawTable } from "./tables.ts";
 
@@ -116,6 +117,7 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["tc"],
     args: "<json|@file>",
+    kept: keptCall,
     summary: 'call a tool: {"tool_name": ..., "params": {...}, "timeout": 60}',
     run: async (rest, { computer }, signal) => {
       const request = await jsonArgument(rest);
@@ -136,17 +138,30 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["render"],
     args: "<json|@file>",
+    kept: keptFile,
     summary: "fill inputs in as a MCP server would get them; secrets hidden",
     run: async (rest, { computer }) =>
       pretty(await computer.inputs.render(await jsonArgument(rest))),
   },
 ];
 
+/** The name of the tool, without its parameters. */
+function keptCall(rest: string): string {
+  if (rest.startsWith("@")) return rest;
+  try {
+    const { tool_name } = JSON.parse(rest);
+    return JSON.stringify({ tool_name });
+  } catch {
+    return "";
+  }
+}
+
 /** Commands about the Server. */
 export const SOCKET_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["socket", "connect"],
     args: "[url]",
+    kept: redactUrl,
     summary:
       "connect to the Server of --url, or to another with the same credentials",
     run: async (rest, { computer }) => {

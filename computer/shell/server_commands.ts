@@ -1,7 +1,12 @@
 import { isRecord } from "../_values.ts";
 import { stateLine } from "../cli/lines.ts";
 import type { ServerSettings } from "../config/settings.ts";
-import { oneWord, type ShellCommand, type ShellContext } from "./command.ts";
+import {
+  keptFile,
+  oneWord,
+  type ShellCommand,
+  type ShellContext,
+} from "./command.ts";
 import { jsonArgument } from "./json_argument.ts";
 
 const names = ({ computer }: ShellContext): string[] =>
@@ -16,6 +21,7 @@ export const SERVER_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["server", "add"],
     args: "<json|@file>",
+    kept: keptFile,
     summary: 'add a MCP server, or replace it: {"name": ..., "type": ...}',
     run: async (rest, context) => {
       const { computer } = context;

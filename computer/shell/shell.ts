@@ -60,12 +60,11 @@ export async function runLine(
 ): Promise<LineOutcome> {
   const text = line.trim();
   if (text === "") return { text: "" };
-  if (text === "quit" || text === "exit") return { text: "", quit: true };
+  if (isQuit(text)) return { text: "", quit: true };
   const command = findCommand(text);
   if (!command) return { text: unknown(text), failed: true };
-  const rest = text.split(/\s+/, command.words.length)
-    .reduce((left, word) => left.slice(word.length).trimStart(), text);
   try {
+    const rest = restOf(text, command);
     return { text: asText(await command.run(rest, context, signal)) };
   } catch (error) {
     return {
@@ -93,10 +92,20 @@ export const completeShell = (
     })),
   );
 
-/** Whether a line may be kept in a file: some hold values that are secret. */
-export const mayBeKept = (line: string): boolean =>
-  line.trim() !== "" &&
-  !/^\s*(inputs\s+(value\s+set|add|update)|server\s+add)\s+(?!@)/.test(line);
+/**
+ * What the history file keeps of a line: the command, without parameters of tools, values and
+ * definitions; nothing of what is no command, which may be a secret that was pasted.
+ */
+export function keptLine(line: string): string | undefined {
+  const text = line.trim();
+  const command = isQuit(text) ? QUIT : findCommand(text);
+  if (!command?.kept) return command && line;
+  const rest = restOf(text, command);
+  const kept = command.kept(rest);
+  return kept === rest ? line : [...command.words, kept].join(" ").trimEnd();
+}
+
+const isQuit = (text: string): boolean => text === "quit" || text === "exit";
 
 const findCommand = (text: string): ShellCommand | undefined => {
   const words = text.split(/\s+/);
@@ -104,6 +113,10 @@ const findCommand = (text: string): ShellCommand | undefined => {
     own.every((word, i) => word === words[i])
   ).toSorted((a, b) => b.words.length - a.words.length)[0];
 };
+
+/** What was typed after the words of a command. */
+const restOf = (text: string, { words }: ShellCommand): string =>
+  words.reduce((left, word) => left.slice(word.length).trimStart(), text);
 
 function unknown(text: string): string {
   const [first] = text.split(/\s+/, 1);

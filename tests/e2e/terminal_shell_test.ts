@@ -95,6 +95,10 @@ Deno.test(
     const server = await put("server.json", { name: WIDE, ...wide });
     const definitions = await put("inputs.json", inputs);
     const history = join(folder.path, "history");
+    const old =
+      'tc {"tool_name":"echo","params":{"text":"s3cret of before"}}\n';
+    await Deno.writeTextFile(history, old, { mode: 0o644 });
+    await Deno.chmod(history, 0o644);
     const to = ["--url", office.url, "--name", "pc", "--history", history];
     await using shell = await startShell([...to, "--config", config]);
     const { say } = shell;
@@ -304,7 +308,11 @@ Deno.test(
         await again.type("\x15\x04");
         assertEquals(await assertRestored(again), 0);
         const kept = await Deno.readTextFile(history);
-        assertNotMatch(kept, /s3cret|hunter2/);
+        assertNotMatch(kept, /s3cret|hunter2|hello|in \$\{input/);
+        assertStringIncludes(kept, 'tc {"tool_name":"echo"}\n');
+        assertStringIncludes(kept, "inputs value set token\n");
+        assertNotMatch(kept, /nonsense/);
+        assertEquals((await Deno.stat(history)).mode! & 0o777, 0o600);
       },
     );
   },
@@ -333,7 +341,7 @@ Deno.test(
     await gone(shell.pid);
     await gone(Number(content[0]?.text));
     const history = await Deno.readTextFile(join(folder.path, "history"));
-    assertEquals(history, "status\nhelp\nnonsense\n");
+    assertEquals(history, "status\nhelp\n");
   },
 );
 
@@ -363,6 +371,24 @@ Deno.test(
     const { code } = await shell.end;
     assert(code === 130 || code === 0, `it ended with ${code}`);
     await gone(pid);
+  },
+);
+
+Deno.test(
+  "shell --history-values keeps lines whole",
+  ON_TERMINAL,
+  async () => {
+    await using folder = await scratch();
+    const history = join(folder.path, "history");
+    await using shell = await startShell([
+      ...["--history", history, "--history-values"],
+    ]);
+    const line = 'tc {"tool_name":"echo","params":{"text":"kept"}}';
+    await shell.say(line);
+    await shell.type("exit\r");
+    assertEquals(await assertRestored(shell), 0);
+    assertEquals(await Deno.readTextFile(history), `${line}\nexit\n`);
+    assertEquals((await Deno.stat(history)).mode! & 0o777, 0o600);
   },
 );
 
