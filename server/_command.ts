@@ -47,11 +47,11 @@ export interface Settings extends LimitSettings, SecuritySettings {
 
 /** The command was asked for something else than to serve, or wrongly: text to print, and how to exit. */
 export class CommandExit extends Error {
-  /** 0 for help and version, 2 for a bad flag or value. */
-  readonly exitCode: 0 | 2;
+  /** 0 for help and version, 1 for what failed, 2 for a bad flag or value. */
+  readonly exitCode: 0 | 1 | 2;
 
   /** @param message one line for an error; empty when commander has printed already */
-  constructor(exitCode: 0 | 2, message: string) {
+  constructor(exitCode: 0 | 1 | 2, message: string) {
     super(message);
     this.exitCode = exitCode;
   }

@@ -5,11 +5,12 @@ const FULL = 65_536;
 
 /** Collects the lines of one turn of the event loop, and writes them at its end: one write for all. */
 export class LineBuffer {
-  readonly #write: (text: string) => void;
+  readonly #write: (text: string, lines: number) => void;
   #text = "";
+  #lines = 0;
 
-  /** @param write synchronous, so that what it was given is safe */
-  constructor(write: (text: string) => void) {
+  /** @param write gets how many lines a text has */
+  constructor(write: (text: string, lines: number) => void) {
     this.#write = write;
   }
 
@@ -17,13 +18,16 @@ export class LineBuffer {
   add(line: string): void {
     if (this.#text === "") setImmediate(() => this.flush());
     this.#text += line;
+    this.#lines++;
     if (this.#text.length >= FULL) this.flush();
   }
 
   /** Writes what there is. */
   flush(): void {
     const text = this.#text;
+    const lines = this.#lines;
     this.#text = "";
-    if (text !== "") this.#write(text);
+    this.#lines = 0;
+    if (text !== "") this.#write(text, lines);
   }
 }

@@ -21,7 +21,7 @@ export const logOptions = (): Option[] => [
   ).choices(["json", "pretty"]).env("SMCP_LOG_FORMAT"),
   new Option(
     "--log-file <file>",
-    "add the log to this file instead of stderr; SIGHUP opens it anew",
+    "add the log to this file instead of stderr, every line of it; SIGHUP opens it again",
   ).env("SMCP_LOG_FILE"),
 ];
 

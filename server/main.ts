@@ -32,11 +32,14 @@ import {
 
 const GRACE_MS = 10_000;
 
+/** As soon as there is a log. */
+let logging: Logging | undefined;
+
 async function main(): Promise<void> {
   const settings = readSettings(process.argv.slice(2), process.env);
   let security = orExit(() => loadSecurity(settings));
   const exposed = findExposure(settings, security);
-  const logging = orExit(() => startLogging(settings.log));
+  logging = orExit(() => startLogging(settings.log));
   if (exposed) log.warn(`INSECURE: listening on ${exposed}`);
   const server = createSmcpServer({
     ...settings,
@@ -54,7 +57,7 @@ async function main(): Promise<void> {
   drainOnSignal(server); // before the line: who has read it may send one
   if (isReloadable(settings, security)) {
     process.on("SIGHUP", () => {
-      security = reload(settings, security, server, logging);
+      security = reload(settings, security, server);
     });
   }
   console.log(
@@ -151,11 +154,11 @@ function drainOnSignal(server: SmcpServer): void {
   let draining = false;
   for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
     process.on(signal, async () => {
-      if (draining) process.exit(code);
+      if (draining) return await exit(code);
       draining = true;
       log.info(`${signal}: draining`);
       await server.close({ graceMs: GRACE_MS });
-      process.exit(0);
+      await exit(0);
     });
   }
 }
@@ -172,10 +175,9 @@ function reload(
   settings: Settings,
   old: Security,
   server: SmcpServer,
-  logging: Logging,
 ): Security {
   try {
-    logging.reopen();
+    logging?.reopen();
     const security = loadSecurity(settings);
     if (security.tls) server.reloadTls(security.tls);
     log.info("SIGHUP: keys, certificates and log file are read anew");
@@ -198,14 +200,20 @@ function orExit<T>(read: () => T): T {
 const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 
-function fail(code: number, line: string): never {
-  console.error(line);
+function fail(code: 1 | 2, line: string): never {
+  throw new CommandExit(code, line);
+}
+
+/** Ends the process once its log is written. */
+async function exit(code: number): Promise<never> {
+  await logging?.flush();
   process.exit(code);
 }
 
 try {
   await main();
 } catch (error) {
+  await logging?.flush();
   if (!(error instanceof CommandExit)) throw error;
   if (error.message !== "") console.error(error.message);
   process.exit(error.exitCode);

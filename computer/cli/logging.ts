@@ -1,10 +1,14 @@
 import { configure, getTextFormatter } from "@logtape/logtape";
+import { fstatSync } from "node:fs";
+import { Socket } from "node:net";
 import process from "node:process";
 import { reasonOf } from "../_values.ts";
 import {
   isClosedOutput,
   outliveOutput,
 } from "../../protocol/cli/closed_output.ts";
+import { LineQueue } from "../../protocol/cli/line_queue.ts";
+import { patientStream } from "../../protocol/cli/patient_stream.ts";
 import { log } from "../log.ts";
 
 /** Sends what the package logs from warnings on to a writer of lines. */
@@ -24,9 +28,36 @@ export async function logTo(write: (line: string) => void): Promise<void> {
   });
 }
 
-/** Writes a line of the log where it does not mix with results. */
-export const toStderr = (line: string): void =>
-  void process.stderr.write(`${line}\n`);
+let stderr: LineQueue | undefined;
+
+/**
+ * Writes a line of the log where it does not mix with results, and waits for nobody who reads it:
+ * see {@linkcode LineQueue}.
+ */
+export function toStderr(line: string): void {
+  stderr ??= new LineQueue(
+    sharesOutput() ? process.stderr : patientStream(process.stderr, Socket),
+    {
+      leftOut: (lines) =>
+        `${lines} lines were left out here: nobody read them\n`,
+    },
+  );
+  stderr.add(`${line}\n`);
+}
+
+/** Whether stdout is the same pipe: it must go on to wait for its reader, lest results get lost. */
+function sharesOutput(): boolean {
+  if (process.stderr.isTTY) return false;
+  const [out, err] = [fstatSync(1), fstatSync(2)];
+  return out.dev === err.dev && out.ino === err.ino;
+}
+
+/** Resolves when what was logged is written, or after a second in which nobody read it. */
+export const logWritten = async (): Promise<void> =>
+  await stderr?.flush(FLUSH_MS);
+
+/** How long the end of a command waits for who reads its log. */
+const FLUSH_MS = 1000;
 
 /** Lets no fault of one MCP server end the others, and no closed terminal keep the end from coming. */
 export function survive(): void {

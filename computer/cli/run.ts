@@ -4,7 +4,7 @@ import { loadComputerConfig } from "../config/load_config.ts";
 import { watchConfig } from "../config/watch_config.ts";
 import { liveView } from "../live/live_view.ts";
 import { plainView, type View } from "../live/view.ts";
-import { logTo, survive, toStderr } from "./logging.ts";
+import { logTo, logWritten, survive, toStderr } from "./logging.ts";
 import { type ComputerFlags, makeComputer } from "./make_computer.ts";
 import { report } from "./report.ts";
 import { firstSignal } from "./signals.ts";
@@ -50,6 +50,7 @@ export async function run(flags: RunFlags): Promise<void> {
     view.close();
     watching?.[Symbol.dispose]();
     await computer.close();
+    await logWritten();
   }
 }
 

@@ -8,7 +8,7 @@ import type { ShellContext } from "../shell/command.ts";
 import { runLine } from "../shell/shell.ts";
 import { terminalQuestions } from "../terminal/questions.ts";
 import { interact } from "./interact.ts";
-import { logTo, survive, toStderr } from "./logging.ts";
+import { logTo, logWritten, survive, toStderr } from "./logging.ts";
 import { type ComputerFlags, makeComputer } from "./make_computer.ts";
 import { firstSignal } from "./signals.ts";
 
@@ -59,6 +59,7 @@ export async function shell(flags: ShellFlags): Promise<void> {
     } else await obey(context, flags);
   } finally {
     await computer.close();
+    await logWritten();
   }
 }
 

@@ -1,0 +1,123 @@
+import { isClosedOutput } from "./closed_output.ts";
+
+/** A stream that takes text, and tells when it is gone. */
+export interface LineStream {
+  write(text: string, done: (error?: Error | null) => void): unknown;
+  on(event: "error", listener: (error: unknown) => void): unknown;
+  /** Lets the process end although something waits. */
+  unref?(): unknown;
+}
+
+/** How a {@linkcode LineQueue} differs from the default. */
+export interface LineQueueOptions {
+  /** Characters that may wait for the reader; default 1 MiB. */
+  readonly most?: number;
+  /** Writes the line that stands for those that were left out, with its end. */
+  readonly leftOut: (lines: number) => string;
+}
+
+/** Some lines of the log. */
+interface Batch {
+  readonly text: string;
+  readonly lines: number;
+}
+
+const MOST = 2 ** 20;
+
+/**
+ * Writes lines to whoever reads them, and waits for nobody: what a reader that stops does not take
+ * stays here up to a bound, what comes beyond it is counted, and said once it reads again.
+ */
+export class LineQueue {
+  readonly #stream: LineStream;
+  readonly #most: number;
+  readonly #leftOutLine: (lines: number) => string;
+  readonly #waiting: Batch[] = [];
+  /** Characters that wait, those of the write on its way included. */
+  #size = 0;
+  #leftOut = 0;
+  #writing = false;
+  #closed = false;
+  #idle: (() => void) | undefined;
+
+  /** @param stream whose `write` must not stop the process: see {@linkcode patientStream} */
+  constructor(stream: LineStream, { most = MOST, leftOut }: LineQueueOptions) {
+    this.#stream = stream;
+    this.#most = most;
+    this.#leftOutLine = leftOut;
+    // Each write is told of its own failure.
+    stream.on("error", () => {});
+  }
+
+  /** Adds lines, with their ends. */
+  add(text: string, lines = 1): void {
+    if (this.#closed) return;
+    const full = this.#size + text.length > this.#most;
+    // Once one was left out all are: the line that says so stands for one gap.
+    if (this.#writing && (full || this.#leftOut > 0)) {
+      this.#leftOut += lines;
+      return;
+    }
+    if (this.#leftOut > 0) this.#say();
+    this.#put(text, lines);
+    if (!this.#writing) this.#next();
+  }
+
+  /** Resolves when everything is written, or at the deadline; from then on nothing keeps the process. */
+  async flush(milliseconds: number): Promise<void> {
+    if (!this.#writing) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.#idle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    if (this.#writing) this.#stream.unref?.();
+  }
+
+  #put(text: string, lines: number): void {
+    this.#waiting.push({ text, lines });
+    this.#size += text.length;
+  }
+
+  #next(): void {
+    // Everything that came before the gap is written.
+    if (this.#waiting.length === 0 && this.#leftOut > 0) this.#say();
+    const batch = this.#waiting.shift();
+    if (batch === undefined) {
+      this.#writing = false;
+      return this.#idle?.();
+    }
+    this.#writing = true;
+    this.#stream.write(batch.text, (error) => {
+      this.#size -= batch.text.length;
+      if (error && isClosedOutput(error)) this.#close();
+      else if (error) this.#fail(batch);
+      else this.#next();
+    });
+  }
+
+  #say(): void {
+    const lines = this.#leftOut;
+    this.#leftOut = 0;
+    this.#put(this.#leftOutLine(lines), lines);
+  }
+
+  /** A disk is full: the next line tries again, and says how many were lost. */
+  #fail({ lines }: Batch): void {
+    this.#leftOut += lines;
+    for (const { lines } of this.#waiting.splice(0)) this.#leftOut += lines;
+    this.#size = 0;
+    this.#writing = false;
+    this.#idle?.();
+  }
+
+  /** Nobody will ever read any of it. */
+  #close(): void {
+    this.#closed = true;
+    this.#waiting.length = 0;
+    this.#writing = false;
+    this.#idle?.();
+  }
+}
