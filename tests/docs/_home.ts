@@ -24,7 +24,6 @@ export async function makeHome(claude?: string): Promise<Home> {
   const home = await Deno.realPath(
     await Deno.makeTempDir({ prefix: "smcp-home-" }),
   );
-  const root = new URL("../../", import.meta.url);
   const [settings, folder] = [`${home}/.config/Claude`, `${home}/tools`];
   for (const path of [settings, folder, `${home}/Documents`]) {
     await Deno.mkdir(path, { recursive: true });
@@ -36,16 +35,7 @@ export async function makeHome(claude?: string): Promise<Home> {
     );
   }
   await Deno.writeTextFile(`${home}/Documents/shopping.txt`, "milk\neggs\n");
-  await Deno.writeTextFile(
-    `${home}/deno.json`,
-    JSON.stringify({
-      imports: { "@a2c-smcp/sdk": "jsr:@a2c-smcp/sdk@^0.2.0" }, // of `deno add`
-      links: ["", "links/std-semver", "links/std-assert"].map((path) =>
-        new URL(path, root).href
-      ),
-    }),
-  );
-  await Deno.copyFile(new URL("deno.lock", root), `${home}/deno.lock`);
+  await linkPackage(home);
   await Deno.writeTextFile(`${home}/.npmrc`, await npmSettings());
   await shareNpmCache(home);
   const env = {
@@ -65,6 +55,21 @@ export async function makeHome(claude?: string): Promise<Home> {
     env,
     [Symbol.asyncDispose]: () => Deno.remove(home, { recursive: true }),
   };
+}
+
+/** Writes the configuration with which `deno` in a folder takes this source for what JSR will have. */
+export async function linkPackage(folder: string): Promise<void> {
+  const root = new URL("../../", import.meta.url);
+  await Deno.writeTextFile(
+    `${folder}/deno.json`,
+    JSON.stringify({
+      imports: { "@a2c-smcp/sdk": "jsr:@a2c-smcp/sdk@^0.2.0" }, // of `deno add`
+      links: ["", "links/std-semver", "links/std-assert"].map((path) =>
+        new URL(path, root).href
+      ),
+    }),
+  );
+  await Deno.copyFile(new URL("deno.lock", root), `${folder}/deno.lock`);
 }
 
 /** The registry, proxy and certificates that npm uses here; MCP servers get no environment of it. */

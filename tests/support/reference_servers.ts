@@ -24,6 +24,12 @@ export const NPX_SERVERS: readonly string[] = [
   REFERENCE_SERVERS.sequentialThinking,
 ];
 
+/**
+ * An object storage that speaks S3: `s3rver` as its maintained fork, since the original does not
+ * check the signatures that it is here for.
+ */
+export const S3_SERVER = "npm:@20minutes/s3rver@5.0.0";
+
 /** A text of the documentation with a version for each reference server that it names without one. */
 export const withVersions = (text: string): string =>
   text.replaceAll(

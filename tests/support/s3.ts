@@ -1,4 +1,5 @@
 import { start } from "./child.ts";
+import { S3_SERVER } from "./reference_servers.ts";
 
 /** An object storage that speaks S3, as a process of its own. */
 export interface S3Server extends AsyncDisposable {
@@ -11,9 +12,8 @@ export interface S3Server extends AsyncDisposable {
   readonly secretAccessKey: string;
 }
 
-/** `s3rver` as its maintained fork: the original does not check the signatures that it is here for. */
 const PROGRAM = `
-import S3rver from "npm:@20minutes/s3rver@5.0.0";
+import S3rver from "${S3_SERVER}";
 const [directory, bucket] = Deno.args;
 const server = new S3rver({
   directory,
@@ -34,6 +34,7 @@ export async function startS3(): Promise<S3Server> {
   const child = start(Deno.execPath(), [
     "eval",
     "--quiet",
+    "--cached-only",
     "--no-config",
     "--no-lock",
     PROGRAM,

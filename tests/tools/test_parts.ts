@@ -1,8 +1,14 @@
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
+import config from "../../deno.json" with { type: "json" };
 import { findChromium } from "../browser/support/chromium.ts";
+import { linkPackage } from "../docs/_home.ts";
 import { pythonOf } from "../interop/support/venv.ts";
-import { DENO_SERVERS, NPX_SERVERS } from "../support/reference_servers.ts";
+import {
+  DENO_SERVERS,
+  NPX_SERVERS,
+  S3_SERVER,
+} from "../support/reference_servers.ts";
 import { findNode, NODE_VERSIONS } from "./node.ts";
 import { installPackage, npmPackage, TYPESCRIPT } from "./npm_package.ts";
 import { run } from "./process.ts";
@@ -62,6 +68,26 @@ const denoServers = DENO_SERVERS.map((server): Part => ({
     command("deno", "cache", "--no-config", "--no-lock", `npm:${server}`),
 }));
 
+const storage: Part = {
+  name: `${S3_SERVER}, an object storage`,
+  fetch: () => command("deno", "cache", "--no-config", "--no-lock", S3_SERVER),
+};
+
+/** In a folder with a configuration of its own Deno asks npm about more than in this one. */
+const homes: Part = {
+  name: "what the package needs in the folder of a user",
+  fetch: () =>
+    inScratch(async (folder) => {
+      await linkPackage(folder);
+      const imports = Object.keys(config.exports).map((path) =>
+        `import "${join(config.name, path)}";\n`
+      );
+      const file = join(folder, "imports.ts");
+      await Deno.writeTextFile(file, imports.join(""));
+      await run("deno", ["cache", file], folder, PATIENCE);
+    }),
+};
+
 /** npx unpacks a package when it is first used; `node -e 0` is run in place of its command. */
 const npxServers: Part = {
   name: `${NPX_SERVERS.join(", ")} for npx`,
@@ -98,7 +124,7 @@ const chromium: Part = { name: "Chromium", fetch: findChromium };
 
 /** What each suite needs. */
 export const SUITES: Readonly<Record<string, readonly Part[]>> = {
-  test: [locked, linked, bundler, ...denoServers, npxServers],
+  test: [locked, linked, bundler, homes, storage, ...denoServers, npxServers],
   demo: [locked, linked, ...denoServers],
   bench: [locked, linked, bundler, ...denoServers, ...nodes],
   browser: [locked, linked, bundler, chromium],
