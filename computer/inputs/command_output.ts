@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import process from "node:process";
+import { ProcessGuard } from "../mcp/process_guard.ts";
 import { HAS_GROUPS, signalGroup } from "../mcp/process_group.ts";
 import { TextTail } from "../mcp/text_tail.ts";
 import type { CommandLine } from "./command_line.ts";
@@ -21,7 +23,8 @@ export async function commandOutput(
   signal: AbortSignal,
 ): Promise<string> {
   signal.throwIfAborted();
-  const child = start(command);
+  const guard = new ProcessGuard();
+  const child = guard.start(() => start(command, guard.environment));
   const chunks: Uint8Array[] = [];
   const diagnostics = new TextTail();
   let length = 0;
@@ -48,6 +51,7 @@ export async function commandOutput(
     }
   } finally {
     signal.removeEventListener("abort", onAbort);
+    await guard.end();
   }
   const text = new TextDecoder().decode(concat(chunks, length)).trim();
   if (text !== "") return text;
@@ -56,8 +60,12 @@ export async function commandOutput(
   );
 }
 
-function start(command: CommandLine): ChildProcess {
+function start(
+  command: CommandLine,
+  mark: Readonly<Record<string, string>>,
+): ChildProcess {
   const options = {
+    env: { ...process.env, ...mark },
     stdio: ["ignore", "pipe", "pipe"] as ["ignore", "pipe", "pipe"],
     detached: HAS_GROUPS,
     windowsHide: true,

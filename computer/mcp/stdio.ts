@@ -14,6 +14,7 @@ import {
   MessageTooLargeError,
 } from "./message_limit.ts";
 import { readMessage } from "./message.ts";
+import { ProcessGuard } from "./process_guard.ts";
 import { guardGroup, HAS_GROUPS, signalGroup } from "./process_group.ts";
 import { TextTail } from "./text_tail.ts";
 
@@ -45,6 +46,8 @@ export class StdioTransport implements Transport {
   readonly #stderr = new TextTail();
   readonly #ended = Promise.withResolvers<void>();
   #child: ChildProcess | undefined;
+  #guard: ProcessGuard | undefined;
+  #finished: Promise<void> | undefined;
   #lines: LineQueue | undefined;
   #release: () => void = () => {};
   #closing = false;
@@ -94,17 +97,22 @@ export class StdioTransport implements Transport {
         `Cannot start "${command}": there is no directory ${cwd}`,
       );
     }
-    const child = spawn(command, args, {
-      env: {
-        ...getDefaultEnvironment(),
-        ...(inherit_env !== false && inheritedVariables(process.env)),
-        ...env,
-      },
-      ...(cwd !== null && { cwd }),
-      stdio: ["pipe", "pipe", "pipe"],
-      detached: HAS_GROUPS,
-      windowsHide: true,
-    });
+    const guard = new ProcessGuard();
+    const child = guard.start(() =>
+      spawn(command, args, {
+        env: {
+          ...getDefaultEnvironment(),
+          ...(inherit_env !== false && inheritedVariables(process.env)),
+          ...env,
+          ...guard.environment,
+        },
+        ...(cwd !== null && { cwd }),
+        stdio: ["pipe", "pipe", "pipe"],
+        detached: HAS_GROUPS,
+        windowsHide: true,
+      })
+    );
+    this.#guard = guard;
     this.#child = child;
     this.#release = guardGroup(child);
     const lines = new LineQueue(child.stdout, (line) => this.#receive(line));
@@ -119,6 +127,7 @@ export class StdioTransport implements Transport {
       this.#end = this.#fault?.message ??
         (signal ? `was ended by ${signal}` : `exited with code ${code}`);
       signalGroup(child, "SIGKILL");
+      void guard.end();
       child.stdout.once("close", () => this.#finish());
       this.#scheduleFinish();
     });
@@ -160,7 +169,7 @@ export class StdioTransport implements Transport {
   /** Ends the child and all that it started: its input first, SIGTERM then, SIGKILL at last. */
   async close(): Promise<void> {
     const child = this.#child;
-    if (!child) return; // never started, or ended
+    if (!child) return await this.#finished; // never started, or ended
     if (this.#closing) return this.#ended.promise;
     this.#closing = true;
     child.stdin?.end();
@@ -212,8 +221,11 @@ export class StdioTransport implements Transport {
     child.stdin?.destroy();
     child.stdout?.destroy();
     child.stderr?.destroy();
-    this.#ended.resolve();
-    this.onclose?.();
+    // Only then: what comes next may need the port of something that is left.
+    this.#finished = this.#guard?.end().then(() => {
+      this.#ended.resolve();
+      this.onclose?.();
+    });
   }
 }
 
