@@ -76,7 +76,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "an MCP server that crashes is started again when nothing of it is left",
+  name:
+    "an MCP server that crashes is started again when nothing of it is left",
   ignore,
   timeout: 120_000,
 }, async () => {
