@@ -5,6 +5,7 @@ import {
   TOOL_CALL_EVENT,
   type ToolCallReq,
 } from "../protocol/mod.ts";
+import { refuseMissingBlobs } from "./missing_blobs.ts";
 import type { CallToolOptions } from "./options.ts";
 import type { Requests } from "./requests.ts";
 
@@ -20,12 +21,14 @@ export async function callTool(
   const { timeout = TOOL_TIMEOUT, reqId = crypto.randomUUID(), signal } =
     options;
   try {
-    return await requests.request(
-      TOOL_CALL_EVENT,
-      { ...call, timeout },
-      timeout,
-      signal,
-      reqId,
+    return refuseMissingBlobs(
+      await requests.request(
+        TOOL_CALL_EVENT,
+        { ...call, timeout },
+        timeout,
+        signal,
+        reqId,
+      ),
     );
   } catch (error) {
     const timedOut = error instanceof ConnectionError &&

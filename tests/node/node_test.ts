@@ -9,7 +9,7 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
 import { start } from "../support/child.ts";
-import { gone } from "../support/processes.ts";
+import { gone, written } from "../support/processes.ts";
 import {
   assertRestored,
   ON_TERMINAL,
@@ -114,6 +114,37 @@ for (const version of NODE_VERSIONS) {
     assertMatch(call.lines.join("\n"), /^5$/m);
     assertEquals((await computer.stop()).code, 0, computer.lines.join("\n"));
     assertEquals((await server.stop()).code, 0, server.lines.join("\n"));
+  });
+
+  Deno.test({
+    name:
+      `Node ${version} leaves no process of an MCP server when it is killed`,
+    timeout: 600_000,
+    ignore: Deno.build.os !== "linux",
+  }, async () => {
+    const node = await findNode(version);
+    const pids = join(folder, `pids-${version}`);
+    const script =
+      'setsid sleep 1000 & echo $! $$ > "$0.draft"; mv "$0.draft" "$0"; wait';
+    await Deno.writeTextFile(
+      join(folder, "orphans.json"),
+      JSON.stringify({
+        servers: {
+          silent: {
+            type: "stdio",
+            server_parameters: { command: "sh", args: ["-c", script, pids] },
+          },
+        },
+      }),
+    );
+    await using computer = start(node, [
+      join("node_modules", ".bin", "smcp-computer"),
+      ...["check", "--config", "orphans.json"],
+    ], { cwd: folder });
+    const started = (await written(pids)).split(" ").map(Number);
+    computer.signal("SIGKILL");
+    await computer.status;
+    for (const pid of started) await gone(pid);
   });
 
   Deno.test({
