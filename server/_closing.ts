@@ -55,3 +55,14 @@ function all<T>(
     });
   });
 }
+
+/**
+ * Closes a connection whose client says by a packet that it ends, for Engine.IO's event `packet`:
+ * over a WebSocket Engine.IO itself waits until its client is silent for too long.
+ */
+export function endWhenAsked(
+  this: Connection,
+  { type }: { readonly type: string },
+): void {
+  if (type === "close") this.close(true);
+}

@@ -7,7 +7,7 @@ import { Server as Engine, type Socket as Connection } from "engine.io";
 import type { Hono } from "hono";
 import { Server as SocketServer } from "socket.io";
 import { PROFILES, SMCP_NAMESPACE } from "../protocol/mod.ts";
-import { closed, flushed, OpenSockets } from "./_closing.ts";
+import { closed, endWhenAsked, flushed, OpenSockets } from "./_closing.ts";
 import { auditCalls } from "./audit_calls.ts";
 import { exposure } from "./bind_rule.ts";
 import { watchers } from "./call_watcher.ts";
@@ -146,6 +146,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
   });
   engine.on("connection", (connection: Connection) => {
     places.opened(connection);
+    connection.on("packet", endWhenAsked);
     const address = clientAddress(
       connection.remoteAddress,
       connection.request.headers["x-forwarded-for"],

@@ -4,6 +4,8 @@ import {
   type SmcpServerOptions,
 } from "../../server/mod.ts";
 
+import { pollingEnds } from "./polling_ends.ts";
+
 /** What carries WebSockets. */
 export type WsEngine = NonNullable<SmcpServerOptions["wsEngine"]>;
 
@@ -18,13 +20,17 @@ export interface WireServer extends AsyncDisposable {
 export async function startWireServer(
   options: SmcpServerOptions = {},
 ): Promise<WireServer> {
+  const ends = pollingEnds();
   const smcp = createSmcpServer(options);
   const { url, port } = await smcp.listen({ port: 0 });
   return {
     smcp,
     url,
     port,
-    [Symbol.asyncDispose]: () => smcp.close({ graceMs: 0 }),
+    async [Symbol.asyncDispose]() {
+      await smcp.close({ graceMs: 0 });
+      await ends[Symbol.asyncDispose]();
+    },
   };
 }
 

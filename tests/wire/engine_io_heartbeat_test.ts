@@ -1,0 +1,80 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { RawPolling } from "../support/raw_polling.ts";
+import { RawWebSocket } from "../support/raw_websocket.ts";
+import { onEachEngine } from "../support/wire_server.ts";
+
+/** Often, and with a time to answer that no test outlasts. */
+const PATIENT = { heartbeat: { interval: 0.02, timeout: 60 } };
+
+/** With a time to answer that passes, but not before the next request is there. */
+const HASTY = { heartbeat: { interval: 0.02, timeout: 1.5 } };
+
+onEachEngine(
+  "the server pings over polling, and goes on when it is answered",
+  async (start) => {
+    await using server = await start(PATIENT);
+    const raw = await RawPolling.open(server.url);
+    for (let i = 0; i < 3; i++) {
+      assertEquals(await raw.get(), { status: 200, body: "2" });
+      assertEquals(await raw.post("3"), { status: 200, body: "ok" });
+    }
+  },
+);
+
+onEachEngine(
+  "the server pings over a WebSocket, and goes on when it is answered",
+  async (start) => {
+    await using server = await start(PATIENT);
+    await using raw = await RawWebSocket.open(server.port);
+    await raw.text("0");
+    for (let i = 0; i < 3; i++) {
+      assertEquals((await raw.frame()).payload.toString(), "2");
+      raw.send("3");
+    }
+  },
+);
+
+onEachEngine(
+  "a session over polling ends whose ping is not answered",
+  async (start) => {
+    await using server = await start(HASTY);
+    const raw = await RawPolling.open(server.url);
+    assertEquals((await raw.get()).body, "2");
+    assertEquals(await raw.get(), { status: 200, body: "1" });
+    assertEquals((await raw.get()).status, 400);
+  },
+);
+
+onEachEngine(
+  "a WebSocket is closed whose ping is not answered",
+  async (start) => {
+    await using server = await start(HASTY);
+    await using raw = await RawWebSocket.open(server.port);
+    await raw.text("2");
+    await assertRejects(() => raw.text("2"));
+  },
+);
+
+onEachEngine(
+  "events are answered while a pong is due",
+  async (start) => {
+    await using server = await start(PATIENT);
+    await using raw = await RawWebSocket.connect(server.port);
+    for (let i = 0; i < 3; i++) {
+      await raw.text("2");
+      await raw.alive(i);
+      raw.send("3");
+    }
+  },
+);
+
+onEachEngine(
+  "a client that pings is closed: that is the server's part since version 4",
+  async (start) => {
+    await using server = await start();
+    await using raw = await RawWebSocket.open(server.port);
+    await raw.text("0");
+    raw.send("2");
+    await assertRejects(() => raw.frame().then(() => raw.frame()));
+  },
+);
