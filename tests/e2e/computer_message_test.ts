@@ -123,15 +123,13 @@ Deno.test({
   });
   const { office: { agent } } = pc;
   const flood = agent.callTool("pc", "flood", {}, { timeout: 60 });
-  const slowest: number[] = [];
+  // Were they delayed until the child is done, which it never is, they would reach their timeout.
   for (let i = 0; i < 50; i++) {
-    const start = performance.now();
-    await agent.callTool("pc", "echo", { text: "hi" });
-    slowest.push(performance.now() - start);
+    const { isError } = await agent.callTool("pc", "echo", { text: "hi" });
+    assertEquals(isError ?? false, false);
   }
   await pc.computer.stopServer("a");
   assertEquals(resultMeta(await flood).error_code, 4003);
-  assert(Math.max(...slowest) < 1_000, `${Math.max(...slowest)} ms`);
 });
 
 Deno.test({

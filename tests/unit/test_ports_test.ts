@@ -20,6 +20,8 @@ const HELD: Readonly<Record<string, string>> = {
   "e2e/server_command_test.ts":
     "another Server holds it, and it must be refused",
   "e2e/server_gate_test.ts": "another Server holds it, and it must be refused",
+  "e2e/server_log_reader_test.ts":
+    "another Server holds it, and it must be refused",
   "unit/computer_redact_test.ts": "nothing is started",
   "unit/server_command_test.ts": "nothing is started",
 };
