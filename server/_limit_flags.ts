@@ -65,6 +65,11 @@ export const limitOptions = (): Option[] => [
     "bytes per second at which a message must arrive over a WebSocket",
   ).default(MIN_UPLOAD_RATE).env("SMCP_MIN_UPLOAD_RATE")
     .argParser(integer(1, 2 ** 30)),
+  seconds(
+    "connect-timeout",
+    5,
+    "seconds from a connection to the packet that asks for a session",
+  ),
   seconds("header-timeout", 10, "seconds for the headers of a request"),
   seconds("ping-interval", 25, "seconds between two pings of a connection"),
   seconds("ping-timeout", 20, "seconds that a client has to answer a ping"),
@@ -83,6 +88,7 @@ export type LimitSettings = Required<
     | "limits"
     | "trustedProxies"
     | "handshakeTimeout"
+    | "connectTimeoutMs"
     | "headerTimeout"
     | "minUploadRate"
     | "heartbeat"
@@ -110,6 +116,7 @@ export function readLimits(
     },
     trustedProxies: number("trustProxy"),
     handshakeTimeout: number("handshakeTimeout"),
+    connectTimeoutMs: number("connectTimeout") * 1000,
     headerTimeout: number("headerTimeout"),
     minUploadRate: number("minUploadRate"),
     heartbeat: {

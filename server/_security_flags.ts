@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import { isSet } from "./_flag_values.ts";
+import { type Hosts, readHosts } from "./host_rule.ts";
 import type { Origins } from "./origin_rule.ts";
 
 /** What the command is told about who may connect, and how (spec §10). */
@@ -12,6 +13,8 @@ export interface SecuritySettings {
   readonly tls: TlsSettings;
   /** Web origins whose pages may connect. */
   readonly origins: Origins;
+  /** Names that requests may be for; absent for the default. */
+  readonly hosts?: Hosts;
   /** Whether others may reach a server that asks nobody who they are. */
   readonly insecure: boolean;
   /** Whether the audit log holds parameters and results of tool calls. */
@@ -73,6 +76,10 @@ export const securityOptions = (): Option[] => [
     "web origins whose pages may connect, such as https://app.example, or *",
   ).default([], "none").env("SMCP_ORIGINS").argParser(origins),
   new Option(
+    "--hosts <list>",
+    "names that requests may be for, such as smcp.example.com, or * (default: over loopback localhost alone, unless --trust-proxy; else any)",
+  ).env("SMCP_HOSTS").argParser(hosts),
+  new Option(
     `--insecure`,
     `listen on a public address without authentication (env: ${INSECURE}=1)`,
   ),
@@ -97,6 +104,7 @@ interface SecurityFlags {
   tlsKey?: string;
   tlsClientCa?: string;
   origins: Origins;
+  hosts?: Hosts;
   insecure?: true;
   auditPayloads?: true;
 }
@@ -142,6 +150,7 @@ export function readSecurity(
       ...(tlsClientCa && { clientCaFile: tlsClientCa }),
     },
     origins: flags.origins,
+    ...(flags.hosts && { hosts: flags.hosts }),
     insecure: flags.insecure ?? isSet(INSECURE, env),
     auditPayloads: flags.auditPayloads ?? isSet(PAYLOADS, env),
   };
@@ -167,6 +176,19 @@ function checkRestrictions(
 
 function list(text: string): string[] {
   return text.split(",").map((part) => part.trim()).filter((part) => part);
+}
+
+function hosts(text: string): Hosts {
+  if (text.trim() === "*") return "*";
+  const names = list(text);
+  try {
+    if (names.length > 0) return readHosts(names);
+  } catch {
+    // Said below, as for the other lists.
+  }
+  throw new InvalidArgumentError(
+    'Expected host names such as "smcp.example.com", without scheme and port, separated by commas, or "*".',
+  );
 }
 
 function origins(text: string): Origins {

@@ -72,6 +72,19 @@ export function checkGate(
   return check.ok ? undefined : refusal(400, check.body);
 }
 
+/**
+ * Refuses JSONP, Engine.IO's transport for browsers without CORS: any page could load it as a script.
+ *
+ * @param query of the request, without `?`
+ */
+export const checkTransport = (query: string): Refusal | undefined =>
+  parametersOf(query).has("j")
+    ? refusal(400, {
+      code: ErrorCode.BAD_REQUEST,
+      message: 'JSONP is not supported: leave out the query parameter "j"',
+    })
+    : undefined;
+
 /** Tells whether a request opens a session rather than belonging to one; of several `sid` Engine.IO takes the last. */
 export const opensSession = (query: string): boolean =>
   !parametersOf(query).getAll("sid").at(-1);

@@ -1,12 +1,19 @@
+import type { IncomingMessage } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Server as Engine } from "engine.io";
-import { type Context, Hono } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { ERROR_CODE_HEADER, ErrorCode } from "../protocol/mod.ts";
 import { toAnswer, unauthorized } from "./_answers.ts";
 import type { Authenticator } from "./auth/authenticator.ts";
-import { type EntranceParts, judgeKnock } from "./entrance.ts";
+import {
+  addressedOf,
+  type EntranceParts,
+  judgeHost,
+  judgeKnock,
+  provenanceOf,
+} from "./entrance.ts";
 import { clientAddress } from "./limits/client_address.ts";
 import { notFound, refusal, splitTarget, toResponse } from "./gate.ts";
 import { mayReadMetrics } from "./metrics/access.ts";
@@ -33,6 +40,10 @@ export interface HttpAppParts extends EntranceParts {
 /** The HTTP front: the gate before Engine.IO, `/health`, `/ready` and `/metrics` (spec §2). */
 export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
   const app = new Hono<SmcpEnv>();
+  // Not of every path: the app may be a part of somebody else's.
+  for (const path of ["/health", "/ready", "/metrics", ...parts.paths]) {
+    app.use(path, hostGuard(parts));
+  }
   app.get("/health", (c) => {
     return c.json({
       status: parts.draining() ? "draining" : "ok",
@@ -63,6 +74,27 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
   return app;
 }
 
+/** Lets nothing pass but requests that are for this server. */
+export const hostGuard =
+  (parts: EntranceParts): MiddlewareHandler => async (c, next) => {
+    const { incoming }: Partial<HttpBindings> = c.env ?? {};
+    const refused = incoming &&
+      judgeHost(addressedOf(incoming), addressOf(incoming, parts), parts);
+    if (refused === undefined) return await next();
+    incoming?.resume(); // a body that nobody reads would hold the connection
+    return toResponse(refused);
+  };
+
+const addressOf = (
+  { socket, headers }: Pick<IncomingMessage, "socket" | "headers">,
+  { proxies }: EntranceParts,
+): string =>
+  clientAddress(
+    socket.remoteAddress ?? "",
+    headers["x-forwarded-for"],
+    proxies,
+  );
+
 async function showMetrics(
   c: Context<SmcpEnv>,
   { metrics, authenticator, proxies }: HttpAppParts,
@@ -78,14 +110,12 @@ async function showMetrics(
 function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
   const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
   const { query } = splitTarget(incoming?.url ?? c.req.url);
-  const address = clientAddress(
-    incoming?.socket.remoteAddress ?? "",
-    incoming?.headers["x-forwarded-for"],
-    parts.proxies,
-  );
+  const address = incoming ? addressOf(incoming, parts) : "";
   const refused = judgeKnock({
     query,
-    origin: c.req.header("Origin"),
+    ...(incoming
+      ? provenanceOf(incoming)
+      : { origin: c.req.header("Origin"), site: undefined }),
     address,
     takePlace: () =>
       incoming === undefined || outgoing === undefined ||

@@ -21,6 +21,13 @@ export interface SmcpServerOptions {
   requestTimeout?: number;
   /** Web origins whose pages may connect, such as `https://app.example`, or `"*"`; default none (spec §2). */
   origins?: "*" | readonly string[];
+  /**
+   * Names that requests may be for, such as `["smcp.example.com"]`, beside those of this machine;
+   * `"*"` for any. Default: what comes in over loopback must be for `localhost`, `*.localhost` or a
+   * loopback address, which keeps pages of rebound names out, unless `trustedProxies` is set; what
+   * comes in over another address may be for any name.
+   */
+  hosts?: "*" | readonly string[];
   /** Decides who may connect, and what they may join as; default nobody is asked (spec §10). */
   authenticator?: Authenticator;
   /** Whether the audit log holds parameters and results of tool calls; default not (spec §10). */
@@ -40,6 +47,11 @@ export interface SmcpServerOptions {
   trustedProxies?: number;
   /** Seconds that a client has from its connection to its admission; default 10 (spec §10). */
   handshakeTimeout?: number;
+  /**
+   * Milliseconds that a client has from its connection to the packet that asks for a session, after
+   * which its place is free again; default 5000.
+   */
+  connectTimeoutMs?: number;
   /** Seconds that a request of a server made by `listen` may take for its headers; default 10 (spec §10). */
   headerTimeout?: number;
   /**

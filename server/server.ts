@@ -13,7 +13,9 @@ import { exposure } from "./bind_rule.ts";
 import { watchers } from "./call_watcher.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { bothForms, invalidRequest, toResponse } from "./gate.ts";
-import { httpApp, type SmcpEnv } from "./http_app.ts";
+import { readHosts } from "./host_rule.ts";
+import { hostGuard, httpApp, type SmcpEnv } from "./http_app.ts";
+import { Arrivals } from "./limits/arrivals.ts";
 import { clientAddress } from "./limits/client_address.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { resolveLimits } from "./limits/limits.ts";
@@ -113,6 +115,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     registry = new MemoryRegistry(),
     trustedProxies: proxies = 0,
     handshakeTimeout = 10,
+    connectTimeoutMs = 5000,
     headerTimeout = 10,
     heartbeat = { interval: 25, timeout: 20 },
     auditPayloads = false,
@@ -121,6 +124,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     metrics,
     tracer,
   } = options;
+  const hosts = options.hosts && readHosts(options.hosts);
   const profile = PROFILES[protocol];
   const limiter = new Limiter(
     resolveLimits(options.limits),
@@ -158,6 +162,13 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
       () => limiter.hit("queuedBytes", { address }),
     );
   });
+  const arrivals = new Arrivals({
+    connectMs: connectTimeoutMs,
+    handshakeMs: handshakeTimeout * 1000,
+  });
+  engine.on("connection", (connection: Connection) => {
+    arrivals.opened(connection);
+  });
   io.bind(engine);
 
   const nsp = io.of(SMCP_NAMESPACE);
@@ -186,6 +197,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     membership,
     authenticator: options.authenticator,
     limiter,
+    arrivals,
     proxies,
     metrics,
   });
@@ -206,6 +218,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     engine,
     paths: bothForms(paths),
     origins,
+    hosts,
     limiter,
     places,
     proxies,
@@ -259,7 +272,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
   };
 
   const listenMetrics = (to: ListenOptions = {}): Promise<ListenAddress> => {
-    if (feed) return feed.listen(to);
+    if (feed) return feed.listen(to, hostGuard(front));
     throw new TypeError(
       "Cannot serve metrics: the option metrics is not set, createMetrics() makes it",
     );
@@ -276,6 +289,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     );
     await flushed(Object.values(engine["clients"]), LINGER);
     await io.close();
+    arrivals.close();
     for (const stop of detach) stop();
     await closed(upgraded, LINGER);
     await Promise.all(own.map(closeServer));

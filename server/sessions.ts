@@ -15,6 +15,7 @@ import type { Authenticator, Identity } from "./auth/authenticator.ts";
 import { endAtExpiry } from "./auth/expiry.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { type Introduction, readIntroduction } from "./introduction.ts";
+import type { Arrivals } from "./limits/arrivals.ts";
 import { clientAddress } from "./limits/client_address.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { TokenBucket } from "./limits/token_bucket.ts";
@@ -37,6 +38,8 @@ export interface SessionParts {
   readonly membership: Membership;
   /** Decides who may connect; absent: everybody. */
   readonly authenticator: Authenticator | undefined;
+  /** The connections that have no session yet. */
+  readonly arrivals: Arrivals;
   /** How many events a session may send. */
   readonly limiter: Limiter;
   /** How many proxies of the operator's own stand in front of the server. */
@@ -74,6 +77,7 @@ export function acceptSessions(
     return bucket;
   };
   nsp.use(async (socket, next) => {
+    parts.arrivals.asked(socket.conn);
     // The first CONNECT is free, further ones count as events: they cost as much.
     const again = events.has(socket.conn);
     const bucket = eventsOf(socket);
@@ -101,6 +105,7 @@ export function acceptSessions(
   });
   // Synchronous: an event that arrives before its listener is lost.
   nsp.on("connection", (socket) => {
+    parts.arrivals.ended(socket.conn);
     const link = new Link(
       socket,
       requests,

@@ -4,7 +4,13 @@ import type { Duplex } from "node:stream";
 import type { Server as Engine } from "engine.io";
 import { endSocket } from "./_end_socket.ts";
 import { failure, log } from "./_log.ts";
-import { type EntranceParts, judgeKnock } from "./entrance.ts";
+import {
+  addressedOf,
+  type EntranceParts,
+  judgeHost,
+  judgeKnock,
+  provenanceOf,
+} from "./entrance.ts";
 import { clientAddress } from "./limits/client_address.ts";
 import { invalidRequest, notFound, type Refusal, splitTarget } from "./gate.ts";
 
@@ -50,12 +56,13 @@ export const upgradeListener =
         parts.proxies,
       );
       const kept = essence(request);
-      const refused = judgeKnock({
-        query,
-        origin: request.headers.origin,
-        address,
-        takePlace: () => parts.places.take(kept, socket, address),
-      }, parts);
+      const refused = judgeHost(addressedOf(request), address, parts) ??
+        judgeKnock({
+          query,
+          ...provenanceOf(request),
+          address,
+          takePlace: () => parts.places.take(kept, socket, address),
+        }, parts);
       if (refused) {
         refuseUpgrade(socket, refused);
       } else {

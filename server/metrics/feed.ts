@@ -1,7 +1,7 @@
 import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import { getRequestListener } from "@hono/node-server";
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import { invalidRequest, notFound, toResponse } from "../gate.ts";
 import { closeServer, listenUnless, newServer } from "../listen.ts";
 import type {
@@ -51,11 +51,19 @@ export class MetricsFeed {
     return this.#traffic.watch(server);
   }
 
-  /** Serves `/metrics` alone, to whoever reaches the address. */
-  async listen(to: ListenOptions): Promise<ListenAddress> {
+  /**
+   * Serves `/metrics` alone, to whoever reaches the address.
+   *
+   * @param guard lets no request pass that is not for this server
+   */
+  async listen(
+    to: ListenOptions,
+    guard: MiddlewareHandler,
+  ): Promise<ListenAddress> {
     const app = new Hono();
     app.get(
       "/metrics",
+      guard,
       async (c) =>
         c.body(await this.#metrics.text(), 200, {
           "Content-Type": this.#metrics.contentType,

@@ -464,7 +464,7 @@ Deno.test("a polling POST whose body does not come is answered 408 after its tim
   const poll = fetch(`${url}${QUERY}polling&sid=${sid}`); // is not late: its request is all there
   const socket = connect(port, "127.0.0.1");
   socket.write(
-    `POST ${QUERY}polling&sid=${sid} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n40`,
+    `POST ${QUERY}polling&sid=${sid} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n40`,
   );
   let answer = "";
   socket.on("data", (chunk) => answer += chunk);

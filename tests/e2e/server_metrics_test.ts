@@ -74,7 +74,8 @@ Deno.test("/metrics counts connections, offices, members, events by outcome, ref
   await agent.ask("client:made_up", {});
   await agent.request("notify:barrier");
   const refused = async (query: string) =>
-    (await rawHttp(port, [`GET /smcp/?${query} HTTP/1.1`, "Host: x"])).status;
+    (await rawHttp(port, [`GET /smcp/?${query} HTTP/1.1`, "Host: localhost"]))
+      .status;
   assertEquals(await refused(""), 400);
   assertEquals(await refused("a2c_version=0.9.0"), 400);
   assertEquals(
@@ -126,7 +127,11 @@ Deno.test("refusals count by reason, also those of Engine.IO and of namespaces t
   await using server = createSmcpServer({ metrics: await createMetrics() });
   const { url, port } = await server.listen();
   const target = "/smcp/?a2c_version=0.2.0&transport=polling&EIO=3";
-  const head = [`GET ${target} HTTP/1.1`, "Host: x", "Connection: close"];
+  const head = [
+    `GET ${target} HTTP/1.1`,
+    "Host: localhost",
+    "Connection: close",
+  ];
   await rawHttp(port, head);
   await exchangePackets(port, ["40/made-up,"]);
   const all = await samples(url);
@@ -183,7 +188,7 @@ Deno.test("without metrics there is no /metrics, and no port for them", async ()
 Deno.test("the main port shows metrics to this machine alone, not to whom a proxy forwards", async () => {
   await using server = createSmcpServer({ metrics: await createMetrics() });
   const { port } = await server.listen();
-  const head = ["GET /metrics HTTP/1.1", "Host: x"];
+  const head = ["GET /metrics HTTP/1.1", "Host: localhost"];
   assertEquals((await rawHttp(port, head)).status, 200);
   for (
     const header of [

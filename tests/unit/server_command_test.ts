@@ -22,6 +22,7 @@ const OBSERVE = { observe: { metrics: false, tracing: false } };
 const TIMES = {
   trustedProxies: 0,
   handshakeTimeout: 10,
+  connectTimeoutMs: 5000,
   headerTimeout: 10,
   minUploadRate: 8192,
   heartbeat: { interval: 25, timeout: 20 },
@@ -80,6 +81,7 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", () =
     limits,
     trustedProxies,
     handshakeTimeout,
+    connectTimeoutMs,
     headerTimeout,
     minUploadRate,
     heartbeat,
@@ -92,6 +94,7 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", () =
     "--max-queued-bytes=5",
     "--trust-proxy=6",
     "--handshake-timeout=7",
+    "--connect-timeout=3",
     "--header-timeout=8",
     "--ping-interval=9",
     "--ping-timeout=10",
@@ -104,14 +107,31 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", () =
     queuedBytes: 5,
   });
   assertEquals(
-    [trustedProxies, handshakeTimeout, headerTimeout, minUploadRate, heartbeat],
-    [6, 7, 8, 11, { interval: 9, timeout: 10 }],
+    [
+      trustedProxies,
+      handshakeTimeout,
+      connectTimeoutMs,
+      headerTimeout,
+      minUploadRate,
+      heartbeat,
+    ],
+    [6, 7, 3000, 8, 11, { interval: 9, timeout: 10 }],
   );
   assertEquals(readSettings(["--trust-proxy"], {}).trustedProxies, 1);
   assertEquals(
     readSettings(["--trust-proxy", "--port=1"], {}).trustedProxies,
     1,
   );
+});
+
+Deno.test("readSettings() takes names for --hosts, and nothing that no request could match", () => {
+  const hosts = (...args: string[]) => readSettings(args, {}).hosts;
+  assertEquals(hosts(), undefined);
+  assertEquals(hosts("--hosts=*"), "*");
+  assertEquals(hosts("--hosts= A.example, [::1]"), ["a.example", "::1"]);
+  for (const list of ["", ",", "https://a.example", "a.example:80", "a,*"]) {
+    assertEquals(exitOf([`--hosts=${list}`]), { exitCode: 2, lines: 1 }, list);
+  }
 });
 
 Deno.test("readSettings() takes 0 and false in SMCP_NO_LIMITS for no", () => {

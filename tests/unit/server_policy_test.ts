@@ -100,15 +100,32 @@ Deno.test("exposure() finds a public address without authentication (spec §10)"
 
 Deno.test("checkOrigin() lets in listed origins, and who sends none", () => {
   const listed = ["https://a.example"];
-  assertEquals(checkOrigin(undefined, []), undefined);
-  assertEquals(checkOrigin("https://a.example", listed), undefined);
-  assertEquals(checkOrigin("https://anything.example", "*"), undefined);
+  const check = (origin: string | undefined, origins: "*" | string[]) =>
+    checkOrigin({ origin, site: undefined }, origins);
+  assertEquals(check(undefined, []), undefined);
+  assertEquals(check("https://a.example", listed), undefined);
+  assertEquals(check("https://anything.example", "*"), undefined);
   const foreign = [
     ...["https://b.example", "http://a.example", "https://a.example:8443"],
     ...["https://a.example.evil.example", "null", ""],
   ];
   for (const origin of foreign) {
-    assertEquals(checkOrigin(origin, listed)?.status, 403, origin);
+    assertEquals(check(origin, listed)?.status, 403, origin);
+  }
+});
+
+Deno.test("checkOrigin() refuses what a page of another site loads without an Origin", () => {
+  const status = (site: string, origins: "*" | string[], origin?: string) =>
+    checkOrigin({ origin, site }, origins)?.status;
+  const listed = ["https://a.example"];
+  for (const site of ["cross-site", "same-site", "", "odd"]) {
+    assertEquals(status(site, listed), 403, site);
+    assertEquals(status(site, listed, "https://a.example"), undefined, site);
+    assertEquals(status(site, "*"), undefined, site);
+  }
+  for (const site of ["same-origin", "none"]) {
+    assertEquals(status(site, listed), undefined, site);
+    assertEquals(status(site, listed, "https://b.example"), 403, site);
   }
 });
 

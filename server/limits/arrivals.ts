@@ -1,0 +1,70 @@
+import type { Socket as Connection } from "engine.io";
+import { type Deadline, Deadlines } from "../_deadlines.ts";
+
+/** How long a connection may take; in milliseconds from its beginning. */
+export interface ArrivalTimes {
+  /** To ask for a session. */
+  readonly connectMs: number;
+  /** To get one. */
+  readonly handshakeMs: number;
+}
+
+/** A connection that has no session yet. */
+interface Arrival extends Deadline {
+  readonly opened: number;
+}
+
+/**
+ * Closes connections that do not get as far as a session, so that their places are free again.
+ *
+ * Engine.IO would wait half a minute for the next request of a client that polls, before it closes
+ * its connection: who has not said anything yet is not waited for.
+ */
+export class Arrivals {
+  readonly #times: ArrivalTimes;
+  readonly #deadlines = new Deadlines<Arrival>();
+  readonly #waiting = new WeakMap<Connection, Arrival>();
+
+  constructor(times: ArrivalTimes) {
+    this.#times = times;
+  }
+
+  /** Watches a connection from now on. */
+  opened(connection: Connection): void {
+    const { connectMs, handshakeMs } = this.#times;
+    const opened = performance.now();
+    this.#watch(connection, opened, Math.min(connectMs, handshakeMs));
+    connection.on("close", () => this.ended(connection));
+  }
+
+  /** It has asked for a session, for the first time or again. */
+  asked(connection: Connection): void {
+    const arrival = this.#waiting.get(connection);
+    if (arrival === undefined) return;
+    this.ended(connection);
+    this.#watch(connection, arrival.opened, this.#times.handshakeMs);
+  }
+
+  /** It has a session, or is closed. */
+  ended(connection: Connection): void {
+    const arrival = this.#waiting.get(connection);
+    if (arrival === undefined) return;
+    this.#waiting.delete(connection);
+    this.#deadlines.remove(arrival);
+  }
+
+  /** Watches none of them any more. */
+  close(): void {
+    this.#deadlines.clear();
+  }
+
+  #watch(connection: Connection, opened: number, milliseconds: number): void {
+    const arrival: Arrival = {
+      opened,
+      due: opened + milliseconds,
+      expire: () => connection.close(true),
+    };
+    this.#waiting.set(connection, arrival);
+    this.#deadlines.add(arrival, performance.now());
+  }
+}
