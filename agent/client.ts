@@ -28,7 +28,7 @@ import {
   askResources,
   askTools,
 } from "./inquiries.ts";
-import { logThrown } from "./log.ts";
+import { logThrown, warnOfClearText } from "./log.ts";
 import type {
   AgentRequestOptions,
   CallToolOptions,
@@ -70,7 +70,7 @@ export class SmcpAgent implements AsyncDisposable {
   /**
    * Makes an Agent that is not connected yet.
    *
-   * @throws {TypeError} when `url` can not be one of a Server
+   * @throws {TypeError} when `url` can not be one of a Server, or `tls` not be used
    */
   constructor(options: SmcpAgentOptions) {
     this.#options = options;
@@ -127,9 +127,10 @@ export class SmcpAgent implements AsyncDisposable {
    *
    * @throws {ProtocolVersionError} the Server speaks another version; no reconnect follows
    * @throws {ProtocolError} the Server refused, such as 401
-   * @throws {ConnectionError} `unreachable` or `closed`
+   * @throws {ConnectionError} `unreachable`, `tls` or `closed`
    */
   connect(): Promise<void> {
+    warnOfClearText(this.#options);
     return this.#connection.connect();
   }
 

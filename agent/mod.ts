@@ -49,6 +49,7 @@ export type {
   ConnectionOptions,
   ConnectionState,
 } from "../protocol/client/options.ts";
+export type { ClientTlsOptions } from "../protocol/client/tls.ts";
 export {
   ProtocolError,
   ProtocolVersionError,

@@ -20,7 +20,7 @@ import type { ServerSettings } from "./config/settings.ts";
 import type { DpeResolver } from "./dpe/resolver.ts";
 import { Hosting } from "./hosting.ts";
 import type { ComputerInputs } from "./inputs/input_store.ts";
-import { logThrown } from "./log.ts";
+import { logThrown, warnOfClearText } from "./log.ts";
 import type {
   ComputerEvents,
   ComputerStatus,
@@ -50,7 +50,8 @@ export class SmcpComputer implements AsyncDisposable {
    * Makes a Computer that is neither connected nor has started anything.
    *
    * @throws {ConfigError} that lists every mistake in `servers` and `inputs`
-   * @throws {TypeError} when the URL can not be one of a Server, or `maxMessageBytes` no limit
+   * @throws {TypeError} when the URL can not be one of a Server, `tls` not be used, or `maxMessageBytes` is
+   * no limit
    */
   constructor(options: SmcpComputerOptions) {
     const { servers, inputs = [], confirm } = options;
@@ -131,9 +132,10 @@ export class SmcpComputer implements AsyncDisposable {
    *
    * @throws {ProtocolVersionError} the Server speaks another version
    * @throws {ProtocolError} the Server refused for another reason
-   * @throws {ConnectionError} `unreachable` or `closed`
+   * @throws {ConnectionError} `unreachable`, `tls` or `closed`
    */
   async connect(): Promise<void> {
+    warnOfClearText(this.#options);
     await this.#connection.connect();
     this.start();
   }

@@ -86,4 +86,5 @@ export type {
   ConnectionOptions,
   ConnectionState,
 } from "../protocol/client/options.ts";
+export type { ClientTlsOptions } from "../protocol/client/tls.ts";
 export { ProtocolError, ProtocolVersionError } from "../protocol/mod.ts";

@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import process from "node:process";
+import { secretsInClear } from "../../protocol/client/clear_text.ts";
 import { ownCommand, shellWord } from "../../protocol/cli/own_command.ts";
 import { UsageError } from "../../protocol/cli/run.ts";
 import {
@@ -30,7 +32,13 @@ export async function withAgent<T>(
   flags: OfficeFlags,
   work: (agent: SmcpAgent, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const agent = new SmcpAgent(connectionOptions(flags));
+  const options = connectionOptions(
+    flags,
+    (file) => readFileSync(file, "utf8"),
+  );
+  const warning = secretsInClear(options);
+  if (warning !== undefined) console.error(`warning: ${warning}`);
+  const agent = new SmcpAgent(options);
   const abort = new AbortController();
   const { signal } = abort;
   let entered = false;

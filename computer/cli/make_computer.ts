@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import process from "node:process";
 import {
   connectionOptions,
@@ -44,7 +45,7 @@ export function makeComputer(
   view: () => View,
 ): SmcpComputer {
   const computer = new SmcpComputer({
-    ...connectionOptions(flags),
+    ...connectionOptions(flags, (file) => readFileSync(file, "utf8")),
     inputs,
     servers,
     inputValues: flags.input,

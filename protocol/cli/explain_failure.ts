@@ -32,9 +32,6 @@ const NETWORK: Readonly<Record<string, string>> = {
 /** What Node and Deno say when a server answers TLS with something else. */
 const NOT_TLS = /WRONG_VERSION_NUMBER|EPROTO|InvalidContentType/;
 
-/** TLS names its reasons in many codes; all of them mean this. */
-const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UnknownIssuer/i;
-
 /** Refusals of a join, as Servers word them, and what to do about each. */
 const JOIN_REMEDIES: readonly (readonly [RegExp, string])[] = [
   [
@@ -62,6 +59,9 @@ export function explainFailure(error: unknown): string {
   }
   if (!(error instanceof ConnectionError)) return messageOf(error);
   if (error.code === "unreachable") return explainUnreachable(error);
+  if (error.code === "tls") {
+    return error.message.replaceAll(/\btls\.(cert|key|ca)\b/g, "--tls-$1");
+  }
   if (error.code === "too_large") {
     return withRemedy(
       error.message,
@@ -93,9 +93,6 @@ function explainUnreachable(error: ConnectionError): string {
   if (code !== undefined && NOT_TLS.test(code)) {
     return `${where}: it does not speak TLS there; write http:// instead of https://`;
   }
-  if (code !== undefined && CERTIFICATE.test(code)) {
-    return `${where}: its certificate is not trusted; name its authority's file in NODE_EXTRA_CA_CERTS or DENO_CERT`;
-  }
   const why = code === undefined ? undefined : NETWORK[code];
   return why === undefined ? error.message : `${where}: ${why}`;
 }
@@ -113,7 +110,7 @@ function traces(
     .map((part) => part instanceof Error ? `${codeIn(part)} ${part}` : part)
     .filter((part) => typeof part === "string").join(" ");
   const [code] = text.match(
-    /\bE[A-Z_]{4,}\b|[A-Z_]*CERT[A-Z_]*|UnknownIssuer|SELF_SIGNED|InvalidContentType/,
+    /\bE[A-Z_]{4,}\b|InvalidContentType/,
   ) ?? [];
   const [permission] = text.match(/Requires net access.*flag/) ?? []; // of Deno
   return {

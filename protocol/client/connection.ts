@@ -25,6 +25,7 @@ import { checkRequest } from "./message_limits.ts";
 import { Membership } from "./membership.ts";
 import { firstOutcome, until } from "./next_change.ts";
 import { listen, type Receiver, refuseRequest } from "./receive.ts";
+import { checkTls } from "./tls.ts";
 import { parseServerUrl } from "./url.ts";
 
 /**
@@ -63,6 +64,7 @@ export class Connection implements AsyncDisposable {
     onThrow: (error: unknown) => void,
   ) {
     parseServerUrl(options.url);
+    checkTls(options.tls, options.url);
     this.#options = options;
     this.#dial = {
       io,
@@ -259,14 +261,15 @@ export class Connection implements AsyncDisposable {
     socket.on("connect", () => this.#onConnect());
     socket.on("disconnect", (reason) => this.#onDisconnect(socket, reason));
     socket.on("connect_error", async (error) => {
-      const known = await explainRefusal(this.#dial, error);
+      const { known, cause } = await explainRefusal(this.#dial, error);
       if (this.#socket !== socket || socket.connected) return;
       if (this.#state === "closed") return; // by a call of close() meanwhile
       if (this.#state === "reconnecting" && !isFinal(known)) {
         if (!socket.active) this.#connectLater(socket);
         return;
       }
-      const failure = known ?? unreachable(this.#options.url, error);
+      const failure = known ?? await unreachable(this.#options, cause);
+      if (this.#socket !== socket) return; // closed meanwhile
       first.fail(failure);
       this.#end(failure.message);
       if (!(failure instanceof ConnectionError)) {

@@ -43,6 +43,7 @@ export function dial(
     path: options.path ?? "/smcp/",
     query: { ...query, [VERSION_PARAMETER]: PROTOCOL_VERSION },
     auth: credentials,
+    ...options.tls,
     ...(options.headers && { extraHeaders: options.headers }),
     transports,
     forceNew: true,
@@ -72,24 +73,36 @@ export function watchMaxPayload(
   return watch;
 }
 
+/** Why a handshake failed. */
+export interface Refusal {
+  /** What the Server said, if it was the Server. */
+  readonly known: ProtocolError | ProtocolVersionError | undefined;
+  /** What Socket.IO reported. */
+  readonly cause: unknown;
+}
+
 /**
  * Finds the Server's own words behind a failed handshake (spec §2).
  *
- * A refused WebSocket hides them, so a client that tries nothing else asks once over polling.
+ * A refused WebSocket hides them, and what is wrong with TLS, so a client that tries nothing else
+ * asks once over polling.
  */
 export async function explainRefusal(
   target: Dial,
-  error: unknown,
-): Promise<ProtocolError | ProtocolVersionError | undefined> {
-  const known = parseConnectError(error);
+  cause: unknown,
+): Promise<Refusal> {
+  const known = parseConnectError(cause);
   const tried = target.options.transports ?? ["polling"];
-  if (known || tried.includes("polling")) return known;
+  if (known || tried.includes("polling")) return { known, cause };
   const manager = dial(target, ["polling"]).io;
   manager.reconnection(false);
   return await new Promise((resolve) => {
     manager.open((refusal) => {
       if (!refusal) manager.engine.close();
-      resolve(parseConnectError(refusal));
+      resolve({
+        known: parseConnectError(refusal),
+        cause: refusal ?? cause,
+      });
     });
   });
 }

@@ -2,6 +2,7 @@
  * Why a {@linkcode ConnectionError} happened:
  *
  * - `unreachable`: nobody answered at the URL, or what answered is no A2C-SMCP server
+ * - `tls`: the TLS handshake failed; the message says which side misses what
  * - `offline`: not connected at the moment of the call
  * - `lost`: the connection went away before the answer came; the request may have been carried out
  * - `timeout`: no answer in time
@@ -12,6 +13,7 @@
  */
 export type ConnectionErrorCode =
   | "unreachable"
+  | "tls"
   | "offline"
   | "lost"
   | "timeout"

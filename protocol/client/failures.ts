@@ -1,7 +1,8 @@
 import { ProtocolVersionError } from "../connect_error.ts";
 import { ErrorCode, ProtocolError } from "../errors.ts";
 import { ConnectionError } from "./errors.ts";
-import type { ConnectionState } from "./options.ts";
+import type { ConnectionOptions, ConnectionState } from "./options.ts";
+import { tlsReason } from "./tls_failure.ts";
 
 /** Refusals that another attempt with the same version and credentials can not change. */
 const FINAL: readonly number[] = [
@@ -24,15 +25,25 @@ export const offline = (state: ConnectionState): ConnectionError =>
       : "Not connected: call connect() first",
   );
 
-/** What the first attempt fails with when nobody answers. */
-export const unreachable = (url: string, cause: unknown): ConnectionError =>
-  new ConnectionError(
+/** What the first attempt fails with when nobody answers, or TLS stands in the way. */
+export async function unreachable(
+  { url, tls }: Pick<ConnectionOptions, "url" | "tls">,
+  cause: unknown,
+): Promise<ConnectionError> {
+  const reason = await tlsReason(cause, url, tls);
+  if (reason !== undefined) {
+    return new ConnectionError("tls", `Cannot connect to ${url}: ${reason}`, {
+      cause,
+    });
+  }
+  return new ConnectionError(
     "unreachable",
     `Cannot connect to ${url}: ${
       reasonOf(cause)
     }; is an A2C-SMCP server running there?`,
     { cause },
   );
+}
 
 /** What an error says, whatever was thrown. */
 export const reasonOf = (error: unknown): string =>

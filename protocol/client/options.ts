@@ -1,6 +1,7 @@
 import type { ProtocolVersionError } from "../connect_error.ts";
 import type { ProtocolError } from "../errors.ts";
 import type { Notifications } from "../events.ts";
+import type { ClientTlsOptions } from "./tls.ts";
 
 /** How to reach a Server, and as whom (spec §2, §9). */
 export interface ConnectionOptions {
@@ -18,6 +19,11 @@ export interface ConnectionOptions {
   auth?:
     | Record<string, unknown>
     | (() => Record<string, unknown> | Promise<Record<string, unknown>>);
+  /**
+   * A client certificate, and authorities to trust, for `https:` and `wss:` URLs. For Deno and
+   * Node: browsers present their own certificates, and refuse the option.
+   */
+  tls?: ClientTlsOptions;
   /** Extra HTTP headers; browsers can not send them with a WebSocket. */
   headers?: Record<string, string>;
   /** Default polling, then upgraded to WebSocket: only so can a refusal be read everywhere (spec §2). */

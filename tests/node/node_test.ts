@@ -8,6 +8,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
+import { newAuthority, newCertificate } from "../support/certificates.ts";
 import { start } from "../support/child.ts";
 import { gone, written } from "../support/processes.ts";
 import {
@@ -33,6 +34,18 @@ Deno.test.beforeAll(async () => {
   for await (const { name } of Deno.readDir(suite)) {
     await Deno.copyFile(join(suite, name), join(folder, name));
   }
+  const [ca, clients] = [await newAuthority("root"), await newAuthority("c")];
+  const certificates = {
+    ca: ca.cert,
+    clientCa: clients.cert,
+    server: await newCertificate("server", ca),
+    client: await newCertificate("laptop", clients),
+    expired: await newCertificate("laptop", clients, { expired: true }),
+  };
+  await Deno.writeTextFile(
+    join(folder, "certificates.json"),
+    JSON.stringify(certificates),
+  );
 });
 
 Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));

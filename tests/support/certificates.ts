@@ -13,35 +13,50 @@ export const newAuthority = (name: string): Promise<Certificate> =>
     { name: "keyUsage", keyCertSign: true, cRLSign: true },
   ]);
 
+/** How a certificate differs from one for loopback that is good today. */
+export interface CertificateFlaws {
+  /** It ended a minute ago. */
+  readonly expired?: boolean;
+  /** It is for this host, and for nothing else. */
+  readonly host?: string;
+}
+
 /** Makes a certificate for a server on loopback, or for a client. */
 export const newCertificate = (
   name: string,
   authority: Certificate,
+  { expired, host }: CertificateFlaws = {},
 ): Promise<Certificate> =>
-  make(name, [
-    { name: "basicConstraints", cA: false },
-    { name: "keyUsage", digitalSignature: true },
-    { name: "extKeyUsage", serverAuth: true, clientAuth: true },
-    {
-      name: "subjectAltName",
-      altNames: [{ type: 2, value: "localhost" }, {
-        type: 7,
-        ip: "127.0.0.1",
-      }],
-    },
-  ], authority);
+  make(
+    name,
+    [
+      { name: "basicConstraints", cA: false },
+      { name: "keyUsage", digitalSignature: true },
+      { name: "extKeyUsage", serverAuth: true, clientAuth: true },
+      {
+        name: "subjectAltName",
+        altNames: host === undefined
+          ? [{ type: 2, value: "localhost" }, { type: 7, ip: "127.0.0.1" }]
+          : [{ type: 2, value: host }],
+      },
+    ],
+    authority,
+    expired,
+  );
 
 async function make(
   name: string,
   extensions: NonNullable<Parameters<typeof generate>[1]>["extensions"],
   ca?: Certificate,
+  expired?: boolean,
 ): Promise<Certificate> {
   const { cert, private: key } = await generate(
     [{ name: "commonName", value: name }],
     {
       keyType: "ec",
       algorithm: "sha256",
-      notBeforeDate: new Date(Date.now() - 60_000),
+      notBeforeDate: new Date(Date.now() - 3_600_000),
+      ...(expired && { notAfterDate: new Date(Date.now() - 60_000) }),
       ...(extensions && { extensions }),
       ...(ca && { ca }),
     },

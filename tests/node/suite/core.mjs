@@ -1,6 +1,6 @@
 // The core of the end-to-end suite, against the package as it is installed here.
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -171,6 +171,44 @@ test("authentication: a wrong key is a ProtocolError 401", async (t) => {
     agent("another").connect(),
     (error) => error instanceof ProtocolError && error.code === 401,
   );
+});
+
+test("TLS: client certificates over both transports, and a failure says which side misses what", async (t) => {
+  const { ca, clientCa, server: own, client, expired } = JSON.parse(
+    await readFile("certificates.json", "utf8"),
+  );
+  const server = createSmcpServer();
+  t.after(() => server.close({ graceMs: 0 }));
+  const { url } = await server.listen({ tls: { ...own, clientCa } });
+  for (const transport of ["polling", "websocket"]) {
+    const connect = async (tls) => {
+      const agent = new SmcpAgent({
+        url,
+        name: "ann",
+        transports: [transport],
+        tls,
+      });
+      t.after(() => agent.close());
+      await agent.connect();
+      await agent.join(OFFICE);
+      await agent.close();
+    };
+    await connect({ ca, ...client });
+    for (
+      const [tls, says] of [
+        [{ ...client }, /does not know; .*tls\.ca$/],
+        [{ ca }, /wants a client certificate/],
+        [{ ca, ...expired }, /client certificate tls\.cert has expired/],
+      ]
+    ) {
+      await assert.rejects(connect(tls), (error) => {
+        assert.ok(error instanceof ConnectionError, String(error));
+        assert.equal(error.code, "tls");
+        assert.match(error.message, says);
+        return true;
+      });
+    }
+  }
 });
 
 test("drain: a call on its way is answered before the Server closes", async (t) => {
