@@ -199,7 +199,9 @@ export class Link {
   }
 
   #decoded({ type, id, data }: Packet): void {
-    const [first, second]: unknown[] = data ?? [];
+    // Thrown at the decoder, which closes the sender.
+    if (!Array.isArray(data)) throw new Error("Packet refused: no payload");
+    const [first, second]: unknown[] = data;
     if (type === PacketType.ACK) this.#answered(id, first);
     else {
       this.#receive({

@@ -9,6 +9,9 @@ import { pollingEnds } from "./polling_ends.ts";
 /** What carries WebSockets. */
 export type WsEngine = NonNullable<SmcpServerOptions["wsEngine"]>;
 
+/** For {@linkcode onEachEngine}. */
+export const LEAVES_TIMER = { sanitizeOps: false, sanitizeResources: false };
+
 /** A server on a free port of loopback. */
 export interface WireServer extends AsyncDisposable {
   readonly smcp: SmcpServer;
@@ -34,16 +37,26 @@ export async function startWireServer(
   };
 }
 
-/** Defines a test for each of the engines: what peers see of them must not differ. */
+/**
+ * Defines a test for each of the engines: what peers see of them must not differ.
+ *
+ * @param options such as no leak checks where Engine.IO leaves a timer of half a minute behind: a
+ * session over polling that fails while no request waits
+ */
 export function onEachEngine(
   name: string,
   test: (
     start: (options?: SmcpServerOptions) => Promise<WireServer>,
     engine: WsEngine,
   ) => Promise<void>,
+  options: Partial<Deno.TestDefinition> = {},
 ): void {
   for (const wsEngine of ["fast", "stock"] as const) {
-    Deno.test(`${name} [${wsEngine}]`, () =>
-      test((options) => startWireServer({ ...options, wsEngine }), wsEngine));
+    Deno.test({
+      ...options,
+      name: `${name} [${wsEngine}]`,
+      fn: () =>
+        test((more) => startWireServer({ ...more, wsEngine }), wsEngine),
+    });
   }
 }
