@@ -6,7 +6,8 @@ import type {
 } from "./_security_flags.ts";
 import { apiKeys } from "./auth/api_keys.ts";
 import type { Authenticator } from "./auth/authenticator.ts";
-import { jwt, type JwtKey } from "./auth/jwt.ts";
+import { jwt } from "./auth/jwt.ts";
+import type { JwtKey } from "./auth/jwt_keys.ts";
 import { parseApiKeys } from "./auth/parse_api_keys.ts";
 import { type TlsOptions, toHttpsOptions } from "./tls.ts";
 

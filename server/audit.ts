@@ -58,6 +58,12 @@ export type AuditEvent =
   )
   /** The credentials of a session expired, and it was ended. */
   | ({ event: "session_expired" } & AuditParty & Partial<AuditSeat>)
+  /** The credentials of a session are gone, and it was ended. */
+  | (
+    & { event: "session_revoked"; reason: string }
+    & AuditParty
+    & Partial<AuditSeat>
+  )
   | ({ event: "joined" } & AuditParty & AuditSeat)
   | ({ event: "left" } & AuditParty & AuditSeat)
   /** A tool call ended; see {@linkcode AuditedCall}. */
@@ -91,6 +97,7 @@ const LEVELS = {
   access_refused: "warning",
   limit_hit: "warning",
   session_expired: "info",
+  session_revoked: "info",
   joined: "info",
   left: "info",
   tool_call: "info",

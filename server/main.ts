@@ -48,6 +48,8 @@ async function main(): Promise<void> {
       authenticator: {
         authenticate: (credentials) =>
           anyOf(security.authenticators).authenticate(credentials),
+        refresh: (identity) =>
+          anyOf(security.authenticators).refresh?.(identity),
       },
     }),
   });
@@ -57,7 +59,10 @@ async function main(): Promise<void> {
   drainOnSignal(server); // before the line: who has read it may send one
   if (isReloadable(settings, security)) {
     process.on("SIGHUP", () => {
-      security = reload(settings, security, server);
+      const old = security;
+      security = reload(settings, old, server);
+      // It tells of its failures itself.
+      if (security !== old) void server.recheckSessions();
     });
   }
   console.log(

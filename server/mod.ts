@@ -55,7 +55,8 @@ export {
   type Identity,
   type Refused,
 } from "./auth/authenticator.ts";
-export { jwt, type JwtKey, type JwtOptions } from "./auth/jwt.ts";
+export { jwt, type JwtOptions } from "./auth/jwt.ts";
+export type { JwtKey } from "./auth/jwt_keys.ts";
 export { parseApiKeys } from "./auth/parse_api_keys.ts";
 export type { Policy } from "./auth/policy.ts";
 export type { SmcpEnv } from "./http_app.ts";
@@ -83,6 +84,7 @@ export type {
   SmcpServerOptions,
   SmcpServerStats,
 } from "./options.ts";
-export { createSmcpServer, type SmcpServer } from "./server.ts";
+export { createSmcpServer } from "./server.ts";
+export type { SmcpServer } from "./smcp_server.ts";
 export type { TlsOptions } from "./tls.ts";
 export type { CallSpan, CallTracer } from "./trace_calls.ts";

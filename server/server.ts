@@ -4,7 +4,6 @@ import type { Server as HttpsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { Server as Engine, type Socket as Connection } from "engine.io";
-import type { Hono } from "hono";
 import { Server as SocketServer } from "socket.io";
 import { PROFILES, SMCP_NAMESPACE } from "../protocol/mod.ts";
 import { closed, endWhenAsked, flushed, OpenSockets } from "./_closing.ts";
@@ -14,7 +13,7 @@ import { watchers } from "./call_watcher.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { bothForms, invalidRequest, toResponse } from "./gate.ts";
 import { readHosts } from "./host_rule.ts";
-import { hostGuard, httpApp, type SmcpEnv } from "./http_app.ts";
+import { hostGuard, httpApp } from "./http_app.ts";
 import { Arrivals } from "./limits/arrivals.ts";
 import { clientAddress } from "./limits/client_address.ts";
 import { Limiter } from "./limits/limiter.ts";
@@ -39,54 +38,12 @@ import type {
 } from "./options.ts";
 import { Relay } from "./relay.ts";
 import { acceptSessions } from "./sessions.ts";
+import type { SmcpServer } from "./smcp_server.ts";
 import type { Session } from "./session.ts";
-import type { TlsOptions } from "./tls.ts";
 import { traceCalls } from "./trace_calls.ts";
 import { upgradeListener } from "./upgrade.ts";
 import { frameEngine, MIN_UPLOAD_RATE } from "./wire/frame_engine.ts";
 import { guardedParser } from "./wire/packet_decoder.ts";
-
-/** An A2C-SMCP server: sessions, offices and routing (spec §1). */
-export interface SmcpServer extends AsyncDisposable {
-  /**
-   * The HTTP side: the version gate before Engine.IO, and `GET /health`. Serve it with
-   * `@hono/node-server`, mounted at `/`: `app.route("/", smcp.app)`.
-   */
-  readonly app: Hono<SmcpEnv>;
-  /** Counts of this moment. */
-  readonly stats: SmcpServerStats;
-  /**
-   * Takes the WebSocket upgrades of a server that serves {@linkcode SmcpServer.app}; upgrades of
-   * other paths are left to its other listeners, and answered 404 when there are none.
-   */
-  attach(server: HttpServer | HttpsServer): void;
-  /**
-   * Serves a `node:http` or `node:https` server of its own; rejects when the address can not be
-   * taken, when it needs authentication that is not there, when certificates can not be used, and
-   * when the server is closed.
-   */
-  listen(options?: ListenOptions): Promise<ListenAddress>;
-  /**
-   * Serves `/metrics` at an address of its own, to whoever reaches it; beside everybody's traffic
-   * it is there too, for those that may connect (spec §10).
-   *
-   * @throws {TypeError} when the server has no metrics, or is closed
-   */
-  listenMetrics(options?: ListenOptions): Promise<ListenAddress>;
-  /**
-   * Replaces the certificates of the HTTPS servers that `listen` made, for connections from now
-   * on; those that are open stay.
-   *
-   * @throws {TypeError} when they can not be used, or only one of both has `clientCa`; the old ones stay
-   */
-  reloadTls(tls: TlsOptions): void;
-  /**
-   * Shuts down: refuses new sessions, joins and calls, waits for the calls on their way, tells the
-   * offices that their members leave, and disconnects everybody so that clients reconnect by
-   * themselves. A server given to `attach` stays open; one made by `listen` is closed.
-   */
-  close(options?: CloseOptions): Promise<void>;
-}
 
 const MEBIBYTE = 2 ** 20;
 
@@ -190,7 +147,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     relay,
     limiter,
   );
-  acceptSessions(nsp, sessions, {
+  const recheckSessions = acceptSessions(nsp, sessions, {
     profile,
     dispatcher: new Dispatcher(profile, relay, membership, limiter, metrics),
     relay,
@@ -308,6 +265,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     listen,
     listenMetrics,
     reloadTls: (tls) => replaceCertificates(own, tls),
+    recheckSessions,
     close,
     [Symbol.asyncDispose]: () => close(),
   };

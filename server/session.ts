@@ -22,8 +22,8 @@ export interface Session {
   readonly version: string;
   /** `auth.instance_id`, never shown to anybody (spec §9). */
   readonly instance: string | undefined;
-  /** Who it is authenticated as; absent without authentication. */
-  readonly identity: Identity | undefined;
+  /** Who it is authenticated as; absent without authentication. Replaced when keys are read again. */
+  identity: Identity | undefined;
   /** The client's network address. */
   readonly address: string;
   /** `auth.role`, or fixed by the first join. */

@@ -13,6 +13,7 @@ import { failure, log } from "./_log.ts";
 import { serial } from "./_serial.ts";
 import type { Authenticator, Identity } from "./auth/authenticator.ts";
 import { endAtExpiry } from "./auth/expiry.ts";
+import { recheck } from "./auth/recheck.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { type Introduction, readIntroduction } from "./introduction.ts";
 import type { Arrivals } from "./limits/arrivals.ts";
@@ -53,19 +54,32 @@ interface Admission {
   readonly introduction: Introduction;
   readonly identity: Identity | undefined;
   readonly address: string;
+  /** How often sessions had been rechecked when it was asked for. */
+  readonly rechecks: number;
 }
 
-/** Makes a session of every connection of the namespace that may connect, and whose `auth` is valid; refuses all others (spec §2, §10). */
+/**
+ * Makes a session of every connection of the namespace that may connect, and whose `auth` is valid; refuses all others (spec §2, §10).
+ *
+ * @returns asks again who the holders of all sessions are
+ */
 export function acceptSessions(
   nsp: Namespace,
   sessions: Map<string, Session>,
   parts: SessionParts,
-): void {
+): () => Promise<void> {
   refuseOthers(nsp.server, parts);
   const requests: ReadonlySet<string> = new Set(
     Object.keys(CLIENT_EVENTS).filter(isClientEvent)
       .flatMap((event) => namesOf(parts.profile, event)),
   );
+  let rechecks = 0;
+  const again = (session: Session) =>
+    recheck(
+      session,
+      parts.authenticator,
+      (session) => parts.membership.depart(session),
+    );
   const taken = new WeakSet<Socket["conn"]>();
   // Of the connection, not of the session: who comes and goes over one gets no more for it.
   const events = new WeakMap<Socket["conn"], TokenBucket>();
@@ -95,7 +109,7 @@ export function acceptSessions(
     // While one CONNECT waits here, Socket.IO takes any number of others from the same connection.
     if (taken.has(socket.conn)) return next(alreadyConnected());
     taken.add(socket.conn);
-    const admission = await admit(socket, parts);
+    const admission = await admit(socket, parts, rechecks);
     if (admission instanceof Error) {
       taken.delete(socket.conn);
       return next(admission);
@@ -120,6 +134,8 @@ export function acceptSessions(
     );
     sessions.set(socket.id, session);
     endAtExpiry(session);
+    const { rechecks: before }: Admission = socket.data;
+    if (before !== rechecks) void again(session); // of keys that are replaced by now
     socket.on("error", connectionFailed);
     socket.on("disconnect", () => {
       taken.delete(socket.conn);
@@ -131,6 +147,10 @@ export function acceptSessions(
       });
     });
   });
+  return async () => {
+    rechecks++;
+    await Promise.all([...sessions.values()].map(again));
+  };
 }
 
 const alreadyConnected = (): Error =>
@@ -145,6 +165,7 @@ const alreadyConnected = (): Error =>
 async function admit(
   { handshake: { auth, headers, address: peer } }: Socket,
   { authenticator, limiter, proxies, metrics }: SessionParts,
+  rechecks: number,
 ): Promise<Admission | Error> {
   const address = clientAddress(peer, headers["x-forwarded-for"], proxies);
   const refuse = (error: unknown, why?: string) => {
@@ -168,6 +189,7 @@ async function admit(
       identity: verdict,
       introduction: readIntroduction(auth),
       address,
+      rechecks,
     };
   } catch (error) {
     return refuse(error);

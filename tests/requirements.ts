@@ -624,7 +624,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
       "an API key in ${where} lets agent and computer in over ${transports ?? \"both transports\"} (spec §10)"] },
   { id: "10.6", clause: "JWT by JWKS or secret; claims can restrict role, office_id, name",
     tests: ["jwt() takes tokens from the header and from auth, and restricts by claims (spec §10)",
-      "jwt() refuses what is expired, forged, of another issuer or algorithm (spec §10)",
+      "jwt() refuses what is expired, forged, of another issuer or algorithm, and names the claim (spec §10)",
       "jwt() fetches a JWK set, and takes an issuer that can not be reached for no verdict",
       "claims of a JWT restrict role, office and name (spec §10)"] },
   { id: "10.7", clause: "Authentication failure: connection refused with code 401",

@@ -15,6 +15,9 @@ export interface ApiKey extends Policy {
   readonly key: string;
 }
 
+/** The SHA-256 of the key that an identity stands for, as long as somebody has that identity. */
+const digests = new WeakMap<Identity, Uint8Array>();
+
 /** Where clients send their key. */
 export const API_KEY_HEADER = "x-api-key";
 
@@ -39,7 +42,10 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
         `Cannot use two API keys with the id ${JSON.stringify(entry.id)}`,
       );
     }
-    return { digest: blind(digestOf(entry)), identity: identityOf(entry) };
+    const identity = identityOf(entry);
+    const digest = digestOf(entry);
+    digests.set(identity, digest);
+    return { digest: blind(digest), identity };
   });
   return {
     authenticate(credentials) {
@@ -51,6 +57,16 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
         if (timingSafeEqual(key.digest, digest)) found = key.identity;
       }
       return found ?? { refused: "unknown API key" };
+    },
+    refresh(identity) {
+      const held = digests.get(identity);
+      if (held === undefined) return undefined;
+      const digest = blind(held);
+      const same = known.find((key) =>
+        key.identity.principal === identity.principal &&
+        timingSafeEqual(key.digest, digest)
+      );
+      return same?.identity ?? { refused: "the API key is gone" };
     },
   };
 }

@@ -36,9 +36,19 @@ export interface Authenticator {
    * What it throws is the server's failure (500, clients try again), not a refusal (401, they stop).
    */
   authenticate(credentials: Credentials): Awaitable<Identity | Refused>;
+  /**
+   * Says what somebody with an open session is by now, when the operator changed something: see
+   * `SmcpServer.recheckSessions`. Absent: nothing that it let in ever changes.
+   *
+   * @param identity the very object that {@linkcode Authenticator.authenticate} gave
+   * @returns `undefined` when it cannot tell: the session goes on as it is
+   */
+  refresh?(identity: Identity): Awaitable<Identity | Refused | undefined>;
 }
 
-/** Lets in whom one of several lets in, asked in their order. */
+/**
+ * Lets in whom one of several lets in, asked in their order: the first that does decides who it is.
+ */
 export const anyOf = (
   authenticators: readonly Authenticator[],
 ): Authenticator => ({
@@ -50,5 +60,15 @@ export const anyOf = (
       reasons.push(verdict.refused);
     }
     return { refused: reasons.join(", ") };
+  },
+  async refresh(identity) {
+    let refused: Refused | undefined;
+    for (const authenticator of authenticators) {
+      const verdict = await authenticator.refresh?.(identity);
+      if (verdict === undefined) continue;
+      if ("principal" in verdict) return verdict;
+      refused = verdict;
+    }
+    return refused;
   },
 });

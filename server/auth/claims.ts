@@ -16,14 +16,18 @@ export function readClaims(
   claims: Readonly<Record<string, unknown>>,
 ): Identity | Refused {
   const { sub, exp } = claims;
-  if (typeof sub !== "string" || sub === "") return refuse("sub");
-  if (typeof exp !== "number") return refuse("exp");
+  if (typeof sub !== "string" || sub === "") {
+    return refuse("sub", "a text that is not empty");
+  }
+  if (typeof exp !== "number") return refuse("exp", "a number");
   const roles = readList(claims.role, isRole);
-  if (roles === null) return refuse("role");
+  if (roles === null) {
+    return refuse("role", '"agent" or "computer", or a list of them');
+  }
   const offices = readList(claims.office_id, isText);
-  if (offices === null) return refuse("office_id");
+  if (offices === null) return refuse("office_id", TEXTS);
   const names = readList(claims.name, isText);
-  if (names === null) return refuse("name");
+  if (names === null) return refuse("name", TEXTS);
   const policy: Policy = {
     ...(roles && { roles }),
     ...(offices && { offices }),
@@ -33,8 +37,10 @@ export function readClaims(
   return { principal: `jwt:${sub}`, policy, expiresAt };
 }
 
-const refuse = (claim: string): Refused => ({
-  refused: `token without a valid claim "${claim}"`,
+const TEXTS = "a text or a list of texts";
+
+const refuse = (claim: string, expected: string): Refused => ({
+  refused: `token refused: claim "${claim}" is not ${expected}`,
 });
 
 const isRole = (value: unknown): value is Role =>

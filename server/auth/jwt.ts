@@ -1,10 +1,4 @@
-import { createPublicKey } from "node:crypto";
-import type {
-  JSONWebKeySet,
-  JWK,
-  JWTVerifyGetKey,
-  JWTVerifyOptions,
-} from "jose";
+import type { JWTVerifyOptions } from "jose";
 import type {
   Authenticator,
   Credentials,
@@ -12,15 +6,16 @@ import type {
   Refused,
 } from "./authenticator.ts";
 import { CLOCK_TOLERANCE, readClaims } from "./claims.ts";
+import {
+  type Jose,
+  type JwtKey,
+  keyLoader,
+  type KeySource,
+} from "./jwt_keys.ts";
+import { describeRefusal } from "./jwt_refusal.ts";
 
-/** What JWTs are verified with. */
-export type JwtKey =
-  /** A secret of at least 32 bytes that the issuer shares with this server. */
-  | { readonly secret: string }
-  /** Public keys as text: PEM, a JWK, or a JWK set. */
-  | { readonly publicKey: string }
-  /** Where the issuer publishes its JWK set; fetched when needed, and again when a key is new. */
-  | { readonly jwksUrl: string };
+/** The name of the key that verified the token of an identity, as long as somebody has that identity. */
+const keyNames = new WeakMap<Identity, string>();
 
 /** Which JWTs are accepted. */
 export interface JwtOptions {
@@ -52,40 +47,47 @@ const ASYMMETRIC = [
 export function jwt(options: JwtOptions): Authenticator {
   const verifying = verifyOptions(options);
   const load = keyLoader(options.key);
-  let verifier: Promise<Verifier> | undefined;
+  let loading: Promise<{ jose: Jose; keys: KeySource }> | undefined;
+  // At the first token, so that servers without JWT never load it.
+  const loaded = () =>
+    loading ??= import("jose").then((jose) => ({ jose, keys: load(jose) }));
   return {
     async authenticate(credentials) {
       const token = sentToken(credentials);
       if (token === undefined) return { refused: "no token" };
-      verifier ??= newVerifier(load, verifying);
-      return await (await verifier)(token);
+      const { jose, keys } = await loaded();
+      return await verify(token, jose, keys, verifying);
+    },
+    async refresh(identity) {
+      const name = keyNames.get(identity);
+      if (name === undefined) return undefined;
+      const { keys } = await loaded();
+      return (await keys.names()).has(name)
+        ? identity
+        : { refused: "the key of the token is gone" };
     },
   };
 }
 
-type Verifier = (token: string) => Promise<Identity | Refused>;
-type Jose = typeof import("jose");
-
-/** Loads `jose` at the first token, so that servers without JWT never do. */
-async function newVerifier(
-  load: (jose: Jose) => Uint8Array | JWTVerifyGetKey,
+async function verify(
+  token: string,
+  jose: Jose,
+  keys: KeySource,
   options: JWTVerifyOptions,
-): Promise<Verifier> {
-  const jose = await import("jose");
-  const key = load(jose);
-  return async (token) => {
-    try {
-      const { payload } = typeof key === "function"
-        ? await jose.jwtVerify(token, key, options)
-        : await jose.jwtVerify(token, key, options);
-      return readClaims(payload);
-    } catch (error) {
-      if (error instanceof jose.errors.JOSEError && !isOutage(error.code)) {
-        return { refused: `token refused (${error.code})` }; // its message may quote claims
-      }
-      throw error;
+): Promise<Identity | Refused> {
+  try {
+    const { payload, key } = await jose.jwtVerify(token, keys.find, options);
+    const verdict = readClaims(payload);
+    if ("principal" in verdict) {
+      keyNames.set(verdict, await keys.nameOf(key));
     }
-  };
+    return verdict;
+  } catch (error) {
+    if (error instanceof jose.errors.JOSEError && !isOutage(error.code)) {
+      return { refused: describeRefusal(error) };
+    }
+    throw error;
+  }
 }
 
 /** The issuer's JWK set could not be had: that says nothing about the token. */
@@ -129,56 +131,4 @@ function verifyOptions(
     ...(issuer !== undefined && { issuer }),
     ...(audience !== undefined && { audience }),
   };
-}
-
-/** Checks the key at once; what `jose` makes of it comes later. */
-function keyLoader(
-  key: JwtKey,
-): (jose: Jose) => Uint8Array | JWTVerifyGetKey {
-  if ("secret" in key) {
-    const bytes = new TextEncoder().encode(key.secret);
-    if (bytes.length < 32) {
-      throw new TypeError(
-        `Cannot use a JWT secret of ${bytes.length} bytes: expected at least 32`,
-      );
-    }
-    return () => bytes;
-  }
-  if ("jwksUrl" in key) {
-    if (!URL.canParse(key.jwksUrl)) {
-      throw new TypeError("Cannot fetch JWT keys: the JWKS URL is no URL");
-    }
-    const url = new URL(key.jwksUrl);
-    return (jose) =>
-      jose.createRemoteJWKSet(url, { [jose.customFetch]: tidyFetch });
-  }
-  const set = readPublicKeys(key.publicKey);
-  return (jose) => jose.createLocalJWKSet(set);
-}
-
-/** `jose` leaves the body of a failure unread, which holds its connection open. */
-async function tidyFetch(url: string, init: RequestInit): Promise<Response> {
-  const response = await fetch(url, init);
-  if (!response.ok) await response.body?.cancel();
-  return response;
-}
-
-/** @throws {TypeError} that shows nothing of the text, which may be a private key by mistake */
-function readPublicKeys(text: string): JSONWebKeySet {
-  try {
-    if (text.includes("-----BEGIN")) {
-      return { keys: [createPublicKey(text).export({ format: "jwk" }) as JWK] };
-    }
-    const json = JSON.parse(text);
-    const keys: JWK[] = "keys" in json ? json.keys : [json];
-    for (const key of keys) {
-      if ("d" in key) throw new TypeError("a private key");
-      createPublicKey({ key, format: "jwk" });
-    }
-    return { keys };
-  } catch {
-    throw new TypeError(
-      "Cannot read the JWT keys: expected a public key as PEM, a JWK or a JWK set",
-    );
-  }
 }

@@ -1,4 +1,9 @@
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import {
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { createHash, generateKeyPairSync } from "node:crypto";
 import { SignJWT } from "jose";
 import { apiKeys } from "../../server/auth/api_keys.ts";
@@ -134,9 +139,9 @@ Deno.test("readClaims() makes the policy of role, office_id and name; what it ca
     ["name", { ...base, name: ["x", null] }],
   ];
   for (const [claim, claims] of bad) {
-    assertEquals(readClaims(claims), {
-      refused: `token without a valid claim "${claim}"`,
-    });
+    const verdict = readClaims(claims);
+    const reason = "refused" in verdict ? verdict.refused : "";
+    assertStringIncludes(reason, `token refused: claim "${claim}" is not `);
   }
 });
 
@@ -186,7 +191,7 @@ Deno.test("jwt() takes tokens from the header and from auth, and restricts by cl
   }
 });
 
-Deno.test("jwt() refuses what is expired, forged, of another issuer or algorithm (spec §10)", async () => {
+Deno.test("jwt() refuses what is expired, forged, of another issuer or algorithm, and names the claim (spec §10)", async () => {
   const options = {
     key: { secret: SECRET },
     issuer: "https://issuer.example",
@@ -199,25 +204,45 @@ Deno.test("jwt() refuses what is expired, forged, of another issuer or algorithm
   const [head, body, signature = ""] = good.split(".");
   const unsigned = btoa('{"alg":"none"}').replace(/=+$/, "");
   const other = new TextEncoder().encode(SECRET.toUpperCase());
-  const bad = [
-    await sign(KEY, "HS256", claims, now - 60),
-    await sign(other, "HS256", claims),
-    await sign(KEY, "HS384", claims),
-    await sign(KEY, "HS256", { ...claims, iss: "https://other.example" }),
-    await sign(KEY, "HS256", { ...claims, aud: "other" }),
-    await sign(KEY, "HS256", { ...claims, nbf: now + 600 }),
-    await sign(KEY, "HS256"),
-    await new SignJWT({ sub: "ada", ...claims })
-      .setProtectedHeader({ alg: "HS256" }).sign(KEY), // for ever
-    `${unsigned}.${body}.`,
-    `${head}.${body}.${signature.split("").reverse().join("")}`,
-    "not-a-token",
-    "..",
+  const bad: [string, string][] = [
+    ['claim "exp" is past', await sign(KEY, "HS256", claims, now - 60)],
+    ["its signature is wrong", await sign(other, "HS256", claims)],
+    ["its algorithm is not accepted", await sign(KEY, "HS384", claims)],
+    [
+      'claim "iss" is not the issuer that this server asks for',
+      await sign(KEY, "HS256", { ...claims, iss: "https://other.example" }),
+    ],
+    [
+      'claim "aud" is not the audience that this server asks for',
+      await sign(KEY, "HS256", { ...claims, aud: "other" }),
+    ],
+    [
+      'claim "nbf" is in the future',
+      await sign(KEY, "HS256", { ...claims, nbf: now + 600 }),
+    ],
+    ['claim "iss" is missing', await sign(KEY, "HS256")],
+    [
+      'claim "exp" is missing', // for ever
+      await new SignJWT({ sub: "ada", ...claims })
+        .setProtectedHeader({ alg: "HS256" }).sign(KEY),
+    ],
+    [
+      'claim "role" is not "agent" or "computer", or a list of them',
+      await sign(KEY, "HS256", { ...claims, role: "root-of-hunter2" }),
+    ],
+    ["its algorithm is not accepted", `${unsigned}.${body}.`],
+    [
+      "its signature is wrong",
+      `${head}.${body}.${signature.split("").reverse().join("")}`,
+    ],
+    ["it is no JWT", "not-a-token"],
+    ["it is no JWT", ".."],
   ];
-  for (const token of bad) {
+  for (const [why, token] of bad) {
     const verdict = await ask(options, token);
-    assertEquals("refused" in verdict, true, token);
-    assertEquals(JSON.stringify(verdict).includes(token), false);
+    const reason = "refused" in verdict ? verdict.refused : "";
+    assertStringIncludes(reason, `token refused: ${why}`);
+    assertEquals(reason.includes(token) || reason.includes("hunter2"), false);
   }
 });
 
@@ -240,12 +265,12 @@ Deno.test("jwt() verifies with public keys as PEM, JWK and JWK set, by their own
       const forged = await sign(new TextEncoder().encode(text), "HS256");
       assertEquals(
         await principalOf({ key }, forged),
-        "token refused (ERR_JOSE_ALG_NOT_ALLOWED)",
+        "token refused: its algorithm is not accepted (ERR_JOSE_ALG_NOT_ALLOWED)",
       );
       const algorithms = [alg === "RS256" ? "PS256" : "RS256"];
       assertEquals(
         await principalOf({ key, algorithms }, token),
-        "token refused (ERR_JOSE_ALG_NOT_ALLOWED)",
+        "token refused: its algorithm is not accepted (ERR_JOSE_ALG_NOT_ALLOWED)",
       );
     }
   }
@@ -291,6 +316,34 @@ Deno.test("jwt() refuses options that can not work, without showing the key", ()
   for (const options of bad) {
     const { message } = assertThrows(() => jwt(options), TypeError, "Cannot ");
     assertEquals(/hunter2|short|"d"/.test(message), false, message);
+  }
+});
+
+Deno.test("jwt() refuses a private key in every form, says so, and shows nothing of it", () => {
+  for (const type of ["ed25519", "ec", "rsa"] as const) {
+    const { privateKey } = type === "ec"
+      ? generateKeyPairSync("ec", { namedCurve: "P-256" })
+      : type === "rsa"
+      ? generateKeyPairSync("rsa", { modulusLength: 2048 })
+      : generateKeyPairSync("ed25519");
+    const jwk = privateKey.export({ format: "jwk" });
+    const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    const forms = [
+      pem,
+      `a comment\n${pem}`,
+      pem.replaceAll("PRIVATE", "ENCRYPTED PRIVATE"),
+      JSON.stringify(jwk),
+      JSON.stringify({ keys: [jwk] }),
+    ];
+    for (const publicKey of forms) {
+      const { message } = assertThrows(
+        () => jwt({ key: { publicKey } }),
+        TypeError,
+        "Cannot verify JWTs with a private key",
+      );
+      assertStringIncludes(message, "public half");
+      assertEquals(message.includes(String(jwk.d)), false);
+    }
   }
 });
 

@@ -1,0 +1,149 @@
+import { createHash, createPublicKey } from "node:crypto";
+import type { JSONWebKeySet, JWK, JWTVerifyGetKey, ResolvedKey } from "jose";
+
+/** What JWTs are verified with. */
+export type JwtKey =
+  /** A secret of at least 32 bytes that the issuer shares with this server. */
+  | { readonly secret: string }
+  /** Public keys as text: PEM, a JWK, or a JWK set. */
+  | { readonly publicKey: string }
+  /** Where the issuer publishes its JWK set; fetched when needed, and again when a key is new. */
+  | { readonly jwksUrl: string };
+
+/** The package, which is loaded at the first token. */
+export type Jose = typeof import("jose");
+
+/** The key that verified a token. */
+export type VerifyingKey = ResolvedKey["key"];
+
+/** Keys as `jose` wants them, and how to tell them apart later. */
+export interface KeySource {
+  /** Finds the key of a token. */
+  readonly find: JWTVerifyGetKey;
+  /** Names a key, without showing a secret. */
+  nameOf(key: VerifyingKey): Promise<string>;
+  /** The names of all keys that are accepted now; fetches them again where they are fetched. */
+  names(): Promise<ReadonlySet<string>>;
+}
+
+/**
+ * Checks the key at once; what `jose` makes of it comes later.
+ *
+ * @throws {TypeError} when it cannot work; shows nothing of it
+ */
+export function keyLoader(key: JwtKey): (jose: Jose) => KeySource {
+  if ("secret" in key) return secretSource(key.secret);
+  if ("jwksUrl" in key) {
+    if (!URL.canParse(key.jwksUrl)) {
+      throw new TypeError("Cannot fetch JWT keys: the JWKS URL is no URL");
+    }
+    const url = new URL(key.jwksUrl);
+    return (jose) => remoteSource(jose, url);
+  }
+  const set = readPublicKeys(key.publicKey);
+  return (jose) => ({
+    find: jose.createLocalJWKSet(set),
+    nameOf: thumbprints(jose),
+    names: () => namesOf(jose, set),
+  });
+}
+
+function secretSource(secret: string): () => KeySource {
+  const bytes = new TextEncoder().encode(secret);
+  if (bytes.length < 32) {
+    throw new TypeError(
+      `Cannot use a JWT secret of ${bytes.length} bytes: expected at least 32`,
+    );
+  }
+  const name = createHash("sha256").update(bytes).digest("hex");
+  return () => ({
+    find: () => Promise.resolve(bytes),
+    nameOf: () => Promise.resolve(name),
+    names: () => Promise.resolve(new Set([name])),
+  });
+}
+
+function remoteSource(jose: Jose, url: URL): KeySource {
+  const find = jose.createRemoteJWKSet(url, { [jose.customFetch]: tidyFetch });
+  let fetching: Promise<void> | undefined;
+  return {
+    find,
+    nameOf: thumbprints(jose),
+    async names() {
+      // Once for all sessions that are asked about at the same time.
+      fetching ??= find.reload().finally(() => fetching = undefined);
+      await fetching;
+      return await namesOf(jose, find.jwks() ?? { keys: [] });
+    },
+  };
+}
+
+/** Names keys by their thumbprints (RFC 7638); `jose` makes one object of each key. */
+function thumbprints(jose: Jose): KeySource["nameOf"] {
+  const known = new WeakMap<object, string>();
+  return async (key) => {
+    let name = known.get(key);
+    if (name === undefined) {
+      name = await jose.calculateJwkThumbprint(await jose.exportJWK(key));
+      known.set(key, name);
+    }
+    return name;
+  };
+}
+
+async function namesOf(
+  jose: Jose,
+  { keys }: JSONWebKeySet,
+): Promise<ReadonlySet<string>> {
+  const names = keys.map((key) =>
+    // A set may hold keys of kinds that nobody can name, or use.
+    jose.calculateJwkThumbprint(key).catch(() => "")
+  );
+  return new Set(await Promise.all(names));
+}
+
+/** `jose` leaves the body of a failure unread, which holds its connection open. */
+async function tidyFetch(url: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  if (!response.ok) await response.body?.cancel();
+  return response;
+}
+
+/** @throws {TypeError} that shows nothing of the text */
+function readPublicKeys(text: string): JSONWebKeySet {
+  if (PRIVATE_PEM.test(text)) throw privateKey();
+  let keys: JWK[];
+  try {
+    keys = text.includes("-----BEGIN")
+      ? [createPublicKey(text).export({ format: "jwk" })]
+      : keysOf(JSON.parse(text));
+  } catch {
+    throw notPublicKey();
+  }
+  if (keys.some((key) => typeof key === "object" && key && "d" in key)) {
+    throw privateKey();
+  }
+  try {
+    for (const key of keys) createPublicKey({ key, format: "jwk" });
+  } catch {
+    throw notPublicKey();
+  }
+  return { keys };
+}
+
+const PRIVATE_PEM = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
+
+/** @throws when it is neither a key nor a set of keys */
+const keysOf = (json: { keys?: JWK[] }): JWK[] =>
+  "keys" in json ? [...json.keys ?? []] : [json as JWK];
+
+const notPublicKey = (): TypeError =>
+  new TypeError(
+    "Cannot read the JWT keys: expected a public key as PEM, a JWK or a JWK set",
+  );
+
+/** Who has it can make tokens: it is the issuer's alone. */
+const privateKey = (): TypeError =>
+  new TypeError(
+    "Cannot verify JWTs with a private key: it can sign them too, and must stay with the issuer; give its public half (openssl pkey -in private.pem -pubout)",
+  );

@@ -1,0 +1,51 @@
+import { failure, log } from "../_log.ts";
+import { audit, partyOf, seatOf } from "../audit.ts";
+import type { Session } from "../session.ts";
+import type { Authenticator } from "./authenticator.ts";
+
+/**
+ * Asks again who the holder of a session is: its next join is judged by the answer, and one whose
+ * credentials are gone is ended (spec §10).
+ *
+ * Its calls are answered and its office is told first. Like at {@linkcode endAtExpiry} the
+ * connection is closed, so that the client comes back by itself, with other credentials if it has
+ * any, and else hears 401.
+ *
+ * @param depart makes it leave its office
+ */
+export async function recheck(
+  session: Session,
+  authenticator: Authenticator | undefined,
+  depart: (session: Session) => Promise<void>,
+): Promise<void> {
+  const { identity } = session;
+  if (identity === undefined) return;
+  let verdict;
+  try {
+    verdict = await authenticator?.refresh?.(identity);
+  } catch (error) {
+    // An issuer that cannot be reached says nothing about anybody.
+    log.error("Cannot ask again who a session belongs to; it stays", {
+      socket: session.socket.id,
+      ...failure(error),
+    });
+    return;
+  }
+  if (verdict === undefined) return;
+  if ("principal" in verdict) {
+    session.identity = verdict;
+    return;
+  }
+  // What it has sent already may include a join.
+  session.identity = { ...identity, expiresAt: 0 };
+  audit({
+    event: "session_revoked",
+    reason: verdict.refused,
+    ...partyOf(session),
+    ...(session.member && seatOf(session.member)),
+  });
+  await session.enqueue(async () => {
+    await depart(session);
+    session.socket.conn.close();
+  });
+}
