@@ -130,7 +130,7 @@ function startOf([program = "", ...args]: readonly string[]):
 
 /** An entrypoint that is a command: on JSR, or in a clone. */
 const ENTRY =
-  /^(?:jsr:@a2c-smcp\/sdk(?:@[\d.]+)?(?:\/(server|computer|agent)\/main)?|(server|computer|agent)\/main\.ts|mod\.ts)$/;
+  /^(?:jsr:@a2c-smcp\/sdk(?:@[\d.]+)?(?:\/(server|computer|agent)\/main)?|(?:\S+\/a2c-smcp\/)?(?:(server|computer|agent)\/main\.ts|mod\.ts))$/;
 
 const entryOf = (role: string | undefined): string =>
   role === undefined ? "mod.ts" : `${role}/main.ts`;

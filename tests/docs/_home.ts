@@ -1,4 +1,5 @@
 import { assert } from "@std/assert";
+import { codeBlocks } from "./_blocks.ts";
 
 /** A person's machine, as far as a transcript sees it. */
 export interface Home extends AsyncDisposable {
@@ -57,18 +58,13 @@ export async function makeHome(claude?: string): Promise<Home> {
   };
 }
 
-/** Writes the configuration with which `deno` in a folder takes this source for what JSR will have. */
+/** Puts the clone into a folder, and the configuration of the README that finds the package in it. */
 export async function linkPackage(folder: string): Promise<void> {
   const root = new URL("../../", import.meta.url);
-  await Deno.writeTextFile(
-    `${folder}/deno.json`,
-    JSON.stringify({
-      imports: { "@a2c-smcp/sdk": "jsr:@a2c-smcp/sdk@^0.2.0" }, // of `deno add`
-      links: ["", "links/std-semver", "links/std-assert"].map((path) =>
-        new URL(path, root).href
-      ),
-    }),
-  );
+  const links = (await codeBlocks()).find(({ example }) => example === "links");
+  assert(links, "The README shows how a project of Deno finds the clone");
+  await Deno.symlink(root, `${folder}/a2c-smcp`);
+  await Deno.writeTextFile(`${folder}/deno.json`, links.code);
   await Deno.copyFile(new URL("deno.lock", root), `${folder}/deno.lock`);
 }
 

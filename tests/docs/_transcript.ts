@@ -21,13 +21,7 @@ export function transcriptOf(page: string): Step[] {
 
 /** What a transcript says of a machine: its paths and ports, and how long things took. */
 export function normalize(text: string, { home }: Home): string {
-  const root = new URL("../../", import.meta.url).pathname;
   return text.replaceAll(home, NAMED_HOME)
-    .replaceAll(`${root}agent/main.ts`, "jsr:@a2c-smcp/sdk@0.2.0/agent/main")
-    .replaceAll(
-      `${root}computer/main.ts`,
-      "jsr:@a2c-smcp/sdk@0.2.0/computer/main",
-    )
     .replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:8787")
     .replaceAll(/\d+ ms$/gm, "9 ms").trimEnd();
 }

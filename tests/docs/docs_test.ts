@@ -86,7 +86,7 @@ const CHECKED: Readonly<Record<string, readonly string[]>> = {
   caddy: ["caddy"],
   dockerfile: ["container"],
   ini: ["systemd"],
-  json: ["api-keys", "claude-desktop", "configuration"],
+  json: ["api-keys", "claude-desktop", "configuration", "links"],
   nginx: ["nginx"],
 };
 

@@ -17,9 +17,9 @@ const page = await Deno.readTextFile(
 /** As the README's table of short names has it. */
 const steps = transcriptOf(
   page.replaceAll(
-    /deno run -A jsr:@a2c-smcp\/sdk(?:@[\d.]+)?\/(agent|computer)\/main/g,
+    /deno run -A (?:~|\/home\/you)\/a2c-smcp\/(agent|computer)\/main\.ts/g,
     "npx smcp-$1",
-  ).replaceAll("deno run -A jsr:@a2c-smcp/sdk up", "npx smcp up"),
+  ).replaceAll("deno run -A ~/a2c-smcp/mod.ts up", "npx smcp up"),
 );
 
 const folder = await Deno.makeTempDir({ prefix: "smcp-tarball-" });
