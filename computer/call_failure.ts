@@ -12,6 +12,7 @@ import {
   mcpErrorCode,
   REQUEST_TIMEOUT,
 } from "./mcp/mcp_error.ts";
+import { MessageTooLargeError } from "./mcp/message_limit.ts";
 import type { ServerView } from "./server_status.ts";
 import { whereabouts } from "./whereabouts.ts";
 
@@ -61,6 +62,7 @@ function whatHappened(error: unknown): string {
   if (error instanceof ProtocolError) {
     return `answered with what is no tool result (${error.message})`;
   }
+  if (error instanceof MessageTooLargeError) return error.message;
   const code = mcpErrorCode(error);
   if (!(error instanceof Error) || code === undefined) {
     return "could not be reached";

@@ -129,6 +129,21 @@ export class HostedServer {
     if (this.#next && this.#refusal) void this.#attempt();
   }
 
+  /**
+   * Connects again at once, after a connection that turned out to be of no use; resolves when it
+   * runs or the attempt has failed.
+   *
+   * @returns the connection after that one, if there is any
+   */
+  async connectAgain(lost: McpConnection): Promise<McpConnection | undefined> {
+    if (this.#connection === lost) {
+      this.#lost(new Error("The MCP server forgot the session"));
+      await lost.close();
+    }
+    if (this.#wanted && !this.#connection) await this.#attempt();
+    return this.#connection;
+  }
+
   /** Stops it, children of its process included; resolves when nothing of it is left. */
   stop(): Promise<void> {
     this.#wanted = false;

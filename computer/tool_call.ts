@@ -13,6 +13,7 @@ import type { AbortReason } from "./call_table.ts";
 import type { Confirmations } from "./confirmations.ts";
 import type { McpHost } from "./host.ts";
 import { log } from "./log.ts";
+import { SessionForgottenError } from "./mcp/answering_fetch.ts";
 import type { NamedTool } from "./tool_naming.ts";
 import { transformResult } from "./vrl/transform_result.ts";
 
@@ -74,7 +75,15 @@ async function execute(
     if (now?.config !== config) return replaced(tool_name, server);
     const { connection } = now;
     if (!connection) return failure();
-    const result = await connection.callTool(tool, params, { signal });
+    const result = await connection.callTool(tool, params, { signal })
+      .catch(async (error) => {
+        if (!(error instanceof SessionForgottenError)) throw error;
+        // It ran nothing, so this is still the first time.
+        const next = await now.connectAgain(connection);
+        signal.throwIfAborted();
+        if (!next || host.server(server) !== now) throw error;
+        return await next.callTool(tool, params, { signal });
+      });
     return await transformResult(result, config.vrl, {
       server,
       tool,

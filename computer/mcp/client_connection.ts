@@ -11,6 +11,7 @@ import {
 } from "../../protocol/mod.ts";
 import { isRecord } from "../_values.ts";
 import { AuthorizationError } from "../authorization/authorization_error.ts";
+import { SessionForgottenError } from "./answering_fetch.ts";
 import type {
   McpCapabilities,
   McpConnection,
@@ -88,6 +89,7 @@ class ClientConnection implements McpConnection {
   #running = 0;
   #refusal: AuthorizationError | undefined;
   #pinging = false;
+  #forgotten = false;
   #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(client: Client, options: ClientConnectionOptions) {
@@ -230,6 +232,10 @@ class ClientConnection implements McpConnection {
       });
     } catch (error) {
       unanswered = hasCode(error, ErrorCode.RequestTimeout);
+      if (error instanceof SessionForgottenError) {
+        this.#forgotten = true;
+        await this.#client.close().catch(() => {});
+      }
       throw error;
     } finally {
       this.#running--;
@@ -261,7 +267,9 @@ class ClientConnection implements McpConnection {
     clearInterval(this.#timer);
     if (this.#ending) return;
     this.#ending = true;
-    const how = this.#options.explainLoss?.() ?? "no longer answers";
+    const how = this.#forgotten
+      ? "forgot the session"
+      : this.#options.explainLoss?.() ?? "no longer answers";
     this.#onLost(this.#refusal ?? new Error(`The MCP server ${how}`));
   }
 }

@@ -11,6 +11,7 @@ import {
   type Authorizer,
 } from "../authorization/authorized_fetch.ts";
 import type { McpConnection } from "./connection.ts";
+import { DEFAULT_MESSAGE_BYTES } from "./message_limit.ts";
 import { patientFetch } from "./patient_fetch.ts";
 
 /** Milliseconds that a child process gets for a request other than a tool call. */
@@ -49,7 +50,8 @@ export const connectMcp = (
 async function connectHttp(
   config: MCPServerStreamableHttpConfig | MCPSSEConfig,
   signal: AbortSignal,
-  { pongMs, authorizer }: ConnectOptions,
+  { pongMs, authorizer, maxMessageBytes = DEFAULT_MESSAGE_BYTES }:
+    ConnectOptions,
 ): Promise<McpConnection> {
   const [{ openConnection }, http] = await Promise.all([
     import("./client_connection.ts"),
@@ -63,30 +65,40 @@ async function connectHttp(
     .some((name) => name.toLowerCase() === "authorization");
   let refusal: unknown;
   const fetch = authorizedFetch(
-    patientFetch(patience),
+    patientFetch(patience, maxMessageBytes),
     hasCredentials ? undefined : authorizer?.(config.name, url),
     (error) => refusal = error,
   );
   const options = {
     requestMs: patience.requestMs,
     pongMs,
-    signal,
     pingEveryMs: patience.silenceMs / 2,
   };
+  const late = new AbortController();
+  const timer = setTimeout(() => {
+    const seconds = patience.requestMs / 1000;
+    late.abort(
+      new Error(`it did not answer within ${seconds} s (its "timeout")`),
+    );
+  }, patience.requestMs);
+  const started = { signal: AbortSignal.any([signal, late.signal]) };
   try {
     if (config.type === "sse") {
       const transport = http.sseTransport(config.server_parameters, fetch);
-      return await openConnection(transport, options);
+      return await openConnection(transport, { ...options, ...started });
     }
     const { terminate_on_close } = config.server_parameters;
     const transport = http.streamableTransport(config.server_parameters, fetch);
     return await openConnection(transport, {
       ...options,
+      ...started,
       ...(terminate_on_close &&
-        { terminate: () => transport.terminateSession() }),
+        { terminate: () => transport.inner.terminateSession() }),
     });
   } catch (error) {
     throw refusal instanceof AuthorizationError ? refusal : error;
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -10,6 +10,9 @@ import {
 } from "../../protocol/mod.ts";
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
 import { LONGEST } from "../deadline.ts";
+import { answeringFetch, RESUME_ATTEMPTS } from "./answering_fetch.ts";
+import { HttpTransport } from "./http_transport.ts";
+import { sessionFetch } from "./session_fetch.ts";
 import type { Patience } from "./patient_fetch.ts";
 
 /** The times of a Streamable HTTP configuration, ISO 8601 as it is. */
@@ -30,25 +33,39 @@ export const ssePatience = (
 
 const timerMs = (seconds: number): number => Math.min(seconds * 1000, LONGEST);
 
-/** Reaches a MCP server over Streamable HTTP (spec §4). */
+/** Reaches an MCP server over Streamable HTTP (spec §4). */
 export const streamableTransport = (
   parameters: MCPServerStreamableHttpParameters,
   fetch: FetchLike,
-): StreamableHTTPClientTransport =>
-  new StreamableHTTPClientTransport(new URL(parameters.url), {
-    requestInit: { headers: textHeaders(parameters.headers) },
-    fetch,
-  });
+): HttpTransport<StreamableHTTPClientTransport> =>
+  new HttpTransport(
+    (fetch) =>
+      new StreamableHTTPClientTransport(new URL(parameters.url), {
+        requestInit: { headers: textHeaders(parameters.headers) },
+        reconnectionOptions: {
+          initialReconnectionDelay: 1_000,
+          maxReconnectionDelay: 30_000,
+          reconnectionDelayGrowFactor: 1.5,
+          maxRetries: RESUME_ATTEMPTS,
+        },
+        fetch,
+      }),
+    (pending) => answeringFetch(fetch, pending),
+  );
 
-/** Reaches a MCP server over HTTP with SSE (spec §4); older servers offer nothing else. */
+/** Reaches an MCP server over HTTP with SSE (spec §4); older servers offer nothing else. */
 export const sseTransport = (
   parameters: MCPSSEParameters,
   fetch: FetchLike,
-): SSEClientTransport =>
-  new SSEClientTransport(new URL(parameters.url), {
-    requestInit: { headers: textHeaders(parameters.headers) },
-    fetch,
-  });
+): HttpTransport<SSEClientTransport> =>
+  new HttpTransport(
+    (fetch) =>
+      new SSEClientTransport(new URL(parameters.url), {
+        requestInit: { headers: textHeaders(parameters.headers) },
+        fetch,
+      }),
+    (_pending, lost) => sessionFetch(fetch, lost),
+  );
 
 const textHeaders = (
   headers: Record<string, HeaderValue> | null,

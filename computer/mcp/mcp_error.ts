@@ -1,5 +1,7 @@
 /** JSON-RPC's "invalid params": what the MCP server finds wrong with a request. */
 export const INVALID_PARAMS = -32602;
+/** JSON-RPC's "invalid JSON was received". */
+export const PARSE_ERROR = -32700;
 /** The MCP SDK's code for a connection that ended before the answer came. */
 export const CONNECTION_CLOSED = -32000;
 /** The MCP SDK's code for a request that was not answered in its time. */

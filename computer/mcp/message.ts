@@ -5,9 +5,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { isRecord } from "../_values.ts";
 import type { Line } from "./line_decoder.ts";
-
-/** JSON-RPC's "invalid JSON was received". */
-const PARSE_ERROR = -32700;
+import { PARSE_ERROR } from "./mcp_error.ts";
 
 /**
  * Reads a JSON-RPC message out of a line that a MCP server wrote.

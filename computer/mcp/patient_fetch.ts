@@ -1,4 +1,6 @@
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
+import { requestIdOf } from "./answering_fetch.ts";
+import { isEventStream, limitBody } from "./limited_body.ts";
 
 /** How long a MCP server may keep quiet over HTTP, in milliseconds. */
 export interface Patience {
@@ -15,26 +17,25 @@ const LONGEST_CALL = 3_600_000;
  * Makes a `fetch` that gives up on a server that keeps quiet (spec §4: `timeout`, `sse_read_timeout`).
  *
  * A POST with a JSON-RPC request may take as long as its caller waits for it.
+ *
+ * @param maxMessageBytes see `limitBody`
  */
-export function patientFetch({ requestMs, silenceMs }: Patience): FetchLike {
+export function patientFetch(
+  { requestMs, silenceMs }: Patience,
+  maxMessageBytes: number,
+): FetchLike {
   return async (url, init = {}) => {
-    const isRequest = isRpcRequest(init);
-    const response = isRequest
-      ? await fetch(url, init)
-      : await fetchHead(url, init, requestMs);
-    const type = response.headers.get("content-type") ?? "";
-    if (!response.body || !type.startsWith("text/event-stream")) {
-      return response;
-    }
+    const isRequest = requestIdOf(init) !== undefined;
+    const response = limitBody(
+      isRequest
+        ? await fetch(url, init)
+        : await fetchHead(url, init, requestMs),
+      maxMessageBytes,
+    );
+    if (!response.body || !isEventStream(response)) return response;
     const ms = isRequest ? Math.max(silenceMs, LONGEST_CALL) : silenceMs;
     return new Response(endSilence(response.body, ms), response);
   };
-}
-
-/** Notifications and answers are acknowledged at once; only a request carries both fields. */
-function isRpcRequest({ method, body }: RequestInit): boolean {
-  return method === "POST" && typeof body === "string" &&
-    /"id":/.test(body) && /"method":/.test(body);
 }
 
 async function fetchHead(

@@ -1,0 +1,61 @@
+import { EventScanner } from "./event_scanner.ts";
+import { MessageTooLargeError } from "./message_limit.ts";
+
+/** Bytes of an HTTP answer that is an error: it is for people, who do not read more. */
+const ERROR_BYTES = 65_536;
+
+/** Tells whether an answer is a stream of server-sent events. */
+export const isEventStream = ({ headers }: Response): boolean =>
+  (headers.get("content-type") ?? "").startsWith("text/event-stream");
+
+/**
+ * Bounds what is kept of an answer: one event of a stream, all of any other; what an error says
+ * after its first 64 KiB is dropped.
+ *
+ * @param limit bytes; reading more fails with a {@linkcode MessageTooLargeError}
+ */
+export function limitBody(response: Response, limit: number): Response {
+  const { body } = response;
+  if (!body || response.status < 200) return response;
+  const bounded = response.ok
+    ? body.pipeThrough(failAbove(limit, counter(response)))
+    : body.pipeThrough(cutAt(ERROR_BYTES));
+  return new Response(bounded, response);
+}
+
+/** Counts bytes; returns how many belong to the message that is being read. */
+function counter(response: Response): (chunk: Uint8Array) => number {
+  if (isEventStream(response)) {
+    const events = new EventScanner();
+    return (chunk) => {
+      events.push(chunk);
+      return events.size;
+    };
+  }
+  let bytes = 0;
+  return (chunk) => bytes += chunk.length;
+}
+
+const failAbove = (
+  limit: number,
+  count: (chunk: Uint8Array) => number,
+): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> =>
+  new TransformStream({
+    transform(chunk, controller) {
+      if (count(chunk) > limit) throw new MessageTooLargeError(limit);
+      controller.enqueue(chunk);
+    },
+  });
+
+function cutAt(
+  most: number,
+): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  let room = most;
+  return new TransformStream({
+    transform(chunk, controller) {
+      controller.enqueue(chunk.subarray(0, room));
+      room -= chunk.length;
+      if (room <= 0) controller.terminate();
+    },
+  });
+}
