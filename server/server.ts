@@ -251,6 +251,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     await closed(upgraded, LINGER);
     await Promise.all(own.map(closeServer));
     await feed?.close();
+    limiter.flush();
   };
   let closing: Promise<void> | undefined;
   const close = ({ graceMs = 10_000 }: CloseOptions = {}) =>

@@ -40,7 +40,7 @@ export function readClaims(
 const TEXTS = "a text or a list of texts";
 
 const refuse = (claim: string, expected: string): Refused => ({
-  refused: `token refused: claim "${claim}" is not ${expected}`,
+  refused: `token refused: claim ${claim} is not ${expected}`,
 });
 
 const isRole = (value: unknown): value is Role =>

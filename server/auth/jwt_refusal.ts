@@ -6,13 +6,13 @@ import type { errors } from "jose";
  */
 export function describeRefusal(error: errors.JOSEError): string {
   if (error.code === "ERR_JWT_EXPIRED") {
-    return 'token refused: claim "exp" is past';
+    return "token refused: claim exp is past";
   }
   if (isClaimFailure(error)) {
     const why = error.reason === "missing"
       ? "is missing"
       : CLAIMS[error.claim] ?? "is not valid";
-    return `token refused: claim ${JSON.stringify(error.claim)} ${why}`;
+    return `token refused: claim ${error.claim} ${why}`;
   }
   return `token refused: ${
     REASONS[error.code] ?? "it cannot be verified"

@@ -31,7 +31,9 @@ export class Limiter {
   /** What is allowed. */
   readonly limits: Limits;
   readonly #count: (limit: LimitName) => void;
-  readonly #lines = new LineLimit();
+  readonly #lines = new LineLimit<Flooding>((event, omitted) =>
+    audit(omitted > 0 ? { ...event, omitted } : event)
+  );
 
   /** @param count told of every hit, however many there are */
   constructor(limits: Limits, count: (limit: LimitName) => void) {
@@ -68,8 +70,8 @@ export class Limiter {
   }
 
   /**
-   * Takes note of a refused handshake; those of one address and code are one thing, since what else
-   * a reason says is often the client's choice.
+   * Takes note of a refused handshake; those of one address, code and reason are one thing, whatever
+   * a reason quotes: that is often the client's choice.
    *
    * @param now as in {@linkcode hit}
    * @returns whether it was written to the log
@@ -80,16 +82,24 @@ export class Limiter {
   ): boolean {
     return this.#write(
       { event: "handshake_refused", ...refused },
-      String(refused.code),
+      `${refused.code} ${refused.reason.replaceAll(QUOTED, "")}`,
       now,
     );
   }
 
+  /** Writes what was left out of the log and not told yet: nothing more will come. */
+  flush(): void {
+    this.#lines.flush();
+  }
+
   #write(event: Flooding, kind: string, now: number): boolean {
-    const thing = `${kind} ${addressGroup(event.address)}`;
-    const omitted = this.#lines.take(thing, now);
-    if (omitted === undefined) return false;
-    audit(omitted > 0 ? { ...event, omitted } : event);
-    return true;
+    return this.#lines.take(
+      `${kind} ${addressGroup(event.address)}`,
+      event,
+      now,
+    );
   }
 }
+
+/** A text in JSON's quotes. */
+const QUOTED = /"(?:[^"\\]|\\.)*"/g;

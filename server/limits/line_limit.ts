@@ -1,51 +1,73 @@
 /** Milliseconds between two lines about the same thing. */
-const QUIET = 10_000;
+const QUIET_MS = 10_000;
 
 /** So many things are remembered each for itself; what comes beyond them shares the lines of one. */
 const REMEMBERED = 1000;
 
-/** The last line about something, and how many were left out since. */
-interface Line {
+/** The last line about something, and what was left out since. */
+interface Line<T> {
   readonly at: number;
   omitted: number;
+  /** The last of those. */
+  last: T | undefined;
 }
 
 /**
  * Keeps floods out of a log: one line about a thing in ten seconds, which says how many were left
- * out before it. However many things there are, no more than a thousand lines come in that time.
+ * out before it. However many things there are, no more than a thousand lines come in that time,
+ * and as many for what was left out of things that nobody hears of any more: all are counted.
  *
  * Pure but for its own memory: the caller brings the clock.
  */
-export class LineLimit {
-  readonly #lines = new Map<string, Line>();
+export class LineLimit<T> {
+  readonly #write: (item: T, omitted: number) => void;
+  readonly #lines = new Map<string, Line<T>>();
+
+  /** @param write writes a line, which says how many were left out before it */
+  constructor(write: (item: T, omitted: number) => void) {
+    this.#write = write;
+  }
 
   /**
-   * Decides about one line.
+   * Writes a line, or leaves it out.
    *
    * @param thing what the line is about
    * @param now milliseconds of a clock that never goes back
-   * @returns how many were left out since the last one, or `undefined`: this one is left out too
+   * @returns whether it was written
    */
-  take(thing: string, now: number): number | undefined {
+  take(thing: string, item: T, now: number): boolean {
     const key = this.#keyOf(thing, now);
-    const last = this.#lines.get(key);
-    if (last !== undefined && now - last.at < QUIET) {
-      last.omitted++;
-      return undefined;
+    const line = this.#lines.get(key);
+    if (line !== undefined && now - line.at < QUIET_MS) {
+      line.omitted++;
+      line.last = item;
+      return false;
     }
     this.#lines.delete(key); // the map is in the order of its lines
-    this.#lines.set(key, { at: now, omitted: 0 });
-    return last?.omitted ?? 0;
+    this.#lines.set(key, { at: now, omitted: 0, last: undefined });
+    this.#write(item, line?.omitted ?? 0);
+    return true;
   }
 
-  /** The thing itself, or what stands for all that can not be remembered. */
+  /** Writes what was left out and not told yet: the last line about each thing, and the number of the others. */
+  flush(): void {
+    for (const line of this.#lines.values()) this.#tell(line);
+    this.#lines.clear();
+  }
+
+  /** The thing itself, or what stands for all that cannot be remembered. */
   #keyOf(thing: string, now: number): string {
     if (this.#lines.has(thing) || this.#lines.size < REMEMBERED) return thing;
-    for (const [known, { at }] of this.#lines) {
-      if (now - at < QUIET) break;
+    for (const [known, line] of this.#lines) {
+      if (now - line.at < QUIET_MS) break;
       this.#lines.delete(known);
+      this.#tell(line);
     }
     return this.#lines.size < REMEMBERED ? thing : OTHERS;
+  }
+
+  #tell({ last, omitted }: Line<T>): void {
+    if (last !== undefined) this.#write(last, omitted - 1);
   }
 }
 

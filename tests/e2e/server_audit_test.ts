@@ -271,7 +271,7 @@ Deno.test("an authenticator that throws what it was shown brings none of it into
   assertMatch(String(stacks), /^\s+at .*authenticate/);
 });
 
-Deno.test("a flood of refused handshakes is one line of the audit log, wherever they are refused (spec §10)", async () => {
+Deno.test("a flood of refused handshakes is one line of the audit log, wherever they are refused; what was left out is told at the end (spec §10)", async () => {
   using log = captureLog();
   const { server, url, port } = await served();
   await using _ = server;
@@ -280,6 +280,37 @@ Deno.test("a flood of refused handshakes is one line of the audit log, wherever 
     await refused(url, as("wrong"));
   }
   assertEquals(log.audit.map(({ code }) => code), [400, 401]);
+  await server.close();
+  assertEquals(log.audit.slice(2).map(({ code, omitted }) => [code, omitted]), [
+    [400, 3],
+    [401, 3],
+  ]);
+});
+
+Deno.test("refusals of one address for other reasons are lines of their own, and a JWT's name the claim (spec §10)", async () => {
+  using log = captureLog();
+  const secret = "0123456789abcdef0123456789abcdef";
+  const { server, url } = await served({
+    authenticator: jwt({ key: { secret }, audience: "smcp" }),
+  });
+  await using _ = server;
+  const token = (aud: string, expires: number | string) =>
+    new SignJWT({ sub: "hunter2", aud }).setProtectedHeader({ alg: "HS256" })
+      .setExpirationTime(expires).sign(new TextEncoder().encode(secret));
+  for (
+    const auth of [
+      {},
+      { token: await token("other", "1h") },
+      { token: await token("smcp", 1) },
+      { token: await token("smcp", 1) },
+    ]
+  ) await refused(url, { auth });
+  assertEquals(log.audit.map(({ reason }) => reason), [
+    "no token",
+    "token refused: claim aud is not the audience that this server asks for",
+    "token refused: claim exp is past",
+  ]);
+  assertEquals(log.text.includes("hunter2"), false);
 });
 
 Deno.test("refused joins, and attempts on other offices and names, are audited (spec §10)", async () => {

@@ -178,47 +178,77 @@ Deno.test("Limiter.hit() counts every hit, and writes one line in ten seconds fo
   assertEquals(counted.length, rows.length);
 });
 
-Deno.test("Limiter.refusedHandshake() writes one line in ten seconds for an address and code, with the number of those left out", () => {
+Deno.test("Limiter.refusedHandshake() writes one line in ten seconds for an address, code and reason, with the number of those left out", () => {
   using log = captureLog();
   const limiter = new Limiter(DEFAULT_LIMITS, () => {});
   const rows = [
-    [401, "192.0.2.1", 0, true],
-    [401, "192.0.2.1", 1, false],
-    [400, "192.0.2.1", 2, true],
-    [401, "2001:db8::1", 3, true],
-    [401, "2001:db8::2", 4, false], // the same customer's
-    [401, "192.0.2.1", 9_999, false],
-    [401, "192.0.2.1", 10_000, true],
-    [401, "192.0.2.1", 20_000, true],
+    [401, "no API key", "192.0.2.1", 0, true],
+    [401, "no API key", "192.0.2.1", 1, false],
+    [401, "claim exp is past", "192.0.2.1", 2, true],
+    [400, "no API key", "192.0.2.1", 3, true],
+    [401, "no API key", "2001:db8::1", 4, true],
+    [401, "no API key", "2001:db8::2", 5, false], // the same customer's
+    [401, "no API key", "192.0.2.1", 9_999, false],
+    [401, "no API key", "192.0.2.1", 10_000, true],
+    [401, "no API key", "192.0.2.1", 20_000, true],
+    // What is quoted is the client's choice.
+    [403, 'Origin ("https://a.example")', "192.0.2.1", 20_001, true],
+    [403, 'Origin ("https://\\"b.example")', "192.0.2.1", 20_002, false],
   ] as const;
-  for (const [code, address, now, written] of rows) {
-    const refused = { code, reason: `at ${now}`, address };
+  for (const [code, reason, address, now, written] of rows) {
+    const refused = { code, reason, address };
     assertEquals(limiter.refusedHandshake(refused, now), written, `at ${now}`);
   }
-  const lines = log.audit.map(({ code, reason, omitted }) => [
-    code,
-    reason,
-    omitted,
+  const lines = () =>
+    log.audit.map(({ code, reason, omitted }) => [code, reason, omitted]);
+  const told = [
+    [401, "no API key", undefined],
+    [401, "claim exp is past", undefined],
+    [400, "no API key", undefined],
+    [401, "no API key", undefined],
+    [401, "no API key", 2],
+    [401, "no API key", undefined],
+    [403, 'Origin ("https://a.example")', undefined],
+  ];
+  assertEquals(lines(), told);
+  limiter.flush();
+  assertEquals(lines(), [
+    ...told,
+    [401, "no API key", undefined], // of 2001:db8::2
+    [403, 'Origin ("https://\\"b.example")', undefined],
   ]);
-  assertEquals(lines, [
-    [401, "at 0", undefined],
-    [400, "at 2", undefined],
-    [401, "at 3", undefined],
-    [401, "at 10000", 2],
-    [401, "at 20000", undefined],
-  ]);
+  limiter.flush();
+  assertEquals(lines().length, told.length + 2);
 });
 
 Deno.test("LineLimit.take() lets no more than a thousand and one lines through in ten seconds, however many things there are", () => {
-  const lines = new LineLimit();
+  const lines = new LineLimit<string>(() => {});
   const written = (prefix: string, count: number, now: number) =>
-    Array.from({ length: count }, (_, i) => lines.take(`${prefix} ${i}`, now))
-      .filter((omitted) => omitted !== undefined);
+    Array.from(
+      { length: count },
+      (_, i) => lines.take(`${prefix} ${i}`, "", now),
+    ).filter((written) => written);
   assertEquals(written("a", 5000, 0).length, 1001);
   assertEquals(written("a", 5000, 9_999).length, 0);
   const later = written("b", 5000, 10_000);
   assertEquals(later.length, 1001);
-  assertEquals(lines.take("c", 20_000), 0);
+});
+
+Deno.test("LineLimit tells of every line that it left out: in the next one, when it forgets a thing, and at flush()", () => {
+  let told = 0;
+  const lines = new LineLimit<number>((_, omitted) => told += 1 + omitted);
+  let sent = 0;
+  // Things that come again, things that do not, and more than are remembered.
+  for (let now = 0; now < 60_000; now += 7) {
+    const things = [`a ${now % 3}`, `b ${now % 2000}`, `c ${now >> 3}`];
+    for (const thing of things) {
+      lines.take(thing, now, now);
+      sent++;
+    }
+  }
+  assertEquals(told < sent, true);
+  lines.flush();
+  assertEquals(told, sent);
 });
 
 Deno.test("eventOutcome() says how an event was answered", () => {
