@@ -8,6 +8,7 @@ import type { McpConnection } from "./mcp/connection.ts";
 import type { McpTool } from "./mcp/tool.ts";
 import { failuresAfterLoss, type RestartPolicy } from "./restart_policy.ts";
 import type { ServerState, ServerStatus, ServerView } from "./server_status.ts";
+import { unmatchedTools } from "./unmatched_tools.ts";
 
 /** Starts or reaches a MCP server; nothing of it is left when it rejects. */
 export type ConnectMcp = (
@@ -95,7 +96,9 @@ export class HostedServer {
       restarts: this.#restarts,
       ...(this.#error !== undefined && { error: this.#error }),
       ...(this.#next && { nextAttempt: this.#next.at }),
-      problems: this.#problems,
+      problems: this.#state === "running"
+        ? [...this.#problems, ...unmatchedTools(this.config, this.#tools)]
+        : this.#problems,
     };
   }
 

@@ -1,3 +1,4 @@
+import process from "node:process";
 import { columns, plain } from "../../protocol/cli/terminal_text.ts";
 import {
   GET_DESKTOP_EVENT,
@@ -7,11 +8,11 @@ import {
 } from "../../protocol/mod.ts";
 import { reasonOf } from "../_values.ts";
 import { SmcpComputer } from "../computer.ts";
-import { loadComputerConfig } from "../config/load_config.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
 import { placeholderIds } from "../placeholders.ts";
 import { isDocument, isWindow } from "../resources/listed_uri.ts";
 import type { ServerStatus } from "../server_status.ts";
+import { loadHostConfig, strayVariables } from "./host_config.ts";
 import { logTo } from "./logging.ts";
 import type { HostFlags } from "./make_computer.ts";
 import { firstSignal } from "./signals.ts";
@@ -49,8 +50,8 @@ const A_DAY = 86_400_000;
 
 /** Starts everything that a configuration names, once, and says what is there and what is wrong. */
 export async function check(flags: CheckFlags): Promise<void> {
-  const config = await loadComputerConfig(flags.config);
-  const warnings = new Set<string>();
+  const config = await loadHostConfig(flags.config, flags.input);
+  const warnings = new Set(strayVariables(process.env, config.inputs));
   await logTo((line) => warnings.add(withoutTime(line)));
   const computer = new SmcpComputer({
     url: "http://127.0.0.1", // is never connected to

@@ -1,9 +1,9 @@
 import process from "node:process";
 import type { SmcpComputer } from "../computer.ts";
-import { loadComputerConfig } from "../config/load_config.ts";
 import { watchConfig } from "../config/watch_config.ts";
 import { liveView } from "../live/live_view.ts";
 import { plainView, type View } from "../live/view.ts";
+import { loadHostConfig } from "./host_config.ts";
 import { logTo, logWritten, survive, toStderr } from "./logging.ts";
 import { type ComputerFlags, makeComputer } from "./make_computer.ts";
 import { report } from "./report.ts";
@@ -29,7 +29,7 @@ export async function run(flags: RunFlags): Promise<void> {
   let view: View = plainView((text) => console.log(text));
   const computer = makeComputer(
     flags,
-    await loadComputerConfig(config),
+    await loadHostConfig(config, flags.input),
     () => view,
   );
   const stopped = firstSignal();

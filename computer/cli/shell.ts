@@ -1,12 +1,12 @@
 import process from "node:process";
 import { createInterface } from "node:readline";
 import type { SmcpComputer } from "../computer.ts";
-import { loadComputerConfig } from "../config/load_config.ts";
 import { plainView, type View } from "../live/view.ts";
 import type { ToolCallEnded } from "../options.ts";
 import type { ShellContext } from "../shell/command.ts";
 import { runLine } from "../shell/shell.ts";
 import { terminalQuestions } from "../terminal/questions.ts";
+import { loadHostConfig } from "./host_config.ts";
 import { interact } from "./interact.ts";
 import { logTo, logWritten, survive, toStderr } from "./logging.ts";
 import { type ComputerFlags, makeComputer } from "./make_computer.ts";
@@ -33,7 +33,7 @@ export async function shell(flags: ShellFlags): Promise<void> {
   survive();
   const config = flags.config === undefined
     ? { inputs: [], servers: [] }
-    : await loadComputerConfig(flags.config);
+    : await loadHostConfig(flags.config, flags.input);
   let view: View = plainView((text) => console.log(text));
   const computer = makeComputer(flags, config, () => view);
   try {

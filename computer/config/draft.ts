@@ -3,6 +3,7 @@ import { draftForeign, isForeign } from "./foreign_server.ts";
 import type { ForeignContext } from "./foreign_variables.ts";
 import { draftVsCodeInputs } from "./vs_code_inputs.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
+import { type Strictness, unknownFileFields } from "./unknown_fields.ts";
 
 /** One MCP server of a file, in our own form but not checked yet. */
 export interface ServerDraft {
@@ -12,6 +13,8 @@ export interface ServerDraft {
   readonly key?: string;
   /** As our own format would have it. */
   readonly entry: unknown;
+  /** Whose fields it has. */
+  readonly strictness: Strictness;
   /** Where a field of `entry` stands in the file, below `path`; default: where our format has it. */
   readonly pathOf?: (field: ConfigPath) => ConfigPath;
 }
@@ -20,6 +23,8 @@ export interface ServerDraft {
 export interface ConfigDraft {
   /** The definitions of inputs. */
   readonly inputs: unknown;
+  /** Whose file it is. */
+  readonly strictness: Strictness;
   /** In the order of the file. */
   readonly servers: readonly ServerDraft[];
   /** What could not be brought into our form. */
@@ -41,6 +46,21 @@ export function draftConfig(
 ): ConfigDraft {
   if (Array.isArray(data)) return draftList(data, []);
   if (!isRecord(data)) return failed([], OWN_FORMAT);
+  const { servers } = data;
+  const strictness = isRecord(servers) && !("mcpServers" in data) &&
+      !Object.values(servers).some(isForeign)
+    ? "own"
+    : "foreign";
+  const draft = draftFile(data, strictness, context);
+  const unknown = unknownFileFields(data, strictness);
+  return { ...draft, problems: [...unknown, ...draft.problems] };
+}
+
+function draftFile(
+  data: Record<string, unknown>,
+  strictness: Strictness,
+  context: ForeignContext,
+): ConfigDraft {
   const { inputs = [], servers, mcpServers } = data;
   if (mcpServers !== undefined && servers !== undefined) {
     return failed(
@@ -55,17 +75,18 @@ export function draftConfig(
   }
   if (Array.isArray(servers)) return draftList(servers, ["servers"], inputs);
   if (!isRecord(servers)) return failed(["servers"], OWN_FORMAT);
-  const isVsCode = Object.values(servers).some(isForeign);
-  return draftMap(
+  const draft = draftMap(
     servers,
     "servers",
-    isVsCode ? draftVsCodeInputs(inputs) : inputs,
+    strictness === "own" ? inputs : draftVsCodeInputs(inputs),
     context,
   );
+  return { ...draft, strictness };
 }
 
 const failed = (path: ConfigPath, text: string): ConfigDraft => ({
   inputs: [],
+  strictness: "foreign",
   servers: [],
   problems: [{ path, text }],
 });
@@ -76,7 +97,12 @@ const draftList = (
   inputs: unknown = [],
 ): ConfigDraft => ({
   inputs,
-  servers: list.map((entry, i) => ({ path: [...path, i], entry })),
+  strictness: "foreign",
+  servers: list.map((entry, i) => ({
+    path: [...path, i],
+    entry,
+    strictness: "foreign" as const,
+  })),
   problems: [],
 });
 
@@ -96,6 +122,7 @@ function draftMap(
         path,
         key,
         entry: isRecord(entry) ? { name: key, ...entry } : entry,
+        strictness: "own",
       };
     }
     const foreign = draftForeign(entry, field, context);
@@ -112,6 +139,7 @@ function draftMap(
       path,
       key,
       entry: { name: key, ...foreign.entry },
+      strictness: "foreign",
       pathOf: foreign.pathOf,
     };
   });
@@ -119,6 +147,7 @@ function draftMap(
     inputs: Array.isArray(inputs)
       ? [...inputs, ...missing(variables, inputs)]
       : inputs,
+    strictness: "foreign",
     servers: drafts,
     problems,
   };

@@ -6,6 +6,7 @@ import {
   type FoundVariables,
 } from "./foreign_variables.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
+import { slipsIn } from "./unknown_fields.ts";
 
 /** A MCP server as another program's configuration has it, brought into our own form. */
 export interface ForeignDraft {
@@ -22,6 +23,14 @@ export interface ForeignDraft {
 const URL_FIELDS = ["url", "serverUrl", "httpUrl"];
 const APPROVED_FIELDS = ["alwaysAllow", "autoApprove"];
 const FORBIDDEN_FIELDS = ["forbidden_tools", "disabledTools", "excludeTools"];
+
+/** Fields whose slip would leave something unguarded; any other that is unknown is the program's own. */
+const GUARDS = [
+  ...FORBIDDEN_FIELDS,
+  "disabled",
+  "tool_meta",
+  "default_tool_meta",
+];
 
 /** How the others call the kinds of MCP servers. */
 const TYPES: ReadonlyMap<unknown, "stdio" | "streamable" | "sse"> = new Map([
@@ -44,15 +53,16 @@ export const isForeign = (entry: unknown): boolean =>
  * A URL without a type is Streamable HTTP unless its path ends in `/sse`. Tools that are to run
  * unasked (`alwaysAllow`, `autoApprove`) get `auto_apply`, those that are switched off are
  * forbidden. `disabled`, `tool_meta`, `default_tool_meta`, `forbidden_tools` and `vrl` are taken as
- * they are; fields that only concern the other program are dropped.
+ * they are; fields that only concern the other program are dropped, unless they look like a slip
+ * in one that guards something.
  */
 export function draftForeign(
   entry: unknown,
   field: "servers" | "mcpServers",
   context: ForeignContext,
 ): ForeignDraft {
-  const problems: ConfigProblem[] = [];
   const source = isRecord(entry) ? entry : {};
+  const problems = slipsIn(source, GUARDS);
   const urlField = URL_FIELDS.find((name) => name in source);
   const found: FoundVariables = { inputs: [], unknown: [] };
   const expand = (name: string, value = source[name]): unknown =>

@@ -24,12 +24,46 @@ export const explainIssues = (
   }));
 
 function textOf({ code, path, message }: Issue, isInput: boolean): string {
-  if (code === "invalid_union" && path.at(-1) === "type") {
+  const field = path.at(-1);
+  if (code === "invalid_union" && field === "type") {
     return isInput
       ? 'expected "promptString", "pickString" or "command"'
       : 'expected "stdio", "streamable" (or "http") or "sse"';
   }
-  const [, expected] = /^Invalid input: (expected .+), received undefined$/
-    .exec(message) ?? [];
-  return expected === undefined ? message : `it is missing; ${expected}`;
+  const [, expected, received] =
+    /^Invalid input: expected (\w+), received (\w+)$/.exec(message) ?? [];
+  if (expected !== undefined && received !== undefined) {
+    const wanted = WORDS[expected] ?? expected;
+    return received === "undefined"
+      ? `it is missing; expected ${wanted}`
+      : `expected ${wanted}, not ${WORDS[received] ?? received}`;
+  }
+  const [, options] = /^Invalid option: expected one of (.+)$/.exec(message) ??
+    [];
+  if (options !== undefined) {
+    return `expected ${
+      options.replaceAll("|", ", ").replace(/, ([^,]+)$/, " or $1")
+    }`;
+  }
+  if (message.startsWith("Too small: expected string")) return "it is empty";
+  if (message.startsWith("Too small: expected number")) {
+    return "expected a number above 0";
+  }
+  if (message === "Invalid input") {
+    return path.includes("headers")
+      ? "expected a text, a number, true or false"
+      : "expected a list of texts, or a map of them";
+  }
+  return message;
 }
+
+/** What the validator's words for kinds of values mean to a person. */
+const WORDS: Readonly<Record<string, string>> = {
+  string: "a text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  record: "a map",
+  object: "an object",
+};

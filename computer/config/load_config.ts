@@ -1,12 +1,4 @@
 import { readFile } from "node:fs/promises";
-import {
-  findNodeAtLocation,
-  getNodeValue,
-  type Node,
-  type ParseError,
-  parseTree,
-  printParseErrorCode,
-} from "jsonc-parser";
 import { homedir } from "node:os";
 import { basename, dirname, resolve, sep } from "node:path";
 import { reasonOf } from "../_values.ts";
@@ -15,7 +7,8 @@ import {
   type ReadConfig,
   readConfig,
 } from "./parse_config.ts";
-import { ConfigError, type ConfigPath, type ConfigProblem } from "./problem.ts";
+import { readJsonText } from "./json_text.ts";
+import { ConfigError, type ConfigProblem } from "./problem.ts";
 import { vrlProblems } from "./vrl_problems.ts";
 
 /** A configuration as it was read from text. */
@@ -66,28 +59,13 @@ export async function parseComputerConfigText(
  * @throws {ConfigError} when it is not JSON at all
  */
 export function readConfigText(text: string, file: string): ReadText {
-  const errors: ParseError[] = [];
-  const tree = parseTree(text.replace(/^\ufeff/, " "), errors, {
-    allowTrailingComma: true,
+  const { value, problems, locate } = readJsonText(text, file);
+  const read = readConfig(value, {
+    workspaceFolder: workspaceOf(resolve(file)),
+    userHome: homedir(),
+    pathSeparator: sep,
   });
-  const [error] = errors;
-  if (error || !tree) {
-    const offset = error?.offset ?? 0;
-    const what = error ? printParseErrorCode(error.error) : "the file is empty";
-    throw new ConfigError(
-      file,
-      [{ path: [], text: `Cannot read it as JSON: ${what}` }],
-      () => position(text, offset),
-    );
-  }
-  return {
-    ...readConfig(getNodeValue(tree), {
-      workspaceFolder: workspaceOf(resolve(file)),
-      userHome: homedir(),
-      pathSeparator: sep,
-    }),
-    locate: ({ path }) => position(text, nearestNode(tree, path).offset),
-  };
+  return { ...read, problems: [...problems, ...read.problems], locate };
 }
 
 /** VS Code and Cursor keep their file in a folder of the workspace. */
@@ -116,18 +94,4 @@ export async function readConfigFile(file: string): Promise<string> {
         : `Cannot read the configuration: ${reasonOf(error)}`,
     }]);
   }
-}
-
-/** What is missing is reported where it should stand. */
-function nearestNode(tree: Node, path: ConfigPath): Node {
-  for (let length = path.length; length > 0; length--) {
-    const node = findNodeAtLocation(tree, path.slice(0, length));
-    if (node) return node;
-  }
-  return tree;
-}
-
-function position(text: string, offset: number): string {
-  const before = text.slice(0, offset).split("\n");
-  return `${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;
 }

@@ -7,6 +7,7 @@ import { draftConfig, type ServerDraft } from "./draft.ts";
 import type { ForeignContext } from "./foreign_variables.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem } from "./problem.ts";
 import { explainIssues } from "./issue_text.ts";
+import { unknownInputFields, unknownServerFields } from "./unknown_fields.ts";
 
 /** What a Computer hosts. */
 export interface ComputerConfig {
@@ -64,6 +65,12 @@ export function readConfig(
   if (!inputs.success) {
     problems.push(...explainIssues(["inputs"], inputs.error.issues));
   }
+  problems.push(
+    ...unknownInputFields(draft.inputs, draft.strictness).map((problem) => ({
+      ...problem,
+      path: ["inputs", ...problem.path],
+    })),
+  );
   const places = new Map<string, ConfigPath>();
   const servers = draft.servers.flatMap((server) => {
     const config = readServer(server, problems);
@@ -82,16 +89,18 @@ export function readConfig(
 }
 
 function readServer(
-  { path, key, entry, pathOf = (field) => field }: ServerDraft,
+  { path, key, entry, strictness, pathOf = (field) => field }: ServerDraft,
   problems: ConfigProblem[],
 ): MCPServerConfig | undefined {
+  const placed = (problem: ConfigProblem): ConfigProblem => ({
+    ...problem,
+    path: [...path, ...pathOf(problem.path)],
+  });
+  problems.push(...unknownServerFields(entry, strictness).map(placed));
   const read = mcpServerConfigSchema.safeParse(entry);
   if (!read.success) {
     problems.push(
-      ...explainIssues([], read.error.issues).map((problem) => ({
-        ...problem,
-        path: [...path, ...pathOf(problem.path)],
-      })),
+      ...explainIssues([], read.error.issues).map(placed),
     );
     return undefined;
   }

@@ -1,8 +1,8 @@
 import {
   type MCPServerConfig,
-  parseMCPServerConfig,
-} from "../../protocol/mod.ts";
-import { reasonOf } from "../_values.ts";
+  mcpServerConfigSchema,
+} from "../../protocol/config.ts";
+import { explainIssues } from "../config/issue_text.ts";
 import { placeholderIds } from "../placeholders.ts";
 import { fillPlaceholders } from "./fill_placeholders.ts";
 import { type InputValues, resolveAll } from "./resolve_all.ts";
@@ -43,13 +43,12 @@ export async function prepareConfig(
 
 /** The value of a sole placeholder keeps its type, which may be none that belongs there. */
 function fitting(filled: unknown): MCPServerConfig {
-  try {
-    return parseMCPServerConfig(filled);
-  } catch (error) {
-    throw new Error(
-      `the value of an input does not fit: ${
-        reasonOf(error).replace(/^Invalid payload: /, "")
-      }`,
-    );
-  }
+  const read = mcpServerConfigSchema.safeParse(filled);
+  if (read.success) return read.data;
+  const problems = explainIssues([], read.error.issues).map(({ path, text }) =>
+    `${path.join(".")}: ${text}`
+  );
+  throw new Error(
+    `the value of an input does not fit: ${problems.join("; ")}`,
+  );
 }

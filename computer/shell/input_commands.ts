@@ -1,8 +1,6 @@
-import {
-  type MCPServerInput,
-  parseMCPServerInputs,
-} from "../../protocol/mod.ts";
+import type { MCPServerInput } from "../../protocol/mod.ts";
 import { isRecord } from "../_values.ts";
+import { parseComputerConfig } from "../config/parse_config.ts";
 import { redactConfig } from "../redact.ts";
 import {
   keptFile,
@@ -17,12 +15,16 @@ import { drawTable } from "./tables.ts";
 const ids = ({ computer }: ShellContext): string[] =>
   computer.inputs.definitions.map(({ id }) => id);
 
+/** Reads definitions as a file has them; every mistake is named. */
+const readInputs = (inputs: unknown): readonly MCPServerInput[] =>
+  parseComputerConfig({ servers: {}, inputs }, "what was typed").inputs;
+
 const put = async (
   rest: string,
   context: ShellContext,
   mustBe: "new" | "known",
 ): Promise<string> => {
-  const [input] = parseMCPServerInputs([await jsonArgument(rest)]);
+  const [input] = readInputs([await jsonArgument(rest)]);
   if (!input) throw new Error("expected the definition of an input");
   const known = ids(context).includes(input.id);
   if (known && mustBe === "new") {
@@ -47,9 +49,7 @@ const DEFINITIONS: readonly ShellCommand[] = [
       const value = await jsonArgument(
         rest.startsWith("@") ? rest : `@${rest}`,
       );
-      const list = parseMCPServerInputs(
-        isRecord(value) ? value.inputs ?? [] : value,
-      );
+      const list = readInputs(isRecord(value) ? value.inputs ?? [] : value);
       list.forEach((input) => computer.inputs.put(input));
       return `loaded ${list.map(({ id }) => id).join(", ") || "nothing"}`;
     },

@@ -91,6 +91,10 @@ Deno.test({
         server_parameters: { url: "http://127.0.0.1:1/mcp" },
       },
       vrl: { ...fixture({ only: ["pid"] }), vrl: "this is no VRL" },
+      guarded: fixture({ only: ["fail", "slow"] }, {
+        forbidden_tools: ["slwo", "stop", "fial"],
+        tool_meta: { fial: { auto_apply: false }, slow: { alias: "stop" } },
+      }),
     },
   });
   const { code, stdout, stderr } = await runMain("computer", [
@@ -110,6 +114,9 @@ Deno.test({
     /"away".*; /,
     /"vrl".*/,
     /More than one tool is named "echo".*give one of them an alias/,
+    /"guarded": forbidden_tools names "slwo", which is none of its tools; did you mean "slow"\?/,
+    /"guarded": forbidden_tools names "fial", .*did you mean "fail"\?/,
+    /"guarded": tool_meta names "fial", .*did you mean "fail"\?/,
   ];
   for (const pattern of expected) {
     assertEquals(
@@ -119,7 +126,7 @@ Deno.test({
     );
   }
   assertEquals(problems.length, expected.length, stdout);
-  assertMatch(stderr, /^error: there are 7 problems; /m);
+  assertMatch(stderr, /^error: there are 10 problems; /m);
 });
 
 Deno.test({

@@ -88,6 +88,23 @@ async function startWorld() {
         a: { type: "stdio", server_parameters: { command: "no-such-program" } },
       },
     }),
+    slip: await file("slip.json", {
+      servers: {
+        a: {
+          type: "stdio",
+          server_parameters: { command: "x" },
+          forbiden_tools: ["rm"],
+        },
+      },
+    }),
+    twice: await file(
+      "twice.json",
+      '{"servers": {}, "inputs": [],\n "servers": {}}',
+    ),
+    token: await file("token.json", {
+      inputs: [{ type: "promptString", id: "token", description: "" }],
+      servers: {},
+    }),
     typo: await file("typo.json", {
       servers: {
         a: { type: "stdio", server_parameters: { command: "${input:tokne}" } },
@@ -321,6 +338,35 @@ const mistakes = (world: World): Mistake[] => [
     args: [...computer(world.free, world.empty), "--input", "token"],
     code: 2,
     says: /write ID=VALUE/,
+  },
+  ...["run", "check"].map((command) => ({
+    name: `a value for no input: ${command}`,
+    command: "computer" as const,
+    args: [
+      ...(command === "run"
+        ? computer(world.free, world.token)
+        : ["check", "--config", world.token]),
+      ...["--input", "tokne=hunter2"],
+    ],
+    code: 2 as const,
+    says:
+      /^error: --input tokne=…: .*token\.json has no input "tokne"; did you mean "token"\?$/,
+  })),
+  {
+    name: "a field that is misspelt",
+    command: "computer",
+    args: ["check", "--config", world.slip],
+    code: 1,
+    says:
+      /slip\.json:1:\d+: servers\.a\.forbiden_tools: there is no such field; did you mean "forbidden_tools"\?/,
+  },
+  {
+    name: "a key that is there twice",
+    command: "computer",
+    args: computer(world.free, world.twice),
+    code: 1,
+    says:
+      /twice\.json:2:2: servers: it is there twice, first at 1:2; remove one of them/,
   },
   {
     name: "an import of nothing",

@@ -80,62 +80,121 @@ export async function configKinds(): Promise<ConfigKinds> {
  */
 export async function configSchema(): Promise<JsonSchema> {
   const { servers, inputs } = await configKinds();
-  const oneOf = (kinds: object): JsonSchema => ({
-    oneOf: Object.keys(kinds).map((kind) => ({
-      $ref: `#/definitions/${kind}`,
-    })),
+  const map = (strictness: Strictness): JsonSchema => ({
+    type: "object",
+    additionalProperties: ownUnlessForeign(oneOf(servers, "own"), strictness),
   });
   const list: JsonSchema = {
     type: "array",
-    items: { allOf: [oneOf(servers)], required: ["name"] },
+    items: { allOf: [oneOf(servers, "foreign")], required: ["name"] },
   };
-  const map: JsonSchema = {
-    type: "object",
-    additionalProperties: ownUnlessForeign(oneOf(servers)),
-  };
-  const file = (servers: Record<string, JsonSchema>): JsonSchema => ({
+  const file = (
+    strictness: Strictness,
+    servers: Record<string, JsonSchema>,
+  ): JsonSchema => ({
     type: "object",
     properties: {
-      $schema: { type: "string" },
+      $schema: {},
       inputs: {
         description: "What the placeholders ${input:ID} stand for.",
         type: "array",
-        items: oneOf(inputs),
+        items: oneOf(inputs, strictness),
       },
       ...servers,
     },
     required: Object.keys(servers),
+    ...(strictness === "own" && { additionalProperties: false }),
   });
   return {
     $schema: "http://json-schema.org/draft-07/schema#",
     title: "The MCP servers that a Computer of A2C-SMCP hosts",
     oneOf: [
-      file({ servers: { anyOf: [map, list] } }),
-      file({ mcpServers: map }),
+      {
+        if: {
+          not: { required: ["mcpServers"] },
+          properties: {
+            servers: { type: "object", additionalProperties: { not: FOREIGN } },
+          },
+        },
+        then: file("own", { servers: map("own") }),
+        else: file("foreign", { servers: { anyOf: [map("foreign"), list] } }),
+      },
+      file("foreign", { mcpServers: map("foreign") }),
       list,
     ],
     definitions: {
-      ...mapValues(servers, (server) => ({
-        ...server, // the key of a map is the name
-        required: server.required?.filter((field) => field !== "name") ?? [],
-      })),
-      ...inputs,
+      ...mapKinds(servers, (kind) => strict(withoutName(kind))),
+      ...mapKinds(inputs, strict),
+      ...mapKinds(servers, withoutName, "foreign"),
+      ...mapKinds(inputs, (kind) => kind, "foreign"),
     },
   };
 }
 
-/** Other programs have the fields of `server_parameters` beside the type; theirs are not held to ours. */
-const ownUnlessForeign = (own: JsonSchema): JsonSchema => ({
-  if: {
-    type: "object",
-    not: { required: ["server_parameters"] },
-    anyOf: ["command", "url", "serverUrl", "httpUrl"].map((field) => ({
-      required: [field],
-    })),
-  },
-  then: { type: "object" },
-  else: own,
+/** In our own form a field that nobody knows is an error; in others it may be the program's own. */
+type Strictness = "own" | "foreign";
+
+const nameOf = (kind: string, strictness: Strictness): string =>
+  strictness === "own" ? kind : `${kind}-open`;
+
+const oneOf = (kinds: object, strictness: Strictness): JsonSchema => ({
+  oneOf: Object.keys(kinds).map((kind) => ({
+    $ref: `#/definitions/${nameOf(kind, strictness)}`,
+  })),
 });
+
+const mapKinds = (
+  kinds: Readonly<Record<string, JsonSchema>>,
+  change: (kind: JsonSchema) => JsonSchema,
+  strictness: Strictness = "own",
+): Record<string, JsonSchema> =>
+  Object.fromEntries(
+    Object.entries(kinds).map((
+      [kind, schema],
+    ) => [nameOf(kind, strictness), change(schema)]),
+  );
+
+/** The key of a map is the name. */
+const withoutName = (server: JsonSchema): JsonSchema => ({
+  ...server,
+  required: server.required?.filter((field) => field !== "name") ?? [],
+});
+
+/** Takes no other fields, in `server_parameters` either; metadata of tools stays open (spec §4). */
+function strict(kind: JsonSchema): JsonSchema {
+  const { server_parameters, ...others } = kind.properties ?? {};
+  return {
+    ...kind,
+    properties: {
+      ...others,
+      ...(server_parameters && {
+        server_parameters: {
+          ...server_parameters,
+          additionalProperties: false,
+        },
+      }),
+    },
+    additionalProperties: false,
+  };
+}
+
+/** An entry of another program: it has the fields of `server_parameters` beside the type. */
+const FOREIGN: JsonSchema = {
+  type: "object",
+  not: { required: ["server_parameters"] },
+  anyOf: ["command", "url", "serverUrl", "httpUrl"].map((field) => ({
+    required: [field],
+  })),
+};
+
+/** What another program knows is not held to our form. */
+const ownUnlessForeign = (
+  own: JsonSchema,
+  strictness: Strictness,
+): JsonSchema =>
+  strictness === "own"
+    ? own
+    : { if: FOREIGN, then: { type: "object" }, else: own };
 
 function toJsonSchema(schema: z.core.$ZodType): JsonSchema {
   return z.toJSONSchema(schema, {

@@ -130,7 +130,8 @@ Deno.test("redactConfig() shows the configuration without secrets", () => {
         command,
       })),
     ],
-    servers: {
+    // A list, as the Python SDK has it, may have fields that nobody knows.
+    servers: Object.entries({
       child: {
         type: "stdio",
         server_parameters: {
@@ -159,7 +160,7 @@ Deno.test("redactConfig() shows the configuration without secrets", () => {
           headers: { a: "Bearer ${input:a}" },
         },
       },
-    },
+    }).map(([name, server]) => ({ name, ...server })),
   });
   const shown = redactConfig(servers, inputs);
   assertEquals(JSON.stringify(shown).includes("s3cret"), false);

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { Ajv } from "ajv";
+import fc from "fast-check";
 import { readConfig } from "../../computer/config/parse_config.ts";
 import { configDocs } from "../tools/config_docs.ts";
 
@@ -53,7 +54,13 @@ const accepted: [why: string, config: unknown][] = [
     }),
   ],
   ["nothing where null means nothing", stdio({ env: null, cwd: null })],
-  ["fields that nobody knows", stdio({ later: 1 }, { later: 2 })],
+  [
+    "fields of metadata that nobody knows yet",
+    stdio({}, {
+      tool_meta: { ls: { later: 1 } },
+      default_tool_meta: { later: 2 },
+    }),
+  ],
   [
     "metadata of tools",
     stdio({}, {
@@ -101,11 +108,35 @@ const accepted: [why: string, config: unknown][] = [
   ]],
   ["Claude Desktop", { mcpServers: { a: { command: "npx", args: ["x"] } } }],
   ["our form in mcpServers", { mcpServers: stdio().servers }],
+  ["fields that other programs know", {
+    mcpServers: { a: { command: "npx", cooldown: 1 } },
+    globalShortcut: "x",
+  }],
+  ["fields that the Python SDK knows", [{
+    name: "a",
+    type: "stdio",
+    server_parameters: { command: "a", later: 1 },
+    later: 2,
+  }]],
+  ["fields that VS Code knows", {
+    servers: { a: { command: "a", dev: {} } },
+    sandbox: true,
+  }],
   ["VS Code", { servers: { a: { type: "http", url: "https://h/mcp" } } }],
 ];
 
 const rejected: [why: string, config: unknown][] = [
   ["no object", "servers"],
+  ["a field of the file that nobody knows", { servers: {}, later: 1 }],
+  ["a slip in a field of the file", { servers: {}, inptus: [] }],
+  ["a field of a server that nobody knows", stdio({}, { later: 1 })],
+  ["a slip in what forbids tools", stdio({}, { forbiden_tools: ["rm"] })],
+  ["a field of parameters that nobody knows", stdio({ later: 1 })],
+  ["a field of an input that nobody knows", inputs({ ...prompt, later: 1 })],
+  ["a slip in what hides a value", inputs({ ...prompt, pasword: true })],
+  ["our form in mcpServers with a slip", {
+    mcpServers: stdio({}, { forbiden_tools: ["rm"] }).servers,
+  }],
   ["no servers", {}],
   ["both maps", { servers: {}, mcpServers: {} }],
   ["servers that are no map", { servers: 3 }],
@@ -168,6 +199,122 @@ for (
       );
     }
   });
+}
+
+/** Where the reader is strict, a document with one more or one misspelt key is refused by both. */
+Deno.test("the schema and the validator agree on random and misspelt documents of our own form", () => {
+  const whole = {
+    $schema: "x",
+    inputs: [
+      { ...prompt, password: true, default: "d" },
+      { ...prompt, type: "pickString", id: "p", options: ["a"], default: "a" },
+      { ...prompt, type: "command", id: "c", command: "date", args: ["-u"] },
+    ],
+    servers: {
+      a: {
+        name: "a",
+        type: "stdio",
+        disabled: false,
+        forbidden_tools: ["rm"],
+        tool_meta: { ls: { alias: "list", tags: ["x"], auto_apply: true } },
+        default_tool_meta: { auto_apply: null, ret_object_mapper: { a: 1 } },
+        vrl: ".a = 1",
+        server_parameters: {
+          command: "x",
+          args: [],
+          env: {},
+          cwd: null,
+          encoding: "utf-8",
+          encoding_error_handler: "strict",
+        },
+      },
+      b: {
+        type: "streamable",
+        server_parameters: {
+          url: "https://h/",
+          headers: {},
+          timeout: "PT1S",
+          sse_read_timeout: "PT1S",
+          terminate_on_close: true,
+        },
+      },
+      c: {
+        type: "sse",
+        server_parameters: {
+          url: "https://h/",
+          headers: null,
+          timeout: 1,
+          sse_read_timeout: 1,
+        },
+      },
+    },
+  };
+  const agree = (file: unknown, why: string): boolean => {
+    const isValid = readConfig(file).problems.length === 0;
+    assertEquals(conforms(file), isValid, `${why}: ${JSON.stringify(file)}`);
+    return isValid;
+  };
+  assert(agree(whole, "whole"));
+  const places = keysOf(whole).filter((path) =>
+    // Names of a person's own; and metadata, which is open: JSON Schema knows no slips.
+    !/^(servers\.\w+|.*(tool_meta|env|headers|ret_object_mapper)\..*)$/.test(
+      path.join("."),
+    )
+  );
+  const slip = fc.record({
+    path: fc.constantFrom(...places),
+    at: fc.nat(30),
+    letter: fc.constantFrom(..."abcdefghijklmnopqrstuvwxyz_"),
+    how: fc.constantFrom("insert", "remove", "replace", "capital", "value"),
+    value: fc.jsonValue({ maxDepth: 2 }),
+  });
+  fc.assert(
+    fc.property(slip, ({ path, at, letter, how, value }) => {
+      const file = structuredClone(whole);
+      const key = `${path.at(-1)}`;
+      const i = at % key.length;
+      const parent = path.slice(0, -1).reduce<Record<string, unknown>>(
+        (node, step) => node[step] as Record<string, unknown>,
+        file,
+      );
+      if (how === "value") {
+        // A map of servers, or one server, may turn the file into another program's.
+        // That names equal their keys, and ids are unique, is more than JSON Schema can say.
+        if (/^(servers|servers\.\w+|.*\.(name|id))$/.test(path.join("."))) {
+          return;
+        }
+        parent[key] = value;
+        agree(file, `${path.join(".")} is another value`);
+        return;
+      }
+      const misspelt = {
+        insert: key.slice(0, i) + letter + key.slice(i),
+        remove: key.slice(0, i) + key.slice(i + 1),
+        replace: key.slice(0, i) + letter + key.slice(i + 1),
+        capital: key.slice(0, i) + key.slice(i).toUpperCase(),
+      }[how];
+      if (misspelt in parent || misspelt === "") return;
+      parent[misspelt] = parent[key];
+      delete parent[key];
+      assert(!agree(file, `${key} is ${misspelt}`), `${misspelt} passed`);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+/** The way to every key of objects, at any depth. */
+function keysOf(
+  value: unknown,
+  path: readonly (string | number)[] = [],
+): (string | number)[][] {
+  if (Array.isArray(value)) {
+    return value.flatMap((item, i) => keysOf(item, [...path, i]));
+  }
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, item]) => [
+    [...path, key],
+    ...keysOf(item, [...path, key]),
+  ]);
 }
 
 Deno.test("what is generated in docs/ is up to date: deno task docs:config", async () => {

@@ -1,0 +1,57 @@
+import { UsageError } from "../../protocol/cli/run.ts";
+import type { MCPServerInput } from "../../protocol/mod.ts";
+import { loadComputerConfig } from "../config/load_config.ts";
+import { nearestWord } from "../config/nearest_word.ts";
+import type { ComputerConfig } from "../config/parse_config.ts";
+import { inputVariables } from "../inputs/input_names.ts";
+
+/**
+ * Loads the configuration of a command line, and holds its `--input` options to it.
+ *
+ * @throws {ConfigError} that names file, line, path, problem and fix
+ * @throws {UsageError} when a value is for no input
+ */
+export async function loadHostConfig(
+  file: string,
+  values: Readonly<Record<string, unknown>>,
+): Promise<ComputerConfig> {
+  const config = await loadComputerConfig(file);
+  for (const id of Object.keys(values)) {
+    if (config.inputs.some((input) => input.id === id)) continue;
+    throw new UsageError(
+      `--input ${id}=…: ${file} has no input "${id}"; ${
+        whichThereAre(id, config.inputs)
+      }`,
+    );
+  }
+  return config;
+}
+
+function whichThereAre(id: string, inputs: readonly MCPServerInput[]): string {
+  const ids = inputs.map(({ id }) => id);
+  const meant = nearestWord(id, ids);
+  if (meant !== undefined) return `did you mean "${meant}"?`;
+  return ids.length === 0
+    ? "it has no inputs at all"
+    : `it has ${ids.map((id) => `"${id}"`).join(", ")}`;
+}
+
+/**
+ * Says which variables of the environment look like values of inputs and are for none.
+ *
+ * That is no error: several Computers may share one environment.
+ */
+export function strayVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+  inputs: readonly MCPServerInput[],
+): string[] {
+  const known = inputs.flatMap(({ id }) => inputVariables(id));
+  return Object.keys(environment)
+    .filter((name) => name.startsWith("SMCP_INPUT_") && !known.includes(name))
+    .map((name) => {
+      const meant = nearestWord(name, known);
+      return `the environment variable ${name} is for no input of the configuration${
+        meant === undefined ? "" : `; did you mean ${meant}?`
+      }`;
+    });
+}
