@@ -12,16 +12,21 @@ export interface Block {
 
 const root = new URL("../../", import.meta.url);
 
-/** Every code block of the README and of `docs/`. */
-export async function codeBlocks(): Promise<Block[]> {
+/** The README and the pages of `docs/`: the text of each, by its path. */
+export async function readPages(): Promise<Map<string, string>> {
   const pages = ["README.md"];
   for await (const { name } of Deno.readDir(new URL("docs/", root))) {
     if (name.endsWith(".md")) pages.push(`docs/${name}`);
   }
   const texts = pages.map(async (page) =>
-    blocksOf(page, await Deno.readTextFile(new URL(page, root)))
+    [page, await Deno.readTextFile(new URL(page, root))] as const
   );
-  return (await Promise.all(texts)).flat();
+  return new Map(await Promise.all(texts));
+}
+
+/** Every code block of these pages. */
+export async function codeBlocks(): Promise<Block[]> {
+  return [...await readPages()].flatMap(([page, text]) => blocksOf(page, text));
 }
 
 function blocksOf(page: string, text: string): Block[] {

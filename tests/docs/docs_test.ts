@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Ajv } from "ajv";
 import { cp } from "node:fs/promises";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { generate } from "selfsigned";
 import config from "../../deno.json" with { type: "json" };
@@ -14,11 +14,13 @@ import {
   NPX_SERVERS,
   withVersions,
 } from "../support/reference_servers.ts";
-import { codeBlocks } from "./_blocks.ts";
+import { codeBlocks, readPages } from "./_blocks.ts";
 import { commandsOf, mistakeIn } from "./_commands.ts";
+import { denoPack } from "../tools/npm_package.ts";
 import { complaintOf, isInstalled, outputOf } from "./_tools.ts";
 
 const root = new URL("../../", import.meta.url);
+const pages = await readPages();
 const blocks = await codeBlocks();
 const scripts = blocks.filter(({ language }) => language === "sh");
 const examples = (name: string) =>
@@ -110,14 +112,13 @@ Deno.test("the configurations of the documentation are valid", () => {
     parseComputerConfig(json, at);
     assert(conforms(json), `${at}: ${JSON.stringify(conforms.errors)}`);
     // What an editor completes the file by is in the package.
-    const [, path = ""] = /sdk\/(.*)$/.exec(String(json.$schema)) ?? [];
-    if (path !== "") assert(config.publish.include.includes(path), at);
+    const [, path] = /sdk\/(.*)$/.exec(String(json.$schema)) ?? [];
+    assertEquals(path ?? "docs/config.schema.json", "docs/config.schema.json");
   }
 });
 
-Deno.test("the pages name the reference servers that are fetched for them", async () => {
-  for (const page of new Set(blocks.map(({ at }) => at.split(":")[0]))) {
-    const text = await Deno.readTextFile(new URL(page ?? "", root));
+Deno.test("the pages name the reference servers that are fetched for them", () => {
+  for (const [page, text] of pages) {
     for (
       const [name] of withVersions(text).matchAll(
         /@modelcontextprotocol\/[^\s"`\\]+/g,
@@ -129,6 +130,34 @@ Deno.test("the pages name the reference servers that are fetched for them", asyn
       );
     }
   }
+});
+
+Deno.test({
+  name: "every page is in the package, with the schema and what the pages show",
+  timeout: 240_000,
+  fn: async () => {
+    const folder = await Deno.makeTempDir({ prefix: "smcp-docs-" });
+    try {
+      const { output } = await outputOf("tar", [
+        "-tzf",
+        await denoPack(folder),
+      ]);
+      const packed = output.split("\n").map((path) =>
+        path.replace("package/", "")
+      );
+      const linked = [...pages].flatMap(([page, text]) =>
+        [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path = ""]) =>
+          posix.join(posix.dirname(page), path)
+        )
+      );
+      assert(linked.includes("docs/operators.md"));
+      const wanted = [...pages.keys(), ...linked, "docs/config.schema.json"];
+      assertEquals(wanted.filter((path) => !packed.includes(path)), []);
+      assert(config.publish.include.includes("docs/")); // JSR has them too
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
 });
 
 Deno.test("the API keys of the documentation are valid", () => {
