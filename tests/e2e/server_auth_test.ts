@@ -164,11 +164,11 @@ for (const transport of ["polling", "websocket"] as const) {
   Deno.test(`a session ends when its credentials expire, and its client comes back with new ones over ${transport} (spec §10)`, async () => {
     await using _last = pollingEnds();
     using log = captureLog();
-    const lives = [Date.now() + 100, Infinity];
+    const lives = [500, Infinity]; // milliseconds
     const authenticator: Authenticator = {
       authenticate: ({ auth: { token } }) => ({
         principal: "ada",
-        expiresAt: lives[Number(token)] ?? 0,
+        expiresAt: Date.now() + (lives[Number(token)] ?? 0),
       }),
     };
     await using server = createSmcpServer({ authenticator });
@@ -198,11 +198,12 @@ for (const transport of ["polling", "websocket"] as const) {
 
 Deno.test("a client whose credentials expired hears 401 when it has no others, and stays away (spec §10)", async () => {
   await using _last = pollingEnds();
-  const expiresAt = Date.now() + 100;
   let asked = 0;
   const authenticator: Authenticator = {
     authenticate: () =>
-      asked++ === 0 ? { principal: "ada", expiresAt } : { refused: "expired" },
+      asked++ === 0
+        ? { principal: "ada", expiresAt: Date.now() + 500 }
+        : { refused: "expired" },
   };
   await using server = createSmcpServer({ authenticator });
   const { url } = await server.listen();
