@@ -1,11 +1,11 @@
 import type { MCPServerConfig, SMCPTool } from "../protocol/mod.ts";
 import { Emitter, type Listener } from "../protocol/client/emitter.ts";
 import { LONGEST } from "./deadline.ts";
-import {
-  type ConnectMcp,
-  HostedServer,
-  type HostedServerOptions,
-} from "./hosted_server.ts";
+import { HostedServer } from "./hosted_server.ts";
+import type {
+  ConnectMcp,
+  HostedServerOptions,
+} from "./hosted_server_options.ts";
 import { InputStore } from "./inputs/input_store.ts";
 import { prepareConfig } from "./inputs/prepare_config.ts";
 import { log, logThrown } from "./log.ts";

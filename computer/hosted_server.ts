@@ -3,49 +3,23 @@ import type { MCPServerConfig } from "../protocol/mod.ts";
 import { reasonOf } from "./_values.ts";
 import { AuthorizationError } from "./authorization/authorization_error.ts";
 import { coalesce } from "./coalesce.ts";
+import { TransientInputError } from "./inputs/resolve_all.ts";
+import type { HostedServerOptions } from "./hosted_server_options.ts";
 import { log } from "./log.ts";
 import type { McpConnection } from "./mcp/connection.ts";
 import type { McpTool } from "./mcp/tool.ts";
-import { failuresAfterLoss, type RestartPolicy } from "./restart_policy.ts";
+import { notReady } from "./not_ready.ts";
+import { failuresAfterLoss } from "./restart_policy.ts";
 import type { ServerState, ServerStatus, ServerView } from "./server_status.ts";
 import { unmatchedTools } from "./unmatched_tools.ts";
-
-/** Starts or reaches a MCP server; nothing of it is left when it rejects. */
-export type ConnectMcp = (
-  config: MCPServerConfig,
-  signal: AbortSignal,
-) => Promise<McpConnection>;
-
-/** What a {@linkcode HostedServer} needs, and whom it tells what. */
-export interface HostedServerOptions {
-  /** Makes the connection. */
-  readonly connect: ConnectMcp;
-  /** Replaces placeholders by their values, each time the server starts. */
-  readonly prepare: (
-    config: MCPServerConfig,
-    signal: AbortSignal,
-  ) => Promise<MCPServerConfig>;
-  /** Milliseconds from the end of `prepare` to the list of tools. */
-  readonly startTimeoutMs: number;
-  /** When it is started again by itself. */
-  readonly restart: RestartPolicy;
-  /** Its state changed. */
-  readonly onState: (status: ServerStatus) => void;
-  /** What tools it offers changed. */
-  readonly onTools: () => void;
-  /** A notification of the server; must not wait for anything. */
-  readonly onNotification: (
-    method: string,
-    params: Record<string, unknown>,
-  ) => void;
-}
 
 /**
  * One MCP server of a Computer: its life, its tools, its connection while it runs.
  *
  * Supervised: one that is lost or can not start is started again, later and later up to a limit,
- * for as long as nobody stops it; a program that is missing may be installed any time. Only a
- * start whose placeholders have no value waits for a person, who would be asked over and over.
+ * for as long as nobody stops it; a program that is missing may be installed any time, and the
+ * command of an input may succeed. Only a start whose placeholders have no other way to a value
+ * waits for a person, who would be asked over and over.
  */
 export class HostedServer {
   /** As loaded, placeholders and all. */
@@ -207,6 +181,7 @@ export class HostedServer {
       if (dirty) this.#relist();
     } catch (error) {
       await connection?.close();
+      again ||= error instanceof TransientInputError;
       if (!this.#wanted || signal.reason === STOPPED) return;
       // Until there is a connection, the error says more than the signal: what the server wrote.
       const why: unknown = connection && signal.aborted
@@ -302,16 +277,6 @@ export class HostedServer {
     }
     this.#options.onTools();
   }
-}
-
-/** What a child waits for in vain is often the network, which its environment tells the way to. */
-function notReady(config: MCPServerConfig, ms: number): string {
-  const late = `it was not ready within ${ms / 1000} s`;
-  if (config.type !== "stdio") return late;
-  const lacking = config.server_parameters.inherit_env === false
-    ? ', even of the variables for certificate authorities and proxies ("inherit_env" is false)'
-    : "";
-  return `${late} (its environment is reduced${lacking}: what it needs of this one belongs in its "env")`;
 }
 
 const TOOLS_CHANGED = "notifications/tools/list_changed";

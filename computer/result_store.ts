@@ -1,4 +1,8 @@
-import type { CallToolResult } from "../protocol/mod.ts";
+import {
+  type CallToolResult,
+  ErrorCode,
+  toolErrorResult,
+} from "../protocol/mod.ts";
 import { jsonBytes } from "../protocol/client/json_bytes.ts";
 
 /** How much a {@linkcode ResultStore} keeps. */
@@ -17,7 +21,7 @@ export interface StoredResult {
   readonly result: CallToolResult;
 }
 
-/** Keeps the results of the last calls within bounds, the oldest going first (spec §7.4). */
+/** Keeps the results of the last calls within bounds, the oldest shrinking and going first (spec §7.4). */
 export class ResultStore {
   readonly #limits: ResultStoreLimits;
   readonly #entries = new Map<string, StoredResult & { bytes: number }>();
@@ -33,17 +37,21 @@ export class ResultStore {
     return this.#entries.get(key);
   }
 
-  /** Keeps a result; one that is larger than the whole store is not kept. */
+  /**
+   * Keeps a result; of one that there is no room for, that its tool ran: it must not run again.
+   */
   add(key: string, stored: StoredResult): void {
     const bytes = jsonBytes(stored.result);
-    if (bytes > this.#limits.bytes) return;
     this.#remove(key);
     this.#entries.set(key, { ...stored, bytes });
     this.#bytes += bytes;
+    if (bytes > this.#limits.bytes) this.#shrink(key);
+    for (const [oldest, entry] of this.#entries) {
+      if (this.#bytes <= this.#limits.bytes) break;
+      if (entry.bytes > 0) this.#shrink(oldest);
+    }
     for (const oldest of this.#entries.keys()) {
-      const fits = this.#entries.size <= this.#limits.count &&
-        this.#bytes <= this.#limits.bytes;
-      if (fits) break;
+      if (this.#entries.size <= this.#limits.count) break;
       this.#remove(oldest);
     }
   }
@@ -54,8 +62,22 @@ export class ResultStore {
     this.#bytes = 0;
   }
 
+  #shrink(key: string): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    const { bytes, fingerprint } = entry;
+    this.#bytes -= bytes;
+    this.#entries.set(key, { fingerprint, result: notKept(bytes), bytes: 0 });
+  }
+
   #remove(key: string): void {
     this.#bytes -= this.#entries.get(key)?.bytes ?? 0;
     this.#entries.delete(key);
   }
 }
+
+const notKept = (bytes: number): CallToolResult =>
+  toolErrorResult(
+    ErrorCode.TOOL_EXECUTION_FAILED,
+    `The tool ran, and is not run again for the same req_id; its result of ${bytes} bytes was too large to keep`,
+  );

@@ -13,7 +13,8 @@ export const getDpe: Handler<typeof GET_DPE_EVENT> = (
   resolveDpe(request, {
     resolver,
     route: (uriHost) => watch.route(uriHost),
-    read: (server, uri, signal) => read(host, server, uri, signal),
+    read: (server, uri, signal) =>
+      read(host, server, watch.originalOf(server, uri), signal),
   });
 
 async function read(

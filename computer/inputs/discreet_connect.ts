@@ -1,5 +1,5 @@
 import type { MCPServerConfig } from "../../protocol/mod.ts";
-import type { ConnectMcp } from "../hosted_server.ts";
+import type { ConnectMcp } from "../hosted_server_options.ts";
 import type { McpConnection } from "../mcp/connection.ts";
 import { hideValues, secretsIn } from "./hide_values.ts";
 

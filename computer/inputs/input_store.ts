@@ -13,7 +13,7 @@ import { placeholderIds } from "../placeholders.ts";
 import { REDACTED } from "../redact_text.ts";
 import { fillPlaceholders } from "./fill_placeholders.ts";
 import { inputVariables, notDefined, noValue } from "./input_names.ts";
-import { resolveAll } from "./resolve_all.ts";
+import { resolveAll, TransientInputError } from "./resolve_all.ts";
 
 /** An input that a person can give a value for. */
 export type AskedInput = MCPServerPromptStringInput | MCPServerPickStringInput;
@@ -224,7 +224,7 @@ export class InputStore implements ComputerInputs {
             AbortSignal.any([late, this.#closed.signal]),
           ),
       ).catch((error) => {
-        throw new Error(
+        throw new TransientInputError(
           `the command of input "${id}" failed: ${reasonOf(error)}`,
         );
       });

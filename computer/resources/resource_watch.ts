@@ -66,7 +66,12 @@ export class ResourceWatch {
 
   /** Compares a list that was just fetched with what is known: not every server tells of changes. */
   saw(server: string, resources: readonly Resource[]): void {
-    if (!this.#servers.get(server)?.knows(resources)) this.#refresh(server);
+    if (!this.#servers.get(server)?.saw(resources)) this.#refresh(server);
+  }
+
+  /** The URI that an MCP server lists a document under. */
+  originalOf(server: string, uri: string): string {
+    return this.#servers.get(server)?.originalOf(uri) ?? uri;
   }
 
   /** Stops watching. */

@@ -11,6 +11,7 @@ import { forEachFew } from "../for_each.ts";
 import { log } from "../log.ts";
 import type { McpConnection } from "../mcp/connection.ts";
 import type { Resource, ServerEvent } from "../../protocol/mod.ts";
+import { identityOf, isDocument } from "./listed_uri.ts";
 import { listResources, takesPart } from "./servers.ts";
 
 /** How many subscriptions are asked for at a time. */
@@ -26,6 +27,7 @@ export class WatchedServer {
   #uris: ListedUris = NO_URIS;
   #subscribed = new Set<string>();
   #claims: HostClaims | undefined;
+  #originals: ReadonlyMap<string, string> = new Map();
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
 
@@ -38,6 +40,14 @@ export class WatchedServer {
   /** The hosts of its resources; undefined before they were listed. */
   get claims(): HostClaims | undefined {
     return this.#claims;
+  }
+
+  /**
+   * The URI that it lists a document under, which is the one that it knows: Agents see it without
+   * query and fragment (spec §8.3).
+   */
+  originalOf(uri: string): string {
+    return this.#originals.get(identityOf(uri)) ?? uri;
   }
 
   /** It runs, again or for the first time: nothing that the old process was told counts. */
@@ -59,8 +69,9 @@ export class WatchedServer {
     this.#list(NO_URIS);
   }
 
-  /** Tells whether a list of its resources says what is known already. */
-  knows(resources: readonly Resource[]): boolean {
+  /** Takes a list of its resources; tells whether it says what is known already. */
+  saw(resources: readonly Resource[]): boolean {
+    this.#originals = originalsOf(resources);
     const uris = listedUris(resources);
     return changeEvents(this.#uris, { kind: "listed", uris }).length === 0;
   }
@@ -95,6 +106,7 @@ export class WatchedServer {
     const resources = await listResources(connection);
     if (this.#connection !== connection) return;
     this.#claims = hostClaims(this.#name, resources);
+    this.#originals = originalsOf(resources);
     if (!takesPart(connection)) return;
     const uris = listedUris(resources);
     // Before the office hears of it: what changes after somebody has read it is announced.
@@ -136,4 +148,16 @@ export class WatchedServer {
       reason,
     });
   }
+}
+
+/** By identity; one that is listed without a query stands for itself, else the first does. */
+function originalsOf(resources: readonly Resource[]): Map<string, string> {
+  const originals = new Map<string, string>();
+  for (const uri of resources.map(({ uri }) => uri).filter(isDocument)) {
+    const identity = identityOf(uri);
+    if (uri === identity || !originals.has(identity)) {
+      originals.set(identity, uri);
+    }
+  }
+  return originals;
 }

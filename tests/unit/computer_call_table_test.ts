@@ -1,4 +1,9 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { callFingerprint } from "../../computer/call_fingerprint.ts";
 import { CallTable } from "../../computer/call_table.ts";
 import { ResultStore } from "../../computer/result_store.ts";
@@ -179,24 +184,31 @@ Deno.test("callFingerprint() is short for params of any size, and tells large on
   assert(print("x", "ab").length < 100);
 });
 
-Deno.test("ResultStore keeps to its bounds of count and bytes, the oldest going first", () => {
+Deno.test("ResultStore keeps to its bounds of count and bytes, the oldest going first, and still knows what ran", () => {
   const stored = (text: string) => ({
     fingerprint: text,
     result: result(text),
   });
-  const kept = (store: ResultStore) =>
+  const known = (store: ResultStore) =>
     ["a", "b", "c"].filter((key) => store.get(key));
+  const kept = (store: ResultStore) =>
+    known(store).filter((key) => !store.get(key)?.result.isError);
   const size = JSON.stringify(result("x")).length;
 
   const few = new ResultStore({ count: 2, bytes: 1_000_000 });
   for (const key of ["a", "b", "c"]) few.add(key, stored("x"));
-  assertEquals(kept(few), ["b", "c"]);
+  assertEquals([known(few), kept(few)], [["b", "c"], ["b", "c"]]);
 
   const small = new ResultStore({ count: 10, bytes: 2 * size });
   for (const key of ["a", "b", "c"]) small.add(key, stored("x"));
   assertEquals(kept(small), ["b", "c"]);
   small.add("a", stored("x".repeat(size * 3)));
-  assertEquals(kept(small), ["b", "c"]);
+  assertEquals([known(small), kept(small)], [["a", "b", "c"], ["b", "c"]]);
+  assertEquals(small.get("a")?.fingerprint, "x".repeat(size * 3));
+  assertStringIncludes(
+    small.get("a")?.result.content[0]?.text ?? "",
+    "too large to keep",
+  );
   small.clear();
-  assertEquals(kept(small), []);
+  assertEquals(known(small), []);
 });
