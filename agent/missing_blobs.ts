@@ -14,11 +14,12 @@ const HANDLE = "a2c_blob_handle";
  * handle to fetch it by. Until this Agent can do that, an empty image must not pass for the image.
  */
 export function refuseMissingBlobs(result: CallToolResult): CallToolResult {
-  const missing = result.content.flatMap((item, i) => {
+  const missing = result.content.flatMap((block, i) => {
+    const item: Fields = { ...block };
     const inner = isRecord(item.resource) ? item.resource : item;
     const handle = handleOf(item) ?? handleOf(inner);
     return handle !== undefined && isEmpty(inner)
-      ? [describe(i, item.type, inner, handle)]
+      ? [describe(i, block.type, inner, handle)]
       : [];
   });
   if (missing.length === 0) return result;

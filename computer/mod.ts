@@ -82,9 +82,13 @@ export {
 } from "../protocol/client/errors.ts";
 export type {
   AnyNotification,
+  ApiKeyCredentials,
   ConnectionEvents,
   ConnectionOptions,
   ConnectionState,
+  Credentials,
+  OtherCredentials,
+  TokenCredentials,
 } from "../protocol/client/options.ts";
 export type { ClientTlsOptions } from "../protocol/client/tls.ts";
 export { ProtocolError, ProtocolVersionError } from "../protocol/mod.ts";

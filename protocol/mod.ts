@@ -40,6 +40,15 @@ export {
   type UpdateMCPConfigNotification,
   type UpdateToolListNotification,
 } from "./config.ts";
+export type {
+  AudioBlock,
+  BlockBase,
+  ContentBlock,
+  ImageBlock,
+  ResourceBlock,
+  ResourceLinkBlock,
+  TextBlock,
+} from "./content.ts";
 export {
   parseConnectError,
   parseErrorBody,
@@ -192,7 +201,6 @@ export {
   type Attributes,
   type AttributeValue,
   type CallToolResult,
-  type ContentBlock,
   type GetToolsReq,
   type GetToolsRet,
   parseAgentCallData,

@@ -6,6 +6,7 @@ import {
   timeoutSeconds,
 } from "./_identifiers.ts";
 import { listOf, mapOf, maybe, plainObject } from "./_plain.ts";
+import { type ContentBlock, contentBlockSchema } from "./content.ts";
 import { isToolCallReq } from "./_tool_call_check.ts";
 import { type Parser, parser } from "./parser.ts";
 
@@ -77,16 +78,6 @@ export interface ToolMeta {
   [field: string]: unknown;
 }
 
-/** One piece of a result, as MCP defines it; types unknown here pass through. */
-export interface ContentBlock {
-  /** `text`, `image`, `audio`, `resource`, `resource_link`, or a later one. */
-  type: string;
-  /** The text of a `text` block. */
-  text?: string;
-  /** The other fields of the block. */
-  [field: string]: unknown;
-}
-
 /** What a tool call ends with, failures of the tool included (spec §6). */
 export interface CallToolResult {
   /** The pieces of the result. */
@@ -143,9 +134,7 @@ export const getToolsRetSchema = z.looseObject({
 
 /** @internal */
 export const callToolResultSchema = z.looseObject({
-  content: listOf(
-    z.looseObject({ type: z.string(), text: z.exactOptional(z.string()) }),
-  ),
+  content: listOf(contentBlockSchema),
   structuredContent: maybe(plainObject),
   isError: maybe(z.boolean()),
   meta: maybe(plainObject),

@@ -3,6 +3,38 @@ import type { ProtocolError } from "../errors.ts";
 import type { Notifications } from "../events.ts";
 import type { ClientTlsOptions } from "./tls.ts";
 
+/** A Server's API key for this client. */
+export interface ApiKeyCredentials {
+  /** As the operator gave it; in a setting of its own, or in the environment, never in the source. */
+  api_key: string;
+  /** What the Server's authenticator wants beside it. */
+  [field: string]: unknown;
+}
+
+/** A JWT, or whatever else a Server takes for a token. */
+export interface TokenCredentials {
+  /** Without "Bearer". */
+  token: string;
+  /** What the Server's authenticator wants beside it. */
+  [field: string]: unknown;
+}
+
+/** What an authenticator of the operator's own asks for. */
+export interface OtherCredentials {
+  /** There is none. */
+  api_key?: never;
+  /** There is none. */
+  token?: never;
+  /** Whatever it is. */
+  [field: string]: unknown;
+}
+
+/** Who a client says it is (spec §10). */
+export type Credentials =
+  | ApiKeyCredentials
+  | TokenCredentials
+  | OtherCredentials;
+
 /** How to reach a Server, and as whom (spec §2, §9). */
 export interface ConnectionOptions {
   /** Address of the Server, such as `https://smcp.example.com`. */
@@ -16,9 +48,7 @@ export interface ConnectionOptions {
    * give one where they expire, since a session ends with its credentials (spec §10). One that fails
    * ends the first connect; a reconnect asks it again later.
    */
-  auth?:
-    | Record<string, unknown>
-    | (() => Record<string, unknown> | Promise<Record<string, unknown>>);
+  auth?: Credentials | (() => Credentials | Promise<Credentials>);
   /**
    * A client certificate, and authorities to trust, for `https:` and `wss:` URLs. For Deno and
    * Node: browsers present their own certificates, and refuse the option.

@@ -2,7 +2,7 @@ import { assert } from "@std/assert";
 import { measureBundle } from "../bench/ends/bundle.ts";
 
 /** Bytes, with some room above what it is; one import can triple it. */
-const LIMITS = { minified: 140_000, gzip: 44_000 };
+const LIMITS = { minified: 140_000, gzip: 46_000 };
 
 Deno.test({
   name: "the Agent stays small in browsers, and brings along what it uses only",

@@ -177,7 +177,7 @@ for (const transport of ["polling", "websocket"] as const) {
     await using agent = new SmcpAgent({
       url,
       name: "ada",
-      auth: () => ({ token: token++ }),
+      auth: () => ({ token: `${token++}` }),
       transports: [transport],
     });
     const lost = Promise.withResolvers<boolean>();

@@ -228,6 +228,41 @@ Deno.test({
   ], folder);
 });
 
+/** What the documentation says that the declarations need, and why less is not enough. */
+const LIBRARIES: [file: string, types: string[], lib: string[], ok: boolean][] =
+  [
+    ["browser_consumer.ts", [], ["es2022", "dom", "esnext.disposable"], true],
+    ["browser_consumer.ts", [], ["es2022", "dom"], false],
+    ["consumer.ts", ["node"], ["es2022", "dom"], true],
+    ["consumer.ts", ["node"], ["es2022"], false],
+  ];
+
+Deno.test({
+  name:
+    "the declarations in the tarball need the libraries that the documentation names, and no others",
+  timeout: 600_000,
+}, async () => {
+  for (const [file, types, lib, ok] of LIBRARIES) {
+    const project = join(folder, "tsconfig.libraries.json");
+    const compilerOptions = {
+      noEmit: true,
+      strict: true,
+      target: "es2022",
+      module: "nodenext",
+      moduleDetection: "force",
+      types,
+      lib,
+    };
+    await Deno.writeTextFile(
+      project,
+      JSON.stringify({ compilerOptions, files: [file] }),
+    );
+    const compiled = run("node_modules/.bin/tsc", ["-p", project], folder);
+    const succeeded = await compiled.then(() => true, () => false);
+    assertEquals(succeeded, ok, `${file} with ${lib.join()}`);
+  }
+});
+
 Deno.test({
   name: "the tarball's manifest names the commands and the Node that is needed",
   timeout: 600_000,

@@ -43,7 +43,9 @@ Deno.test("refuseMissingBlobs() passes on what is there, and what was never anyt
   const results: CallToolResult[] = [
     { content: [] },
     { content: [{ type: "image", data: "", mimeType: "image/png" }] },
-    { content: [{ type: "image", data: "AAAA", _meta: META }] },
+    {
+      content: [{ type: "image", mimeType: "a/b", data: "AAAA", _meta: META }],
+    },
     {
       content: [{
         type: "resource",
@@ -52,7 +54,12 @@ Deno.test("refuseMissingBlobs() passes on what is there, and what was never anyt
       }],
     },
     {
-      content: [{ type: "image", data: "", _meta: { a2c_blob_handle: 5 } }],
+      content: [{
+        type: "image",
+        mimeType: "a/b",
+        data: "",
+        _meta: { a2c_blob_handle: 5 },
+      }],
       _meta: META,
     },
   ];

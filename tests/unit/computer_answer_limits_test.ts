@@ -3,7 +3,9 @@ import { limitAnswer, limitResult } from "../../computer/answer_limits.ts";
 import { jsonBytes } from "../../protocol/client/json_bytes.ts";
 import { ProtocolError, resultMeta } from "../../protocol/mod.ts";
 
-const result = (text: string) => ({ content: [{ type: "text", text }] });
+const result = (text: string) => ({
+  content: [{ type: "text" as const, text }],
+});
 
 Deno.test("limitResult() passes what the server takes, and says both sizes of what it does not", () => {
   const fits = result("x".repeat(100));
