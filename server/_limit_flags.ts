@@ -32,6 +32,11 @@ const LIMIT_FLAGS: Readonly<
     2 ** 40,
     "bytes that wait for a client which does not read, before it is cut off",
   ],
+  unfinishedBytes: [
+    "unfinished-bytes",
+    2 ** 40,
+    "bytes of all messages that have not arrived whole, before the largest is cut off",
+  ],
 };
 
 const names = Object.keys(LIMIT_FLAGS) as LimitName[];
@@ -113,6 +118,7 @@ export function readLimits(
       callsPerAgent: limit("callsPerAgent"),
       membersPerOffice: limit("membersPerOffice"),
       queuedBytes: limit("queuedBytes"),
+      unfinishedBytes: limit("unfinishedBytes"),
     },
     trustedProxies: number("trustProxy"),
     handshakeTimeout: number("handshakeTimeout"),

@@ -87,14 +87,20 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     resolveLimits(options.limits),
     (limit) => metrics?.limitHit(limit),
   );
-  const { connectionsPerAddress, queuedBytes } = limiter.limits;
+  const { connectionsPerAddress, queuedBytes, unfinishedBytes } =
+    limiter.limits;
   const places = new SessionPlaces(connectionsPerAddress);
   const engine = new Engine({
     maxHttpBufferSize: maxMessageBytes,
     perMessageDeflate: false,
     httpCompression: false,
     transports: ["polling", "websocket"],
-    ...(wsEngine === "fast" && { wsEngine: frameEngine(minUploadRate) }),
+    ...(wsEngine === "fast" && {
+      wsEngine: frameEngine({
+        bytesPerSecond: minUploadRate,
+        bytes: unfinishedBytes,
+      }),
+    }),
     pingInterval: heartbeat.interval * 1000,
     pingTimeout: heartbeat.timeout * 1000,
   });
@@ -116,7 +122,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     guardQueue(
       connection,
       queuedBytes,
-      () => limiter.hit("queuedBytes", { address }),
+      (limit) => limiter.hit(limit, { address }),
     );
   });
   const arrivals = new Arrivals({

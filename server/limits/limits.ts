@@ -18,6 +18,11 @@ export interface Limits {
    * four messages of the default size. A single message is always taken, however large.
    */
   readonly queuedBytes: number;
+  /**
+   * Bytes that all messages together hold which have begun to come over WebSockets and not ended;
+   * default 128 MiB. Over it the connection with the largest of them is closed with 1013.
+   */
+  readonly unfinishedBytes: number;
 }
 
 /** Which of the limits. */
@@ -34,6 +39,7 @@ export const DEFAULT_LIMITS: Limits = {
   callsPerAgent: 1000,
   membersPerOffice: 1000,
   queuedBytes: 32 * 2 ** 20,
+  unfinishedBytes: 128 * 2 ** 20,
 };
 
 /** Every count and rate lifted, for load tests. */
@@ -43,6 +49,7 @@ const UNLIMITED: Limits = {
   callsPerAgent: Infinity,
   membersPerOffice: Infinity,
   queuedBytes: Infinity,
+  unfinishedBytes: Infinity,
 };
 
 /**

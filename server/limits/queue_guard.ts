@@ -1,5 +1,5 @@
 import type { Socket as Connection } from "engine.io";
-import { FrameSocket } from "../wire/frame_socket.ts";
+import { type CutOff, FrameSocket } from "../wire/frame_socket.ts";
 
 /**
  * Cuts off a client for which more than `maxBytes` wait to be sent (spec §10); one message may be
@@ -9,12 +9,12 @@ import { FrameSocket } from "../wire/frame_socket.ts";
  * by its length. What it gives to a WebSocket waits there.
  *
  * @param maxBytes `Infinity` for any number
- * @param cut told once, just before the connection is closed
+ * @param cut told just before the connection is closed
  */
 export function guardQueue(
   connection: Connection,
   maxBytes: number,
-  cut: () => void,
+  cut: CutOff,
 ): void {
   const limitFrames = (transport: Connection["transport"]): boolean => {
     const socket: unknown = Reflect.get(transport, "socket");
@@ -37,7 +37,7 @@ export function guardQueue(
     over = true;
     // Later: whoever is just sending does not expect the connection to close under it.
     queueMicrotask(() => {
-      cut();
+      cut("queuedBytes");
       connection.close(true);
     });
   });

@@ -5,7 +5,7 @@ import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { endSocket } from "../_end_socket.ts";
 import { FrameSocket } from "./frame_socket.ts";
-import { UploadWatch } from "./upload_watch.ts";
+import { type UploadLimits, UploadWatch } from "./upload_watch.ts";
 
 /** What RFC 6455 §4.2.2 adds to the key. */
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -28,14 +28,14 @@ export class FrameEngine {
 
   /**
    * @param options `maxPayload`: bytes of one message
-   * @param minUploadRate bytes per second
+   * @param limits of messages that have begun and not ended
    */
   constructor(
     { maxPayload }: { maxPayload: number },
-    minUploadRate: number = MIN_UPLOAD_RATE,
+    limits: UploadLimits = { bytesPerSecond: MIN_UPLOAD_RATE, bytes: Infinity },
   ) {
     this.#maxPayload = maxPayload;
-    this.#uploads = new UploadWatch(minUploadRate);
+    this.#uploads = new UploadWatch(limits);
   }
 
   /** Answers a request to upgrade; one that is none is refused (RFC 6455 §4.2). */
@@ -72,10 +72,10 @@ export class FrameEngine {
 }
 
 /** Makes the engine that Engine.IO makes its own of. */
-export const frameEngine = (minUploadRate: number): typeof FrameEngine =>
+export const frameEngine = (limits: UploadLimits): typeof FrameEngine =>
   class extends FrameEngine {
     constructor(options: { maxPayload: number }) {
-      super(options, minUploadRate);
+      super(options, limits);
     }
   };
 

@@ -104,6 +104,11 @@ export class FrameReader {
     return length + (this.#unfinished?.have ?? this.#rest?.length ?? 0);
   }
 
+  /** Bytes that are set aside for it, in a buffer of its own. */
+  get reserved(): number {
+    return (this.#unfinished?.message ?? this.#message)?.bytes.length ?? 0;
+  }
+
   /** Takes messages of so many bytes from the next frame on. */
   limit(maxPayload: number): void {
     this.#maxPayload = maxPayload;

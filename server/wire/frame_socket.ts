@@ -11,7 +11,7 @@ import {
 import { bytesFrame, jsonFrame, textFrame } from "./frame_writer.ts";
 import type { JsonText } from "./json_text.ts";
 import { Pongs } from "./pongs.ts";
-import type { Upload, UploadWatch } from "./upload_watch.ts";
+import { Upload, type UploadWatch } from "./upload_watch.ts";
 
 /**
  * Takes a text message before anybody else; tells whether it did.
@@ -24,6 +24,9 @@ export type Tap = (
   end: number,
   room: boolean,
 ) => boolean;
+
+/** Told which limit it is for which a peer is cut off. */
+export type CutOff = (limit: "queuedBytes" | "unfinishedBytes") => void;
 
 /** Bytes that may wait for a peer before it carries a session: there is nothing but pongs for it. */
 const PONG_BYTES = 65_536;
@@ -60,7 +63,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   #closeReason: Buffer = NO_STATUS;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #maxQueued = PONG_BYTES;
-  #cutOff: (() => void) | undefined = () => {};
+  #cutOff: CutOff | undefined = () => {};
 
   /**
    * @param socket after the upgrade; the WebSocket's own from now on
@@ -79,7 +82,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     socket.on("error", destroy);
     socket.on("close", () => {
       clearTimeout(this.#timer);
-      if (this.#upload) this.#uploads?.remove(this.#upload);
+      this.#upload?.close();
       this.#reader.stop();
       this.emit("close", this.#closeCode, this.#closeReason);
     });
@@ -98,6 +101,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     try {
       this.#reader.push(chunk);
       if (this.#reader.pending) this.#unfinished();
+      else this.#upload?.note();
     } catch (error) {
       // A throw out of here would end the process.
       if (!(error instanceof FrameError)) {
@@ -113,11 +117,18 @@ export class FrameSocket extends EventEmitter implements FrameListener {
 
   #unfinished(): void {
     this.progress?.();
-    this.#upload ??= this.#uploads?.add(
+    if (this.#uploads === undefined) return;
+    this.#upload ??= new Upload(
+      this.#uploads,
       this.#reader,
-      (upload) => this.#upload = upload,
-      () => this.#fail(new FrameError(1008, "Message too slow")),
+      (error) => this.#failUpload(error),
     );
+    this.#upload.note();
+  }
+
+  #failUpload(error: FrameError): void {
+    if (error.code === 1013) this.#cutOff?.("unfinishedBytes");
+    this.#fail(error);
   }
 
   /** Takes messages of every allowed size from now on: the peer has a session. */
@@ -131,7 +142,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
    *
    * @param cutOff told once, just before
    */
-  limitQueue(maxBytes: number, cutOff: () => void): void {
+  limitQueue(maxBytes: number, cutOff: CutOff): void {
     this.#maxQueued = maxBytes;
     this.#cutOff = cutOff;
   }
@@ -222,6 +233,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   /** What was read of it before has been carried out; nothing more is. */
   #fail(error: FrameError): void {
     this.#reader.stop();
+    this.#upload?.note();
     this.close(error.code);
     this._socket.end();
     this.emit("error", error);
@@ -243,7 +255,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     this.#cutOff = undefined;
     // Later: whoever is just sending does not expect the connection to close under it.
     queueMicrotask(() => {
-      cutOff();
+      cutOff("queuedBytes");
       this.terminate();
     });
   }

@@ -105,6 +105,8 @@ export class RawWebSocket implements AsyncDisposable {
   readonly closed: Promise<number>;
   /** The head of the answer to the upgrade. */
   head = "";
+  /** Whether the server sent a close frame. */
+  closing = false;
   /** Whether a close frame is answered by one, as a client must. */
   answersClose = true;
 
@@ -118,6 +120,7 @@ export class RawWebSocket implements AsyncDisposable {
       for (let f = this.#readFrame(); f; f = this.#readFrame()) {
         if (f.opcode === OP.close) {
           code = f.payload.length < 2 ? 1005 : f.payload.readUInt16BE();
+          this.closing = true;
           if (this.answersClose) this.write(clientFrame(OP.close, f.payload));
         }
         this.#frames.push(f);

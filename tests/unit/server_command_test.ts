@@ -41,6 +41,7 @@ Deno.test("readSettings() defaults to loopback, port 8787, 8 MiB and limits", ()
       callsPerAgent: 1000,
       membersPerOffice: 1000,
       queuedBytes: 33554432,
+      unfinishedBytes: 134217728,
     },
     ...TIMES,
     ...SECURITY,
@@ -92,6 +93,7 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", () =
     "--max-calls-per-agent=3",
     "--max-members-per-office=4",
     "--max-queued-bytes=5",
+    "--max-unfinished-bytes=12",
     "--trust-proxy=6",
     "--handshake-timeout=7",
     "--connect-timeout=3",
@@ -105,6 +107,7 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", () =
     callsPerAgent: 3,
     membersPerOffice: 4,
     queuedBytes: 5,
+    unfinishedBytes: 12,
   });
   assertEquals(
     [

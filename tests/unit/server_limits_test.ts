@@ -22,6 +22,7 @@ Deno.test("resolveLimits() fills in the defaults of the spec (spec §10)", () =>
     callsPerAgent: 1000,
     membersPerOffice: 1000,
     queuedBytes: 33554432,
+    unfinishedBytes: 134217728,
   });
   assertEquals(resolveLimits({ eventsPerSecond: 7 }).eventsPerSecond, 7);
   assertEquals(resolveLimits({ eventsPerSecond: 7 }).callsPerAgent, 1000);

@@ -67,6 +67,31 @@ Deno.test({
   await server.unharmed();
 });
 
+Deno.test({
+  name:
+    "messages that stop before their end take 128 MiB together, then the largest is closed with 1013",
+  timeout: 120_000,
+}, async () => {
+  await using server = await startBoundedServer();
+  await using stack = new AsyncDisposableStack();
+  const message = clientFrame(OP.text, "4".repeat(8 * MIB));
+  const raws: RawWebSocket[] = [];
+  for (let i = 0; i < 60; i++) { // 480 MiB
+    const raw = stack.use(await RawWebSocket.connect(portOf(server.url)));
+    await raw.written(message.subarray(0, -1));
+    raws.push(raw);
+  }
+  await using honest = await RawWebSocket.connect(portOf(server.url));
+  honest.send(event(1, MIB)); // which all the others do not keep from its answer
+  await honest.text("43/smcp,1[");
+  const codes = await Promise.all(
+    raws.filter((raw) => raw.closing).map((raw) => raw.closed),
+  );
+  assert(codes.length >= 40, `${codes.length} were closed`);
+  assertEquals(codes.filter((code) => code !== 1013), []);
+  await server.unharmed();
+});
+
 Deno.test("before there is a session a message has at most 17 KiB, afterwards 8 MiB", async () => {
   await using server = await startWireServer();
   await using early = await RawWebSocket.open(server.port);
