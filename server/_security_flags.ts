@@ -17,6 +17,8 @@ export interface SecuritySettings {
   readonly hosts?: Hosts;
   /** Whether others may reach a server that asks nobody who they are. */
   readonly insecure: boolean;
+  /** Whether an address that others can reach needs TLS. */
+  readonly requireTls: boolean;
   /** Whether the audit log holds parameters and results of tool calls. */
   readonly auditPayloads: boolean;
 }
@@ -84,12 +86,17 @@ export const securityOptions = (): Option[] => [
     `listen on a public address without authentication (env: ${INSECURE}=1)`,
   ),
   new Option(
+    "--require-tls",
+    `refuse a public address without --tls-cert (env: ${REQUIRE_TLS}=1)`,
+  ),
+  new Option(
     "--audit-payloads",
     `write parameters and results of tool calls to the audit log (env: ${PAYLOADS}=1)`,
   ),
 ];
 
 const INSECURE = "SMCP_INSECURE";
+const REQUIRE_TLS = "SMCP_REQUIRE_TLS";
 const PAYLOADS = "SMCP_AUDIT_PAYLOADS";
 
 /** What commander makes of {@linkcode securityOptions}. */
@@ -106,6 +113,7 @@ interface SecurityFlags {
   origins: Origins;
   hosts?: Hosts;
   insecure?: true;
+  requireTls?: true;
   auditPayloads?: true;
 }
 
@@ -152,6 +160,7 @@ export function readSecurity(
     origins: flags.origins,
     ...(flags.hosts && { hosts: flags.hosts }),
     insecure: flags.insecure ?? isSet(INSECURE, env),
+    requireTls: flags.requireTls ?? isSet(REQUIRE_TLS, env),
     auditPayloads: flags.auditPayloads ?? isSet(PAYLOADS, env),
   };
 }

@@ -38,6 +38,8 @@ export type AuditEvent =
     & { address: string }
     & AuditFlood
   )
+  /** A client got no TLS connection; the reason says which side misses what. */
+  | ({ event: "tls_failed"; reason: string; address: string } & AuditFlood)
   /** A join was answered with `false`. */
   | (
     & { event: "join_refused"; reason: string }
@@ -93,6 +95,7 @@ const logger: Logger = getLogger(category);
 /** What an operator may want to be told of is a warning, the daily business is not. */
 const LEVELS = {
   handshake_refused: "warning",
+  tls_failed: "warning",
   join_refused: "warning",
   access_refused: "warning",
   limit_hit: "warning",

@@ -24,3 +24,16 @@ export const exposure = (
   authenticated || isLoopback(hostname)
     ? undefined
     : `${hostname} without authentication: anybody could use the tools of every computer`;
+
+/**
+ * Tells what is wrong with listening on an address without TLS (spec §10).
+ *
+ * @returns like {@linkcode exposure}
+ */
+export const clearText = (
+  hostname: string,
+  secured: boolean,
+): string | undefined =>
+  secured || isLoopback(hostname)
+    ? undefined
+    : `${hostname} without TLS: keys, calls and results can be read on their way`;

@@ -22,7 +22,7 @@ import { loadSecurity, type Security } from "./_load_security.ts";
 import { failure, log } from "./_log.ts";
 import { type Logging, startLogging } from "./_logging.ts";
 import { anyOf } from "./auth/authenticator.ts";
-import { exposure } from "./bind_rule.ts";
+import { clearText, exposure } from "./bind_rule.ts";
 import { loadObservers } from "./_observe_flags.ts";
 import {
   createSmcpServer,
@@ -83,9 +83,16 @@ function survive(): void {
 
 /** @returns what the operator insists on, if anything is wrong with it */
 function findExposure(
-  { host, insecure }: Settings,
+  { host, insecure, requireTls }: Settings,
   { authenticators, tls }: Security,
 ): string | undefined {
+  const clear = clearText(host, tls !== undefined);
+  if (clear !== undefined && requireTls) {
+    return fail(
+      2,
+      `error: cannot listen on ${clear}; use --tls-cert and --tls-key, or leave out --require-tls`,
+    );
+  }
   const authenticated = authenticators.length > 0 ||
     tls?.clientCa !== undefined;
   const exposed = exposure(host, authenticated);

@@ -100,6 +100,11 @@ export interface ListenOptions {
    * by an `authenticator` nor by `tls.clientCa` (spec §10).
    */
   insecure?: boolean;
+  /**
+   * `true` refuses an address that others can reach without `tls`; default a warning in the log,
+   * where there is an `authenticator`, and no proxy in front that is trusted.
+   */
+  requireTls?: boolean;
 }
 
 /** Where a server listens. */

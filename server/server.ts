@@ -7,8 +7,9 @@ import { Server as Engine, type Socket as Connection } from "engine.io";
 import { Server as SocketServer } from "socket.io";
 import { PROFILES, SMCP_NAMESPACE } from "../protocol/mod.ts";
 import { closed, endWhenAsked, flushed, OpenSockets } from "./_closing.ts";
+import { log } from "./_log.ts";
 import { auditCalls } from "./audit_calls.ts";
-import { exposure } from "./bind_rule.ts";
+import { clearText, exposure } from "./bind_rule.ts";
 import { watchers } from "./call_watcher.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { bothForms, invalidRequest, toResponse } from "./gate.ts";
@@ -40,6 +41,7 @@ import { Relay } from "./relay.ts";
 import { acceptSessions } from "./sessions.ts";
 import type { SmcpServer } from "./smcp_server.ts";
 import type { Session } from "./session.ts";
+import { watchHandshakes } from "./tls_failures.ts";
 import { traceCalls } from "./trace_calls.ts";
 import { upgradeListener } from "./upgrade.ts";
 import { frameEngine, MIN_UPLOAD_RATE } from "./wire/frame_engine.ts";
@@ -213,6 +215,10 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
   const own: (HttpServer | HttpsServer)[] = [];
   const listen = async (to: ListenOptions = {}): Promise<ListenAddress> => {
     const { hostname = "127.0.0.1", tls, insecure = false } = to;
+    const clear = clearText(hostname, tls !== undefined);
+    if (clear !== undefined && to.requireTls) {
+      throw new TypeError(`Cannot listen on ${clear}; give tls`);
+    }
     const authenticated = options.authenticator !== undefined ||
       tls?.clientCa !== undefined;
     const exposed = exposure(hostname, authenticated);
@@ -229,8 +235,12 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
       { tls, headerTimeout },
     );
     attach(server);
+    watchHandshakes(server, (failure) => limiter.failedTls(failure));
     const address = await listenUnless(isDraining, server, to);
     own.push(server);
+    if (clear !== undefined && exposed === undefined && proxies === 0) {
+      log.warn(`Listening on ${clear}`);
+    }
     return address;
   };
 

@@ -618,7 +618,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   { id: "10.4", clause: "A public address without authentication is refused unless told so explicitly",
     tests: ["exposure() finds a public address without authentication (spec §10)",
       "listen() refuses a public address without authentication, unless it is told to (spec §10)",
-      "the command refuses a public address without authentication; --insecure is one line of warning (spec §10)"] },
+      "the command refuses a public address without authentication; --insecure is one line of warning, and so are keys without TLS (spec §10)"] },
   { id: "10.5", clause: "API key: constant-time compare, header x-api-key or auth.api_key",
     tests: ["apiKeys() knows plain and hashed keys, in the header and in auth (spec §10)",
       "an API key in ${where} lets agent and computer in over ${transports ?? \"both transports\"} (spec §10)"] },

@@ -1,5 +1,6 @@
 import type { ProtocolError } from "../../protocol/mod.ts";
 import { audit, type AuditEvent, type AuditParty } from "../audit.ts";
+import type { TlsFailure } from "../tls_failures.ts";
 import { addressGroup } from "./client_address.ts";
 import { labelOf, type LimitName, type Limits, overLimit } from "./limits.ts";
 import { LineLimit } from "./line_limit.ts";
@@ -20,7 +21,7 @@ export interface RefusedHandshake {
 /** What a flood may come of. */
 type Flooding = Extract<
   AuditEvent,
-  { event: "handshake_refused" | "limit_hit" }
+  { event: "handshake_refused" | "limit_hit" | "tls_failed" }
 >;
 
 /**
@@ -83,6 +84,20 @@ export class Limiter {
     return this.#write(
       { event: "handshake_refused", ...refused },
       `${refused.code} ${refused.reason.replaceAll(QUOTED, "")}`,
+      now,
+    );
+  }
+
+  /**
+   * Takes note of a TLS handshake that failed.
+   *
+   * @param now as in {@linkcode hit}
+   * @returns whether it was written to the log
+   */
+  failedTls(failure: TlsFailure, now: number = performance.now()): boolean {
+    return this.#write(
+      { event: "tls_failed", ...failure },
+      `tls ${failure.reason}`,
       now,
     );
   }

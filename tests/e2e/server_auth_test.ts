@@ -310,9 +310,35 @@ Deno.test("listen() refuses a public address without authentication, unless it i
   await guarded.listen({ hostname: "0.0.0.0" });
 });
 
+Deno.test("listen() warns of a public address with keys and without TLS, and refuses it with requireTls (spec §10)", async () => {
+  using log = captureLog();
+  const hostname = "0.0.0.0";
+  const warnings = () =>
+    log.records.filter(({ level }) => level === "warning")
+      .map(({ message }) => message.join(""));
+  await using server = createSmcpServer({ authenticator: keys() });
+  await assertRejects(
+    () => server.listen({ hostname, requireTls: true }),
+    TypeError,
+    "Cannot listen on 0.0.0.0 without TLS: keys, calls and results can be read on their way; give tls",
+  );
+  await server.listen({ requireTls: true }); // loopback
+  assertEquals(warnings(), []);
+  await server.listen({ hostname });
+  assertEquals(warnings(), [
+    "Listening on 0.0.0.0 without TLS: keys, calls and results can be read on their way",
+  ]);
+  await using behind = createSmcpServer({
+    authenticator: keys(),
+    trustedProxies: 1, // which do it
+  });
+  await behind.listen({ hostname });
+  assertEquals(warnings().length, 1);
+});
+
 Deno.test({
   name:
-    "the command refuses a public address without authentication; --insecure is one line of warning (spec §10)",
+    "the command refuses a public address without authentication; --insecure is one line of warning, and so are keys without TLS (spec §10)",
   timeout: 120_000,
 }, async () => {
   await using refused = await startServerCommand([
@@ -337,7 +363,7 @@ Deno.test({
     { SMCP_API_KEYS: JSON.stringify([{ id: "a", key: AGENT_KEY }]) },
   );
   assertStringIncludes(guarded.line, "http://0.0.0.0:");
-  assertEquals(guarded.log, "");
+  await guarded.logged("Listening on 0.0.0.0 without TLS: keys, calls");
 });
 
 Deno.test({

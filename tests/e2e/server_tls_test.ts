@@ -231,3 +231,63 @@ Deno.test({
   }
   await Deno.remove(dir, { recursive: true });
 });
+
+Deno.test({
+  name:
+    "the command logs of each failed handshake which side misses what, and nothing of who only looks at the port",
+  timeout: 120_000,
+}, async () => {
+  const ca = await newAuthority("root");
+  const clients = await newAuthority("clients");
+  const stranger = await newCertificate("laptop", ca);
+  const dir = await Deno.makeTempDir();
+  const { cert, key } = await newCertificate("server", ca);
+  await Deno.writeTextFile(`${dir}/cert.pem`, cert);
+  await Deno.writeTextFile(`${dir}/key.pem`, key);
+  await Deno.writeTextFile(`${dir}/clients.pem`, clients.cert);
+  {
+    await using command = await startServerCommand([
+      ...["--port=0", `--tls-cert=${dir}/cert.pem`, `--tls-key=${dir}/key.pem`],
+      `--tls-client-ca=${dir}/clients.pem`,
+    ]);
+    const { url } = command;
+    const port = Number(new URL(url).port);
+    (await Deno.connect({ port })).close();
+    await assertRejects(() => health(url, { ca: ca.cert }));
+    await command.logged("the client shows no certificate, and");
+    await assertRejects(() => health(url, { ca: ca.cert, ...stranger }));
+    await command.logged("the client's certificate is not accepted");
+    await assertRejects(() => health(url, { ca: clients.cert }));
+    await command.logged("does not know the authority of this server's");
+    const plain = await Deno.connect({ port });
+    await plain.write(new TextEncoder().encode("GET / HTTP/1.1\r\n\r\n"));
+    await command.logged("the client does not speak TLS");
+    plain.close();
+    const lines = command.log.trimEnd().split("\n").map((line) =>
+      JSON.parse(line)
+    );
+    assertEquals(
+      lines.map(({ message, address }) => [message, address]),
+      lines.map(() => ["tls_failed", "127.0.0.1"]),
+    );
+    assertEquals(lines.length, 4);
+  }
+  await Deno.remove(dir, { recursive: true });
+});
+
+Deno.test({
+  name:
+    "--require-tls refuses a public address without --tls-cert, and says what to do",
+  timeout: 60_000,
+}, async () => {
+  const keys = '[{"id": "ci", "key": "k"}]';
+  await using command = await startServerCommand(
+    ["--port=0", "--host=0.0.0.0", "--require-tls"],
+    { SMCP_API_KEYS: keys },
+  );
+  assertEquals(await command.exited, 2);
+  assertEquals(
+    command.log,
+    "error: cannot listen on 0.0.0.0 without TLS: keys, calls and results can be read on their way; use --tls-cert and --tls-key, or leave out --require-tls\n",
+  );
+});

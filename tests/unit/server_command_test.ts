@@ -14,6 +14,7 @@ const SECURITY = {
   tls: {},
   origins: [],
   insecure: false,
+  requireTls: false,
   auditPayloads: false,
 };
 

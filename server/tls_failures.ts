@@ -1,0 +1,90 @@
+import type { Server as HttpServer } from "node:http";
+import type { Server as HttpsServer } from "node:https";
+import type { Socket } from "node:net";
+
+/** A client that got no TLS connection. */
+export interface TlsFailure {
+  /** Which side misses what. */
+  readonly reason: string;
+  /** Where it came from. */
+  readonly address: string;
+}
+
+/** What is known of a handshake that failed. */
+export interface HandshakeError {
+  /** Of OpenSSL, or of the socket. */
+  readonly code: string;
+  /** Why the client's certificate was not accepted, if that was it. */
+  readonly certificate?: string;
+}
+
+/**
+ * Says which side misses what when a TLS handshake failed.
+ *
+ * A client that does not trust the server often just hangs up.
+ */
+export function describeTlsFailure(
+  { code, certificate }: HandshakeError,
+): string {
+  if (certificate === "CERT_HAS_EXPIRED") {
+    return "the client's certificate has expired: have it renewed";
+  }
+  if (certificate !== undefined) {
+    return `the client's certificate is not accepted (${certificate}): it must be of an authority in --tls-client-ca, and be valid today`;
+  }
+  if (code === "ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE") {
+    return "the client shows no certificate, and --tls-client-ca asks for one: give it --tls-cert and --tls-key";
+  }
+  if (/ALERT_UNKNOWN_CA/.test(code)) {
+    return `the client does not know the authority of this server's certificate: ${CURE}`;
+  }
+  if (/ALERT_.*CERTIFICATE/.test(code)) {
+    return `the client does not accept this server's certificate (${code}): look at its host names and its dates; or ${CURE}`;
+  }
+  if (/HTTP_REQUEST|WRONG_VERSION_NUMBER/.test(code)) {
+    return "the client does not speak TLS: its URL must begin with https:";
+  }
+  if (/UNSUPPORTED_PROTOCOL|UNEXPECTED_MESSAGE|NO_SHARED/.test(code)) {
+    return `client and server have no version or cipher of TLS in common (${code}): the client may be old`;
+  }
+  if (code === "ECONNRESET") {
+    return `the client hung up during the handshake, perhaps since it does not trust this server's certificate: ${CURE}`;
+  }
+  return `the handshake failed (${code})`;
+}
+
+const CURE =
+  "give it the authority (--tls-ca), or this server the whole chain (--tls-cert)";
+
+/** Reports the failed TLS handshakes of a server; one without TLS has none. */
+export function watchHandshakes(
+  server: HttpServer | HttpsServer,
+  report: (failure: TlsFailure) => void,
+): void {
+  if (!("setSecureContext" in server)) return;
+  // Node forgets it when the connection is gone.
+  const addresses = new WeakMap<object, string>();
+  server.on("connection", (raw: Socket) => {
+    addresses.set(raw, raw.remoteAddress ?? "unknown");
+  });
+  server.on("tlsClientError", (error, socket) => {
+    const raw: unknown = Reflect.get(socket, "_parent");
+    if (!(raw instanceof Object)) return;
+    // Whoever only looks whether the port is open, as load balancers do, wants no TLS.
+    if (Reflect.get(raw, "bytesRead") === 0) return;
+    const certificate: unknown = socket.authorizationError;
+    report({
+      reason: describeTlsFailure({
+        code: "code" in error ? String(error.code) : error.name,
+        ...(certificate != null && { certificate: codeOf(certificate) }),
+      }),
+      address: addresses.get(raw) ?? "unknown",
+    });
+  });
+}
+
+/** Of the runtimes one gives the code, another an error with it. */
+const codeOf = (value: unknown): string =>
+  value instanceof Error && "code" in value
+    ? String(value.code)
+    : String(value);
