@@ -44,7 +44,7 @@ import type { Session } from "./session.ts";
 import { watchHandshakes } from "./tls_failures.ts";
 import { traceCalls } from "./trace_calls.ts";
 import { upgradeListener } from "./upgrade.ts";
-import { frameEngine, MIN_UPLOAD_RATE } from "./wire/frame_engine.ts";
+import { MIN_UPLOAD_RATE, wsEngineOption } from "./wire/frame_engine.ts";
 import { guardedParser } from "./wire/packet_decoder.ts";
 
 const MEBIBYTE = 2 ** 20;
@@ -97,11 +97,9 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     perMessageDeflate: false,
     httpCompression: false,
     transports: ["polling", "websocket"],
-    ...(wsEngine === "fast" && {
-      wsEngine: frameEngine({
-        bytesPerSecond: minUploadRate,
-        bytes: unfinishedBytes,
-      }),
+    ...wsEngineOption(wsEngine, {
+      bytesPerSecond: minUploadRate,
+      bytes: unfinishedBytes,
     }),
     pingInterval: heartbeat.interval * 1000,
     pingTimeout: heartbeat.timeout * 1000,

@@ -71,13 +71,38 @@ export class FrameEngine {
   }
 }
 
-/** Makes the engine that Engine.IO makes its own of. */
-export const frameEngine = (limits: UploadLimits): typeof FrameEngine =>
-  class extends FrameEngine {
-    constructor(options: { maxPayload: number }) {
-      super(options, limits);
-    }
+/** What carries WebSockets: this package's own engine, or the package `ws`. */
+export type WsEngine = "fast" | "stock";
+
+/**
+ * The option of Engine.IO that says so.
+ *
+ * @param limits of messages that have begun and not ended; for the fast engine alone
+ * @throws {TypeError} when there is no such engine, or no such rate
+ */
+export function wsEngineOption(
+  name: WsEngine,
+  limits: UploadLimits,
+): { wsEngine?: typeof FrameEngine } {
+  if (name === "stock") return {};
+  if (name !== "fast") {
+    throw new TypeError(
+      `Cannot use wsEngine ${JSON.stringify(name)}: expected "fast" or "stock"`,
+    );
+  }
+  if (!(limits.bytesPerSecond > 0)) {
+    throw new TypeError(
+      `Cannot use minUploadRate ${limits.bytesPerSecond}: expected a number above 0`,
+    );
+  }
+  return {
+    wsEngine: class extends FrameEngine {
+      constructor(options: { maxPayload: number }) {
+        super(options, limits);
+      }
+    },
   };
+}
 
 /** A browser wants one of those that it offered. */
 const firstProtocol = (offered: string | undefined): string | undefined =>
