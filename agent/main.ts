@@ -11,6 +11,7 @@ import "./cli/prepare.ts";
 import { Command, InvalidArgumentError, Option } from "commander";
 import process from "node:process";
 import { addCompletion } from "../protocol/cli/completion.ts";
+import { readName } from "../protocol/cli/names.ts";
 import { standsFor } from "../protocol/cli/own_command.ts";
 import { reporting, runCommand } from "../protocol/cli/run.ts";
 import { addServerFlags } from "../protocol/cli/server_flags.ts";
@@ -54,9 +55,13 @@ function agentCommand(): Command {
   add("members", "List the members of the office", "members")
     .action(async (flags) => (await looking()).members(flags));
 
-  add("tools", "List the tools of the office", "tools")
+  add("tools", "List the tools of the office", "tools", "tools --verbose")
     .addOption(computerOption())
-    .action(async (flags) => (await looking()).tools(flags));
+    .addOption(
+      new Option("--verbose", "show the parameters of each tool")
+        .env("SMCP_VERBOSE"),
+    )
+    .action(async (flags) => (await import("./cli/tools.ts")).tools(flags));
 
   add(
     "call",
@@ -176,11 +181,13 @@ function addOfficeFlags(command: Command): Command {
   return addServerFlags(command)
     .addOption(
       new Option("--office <office>", "the office to join")
-        .env("SMCP_OFFICE").makeOptionMandatory(),
+        .env("SMCP_OFFICE").argParser(readName("--office", "SMCP_OFFICE"))
+        .makeOptionMandatory(),
     )
     .addOption(
       new Option("--name <name>", "the name to join with")
-        .env("SMCP_NAME").default("agent"),
+        .env("SMCP_NAME").argParser(readName("--name", "SMCP_NAME"))
+        .default("agent"),
     )
     .addOption(new Option("--json", "print JSON").env("SMCP_JSON"));
 }

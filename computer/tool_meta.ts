@@ -1,8 +1,9 @@
-import type {
-  AttributeValue,
-  MCPServerConfig,
-  SMCPTool,
-  ToolMeta,
+import {
+  type AttributeValue,
+  MCP_SERVER_KEY,
+  type MCPServerConfig,
+  type SMCPTool,
+  type ToolMeta,
 } from "../protocol/mod.ts";
 import type { McpTool } from "./mcp/tool.ts";
 import type { NamedTool } from "./tool_naming.ts";
@@ -46,7 +47,11 @@ export const toSMCPTool = ({ name, tool, server }: NamedTool): SMCPTool => ({
   description: tool.description,
   params_schema: tool.inputSchema,
   return_schema: tool.outputSchema,
-  meta: attributes(tool, effectiveToolMeta(server.config, tool.name)),
+  meta: attributes(
+    tool,
+    effectiveToolMeta(server.config, tool.name),
+    server.config.name,
+  ),
 });
 
 /**
@@ -57,11 +62,13 @@ export const toSMCPTool = ({ name, tool, server }: NamedTool): SMCPTool => ({
 function attributes(
   { meta, annotations }: McpTool,
   configured: EffectiveToolMeta,
+  server: string,
 ): Record<string, AttributeValue> {
   const isConfigured = Object.values(configured).some((v) => v !== null);
   const values: Record<string, unknown> = {
     ...meta,
     MCP_TOOL_ANNOTATION: annotations,
+    [MCP_SERVER_KEY]: server,
     a2c_tool_meta: isConfigured ? configured : undefined,
   };
   return Object.fromEntries(

@@ -203,6 +203,8 @@ export {
   type CallToolResult,
   type GetToolsReq,
   type GetToolsRet,
+  MCP_SERVER_KEY,
+  mcpServerOf,
   parseAgentCallData,
   parseCallToolResult,
   parseGetToolsReq,

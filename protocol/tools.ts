@@ -52,8 +52,20 @@ export interface SMCPTool {
   params_schema: Record<string, unknown>;
   /** JSON Schema of the structured result, or `null`: never absent. */
   return_schema: Record<string, unknown> | null;
-  /** Simple values only: `a2c_tool_meta`, `MCP_TOOL_ANNOTATION`, and the MCP server's own keys. */
+  /**
+   * Simple values only: `a2c_tool_meta`, `a2c_mcp_server`, `MCP_TOOL_ANNOTATION`, and the MCP
+   * server's own keys.
+   */
   meta?: Attributes | null;
+}
+
+/** Key of {@linkcode SMCPTool.meta}: the MCP server that has the tool, by its name at the Computer. */
+export const MCP_SERVER_KEY = "a2c_mcp_server";
+
+/** The MCP server that has a tool; undefined where its Computer does not say, as older ones. */
+export function mcpServerOf({ meta }: SMCPTool): string | undefined {
+  const server = meta?.[MCP_SERVER_KEY];
+  return typeof server === "string" ? server : undefined;
 }
 
 /** The tools of one Computer (spec §4). */

@@ -5,12 +5,11 @@ import type { SmcpAgent } from "../client.ts";
 import {
   chooseComputer,
   type ComputerFlags,
-  noComputer,
   type OfficeFlags,
   printJson,
   withAgent,
 } from "./office.ts";
-import { officeTools } from "./office_tools.ts";
+import { count } from "./words.ts";
 
 /** Prints who is in the office. */
 export async function members(flags: OfficeFlags): Promise<void> {
@@ -22,25 +21,6 @@ export async function members(flags: OfficeFlags): Promise<void> {
   print(sessions.map((
     { name, role, a2c_version },
   ) => [name, role, a2c_version ?? ""]));
-}
-
-/** Prints the tools of the office. */
-export async function tools(flags: ComputerFlags): Promise<void> {
-  const { computer } = flags;
-  const found = await withAgent(flags, async (agent, signal) => {
-    if (computer !== undefined) {
-      return new Map([[computer, await agent.getTools(computer, { signal })]]);
-    }
-    return await officeTools(agent, signal);
-  });
-  if (flags.json) return printJson(Object.fromEntries(found));
-  if (found.size === 0) throw noComputer(flags.office);
-  for (const [computer, list] of found) {
-    console.log(`${plain(computer)}: ${count(list.length, "tool")}`);
-    print(
-      list.map(({ name, description }) => [`  ${name}`, headline(description)]),
-    );
-  }
 }
 
 /** Prints the resources of one MCP server of a Computer, or of all. */
@@ -136,12 +116,3 @@ export async function config(flags: ComputerFlags): Promise<void> {
 
 const print = (rows: readonly (readonly string[])[] = []): void =>
   columns(rows).forEach((line) => console.log(line));
-
-/** What fits into a line: models want pages of description, people the first sentence. */
-function headline(text: string): string {
-  const [first = ""] = text.split(/(?<=\.)\s|\n/, 1);
-  return first.length > 80 ? `${first.slice(0, 79)}…` : first;
-}
-
-const count = (number: number, what: string): string =>
-  `${number} ${what}${number === 1 ? "" : "s"}`;

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { hostname } from "node:os";
 import process from "node:process";
+import { readName } from "../../protocol/cli/names.ts";
 import { addServerFlags } from "../../protocol/cli/server_flags.ts";
 import { reasonOf } from "../_values.ts";
 import { defaultOAuthDirectory } from "../authorization/default_directory.ts";
@@ -46,7 +47,8 @@ export const addServingFlags = (command: Command, needed = true): Command =>
   addHostFlags(command, needed)
     .addOption(
       new Option("--name <name>", "the name to join with; unique in the office")
-        .env("SMCP_NAME").default(hostname(), "this machine's name"),
+        .env("SMCP_NAME").argParser(readName("--name", "SMCP_NAME"))
+        .default(hostname(), "this machine's name"),
     )
     .addOption(
       new Option(
@@ -79,7 +81,8 @@ export const addViewFlags = (command: Command): Command =>
 export const addOffice = (command: Command, needed = true): Command =>
   command.addOption(
     new Option("--office <office>", "the office to join")
-      .env("SMCP_OFFICE").makeOptionMandatory(needed),
+      .env("SMCP_OFFICE").argParser(readName("--office", "SMCP_OFFICE"))
+      .makeOptionMandatory(needed),
   );
 
 function collectInput(

@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { shellWord } from "../../protocol/cli/own_command.ts";
 import { type Child, start } from "../support/child.ts";
 import { everything, filesystem } from "../support/mcp_servers.ts";
 
@@ -65,7 +66,7 @@ async function demo(): Promise<void> {
   ]);
 
   const startAgent = (...args: string[]) => {
-    console.log(`  $ smcp-agent ${args.join(" ")}`);
+    console.log(`  $ smcp-agent ${args.map(shellWord).join(" ")}`);
     const command = ["run", "-A", "agent/main.ts", ...args, ...office];
     return start(deno, command, { cwd: root, onLine: show("agent") });
   };

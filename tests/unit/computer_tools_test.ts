@@ -156,6 +156,7 @@ Deno.test("toSMCPTool() puts exactly four keys into a2c_tool_meta, null for the 
       tool_meta: { x: { tags: ["t"], later: 1 } },
     })?.meta,
     {
+      a2c_mcp_server: "a",
       a2c_tool_meta:
         '{"auto_apply":null,"alias":null,"tags":["t"],"ret_object_mapper":null}',
     },
@@ -163,13 +164,14 @@ Deno.test("toSMCPTool() puts exactly four keys into a2c_tool_meta, null for the 
 });
 
 Deno.test("toSMCPTool() leaves a2c_tool_meta out when nothing is configured", () => {
-  assertEquals(listed(mcpTool("x"))?.meta, {});
+  const meta = { a2c_mcp_server: "a" };
+  assertEquals(listed(mcpTool("x"))?.meta, meta);
   assertEquals(
     listed(mcpTool("x"), {
       tool_meta: { x: { alias: null } },
       default_tool_meta: {},
     })?.meta,
-    {},
+    meta,
   );
 });
 
@@ -183,6 +185,7 @@ Deno.test("toSMCPTool() holds simple values only: JSON strings for structured on
       nothing: null,
       list: [1, { a: null }],
       a2c_tool_meta: "forged",
+      a2c_mcp_server: "forged",
       MCP_TOOL_ANNOTATION: "forged",
     },
   }));
@@ -191,6 +194,7 @@ Deno.test("toSMCPTool() holds simple values only: JSON strings for structured on
     number: 1.5,
     flag: false,
     list: '[1,{"a":null}]',
+    a2c_mcp_server: "a",
     MCP_TOOL_ANNOTATION: '{"readOnlyHint":true}',
   });
 });
