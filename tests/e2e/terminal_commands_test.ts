@@ -70,7 +70,10 @@ Deno.test(
       }).output();
       return new TextDecoder().decode(stdout);
     };
-    assertMatch(await type(line), /^pc: 1 tool\n {2}echo {2}does echo$/m);
+    assertMatch(
+      await type(line),
+      /^pc: 1 tool\n {2}files: 1 tool\n {4}echo {2}does echo$/m,
+    );
     const call = line.replace(" tools ", " call echo --arg text=hello ");
     assertEquals(await type(call), "hello\n");
     await up.until("✓ echo by agent");
