@@ -11,6 +11,7 @@ import type { Confirm } from "./confirm.ts";
 import { Confirmations } from "./confirmations.ts";
 import type { DpeResolver } from "./dpe/resolver.ts";
 import { answerRequest } from "./handlers/mod.ts";
+import { hideSecrets } from "./hide_secrets.ts";
 import type { Hosting } from "./hosting.ts";
 import type { ComputerEvents, ToolCallStarted } from "./options.ts";
 import { RecentServers } from "./recent_servers.ts";
@@ -77,9 +78,9 @@ export class Answers {
    *
    * @throws {ProtocolError} what the Agent is answered instead
    */
-  answer(event: string, payload: unknown): Promise<unknown> {
+  async answer(event: string, payload: unknown): Promise<unknown> {
     const { hosting, watch, maxPayload } = this.#sources;
-    return answerRequest(event, payload, {
+    return await answerRequest(event, payload, {
       host: hosting.host,
       inputs: hosting.inputs.definitions,
       confirmations: this.#confirmations,
@@ -90,6 +91,9 @@ export class Answers {
       resolver: this.resolver,
       maxPayload: maxPayload(),
       onCall: (call) => this.#observe(call),
+    }).catch((error: unknown) => {
+      if (error instanceof Error) error.message = hideSecrets(error.message);
+      throw error;
     });
   }
 

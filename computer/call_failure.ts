@@ -6,6 +6,7 @@ import {
 } from "../protocol/mod.ts";
 import { AuthorizationError } from "./authorization/authorization_error.ts";
 import { authorizationAnswer } from "./authorization/authorization_answer.ts";
+import { hideSecrets } from "./hide_secrets.ts";
 import {
   CONNECTION_CLOSED,
   INVALID_PARAMS,
@@ -39,7 +40,7 @@ export function callFailure(
   return toolErrorResult(
     ErrorCode.TOOL_EXECUTION_FAILED,
     `Tool "${tool}" failed: MCP server "${server.name}" ${
-      whatHappened(error)
+      hideSecrets(whatHappened(error))
     }${now}`,
   );
 }
@@ -54,7 +55,7 @@ export const requestFailure = (server: string, error: unknown): ProtocolError =>
     mcpErrorCode(error) === INVALID_PARAMS
       ? ErrorCode.BAD_REQUEST
       : ErrorCode.INTERNAL_ERROR,
-    `MCP server "${server}" ${whatHappened(error)}`,
+    `MCP server "${server}" ${hideSecrets(whatHappened(error))}`,
     { fields: { mcp_server: server }, cause: error },
   );
 

@@ -18,6 +18,7 @@ import {
 } from "./config/parse_config.ts";
 import type { ServerSettings } from "./config/settings.ts";
 import type { DpeResolver } from "./dpe/resolver.ts";
+import { hideSecrets } from "./hide_secrets.ts";
 import { Hosting } from "./hosting.ts";
 import type { ComputerInputs } from "./inputs/input_store.ts";
 import { logThrown, warnOfClearText } from "./log.ts";
@@ -112,7 +113,7 @@ export class SmcpComputer implements AsyncDisposable {
       ...(office !== undefined && { office }),
       servers: host.statuses,
       tools: host.offers(),
-      problems: [...host.problems, ...this.#watch.clashes],
+      problems: [...host.problems, ...this.#watch.clashes].map(hideSecrets),
       runningCalls: this.#answers.running,
     };
   }

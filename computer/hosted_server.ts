@@ -5,6 +5,7 @@ import { AuthorizationError } from "./authorization/authorization_error.ts";
 import { coalesce } from "./coalesce.ts";
 import { TransientInputError } from "./inputs/resolve_all.ts";
 import type { HostedServerOptions } from "./hosted_server_options.ts";
+import { hideSecrets } from "./hide_secrets.ts";
 import { log } from "./log.ts";
 import type { McpConnection } from "./mcp/connection.ts";
 import type { McpTool } from "./mcp/tool.ts";
@@ -68,11 +69,14 @@ export class HostedServer {
       state: this.#state,
       tools: this.#tools.length,
       restarts: this.#restarts,
-      ...(this.#error !== undefined && { error: this.#error }),
+      ...(this.#error !== undefined && { error: hideSecrets(this.#error) }),
       ...(this.#next && { nextAttempt: this.#next.at }),
-      problems: this.#state === "running"
-        ? [...this.#problems, ...unmatchedTools(this.config, this.#tools)]
-        : this.#problems,
+      problems: [
+        ...this.#problems,
+        ...this.#state === "running"
+          ? unmatchedTools(this.config, this.#tools)
+          : [],
+      ].map(hideSecrets),
     };
   }
 

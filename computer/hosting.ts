@@ -4,6 +4,7 @@ import { type ConfigChanges, diffConfigs } from "./config/diff_configs.ts";
 import type { ComputerConfig } from "./config/parse_config.ts";
 import { readServerConfig } from "./config/read_server_config.ts";
 import type { ServerSettings } from "./config/settings.ts";
+import { guardSecrets } from "./hide_secrets.ts";
 import { McpHost } from "./host.ts";
 import { discreetConnect } from "./inputs/discreet_connect.ts";
 import { InputStore } from "./inputs/input_store.ts";
@@ -41,6 +42,7 @@ export class Hosting {
   /** The inputs and their values. */
   readonly inputs: InputStore;
   readonly #authorizations: Authorizations | undefined;
+  readonly #guard: Disposable;
   #started: Promise<void> | undefined;
 
   /**
@@ -64,6 +66,11 @@ export class Hosting {
     );
     const authorizations = oauth &&
       new Authorizations(oauth, () => this.host.authorized());
+    const secrets = () => [
+      ...inputs.secrets,
+      ...authorizations?.secrets ?? [],
+    ];
+    this.#guard = guardSecrets(secrets);
     this.inputs = inputs;
     this.#authorizations = authorizations;
     this.host = new McpHost(config.servers, {
@@ -134,5 +141,6 @@ export class Hosting {
     this.inputs.close();
     this.#authorizations?.close();
     await this.host.close();
+    this.#guard[Symbol.dispose]();
   }
 }

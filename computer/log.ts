@@ -1,10 +1,38 @@
-import { getLogger, type Logger } from "@logtape/logtape";
+import { getLogger } from "@logtape/logtape";
 import { secretsInClear } from "../protocol/client/clear_text.ts";
 import type { ConnectionOptions } from "../protocol/client/options.ts";
 import { reasonOf } from "./_values.ts";
+import { hideSecrets } from "./hide_secrets.ts";
 
-/** The log of the Computer; values of variables, headers, params and results never enter it. */
-export const log: Logger = getLogger(["a2c-smcp", "computer"]);
+/** What a line of the log is about; texts in it lose every secret. */
+type Properties = Readonly<Record<string, string | number | boolean>>;
+
+/** The log of the Computer. */
+interface ComputerLog {
+  /** What is of interest when something is looked for. */
+  info(message: string, properties?: Properties): void;
+  /** What somebody should look at. */
+  warn(message: string, properties?: Properties): void;
+  /** What should not have happened. */
+  error(message: string, properties?: Properties): void;
+}
+
+const logger = getLogger(["a2c-smcp", "computer"]);
+
+/** Values of inputs, variables, headers, params and results never enter it. */
+export const log: ComputerLog = {
+  info: (message, properties) => logger.info(message, discreet(properties)),
+  warn: (message, properties) => logger.warn(message, discreet(properties)),
+  error: (message, properties) => logger.error(message, discreet(properties)),
+};
+
+const discreet = (properties: Properties = {}): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(properties).map(([name, value]) => [
+      name,
+      typeof value === "string" ? hideSecrets(value) : value,
+    ]),
+  );
 
 /** Takes what listeners and handlers throw: it must reach nobody else. */
 export const logThrown = (error: unknown): void =>

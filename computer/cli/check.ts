@@ -1,5 +1,9 @@
 import process from "node:process";
-import { columns, plain } from "../../protocol/cli/terminal_text.ts";
+import {
+  columns,
+  plain,
+  plainLines,
+} from "../../protocol/cli/terminal_text.ts";
 import {
   GET_DESKTOP_EVENT,
   GET_FINDER_EVENT,
@@ -184,6 +188,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
 ];
 
 function withRemedy(error: string): string {
+  if (/\n\s*\^/.test(error)) return error; // a line with a caret below it
   const text = error.replaceAll(/\s*\n\s*/g, ": ");
   if (/;/.test(text)) return text; // it says already
   const known = REMEDIES.find(([words]) => words.test(text));
@@ -222,7 +227,7 @@ function print(
     );
   }
   warnings.forEach((text) => console.log(`warning: ${plain(text)}`));
-  problems.forEach((text) => console.log(`problem: ${plain(text)}`));
+  problems.forEach((text) => console.log(`problem: ${plainLines(text)}`));
   if (problems.length === 0) console.log("No problem found.");
 }
 

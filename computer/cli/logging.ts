@@ -9,6 +9,7 @@ import {
 } from "../../protocol/cli/closed_output.ts";
 import { LineQueue } from "../../protocol/cli/line_queue.ts";
 import { patientStream } from "../../protocol/cli/patient_stream.ts";
+import { hideSecrets } from "../hide_secrets.ts";
 import { log } from "../log.ts";
 
 /** Sends what the package logs from warnings on to a writer of lines. */
@@ -16,7 +17,7 @@ export async function logTo(write: (line: string) => void): Promise<void> {
   const format = getTextFormatter();
   await configure({
     reset: true,
-    sinks: { lines: (record) => write(format(record).trimEnd()) },
+    sinks: { lines: (record) => write(hideSecrets(format(record).trimEnd())) },
     loggers: [
       { category: ["a2c-smcp"], lowestLevel: "warning", sinks: ["lines"] },
       {

@@ -1,4 +1,5 @@
 import type { SmcpComputer } from "../computer.ts";
+import { hideSecrets } from "../hide_secrets.ts";
 import { callLine, stateLine } from "./lines.ts";
 
 /** What is told line by line. */
@@ -12,8 +13,9 @@ export interface ReportOptions {
 /** Tells what happens to a Computer. */
 export function report(
   computer: SmcpComputer,
-  { note, brief }: ReportOptions,
+  { note: show, brief }: ReportOptions,
 ): void {
+  const note = (text: string) => show(hideSecrets(text));
   computer.on("disconnected", ({ reason, reconnecting }) => {
     if (reconnecting) note(`connection lost (${reason}), reconnecting`);
   });

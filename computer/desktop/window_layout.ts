@@ -1,5 +1,6 @@
 import type { Resource } from "../../protocol/mod.ts";
 import { isRecord } from "../_values.ts";
+import { hideSecrets } from "../hide_secrets.ts";
 
 /** How a window wants to be shown. */
 export interface WindowLayout {
@@ -57,6 +58,6 @@ const isGiven = (value: unknown): boolean =>
   value !== undefined && value !== null;
 
 const show = (value: unknown): string => {
-  const text = JSON.stringify(value);
+  const text = hideSecrets(JSON.stringify(value));
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 };

@@ -17,12 +17,16 @@ export function discreetConnect(
 ): ConnectMcp {
   return async (config, signal) => {
     const hide = hider(config, secrets);
-    return discreet(await connect(config, signal).catch(hide), hide);
+    try {
+      return discreet(await connect(config, signal), hide);
+    } catch (error) {
+      throw hide(error);
+    }
   };
 }
 
-/** Throws what it is given, with the values taken out of its message. */
-type Hide = (error: unknown) => never;
+/** Takes the values out of the message of an error. */
+type Hide = <E>(error: E) => E;
 
 function hider(
   config: MCPServerConfig,
@@ -35,18 +39,23 @@ function hider(
         ...secretsIn(config),
       ]);
     }
-    throw error;
+    return error;
   };
 }
 
-const discreet = (connection: McpConnection, hide: Hide): McpConnection => ({
-  capabilities: connection.capabilities,
-  callTool: (...args) => connection.callTool(...args).catch(hide),
-  listTools: (...args) => connection.listTools(...args).catch(hide),
-  listResources: (...args) => connection.listResources(...args).catch(hide),
-  readResource: (...args) => connection.readResource(...args).catch(hide),
-  subscribe: (...args) => connection.subscribe(...args).catch(hide),
-  onNotification: (listener) => connection.onNotification(listener),
-  onLost: (listener) => connection.onLost(listener),
-  close: () => connection.close(),
-});
+function discreet(connection: McpConnection, hide: Hide): McpConnection {
+  const fail = (error: unknown): never => {
+    throw hide(error);
+  };
+  return {
+    capabilities: connection.capabilities,
+    callTool: (...args) => connection.callTool(...args).catch(fail),
+    listTools: (...args) => connection.listTools(...args).catch(fail),
+    listResources: (...args) => connection.listResources(...args).catch(fail),
+    readResource: (...args) => connection.readResource(...args).catch(fail),
+    subscribe: (...args) => connection.subscribe(...args).catch(fail),
+    onNotification: (listener) => connection.onNotification(listener),
+    onLost: (listener) => connection.onLost((error) => listener(hide(error))),
+    close: () => connection.close(),
+  };
+}

@@ -1,23 +1,28 @@
 import type { MCPServerConfig } from "../../protocol/mod.ts";
 import { urlCredentials } from "../mcp/inherited_variables.ts";
 import { REDACTED, SECRET_NAME } from "../redact_text.ts";
+import { secretForms } from "./secret_forms.ts";
 
 /**
- * Takes secret values out of a text, such as what a MCP server printed before it died.
- *
- * Found as they are, as JSON writes them and as URLs write them.
+ * Takes secret values out of a text, such as what an MCP server printed before it died, in every
+ * form of {@linkcode secretForms}.
  */
 export function hideValues(text: string, values: Iterable<string>): string {
-  const forms = new Set<string>();
-  for (const value of values) {
-    forms.add(value);
-    forms.add(JSON.stringify(value).slice(1, -1));
-    forms.add(encodeURIComponent(value.toWellFormed()));
-  }
-  forms.delete("");
+  const pattern = secretPattern(values);
+  return pattern ? text.replaceAll(pattern, REDACTED) : text;
+}
+
+/** Matches every form of each value; undefined where there are none. */
+export function secretPattern(values: Iterable<string>): RegExp | undefined {
+  const forms = new Set([...values].flatMap(secretForms));
+  if (forms.size === 0) return undefined;
   // The longest first: one value may be the beginning of another.
-  return [...forms].sort((a, b) => b.length - a.length)
-    .reduce((hidden, form) => hidden.replaceAll(form, REDACTED), text);
+  const longest = [...forms].sort((a, b) => b.length - a.length);
+  return new RegExp(
+    longest.map((form) => form.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"))
+      .join("|"),
+    "g",
+  );
 }
 
 /**

@@ -14,6 +14,7 @@ import { REDACTED } from "../redact_text.ts";
 import { fillPlaceholders } from "./fill_placeholders.ts";
 import { inputVariables, notDefined, noValue } from "./input_names.ts";
 import { resolveAll, TransientInputError } from "./resolve_all.ts";
+import { HIDDEN_FROM } from "./secret_forms.ts";
 
 /** An input that a person can give a value for. */
 export type AskedInput = MCPServerPromptStringInput | MCPServerPickStringInput;
@@ -41,9 +42,6 @@ export interface InputSources {
 
 /** Milliseconds that the command of an input gets. */
 const COMMAND_PATIENCE = 30_000;
-/** Shorter values than this stand in ordinary words; hiding them would blot out all that is said. */
-const HIDDEN_FROM = 4;
-
 /** What can be done about the inputs of a Computer; their values are for its MCP servers alone. */
 export interface ComputerInputs {
   /** The definitions, in their order; never a value. */
@@ -248,10 +246,11 @@ export class InputStore implements ComputerInputs {
   }
 
   #remember(input: MCPServerInput, value: unknown): void {
-    const text = typeof value === "string"
-      ? value
-      : JSON.stringify(value) ?? "";
-    if (isSecret(input) || text.length >= HIDDEN_FROM) this.#secrets.add(text);
+    for (const text of textsIn(value)) {
+      if (isSecret(input) || text.length >= HIDDEN_FROM) {
+        this.#secrets.add(text);
+      }
+    }
   }
 
   #need(id: string): MCPServerInput {
@@ -267,3 +266,10 @@ const isSecret = (input: MCPServerInput): boolean =>
 
 const isOption = (options: readonly string[], value: unknown): boolean =>
   options.length === 0 || options.some((option) => option === value);
+
+/** A value as it stands in a configuration, and each text within it. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [`${value}`];
+  return [JSON.stringify(value), ...Object.values(value).flatMap(textsIn)];
+}

@@ -1,9 +1,13 @@
-/** How many characters of a child's diagnostics are kept. */
-const KEPT = 4_000;
-/** How many lines of them an error message shows. */
-const SHOWN = 10;
+import { hideSecrets } from "../hide_secrets.ts";
 
-/** Keeps the end of a stream of text, such as a child's stderr. */
+/** Characters that are shown. */
+const SHOWN = 4_000;
+/** Lines that are shown. */
+const SHOWN_LINES = 10;
+/** Characters that are kept: secrets are looked for before what is shown is cut out. */
+const KEPT = 4 * SHOWN;
+
+/** The end of a text that comes in chunks, for messages. */
 export class TextTail {
   readonly #decoder = new TextDecoder();
   #text = "";
@@ -11,14 +15,15 @@ export class TextTail {
   /** Adds a chunk; what is older than the last few thousand characters is forgotten. */
   push(chunk: Uint8Array): void {
     const text = this.#text + this.#decoder.decode(chunk, { stream: true });
-    // Cut between words: half a secret would not be recognised as one.
-    this.#text = text.length > KEPT
-      ? text.slice(-KEPT).replace(/^\S*/, "")
-      : text;
+    this.#text = text.slice(-KEPT);
   }
 
-  /** The last lines. */
+  /** The last lines, without secrets; cut between words, since half of one is not recognised. */
   toString(): string {
-    return this.#text.trimEnd().split("\n").slice(-SHOWN).join("\n");
+    const text = hideSecrets(this.#text);
+    const shown = text.length > SHOWN
+      ? text.slice(-SHOWN).replace(/^\S*/, "")
+      : text;
+    return shown.trimEnd().split("\n").slice(-SHOWN_LINES).join("\n");
   }
 }

@@ -1,4 +1,5 @@
 import { isRecord } from "../_values.ts";
+import { hideSecrets } from "../hide_secrets.ts";
 import { isDeeper, MAX_DEPTH } from "../../protocol/client/message_limits.ts";
 
 /** A tool as a MCP server lists it, reduced to what the Computer uses. */
@@ -44,7 +45,7 @@ export function readTool(entry: unknown): ToolReading {
   if (name.length > LONGEST_NAME) {
     return {
       problem: `tool "${
-        name.slice(0, 40)
+        hideSecrets(name).slice(0, 40)
       }…" is left out: its name is longer than ${LONGEST_NAME} characters`,
     };
   }

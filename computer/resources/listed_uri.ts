@@ -1,3 +1,5 @@
+import { hideSecrets } from "../hide_secrets.ts";
+
 /** Tells whether a resource is a window, by its scheme alone; it may still be an invalid one. */
 export const isWindow = (uri: unknown): uri is string =>
   typeof uri === "string" && /^window:/i.test(uri);
@@ -8,7 +10,7 @@ export const isDocument = (uri: unknown): uri is string =>
 
 /** Makes a listed URI fit for a log, whatever a MCP server put there: quoted, short. */
 export const quoteUri = (uri: unknown): string => {
-  const text = JSON.stringify(uri) ?? "undefined";
+  const text = hideSecrets(JSON.stringify(uri) ?? "undefined");
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 };
 

@@ -1,5 +1,6 @@
 import { explainFailure } from "../../protocol/cli/explain_failure.ts";
 import { plainLines } from "../../protocol/cli/terminal_text.ts";
+import { hideSecrets } from "../hide_secrets.ts";
 import {
   type ShellCommand,
   type ShellContext,
@@ -68,7 +69,7 @@ export async function runLine(
     return { text: asText(await command.run(rest, context, signal)) };
   } catch (error) {
     return {
-      text: `error: ${plainLines(explainFailure(error))}`,
+      text: `error: ${plainLines(hideSecrets(explainFailure(error)))}`,
       failed: true,
     };
   }

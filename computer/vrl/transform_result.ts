@@ -2,6 +2,7 @@ import type { CallToolResult } from "../../protocol/mod.ts";
 import { reasonOf } from "../_values.ts";
 import { log } from "../log.ts";
 import { loadVrlCompiler } from "./vrl_compiler.ts";
+import { runtimeErrorText } from "./vrl_text.ts";
 import { vrlEvent, withTransformed } from "./vrl_event.ts";
 
 /** The call that led to a result. */
@@ -32,7 +33,7 @@ export async function transformResult(
   } catch (error) {
     log.warn(
       "The VRL program of MCP server {server} failed on a result of {tool}: {reason}",
-      { server, tool, reason: reasonOf(error) },
+      { server, tool, reason: runtimeErrorText(program, reasonOf(error)) },
     );
     return result;
   }

@@ -1,6 +1,8 @@
+import { compileErrorText } from "./vrl_text.ts";
+
 /** Checks and runs VRL programs. */
 export interface VrlCompiler {
-  /** What is wrong with a program, in the compiler's own words; undefined when it compiles. */
+  /** What is wrong with a program, with the line and a caret; undefined when it compiles. */
   check(program: string): string | undefined;
   /**
    * Runs a program; returns what became of the event, of whatever type.
@@ -19,12 +21,12 @@ const importCompiler = (): Promise<typeof import("@bpinternal/verel")> =>
 /** Loads the compiler with the first use: it has 12 MB, and few configurations need it. */
 export function loadVrlCompiler(): Promise<VrlCompiler> {
   return loading ??= importCompiler().then(
-    ({ check, execute, formatDiagnostic }) => ({
+    ({ check, execute }) => ({
       check(program) {
         const { errors } = check(program);
         return errors.length === 0
           ? undefined
-          : errors.map((error) => formatDiagnostic(error).trim()).join("\n");
+          : compileErrorText(program, errors);
       },
       run: (program, event) => execute(program, event).event,
     }),
@@ -34,7 +36,7 @@ export function loadVrlCompiler(): Promise<VrlCompiler> {
 /**
  * Checks the VRL program of a configuration (spec §7.9).
  *
- * @throws {Error} with the compiler's own message
+ * @throws {Error} with what is wrong, the line and a caret
  */
 export async function checkVrl(
   program: string | null | undefined,

@@ -112,7 +112,7 @@ Deno.test({
     /"asks".*input "key" has no value; give one with --input key=VALUE/,
     /"typo".*there is no input "kee"; define it/,
     /"away".*; /,
-    /"vrl".*/,
+    /"vrl": Cannot compile the VRL program: syntax error \(line 1, column 6\)$/,
     /More than one tool is named "echo".*give one of them an alias/,
     /"guarded": forbidden_tools names "slwo", which is none of its tools; did you mean "slow"\?/,
     /"guarded": forbidden_tools names "fial", .*did you mean "fail"\?/,
@@ -126,6 +126,7 @@ Deno.test({
     );
   }
   assertEquals(problems.length, expected.length, stdout);
+  assertStringIncludes(stdout, "\n  this is no VRL\n       ^\n");
   assertMatch(stderr, /^error: there are 10 problems; /m);
 });
 

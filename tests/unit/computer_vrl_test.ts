@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { transformResult } from "../../computer/vrl/transform_result.ts";
 import { checkVrl } from "../../computer/vrl/vrl_compiler.ts";
+import { runtimeErrorText } from "../../computer/vrl/vrl_text.ts";
 import { vrlEvent, withTransformed } from "../../computer/vrl/vrl_event.ts";
 import type { CallToolResult } from "../../protocol/mod.ts";
 
@@ -74,5 +75,37 @@ Deno.test("checkVrl() refuses a program that does not compile, in the compiler's
     () => checkVrl(".a = foo(1)"),
     Error,
     "undefined function",
+  );
+});
+
+Deno.test("checkVrl() shows the line and a caret, and none of the compiler's notes", async () => {
+  const rows: [program: string, said: string][] = [
+    [
+      "this is no VRL",
+      "Cannot compile the VRL program: syntax error (line 1, column 6)\n  this is no VRL\n       ^",
+    ],
+    [
+      '.a = 1\n.b = "ööö" + nosuch!(.c)\n.d = 1',
+      'Cannot compile the VRL program: call to undefined function: undefined function (line 2, column 14)\n  .b = "ööö" + nosuch!(.c)\n               ^',
+    ],
+  ];
+  for (const [program, said] of rows) {
+    const error = await assertRejects(() => checkVrl(program), Error);
+    assertEquals(error.message, said);
+  }
+});
+
+Deno.test("runtimeErrorText() says where a program failed, and nothing of what it worked on", () => {
+  const program = ".a = 1\n.x = to_int!(.secret)";
+  assertEquals(
+    runtimeErrorText(
+      program,
+      'Termination;\nfunction call error for "to_int" at (12:28): Invalid integer "hunter2"',
+    ),
+    "its function to_int failed in line 2, column 6",
+  );
+  assertEquals(
+    runtimeErrorText(program, "Termination;\nhunter2"),
+    "it aborted, or a step of it failed",
   );
 });
