@@ -1,0 +1,24 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const TESTS = fileURLToPath(new URL("..", import.meta.url));
+
+/** `Deno.test("name"`, `Deno.test({ name: "name"` and `t.step("name"`, across lines. */
+const TEST_NAME =
+  /(?:\bDeno\.test|\.step)\(\s*(?:\{\s*name:\s*)?(["'`])((?:(?!\1)[^\\]|\\[^])*)\1/g;
+
+/** The names of the tests in a source file; a name that is computed is none. */
+export const testNamesIn = (source: string): string[] =>
+  [...source.matchAll(TEST_NAME)]
+    .map(([, , name = ""]) => name.replace(/\\([^])/g, "$1"));
+
+/** The names of all tests below `tests/`, read from their sources. */
+export async function allTestNames(): Promise<string[]> {
+  const files = await readdir(TESTS, { recursive: true });
+  const sources = await Promise.all(
+    files.filter((file) => file.endsWith("_test.ts"))
+      .map((file) => readFile(join(TESTS, file), "utf8")),
+  );
+  return sources.flatMap(testNamesIn);
+}
