@@ -103,6 +103,13 @@ Deno.test("every code block of the documentation is one that is checked", () => 
   assertEquals(unchecked.map(({ at }) => at), []);
 });
 
+Deno.test("no command of the pages asks a registry for this package, which is in none", () => {
+  const asking = blocks.filter(({ language, code }) =>
+    ["sh", "console"].includes(language) && code.includes(`jsr:${config.name}`)
+  );
+  assertEquals(asking.map(({ at }) => at), []);
+});
+
 Deno.test("the configurations of the documentation are valid", () => {
   const found = examples("configuration");
   assert(found.length > 1);

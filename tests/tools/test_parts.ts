@@ -122,14 +122,16 @@ const pythons = (["0.1", "0.2"] as const).map((sdk): Part => ({
 /** Where it can not be had, its tests are skipped. */
 const chromium: Part = { name: "Chromium", fetch: findChromium };
 
+const packages = [locked, linked, homes];
+
 /** What each suite needs. */
 export const SUITES: Readonly<Record<string, readonly Part[]>> = {
-  test: [locked, linked, bundler, homes, storage, ...denoServers, npxServers],
-  demo: [locked, linked, ...denoServers],
-  bench: [locked, linked, bundler, ...denoServers, ...nodes],
-  browser: [locked, linked, bundler, chromium],
-  node: [locked, linked, npxServers, ...nodes, tarball],
-  interop: [locked, linked, ...pythons],
+  test: [...packages, bundler, storage, ...denoServers, npxServers],
+  demo: [...packages, ...denoServers],
+  bench: [...packages, bundler, ...denoServers, ...nodes],
+  browser: [...packages, bundler, chromium],
+  node: [...packages, npxServers, ...nodes, tarball],
+  interop: [...packages, ...pythons],
 };
 
 async function inScratch<T>(
