@@ -85,10 +85,10 @@ function remedyOfNotFound(message: string): string | undefined {
 
 function explainUnreachable(error: ConnectionError): string {
   const [where = error.message] = error.message.split(/: (?!\/\/)/, 1);
-  const { code, status, permission } = traces(error.cause);
+  const { code, permission } = traces(error.cause);
   if (permission !== undefined) return `${where}: ${permission}`;
-  if (status === 404) {
-    return `${where}: what answers there is no A2C-SMCP server; correct --url, or the path with --path`;
+  if (error.message.includes("is no A2C-SMCP server")) {
+    return `${error.message}; correct --url, or the path with --path`;
   }
   if (code !== undefined && NOT_TLS.test(code)) {
     return `${where}: it does not speak TLS there; write http:// instead of https://`;
@@ -97,10 +97,10 @@ function explainUnreachable(error: ConnectionError): string {
   return why === undefined ? error.message : `${where}: ${why}`;
 }
 
-/** Finds the system's code, the HTTP status and a missing permission in what Socket.IO says about a failed request. */
+/** Finds the system's code and a missing permission in what Socket.IO says about a failed request. */
 function traces(
   cause: unknown,
-): { code?: string; status?: number; permission?: string } {
+): { code?: string; permission?: string } {
   if (typeof cause !== "object" || cause === null) return {};
   const { context, description }: {
     context?: { statusText?: unknown; responseText?: unknown };
@@ -116,7 +116,6 @@ function traces(
   return {
     ...(permission !== undefined && { permission }),
     ...(code !== undefined && { code }),
-    ...(typeof description === "number" && { status: description }),
   };
 }
 

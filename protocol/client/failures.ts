@@ -2,6 +2,7 @@ import { ProtocolVersionError } from "../connect_error.ts";
 import { ErrorCode, ProtocolError } from "../errors.ts";
 import { ConnectionError } from "./errors.ts";
 import type { ConnectionOptions, ConnectionState } from "./options.ts";
+import { describeFailure } from "./request_failure.ts";
 import { tlsReason } from "./tls_failure.ts";
 
 /** Refusals that another attempt with the same version and credentials can not change. */
@@ -36,11 +37,13 @@ export async function unreachable(
       cause,
     });
   }
+  const what = describeFailure(cause);
+  const doubt = what.includes("A2C-SMCP") || what.startsWith("HTTP")
+    ? ""
+    : "; is an A2C-SMCP server running there?";
   return new ConnectionError(
     "unreachable",
-    `Cannot connect to ${url}: ${
-      reasonOf(cause)
-    }; is an A2C-SMCP server running there?`,
+    `Cannot connect to ${url}: ${what}${doubt}`,
     { cause },
   );
 }

@@ -1,4 +1,5 @@
 import { nodeModule } from "./node_modules.ts";
+import { codeOf } from "./request_failure.ts";
 import { type ClientTlsOptions, expiryOf, isTls, pastDate } from "./tls.ts";
 
 /** Milliseconds to look at a Server's certificate once more. */
@@ -98,22 +99,3 @@ function peerExpiry(url: string): Promise<string | undefined> {
     socket.on("error", () => done(undefined));
   });
 }
-
-/** The code of the error behind a failed request of Socket.IO, over either transport. */
-function codeOf(cause: unknown): string | undefined {
-  const candidates = [
-    at(cause, "context", "statusText", "code"),
-    at(cause, "description", "error", "code"),
-    at(cause, "description", "code"),
-  ];
-  return candidates.find((code): code is string => typeof code === "string");
-}
-
-const at = (value: unknown, ...keys: string[]): unknown =>
-  keys.reduce<unknown>(
-    (inner, key) =>
-      typeof inner === "object" && inner !== null
-        ? Reflect.get(inner, key)
-        : undefined,
-    value,
-  );

@@ -159,7 +159,8 @@ const mistakes = (world: World): Mistake[] => [
     command: "computer",
     args: computer(world.web, world.empty),
     code: 1,
-    says: /no A2C-SMCP server; correct --url, or the path with --path/,
+    says:
+      /no A2C-SMCP server \(HTTP 404\); correct --url, or the path with --path/,
   },
   {
     name: "https where http is spoken",
