@@ -1,5 +1,7 @@
 // The core of the end-to-end suite, against the package as it is installed here.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -13,6 +15,8 @@ import {
   resultMeta,
   SmcpAgent,
 } from "@a2c-smcp/sdk/agent";
+import { PROTOCOL_VERSION } from "@a2c-smcp/sdk/protocol";
+import { io } from "socket.io-client";
 import { localDirResolver, SmcpComputer } from "@a2c-smcp/sdk/computer";
 import { apiKeys, createSmcpServer } from "@a2c-smcp/sdk/server";
 
@@ -171,6 +175,59 @@ test("authentication: a wrong key is a ProtocolError 401", async (t) => {
     agent("another").connect(),
     (error) => error instanceof ProtocolError && error.code === 401,
   );
+});
+
+test("authentication: the sessions of a key that is gone end, and their clients hear 401", async (t) => {
+  const [ada, bob] = ["ada", "bob"].map((id) => ({ id, key: `key of ${id}` }));
+  let keys = apiKeys([ada, bob]);
+  const server = createSmcpServer({
+    authenticator: {
+      authenticate: (credentials) => keys.authenticate(credentials),
+      refresh: (identity) => keys.refresh(identity),
+    },
+  });
+  t.after(() => server.close());
+  const { url } = await server.listen();
+  const connect = async ({ id, key }) => {
+    // Where the Python SDK puts it.
+    const agent = new SmcpAgent({ url, name: id, auth: { token: key } });
+    t.after(() => agent.close());
+    await agent.connect();
+    await agent.join(id);
+    return agent;
+  };
+  const agent = await connect(ada);
+  await connect(bob);
+  const refused = new Promise((resolve) => agent.on("refused", resolve));
+  keys = apiKeys([bob]);
+  await server.recheckSessions();
+  assert.equal((await refused).code, 401);
+  assert.equal(server.stats.members, 1);
+});
+
+test("log: nobody who stops reading stderr stops the Server, or keeps it from ending", async (t) => {
+  const server = spawn(process.execPath, [
+    join("node_modules", ".bin", "smcp-server"),
+    ...["--port", "0", "--max-events-per-second", "1000000"],
+  ], { stdio: ["ignore", "pipe", "pipe"] });
+  t.after(() => server.kill("SIGKILL"));
+  const [line] = await once(server.stdout, "data");
+  const [url] = /http:\/\/[^\s/]+/.exec(String(line));
+  const socket = io(`${url}/smcp`, {
+    path: "/smcp/",
+    query: { a2c_version: PROTOCOL_VERSION },
+    transports: ["websocket"],
+  });
+  t.after(() => socket.disconnect());
+  await once(socket, "connect");
+  // A line of the log each: more than the pipe and the queue hold.
+  const name = `client:${"x".repeat(80)}`;
+  for (let i = 0; i < 10_000; i++) socket.emit(name);
+  const { code } = await socket.emitWithAck(name);
+  assert.equal(code, 400);
+  socket.disconnect();
+  server.kill("SIGTERM");
+  assert.deepEqual(await once(server, "exit"), [0, null]);
 });
 
 test("TLS: client certificates over both transports, and a failure says which side misses what", async (t) => {
