@@ -14,7 +14,7 @@ import { RESTART_POLICY, type RestartPolicy } from "./restart_policy.ts";
 import { resolveTool, type ToolResolution } from "./resolve_tool.ts";
 import type { ServerStatus, ServerView } from "./server_status.ts";
 import { toSMCPTool } from "./tool_meta.ts";
-import { clashText, nameTools, type ToolNames } from "./tool_naming.ts";
+import { clashTexts, nameTools, type ToolNames } from "./tool_naming.ts";
 
 /** A tool that can be called right now. */
 export interface OfferedTool {
@@ -97,9 +97,7 @@ export class McpHost implements AsyncDisposable {
 
   /** What is wrong with the configuration as a whole: names that clash. */
   get problems(): string[] {
-    return [...this.#toolNames().clashes].map(([name, claimants]) =>
-      clashText(name, claimants)
-    );
+    return clashTexts(this.#toolNames().clashes);
   }
 
   /** A server by its name. */

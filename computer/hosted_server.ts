@@ -7,12 +7,13 @@ import { TransientInputError } from "./inputs/resolve_all.ts";
 import type { HostedServerOptions } from "./hosted_server_options.ts";
 import { hideSecrets } from "./hide_secrets.ts";
 import { log } from "./log.ts";
+import { longNames } from "./long_names.ts";
 import type { McpConnection } from "./mcp/connection.ts";
 import type { McpTool } from "./mcp/tool.ts";
 import { notReady } from "./not_ready.ts";
 import { failuresAfterLoss } from "./restart_policy.ts";
 import type { ServerState, ServerStatus, ServerView } from "./server_status.ts";
-import { unmatchedTools } from "./unmatched_tools.ts";
+import { misfits } from "./unmatched_tools.ts";
 
 /**
  * One MCP server of a Computer: its life, its tools, its connection while it runs.
@@ -73,9 +74,7 @@ export class HostedServer {
       ...(this.#next && { nextAttempt: this.#next.at }),
       problems: [
         ...this.#problems,
-        ...this.#state === "running"
-          ? unmatchedTools(this.config, this.#tools)
-          : [],
+        ...this.#state === "running" ? misfits(this.config, this.#tools) : [],
       ].map(hideSecrets),
     };
   }
@@ -219,9 +218,19 @@ export class HostedServer {
     this.#ranFrom = performance.now();
     this.#refusal = undefined;
     this.#connection = connection;
+    this.#take(tools, problems);
+    this.#setState("running");
+  }
+
+  #take(tools: readonly McpTool[], problems: readonly string[]): void {
     this.#tools = tools;
     this.#problems = problems;
-    this.#setState("running");
+    const { warning } = longNames(this.config, tools);
+    if (warning === undefined) return;
+    log.warn("MCP server {server}: {warning}", {
+      server: this.config.name,
+      warning,
+    });
   }
 
   #lost(reason: Error): void {
@@ -259,8 +268,7 @@ export class HostedServer {
     try {
       const { tools, problems } = await connection.listTools();
       if (this.#connection !== connection) return;
-      this.#tools = tools;
-      this.#problems = problems;
+      this.#take(tools, problems);
       this.#options.onTools();
     } catch (error) {
       log.warn("Cannot list the tools of {server} again: {reason}", {

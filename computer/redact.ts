@@ -83,7 +83,7 @@ function redactServer(config: MCPServerConfig): MCPServerConfig {
 
 function redactBase(config: MCPServerConfig): BaseMCPServerConfig {
   const { name, disabled, forbidden_tools, tool_meta } = config;
-  const { default_tool_meta, vrl } = config;
+  const { default_tool_meta, tool_prefix, vrl } = config;
   return {
     name,
     disabled,
@@ -92,6 +92,7 @@ function redactBase(config: MCPServerConfig): BaseMCPServerConfig {
     ...(default_tool_meta !== undefined && {
       default_tool_meta: default_tool_meta && knownToolMeta(default_tool_meta),
     }),
+    ...(tool_prefix !== undefined && { tool_prefix }),
     ...(vrl !== undefined && { vrl }),
   };
 }

@@ -2,11 +2,11 @@ import { ErrorCode } from "../protocol/mod.ts";
 import { authorizationAnswer } from "./authorization/authorization_answer.ts";
 import type { ServerView } from "./server_status.ts";
 import {
-  aliasOf,
   clashText,
   isForbidden,
   type NamedTool,
   namedTools,
+  toolName,
   type ToolNames,
 } from "./tool_naming.ts";
 import { whereabouts } from "./whereabouts.ts";
@@ -66,16 +66,27 @@ const refuse = (code: number, text: string): ToolResolution => ({
   text,
 });
 
-const forbids = (server: ServerView, name: string): boolean =>
-  isForbidden(server, name) ||
-  server.config.forbidden_tools.some((tool) => aliasOf(server, tool) === name);
+/** By whichever of its names the configuration forbids a tool, and by whichever it is called. */
+function forbids(server: ServerView, name: string): boolean {
+  const { forbidden_tools, tool_meta } = server.config;
+  const tools = new Set([
+    name,
+    ...forbidden_tools,
+    ...Object.keys(tool_meta),
+    ...server.tools.map((tool) => tool.name),
+  ]);
+  return [...tools].some((tool) =>
+    isForbidden(server, tool) &&
+    (tool === name || toolName(server, tool) === name)
+  );
+}
 
 /** Before its first start only the configuration says what a server has. */
 const isKnownToHave = (server: ServerView, name: string): boolean =>
   server.state !== "running" && (
     namedTools(server).some((named) => named.name === name) ||
     Object.keys(server.config.tool_meta).some((tool) =>
-      (aliasOf(server, tool) ?? tool) === name
+      toolName(server, tool) === name
     )
   );
 
@@ -93,15 +104,14 @@ const notRunning = (name: string, server: ServerView): ToolResolution =>
     );
 
 function unknown(name: string, servers: readonly ServerView[]): string {
-  const aliased = servers.find((server) =>
-    aliasOf(server, name) !== undefined &&
+  const offered = servers.filter((server) =>
+    toolName(server, name) !== name &&
     server.tools.some((tool) => tool.name === name)
-  );
-  const alias = aliased && aliasOf(aliased, name);
+  ).map((server) => `"${toolName(server, name)}"`);
   const away = servers
     .filter(({ state }) => state !== "running")
     .map((server) => `"${server.name}" ${whereabouts(server)}`);
   return `There is no tool "${name}"` +
-    (alias ? `; it is offered as "${alias}"` : "") +
+    (offered.length > 0 ? `; it is offered as ${offered.join(" and ")}` : "") +
     (away.length > 0 ? `; MCP server ${away.join(", ")}` : "");
 }

@@ -1,7 +1,17 @@
 import type { MCPServerConfig } from "../protocol/mod.ts";
 import { nearestWord } from "./config/nearest_word.ts";
+import { longNames } from "./long_names.ts";
 import type { McpTool } from "./mcp/tool.ts";
-import { aliasOf } from "./tool_naming.ts";
+import { prefixOf, toolName } from "./tool_naming.ts";
+
+/** Finds all that does not fit together in the configuration of an MCP server and its tools. */
+export const misfits = (
+  config: MCPServerConfig,
+  tools: readonly McpTool[],
+): string[] => [
+  ...unmatchedTools(config, tools),
+  ...longNames(config, tools).problems,
+];
 
 /**
  * Finds names in the configuration of an MCP server that none of its tools has: what is meant to
@@ -15,11 +25,15 @@ export function unmatchedTools(
   tools: readonly Pick<McpTool, "name">[],
 ): string[] {
   const names = tools.map(({ name }) => name);
-  const aliases = names.flatMap((name) => aliasOf({ config }, name) ?? []);
+  const prefix = prefixOf({ config });
+  const offered = names.flatMap((name) => [
+    toolName({ config }, name),
+    prefix + name,
+  ]);
   return [
     ...unmatched("forbidden_tools", config.forbidden_tools, [
       ...names,
-      ...aliases,
+      ...offered,
     ]),
     ...unmatched("tool_meta", Object.keys(config.tool_meta), names),
   ];

@@ -18,6 +18,8 @@ export interface BaseMCPServerConfig {
   tool_meta: Record<string, ToolMeta>;
   /** For tools without a field of their own; an `alias` here is an error. */
   default_tool_meta?: ToolMeta | null;
+  /** Put before the name of each tool that has no `alias`; `"auto"`: the server's own name and `_`. */
+  tool_prefix?: string | null;
   /** A VRL program that is run on each result (spec §7). */
   vrl?: string | null;
 }
@@ -157,12 +159,21 @@ const headers = z._default(
 const seconds = z.number().check(z.positive());
 const on = (initially: boolean) => z._default(z.boolean(), initially);
 
+/** What every provider of models takes in the name of a tool. */
+const toolPrefix = z.string().check(
+  z.regex(
+    /^[A-Za-z0-9_-]{1,64}$/,
+    'expected "auto", or 1 to 64 letters, digits, "_" and "-"',
+  ),
+);
+
 const base = {
   name: identifier,
   disabled: on(false),
   forbidden_tools: z._default(listOf(z.string()), []),
   tool_meta: z._default(mapOf(toolMetaSchema), {}),
   default_tool_meta: maybe(toolMetaSchema),
+  tool_prefix: maybe(toolPrefix),
   vrl: maybe(z.string()),
 };
 

@@ -16,6 +16,7 @@ import {
   type MergedConfig,
 } from "../import/merge_configs.ts";
 import { hiddenValues, toOwnFormat } from "../import/own_format.ts";
+import { prefixSamePrograms } from "../import/same_program.ts";
 import { redactConfig } from "../redact.ts";
 
 /** What to import, and where to. */
@@ -49,8 +50,17 @@ export async function importConfig(flags: ImportFlags): Promise<void> {
       sources.push(await readSource(place));
     }
   }
-  const merged = mergeConfigs(sources);
+  const { config, names } = mergeConfigs(sources);
+  const { servers, prefixed } = prefixSamePrograms(config.servers);
+  const merged = { config: { ...config, servers }, names };
   report(sources, merged, flags);
+  if (prefixed.length > 0 && !flags.json) {
+    console.log(
+      `The same MCP server more than once: ${
+        prefixed.join(", ")
+      }; each gets "tool_prefix": "auto", or their tools would clash.`,
+    );
+  }
   if (merged.config.servers.length === 0) throw nothing(sources, looked);
   if (dryRun) return;
   const json = JSON.stringify(toOwnFormat(merged.config), null, 2);

@@ -52,7 +52,7 @@ export const isForeign = (entry: unknown): boolean =>
  *
  * A URL without a type is Streamable HTTP unless its path ends in `/sse`. Tools that are to run
  * unasked (`alwaysAllow`, `autoApprove`) get `auto_apply`, those that are switched off are
- * forbidden. `disabled`, `tool_meta`, `default_tool_meta`, `forbidden_tools` and `vrl` are taken as
+ * forbidden. `disabled`, `tool_meta`, `default_tool_meta`, `forbidden_tools`, `tool_prefix` and `vrl` are taken as
  * they are; fields that only concern the other program are dropped, unless they look like a slip
  * in one that guards something.
  */
@@ -92,6 +92,7 @@ export function draftForeign(
       server_parameters,
       ...present({
         disabled: source.disabled,
+        tool_prefix: source.tool_prefix,
         vrl: source.vrl,
       }),
       ...approvals(source, problems),

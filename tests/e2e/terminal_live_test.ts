@@ -20,8 +20,10 @@ const FAULTS = fileURLToPath(
   new URL("../support/fixtures/faults.ts", import.meta.url),
 );
 
+const only = ["echo", "fail", "slow", "slow_began", "pid", "background"];
+
 const files = fixture({
-  only: ["echo", "fail", "slow", "slow_began", "pid", "background"],
+  only,
   extraTools: [{ name: LONG, inputSchema: { type: "object" } }],
 }, { default_tool_meta: { auto_apply: true } });
 
@@ -159,10 +161,15 @@ Deno.test(
   ON_TERMINAL,
   async (t) => {
     await using office = await startOffice();
-    await using config = await configFile({ servers: { files } });
+    // Without the long name, whose warning would be a line of another width.
+    await using config = await configFile({
+      servers: {
+        files: fixture({ only }, { default_tool_meta: { auto_apply: true } }),
+      },
+    });
     await using view = await startRun(office, config);
     const call = (tool: string) => office.agent.callTool("pc", tool, {});
-    await view.until(ready);
+    await view.until(/files .* running .* 6 tools/);
 
     await t.step("follows the size of the window", async () => {
       for (const [columns, rows] of [[60, 12], [120, 40], [80, 24]] as const) {
