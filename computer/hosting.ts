@@ -66,7 +66,9 @@ export class Hosting {
     );
     const authorizations = oauth &&
       new Authorizations(oauth, () => this.host.authorized());
+    const inherited = urlCredentials(inheritedVariables(process.env));
     const secrets = () => [
+      ...inherited,
       ...inputs.secrets,
       ...authorizations?.secrets ?? [],
     ];
@@ -80,11 +82,7 @@ export class Hosting {
             maxMessageBytes,
             authorizer: (name, url) => authorizations?.authorizer(name, url),
           }),
-        () => [
-          ...inputs.secrets,
-          ...authorizations?.secrets ?? [],
-          ...urlCredentials(inheritedVariables(process.env)),
-        ],
+        secrets,
       ),
       prepare: async (server, signal) => {
         await checkVrl(server.vrl);
