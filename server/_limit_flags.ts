@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import { integer } from "./_flag_values.ts";
 import { DEFAULT_LIMITS, type LimitName } from "./limits/limits.ts";
+import { MAX_CONNECT_BYTES } from "./limits/early_budget.ts";
 import type { SmcpServerOptions } from "./options.ts";
 import { MIN_UPLOAD_RATE } from "./wire/frame_engine.ts";
 
@@ -57,6 +58,11 @@ export const limitOptions = (): Option[] => [
       .argParser(integer(1, most));
   }),
   new Option(
+    "--max-connect-bytes <number>",
+    "largest packet that asks for a session, with its credentials",
+  ).default(MAX_CONNECT_BYTES).env("SMCP_MAX_CONNECT_BYTES")
+    .argParser(integer(1024, 2 ** 20)),
+  new Option(
     "--trust-proxy [count]",
     "proxies of your own in front of the server, whose X-Forwarded-For is believed (1 without a count)",
   ).default(0).preset("1").env("SMCP_TRUST_PROXY").argParser(integer(0, 100)),
@@ -91,6 +97,7 @@ export type LimitSettings = Required<
   Pick<
     SmcpServerOptions,
     | "limits"
+    | "maxConnectBytes"
     | "trustedProxies"
     | "handshakeTimeout"
     | "connectTimeoutMs"
@@ -120,6 +127,7 @@ export function readLimits(
       queuedBytes: limit("queuedBytes"),
       unfinishedBytes: limit("unfinishedBytes"),
     },
+    maxConnectBytes: number("maxConnectBytes"),
     trustedProxies: number("trustProxy"),
     handshakeTimeout: number("handshakeTimeout"),
     connectTimeoutMs: number("connectTimeout") * 1000,

@@ -58,6 +58,8 @@ export type AuditEvent =
     & Partial<AuditParty>
     & AuditFlood
   )
+  /** A session sent what is no packet, or too much of it, and its connection was closed. */
+  | ({ event: "packet_refused"; reason: string } & AuditParty & AuditFlood)
   /** The credentials of a session expired, and it was ended. */
   | ({ event: "session_expired" } & AuditParty & Partial<AuditSeat>)
   /** The credentials of a session are gone, and it was ended. */
@@ -99,6 +101,7 @@ const LEVELS = {
   join_refused: "warning",
   access_refused: "warning",
   limit_hit: "warning",
+  packet_refused: "warning",
   session_expired: "info",
   session_revoked: "info",
   joined: "info",

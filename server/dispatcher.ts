@@ -19,7 +19,10 @@ import {
 import { toAnswer } from "./_answers.ts";
 import { log, quote, short } from "./_log.ts";
 import { checkAccess } from "./access_rule.ts";
+import { addressGroup } from "./limits/client_address.ts";
 import type { Limiter } from "./limits/limiter.ts";
+import { LineLimit } from "./limits/line_limit.ts";
+import { overLimit } from "./limits/limits.ts";
 import { audit, partyOf, seatOf } from "./audit.ts";
 import type { Membership } from "./membership.ts";
 import type { Metrics } from "./metrics/metrics.ts";
@@ -38,6 +41,14 @@ export class Dispatcher {
   readonly #membership: Membership;
   readonly #limiter: Limiter;
   readonly #metrics: Metrics | undefined;
+  #flood: ProtocolError | undefined;
+  readonly #unknown = new LineLimit<{ name: string; socket: string }>(
+    (line, omitted) =>
+      log.warn("Unknown event {name}", {
+        ...line,
+        ...(omitted > 0 && { omitted }),
+      }),
+  );
 
   /** Routes requests for Computers to `relay`, everything about offices to `membership`. */
   constructor(
@@ -113,7 +124,12 @@ export class Dispatcher {
 
   /** At once, not in its turn: what is over the rate must not fill the queue. */
   #refuseFlood(session: Session, incoming: Incoming): void {
-    const error = this.#limiter.refuse("eventsPerSecond", partyOf(session));
+    this.#limiter.hit("eventsPerSecond", partyOf(session));
+    // Made once: an error costs more than all else that is done for such an event.
+    const error = this.#flood ??= overLimit(
+      this.#limiter.limits,
+      "eventsPerSecond",
+    );
     const event = eventOf(this.#profile, incoming.event);
     const office = event === JOIN_OFFICE_EVENT || event === LEAVE_OFFICE_EVENT;
     const answer = office ? [false, error.message] : [error.toPayload()];
@@ -137,10 +153,12 @@ export class Dispatcher {
       });
       return;
     }
-    log.warn("Unknown event {name}", {
-      name: short(name),
-      socket: session.socket.id,
-    });
+    const line = { name: short(name), socket: session.socket.id };
+    this.#unknown.take(
+      `${addressGroup(session.address)} ${line.name}`,
+      line,
+      performance.now(),
+    );
     throw new ProtocolError(
       ErrorCode.BAD_REQUEST,
       `Unknown event ${quote(name)}`,

@@ -85,9 +85,12 @@ export const checkTransport = (query: string): Refusal | undefined =>
     })
     : undefined;
 
-/** Tells whether a request opens a session rather than belonging to one; of several `sid` Engine.IO takes the last. */
-export const opensSession = (query: string): boolean =>
-  !parametersOf(query).getAll("sid").at(-1);
+/** Tells whether a request opens a session rather than belonging to one. */
+export const opensSession = (query: string): boolean => !sessionOf(query);
+
+/** The session that a request belongs to; of several `sid` Engine.IO takes the last. */
+export const sessionOf = (query: string): string | undefined =>
+  parametersOf(query).getAll("sid").at(-1);
 
 /** As Engine.IO reads them, which makes a URL of the request: that leaves out tabs and line ends. */
 const parametersOf = (query: string): URLSearchParams =>

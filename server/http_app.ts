@@ -15,7 +15,14 @@ import {
   provenanceOf,
 } from "./entrance.ts";
 import { clientAddress } from "./limits/client_address.ts";
-import { notFound, refusal, splitTarget, toResponse } from "./gate.ts";
+import type { PacketGuards } from "./limits/packet_guards.ts";
+import {
+  notFound,
+  refusal,
+  sessionOf,
+  splitTarget,
+  toResponse,
+} from "./gate.ts";
 import { mayReadMetrics } from "./metrics/access.ts";
 import type { SmcpServerStats } from "./options.ts";
 
@@ -29,6 +36,8 @@ export interface SmcpEnv {
 export interface HttpAppParts extends EntranceParts {
   /** Gets the requests that pass the gate. */
   readonly engine: Engine;
+  /** Look at what they bring. */
+  readonly guards: PacketGuards;
   /** Where Engine.IO answers, with and without a trailing slash. */
   readonly paths: readonly string[];
   /** Decides who may read the metrics here. */
@@ -141,6 +150,7 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
     });
     if (parts.origins !== "*") outgoing.setHeader("Vary", "Origin");
   }
+  parts.guards.watch(incoming, sessionOf(query));
   parts.engine.handleRequest(
     incoming as Parameters<Engine["handleRequest"]>[0],
     outgoing,

@@ -17,6 +17,11 @@ export interface SmcpServerOptions {
   paths?: readonly string[];
   /** The largest message of a client, in bytes; announced as `maxPayload`; default 8 MiB (spec §10). */
   maxMessageBytes?: number;
+  /**
+   * The largest packet that asks for a session, in bytes; most of it is `auth`. A connection without
+   * a session may send four times as much, in 32 packets; default 16 KiB (spec §10).
+   */
+  maxConnectBytes?: number;
   /** Seconds to wait for a Computer's answer where the request has no timeout of its own; default 30 (spec §7). */
   requestTimeout?: number;
   /** Web origins whose pages may connect, such as `https://app.example`, or `"*"`; default none (spec §2). */

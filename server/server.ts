@@ -3,7 +3,7 @@ import type { IncomingMessage, Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
-import { Server as Engine, type Socket as Connection } from "engine.io";
+import type { Socket as Connection } from "engine.io";
 import { Server as SocketServer } from "socket.io";
 import { PROFILES, SMCP_NAMESPACE } from "../protocol/mod.ts";
 import { closed, endWhenAsked, flushed, OpenSockets } from "./_closing.ts";
@@ -16,10 +16,11 @@ import { bothForms, invalidRequest, toResponse } from "./gate.ts";
 import { readHosts } from "./host_rule.ts";
 import { hostGuard, httpApp } from "./http_app.ts";
 import { Arrivals } from "./limits/arrivals.ts";
-import { clientAddress } from "./limits/client_address.ts";
+import { MAX_CONNECT_BYTES } from "./limits/early_budget.ts";
+import { guardConnection } from "./limits/guard_connection.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { resolveLimits } from "./limits/limits.ts";
-import { guardQueue } from "./limits/queue_guard.ts";
+import { PacketGuards } from "./limits/packet_guards.ts";
 import { SessionPlaces } from "./limits/session_places.ts";
 import {
   closeServer,
@@ -29,6 +30,7 @@ import {
 } from "./listen.ts";
 import { Membership } from "./membership.ts";
 import { MetricsFeed } from "./metrics/feed.ts";
+import { newEngine } from "./new_engine.ts";
 import { MemoryRegistry } from "./offices/memory.ts";
 import type {
   CloseOptions,
@@ -44,8 +46,7 @@ import type { Session } from "./session.ts";
 import { watchHandshakes } from "./tls_failures.ts";
 import { traceCalls } from "./trace_calls.ts";
 import { upgradeListener } from "./upgrade.ts";
-import { MIN_UPLOAD_RATE, wsEngineOption } from "./wire/frame_engine.ts";
-import { guardedParser } from "./wire/packet_decoder.ts";
+import { MIN_UPLOAD_RATE } from "./wire/frame_engine.ts";
 
 const MEBIBYTE = 2 ** 20;
 
@@ -69,6 +70,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     protocol = "0.2",
     paths = ["/smcp/", "/socket.io/"],
     maxMessageBytes = 8 * MEBIBYTE,
+    maxConnectBytes = MAX_CONNECT_BYTES,
     requestTimeout = 30,
     origins = [],
     registry = new MemoryRegistry(),
@@ -89,48 +91,32 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     resolveLimits(options.limits),
     (limit) => metrics?.limitHit(limit),
   );
-  const { connectionsPerAddress, queuedBytes, unfinishedBytes } =
-    limiter.limits;
+  const { connectionsPerAddress, unfinishedBytes } = limiter.limits;
   const places = new SessionPlaces(connectionsPerAddress);
-  const engine = new Engine({
-    maxHttpBufferSize: maxMessageBytes,
-    perMessageDeflate: false,
-    httpCompression: false,
-    transports: ["polling", "websocket"],
-    ...wsEngineOption(wsEngine, {
-      bytesPerSecond: minUploadRate,
-      bytes: unfinishedBytes,
-    }),
-    pingInterval: heartbeat.interval * 1000,
-    pingTimeout: heartbeat.timeout * 1000,
+  const guards = new PacketGuards({ maxConnectBytes, maxMessageBytes });
+  const engine = newEngine({
+    maxMessageBytes,
+    maxConnectBytes,
+    wsEngine,
+    minUploadRate,
+    unfinishedBytes,
+    heartbeat,
   });
   const io = new SocketServer({
-    parser: guardedParser,
+    parser: guards.parser,
     serveClient: false,
     // A socket that was refused keeps its connection until then.
     connectTimeout: handshakeTimeout * 1000,
     cleanupEmptyChildNamespaces: true,
   });
-  engine.on("connection", (connection: Connection) => {
-    places.opened(connection);
-    connection.on("packet", endWhenAsked);
-    const address = clientAddress(
-      connection.remoteAddress,
-      connection.request.headers["x-forwarded-for"],
-      proxies,
-    );
-    guardQueue(
-      connection,
-      queuedBytes,
-      (limit) => limiter.hit(limit, { address }),
-    );
-  });
   const arrivals = new Arrivals({
     connectMs: connectTimeoutMs,
     handshakeMs: handshakeTimeout * 1000,
   });
+  const watched = { places, arrivals, guards, limiter, metrics, proxies };
   engine.on("connection", (connection: Connection) => {
-    arrivals.opened(connection);
+    connection.on("packet", endWhenAsked);
+    guardConnection(connection, watched);
   });
   io.bind(engine);
 
@@ -161,6 +147,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     authenticator: options.authenticator,
     limiter,
     arrivals,
+    guards,
     proxies,
     metrics,
   });
@@ -184,6 +171,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     hosts,
     limiter,
     places,
+    guards,
     proxies,
     metrics,
     draining: isDraining,

@@ -19,6 +19,7 @@ import { type Introduction, readIntroduction } from "./introduction.ts";
 import type { Arrivals } from "./limits/arrivals.ts";
 import { clientAddress } from "./limits/client_address.ts";
 import type { Limiter } from "./limits/limiter.ts";
+import type { PacketGuards } from "./limits/packet_guards.ts";
 import { TokenBucket } from "./limits/token_bucket.ts";
 import type { Membership } from "./membership.ts";
 import type { Metrics } from "./metrics/metrics.ts";
@@ -41,6 +42,8 @@ export interface SessionParts {
   readonly authenticator: Authenticator | undefined;
   /** The connections that have no session yet. */
   readonly arrivals: Arrivals;
+  /** What connections send before they have a session, and then. */
+  readonly guards: PacketGuards;
   /** How many events a session may send. */
   readonly limiter: Limiter;
   /** How many proxies of the operator's own stand in front of the server. */
@@ -110,6 +113,8 @@ export function acceptSessions(
     if (taken.has(socket.conn)) return next(alreadyConnected());
     taken.add(socket.conn);
     const admission = await admit(socket, parts, rechecks);
+    // All that is kept of it is in the admission.
+    socket.handshake.auth = {};
     if (admission instanceof Error) {
       taken.delete(socket.conn);
       return next(admission);
@@ -125,6 +130,7 @@ export function acceptSessions(
       requests,
       (incoming) => parts.dispatcher.receive(session, incoming),
     );
+    const guard = parts.guards.of(socket.conn);
     const session = newSession(
       socket,
       link,
@@ -132,6 +138,7 @@ export function acceptSessions(
       parts,
       eventsOf(socket),
     );
+    guard?.admit(session);
     sessions.set(socket.id, session);
     endAtExpiry(session);
     const { rechecks: before }: Admission = socket.data;
@@ -139,6 +146,7 @@ export function acceptSessions(
     socket.on("error", connectionFailed);
     socket.on("disconnect", () => {
       taken.delete(socket.conn);
+      guard?.leave();
       link.end();
       if (session.role) parts.relay.end(session, session.role, true);
       session.enqueue(async () => {

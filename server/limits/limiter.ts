@@ -21,7 +21,7 @@ export interface RefusedHandshake {
 /** What a flood may come of. */
 type Flooding = Extract<
   AuditEvent,
-  { event: "handshake_refused" | "limit_hit" | "tls_failed" }
+  { event: "handshake_refused" | "limit_hit" | "packet_refused" | "tls_failed" }
 >;
 
 /**
@@ -86,6 +86,19 @@ export class Limiter {
       `${refused.code} ${refused.reason.replaceAll(QUOTED, "")}`,
       now,
     );
+  }
+
+  /**
+   * Takes note of a session that was closed for a packet.
+   *
+   * @param now as in {@linkcode hit}
+   * @returns whether it was written to the log
+   */
+  refusedPacket(
+    refused: AuditParty & { readonly reason: string },
+    now: number = performance.now(),
+  ): boolean {
+    return this.#write({ event: "packet_refused", ...refused }, "packet", now);
   }
 
   /**

@@ -24,17 +24,21 @@ export const MIN_UPLOAD_RATE = 8192;
 /** Takes WebSocket upgrades for Engine.IO, which calls it where it would call the server of `ws`. */
 export class FrameEngine {
   readonly #maxPayload: number;
+  readonly #earlyPayload: number;
   readonly #uploads: UploadWatch;
 
   /**
    * @param options `maxPayload`: bytes of one message
    * @param limits of messages that have begun and not ended
+   * @param earlyPayload bytes of one message while there is no session
    */
   constructor(
     { maxPayload }: { maxPayload: number },
     limits: UploadLimits = { bytesPerSecond: MIN_UPLOAD_RATE, bytes: Infinity },
+    earlyPayload: number = maxPayload,
   ) {
     this.#maxPayload = maxPayload;
+    this.#earlyPayload = earlyPayload;
     this.#uploads = new UploadWatch(limits);
   }
 
@@ -62,7 +66,14 @@ export class FrameEngine {
     if (socket instanceof Socket) socket.setTimeout(0).setNoDelay();
     // What came with the request is read with all that follows, once somebody listens.
     if (head.length > 0) socket.unshift(head);
-    upgraded(new FrameSocket(socket, this.#maxPayload, this.#uploads));
+    upgraded(
+      new FrameSocket(
+        socket,
+        this.#maxPayload,
+        this.#uploads,
+        this.#earlyPayload,
+      ),
+    );
   }
 
   /** Looks at no message any more. */
@@ -78,11 +89,13 @@ export type WsEngine = "fast" | "stock";
  * The option of Engine.IO that says so.
  *
  * @param limits of messages that have begun and not ended; for the fast engine alone
+ * @param earlyPayload bytes of one message while there is no session; likewise
  * @throws {TypeError} when there is no such engine, or no such rate
  */
 export function wsEngineOption(
   name: WsEngine,
   limits: UploadLimits,
+  earlyPayload: number,
 ): { wsEngine?: typeof FrameEngine } {
   if (name === "stock") return {};
   if (name !== "fast") {
@@ -98,7 +111,7 @@ export function wsEngineOption(
   return {
     wsEngine: class extends FrameEngine {
       constructor(options: { maxPayload: number }) {
-        super(options, limits);
+        super(options, limits, earlyPayload);
       }
     },
   };

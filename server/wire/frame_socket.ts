@@ -31,9 +31,6 @@ export type CutOff = (limit: "queuedBytes" | "unfinishedBytes") => void;
 /** Bytes that may wait for a peer before it carries a session: there is nothing but pongs for it. */
 const PONG_BYTES = 65_536;
 
-/** Bytes of a message before there is a session: a CONNECT has at most 16 KiB. */
-const EARLY_BYTES = 17 * 1024;
-
 /** How long a peer may take to close its side, in milliseconds. */
 const CLOSE_TIMEOUT = 10_000;
 
@@ -69,13 +66,19 @@ export class FrameSocket extends EventEmitter implements FrameListener {
    * @param socket after the upgrade; the WebSocket's own from now on
    * @param maxPayload bytes of one message
    * @param uploads looks at messages that come slowly
+   * @param earlyPayload bytes of one message before the peer is admitted
    */
-  constructor(socket: Duplex, maxPayload: number, uploads?: UploadWatch) {
+  constructor(
+    socket: Duplex,
+    maxPayload: number,
+    uploads?: UploadWatch,
+    earlyPayload: number = maxPayload,
+  ) {
     super();
     this._socket = socket;
     this.#maxPayload = maxPayload;
     this.#uploads = uploads;
-    this.#reader = new FrameReader(Math.min(maxPayload, EARLY_BYTES), this);
+    this.#reader = new FrameReader(Math.min(maxPayload, earlyPayload), this);
     // Engine.IO listens some time after it got the socket: what came before would be lost.
     this.on("newListener", listenLater);
     socket.on("end", end);

@@ -44,6 +44,9 @@ export class Link {
   readonly #conn: Socket["conn"];
   readonly #events: ReadonlySet<string>;
   readonly #receive: (incoming: Incoming) => void;
+  /** The connection's own, which hands on what comes. */
+  #decoder: PacketDecoder | undefined;
+  /** Decodes what is left to it. */
   #stock: PacketDecoder | undefined;
   /** Few at a time: who may wait for so many answers is limited. */
   readonly #waiting: Waiting[] = [];
@@ -69,6 +72,7 @@ export class Link {
     const decoder = socket.client["decoder"];
     if (decoder instanceof PacketDecoder) {
       decoder.divert((data) => this.#take(data));
+      this.#decoder = decoder;
     }
     this.#listen(this.#conn.transport);
     if (this.#frames) return; // what began as a WebSocket stays one
@@ -147,6 +151,8 @@ export class Link {
   #isPlain(): boolean {
     const conn = this.#conn;
     return !this.#ended && !this.#collecting && conn.readyState === "open" &&
+      // What came over polling before an upgrade may still wait for its turn.
+      !this.#decoder?.isBehind &&
       // While a pong is due, the first message tells Engine.IO that the client lives.
       (conn["pingTimeoutTimer"] === null || conn["hasRefreshedPingTimeout"]);
   }
@@ -178,7 +184,7 @@ export class Link {
       this.#stock.on("decoded", (packet: Packet) => this.#decoded(packet));
     }
     this.#stock.add(data);
-    this.#collecting = isCollecting(this.#stock);
+    this.#collecting = this.#stock.isCollecting;
   }
 
   #takeText(
@@ -264,6 +270,3 @@ const LEAVE = `1${SMCP_NAMESPACE}`;
 
 /** Events and acks of the namespace, with and without attachments. */
 const OURS = new RegExp(`^(?:[23]|[56][^/]*)${SMCP_NAMESPACE},`);
-
-const isCollecting = (decoder: PacketDecoder): boolean =>
-  Boolean(decoder["reconstructor"]);

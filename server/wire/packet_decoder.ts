@@ -1,4 +1,5 @@
-import { Decoder, Encoder, PacketType } from "socket.io-parser";
+import { Decoder, Encoder } from "socket.io-parser";
+import { judgePlaceholders } from "./attachments.ts";
 import {
   BACKSLASH,
   CLOSE_ARRAY,
@@ -8,6 +9,8 @@ import {
   OPEN_OBJECT,
   QUOTE,
 } from "./characters.ts";
+import { judgeHead, purposeOf } from "./packet_head.ts";
+import { PacketTurns } from "./packet_turns.ts";
 import { MAX_ELEMENTS } from "./read_packet.ts";
 import { MAX_DEPTH } from "./scan_json.ts";
 
@@ -69,40 +72,97 @@ function isEscaped(text: string, at: number): boolean {
   return (at - first) % 2 === 1;
 }
 
-/**
- * A connection that asks for so many sessions in its life is closed: Socket.IO makes an object of
- * each before anybody can refuse it, and one request can ask for a million.
- */
-const MAX_CONNECTS = 1000;
+/** Who decides about the packets of one connection, beside what is true of all packets. */
+export interface PacketGuard {
+  /** @returns why a packet may not come now; `undefined` when it may */
+  judge(packet: unknown): string | undefined;
+  /** Closes the connection; takes note of the first reason alone. */
+  refuse(reason: string): void;
+}
 
-/** What packets that ask for a session start with. */
-const CONNECT = String(PacketType.CONNECT);
-
-/** The stock decoder behind {@linkcode judgePacket}: what it throws closes the sender. */
+/** The stock decoder behind the rules for packets: what it throws closes the sender. */
 export class PacketDecoder extends Decoder {
+  readonly #guard: PacketGuard | undefined;
+  readonly #turns: PacketTurns;
   #take: ((data: unknown) => boolean) | undefined;
-  #connects = 0;
+
+  /** @param guard of the connection; absent for a decoder behind another one */
+  constructor(guard?: PacketGuard) {
+    super();
+    this.#guard = guard;
+    this.#turns = new PacketTurns((data) => this.#addGuarded(data));
+  }
 
   /** Lets `take` have what comes from now on; what it does not take is decoded as ever. */
   divert(take: (data: unknown) => boolean): void {
     this.#take = take;
   }
 
+  /** Whether packets wait for their turn: what comes later must not overtake them. */
+  get isBehind(): boolean {
+    return this.#turns.isBehind;
+  }
+
+  /** Whether a packet waits for its attachments. */
+  get isCollecting(): boolean {
+    return Boolean(this["reconstructor"]);
+  }
+
   /** Takes the next part of what the client sent. */
   override add(data: unknown): void {
-    if (this.#take?.(data)) return;
-    if (typeof data === "string") {
-      const fault = data.startsWith(CONNECT) && ++this.#connects > MAX_CONNECTS
-        ? `more than ${MAX_CONNECTS} connects`
-        : judgePacket(data);
-      if (fault !== undefined) throw new Error(`Packet refused: ${fault}`);
+    if (this.#guard === undefined) return this.#add(data);
+    if (this.#turns.take()) return this.#addGuarded(data);
+    const fault = this.#turns.wait(data);
+    if (fault !== undefined) this.#guard.refuse(fault);
+  }
+
+  /** Drops what it has begun, and what waits. */
+  override destroy(): void {
+    this.#turns.end();
+    super.destroy();
+  }
+
+  #addGuarded(data: unknown): void {
+    try {
+      const fault = (typeof data === "string" ? judgeHead(data) : undefined) ??
+        this.#guard?.judge(data);
+      if (fault !== undefined) throw new PacketError(fault);
+      if (!this.#take?.(data)) this.#add(data);
+    } catch (error) {
+      // What the stock decoder says of a packet holds nothing of it.
+      this.#guard?.refuse(error instanceof Error ? error.message : "invalid");
     }
+  }
+
+  #add(data: unknown): void {
+    if (typeof data !== "string") return super.add(data);
+    const fault = judgePacket(data);
+    if (fault !== undefined) throw new PacketError(fault);
     super.add(data);
+    if (purposeOf(data) !== "binary") return;
+    const { data: body, attachments } = this["reconstructor"]["packet"];
+    const wrong = judgePlaceholders(body, attachments);
+    if (wrong !== undefined) throw new PacketError(wrong);
   }
 }
 
-/** The `parser` option of the Socket.IO server. */
-export const guardedParser: {
-  Encoder: typeof Encoder;
-  Decoder: typeof Decoder;
-} = { Encoder, Decoder: PacketDecoder };
+/** Why a packet was refused. */
+class PacketError extends Error {
+  override readonly name = "PacketError";
+}
+
+/**
+ * The `parser` option of the Socket.IO server.
+ *
+ * @param guardOf the connection that a decoder is just made for
+ */
+export const guardedParser = (
+  guardOf: () => PacketGuard,
+): { Encoder: typeof Encoder; Decoder: typeof Decoder } => ({
+  Encoder,
+  Decoder: class extends PacketDecoder {
+    constructor() {
+      super(guardOf());
+    }
+  },
+});

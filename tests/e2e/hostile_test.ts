@@ -319,6 +319,7 @@ Deno.test({
     await response.text();
     return response.status;
   }, () => "cut off");
-  assert(refused === 413 || refused === "cut off", String(refused));
+  // 400: cut off, and sent again by the runtime to a session that is gone.
+  assert([413, 400, "cut off"].includes(refused), String(refused));
   await victim.unharmed();
 });

@@ -21,8 +21,14 @@ export async function startBareEngine(
   prepare: (io: Server) => void,
 ): Promise<BareEngine> {
   const engine = new Engine({ wsEngine: FrameEngine });
+  const guard = {
+    judge: () => undefined,
+    refuse: (reason: string) => {
+      throw new Error(reason);
+    },
+  };
   const io = new Server({
-    parser: guardedParser,
+    parser: guardedParser(() => guard),
     cleanupEmptyChildNamespaces: true,
   });
   io.bind(engine);

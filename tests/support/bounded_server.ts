@@ -54,7 +54,9 @@ export async function startBoundedServer(
     ]),
   );
   assert(command.url, `The server did not start: ${command.log}`);
-  const bystanders = stack.use(await startBystanders(command.url, auth));
+  const bystanders = stack.use(
+    await startBystanders(command.url, auth, command.pid),
+  );
   const owned = stack.move();
   return {
     url: command.url,

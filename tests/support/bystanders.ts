@@ -24,13 +24,24 @@ export interface Bystanders extends AsyncDisposable {
  * A process of its own: what a test does to build an attack must not look like the Server's delay.
  *
  * @param auth what both send when they connect
+ * @param pid of the Server: time in which it waits for a busy machine does not count
  */
 export async function startBystanders(
   url: string,
   auth: Readonly<Record<string, unknown>> = {},
+  pid?: number,
 ): Promise<Bystanders> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--quiet", "--frozen", PAIR, url, JSON.stringify(auth)],
+    args: [
+      "run",
+      "-A",
+      "--quiet",
+      "--frozen",
+      PAIR,
+      url,
+      JSON.stringify(auth),
+      String(pid ?? ""),
+    ],
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",

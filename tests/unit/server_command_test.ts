@@ -21,6 +21,7 @@ const SECURITY = {
 const OBSERVE = { observe: { metrics: false, tracing: false } };
 
 const TIMES = {
+  maxConnectBytes: 16_384,
   trustedProxies: 0,
   handshakeTimeout: 10,
   connectTimeoutMs: 5000,
@@ -81,6 +82,7 @@ Deno.test("readSettings() reads every flag", () => {
 Deno.test("readSettings() has a flag for every limit and time (spec §10)", () => {
   const {
     limits,
+    maxConnectBytes,
     trustedProxies,
     handshakeTimeout,
     connectTimeoutMs,
@@ -95,6 +97,7 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", () =
     "--max-members-per-office=4",
     "--max-queued-bytes=5",
     "--max-unfinished-bytes=12",
+    "--max-connect-bytes=4096",
     "--trust-proxy=6",
     "--handshake-timeout=7",
     "--connect-timeout=3",
@@ -110,6 +113,7 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", () =
     queuedBytes: 5,
     unfinishedBytes: 12,
   });
+  assertEquals(maxConnectBytes, 4096);
   assertEquals(
     [
       trustedProxies,

@@ -1,9 +1,13 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import { setImmediate } from "node:timers";
 import fc from "fast-check";
+import type { Packet } from "socket.io-parser";
+import { judgePlaceholders } from "../../server/wire/attachments.ts";
 import {
   guardedParser,
   judgePacket,
 } from "../../server/wire/packet_decoder.ts";
+import { judgeHead } from "../../server/wire/packet_head.ts";
 import { MAX_ELEMENTS } from "../../server/wire/read_packet.ts";
 import { MAX_DEPTH } from "../../server/wire/scan_json.ts";
 
@@ -72,11 +76,85 @@ Deno.test("judgePacket() agrees with the nesting that JSON.parse sees", () => {
   ));
 });
 
-Deno.test("the guarded decoder throws on a refused packet and decodes the others as the stock one", () => {
-  const decoder = new guardedParser.Decoder();
+/** A decoder as a connection has one, and what became of what it was given. */
+function guarded(judge: (packet: unknown) => string | undefined = () => {}) {
+  const refused: string[] = [];
+  const { Decoder } = guardedParser(() => ({
+    judge,
+    refuse: (reason) => refused.push(reason),
+  }));
+  const decoder = new Decoder();
   const packets: unknown[] = [];
-  decoder.on("decoded", (packet) => packets.push(packet.data));
+  decoder.on("decoded", ({ data }: Packet) => packets.push(data));
+  return { decoder, packets, refused };
+}
+
+Deno.test("the guarded decoder refuses packets with a reason, and decodes the others as the stock one", () => {
+  const { decoder, packets, refused } = guarded((packet) =>
+    packet === '2/smcp,["no"]' ? "not now" : undefined
+  );
   decoder.add('2/smcp,["e",{"a":1}]');
-  assertThrows(() => decoder.add(`2/smcp,["e",${nested(64)}]`), Error, "64");
+  decoder.add(`2/smcp,["e",${nested(64)}]`);
+  decoder.add('2/smcp,["no"]');
+  decoder.add("2/smcp,{");
   assertEquals(packets, [["e", { a: 1 }]]);
+  assertEquals(refused, [
+    "more than 64 open brackets at once",
+    "not now",
+    "invalid payload",
+  ]);
 });
+
+Deno.test("judgeHead() passes the types that exist, and at most ten attachments", () => {
+  for (const type of ["0", "1", "2", "3", "4", "51-", "610-"]) {
+    assertEquals(judgeHead(`${type}/smcp,`), undefined, type);
+  }
+  for (
+    const head of [" ", "", "7", "-1", "x", "\t", "\u00a0", "\u0662", "5", "5-"]
+      .concat("5 1-", "5x1-", "50x1-", "511-", "599999999999999999999-")
+  ) {
+    assert(judgeHead(`${head}/smcp,["e"]`), head);
+  }
+});
+
+Deno.test("judgePlaceholders() passes each attachment once, wherever it stands", () => {
+  const at = (num: unknown) => ({ _placeholder: true, num });
+  assertEquals(judgePlaceholders(["e", at(0), { a: [at(1)] }], 2), undefined);
+  assertEquals(judgePlaceholders(["e"], 2), undefined);
+  assertEquals(
+    judgePlaceholders(["e", { _placeholder: "true", num: 9 }], 1),
+    undefined,
+    "no placeholder for any client",
+  );
+  for (const num of [1, -1, 0.5, "0", null, undefined, "__proto__"]) {
+    assert(judgePlaceholders(["e", at(num)], 1), String(num));
+  }
+  assert(judgePlaceholders(["e", at(0), [at(0)]], 2));
+});
+
+Deno.test("a connection handles a hundred packets at once, the others in later turns, in their order", async () => {
+  const { decoder, packets, refused } = guarded();
+  for (let i = 0; i < 250; i++) decoder.add(`2[${i}]`);
+  assertEquals(packets.length, 100);
+  await immediate();
+  assertEquals(packets.length, 200);
+  decoder.add("2[250]");
+  await immediate();
+  assertEquals(packets, Array.from({ length: 251 }, (_, i) => [i]));
+  decoder.add("2[251]");
+  assertEquals(packets.length, 252);
+  assertEquals(refused, []);
+});
+
+Deno.test("more packets than may wait are refused, and nothing comes of them once the connection has ended", async () => {
+  const { decoder, packets, refused } = guarded();
+  for (let i = 0; i < 100 + 10_000; i++) decoder.add("2[0]");
+  assertEquals(refused, []);
+  decoder.add("2[0]");
+  assertEquals(refused, ["more than 10000 packets at once"]);
+  decoder.destroy();
+  await immediate();
+  assertEquals(packets.length, 100);
+});
+
+const immediate = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -92,15 +92,15 @@ Deno.test({
   await server.unharmed();
 });
 
-Deno.test("before there is a session a message has at most 17 KiB, afterwards 8 MiB", async () => {
+Deno.test("before there is a session a message has at most 64 KiB, afterwards 8 MiB", async () => {
   await using server = await startWireServer();
   await using early = await RawWebSocket.open(server.port);
-  early.write(frameHeader(OP.text, 17 * 1024 + 1)); // by its header alone
+  early.write(frameHeader(OP.text, 64 * 1024 + 1)); // by its header alone
   assertEquals(await early.closed, 1009);
 
   await using binary = await RawWebSocket.open(server.port);
   binary.write(
-    clientFrame(OP.binary, Buffer.alloc(17_000), { fin: false }),
+    clientFrame(OP.binary, Buffer.alloc(65_000), { fin: false }),
     clientFrame(OP.continuation, Buffer.alloc(1000)),
   );
   assertEquals(await binary.closed, 1009);

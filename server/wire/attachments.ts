@@ -1,0 +1,37 @@
+/** A packet has at most so many binary attachments; stock clients refuse more. */
+export const MAX_ATTACHMENTS = 10;
+
+/**
+ * Tells why a packet must not be put together with its attachments, or `undefined` when it may.
+ *
+ * Each attachment may be referred to once: relayed, every reference would be a copy of its bytes.
+ *
+ * @param data what the packet says, with `_placeholder` objects for its attachments
+ * @param attachments how many it announces
+ */
+export function judgePlaceholders(
+  data: unknown,
+  attachments: number,
+): string | undefined {
+  const seen = new Set<number>();
+  const left: unknown[] = [data];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value !== "object" || value === null) continue;
+    if (Reflect.get(value, "_placeholder") === true) {
+      const num: unknown = Reflect.get(value, "num");
+      if (!isIndex(num, attachments)) {
+        return `a placeholder of none of its ${attachments} attachments`;
+      }
+      if (seen.has(num)) return "two placeholders of one attachment";
+      seen.add(num);
+    } else {
+      // One by one: an array may have more items than a call takes arguments.
+      for (const item of Object.values(value)) left.push(item);
+    }
+  }
+  return undefined;
+}
+
+const isIndex = (num: unknown, count: number): num is number =>
+  typeof num === "number" && Number.isInteger(num) && num >= 0 && num < count;

@@ -1,0 +1,81 @@
+import { clearImmediate, setImmediate } from "node:timers";
+
+/** So many packets of one connection are handled before others get their turn. */
+const PER_TURN = 100;
+
+/** So many packets may wait for their turn. */
+const MAX_WAITING = 10_000;
+
+/**
+ * Lets a connection that sends many packets at once, which one POST or one segment of frames can
+ * hold, handle them a few at a time.
+ */
+export class PacketTurns {
+  readonly #handle: (packet: unknown) => void;
+  /** Since this piece of synchronous work began. */
+  #handled = 0;
+  #queue: unknown[] | undefined;
+  /** Index in the queue. */
+  #next = 0;
+  #immediate: ReturnType<typeof setImmediate> | undefined;
+
+  /** @param handle gets what waited, in its order; must not throw */
+  constructor(handle: (packet: unknown) => void) {
+    this.#handle = handle;
+  }
+
+  /** Whether packets wait. */
+  get isBehind(): boolean {
+    return this.#queue !== undefined;
+  }
+
+  /** Whether the next packet may be handled at once; counts it if so. */
+  take(): boolean {
+    if (this.isBehind || this.#handled >= PER_TURN) return false;
+    if (this.#handled++ === 0) queueMicrotask(this.#rest);
+    return true;
+  }
+
+  /**
+   * Puts a packet at the end of the queue.
+   *
+   * @returns why not, if so
+   */
+  wait(packet: unknown): string | undefined {
+    const queue = this.#queue ??= [];
+    if (queue.length - this.#next >= MAX_WAITING) {
+      return `more than ${MAX_WAITING} packets at once`;
+    }
+    queue.push(packet);
+    this.#immediate ??= setImmediate(this.#turn);
+    return undefined;
+  }
+
+  /** Drops what waits. */
+  end(): void {
+    if (this.#immediate !== undefined) clearImmediate(this.#immediate);
+    this.#queue = this.#immediate = undefined;
+    this.#next = 0;
+  }
+
+  readonly #rest = (): void => {
+    this.#handled = 0;
+  };
+
+  readonly #turn = (): void => {
+    this.#immediate = undefined;
+    const queue = this.#queue;
+    if (queue === undefined) return;
+    const end = Math.min(this.#next + PER_TURN, queue.length);
+    while (this.#next < end) {
+      this.#handle(queue[this.#next++]);
+      if (this.#queue !== queue) return; // that packet has ended the connection
+    }
+    if (this.#next < queue.length) {
+      this.#immediate ??= setImmediate(this.#turn);
+    } else {
+      this.#queue = undefined;
+      this.#next = 0;
+    }
+  };
+}
