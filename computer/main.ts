@@ -38,7 +38,8 @@ A configuration file:
     }
   }
 
-Exit codes: 0 stopped by SIGINT, SIGTERM or SIGHUP, 1 failed, 2 wrong usage.`;
+Exit codes: 0 stopped by SIGINT, SIGTERM or SIGHUP, 1 failed, 2 wrong usage,
+130 check was stopped by Ctrl-C.`;
 
 process.exitCode = await runCommand(
   computerCommand,

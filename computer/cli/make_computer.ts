@@ -64,9 +64,9 @@ export function makeComputer(
 }
 
 /** Whom questions can be put to: nobody unless a person sits at a terminal. */
-function person(
-  view: () => View,
-): Pick<SmcpComputerOptions, keyof TerminalQuestions> {
+export function person(
+  view: () => Pick<View, "asking">,
+): Partial<Pick<SmcpComputerOptions, keyof TerminalQuestions>> {
   const { stdin: input, stdout: output } = process;
   if (!input.isTTY || !output.isTTY) return {};
   // A question hides the cursor and reads key by key; a program that ends meanwhile puts that right.

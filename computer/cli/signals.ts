@@ -4,17 +4,19 @@ import process from "node:process";
 const SIGNALS = [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const;
 
 /**
- * Resolves at the first signal; a second one does not wait for anything, unless it is SIGHUP: a
- * terminal that is closed sends it, and so do the shell that ran in it and the system.
+ * Resolves at the first signal, to the exit code that stands for it.
+ *
+ * A second one does not wait for anything, unless it is SIGHUP: a terminal that is closed sends
+ * it, and so do the shell that ran in it and the system.
  */
-export function firstSignal(): Promise<void> {
+export function firstSignal(): Promise<number> {
   return new Promise((resolve) => {
     let ending = false;
     for (const [signal, code] of SIGNALS) {
       process.on(signal, () => {
         if (ending && signal !== "SIGHUP") process.exit(code);
         ending = true;
-        resolve();
+        resolve(code);
       });
     }
   });

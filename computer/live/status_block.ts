@@ -103,7 +103,7 @@ function bodyLines(
     atMost(lines, wrap(plainLines(text), columns - 8).split("\n"))
       .map((line) => [["      "], [line, style]]);
   return [
-    ...servers.flatMap((server): Span[][] => [
+    ...failedFirst(servers).flatMap((server): Span[][] => [
       [
         ["  "],
         SIGNS[server.state],
@@ -124,6 +124,12 @@ function bodyLines(
     ),
   ];
 }
+
+/** What somebody has to see to is not below what does not fit. */
+const failedFirst = (servers: readonly ServerStatus[]): ServerStatus[] =>
+  servers.toSorted((a, b) =>
+    Number(b.state === "failed") - Number(a.state === "failed")
+  );
 
 /** The first of these lines; the last of them says when there are more. */
 const atMost = (most: number, lines: readonly string[]): string[] =>

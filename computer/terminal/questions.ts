@@ -2,6 +2,8 @@ import type { Writable } from "node:stream";
 import { plain } from "../../protocol/cli/terminal_text.ts";
 import type { Confirm } from "../confirm.ts";
 import type { AskedInput, AskInput } from "../inputs/input_store.ts";
+import { paint } from "../live/paint.ts";
+import { Screen } from "../live/screen.ts";
 import { askConfirmation } from "./ask_confirmation.ts";
 import type { Size } from "./describe_call.ts";
 import {
@@ -55,9 +57,11 @@ export function terminalQuestions(
       ask(async () => {
         if (signal.aborted) return undefined;
         const message = messageOf(input);
-        streams.output.write(`${message} …`);
+        const screen = new Screen(streams.output);
+        const { columns } = screen;
+        screen.draw([paint([[message], [" …"]], { columns, colour: false })]);
         await ignoreKeys(streams.input, wait, signal);
-        streams.output.write("\r\x1b[2K");
+        screen.draw([]);
         if (signal.aborted) return undefined;
         return await askInput(input, message, streams, signal);
       }),

@@ -7,6 +7,20 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
+/** A signal ended a command before it was done: the shell's exit code for it. */
+export class StoppedError extends Error {
+  /** Always `"StoppedError"`. */
+  override readonly name = "StoppedError";
+  /** 128 and the number of the signal. */
+  readonly exitCode: number;
+
+  /** Makes an error that says what was not done. */
+  constructor(message: string, exitCode: number) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
 /**
  * Makes a command report its problems to {@linkcode runCommand}; call it before adding
  * subcommands, which take it over.
@@ -60,7 +74,8 @@ function readSwitches(
 }
 
 /**
- * Runs a command line and tells the exit code: 0 done, 1 failed, 2 wrong usage.
+ * Runs a command line and tells the exit code: 0 done, 1 failed, 2 wrong usage, 128 and more
+ * for a signal that a command did not get done before.
  *
  * A person gets one line about what went wrong and what to do, never a stack trace.
  *
@@ -79,6 +94,7 @@ export async function runCommand(
   } catch (error) {
     if (isCommanderError(error)) return error.exitCode === 0 ? 0 : 2; // it printed its line
     print(`error: ${explainFailure(error)}`);
+    if (error instanceof StoppedError) return error.exitCode;
     return error instanceof UsageError ? 2 : 1;
   }
 }

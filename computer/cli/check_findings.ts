@@ -1,0 +1,165 @@
+import {
+  GET_DESKTOP_EVENT,
+  GET_FINDER_EVENT,
+  GET_RESOURCES_EVENT,
+  type Resource,
+} from "../../protocol/mod.ts";
+import type { SmcpComputer } from "../computer.ts";
+import type { ComputerConfig } from "../config/parse_config.ts";
+import { placeholderIds } from "../placeholders.ts";
+import { isDocument, isWindow } from "../resources/listed_uri.ts";
+import type { ServerStatus } from "../server_status.ts";
+
+/** What was found out about one MCP server. */
+export interface CheckedServer {
+  readonly name: string;
+  readonly type: ServerStatus["type"];
+  readonly state: ServerStatus["state"];
+  readonly tools: readonly string[];
+  readonly windows: readonly string[];
+  readonly documents: readonly string[];
+  readonly error?: string;
+}
+
+/** What was found out about a configuration. */
+export interface Findings {
+  readonly servers: readonly CheckedServer[];
+  readonly inputs: readonly { id: string; type: string; used: boolean }[];
+  /** What keeps something from working; each says how to put it right. */
+  readonly problems: readonly string[];
+  /** What is odd, and works. */
+  readonly warnings: readonly string[];
+}
+
+/** Looks at what one MCP server has, once it runs or has failed. */
+export async function checkServer(
+  computer: SmcpComputer,
+  name: string,
+): Promise<CheckedServer | undefined> {
+  const resources = await resourcesOf(computer, name);
+  const { servers, tools } = computer.status();
+  const status = servers.find((server) => server.name === name);
+  return status && checked(status, tools, resources);
+}
+
+/** What is wrong with windows and documents is said, in the log, when they are asked for. */
+export async function checkResources(computer: SmcpComputer): Promise<void> {
+  await computer.answer(GET_DESKTOP_EVENT, {});
+  await computer.answer(GET_FINDER_EVENT, {});
+}
+
+/**
+ * Sums up what is known by now.
+ *
+ * @param found the MCP servers that were looked at, by name
+ */
+export function sumUp(
+  computer: SmcpComputer,
+  config: ComputerConfig,
+  found: ReadonlyMap<string, CheckedServer>,
+  warnings: ReadonlySet<string>,
+): Findings {
+  const { servers, tools, problems } = computer.status();
+  const used = placeholderIds(
+    config.servers.map(({ server_parameters }) => server_parameters),
+  );
+  return {
+    servers: servers.map((status) => {
+      const known = found.get(status.name);
+      const { name } = status;
+      // Names that clash are known only now.
+      return known
+        ? { ...known, tools: toolsOf(name, tools) }
+        : checked(status, tools);
+    }),
+    inputs: config.inputs.map(({ id, type }) => ({
+      id,
+      type,
+      used: used.includes(id),
+    })),
+    problems: [
+      ...servers.flatMap(({ name, error, state }) =>
+        error === undefined || state === "running"
+          ? []
+          : [`MCP server "${name}": ${withRemedy(error)}`]
+      ),
+      ...servers.flatMap(({ name, problems }) =>
+        problems.map((text) => `MCP server "${name}": ${text}`)
+      ),
+      ...problems,
+    ],
+    warnings: [...warnings].filter((text) =>
+      !problems.some((problem) => text.includes(problem))
+    ),
+  };
+}
+
+const checked = (
+  { name, type, state, error }: ServerStatus,
+  tools: readonly { name: string; server: string }[],
+  resources: readonly Resource[] = [],
+): CheckedServer => {
+  const uris = resources.map(({ uri }) => uri);
+  return {
+    name,
+    type,
+    state,
+    tools: toolsOf(name, tools),
+    windows: uris.filter(isWindow),
+    documents: uris.filter(isDocument),
+    ...(error !== undefined && { error }),
+  };
+};
+
+const toolsOf = (
+  name: string,
+  tools: readonly { name: string; server: string }[],
+): string[] =>
+  tools.filter(({ server }) => server === name).map(({ name }) => name);
+
+/** All pages; a server that has no resources, or does not run, has none. */
+async function resourcesOf(
+  computer: SmcpComputer,
+  server: string,
+): Promise<Resource[]> {
+  const found: Resource[] = [];
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  do {
+    const page = await computer.answer(GET_RESOURCES_EVENT, {
+      mcp_server: server,
+      ...(cursor !== undefined && { cursor }),
+    }).catch(() => undefined);
+    found.push(...page?.resources ?? []);
+    if (cursor !== undefined) seen.add(cursor);
+    cursor = page?.next_cursor;
+  } while (cursor !== undefined && !seen.has(cursor));
+  return found;
+}
+
+/** What an error does not say itself: what a person can do about it. */
+const REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [/exited with code|closed|ended/i, "run its command by hand to see why"],
+  [
+    /not ready within/i,
+    "run its command by hand: does it wait for something, or is it no MCP server?",
+  ],
+  [
+    /ECONNREFUSED|fetch failed|connect|network/i,
+    "is it running, and is its url right?",
+  ],
+  [
+    /\b401\b|\b403\b|authoriz/i,
+    "give it an Authorization header, or sign in when the Computer runs",
+  ],
+  [/\b404\b/, "correct the path of its url"],
+  [/permission|EACCES/i, "make the program executable (chmod +x)"],
+];
+
+function withRemedy(error: string): string {
+  if (/\n\s*\^/.test(error)) return error; // a line with a caret below it
+  const text = error.replaceAll(/\s*\n\s*/g, ": ");
+  if (/;/.test(text)) return text; // it says already
+  const known = REMEDIES.find(([words]) => words.test(text));
+  return known ? `${text}; ${known[1]}` : text;
+}

@@ -1,0 +1,65 @@
+import {
+  pad,
+  plain,
+  plainLines,
+  textWidth,
+} from "../../protocol/cli/terminal_text.ts";
+import type { ComputerConfig } from "../config/parse_config.ts";
+import type { CheckedServer, Findings } from "./check_findings.ts";
+
+/** Says how much there is to check. */
+export const headLine = (
+  file: string,
+  { servers, inputs }: ComputerConfig,
+): string =>
+  `${plain(file)}: ${count(servers.length, "MCP server")}, ${
+    count(inputs.length, "input")
+  }`;
+
+/** Makes the lines of one MCP server; they are as wide as those of all others, which may not be known yet. */
+export function serverLines(
+  { name, type, state, tools, windows, documents }: CheckedServer,
+  { servers }: ComputerConfig,
+): string[] {
+  const widest = (texts: readonly string[]) =>
+    Math.max(...texts.map((text) => textWidth(plain(text))));
+  const names = servers.map(({ name }) => name);
+  const types = servers.map(({ type }) => type);
+  const cells: [text: string, width: number][] = [
+    [`${SIGNS[state] ?? "✗"} ${plain(name)}`, 2 + widest(names)],
+    [type, widest(types)],
+    [state, widest(servers.map((s) => s.disabled ? "disabled" : "running"))],
+    [count(tools.length, "tool"), "99 tools".length],
+    [count(windows.length, "window"), "0 windows".length],
+    [count(documents.length, "document"), 0],
+  ];
+  return [
+    cells.map(([text, width]) => pad(text, width)).join("  ").trimEnd(),
+    ...list("tools", tools),
+    ...list("windows", windows),
+    ...list("documents", documents),
+  ];
+}
+
+/** Makes the lines about all of them together. */
+export const tailLines = (
+  { inputs, warnings, problems }: Findings,
+): string[] => [
+  ...inputs.map(({ id, type, used }) =>
+    `input ${plain(id)} (${type})${used ? "" : ": nobody uses it"}`
+  ),
+  ...warnings.map((text) => `warning: ${plain(text)}`),
+  ...problems.map((text) => `problem: ${plainLines(text)}`),
+];
+
+const SIGNS: Readonly<Record<string, string>> = {
+  running: "✓",
+  disabled: "-",
+  starting: "◌",
+};
+
+const list = (what: string, names: readonly string[]): string[] =>
+  names.length === 0 ? [] : [`    ${what}: ${names.map(plain).join(", ")}`];
+
+const count = (number: number, what: string): string =>
+  `${number} ${what}${number === 1 ? "" : "s"}`;
