@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 const GRACE = 1000;
 
 /**
- * Ends a socket with the answer to a request for an upgrade.
+ * Ends a socket with an answer that no HTTP server sends.
  *
  * No timeout of HTTP applies to it any more, and its peer may never close: it is destroyed then.
  * Destroyed at once, it could lose the answer.

@@ -17,6 +17,16 @@ const LIMIT_FLAGS: Readonly<
     MILLION,
     "sessions open at once from one address",
   ],
+  sockets: [
+    "sockets",
+    MILLION,
+    "TCP connections open at once (default: what the process's descriptors allow, which is the most in any case)",
+  ],
+  socketsPerAddress: [
+    "sockets-per-address",
+    MILLION,
+    "TCP connections open at once from one address; not counted behind --trust-proxy (default: 400, or four times --max-connections-per-address where that is more)",
+  ],
   eventsPerSecond: [
     "events-per-second",
     MILLION,
@@ -40,6 +50,9 @@ const LIMIT_FLAGS: Readonly<
   ],
 };
 
+/** Limits whose defaults depend on something else. */
+const DERIVED: readonly LimitName[] = ["sockets", "socketsPerAddress"];
+
 const names = Object.keys(LIMIT_FLAGS) as LimitName[];
 
 const keyOf = (flag: string): string =>
@@ -52,9 +65,9 @@ const keyOf = (flag: string): string =>
 export const limitOptions = (): Option[] => [
   ...names.map((name) => {
     const [flag, most, text] = LIMIT_FLAGS[name];
-    return new Option(`--max-${flag} <number>`, text)
-      .default(DEFAULT_LIMITS[name])
-      .env(`SMCP_MAX_${flag.replaceAll("-", "_").toUpperCase()}`)
+    const option = new Option(`--max-${flag} <number>`, text);
+    if (!DERIVED.includes(name)) option.default(DEFAULT_LIMITS[name]);
+    return option.env(`SMCP_MAX_${flag.replaceAll("-", "_").toUpperCase()}`)
       .argParser(integer(1, most));
   }),
   new Option(
@@ -117,16 +130,13 @@ export function readLimits(
   limited: boolean,
 ): LimitSettings {
   const number = (key: string) => Number(read[key]);
-  const limit = (name: LimitName) => number(keyOf(LIMIT_FLAGS[name][0]));
+  const limits: Partial<Record<LimitName, number>> = {};
+  for (const name of names) {
+    const value = read[keyOf(LIMIT_FLAGS[name][0])];
+    if (value !== undefined) limits[name] = Number(value);
+  }
   return {
-    limits: limited && {
-      connectionsPerAddress: limit("connectionsPerAddress"),
-      eventsPerSecond: limit("eventsPerSecond"),
-      callsPerAgent: limit("callsPerAgent"),
-      membersPerOffice: limit("membersPerOffice"),
-      queuedBytes: limit("queuedBytes"),
-      unfinishedBytes: limit("unfinishedBytes"),
-    },
+    limits: limited && limits,
     maxConnectBytes: number("maxConnectBytes"),
     trustedProxies: number("trustProxy"),
     handshakeTimeout: number("handshakeTimeout"),

@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer";
+import { STATUS_CODES } from "node:http";
 import {
   checkVersion,
   ERROR_CODE_HEADER,
@@ -44,6 +46,14 @@ export const invalidRequest = (): Refusal =>
 /** A refusal as the web's own class. */
 export const toResponse = ({ status, headers, body }: Refusal): Response =>
   new Response(body, { status, headers });
+
+/** A refusal as the bytes of HTTP/1.1, for a connection that no HTTP server answers; it is closed then. */
+export const toHttpText = ({ status, headers, body }: Refusal): string => {
+  const lines = Object.entries(headers).map(([k, v]) => `${k}: ${v}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}` +
+    `Content-Length: ${Buffer.byteLength(body)}\r\n` +
+    `Connection: close\r\n\r\n${body}`;
+};
 
 /** The path and the query of a request target, in origin form (`/p?q`) or absolute form (`http://h/p?q`). */
 export function splitTarget(target: string): { path: string; query: string } {

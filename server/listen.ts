@@ -46,7 +46,12 @@ export function newServer(
   };
   if (tls === undefined) return createServer(timeouts, listener);
   const server = createHttpsServer(
-    { ...timeouts, ...toHttpsOptions(tls) },
+    // Or a client could hold a connection for two minutes without a word.
+    {
+      ...timeouts,
+      handshakeTimeout: headerTimeout * 1000,
+      ...toHttpsOptions(tls),
+    },
     listener,
   );
   if (tls.clientCa !== undefined) wantsCertificates.add(server);

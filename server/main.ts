@@ -109,7 +109,8 @@ async function listen(
   { tls }: Security,
 ): Promise<string> {
   const to = { hostname: host, port };
-  const options = { ...to, insecure, ...(tls && { tls }) };
+  const onLost = ({ message }: Error) => fail(1, `error: ${message}`);
+  const options = { ...to, insecure, onLost, ...(tls && { tls }) };
   return await urlOrExit(to, "--", () => server.listen(options));
 }
 

@@ -110,6 +110,12 @@ export interface ListenOptions {
    * where there is an `authenticator`, and no proxy in front that is trusted.
    */
   requireTls?: boolean;
+  /**
+   * Called once, when the listener accepts no connections any more and could not be revived, such as
+   * in a process that stays without file descriptors; default the error is thrown, uncaught, which
+   * ends the process.
+   */
+  onLost?: (error: Error) => void;
 }
 
 /** Where a server listens. */

@@ -22,12 +22,14 @@ import { Limiter } from "./limits/limiter.ts";
 import { resolveLimits } from "./limits/limits.ts";
 import { PacketGuards } from "./limits/packet_guards.ts";
 import { SessionPlaces } from "./limits/session_places.ts";
+import { SocketPlaces } from "./limits/socket_places.ts";
 import {
   closeServer,
   listenUnless,
   newServer,
   replaceCertificates,
 } from "./listen.ts";
+import { watchListener } from "./listener_watch.ts";
 import { Membership } from "./membership.ts";
 import { MetricsFeed } from "./metrics/feed.ts";
 import { newEngine } from "./new_engine.ts";
@@ -52,6 +54,12 @@ const MEBIBYTE = 2 ** 20;
 
 /** How long a shutdown waits for clients that do not read, or do not close; in milliseconds. */
 const LINGER = 1000;
+
+/** Ends the process, unless somebody catches what nobody has caught. */
+const raise = (error: Error): void =>
+  queueMicrotask(() => {
+    throw error;
+  });
 
 /**
  * Makes a server; it does nothing until it listens or is attached.
@@ -93,6 +101,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
   );
   const { connectionsPerAddress, unfinishedBytes } = limiter.limits;
   const places = new SessionPlaces(connectionsPerAddress);
+  const sockets = new SocketPlaces({ limiter, proxies });
   const guards = new PacketGuards({ maxConnectBytes, maxMessageBytes });
   const engine = newEngine({
     maxMessageBytes,
@@ -220,6 +229,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
       }),
       { tls, headerTimeout },
     );
+    sockets.guard(server);
     attach(server);
     watchHandshakes(server, (failure) => limiter.failedTls(failure));
     const address = await listenUnless(isDraining, server, to);
@@ -227,11 +237,16 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
     if (clear !== undefined && exposed === undefined && proxies === 0) {
       log.warn(`Listening on ${clear}`);
     }
+    detach.push(
+      watchListener({ server, ...address, lost: to.onLost ?? raise }),
+    );
     return address;
   };
 
   const listenMetrics = (to: ListenOptions = {}): Promise<ListenAddress> => {
-    if (feed) return feed.listen(to, hostGuard(front));
+    if (feed) {
+      return feed.listen(to, { guard: hostGuard(front), sockets });
+    }
     throw new TypeError(
       "Cannot serve metrics: the option metrics is not set, createMetrics() makes it",
     );

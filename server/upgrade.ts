@@ -1,5 +1,5 @@
-import { Buffer } from "node:buffer";
-import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Buffer } from "node:buffer";
+import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Server as Engine } from "engine.io";
 import { endSocket } from "./_end_socket.ts";
@@ -12,7 +12,13 @@ import {
   provenanceOf,
 } from "./entrance.ts";
 import { clientAddress } from "./limits/client_address.ts";
-import { invalidRequest, notFound, type Refusal, splitTarget } from "./gate.ts";
+import {
+  invalidRequest,
+  notFound,
+  type Refusal,
+  splitTarget,
+  toHttpText,
+} from "./gate.ts";
 
 type EngineRequest = Parameters<Engine["handleUpgrade"]>[0];
 
@@ -85,16 +91,5 @@ const essence = (
 ): EngineRequest =>
   ({ method, url, headers, socket, connection: socket }) as EngineRequest;
 
-function refuseUpgrade(
-  socket: Duplex,
-  { status, headers, body }: Refusal,
-): void {
-  const lines = Object.entries(headers).map(([k, v]) => `${k}: ${v}\r\n`);
-  endSocket(
-    socket,
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}` +
-      `Content-Length: ${
-        Buffer.byteLength(body)
-      }\r\nConnection: close\r\n\r\n${body}`,
-  );
-}
+const refuseUpgrade = (socket: Duplex, refused: Refusal): void =>
+  endSocket(socket, toHttpText(refused));

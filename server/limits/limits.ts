@@ -4,6 +4,17 @@ import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 export interface Limits {
   /** Sessions open at once from one address; default 100. IPv6 addresses count by their /64. */
   readonly connectionsPerAddress: number;
+  /**
+   * TCP connections open at once, with a session or without, of servers that `listen` makes; default
+   * and at most as many as leave the process a quarter of its descriptors (192 to 1024), or any number
+   * where that cannot be found out.
+   */
+  readonly sockets: number;
+  /**
+   * TCP connections open at once from one address; default 400, or four times
+   * `connectionsPerAddress` where that is more, since a session over polling takes two. Behind `trustedProxies` they are the proxy's, and not counted.
+   */
+  readonly socketsPerAddress: number;
   /** Events per second of one connection, and how many may come at once; default 1000. */
   readonly eventsPerSecond: number;
   /**
@@ -35,6 +46,8 @@ export const labelOf = (limit: LimitName): string =>
 /** What applies unless the operator says otherwise. */
 export const DEFAULT_LIMITS: Limits = {
   connectionsPerAddress: 100,
+  sockets: Infinity,
+  socketsPerAddress: 400,
   eventsPerSecond: 1000,
   callsPerAgent: 1000,
   membersPerOffice: 1000,
@@ -42,9 +55,14 @@ export const DEFAULT_LIMITS: Limits = {
   unfinishedBytes: 128 * 2 ** 20,
 };
 
+/** TCP connections for each session that an address may have. */
+const SOCKETS_PER_SESSION = 4;
+
 /** Every count and rate lifted, for load tests. */
 const UNLIMITED: Limits = {
   connectionsPerAddress: Infinity,
+  sockets: Infinity,
+  socketsPerAddress: Infinity,
   eventsPerSecond: Infinity,
   callsPerAgent: Infinity,
   membersPerOffice: Infinity,
@@ -60,7 +78,15 @@ const UNLIMITED: Limits = {
  */
 export function resolveLimits(wanted: false | Partial<Limits> = {}): Limits {
   if (wanted === false) return UNLIMITED;
-  const limits = { ...DEFAULT_LIMITS, ...wanted };
+  const { connectionsPerAddress } = { ...DEFAULT_LIMITS, ...wanted };
+  const limits = {
+    ...DEFAULT_LIMITS,
+    socketsPerAddress: Math.max(
+      DEFAULT_LIMITS.socketsPerAddress,
+      SOCKETS_PER_SESSION * connectionsPerAddress,
+    ),
+    ...wanted,
+  };
   for (const [name, value] of Object.entries(limits)) {
     if (!(value >= 1)) {
       throw new RangeError(
@@ -98,6 +124,8 @@ const RETRY_IN_MS: Readonly<
 };
 
 const SENTENCES = {
+  socketsPerAddress: (max: number) =>
+    `Too many TCP connections: at most ${max} from one address`,
   connectionsPerAddress: (max: number) =>
     `Too many connections: at most ${max} from one address`,
   eventsPerSecond: (max: number) =>

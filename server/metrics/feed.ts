@@ -3,6 +3,7 @@ import type { Server as HttpsServer } from "node:https";
 import { getRequestListener } from "@hono/node-server";
 import { Hono, type MiddlewareHandler } from "hono";
 import { invalidRequest, notFound, toResponse } from "../gate.ts";
+import type { SocketPlaces } from "../limits/socket_places.ts";
 import { closeServer, listenUnless, newServer } from "../listen.ts";
 import type {
   ListenAddress,
@@ -55,10 +56,11 @@ export class MetricsFeed {
    * Serves `/metrics` alone, to whoever reaches the address.
    *
    * @param guard lets no request pass that is not for this server
+   * @param sockets has the places of connections
    */
   async listen(
     to: ListenOptions,
-    guard: MiddlewareHandler,
+    { guard, sockets }: { guard: MiddlewareHandler; sockets: SocketPlaces },
   ): Promise<ListenAddress> {
     const app = new Hono();
     app.get(
@@ -77,6 +79,7 @@ export class MetricsFeed {
       }),
       { tls: to.tls, headerTimeout: HEADER_TIMEOUT },
     );
+    sockets.guard(server);
     const address = await listenUnless(this.#isClosed, server, to);
     this.#own.push(server);
     return address;

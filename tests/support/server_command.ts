@@ -26,17 +26,24 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
  *
  * @param env added to an environment without any SMCP_ variable
  * @param permissions added to what it always has, and further options of Deno itself
+ * @param openFiles how many descriptors it may have; default as many as the test
  */
 export async function startServerCommand(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   permissions: readonly string[] = [],
+  openFiles?: number,
 ): Promise<ServerCommand> {
   const inherited = Object.fromEntries(
     Object.entries(Deno.env.toObject()).filter(([k]) => !k.startsWith("SMCP_")),
   );
-  const child = new Deno.Command(Deno.execPath(), {
+  const bounded = openFiles === undefined
+    ? []
+    : ["sh", "-c", `ulimit -n ${openFiles} && exec "$@"`, "sh"];
+  const [program = "", ...before] = [...bounded, Deno.execPath()];
+  const child = new Deno.Command(program, {
     args: [
+      ...before,
       "run",
       "--no-prompt",
       "--frozen",

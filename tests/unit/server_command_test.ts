@@ -92,6 +92,8 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", () =
   } = readSettings([
     "--min-upload-rate=11",
     "--max-connections-per-address=1",
+    "--max-sockets=12",
+    "--max-sockets-per-address=13",
     "--max-events-per-second=2",
     "--max-calls-per-agent=3",
     "--max-members-per-office=4",
@@ -107,6 +109,8 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", () =
   ], {});
   assertEquals(limits, {
     connectionsPerAddress: 1,
+    sockets: 12,
+    socketsPerAddress: 13,
     eventsPerSecond: 2,
     callsPerAgent: 3,
     membersPerOffice: 4,

@@ -18,12 +18,17 @@ import { captureLog } from "../support/log_capture.ts";
 Deno.test("resolveLimits() fills in the defaults of the spec (spec §10)", () => {
   assertEquals(resolveLimits(), {
     connectionsPerAddress: 100,
+    sockets: Infinity, // the process's descriptors bound them
+    socketsPerAddress: 400,
     eventsPerSecond: 1000,
     callsPerAgent: 1000,
     membersPerOffice: 1000,
     queuedBytes: 33554432,
     unfinishedBytes: 134217728,
   });
+  const sockets = (connectionsPerAddress: number) =>
+    resolveLimits({ connectionsPerAddress }).socketsPerAddress;
+  assertEquals([sockets(7), sockets(1000)], [400, 4000]);
   assertEquals(resolveLimits({ eventsPerSecond: 7 }).eventsPerSecond, 7);
   assertEquals(resolveLimits({ eventsPerSecond: 7 }).callsPerAgent, 1000);
 });
