@@ -66,7 +66,8 @@ async function demo(): Promise<void> {
   ]);
 
   const startAgent = (...args: string[]) => {
-    console.log(`  $ smcp-agent ${args.map(shellWord).join(" ")}`);
+    const line = [...args, ...office].map(shellWord).join(" ");
+    console.log(`  $ smcp-agent ${line}`);
     const command = ["run", "-A", "agent/main.ts", ...args, ...office];
     return start(deno, command, { cwd: root, onLine: show("agent") });
   };
