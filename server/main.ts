@@ -76,7 +76,9 @@ async function main(): Promise<void> {
 function survive(): void {
   for (const fault of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(fault, (error: unknown) => {
-      if (!isClosedOutput(error)) log.error(fault, failure(error));
+      // Of something that happened to the server meanwhile.
+      if (error instanceof CommandExit) void end(error);
+      else if (!isClosedOutput(error)) log.error(fault, failure(error));
     });
   }
 }
@@ -217,6 +219,13 @@ function fail(code: 1 | 2, line: string): never {
   throw new CommandExit(code, line);
 }
 
+/** Ends the process with what the operator has to see. */
+async function end({ message, exitCode }: CommandExit): Promise<never> {
+  await logging?.flush();
+  if (message !== "") console.error(message);
+  process.exit(exitCode);
+}
+
 /** Ends the process once its log is written. */
 async function exit(code: number): Promise<never> {
   await logging?.flush();
@@ -226,8 +235,7 @@ async function exit(code: number): Promise<never> {
 try {
   await main();
 } catch (error) {
+  if (error instanceof CommandExit) await end(error);
   await logging?.flush();
-  if (!(error instanceof CommandExit)) throw error;
-  if (error.message !== "") console.error(error.message);
-  process.exit(error.exitCode);
+  throw error;
 }
