@@ -46,19 +46,34 @@ export async function check(flags: CheckFlags): Promise<void> {
     ...(askInput && { askInput }),
   });
   const found = new Map<string, CheckedServer>();
+  const shown = new Set<string>();
+  const show = () => {
+    for (const { name } of config.servers) {
+      const server = found.get(name);
+      if (!server && view.keepsOrder) return;
+      if (!server || shown.has(name)) continue;
+      shown.add(name);
+      view.print(serverLines(server, config));
+    }
+  };
   const ended = new AbortController();
   try {
     const signal = firstSignal();
     view.print([headLine(flags.config, config)]);
     const stopped = await Promise.race([
-      examine(computer, config, view, found, ended.signal),
+      examine(computer, config, (waiting, server) => {
+        if (ended.signal.aborted) return;
+        if (server) found.set(server.name, server);
+        show();
+        view.waitFor(waiting);
+      }),
       signal,
     ]);
     ended.abort();
     const findings = sumUp(computer, config, found, warnings);
     if (flags.json) console.log(JSON.stringify(findings, null, 2));
     view.waitFor([]);
-    view.print(lastLines(findings, config, found, stopped !== undefined));
+    view.print(lastLines(findings, config, shown, stopped !== undefined));
     view.close();
     conclude(findings, found, stopped);
   } finally {
@@ -77,53 +92,47 @@ function viewFor({ json }: CheckFlags): CheckView {
 }
 
 /**
- * Resolves when everything was looked at; each MCP server is shown as soon as it was.
+ * Resolves when everything was looked at.
  *
- * @param found is added to
- * @param ended nothing is shown any more
+ * @param settled is told which MCP servers are waited for, and which one no longer is
  */
 async function examine(
   computer: SmcpComputer,
-  config: ComputerConfig,
-  view: CheckView,
-  found: Map<string, CheckedServer>,
-  ended: AbortSignal,
+  { servers }: ComputerConfig,
+  settled: (waiting: readonly string[], server?: CheckedServer) => void,
 ): Promise<undefined> {
-  const { servers } = config;
   const waiting = new Set(servers.map(({ name }) => name));
-  const lookAt = async (name: string) => {
-    const server = await checkServer(computer, name);
-    if (!server || ended.aborted) return;
-    found.set(name, server);
-    view.print(serverLines(server, config));
-  };
   const looks: Promise<void>[] = [];
-  const settled = (name: string) => {
+  const lookAt = (name: string) => {
     if (!waiting.delete(name)) return;
-    looks.push(lookAt(name));
-    view.waitFor([...waiting]);
+    looks.push(
+      checkServer(computer, name).then((server) =>
+        settled([...waiting], server)
+      ),
+    );
   };
   computer.on("server_state", ({ name, state }) => {
-    if (state !== "starting") settled(name);
+    if (state !== "starting") lookAt(name);
   });
-  servers.filter(({ disabled }) => disabled)
-    .forEach(({ name }) => settled(name));
-  view.waitFor([...waiting]);
+  servers.filter(({ disabled }) => disabled).forEach(({ name }) =>
+    lookAt(name)
+  );
+  settled([...waiting]);
   computer.start();
   await computer.serversSettled();
   await Promise.all(looks);
-  if (!ended.aborted) await checkResources(computer);
+  await checkResources(computer);
   return undefined;
 }
 
-/** What was not looked at is shown as it stands. */
+/** What was not shown yet is shown as it stands. */
 const lastLines = (
   findings: Findings,
   config: ComputerConfig,
-  found: ReadonlyMap<string, CheckedServer>,
+  shown: ReadonlySet<string>,
   isStopped: boolean,
 ): string[] => [
-  ...findings.servers.filter(({ name }) => !found.has(name))
+  ...findings.servers.filter(({ name }) => !shown.has(name))
     .flatMap((server) => serverLines(server, config)),
   ...tailLines(findings),
   ...findings.problems.length === 0 && !isStopped ? ["No problem found."] : [],

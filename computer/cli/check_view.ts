@@ -10,6 +10,8 @@ const MOST = 5;
 
 /** Where `check` says what it finds out, as it finds it out. */
 export interface CheckView {
+  /** Whether what settles late is shown late, or where the file has it: for files and other programs. */
+  readonly keepsOrder: boolean;
   /** Shows lines that stay. */
   print(lines: readonly string[]): void;
   /** Says what is still waited for; nothing once there is nothing. */
@@ -24,6 +26,7 @@ export interface CheckView {
 export const plainCheckView = (
   print: (line: string) => void,
 ): CheckView => ({
+  keepsOrder: true,
   print: (lines) => lines.forEach(print),
   waitFor: () => {},
   asking: (question) => question(),
@@ -57,6 +60,7 @@ export function liveCheckView(): CheckView {
     if (waiting.length > 0) draw();
   }, TICK_MS);
   return {
+    keepsOrder: false,
     print: (lines) => {
       above.push(...lines);
       draw();
