@@ -2,6 +2,7 @@ import { Buffer, isUtf8 } from "node:buffer";
 import { EventEmitter } from "node:events";
 import type { Duplex } from "node:stream";
 import { failure, log } from "../_log.ts";
+import { TokenBucket } from "../limits/token_bucket.ts";
 import {
   FrameError,
   type FrameListener,
@@ -31,6 +32,9 @@ export type CutOff = (limit: "queuedBytes" | "unfinishedBytes") => void;
 /** Bytes that may wait for a peer before it carries a session: there is nothing but pongs for it. */
 const PONG_BYTES = 65_536;
 
+/** Pings, pongs and closes of a peer; an honest one sends few a minute. */
+const CONTROL_FRAMES_PER_SECOND = 100;
+
 /** How long a peer may take to close its side, in milliseconds. */
 const CLOSE_TIMEOUT = 10_000;
 
@@ -54,6 +58,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   readonly #uploads: UploadWatch | undefined;
   #upload: Upload | undefined;
   #pongs: Pongs | undefined;
+  #controls: TokenBucket | undefined;
   #started = false;
   #closeSent = false;
   #closeCode = 1006;
@@ -220,6 +225,11 @@ export class FrameSocket extends EventEmitter implements FrameListener {
 
   /** For the reader of its frames. */
   control(opcode: number, payload: Buffer): void {
+    const now = performance.now();
+    this.#controls ??= new TokenBucket(CONTROL_FRAMES_PER_SECOND, now);
+    if (!this.#controls.take(now)) {
+      throw new FrameError(1008, "Too many control frames");
+    }
     if (opcode === Opcode.PING) {
       if (this.#closeSent || !this._socket.writable) return;
       (this.#pongs ??= new Pongs(this._socket)).send(payload);

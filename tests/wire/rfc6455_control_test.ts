@@ -7,7 +7,7 @@ import {
   OP,
   RawWebSocket,
 } from "../support/raw_websocket.ts";
-import { onEachEngine } from "../support/wire_server.ts";
+import { onEachEngine, startWireServer } from "../support/wire_server.ts";
 
 onEachEngine(
   "a ping is answered by a pong of its payload, up to 125 bytes (§5.5.2)",
@@ -195,3 +195,18 @@ onEachEngine(
     await raw.closed;
   },
 );
+
+Deno.test("more than a hundred control frames a second close with 1008: nobody has to work for a flood", async () => {
+  await using server = await startWireServer();
+  for (const opcode of [OP.ping, OP.pong]) {
+    for (const open of [RawWebSocket.open, RawWebSocket.connect]) {
+      await using raw = await open(server.port);
+      raw.write(...Array(100).fill(clientFrame(opcode, "x")));
+      raw.write(
+        clientFrame(OP.pong, ""),
+        ...Array(20_000).fill(clientFrame(opcode, "x")),
+      );
+      assertEquals(await raw.closed, 1008);
+    }
+  }
+});
