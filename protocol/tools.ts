@@ -12,7 +12,7 @@ import { type Parser, parser } from "./parser.ts";
 
 /** What every request of an Agent starts with (spec §4). */
 export interface AgentCallData {
-  /** Name of the calling Agent; must be the caller's own. */
+  /** Name of the calling Agent; a Computer gets the name of its seat, whatever it calls itself. */
   agent: string;
   /** Unique among the Agent's calls; the key of idempotency and cancellation. */
   req_id: string;

@@ -13,7 +13,7 @@ import { failure, log } from "./_log.ts";
 import { serial } from "./_serial.ts";
 import type { Authenticator, Identity } from "./auth/authenticator.ts";
 import { endAtExpiry } from "./auth/expiry.ts";
-import { recheck } from "./auth/recheck.ts";
+import { recheck, recheckAll } from "./auth/recheck.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { type Introduction, readIntroduction } from "./introduction.ts";
 import type { Arrivals } from "./limits/arrivals.ts";
@@ -142,7 +142,7 @@ export function acceptSessions(
     sessions.set(socket.id, session);
     endAtExpiry(session);
     const { rechecks: before }: Admission = socket.data;
-    if (before !== rechecks) void again(session); // of keys that are replaced by now
+    if (before !== rechecks) void recheckAll([again(session)]); // of keys that are replaced by now
     socket.on("error", connectionFailed);
     socket.on("disconnect", () => {
       taken.delete(socket.conn);
@@ -157,7 +157,7 @@ export function acceptSessions(
   });
   return async () => {
     rechecks++;
-    await Promise.all([...sessions.values()].map(again));
+    await recheckAll([...sessions.values()].map(again));
   };
 }
 

@@ -4,6 +4,23 @@ import type { Session } from "../session.ts";
 import type { Authenticator } from "./authenticator.ts";
 
 /**
+ * Rechecks sessions, and tells in one line of those about which nothing could be learned: an issuer
+ * that cannot be reached says nothing about anybody, and they stay.
+ */
+export async function recheckAll(
+  rechecks: readonly Promise<void>[],
+): Promise<void> {
+  const failures = (await Promise.allSettled(rechecks))
+    .filter((each) => each.status === "rejected");
+  const [first] = failures;
+  if (first === undefined) return;
+  log.error("Cannot ask again who sessions belong to; they stay", {
+    sessions: failures.length,
+    ...failure(first.reason),
+  });
+}
+
+/**
  * Asks again who the holder of a session is: its next join is judged by the answer, and one whose
  * credentials are gone is ended (spec §10).
  *
@@ -20,17 +37,7 @@ export async function recheck(
 ): Promise<void> {
   const { identity } = session;
   if (identity === undefined) return;
-  let verdict;
-  try {
-    verdict = await authenticator?.refresh?.(identity);
-  } catch (error) {
-    // An issuer that cannot be reached says nothing about anybody.
-    log.error("Cannot ask again who a session belongs to; it stays", {
-      socket: session.socket.id,
-      ...failure(error),
-    });
-    return;
-  }
+  const verdict = await authenticator?.refresh?.(identity);
   if (verdict === undefined) return;
   if ("principal" in verdict) {
     session.identity = verdict;

@@ -187,8 +187,11 @@ Deno.test("recheckSessions() fetches a JWK set again; while nobody answers there
   await using first = await connectRaw(url, { auth: { token: a.token } });
   await using second = await connectRaw(url, { auth: { token: b.token } });
   published = undefined;
+  using log = captureLog();
   await server.change(keys());
   assertEquals(server.stats().connections, 2);
+  const errors = log.records.filter(({ level }) => level === "error");
+  assertEquals(errors.map(({ properties }) => properties.sessions), [2]);
   published = { keys: [b.jwk] };
   const gone = first.disconnected();
   fetched = 0;
