@@ -1,4 +1,5 @@
 import { assertEquals, assertNotMatch } from "@std/assert";
+import { SmcpAgent } from "../../agent/mod.ts";
 import { SmcpComputer } from "../../computer/mod.ts";
 import { createSmcpServer, type SmcpServerOptions } from "../../server/mod.ts";
 import { fixture } from "../support/mcp_servers.ts";
@@ -102,6 +103,21 @@ browserTest(
         { name: "ConnectionError", code: "unreachable" },
       );
     }
+  },
+);
+
+browserTest(
+  "100 images of a page take no place: an Agent of this machine gets in at once",
+  async (chromium) => {
+    await using page = servePage(script);
+    await using server = createSmcpServer({
+      limits: { connectionsPerAddress: 1 },
+    });
+    const { url } = await server.listen();
+    assertEquals(await visit(chromium, page, { scenario: "images", url }), 100);
+    await using agent = new SmcpAgent({ url, name: "local" });
+    await agent.connect();
+    await agent.join(OFFICE);
   },
 );
 

@@ -16,7 +16,11 @@ const OFFICE = "north";
 const parameters = new URLSearchParams(location.search);
 const url = parameters.get("url") ?? "";
 
-const scenarios: Record<string, () => Promise<unknown>> = { use, refused };
+const scenarios: Record<string, () => Promise<unknown>> = {
+  use,
+  refused,
+  images,
+};
 
 /** Everything that an Agent does, over a real network. */
 async function use(): Promise<unknown> {
@@ -44,6 +48,27 @@ async function use(): Promise<unknown> {
     aborted: aborted.content,
     desktop: await agent.getDesktop("pc"),
   };
+}
+
+/** What is needed of an `<img>`; the types here are not those of a browser. */
+interface Loading {
+  src: string;
+  onload: (value?: unknown) => void;
+  onerror: (value?: unknown) => void;
+}
+
+/** Loads what opens a session as 100 images, as any page could; tells how many were loaded or not. */
+async function images(): Promise<number> {
+  const query = "EIO=4&transport=polling&a2c_version=0.2.0";
+  const settled = Array.from({ length: 100 }, (_, i) => {
+    const image: Loading = Reflect.construct(
+      Reflect.get(globalThis, "Image"),
+      [],
+    );
+    image.src = `${url}/smcp/?${query}&t=${i}`;
+    return new Promise((resolve) => image.onload = image.onerror = resolve);
+  });
+  return (await Promise.all(settled)).length;
 }
 
 /** What the page's code sees when it is not let in. */
