@@ -49,10 +49,9 @@ import { watchOffice } from "./watch_office.ts";
  * What every request may throw, beside what its own description adds:
  *
  * - `ProtocolError`: what the Server or the Computer answered, such as 404 (no such Computer in the
- *   office, or it vanished), 4103 (not in an office), 408 (no answer), 400 (a bad request, or a
- *   bad answer), 429 (over a limit: what the Server did not run is sent again until its time is up)
- * - `ConnectionError`: `offline`, `lost`, `timeout`, and `too_large` for parameters that are larger or
- *   nested deeper than the Server takes: nothing was sent, and other calls go on
+ *   office, or it vanished), 4103 (not in an office), 408 (no answer), 400 (a bad request or answer),
+ *   429 (over a limit: what did not run is sent again until its time is up)
+ * - `ConnectionError`: `offline`, `lost`, `timeout`, and `too_large`, of which nothing was sent
  * - the reason of its `signal`, as soon as that is aborted
  *
  * Failures of a tool are results with `isError` (spec §6). After a lost connection the Agent comes
@@ -78,13 +77,7 @@ export class SmcpAgent implements AsyncDisposable {
     const line = this.#connection = new Connection(io, signed, logThrown);
     line.on("disconnected", () => this.#session = {});
     this.#requests = new Requests(line, options);
-    // What it asks for on its own is asked for again after a reconnect anyway.
-    const { name } = options;
-    this.#catalogue = watchOffice(
-      line,
-      new Requests(line, { name }),
-      this.#events,
-    );
+    this.#catalogue = watchOffice(line, options.name, this.#events);
   }
 
   /** The name that this Agent joins with. */
@@ -145,8 +138,7 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Gives the seat up; resolves when it is free for the next one. Calls that are still pending fail
-   * with 4103 (spec §5).
+   * Gives the seat up; resolves when it is free. Pending calls fail with 4103 (spec §5).
    *
    * @throws {ConnectionError} `refused`: nothing changed; `lost`, `timeout`: it is given up anyway
    */
@@ -157,8 +149,8 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Leaves and disconnects for good; pending calls fail with `lost`. Resolves when the seat is free
-   * for the next one; with a Server that does not answer any more, after a few seconds.
+   * Leaves and disconnects for good; pending calls fail with `lost`. Resolves when the seat is
+   * free; with a Server that does not answer any more, after a few seconds.
    */
   async close(): Promise<void> {
     await this.#connection.close();

@@ -3,15 +3,22 @@ import type { Emitter } from "../protocol/client/emitter.ts";
 import type { Notification, Notifications } from "../protocol/mod.ts";
 import type { AgentEvents } from "./events.ts";
 import { askMembers, askTools } from "./inquiries.ts";
-import type { Requests } from "./requests.ts";
+import { Requests } from "./requests.ts";
 import { catalogueStep, ToolCatalogue } from "./tool_catalogue.ts";
 
-/** Keeps the tools of an Agent's office up to date, and tells its listeners what happens there (spec §9). */
+/**
+ * Keeps the tools of an Agent's office up to date, and tells its listeners what happens there
+ * (spec §9).
+ *
+ * @param name that of the Agent
+ */
 export function watchOffice(
   connection: Connection,
-  requests: Requests,
+  name: string,
   events: Emitter<AgentEvents>,
 ): ToolCatalogue {
+  // It does not wait while offline: after a reconnect everything is asked for again anyway.
+  const requests = new Requests(connection, { name });
   const catalogue = new ToolCatalogue({
     list: async () =>
       (await askMembers(requests, connection.office, {}))

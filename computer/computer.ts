@@ -185,8 +185,7 @@ export class SmcpComputer implements AsyncDisposable {
   }
 
   /**
-   * Leaves the office; resolves when the name is free for the next one. Calls that run there are
-   * given up.
+   * Leaves the office; resolves when its name is free. Calls that run there are given up.
    *
    * @throws {ConnectionError} `refused`: it is still there; `lost`, `timeout`: it is out anyway
    */
