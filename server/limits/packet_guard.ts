@@ -122,6 +122,14 @@ export class ConnectionGuard implements PacketGuard {
     this.#connection.close(true);
   }
 
+  /** A WebSocket waits, whichever engine it is of; over polling each POST is bounded. */
+  hold(held: boolean): void {
+    const socket: unknown = Reflect.get(this.#connection.transport, "socket");
+    if (!isPausable(socket)) return;
+    if (held) socket.pause();
+    else socket.resume();
+  }
+
   #judgeConnect(packet: string): string | undefined {
     const { maxConnectBytes } = this.#limits;
     const bytes = Buffer.byteLength(packet);
@@ -165,6 +173,12 @@ export class ConnectionGuard implements PacketGuard {
 
 /** What a packet that asks for a session of the protocol begins with. */
 const CONNECT = `0${SMCP_NAMESPACE}`;
+
+const isPausable = (
+  socket: unknown,
+): socket is { pause(): void; resume(): void } =>
+  typeof socket === "object" && socket !== null && "pause" in socket &&
+  "resume" in socket;
 
 const sizeOf = (data: unknown): number =>
   typeof data === "string" || data instanceof Uint8Array

@@ -203,6 +203,16 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     this.#timer = setTimeout(() => this.terminate(), CLOSE_TIMEOUT);
   }
 
+  /** Reads nothing until {@linkcode FrameSocket.resume}, beside what it has read already. */
+  pause(): void {
+    this._socket.pause();
+  }
+
+  /** Reads again. */
+  resume(): void {
+    this._socket.resume();
+  }
+
   /** Ends at once. */
   terminate(): void {
     this._socket.destroy();

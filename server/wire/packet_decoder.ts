@@ -78,6 +78,8 @@ export interface PacketGuard {
   judge(packet: unknown): string | undefined;
   /** Closes the connection; takes note of the first reason alone. */
   refuse(reason: string): void;
+  /** Reads no more of the connection, where it can, or goes on. */
+  hold(held: boolean): void;
 }
 
 /** The stock decoder behind the rules for packets: what it throws closes the sender. */
@@ -90,7 +92,10 @@ export class PacketDecoder extends Decoder {
   constructor(guard?: PacketGuard) {
     super();
     this.#guard = guard;
-    this.#turns = new PacketTurns((data) => this.#addGuarded(data));
+    this.#turns = new PacketTurns(
+      (data) => this.#addGuarded(data),
+      (held) => guard?.hold(held),
+    );
   }
 
   /** Lets `take` have what comes from now on; what it does not take is decoded as ever. */

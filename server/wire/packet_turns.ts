@@ -19,9 +19,18 @@ export class PacketTurns {
   #next = 0;
   #immediate: ReturnType<typeof setImmediate> | undefined;
 
-  /** @param handle gets what waited, in its order; must not throw */
-  constructor(handle: (packet: unknown) => void) {
+  readonly #hold: (held: boolean) => void;
+
+  /**
+   * @param handle gets what waited, in its order; must not throw
+   * @param hold told that packets wait, and that none does any more
+   */
+  constructor(
+    handle: (packet: unknown) => void,
+    hold: (held: boolean) => void,
+  ) {
     this.#handle = handle;
+    this.#hold = hold;
   }
 
   /** Whether packets wait. */
@@ -42,6 +51,7 @@ export class PacketTurns {
    * @returns why not, if so
    */
   wait(packet: unknown): string | undefined {
+    if (this.#queue === undefined) this.#hold(true);
     const queue = this.#queue ??= [];
     if (queue.length - this.#next >= MAX_WAITING) {
       return `more than ${MAX_WAITING} packets at once`;
@@ -54,8 +64,8 @@ export class PacketTurns {
   /** Drops what waits. */
   end(): void {
     if (this.#immediate !== undefined) clearImmediate(this.#immediate);
-    this.#queue = this.#immediate = undefined;
-    this.#next = 0;
+    if (this.isBehind) this.#clear();
+    this.#immediate = undefined;
   }
 
   readonly #rest = (): void => {
@@ -73,9 +83,12 @@ export class PacketTurns {
     }
     if (this.#next < queue.length) {
       this.#immediate ??= setImmediate(this.#turn);
-    } else {
-      this.#queue = undefined;
-      this.#next = 0;
-    }
+    } else this.#clear();
   };
+
+  #clear(): void {
+    this.#queue = undefined;
+    this.#next = 0;
+    this.#hold(false);
+  }
 }

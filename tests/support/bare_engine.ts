@@ -23,6 +23,7 @@ export async function startBareEngine(
   const engine = new Engine({ wsEngine: FrameEngine });
   const guard = {
     judge: () => undefined,
+    hold: () => {},
     refuse: (reason: string) => {
       throw new Error(reason);
     },

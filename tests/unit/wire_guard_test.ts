@@ -79,14 +79,16 @@ Deno.test("judgePacket() agrees with the nesting that JSON.parse sees", () => {
 /** A decoder as a connection has one, and what became of what it was given. */
 function guarded(judge: (packet: unknown) => string | undefined = () => {}) {
   const refused: string[] = [];
+  const held: boolean[] = [];
   const { Decoder } = guardedParser(() => ({
     judge,
     refuse: (reason) => refused.push(reason),
+    hold: (now) => held.push(now),
   }));
   const decoder = new Decoder();
   const packets: unknown[] = [];
   decoder.on("decoded", ({ data }: Packet) => packets.push(data));
-  return { decoder, packets, refused };
+  return { decoder, packets, refused, held };
 }
 
 Deno.test("the guarded decoder refuses packets with a reason, and decodes the others as the stock one", () => {
@@ -133,7 +135,7 @@ Deno.test("judgePlaceholders() passes each attachment once, wherever it stands",
 });
 
 Deno.test("a connection handles a hundred packets at once, the others in later turns, in their order", async () => {
-  const { decoder, packets, refused } = guarded();
+  const { decoder, packets, refused, held } = guarded();
   for (let i = 0; i < 250; i++) decoder.add(`2[${i}]`);
   assertEquals(packets.length, 100);
   await immediate();
@@ -144,6 +146,7 @@ Deno.test("a connection handles a hundred packets at once, the others in later t
   decoder.add("2[251]");
   assertEquals(packets.length, 252);
   assertEquals(refused, []);
+  assertEquals(held, [true, false], "nothing more is read meanwhile");
 });
 
 Deno.test("more packets than may wait are refused, and nothing comes of them once the connection has ended", async () => {
