@@ -1,5 +1,5 @@
 import { EventScanner } from "./event_scanner.ts";
-import { MessageTooLargeError } from "./message_limit.ts";
+import { ContainerCounter, MessageTooLargeError } from "./message_limit.ts";
 
 /** Bytes of an HTTP answer that is an error: it is for people, who do not read more. */
 const ERROR_BYTES = 65_536;
@@ -23,17 +23,30 @@ export function limitBody(response: Response, limit: number): Response {
   return new Response(bounded, response);
 }
 
-/** Counts bytes; returns how many belong to the message that is being read. */
+/**
+ * Counts bytes; returns how many belong to the message that is being read.
+ *
+ * Its lists and objects are counted too.
+ */
 function counter(response: Response): (chunk: Uint8Array) => number {
+  const containers = new ContainerCounter();
   if (isEventStream(response)) {
     const events = new EventScanner();
     return (chunk) => {
+      const before = events.size;
       events.push(chunk);
-      return events.size;
+      const { size } = events;
+      const isSame = size >= before + chunk.length; // no event ended in this chunk
+      if (!isSame) containers.reset();
+      containers.push(isSame ? chunk : chunk.subarray(chunk.length - size));
+      return size;
     };
   }
   let bytes = 0;
-  return (chunk) => bytes += chunk.length;
+  return (chunk) => {
+    containers.push(chunk);
+    return bytes += chunk.length;
+  };
 }
 
 const failAbove = (

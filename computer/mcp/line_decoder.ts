@@ -1,4 +1,5 @@
 import {
+  ContainerCounter,
   DEFAULT_MESSAGE_BYTES,
   MessageTooLargeError,
 } from "./message_limit.ts";
@@ -20,6 +21,8 @@ export interface Line {
 }
 
 const NEWLINE = 0x0a;
+/** Bytes of a line that may be too many lists and objects. */
+const COUNTED_FROM = 1_000_000;
 
 /**
  * Cuts a stream of bytes into lines of text.
@@ -107,6 +110,7 @@ export class LineDecoder {
   }
 
   #decode(bytes: Uint8Array): Line {
+    if (bytes.length > COUNTED_FROM) new ContainerCounter().push(bytes);
     if (this.#strict) {
       try {
         return { text: this.#strict.decode(bytes), valid: true };

@@ -6,11 +6,53 @@ export class MessageTooLargeError extends Error {
   /** Always `"MessageTooLargeError"`. */
   override readonly name = "MessageTooLargeError";
 
-  /** @param limit in bytes */
-  constructor(limit: number) {
+  /** Says how many of what are too many. */
+  constructor(most: number, what: "bytes" | "lists and objects" = "bytes") {
     super(
-      `sent a message of more than ${limit} bytes; if that is as it should be, raise maxMessageBytes (--max-message)`,
+      `sent a message of more than ${most} ${what}` +
+        (what === "bytes"
+          ? "; if that is as it should be, raise maxMessageBytes (--max-message)"
+          : ""),
     );
+  }
+}
+
+/** Lists and objects of one message: each takes 20 times its bytes, and JSON is read in one piece. */
+const MAX_CONTAINERS = 1_000_000;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const LIST = 0x5b;
+const OBJECT = 0x7b;
+
+/** Counts the lists and objects of a JSON text, chunk by chunk. */
+export class ContainerCounter {
+  #count = 0;
+  #inString = false;
+  #escaped = false;
+
+  /**
+   * Takes the next bytes.
+   *
+   * @throws {MessageTooLargeError} when there are too many
+   */
+  push(chunk: Uint8Array): void {
+    for (const byte of chunk) {
+      if (this.#escaped) this.#escaped = false;
+      else if (byte === QUOTE) this.#inString = !this.#inString;
+      else if (this.#inString) this.#escaped = byte === BACKSLASH;
+      else if (byte === LIST || byte === OBJECT) this.#count++;
+    }
+    if (this.#count > MAX_CONTAINERS) {
+      throw new MessageTooLargeError(MAX_CONTAINERS, "lists and objects");
+    }
+  }
+
+  /** Begins with the next text. */
+  reset(): void {
+    this.#count = 0;
+    this.#inString = false;
+    this.#escaped = false;
   }
 }
 

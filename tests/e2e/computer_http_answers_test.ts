@@ -149,6 +149,26 @@ for (const [what, large] of Object.entries(LARGE)) {
 }
 
 Deno.test({
+  name: "an event of too many lists fails its call, which says so",
+  timeout: 60_000,
+}, async () => {
+  await using server = await startOddHttp({
+    good,
+    lists: (res, id) => {
+      const a = Array.from({ length: 1_500_000 }, () => []);
+      stream(res).write(event({ id: 98, result: {} }));
+      res.end(event({ id, result: { content: [], structuredContent: { a } } }));
+    },
+  });
+  await using pc = await startComputer({ a: streamable(server.url) });
+  const { agent } = pc.office;
+  const { content: [text] } = await agent.callTool("pc", "lists", {});
+  assertStringIncludes(text?.text ?? "", "more than 1000000 lists and objects");
+  const { content } = await agent.callTool("pc", "good", {});
+  assertEquals(content[0]?.text, "good");
+});
+
+Deno.test({
   name: "many small events pass, whatever they add up to",
   timeout: 60_000,
 }, async () => {

@@ -37,6 +37,11 @@ Deno.test({
   await back;
   assertStringIncludes(errors[0] ?? "", "more than 1048576 bytes");
   assertStringIncludes(errors[0] ?? "", "--max-message");
+  // Brackets within a text are no lists.
+  const brackets = await agent.callTool("pc", "echo", {
+    text: '\\"['.repeat(200_000),
+  });
+  assertEquals(brackets.isError ?? false, false);
   const big = await agent.callTool("pc", "big", { bytes: MIB - 1000 });
   assertEquals(big.content[0]?.text?.length, MIB - 1000);
 });
@@ -130,6 +135,23 @@ Deno.test({
   }
   await pc.computer.stopServer("a");
   assertEquals(resultMeta(await flood).error_code, 4003);
+});
+
+Deno.test({
+  name:
+    "a child whose line would take many times its size when it is read is restarted",
+  timeout: 120_000,
+}, async () => {
+  await using pc = await startComputer({ a: fixture() });
+  const { office: { agent }, computer } = pc;
+  const restarting = new Promise<string>((resolve) =>
+    computer.on("server_state", ({ state, error = "" }) => {
+      if (state === "restarting") resolve(error);
+    })
+  );
+  const result = await agent.callTool("pc", "lists", { count: 8_000_000 });
+  assertEquals(resultMeta(result).error_code, 4003);
+  assertStringIncludes(await restarting, "more than 1000000 lists and objects");
 });
 
 Deno.test({
