@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { limitOptions } from "../../server/_limit_flags.ts";
 import { readSettings } from "../../server/_command.ts";
+import { resolveLimits } from "../../server/limits/limits.ts";
 import { allTestNames } from "../support/test_names.ts";
 
 const page = await Deno.readTextFile(
@@ -57,6 +58,8 @@ Deno.test("docs/security.md tells the defaults of the flags of a connection's bu
   );
   const { maxMessageBytes } = readSettings([], {});
   defaults.set("--max-message-bytes", maxMessageBytes);
+  const { socketsPerAddress } = resolveLimits();
+  defaults.set("--max-sockets-per-address", socketsPerAddress);
   const units = { KiB: 2 ** 10, MiB: 2 ** 20 };
   for (const [, told = "", flag = ""] of rows) {
     if (flag === "") continue;
