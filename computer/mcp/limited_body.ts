@@ -13,15 +13,23 @@ export const isEventStream = ({ headers }: Response): boolean =>
  * after its first 64 KiB is dropped.
  *
  * @param limit bytes; reading more fails with a {@linkcode MessageTooLargeError}
+ * @param signal of the request; Deno forgets it once it has collected the answer itself as garbage
  */
-export function limitBody(response: Response, limit: number): Response {
+export function limitBody(
+  response: Response,
+  limit: number,
+  signal?: AbortSignal | null,
+): Response {
   const { body } = response;
   if (!body || response.status < 200) return response;
   const bounded = response.ok
-    ? body.pipeThrough(failAbove(limit, counter(response)))
-    : body.pipeThrough(cutAt(ERROR_BYTES));
+    ? body.pipeThrough(failAbove(limit, counter(response)), until(signal))
+    : body.pipeThrough(cutAt(ERROR_BYTES), until(signal));
   return new Response(bounded, response);
 }
+
+const until = (signal: AbortSignal | null | undefined): StreamPipeOptions =>
+  signal ? { signal } : {};
 
 /**
  * Counts bytes; returns how many belong to the message that is being read.

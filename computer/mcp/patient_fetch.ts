@@ -31,6 +31,7 @@ export function patientFetch(
         ? await fetch(url, init)
         : await fetchHead(url, init, requestMs),
       maxMessageBytes,
+      init.signal,
     );
     if (!response.body || !isEventStream(response)) return response;
     const ms = isRequest ? Math.max(silenceMs, LONGEST_CALL) : silenceMs;
