@@ -54,6 +54,7 @@ Deno.test({
     params_schema: { type: "object" },
     return_schema: null,
     meta: {
+      a2c_mcp_server: "files",
       a2c_tool_meta:
         '{"auto_apply":true,"alias":"say","tags":null,"ret_object_mapper":null}',
     },
