@@ -146,7 +146,10 @@ Deno.test({
   });
   const { agent } = pc.office;
   const [plain, tool] = await agent.getTools("pc");
-  assertEquals([plain?.meta, plain?.return_schema], [{}, null]);
+  assertEquals([plain?.meta, plain?.return_schema], [
+    { a2c_mcp_server: "a" },
+    null,
+  ]);
   assertEquals(tool?.return_schema, { type: "object" });
   const { a2c_tool_meta, MCP_TOOL_ANNOTATION, ...own } = tool?.meta ?? {};
   assertEquals(JSON.parse(String(a2c_tool_meta)), {
@@ -156,7 +159,13 @@ Deno.test({
     ret_object_mapper,
   });
   assertEquals(JSON.parse(String(MCP_TOOL_ANNOTATION)), extra.annotations);
-  assertEquals(own, { plain: "p", count: 2, list: "[1]", alias: "theirs" });
+  assertEquals(own, {
+    a2c_mcp_server: "a",
+    plain: "p",
+    count: 2,
+    list: "[1]",
+    alias: "theirs",
+  });
   // The mapper is the Agent's business: the result is as the MCP server gave it.
   assertEquals(await agent.callTool("pc", "extra", { text: "hi" }), {
     content: [{ type: "text", text: "hi" }],
