@@ -23,8 +23,18 @@ const acksOf = (computer: RawClient, count: number): Promise<Ack[]> =>
     });
   });
 
-const callAs = (agent: RawClient, name: string, req_id: string) =>
-  agent.ask(TOOL_CALL_EVENT, { ...ANY_REQUEST, agent: name, req_id });
+const callAs = (
+  agent: RawClient,
+  name: string,
+  req_id: string,
+  computer: string = ANY_REQUEST.computer,
+) =>
+  agent.ask(TOOL_CALL_EVENT, {
+    ...ANY_REQUEST,
+    agent: name,
+    req_id,
+    computer,
+  });
 
 for (const transport of ["polling", "websocket"] as const) {
   for (const loss of ["its namespace", "its connection"]) {
@@ -62,9 +72,13 @@ for (const transport of ["polling", "websocket"] as const) {
 }
 
 /** Opens a raw Computer in an office; gives the frame reader behind its join. */
-async function rawComputer(url: string, office_id: string): Promise<RawFrames> {
+async function rawComputer(
+  url: string,
+  office_id: string,
+  name: string,
+): Promise<RawFrames> {
   const raw = await RawFrames.open(url, SMCP_NAMESPACE);
-  const seat = { role: "computer", name: "computer", office_id };
+  const seat = { role: "computer", name, office_id };
   raw.send(
     `42${SMCP_NAMESPACE},0${JSON.stringify([JOIN_OFFICE_EVENT, seat])}`,
   );
@@ -86,11 +100,15 @@ Deno.test("no two requests of the Server have the same ack id, whatever connecti
   const ids: number[] = [];
   const calls: Promise<unknown>[] = [];
   for (let round = 0; round < 3; round++) {
-    await using first = await rawComputer(url, "A");
-    await using second = await rawComputer(url, "B");
+    // The seat of the round before may still be taken.
+    const name = `computer ${round}`;
+    await using first = await rawComputer(url, "A", name);
+    await using second = await rawComputer(url, "B", name);
     for (const [agent, raw] of [["a", first], ["b", second]] as const) {
       for (let call = 0; call < 3; call++) {
-        calls.push(callAs(agent === "a" ? a : b, agent, `${round}${call}`));
+        calls.push(
+          callAs(agent === "a" ? a : b, agent, `${round}${call}`, name),
+        );
         ids.push(await nextId(raw));
       }
     }
