@@ -30,6 +30,7 @@ const GUARDS = [
   "disabled",
   "tool_meta",
   "default_tool_meta",
+  "inherit_env",
 ];
 
 /** How the others call the kinds of MCP servers. */
@@ -52,8 +53,8 @@ export const isForeign = (entry: unknown): boolean =>
  *
  * A URL without a type is Streamable HTTP unless its path ends in `/sse`. Tools that are to run
  * unasked (`alwaysAllow`, `autoApprove`) get `auto_apply`, those that are switched off are
- * forbidden. `disabled`, `tool_meta`, `default_tool_meta`, `forbidden_tools`, `tool_prefix` and `vrl` are taken as
- * they are; fields that only concern the other program are dropped, unless they look like a slip
+ * forbidden. `disabled`, `tool_meta`, `default_tool_meta`, `forbidden_tools`, `tool_prefix`,
+ * `inherit_env` and `vrl` are taken as they are; fields that only concern the other program are dropped, unless they look like a slip
  * in one that guards something.
  */
 export function draftForeign(
@@ -80,6 +81,7 @@ export function draftForeign(
         command: expand("command"),
         args: expand("args"),
         env: expand("env", readEnv(source.env)),
+        inherit_env: source.inherit_env,
         cwd: expand("cwd"),
       }
       : { url: urlField && expand(urlField), headers: expand("headers") },

@@ -385,3 +385,13 @@ Deno.test("parseComputerConfigText() refuses a VRL program that does not compile
   assertStringIncludes(error.message, "f.json:4:76: servers.bad.vrl: ");
   assertStringIncludes(error.message, "unexpected end of program");
 });
+
+Deno.test("a foreign configuration keeps inherit_env of its MCP server, and a slip in it is an error", () => {
+  const of = (field: string) =>
+    read({ mcpServers: { files: { command: "files", [field]: false } } });
+  assertEquals(of("inherit_env").servers, [
+    { name: "files", type: "stdio", command: "files", inherit_env: false },
+  ]);
+  const { problems: [problem = ""] } = of("inherit_enf");
+  assertStringIncludes(problem, "inherit_env");
+});
