@@ -10,12 +10,12 @@
 import "./cli/prepare.ts";
 import { Command, InvalidArgumentError, Option } from "commander";
 import process from "node:process";
-import { addCompletion } from "../protocol/cli/completion.ts";
-import { readName } from "../protocol/cli/names.ts";
-import { standsFor } from "../protocol/cli/own_command.ts";
-import { reporting, runCommand } from "../protocol/cli/run.ts";
-import { addServerFlags } from "../protocol/cli/server_flags.ts";
-import { teach } from "../protocol/cli/teach.ts";
+import { addCompletion } from "../cli/completion.ts";
+import { readName } from "../cli/names.ts";
+import { standsFor } from "../cli/own_command.ts";
+import { reporting, runCommand } from "../cli/run.ts";
+import { addServerFlags } from "../cli/server_flags.ts";
+import { teach } from "../cli/teach.ts";
 import { PROTOCOL_VERSION } from "../protocol/version.ts";
 import { splitPair } from "./cli/tool_arguments.ts";
 

@@ -23,7 +23,7 @@
  *
  * @module
  */
-export { SmcpAgent } from "./client.ts";
+export { SmcpAgent } from "./agent.ts";
 export type {
   AgentRequestOptions,
   CallToolOptions,
@@ -37,12 +37,9 @@ export type {
 export type { OpenDocument, ReadOptions } from "./documents/document.ts";
 export { DocumentError, type DocumentErrorCode } from "./documents/errors.ts";
 export type { DocumentHandler } from "./documents/fetch_text.ts";
-export type { AgentEvents } from "./events.ts";
-export type { Listener } from "../protocol/client/emitter.ts";
-export {
-  ConnectionError,
-  type ConnectionErrorCode,
-} from "../protocol/client/errors.ts";
+export type { AgentEvents } from "./office/events.ts";
+export type { Listener } from "../client/emitter.ts";
+export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
 export type {
   AnyNotification,
   ApiKeyCredentials,
@@ -52,8 +49,8 @@ export type {
   Credentials,
   OtherCredentials,
   TokenCredentials,
-} from "../protocol/client/options.ts";
-export type { ClientTlsOptions } from "../protocol/client/tls.ts";
+} from "../client/options.ts";
+export type { ClientTlsOptions } from "../client/tls/tls.ts";
 export {
   ProtocolError,
   ProtocolVersionError,

@@ -1,4 +1,4 @@
-import type { ConnectionOptions } from "../protocol/client/options.ts";
+import type { ConnectionOptions } from "../client/options.ts";
 import type { DocumentHandler } from "./documents/fetch_text.ts";
 
 /** How to reach the Server, and what to do while it can not be reached. */

@@ -1,7 +1,7 @@
 import { io } from "socket.io-client";
-import { Connection } from "../protocol/client/connection.ts";
-import type { ConnectionOptions } from "../protocol/client/options.ts";
-import { Emitter, type Listener } from "../protocol/client/emitter.ts";
+import { Connection } from "../client/connection.ts";
+import type { ConnectionOptions } from "../client/options.ts";
+import { Emitter, type Listener } from "../client/emitter.ts";
 import {
   type AgentCallData,
   type ClientEvent,
@@ -9,26 +9,30 @@ import {
   UPDATE_CONFIG_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
-import { Announcer } from "./announcer.ts";
-import { Answers } from "./answers.ts";
+import { Announcer } from "./requests/announcer.ts";
+import { Answers } from "./requests/answer.ts";
 import type { ConfigChanges } from "./config/diff_configs.ts";
 import {
   type ComputerConfig,
   parseComputerConfig,
 } from "./config/parse_config.ts";
 import type { ServerSettings } from "./config/settings.ts";
-import type { DpeResolver } from "./dpe/resolver.ts";
-import { hideSecrets } from "./hide_secrets.ts";
-import { Hosting } from "./hosting.ts";
-import type { ComputerInputs } from "./inputs/input_store.ts";
-import { logThrown, warnOfClearText } from "./log.ts";
+import type { DpeResolver } from "./resources/dpe/resolver.ts";
+import { hideSecrets } from "./config/inputs/hide_secrets.ts";
+import { Hosting } from "./host/hosting.ts";
+import type { ComputerInputs } from "./config/inputs/input_store.ts";
+import { logThrown, warnOfClearText } from "./util/log.ts";
 import type {
   ComputerEvents,
   ComputerStatus,
   SmcpComputerOptions,
 } from "./options.ts";
 import { ResourceWatch } from "./resources/resource_watch.ts";
-import { wireConnection, type Wired, wireHost } from "./wiring.ts";
+import {
+  wireConnection,
+  type Wired,
+  wireHost,
+} from "./requests/forward_events.ts";
 
 /**
  * A Computer: hosts MCP servers and offers their tools to the Agent of its office (spec §1).

@@ -10,11 +10,11 @@
 import "./cli/prepare.ts";
 import { Command, Option } from "commander";
 import process from "node:process";
-import { addCompletion } from "../protocol/cli/completion.ts";
-import { standsFor } from "../protocol/cli/own_command.ts";
-import { reporting, runCommand } from "../protocol/cli/run.ts";
-import { addServerFlags } from "../protocol/cli/server_flags.ts";
-import { teach } from "../protocol/cli/teach.ts";
+import { addCompletion } from "../cli/completion.ts";
+import { standsFor } from "../cli/own_command.ts";
+import { reporting, runCommand } from "../cli/run.ts";
+import { addServerFlags } from "../cli/server_flags.ts";
+import { teach } from "../cli/teach.ts";
 import { PROTOCOL_VERSION } from "../protocol/version.ts";
 import {
   addHostFlags,
@@ -22,7 +22,7 @@ import {
   addRunFlags,
   addServingFlags,
 } from "./cli/flags.ts";
-import { defaultHistoryFile } from "./shell/history_file.ts";
+import { defaultHistoryFile } from "./cli/shell/history_file.ts";
 
 const AFTER_HELP = `
 A configuration file:

@@ -43,29 +43,36 @@ export type {
   ToolCallEnded,
   ToolCallStarted,
 } from "./options.ts";
-export { localDirResolver } from "./dpe/local_dir_resolver.ts";
+export { localDirResolver } from "./resources/dpe/local_dir_resolver.ts";
 export type {
   DpeResolution,
   DpeResolver,
   DpeResolverContext,
-} from "./dpe/resolver.ts";
-export { s3Resolver, type S3ResolverOptions } from "./dpe/s3_resolver.ts";
+} from "./resources/dpe/resolver.ts";
+export {
+  s3Resolver,
+  type S3ResolverOptions,
+} from "./resources/dpe/s3_resolver.ts";
 export type { ResourceContents } from "./resources/contents.ts";
-export type { McpHostEvents, OfferedTool } from "./host.ts";
-export type { BackoffLimits } from "../protocol/client/backoff.ts";
-export type { RestartPolicy } from "./restart_policy.ts";
-export type { ServerState, ServerStatus } from "./server_status.ts";
+export type { McpHostEvents, OfferedTool } from "./host/host.ts";
+export type { BackoffLimits } from "../client/backoff.ts";
+export type { RestartPolicy } from "./host/restart_policy.ts";
+export type { ServerState, ServerStatus } from "./host/server_status.ts";
 export type {
   AuthorizationRequest,
   OAuthOptions,
-} from "./authorization/authorizations.ts";
-export type { Confirm, ConfirmAnswer, ConfirmRequest } from "./confirm.ts";
+} from "./host/oauth/authorizations.ts";
+export type {
+  Confirm,
+  ConfirmAnswer,
+  ConfirmRequest,
+} from "./tools/confirm.ts";
 export type {
   AskedInput,
   AskInput,
   ComputerInputs,
   InputValue,
-} from "./inputs/input_store.ts";
+} from "./config/inputs/input_store.ts";
 export { loadComputerConfig } from "./config/load_config.ts";
 export { type ComputerConfig } from "./config/parse_config.ts";
 export type { ConfigChanges } from "./config/diff_configs.ts";
@@ -75,11 +82,8 @@ export {
   type ConfigProblem,
 } from "./config/problem.ts";
 export type { ServerSettings, Sparse } from "./config/settings.ts";
-export type { Listener } from "../protocol/client/emitter.ts";
-export {
-  ConnectionError,
-  type ConnectionErrorCode,
-} from "../protocol/client/errors.ts";
+export type { Listener } from "../client/emitter.ts";
+export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
 export type {
   AnyNotification,
   ApiKeyCredentials,
@@ -89,6 +93,6 @@ export type {
   Credentials,
   OtherCredentials,
   TokenCredentials,
-} from "../protocol/client/options.ts";
-export type { ClientTlsOptions } from "../protocol/client/tls.ts";
+} from "../client/options.ts";
+export type { ClientTlsOptions } from "../client/tls/tls.ts";
 export { ProtocolError, ProtocolVersionError } from "../protocol/mod.ts";

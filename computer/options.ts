@@ -2,19 +2,19 @@ import type {
   ConnectionEvents,
   ConnectionOptions,
   ConnectionState,
-} from "../protocol/client/options.ts";
+} from "../client/options.ts";
 import type {
   CallToolResult,
   MCPServerConfig,
   MCPServerInput,
 } from "../protocol/mod.ts";
-import type { OAuthOptions } from "./authorization/authorizations.ts";
-import type { Confirm } from "./confirm.ts";
-import type { AskInput } from "./inputs/input_store.ts";
+import type { OAuthOptions } from "./host/oauth/authorizations.ts";
+import type { Confirm } from "./tools/confirm.ts";
+import type { AskInput } from "./config/inputs/input_store.ts";
 import type { ServerSettings } from "./config/settings.ts";
-import type { McpHostEvents, OfferedTool } from "./host.ts";
-import type { RestartPolicy } from "./restart_policy.ts";
-import type { ServerStatus } from "./server_status.ts";
+import type { McpHostEvents, OfferedTool } from "./host/host.ts";
+import type { RestartPolicy } from "./host/restart_policy.ts";
+import type { ServerStatus } from "./host/server_status.ts";
 
 /** What a {@linkcode SmcpComputer} hosts, and where it offers it. */
 export interface SmcpComputerOptions extends ConnectionOptions {

@@ -3,9 +3,9 @@ import {
   parseGetComputerConfigRet,
   parseUpdateComputerConfigReq,
   type UpdateComputerConfigReq,
-} from "./config.ts";
-import { parseGetDeskTopReq, parseGetDeskTopRet } from "./desktop.ts";
-import { parseGetDPEReq, parseGetDPERet } from "./dpe.ts";
+} from "./payloads/config.ts";
+import { parseGetDeskTopReq, parseGetDeskTopRet } from "./payloads/desktop.ts";
+import { parseGetDPEReq, parseGetDPERet } from "./payloads/dpe.ts";
 import {
   CANCEL_TOOL_CALL_EVENT,
   CANCEL_TOOL_CALL_NOTIFICATION,
@@ -36,7 +36,7 @@ import {
   UPDATE_TOOL_LIST_EVENT,
   UPDATE_TOOL_LIST_NOTIFICATION,
 } from "./events.ts";
-import { parseGetFinderReq, parseGetFinderRet } from "./finder.ts";
+import { parseGetFinderReq, parseGetFinderRet } from "./payloads/finder.ts";
 import {
   parseEnterOfficeNotification,
   parseEnterOfficeReq,
@@ -45,16 +45,19 @@ import {
   parseListRoomReq,
   parseListRoomRet,
   type Role,
-} from "./offices.ts";
-import type { Parser } from "./parser.ts";
-import { parseGetResourcesReq, parseGetResourcesRet } from "./resources.ts";
+} from "./payloads/offices.ts";
+import type { Parser } from "./validation/parser.ts";
+import {
+  parseGetResourcesReq,
+  parseGetResourcesRet,
+} from "./payloads/resources.ts";
 import {
   parseAgentCallData,
   parseCallToolResult,
   parseGetToolsReq,
   parseGetToolsRet,
   parseToolCallReq,
-} from "./tools.ts";
+} from "./payloads/tools.ts";
 
 /** An event that an Agent sends and the Server routes to one Computer. */
 export interface ClientEventSpec<E extends ClientEvent> {

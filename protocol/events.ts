@@ -4,10 +4,10 @@ import type {
   UpdateComputerConfigReq,
   UpdateMCPConfigNotification,
   UpdateToolListNotification,
-} from "./config.ts";
-import type { GetDeskTopReq, GetDeskTopRet } from "./desktop.ts";
-import type { GetDPEReq, GetDPERet } from "./dpe.ts";
-import type { GetFinderReq, GetFinderRet } from "./finder.ts";
+} from "./payloads/config.ts";
+import type { GetDeskTopReq, GetDeskTopRet } from "./payloads/desktop.ts";
+import type { GetDPEReq, GetDPERet } from "./payloads/dpe.ts";
+import type { GetFinderReq, GetFinderRet } from "./payloads/finder.ts";
 import type {
   EnterOfficeNotification,
   EnterOfficeReq,
@@ -15,15 +15,15 @@ import type {
   LeaveOfficeReq,
   ListRoomReq,
   ListRoomRet,
-} from "./offices.ts";
-import type { GetResourcesReq, GetResourcesRet } from "./resources.ts";
+} from "./payloads/offices.ts";
+import type { GetResourcesReq, GetResourcesRet } from "./payloads/resources.ts";
 import type {
   AgentCallData,
   CallToolResult,
   GetToolsReq,
   GetToolsRet,
   ToolCallReq,
-} from "./tools.ts";
+} from "./payloads/tools.ts";
 
 /** Runs a tool of a Computer. */
 export const TOOL_CALL_EVENT = "client:tool_call";

@@ -39,7 +39,7 @@ export {
   type UpdateComputerConfigReq,
   type UpdateMCPConfigNotification,
   type UpdateToolListNotification,
-} from "./config.ts";
+} from "./payloads/config.ts";
 export type {
   AudioBlock,
   BlockBase,
@@ -48,7 +48,7 @@ export type {
   ResourceBlock,
   ResourceLinkBlock,
   TextBlock,
-} from "./content.ts";
+} from "./payloads/content.ts";
 export {
   parseConnectError,
   parseErrorBody,
@@ -60,20 +60,20 @@ export {
   type GetDeskTopRet,
   parseGetDeskTopReq,
   parseGetDeskTopRet,
-} from "./desktop.ts";
+} from "./payloads/desktop.ts";
 export {
   type DPEDocument,
   type DPEElement,
   type DPEPage,
   parseDPEDocument,
   parseDPEPage,
-} from "./documents.ts";
+} from "./payloads/documents.ts";
 export {
   type GetDPEReq,
   type GetDPERet,
   parseGetDPEReq,
   parseGetDPERet,
-} from "./dpe.ts";
+} from "./payloads/dpe.ts";
 export {
   buildDpeUri,
   docRefOf,
@@ -81,8 +81,8 @@ export {
   type ParsedDpeUri,
   parseDpeUri,
   parseListedDpeUri,
-} from "./dpe_uri.ts";
-export { parseDuration } from "./duration.ts";
+} from "./uris/dpe_uri.ts";
+export { parseDuration } from "./validation/duration.ts";
 export {
   ErrorCode,
   type ErrorPayload,
@@ -139,14 +139,14 @@ export {
   type GetFinderRet,
   parseGetFinderReq,
   parseGetFinderRet,
-} from "./finder.ts";
+} from "./payloads/finder.ts";
 export {
   buildFinderUri,
   type FinderQuery,
   type FinderTarget,
   type FinderUri,
   parseFinderUri,
-} from "./finder_uri.ts";
+} from "./uris/finder_uri.ts";
 export { checkVersion, type VersionCheck } from "./handshake.ts";
 export {
   type MCPServerCommandInput,
@@ -154,7 +154,7 @@ export {
   type MCPServerPickStringInput,
   type MCPServerPromptStringInput,
   parseMCPServerInputs,
-} from "./inputs.ts";
+} from "./payloads/inputs.ts";
 export {
   type EnterOfficeNotification,
   type EnterOfficeReq,
@@ -173,8 +173,8 @@ export {
   readOfficeAck,
   type Role,
   type SessionInfo,
-} from "./offices.ts";
-export { type Parser } from "./parser.ts";
+} from "./payloads/offices.ts";
+export { type Parser } from "./validation/parser.ts";
 export {
   eventOf,
   namesOf,
@@ -188,14 +188,14 @@ export {
   parseGetResourcesReq,
   parseGetResourcesRet,
   type Resource,
-} from "./resources.ts";
+} from "./payloads/resources.ts";
 export {
   cancelledResult,
   resultMeta,
   timeoutResult,
   toolErrorResult,
   withResultMeta,
-} from "./tool_result.ts";
+} from "./payloads/tool_result.ts";
 export {
   type AgentCallData,
   type Attributes,
@@ -213,7 +213,7 @@ export {
   type SMCPTool,
   type ToolCallReq,
   type ToolMeta,
-} from "./tools.ts";
+} from "./payloads/tools.ts";
 export {
   ERROR_CODE_HEADER,
   isCompatible,
@@ -229,4 +229,4 @@ export {
   type ParsedWindowUri,
   parseWindowUri,
   type WindowUri,
-} from "./window_uri.ts";
+} from "./uris/window_uri.ts";

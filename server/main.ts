@@ -12,18 +12,18 @@
  *
  * @module
  */
-import "./_prepare.ts";
+import "./cli/prepare.ts";
 import process from "node:process";
-import { isClosedOutput } from "../protocol/cli/closed_output.ts";
-import { orFault } from "../protocol/cli/or_fault.ts";
+import { isClosedOutput } from "../cli/closed_output.ts";
+import { orFault } from "../cli/or_fault.ts";
 import { PROFILES } from "../protocol/mod.ts";
-import { CommandExit, readSettings, type Settings } from "./_command.ts";
-import { loadSecurity, type Security } from "./_load_security.ts";
-import { failure, log } from "./_log.ts";
-import { type Logging, startLogging } from "./_logging.ts";
+import { CommandExit, readSettings, type Settings } from "./cli/settings.ts";
+import { loadSecurity, type Security } from "./cli/load_security.ts";
+import { failure, log } from "./shared/log.ts";
+import { type Logging, startLogging } from "./cli/logging.ts";
 import { anyOf } from "./auth/authenticator.ts";
-import { clearText, exposure } from "./bind_rule.ts";
-import { loadObservers } from "./_observe_flags.ts";
+import { clearText, exposure } from "./http/bind_rule.ts";
+import { loadObservers } from "./cli/observe_flags.ts";
 import {
   createSmcpServer,
   type ListenAddress,

@@ -59,15 +59,15 @@ export { jwt, type JwtOptions } from "./auth/jwt.ts";
 export type { JwtKey } from "./auth/jwt_keys.ts";
 export { parseApiKeys } from "./auth/parse_api_keys.ts";
 export type { Policy } from "./auth/policy.ts";
-export type { SmcpEnv } from "./http_app.ts";
+export type { SmcpEnv } from "./http/http_app.ts";
 export type { LimitName, Limits } from "./limits/limits.ts";
 export type {
   Metrics,
   MetricsSource,
   RefusalStage,
-} from "./metrics/metrics.ts";
-export { createMetrics } from "./metrics/prometheus.ts";
-export type { Bytes } from "./metrics/traffic.ts";
+} from "./observe/metrics.ts";
+export { createMetrics } from "./observe/prometheus.ts";
+export type { Bytes } from "./observe/traffic.ts";
 export {
   decideJoin,
   type JoinDecision,
@@ -86,5 +86,5 @@ export type {
 } from "./options.ts";
 export { createSmcpServer } from "./server.ts";
 export type { SmcpServer } from "./smcp_server.ts";
-export type { TlsOptions } from "./tls.ts";
-export type { CallSpan, CallTracer } from "./trace_calls.ts";
+export type { TlsOptions } from "./http/tls.ts";
+export type { CallSpan, CallTracer } from "./observe/trace_calls.ts";

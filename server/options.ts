@@ -1,10 +1,10 @@
 import type { ProtocolName } from "../protocol/mod.ts";
 import type { Authenticator } from "./auth/authenticator.ts";
 import type { Limits } from "./limits/limits.ts";
-import type { Metrics } from "./metrics/metrics.ts";
+import type { Metrics } from "./observe/metrics.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
-import type { TlsOptions } from "./tls.ts";
-import type { CallTracer } from "./trace_calls.ts";
+import type { TlsOptions } from "./http/tls.ts";
+import type { CallTracer } from "./observe/trace_calls.ts";
 
 /** How a server differs from the default. */
 export interface SmcpServerOptions {

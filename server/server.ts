@@ -6,15 +6,15 @@ import { getRequestListener } from "@hono/node-server";
 import type { Socket as Connection } from "engine.io";
 import { Server as SocketServer } from "socket.io";
 import { PROFILES, SMCP_NAMESPACE } from "../protocol/mod.ts";
-import { closed, endWhenAsked, flushed, OpenSockets } from "./_closing.ts";
-import { log } from "./_log.ts";
-import { auditCalls } from "./audit_calls.ts";
-import { clearText, exposure } from "./bind_rule.ts";
-import { watchers } from "./call_watcher.ts";
-import { Dispatcher } from "./dispatcher.ts";
-import { bothForms, invalidRequest, toResponse } from "./gate.ts";
-import { readHosts } from "./host_rule.ts";
-import { hostGuard, httpApp } from "./http_app.ts";
+import { closed, endWhenAsked, flushed, OpenSockets } from "./http/closing.ts";
+import { log } from "./shared/log.ts";
+import { auditCalls } from "./observe/audit_calls.ts";
+import { clearText, exposure } from "./http/bind_rule.ts";
+import { watchers } from "./observe/call_observer.ts";
+import { Dispatcher } from "./relay/dispatcher.ts";
+import { bothForms, invalidRequest, toResponse } from "./http/gate.ts";
+import { readHosts } from "./http/host_rule.ts";
+import { hostGuard, httpApp } from "./http/http_app.ts";
 import { Arrivals } from "./limits/arrivals.ts";
 import { MAX_CONNECT_BYTES } from "./limits/early_budget.ts";
 import { guardConnection } from "./limits/guard_connection.ts";
@@ -28,11 +28,11 @@ import {
   listenUnless,
   newServer,
   replaceCertificates,
-} from "./listen.ts";
-import { watchListener } from "./listener_watch.ts";
-import { Membership } from "./membership.ts";
-import { MetricsFeed } from "./metrics/feed.ts";
-import { newEngine } from "./new_engine.ts";
+} from "./http/listen.ts";
+import { watchListener } from "./http/listener_watch.ts";
+import { Membership } from "./offices/membership.ts";
+import { MetricsFeed } from "./observe/feed.ts";
+import { newEngine } from "./http/new_engine.ts";
 import { MemoryRegistry } from "./offices/memory.ts";
 import type {
   CloseOptions,
@@ -41,13 +41,13 @@ import type {
   SmcpServerOptions,
   SmcpServerStats,
 } from "./options.ts";
-import { Relay } from "./relay.ts";
-import { acceptSessions } from "./sessions.ts";
+import { Relay } from "./relay/relay.ts";
+import { acceptSessions } from "./sessions/accept.ts";
 import type { SmcpServer } from "./smcp_server.ts";
-import type { Session } from "./session.ts";
-import { watchHandshakes } from "./tls_failures.ts";
-import { traceCalls } from "./trace_calls.ts";
-import { upgradeListener } from "./upgrade.ts";
+import type { Session } from "./shared/session.ts";
+import { watchHandshakes } from "./http/tls_failures.ts";
+import { traceCalls } from "./observe/trace_calls.ts";
+import { upgradeListener } from "./http/upgrade.ts";
 import { MIN_UPLOAD_RATE } from "./wire/frame_engine.ts";
 
 const MEBIBYTE = 2 ** 20;

@@ -1,14 +1,14 @@
 import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Hono } from "hono";
-import type { SmcpEnv } from "./http_app.ts";
+import type { SmcpEnv } from "./http/http_app.ts";
 import type {
   CloseOptions,
   ListenAddress,
   ListenOptions,
   SmcpServerStats,
 } from "./options.ts";
-import type { TlsOptions } from "./tls.ts";
+import type { TlsOptions } from "./http/tls.ts";
 
 /** An A2C-SMCP server: sessions, offices and routing (spec §1). */
 export interface SmcpServer extends AsyncDisposable {

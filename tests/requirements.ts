@@ -3,7 +3,7 @@
  * Every clause of the specification, and the tests that prove it.
  *
  * `tests` names them exactly as `Deno.test()` or `t.step()` does; `planned` is the milestone that
- * will prove the clause, or what is missing of it. `tests/unit/requirements_test.ts` is the gate.
+ * will prove the clause, or what is missing of it. `tests/unit/tools/requirements_test.ts` is the gate.
  */
 
 /**

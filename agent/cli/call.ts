@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { text } from "node:stream/consumers";
-import { UsageError } from "../../protocol/cli/run.ts";
-import { plain, plainLines } from "../../protocol/cli/terminal_text.ts";
+import { UsageError } from "../../cli/run.ts";
+import { plain, plainLines } from "../../cli/terminal_text.ts";
 import {
   type CallToolResult,
   resultMeta,
   type SMCPTool,
 } from "../../protocol/mod.ts";
-import type { SmcpAgent } from "../client.ts";
+import type { SmcpAgent } from "../agent.ts";
 import {
   type ComputerFlags,
   noComputer,

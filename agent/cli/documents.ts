@@ -1,5 +1,5 @@
 import process from "node:process";
-import { columns, plainLines } from "../../protocol/cli/terminal_text.ts";
+import { columns, plainLines } from "../../cli/terminal_text.ts";
 import type { DPEPage } from "../../protocol/mod.ts";
 import {
   chooseComputer,

@@ -1,6 +1,6 @@
-import { plain, plainLines } from "../../protocol/cli/terminal_text.ts";
+import { plain, plainLines } from "../../cli/terminal_text.ts";
 import { type Notification, NOTIFICATIONS } from "../../protocol/mod.ts";
-import type { SmcpAgent } from "../client.ts";
+import type { SmcpAgent } from "../agent.ts";
 import type { GetDesktopOptions } from "../options.ts";
 import {
   chooseComputer,

@@ -1,7 +1,7 @@
-import { columns, plain } from "../../protocol/cli/terminal_text.ts";
-import { isGone } from "../_gone.ts";
+import { columns, plain } from "../../cli/terminal_text.ts";
+import { isGone } from "../requests/computer_not_found.ts";
 import { ErrorCode, ProtocolError, type Resource } from "../../protocol/mod.ts";
-import type { SmcpAgent } from "../client.ts";
+import type { SmcpAgent } from "../agent.ts";
 import {
   chooseComputer,
   type ComputerFlags,

@@ -1,13 +1,10 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
-import { secretsInClear } from "../../protocol/client/clear_text.ts";
-import { ownCommand, shellWord } from "../../protocol/cli/own_command.ts";
-import { UsageError } from "../../protocol/cli/run.ts";
-import {
-  connectionOptions,
-  type ServerFlags,
-} from "../../protocol/cli/server_flags.ts";
-import { SmcpAgent } from "../client.ts";
+import { secretsInClear } from "../../client/tls/clear_text.ts";
+import { ownCommand, shellWord } from "../../cli/own_command.ts";
+import { UsageError } from "../../cli/run.ts";
+import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
+import { SmcpAgent } from "../agent.ts";
 
 /** Where to look, from the command line. */
 export interface OfficeFlags extends ServerFlags {

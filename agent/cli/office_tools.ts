@@ -1,8 +1,8 @@
-import { explainFailure } from "../../protocol/cli/explain_failure.ts";
-import { plain } from "../../protocol/cli/terminal_text.ts";
+import { explainFailure } from "../../cli/explain_failure.ts";
+import { plain } from "../../cli/terminal_text.ts";
 import type { SMCPTool } from "../../protocol/mod.ts";
-import { orAbort } from "../_or_abort.ts";
-import type { SmcpAgent } from "../client.ts";
+import { orAbort } from "../requests/abortable.ts";
+import type { SmcpAgent } from "../agent.ts";
 
 /**
  * The tools of every Computer in the office; says on stderr whose could not be fetched, a line each.

@@ -1,11 +1,11 @@
-import { columns, plain } from "../../protocol/cli/terminal_text.ts";
+import { columns, plain } from "../../cli/terminal_text.ts";
 import {
   type GetComputerConfigRet,
   mcpServerOf,
   ProtocolError,
   type SMCPTool,
 } from "../../protocol/mod.ts";
-import type { SmcpAgent } from "../client.ts";
+import type { SmcpAgent } from "../agent.ts";
 import { count, headline } from "./words.ts";
 import {
   type ComputerFlags,

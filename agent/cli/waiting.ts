@@ -1,5 +1,5 @@
 import process from "node:process";
-import { shorten } from "../../protocol/cli/terminal_text.ts";
+import { shorten } from "../../cli/terminal_text.ts";
 
 const FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
 const TICK_MS = 100;

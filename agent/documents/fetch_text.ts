@@ -1,4 +1,4 @@
-import { orAbort } from "../_or_abort.ts";
+import { orAbort } from "../requests/abortable.ts";
 import { DocumentError } from "./errors.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { OpenDocumentOptions } from "../options.ts";
-import { REQUEST_TIMEOUT } from "../requests.ts";
+import { REQUEST_TIMEOUT } from "../requests/requests.ts";
 import { OpenDocument } from "./document.ts";
 import { DocumentSource, type DocumentSourceOptions } from "./source.ts";
 

@@ -1,6 +1,6 @@
 import process from "node:process";
-import { StoppedError } from "../../protocol/cli/run.ts";
-import { reasonOf } from "../_values.ts";
+import { StoppedError } from "../../cli/run.ts";
+import { reasonOf } from "../util/values.ts";
 import { SmcpComputer } from "../computer.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
 import {

@@ -6,9 +6,9 @@ import {
 } from "../../protocol/mod.ts";
 import type { SmcpComputer } from "../computer.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
-import { placeholderIds } from "../placeholders.ts";
+import { placeholderIds } from "../util/placeholders.ts";
 import { isDocument, isWindow } from "../resources/listed_uri.ts";
-import type { ServerStatus } from "../server_status.ts";
+import type { ServerStatus } from "../host/server_status.ts";
 
 /** What was found out about one MCP server. */
 export interface CheckedServer {

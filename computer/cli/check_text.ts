@@ -1,9 +1,4 @@
-import {
-  pad,
-  plain,
-  plainLines,
-  textWidth,
-} from "../../protocol/cli/terminal_text.ts";
+import { pad, plain, plainLines, textWidth } from "../../cli/terminal_text.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
 import type { CheckedServer, Findings } from "./check_findings.ts";
 

@@ -1,7 +1,7 @@
 import process from "node:process";
-import { plain, shorten } from "../../protocol/cli/terminal_text.ts";
-import { paint } from "../live/paint.ts";
-import { Screen } from "../live/screen.ts";
+import { plain, shorten } from "../../cli/terminal_text.ts";
+import { paint } from "./live/paint.ts";
+import { Screen } from "./live/screen.ts";
 
 const FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
 const TICK_MS = 100;

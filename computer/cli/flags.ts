@@ -1,15 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { hostname } from "node:os";
 import process from "node:process";
-import { readName } from "../../protocol/cli/names.ts";
-import { addServerFlags } from "../../protocol/cli/server_flags.ts";
-import { reasonOf } from "../_values.ts";
-import { defaultOAuthDirectory } from "../authorization/default_directory.ts";
-import { parseInputFlag } from "../inputs/input_names.ts";
+import { readName } from "../../cli/names.ts";
+import { addServerFlags } from "../../cli/server_flags.ts";
+import { reasonOf } from "../util/values.ts";
+import { defaultOAuthDirectory } from "../host/oauth/default_directory.ts";
+import { parseInputFlag } from "../config/inputs/input_names.ts";
 import {
   checkMessageBytes,
   DEFAULT_MESSAGE_BYTES,
-} from "../mcp/message_limit.ts";
+} from "../host/mcp/message_limit.ts";
 
 /**
  * Adds the options about the MCP servers of a configuration file.

@@ -4,20 +4,20 @@ import { realpath, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import process from "node:process";
-import { ownCommand, shellWord } from "../../protocol/cli/own_command.ts";
-import { columns } from "../../protocol/cli/terminal_text.ts";
+import { ownCommand, shellWord } from "../../cli/own_command.ts";
+import { columns } from "../../cli/terminal_text.ts";
 import type { MCPServerConfig } from "../../protocol/mod.ts";
 import { readConfigFile, readConfigText } from "../config/load_config.ts";
 import { ConfigError, type ConfigProblem } from "../config/problem.ts";
-import { type KnownFile, knownFiles } from "../import/known_files.ts";
+import { type KnownFile, knownFiles } from "../config/import/known_files.ts";
 import {
   type ForeignConfig,
   mergeConfigs,
   type MergedConfig,
-} from "../import/merge_configs.ts";
-import { hiddenValues, toOwnFormat } from "../import/own_format.ts";
-import { prefixSamePrograms } from "../import/same_program.ts";
-import { redactConfig } from "../redact.ts";
+} from "../config/import/merge_configs.ts";
+import { hiddenValues, toOwnFormat } from "../config/import/own_format.ts";
+import { prefixSamePrograms } from "../config/import/same_program.ts";
+import { redactConfig } from "../config/redact.ts";
 
 /** What to import, and where to. */
 export interface ImportFlags {

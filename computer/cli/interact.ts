@@ -1,18 +1,18 @@
 import process from "node:process";
-import { explainFailure } from "../../protocol/cli/explain_failure.ts";
-import { plainLines, wrap } from "../../protocol/cli/terminal_text.ts";
-import { styled } from "../live/paint.ts";
-import type { View } from "../live/view.ts";
-import type { ShellContext } from "../shell/command.ts";
-import { readHistory, writeHistory } from "../shell/history_file.ts";
-import { Prompt } from "../shell/prompt.ts";
+import { explainFailure } from "../../cli/explain_failure.ts";
+import { plainLines, wrap } from "../../cli/terminal_text.ts";
+import { styled } from "./live/paint.ts";
+import type { View } from "./live/view.ts";
+import type { ShellContext } from "./shell/command.ts";
+import { readHistory, writeHistory } from "./shell/history_file.ts";
+import { Prompt } from "./shell/prompt.ts";
 import {
   completeShell,
   keptLine,
   type LineOutcome,
   runLine,
-} from "../shell/shell.ts";
-import { Turns } from "../terminal/turns.ts";
+} from "./shell/shell.ts";
+import { Turns } from "./terminal/turns.ts";
 import { logTo } from "./logging.ts";
 import { report } from "./report.ts";
 import { exitAtOnce } from "./signals.ts";

@@ -2,15 +2,12 @@ import { configure, getTextFormatter } from "@logtape/logtape";
 import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
 import process from "node:process";
-import { reasonOf } from "../_values.ts";
-import {
-  isClosedOutput,
-  outliveOutput,
-} from "../../protocol/cli/closed_output.ts";
-import { LineQueue } from "../../protocol/cli/line_queue.ts";
-import { patientStream } from "../../protocol/cli/patient_stream.ts";
-import { hideSecrets } from "../hide_secrets.ts";
-import { log } from "../log.ts";
+import { reasonOf } from "../util/values.ts";
+import { isClosedOutput, outliveOutput } from "../../cli/closed_output.ts";
+import { LineQueue } from "../../cli/line_queue.ts";
+import { patientStream } from "../../cli/patient_stream.ts";
+import { hideSecrets } from "../config/inputs/hide_secrets.ts";
+import { log } from "../util/log.ts";
 
 /** Sends what the package logs from warnings on to a writer of lines. */
 export async function logTo(write: (line: string) => void): Promise<void> {

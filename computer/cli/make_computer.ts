@@ -1,20 +1,17 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
-import {
-  connectionOptions,
-  type ServerFlags,
-} from "../../protocol/cli/server_flags.ts";
-import type { AuthorizationRequest } from "../authorization/authorizations.ts";
+import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
+import type { AuthorizationRequest } from "../host/oauth/authorizations.ts";
 import { SmcpComputer } from "../computer.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
-import { localDirResolver } from "../dpe/local_dir_resolver.ts";
-import type { View } from "../live/view.ts";
+import { localDirResolver } from "../resources/dpe/local_dir_resolver.ts";
+import type { View } from "./live/view.ts";
 import type { SmcpComputerOptions } from "../options.ts";
-import { openBrowser } from "../terminal/open_browser.ts";
+import { openBrowser } from "./terminal/open_browser.ts";
 import {
   type TerminalQuestions,
   terminalQuestions,
-} from "../terminal/questions.ts";
+} from "./terminal/questions.ts";
 
 /** How MCP servers are hosted, from the command line. */
 export interface HostFlags {

@@ -4,6 +4,6 @@
  * @module
  */
 import process from "node:process";
-import { prepare } from "../../protocol/cli/prepare.ts";
+import { prepare } from "../../cli/prepare.ts";
 
 prepare(process);

@@ -1,5 +1,5 @@
 import type { SmcpComputer } from "../computer.ts";
-import { hideSecrets } from "../hide_secrets.ts";
+import { hideSecrets } from "../config/inputs/hide_secrets.ts";
 import { callLine, stateLine } from "./lines.ts";
 
 /** What is told line by line. */

@@ -1,8 +1,8 @@
 import process from "node:process";
 import type { SmcpComputer } from "../computer.ts";
 import { watchConfig } from "../config/watch_config.ts";
-import { liveView } from "../live/live_view.ts";
-import { plainView, type View } from "../live/view.ts";
+import { liveView } from "./live/live_view.ts";
+import { plainView, type View } from "./live/view.ts";
 import { loadHostConfig } from "./host_config.ts";
 import { logTo, logWritten, survive, toStderr } from "./logging.ts";
 import { type ComputerFlags, makeComputer } from "./make_computer.ts";

@@ -1,11 +1,11 @@
 import process from "node:process";
 import { createInterface } from "node:readline";
 import type { SmcpComputer } from "../computer.ts";
-import { plainView, type View } from "../live/view.ts";
+import { plainView, type View } from "./live/view.ts";
 import type { ToolCallEnded } from "../options.ts";
-import type { ShellContext } from "../shell/command.ts";
-import { runLine } from "../shell/shell.ts";
-import { terminalQuestions } from "../terminal/questions.ts";
+import type { ShellContext } from "./shell/command.ts";
+import { runLine } from "./shell/shell.ts";
+import { terminalQuestions } from "./terminal/questions.ts";
 import { loadHostConfig } from "./host_config.ts";
 import { interact } from "./interact.ts";
 import { logTo, logWritten, survive, toStderr } from "./logging.ts";

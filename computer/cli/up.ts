@@ -1,16 +1,12 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import process from "node:process";
-import { addCompletion } from "../../protocol/cli/completion.ts";
-import { orFault } from "../../protocol/cli/or_fault.ts";
-import {
-  ownCommand,
-  shellWord,
-  standsFor,
-} from "../../protocol/cli/own_command.ts";
-import { prepare } from "../../protocol/cli/prepare.ts";
-import { reporting, runCommand } from "../../protocol/cli/run.ts";
-import { teach } from "../../protocol/cli/teach.ts";
-import { textWidth } from "../../protocol/cli/terminal_text.ts";
+import { addCompletion } from "../../cli/completion.ts";
+import { orFault } from "../../cli/or_fault.ts";
+import { ownCommand, shellWord, standsFor } from "../../cli/own_command.ts";
+import { prepare } from "../../cli/prepare.ts";
+import { reporting, runCommand } from "../../cli/run.ts";
+import { teach } from "../../cli/teach.ts";
+import { textWidth } from "../../cli/terminal_text.ts";
 import { PROTOCOL_VERSION } from "../../protocol/mod.ts";
 import { addServingFlags, addViewFlags } from "./flags.ts";
 import { run, type RunFlags } from "./run.ts";

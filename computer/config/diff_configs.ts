@@ -1,6 +1,6 @@
 import type { MCPServerConfig } from "../../protocol/mod.ts";
-import { placeholderIds } from "../placeholders.ts";
-import { sameJson } from "../same_json.ts";
+import { placeholderIds } from "../util/placeholders.ts";
+import { sameJson } from "./same_json.ts";
 import type { ComputerConfig } from "./parse_config.ts";
 
 /** What leads from one configuration to another; servers that are in no list stay as they are. */

@@ -1,4 +1,4 @@
-import { isRecord } from "../_values.ts";
+import { isRecord } from "../util/values.ts";
 import { draftForeign, isForeign } from "./foreign_server.ts";
 import type { ForeignContext } from "./foreign_variables.ts";
 import { draftVsCodeInputs } from "./vs_code_inputs.ts";

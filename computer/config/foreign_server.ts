@@ -1,5 +1,5 @@
 import type { MCPServerPromptStringInput } from "../../protocol/mod.ts";
-import { isRecord } from "../_values.ts";
+import { isRecord } from "../util/values.ts";
 import {
   expandVariables,
   type ForeignContext,

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, resolve, sep } from "node:path";
-import { reasonOf } from "../_values.ts";
+import { reasonOf } from "../util/values.ts";
 import {
   type ComputerConfig,
   type ReadConfig,

@@ -1,8 +1,11 @@
-import { inputsSchema, type MCPServerInput } from "../../protocol/inputs.ts";
+import {
+  inputsSchema,
+  type MCPServerInput,
+} from "../../protocol/payloads/inputs.ts";
 import {
   type MCPServerConfig,
   mcpServerConfigSchema,
-} from "../../protocol/config.ts";
+} from "../../protocol/payloads/config.ts";
 import { draftConfig, type ServerDraft } from "./draft.ts";
 import type { ForeignContext } from "./foreign_variables.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem } from "./problem.ts";

@@ -2,8 +2,8 @@ import {
   inputFields,
   serverFields,
   toolMetaFields,
-} from "../../protocol/config_fields.ts";
-import { isRecord } from "../_values.ts";
+} from "../../protocol/payloads/config_fields.ts";
+import { isRecord } from "../util/values.ts";
 import { nearestWord } from "./nearest_word.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
 

@@ -1,5 +1,5 @@
 import type { MCPServerConfig } from "../../protocol/mod.ts";
-import { reasonOf } from "../_values.ts";
+import { reasonOf } from "../util/values.ts";
 import { checkVrl } from "../vrl/vrl_compiler.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
 

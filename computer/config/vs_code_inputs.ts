@@ -1,4 +1,4 @@
-import { isRecord } from "../_values.ts";
+import { isRecord } from "../util/values.ts";
 
 /**
  * Brings VS Code's inputs into our own form.

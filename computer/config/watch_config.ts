@@ -1,8 +1,8 @@
 import { type FSWatcher, watch } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { reasonOf } from "../_values.ts";
-import { coalesce } from "../coalesce.ts";
+import { reasonOf } from "../util/values.ts";
+import { coalesce } from "../util/coalesce.ts";
 import { parseComputerConfigText, readConfigFile } from "./load_config.ts";
 import type { ComputerConfig } from "./parse_config.ts";
 

@@ -1,15 +1,15 @@
 import type { Resource, ServerEvent } from "../../protocol/mod.ts";
-import { changeEvents, NO_URIS } from "../change_events.ts";
+import { changeEvents, NO_URIS } from "./change_events.ts";
 import {
   type HostClaims,
   hostClashes,
   type HostRoute,
   routeHost,
-} from "../dpe/host_index.ts";
-import type { McpHost } from "../host.ts";
-import { log } from "../log.ts";
-import type { ServerState } from "../server_status.ts";
-import { Warner } from "../warner.ts";
+} from "./dpe/host_index.ts";
+import type { McpHost } from "../host/host.ts";
+import { log } from "../util/log.ts";
+import type { ServerState } from "../host/server_status.ts";
+import { Warner } from "../util/warn_once.ts";
 import { takesPart } from "./servers.ts";
 import { WatchedServer } from "./watched_server.ts";
 

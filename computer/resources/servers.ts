@@ -1,7 +1,7 @@
 import type { Resource } from "../../protocol/mod.ts";
-import type { McpHost } from "../host.ts";
-import type { McpConnection } from "../mcp/connection.ts";
-import { allPages } from "../mcp/pages.ts";
+import type { McpHost } from "../host/host.ts";
+import type { McpConnection } from "../host/mcp/connection.ts";
+import { allPages } from "../host/mcp/pages.ts";
 
 /** A running MCP server. */
 export interface RunningServer {

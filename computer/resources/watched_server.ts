@@ -1,15 +1,15 @@
-import { reasonOf } from "../_values.ts";
+import { reasonOf } from "../util/values.ts";
 import {
   changeEvents,
   type ListedUris,
   listedUris,
   NO_URIS,
-} from "../change_events.ts";
-import { within } from "../deadline.ts";
-import { type HostClaims, hostClaims } from "../dpe/host_index.ts";
-import { forEachFew } from "../for_each.ts";
-import { log } from "../log.ts";
-import type { McpConnection } from "../mcp/connection.ts";
+} from "./change_events.ts";
+import { within } from "../util/deadline.ts";
+import { type HostClaims, hostClaims } from "./dpe/host_index.ts";
+import { forEachFew } from "../util/for_each.ts";
+import { log } from "../util/log.ts";
+import type { McpConnection } from "../host/mcp/connection.ts";
 import type { Resource, ServerEvent } from "../../protocol/mod.ts";
 import { identityOf, isDocument } from "./listed_uri.ts";
 import { listResources, takesPart } from "./servers.ts";

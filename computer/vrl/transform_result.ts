@@ -1,6 +1,6 @@
 import type { CallToolResult } from "../../protocol/mod.ts";
-import { reasonOf } from "../_values.ts";
-import { log } from "../log.ts";
+import { reasonOf } from "../util/values.ts";
+import { log } from "../util/log.ts";
 import { loadVrlCompiler } from "./vrl_compiler.ts";
 import { runtimeErrorText } from "./vrl_text.ts";
 import { vrlEvent, withTransformed } from "./vrl_event.ts";

@@ -1,6 +1,6 @@
-import { failure, log } from "../_log.ts";
-import { audit, partyOf, seatOf } from "../audit.ts";
-import type { Session } from "../session.ts";
+import { failure, log } from "../shared/log.ts";
+import { audit, partyOf, seatOf } from "../observe/audit.ts";
+import type { Session } from "../shared/session.ts";
 import type { Authenticator } from "./authenticator.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { Socket as Connection } from "engine.io";
-import { type Deadline, Deadlines } from "../_deadlines.ts";
+import { type Deadline, Deadlines } from "../shared/deadlines.ts";
 
 /** How long a connection may take; in milliseconds from its beginning. */
 export interface ArrivalTimes {

@@ -1,7 +1,7 @@
 import type { Socket as Connection } from "engine.io";
 import { ErrorCode } from "../../protocol/mod.ts";
-import { partyOf } from "../audit.ts";
-import type { Metrics } from "../metrics/metrics.ts";
+import { partyOf } from "../observe/audit.ts";
+import type { Metrics } from "../observe/metrics.ts";
 import type { Arrivals } from "./arrivals.ts";
 import { clientAddress } from "./client_address.ts";
 import type { Limiter } from "./limiter.ts";

@@ -1,6 +1,6 @@
 import type { ProtocolError } from "../../protocol/mod.ts";
-import { audit, type AuditEvent, type AuditParty } from "../audit.ts";
-import type { TlsFailure } from "../tls_failures.ts";
+import { audit, type AuditEvent, type AuditParty } from "../observe/audit.ts";
+import type { TlsFailure } from "../http/tls_failures.ts";
 import { addressGroup } from "./client_address.ts";
 import { labelOf, type LimitName, type Limits, overLimit } from "./limits.ts";
 import { LineLimit } from "./line_limit.ts";

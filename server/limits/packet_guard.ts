@@ -6,8 +6,8 @@ import {
   ProtocolError,
   SMCP_NAMESPACE,
 } from "../../protocol/mod.ts";
-import { toConnectError } from "../_answers.ts";
-import type { Session } from "../session.ts";
+import { toConnectError } from "../shared/error_payload.ts";
+import type { Session } from "../shared/session.ts";
 import type { PacketGuard } from "../wire/packet_decoder.ts";
 import { purposeOf } from "../wire/packet_head.ts";
 import { EarlyBudget } from "./early_budget.ts";

@@ -1,7 +1,7 @@
 import { Buffer, isUtf8 } from "node:buffer";
 import { EventEmitter } from "node:events";
 import type { Duplex } from "node:stream";
-import { failure, log } from "../_log.ts";
+import { failure, log } from "../shared/log.ts";
 import { TokenBucket } from "../limits/token_bucket.ts";
 import {
   FrameError,

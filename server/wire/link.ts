@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Socket } from "socket.io";
 import { Encoder, type Packet, PacketType } from "socket.io-parser";
 import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
-import { takeOut } from "../_crowd.ts";
+import { takeOut } from "../shared/swap_remove.ts";
 import { FrameSocket } from "./frame_socket.ts";
 import { type Body, JsonText } from "./json_text.ts";
 import { PacketDecoder } from "./packet_decoder.ts";

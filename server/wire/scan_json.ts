@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { SCAN_JSON_WASM } from "./_scan_json_wasm.ts";
+import { SCAN_JSON_WASM } from "./scan_json_wasm.ts";
 
 /** A packet with more brackets open at once than this is refused, its own array included (spec §7). */
 export const MAX_DEPTH = 64;

@@ -1,4 +1,4 @@
-import { type Deadline, Deadlines } from "../_deadlines.ts";
+import { type Deadline, Deadlines } from "../shared/deadlines.ts";
 import { FrameError, type FrameReader } from "./frame_reader.ts";
 
 /** How long a message may come too slowly before its sender is closed; in milliseconds. */

@@ -2,7 +2,7 @@ import { assertEquals, assertNotMatch } from "@std/assert";
 import { SmcpAgent } from "../../agent/mod.ts";
 import { SmcpComputer } from "../../computer/mod.ts";
 import { createSmcpServer, type SmcpServerOptions } from "../../server/mod.ts";
-import { fixture } from "../support/mcp_servers.ts";
+import { fixture } from "../support/computer/mcp_servers.ts";
 import { OFFICE } from "../support/office.ts";
 import { findChromium, openPage } from "./support/chromium.ts";
 import { bundlePage, servePage } from "./support/page_server.ts";

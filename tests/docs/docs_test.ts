@@ -13,11 +13,11 @@ import {
   DENO_SERVERS,
   NPX_SERVERS,
   withVersions,
-} from "../support/reference_servers.ts";
-import { codeBlocks, readPages } from "./_blocks.ts";
-import { commandsOf, mistakeIn } from "./_commands.ts";
-import { denoPack } from "../tools/npm_package.ts";
-import { complaintOf, isInstalled, outputOf } from "./_tools.ts";
+} from "../support/computer/reference_servers.ts";
+import { codeBlocks, readPages } from "./support/blocks.ts";
+import { commandsOf, mistakeIn } from "./support/commands.ts";
+import { denoPack } from "../../tools/npm_package.ts";
+import { complaintOf, isInstalled, outputOf } from "./support/tools.ts";
 
 const root = new URL("../../", import.meta.url);
 const pages = await readPages();

@@ -3,7 +3,15 @@ import { assert, assertEquals } from "@std/assert";
 const root = new URL("../../", import.meta.url);
 
 /** Where what people see comes from; Deno's own words are not ours. */
-const SOURCES = ["agent", "computer", "protocol", "server", "tests/tools"];
+const SOURCES = [
+  "agent",
+  "client",
+  "cli",
+  "computer",
+  "protocol",
+  "server",
+  "tools",
+];
 const DENO = /^Requires run access/;
 
 /** What a message is filled with: names, numbers, and the message of another in it. */

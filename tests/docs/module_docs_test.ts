@@ -9,10 +9,10 @@ import config from "../../deno.json" with { type: "json" };
 import { SmcpComputer } from "../../computer/mod.ts";
 import { createSmcpServer } from "../../server/mod.ts";
 import { start } from "../support/child.ts";
-import { fixture } from "../support/mcp_servers.ts";
-import { withVersions } from "../support/reference_servers.ts";
-import { commandsOf, mistakeIn } from "./_commands.ts";
-import { type Home, makeHome } from "./_home.ts";
+import { fixture } from "../support/computer/mcp_servers.ts";
+import { withVersions } from "../support/computer/reference_servers.ts";
+import { commandsOf, mistakeIn } from "./support/commands.ts";
+import { type Home, makeHome } from "./support/home.ts";
 
 /** The first code block of a module's documentation. */
 async function exampleOf(entrypoint: string, language: string) {

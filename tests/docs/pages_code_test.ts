@@ -12,9 +12,9 @@ import {
 import { SmcpAgent } from "../../agent/mod.ts";
 import { localDirResolver, SmcpComputer } from "../../computer/mod.ts";
 import { createSmcpServer } from "../../server/mod.ts";
-import { notes } from "../examples/notes.ts";
-import { fixture } from "../support/mcp_servers.ts";
-import { codeBlocks } from "./_blocks.ts";
+import { notes } from "../../examples/notes.ts";
+import { fixture } from "../support/computer/mcp_servers.ts";
+import { codeBlocks } from "./support/blocks.ts";
 
 const blocks = await codeBlocks();
 

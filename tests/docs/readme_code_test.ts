@@ -5,9 +5,9 @@
  */
 import { assertEquals, assertMatch } from "@std/assert";
 import { type Child, start } from "../support/child.ts";
-import { withVersions } from "../support/reference_servers.ts";
-import { codeBlocks } from "./_blocks.ts";
-import { makeHome } from "./_home.ts";
+import { withVersions } from "../support/computer/reference_servers.ts";
+import { codeBlocks } from "./support/blocks.ts";
+import { makeHome } from "./support/home.ts";
 
 const blocks = await codeBlocks();
 

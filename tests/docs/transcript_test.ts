@@ -5,8 +5,8 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { isServing, play } from "./_play.ts";
-import { transcriptOf } from "./_transcript.ts";
+import { isServing, play } from "./support/play.ts";
+import { transcriptOf } from "./support/transcript.ts";
 
 const page = await Deno.readTextFile(
   new URL("../../README.md", import.meta.url),

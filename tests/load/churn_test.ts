@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { seeded } from "../support/hostile_payloads.ts";
+import { seeded } from "../support/wire/hostile_payloads.ts";
 import { LeanClient } from "./support/lean_client.ts";
 import { type Memory, mib, pool, Victim } from "./support/victim.ts";
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { seeded } from "../support/hostile_payloads.ts";
-import { SlowClient } from "../support/slow_client.ts";
+import { seeded } from "../support/wire/hostile_payloads.ts";
+import { SlowClient } from "../support/wire/slow_client.ts";
 import { LeanClient } from "./support/lean_client.ts";
 import { mib, pool, Victim } from "./support/victim.ts";
 

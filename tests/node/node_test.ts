@@ -15,16 +15,16 @@ import {
   assertRestored,
   ON_TERMINAL,
   startTerminal,
-} from "../support/terminal.ts";
-import { findNode, NODE_VERSIONS } from "../tools/node.ts";
+} from "../support/terminal/terminal.ts";
+import { findNode, NODE_VERSIONS } from "../../tools/node.ts";
 import {
   BINS,
   installPackage,
   npmPackage,
   TYPESCRIPT,
-} from "../tools/npm_package.ts";
-import { run } from "../tools/process.ts";
-import { readTap } from "./support/read_tap.ts";
+} from "../../tools/npm_package.ts";
+import { run } from "../../tools/process.ts";
+import { readTap } from "./read_tap.ts";
 
 const suite = fileURLToPath(new URL("./suite/", import.meta.url));
 const folder = await Deno.makeTempDir({ prefix: "smcp-node-" });

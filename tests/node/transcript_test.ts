@@ -5,11 +5,11 @@
  */
 import { assert } from "@std/assert";
 import { delimiter, dirname } from "node:path";
-import { play } from "../docs/_play.ts";
-import { transcriptOf } from "../docs/_transcript.ts";
-import { findNode, NODE_VERSIONS } from "../tools/node.ts";
-import { npmPackage } from "../tools/npm_package.ts";
-import { run } from "../tools/process.ts";
+import { play } from "../docs/support/play.ts";
+import { transcriptOf } from "../docs/support/transcript.ts";
+import { findNode, NODE_VERSIONS } from "../../tools/node.ts";
+import { npmPackage } from "../../tools/npm_package.ts";
+import { run } from "../../tools/process.ts";
 
 const page = await Deno.readTextFile(
   new URL("../../README.md", import.meta.url),

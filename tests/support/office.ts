@@ -1,10 +1,10 @@
 import { io } from "socket.io-client";
 import { SmcpAgent, type SmcpAgentOptions } from "../../agent/mod.ts";
-import { Connection } from "../../protocol/client/connection.ts";
+import { Connection } from "../../client/connection.ts";
 import type {
   ConnectionOptions,
   RequestHandler,
-} from "../../protocol/client/options.ts";
+} from "../../client/options.ts";
 import {
   createSmcpServer,
   type SmcpServer,

@@ -1,7 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { startBoundedServer } from "../support/bounded_server.ts";
-import { clientFrame, OP, RawWebSocket } from "../support/raw_websocket.ts";
+import { startBoundedServer } from "../support/server/bounded_server.ts";
+import {
+  clientFrame,
+  OP,
+  RawWebSocket,
+} from "../support/wire/raw_websocket.ts";
 
 Deno.test({
   name: "40 connections that send nothing but pings delay nobody's call",

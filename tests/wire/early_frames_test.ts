@@ -1,7 +1,11 @@
 import { Buffer } from "node:buffer";
 import { assertMatch } from "@std/assert";
-import { clientFrame, OP, RawWebSocket } from "../support/raw_websocket.ts";
-import { onEachEngine } from "../support/wire_server.ts";
+import {
+  clientFrame,
+  OP,
+  RawWebSocket,
+} from "../support/wire/raw_websocket.ts";
+import { onEachEngine } from "../support/server/wire_server.ts";
 
 const CONNECT = clientFrame(OP.text, "40/smcp,");
 

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { RawPolling } from "../support/raw_polling.ts";
-import { RawWebSocket } from "../support/raw_websocket.ts";
-import { onEachEngine } from "../support/wire_server.ts";
+import { RawPolling } from "../support/wire/raw_polling.ts";
+import { RawWebSocket } from "../support/wire/raw_websocket.ts";
+import { onEachEngine } from "../support/server/wire_server.ts";
 
 onEachEngine(
   "a close packet over polling ends the session, and the request that waits",

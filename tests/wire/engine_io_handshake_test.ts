@@ -1,8 +1,11 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { pollingUrl } from "../support/raw_polling.ts";
-import { rawHttp, upgradeHead } from "../support/raw_http.ts";
-import { RawWebSocket, webSocketTarget } from "../support/raw_websocket.ts";
-import { onEachEngine } from "../support/wire_server.ts";
+import { pollingUrl } from "../support/wire/raw_polling.ts";
+import { rawHttp, upgradeHead } from "../support/wire/raw_http.ts";
+import {
+  RawWebSocket,
+  webSocketTarget,
+} from "../support/wire/raw_websocket.ts";
+import { onEachEngine } from "../support/server/wire_server.ts";
 
 /** What an open packet says, but for the id. */
 const openPacket = (text: string): Record<string, unknown> => {

@@ -1,7 +1,13 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { RawPolling } from "../support/raw_polling.ts";
-import { RawWebSocket, webSocketTarget } from "../support/raw_websocket.ts";
-import { onEachEngine, type WireServer } from "../support/wire_server.ts";
+import { RawPolling } from "../support/wire/raw_polling.ts";
+import {
+  RawWebSocket,
+  webSocketTarget,
+} from "../support/wire/raw_websocket.ts";
+import {
+  onEachEngine,
+  type WireServer,
+} from "../support/server/wire_server.ts";
 
 /** A second transport of a session that began over polling. */
 const webSocketOf = (

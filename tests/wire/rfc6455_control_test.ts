@@ -6,8 +6,11 @@ import {
   frameHeader,
   OP,
   RawWebSocket,
-} from "../support/raw_websocket.ts";
-import { onEachEngine, startWireServer } from "../support/wire_server.ts";
+} from "../support/wire/raw_websocket.ts";
+import {
+  onEachEngine,
+  startWireServer,
+} from "../support/server/wire_server.ts";
 
 onEachEngine(
   "a ping is answered by a pong of its payload, up to 125 bytes (§5.5.2)",

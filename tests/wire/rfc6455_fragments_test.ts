@@ -1,7 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { clientFrame, OP, RawWebSocket } from "../support/raw_websocket.ts";
-import { onEachEngine } from "../support/wire_server.ts";
+import {
+  clientFrame,
+  OP,
+  RawWebSocket,
+} from "../support/wire/raw_websocket.ts";
+import { onEachEngine } from "../support/server/wire_server.ts";
 
 /** An event that is answered. */
 const event = (id: number, text = "x"): string =>

@@ -5,8 +5,8 @@ import {
   frameHeader,
   OP,
   RawWebSocket,
-} from "../support/raw_websocket.ts";
-import { onEachEngine } from "../support/wire_server.ts";
+} from "../support/wire/raw_websocket.ts";
+import { onEachEngine } from "../support/server/wire_server.ts";
 
 /** An event that is answered, of exactly so many bytes with the type of Engine.IO. */
 function event(id: number, bytes: number): string {

@@ -1,7 +1,10 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { rawHttp, upgradeHead } from "../support/raw_http.ts";
-import { RawWebSocket, webSocketTarget } from "../support/raw_websocket.ts";
-import { onEachEngine } from "../support/wire_server.ts";
+import { rawHttp, upgradeHead } from "../support/wire/raw_http.ts";
+import {
+  RawWebSocket,
+  webSocketTarget,
+} from "../support/wire/raw_websocket.ts";
+import { onEachEngine } from "../support/server/wire_server.ts";
 
 const HEAD = upgradeHead(webSocketTarget());
 

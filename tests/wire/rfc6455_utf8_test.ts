@@ -1,7 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { clientFrame, OP, RawWebSocket } from "../support/raw_websocket.ts";
-import { onEachEngine } from "../support/wire_server.ts";
+import {
+  clientFrame,
+  OP,
+  RawWebSocket,
+} from "../support/wire/raw_websocket.ts";
+import { onEachEngine } from "../support/server/wire_server.ts";
 
 /** An event that is answered, with these bytes in its payload. */
 function event(id: number, bytes: readonly number[], padding = 0): Buffer {

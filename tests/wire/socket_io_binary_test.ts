@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { RawPolling } from "../support/raw_polling.ts";
-import { OP, RawWebSocket } from "../support/raw_websocket.ts";
-import { onEachEngine } from "../support/wire_server.ts";
+import { RawPolling } from "../support/wire/raw_polling.ts";
+import { OP, RawWebSocket } from "../support/wire/raw_websocket.ts";
+import { onEachEngine } from "../support/server/wire_server.ts";
 
 const placeholder = (num: number) => ({ _placeholder: true, num });
 

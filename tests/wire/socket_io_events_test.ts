@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { RawPolling, SEPARATOR } from "../support/raw_polling.ts";
-import { RawWebSocket } from "../support/raw_websocket.ts";
-import { LEAVES_TIMER, onEachEngine } from "../support/wire_server.ts";
+import { RawPolling, SEPARATOR } from "../support/wire/raw_polling.ts";
+import { RawWebSocket } from "../support/wire/raw_websocket.ts";
+import { LEAVES_TIMER, onEachEngine } from "../support/server/wire_server.ts";
 
 const REQUEST = "server:list_room";
 

@@ -1,14 +1,14 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { startBoundedServer } from "../support/bounded_server.ts";
+import { startBoundedServer } from "../support/server/bounded_server.ts";
 import {
   clientFrame,
   frameHeader,
   OP,
   RawWebSocket,
-} from "../support/raw_websocket.ts";
+} from "../support/wire/raw_websocket.ts";
 import { hurryTimers } from "../support/timers.ts";
-import { startWireServer } from "../support/wire_server.ts";
+import { startWireServer } from "../support/server/wire_server.ts";
 
 const MIB = 2 ** 20;
 

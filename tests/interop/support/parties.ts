@@ -10,8 +10,11 @@ import {
   UPDATE_TOOL_LIST_NOTIFICATION,
 } from "../../../protocol/mod.ts";
 import { type Child, start } from "../../support/child.ts";
-import { fixture, type StdioSettings } from "../../support/mcp_servers.ts";
-import { startServerCommand } from "../../support/server_command.ts";
+import {
+  fixture,
+  type StdioSettings,
+} from "../../support/computer/mcp_servers.ts";
+import { startServerCommand } from "../../support/server/server_command.ts";
 import { Mailboxes } from "./mailboxes.ts";
 import { startPuppet } from "./puppet.ts";
 import type { Sdk } from "./venv.ts";

@@ -1,4 +1,7 @@
-import { hostilePayloads, seeded } from "../../support/hostile_payloads.ts";
+import {
+  hostilePayloads,
+  seeded,
+} from "../../support/wire/hostile_payloads.ts";
 import {
   CLIENT_EVENTS,
   NOTIFICATIONS,

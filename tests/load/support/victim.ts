@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import {
   type ServerCommand,
   startServerCommand,
-} from "../../support/server_command.ts";
+} from "../../support/server/server_command.ts";
 import { LeanClient } from "./lean_client.ts";
 
 /** Counts of a server at one moment. */

@@ -1,0 +1,74 @@
+import { ConnectionError } from "../../client/errors.ts";
+import type { Listener } from "../../client/emitter.ts";
+import {
+  type Desktop,
+  ENTER_OFFICE_NOTIFICATION,
+  UPDATE_DESKTOP_NOTIFICATION,
+} from "../../protocol/mod.ts";
+import { isGone } from "../requests/computer_not_found.ts";
+import type { AgentEvents } from "./events.ts";
+
+/** What following a desktop needs of an Agent. */
+export interface DesktopSource {
+  /** Fetches the desktop. */
+  fetch(): Promise<Desktop[]>;
+  /** Listens; the returned function ends it. */
+  on<E extends keyof AgentEvents>(
+    event: E,
+    listener: Listener<AgentEvents[E]>,
+  ): () => void;
+}
+
+/**
+ * Gives the desktop now, and again after each change (spec §9).
+ *
+ * Changes that come while somebody looks at the last state are merged into one.
+ */
+export async function* followDesktop(
+  computer: string,
+  source: DesktopSource,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Desktop[], void, void> {
+  let change = Promise.withResolvers<void>();
+  const about = (told: { computer?: string }) => {
+    if (told.computer === computer) change.resolve();
+  };
+  let over: { reason: unknown } | undefined;
+  const fail = (reason: unknown) => {
+    over ??= { reason };
+    change.resolve();
+  };
+  const onAbort = () => fail(signal?.reason);
+  const offs = [
+    source.on(UPDATE_DESKTOP_NOTIFICATION, about),
+    source.on(ENTER_OFFICE_NOTIFICATION, about), // it came back, perhaps with other windows
+    source.on("joined", () => change.resolve()),
+    source.on("disconnected", ({ reason, reconnecting }) => {
+      if (!reconnecting) fail(new ConnectionError("closed", reason));
+    }),
+  ];
+  signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    signal?.throwIfAborted();
+    let wasThere = false;
+    while (true) {
+      const desktop = await source.fetch().catch((error) => {
+        if (!wasThere || !mayComeBack(error)) throw error;
+      });
+      wasThere = true;
+      if (desktop) yield desktop;
+      await change.promise;
+      if (over) throw over.reason;
+      change = Promise.withResolvers();
+    }
+  } finally {
+    offs.forEach((off) => off());
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+/** Whether the Computer, or the connection, is away: its return is told. */
+const mayComeBack = (error: unknown): boolean =>
+  isGone(error) ||
+  error instanceof ConnectionError &&
+    (error.code === "lost" || error.code === "offline");

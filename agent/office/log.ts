@@ -1,0 +1,15 @@
+import { getLogger, type Logger } from "@logtape/logtape";
+import { secretsInClear } from "../../client/tls/clear_text.ts";
+import type { ConnectionOptions } from "../../client/options.ts";
+
+const log: Logger = getLogger(["a2c-smcp", "agent"]);
+
+/** Takes what listeners and handlers throw: it must reach nobody else. */
+export const logThrown = (error: unknown): void =>
+  log.error("{error}", { error });
+
+/** Warns of credentials that go to another machine unencrypted. */
+export function warnOfClearText(options: ConnectionOptions): void {
+  const warning = secretsInClear(options);
+  if (warning !== undefined) log.warn("{warning}", { warning });
+}

@@ -1,0 +1,52 @@
+import type { Connection } from "../../client/connection.ts";
+import type { Emitter } from "../../client/emitter.ts";
+import type { Notification, Notifications } from "../../protocol/mod.ts";
+import type { AgentEvents } from "./events.ts";
+import { askMembers, askTools } from "../requests/inquiries.ts";
+import { Requests } from "../requests/requests.ts";
+import { catalogueStep, ToolCatalogue } from "../tools/tool_catalogue.ts";
+
+/**
+ * Keeps the tools of an Agent's office up to date, and tells its listeners what happens there
+ * (spec §9).
+ *
+ * @param name that of the Agent
+ */
+export function watchOffice(
+  connection: Connection,
+  name: string,
+  events: Emitter<AgentEvents>,
+): ToolCatalogue {
+  // It does not wait while offline: after a reconnect everything is asked for again anyway.
+  const requests = new Requests(connection, { name });
+  const catalogue = new ToolCatalogue({
+    list: async () =>
+      (await askMembers(requests, connection.office, {}))
+        .filter(({ role }) => role === "computer")
+        .map(({ name }) => name),
+    fetch: (computer) => askTools(requests, computer, {}),
+    changed: (computer, tools) => events.emit("tools", { computer, tools }),
+    failed: (computer, error) =>
+      events.emit("tools_failed", { computer, error }),
+  });
+  const notify = <N extends Notification>({ event, payload }: {
+    event: N;
+    payload: Notifications[N] & AgentEvents[N];
+  }) => events.emit(event, payload);
+  connection.on("notification", (notification) => {
+    catalogue.apply(catalogueStep(notification));
+    notify(notification);
+  });
+  connection.on("joined", (joined) => {
+    catalogue.refresh();
+    events.emit("joined", joined);
+  });
+  connection.on("disconnected", (lost) => {
+    if (!lost.reconnecting) catalogue.clear();
+    events.emit("disconnected", lost);
+  });
+  connection.on("connected", (to) => events.emit("connected", to));
+  connection.on("rejoin_failed", (f) => events.emit("rejoin_failed", f));
+  connection.on("refused", (error) => events.emit("refused", error));
+  return catalogue;
+}

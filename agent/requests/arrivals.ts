@@ -1,0 +1,57 @@
+import type { Connection } from "../../client/connection.ts";
+import {
+  ENTER_OFFICE_NOTIFICATION,
+  ProtocolError,
+} from "../../protocol/mod.ts";
+import { isGone } from "./computer_not_found.ts";
+
+/** Milliseconds after an Agent came back in which Computers may still be on their way back. */
+export const RETURN_WINDOW_MS = 60_000;
+
+/**
+ * Waits for Computers that are not back yet: after a restart of the Server everybody comes back in
+ * their own time, and the Agent may be the first (spec §9).
+ */
+export class Arrivals {
+  readonly #waiting = new Set<(computer: string | undefined) => void>();
+  #backAt = -Infinity;
+
+  constructor(connection: Connection) {
+    connection.on("notification", ({ event, payload }) => {
+      if (event === ENTER_OFFICE_NOTIFICATION) this.#wake(payload.computer);
+    });
+    connection.on("joined", ({ rejoined }) => {
+      if (rejoined) this.#backAt = performance.now();
+      this.#wake(undefined);
+    });
+    connection.on("disconnected", ({ reconnecting }) => {
+      if (!reconnecting) this.#wake(undefined);
+    });
+  }
+
+  /** Tells whether a request failed only because its Computer is not back yet. */
+  isExpected(error: unknown): boolean {
+    return isGone(error) && error instanceof ProtocolError &&
+      !("mcp_server" in error.fields) && !("reason" in error.fields) &&
+      performance.now() - this.#backAt < RETURN_WINDOW_MS;
+  }
+
+  /**
+   * Watches for a Computer; to be called before the request is sent, so that none is missed.
+   *
+   * @returns `entered` resolves when it entered, or the Agent came back or was closed meanwhile: it
+   * is worth another attempt
+   */
+  expect(computer: string): { entered: Promise<void>; forget: () => void } {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wake = (name: string | undefined) => {
+      if (name === undefined || name === computer) resolve();
+    };
+    this.#waiting.add(wake);
+    return { entered: promise, forget: () => this.#waiting.delete(wake) };
+  }
+
+  #wake(computer: string | undefined): void {
+    for (const wake of [...this.#waiting]) wake(computer);
+  }
+}

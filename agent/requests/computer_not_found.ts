@@ -1,0 +1,5 @@
+import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
+
+/** Tells whether a request failed because its Computer is not in the office (any more). */
+export const isGone = (error: unknown): boolean =>
+  error instanceof ProtocolError && error.code === ErrorCode.NOT_FOUND;

@@ -1,0 +1,119 @@
+import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
+import { sleep } from "./sleep.ts";
+
+/** The part of the Server's rate that is used: it counts cancellations and other clocks too. */
+const SHARE = 0.9;
+/** Milliseconds without a request after which the Server allows a burst again. */
+const RECOVERED_MS = 1_000;
+/** Milliseconds before another attempt where a refusal does not say. */
+const RETRY_MS = 100;
+
+/** A refusal of a request of which nothing ran, so that it can be sent again (spec §10). */
+export interface Refusal {
+  /** As it came. */
+  readonly error: ProtocolError;
+  /** Milliseconds to wait before another attempt. */
+  readonly retryInMs: number;
+}
+
+/** Reads a refusal that says that nothing ran; `undefined` for every other failure. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (
+    !(error instanceof ProtocolError) ||
+    error.code !== ErrorCode.TOO_MANY_REQUESTS || error.details?.ran !== false
+  ) return undefined;
+  const { retry_in_ms } = error.details;
+  const retryInMs = isPositive(retry_in_ms) ? retry_in_ms : RETRY_MS;
+  return { error, retryInMs };
+}
+
+/**
+ * Keeps an Agent's requests below the limits of its Server: nothing waits until the Server refuses
+ * a request and names a limit; from then on requests are sent at that rate, in their order.
+ */
+export class Pacer {
+  /** The latest refusal: why requests wait. */
+  last: Refusal | undefined;
+  /** Milliseconds between two requests; 0 while no rate is known. */
+  #gapMs = 0;
+  /** When the next request may be sent. */
+  #nextAt = 0;
+  #most = Infinity;
+  #running = 0;
+  readonly #waiting = new Set<() => void>();
+
+  /** Takes a turn, to be given back with `done`, if there is nothing to wait for. */
+  tryTurn(): boolean {
+    if (this.#gapMs > 0 || this.#running >= this.#most) return false;
+    this.#running++;
+    return true;
+  }
+
+  /** Waits for a turn, to be given back with `done`. */
+  async turn(signal: AbortSignal): Promise<void> {
+    while (this.#running >= this.#most) await this.#room(signal);
+    this.#running++;
+    const ms = this.#book(performance.now());
+    if (ms < 1) return; // no timer is that fine
+    try {
+      await sleep(ms, signal);
+    } catch (error) {
+      this.done();
+      throw error;
+    }
+  }
+
+  /** A request has ended: the next one may go. */
+  done(): void {
+    this.#running--;
+    const [next] = this.#waiting;
+    if (next === undefined || this.#running >= this.#most) return;
+    this.#waiting.delete(next);
+    next();
+  }
+
+  /** Takes note of a refusal. */
+  learn(refusal: Refusal): void {
+    this.last = refusal;
+    const { limit, max } = refusal.error.fields;
+    if (!isPositive(max)) return;
+    if (limit === "events_per_second") {
+      this.#gapMs = 1000 / (max * SHARE);
+      const free = performance.now() + refusal.retryInMs;
+      this.#nextAt = Math.max(this.#nextAt, free);
+    } else if (limit === "calls_per_agent") {
+      this.#most = max;
+    }
+  }
+
+  /** @returns milliseconds until the next request may be sent, which is booked */
+  #book(now: number): number {
+    if (now - this.#nextAt > RECOVERED_MS) {
+      this.#gapMs = 0;
+      return 0;
+    }
+    const at = Math.max(now, this.#nextAt);
+    this.#nextAt = at + this.#gapMs;
+    return at - now;
+  }
+
+  /** Waits until fewer requests are on their way than may be. */
+  #room(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const onAbort = () => {
+        this.#waiting.delete(go);
+        reject(signal.reason);
+      };
+      const go = () => {
+        signal.removeEventListener("abort", onAbort);
+        resolve();
+      };
+      if (signal.aborted) return reject(signal.reason);
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#waiting.add(go);
+    });
+  }
+}
+
+const isPositive = (value: unknown): value is number =>
+  typeof value === "number" && Number.isFinite(value) && value > 0;

@@ -1,0 +1,86 @@
+import { join } from "node:path";
+import { plotsOf, titleOfContestant } from "./report/plots.ts";
+import { thisMachine, versionsOf } from "./report/machine.ts";
+import { MEASURES, roundsOf } from "./measure.ts";
+import { renderPage } from "./report/page.ts";
+import type { Part, Report, Taken } from "./report/report.ts";
+import { ROOT } from "./contestants/running.ts";
+import type { Plan } from "./plan.ts";
+import type { Tools } from "./tools.ts";
+
+/**
+ * Measures parts of a plan; the others stay as they were.
+ *
+ * @param earlier what is known already
+ * @param keep gets what is known after each part, so that a run that ends early was not for nothing
+ */
+export async function measureParts(
+  parts: readonly Part[],
+  plan: Plan,
+  earlier: Report | undefined,
+  tools: Tools,
+  keep: (report: Report) => Promise<void>,
+): Promise<Report | undefined> {
+  const { absent } = tools.field;
+  let report = earlier;
+  for (const part of parts) {
+    tools.tell(`== ${part} ==`);
+    const failed = tools.failures.length;
+    const found = await MEASURES[part](plan, tools);
+    const taken: Taken<Part> = {
+      takenAt: new Date().toISOString(),
+      rounds: roundsOf(plan, part),
+      found,
+      failures: tools.failures.slice(failed),
+    };
+    report = {
+      machine: thisMachine(),
+      versions: {
+        ...report?.versions,
+        ...await versionsOf(new Set(absent.keys())),
+      },
+      parts: { ...report?.parts, [part]: taken },
+      absent: Object.fromEntries(
+        [...absent].map(([name, why]) => [titleOfContestant(name), why]),
+      ),
+    };
+    await keep(report);
+  }
+  return report;
+}
+
+const PAGE = "performance.md";
+const DATA = "performance.json";
+const PLOTS = "performance";
+
+/** Reads what an earlier run wrote, if one did. */
+export async function readReport(folder: string): Promise<Report | undefined> {
+  try {
+    return JSON.parse(await Deno.readTextFile(join(folder, DATA)));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** Writes page, data and plots, formatted like everything in the repository. */
+export async function writeReport(
+  folder: string,
+  report: Report,
+): Promise<void> {
+  const notes = await Deno.readTextFile(join(ROOT, "bench/notes.md"));
+  await Deno.mkdir(join(folder, PLOTS), { recursive: true });
+  for (const [name, svg] of Object.entries(plotsOf(report))) {
+    await Deno.writeTextFile(join(folder, PLOTS, `${name}.svg`), svg);
+  }
+  const [page, data] = [join(folder, PAGE), join(folder, DATA)];
+  await Deno.writeTextFile(data, JSON.stringify(report, rounded, 2));
+  await Deno.writeTextFile(page, renderPage(report, notes));
+  await new Deno.Command(Deno.execPath(), {
+    args: ["fmt", "--quiet", page, data],
+  }).output();
+}
+
+/** Six digits are more than is known. */
+const rounded = (_key: string, value: unknown) =>
+  typeof value === "number" ? Number(value.toPrecision(6)) : value;

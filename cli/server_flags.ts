@@ -1,0 +1,111 @@
+import type { Command } from "commander";
+import type { ConnectionOptions } from "../client/options.ts";
+import { checkTls, type ClientTlsOptions } from "../client/tls/tls.ts";
+import { parseServerUrl } from "../client/url.ts";
+import {
+  addCredentials,
+  type CredentialFlags,
+  credentialHeaders,
+} from "./credentials.ts";
+import { UsageError } from "./run.ts";
+
+/** Where a Server is and as whom to come there, from the command line. */
+export interface ServerFlags extends CredentialFlags {
+  /** Address of the Server. */
+  url: string;
+  /** Where it answers Socket.IO. */
+  path: string;
+  /** The name to join with. */
+  name: string;
+  /** File of the client's certificate. */
+  tlsCert?: string;
+  /** File of its private key. */
+  tlsKey?: string;
+  /** File of the authorities to trust. */
+  tlsCa?: string;
+}
+
+/** Adds the options of {@linkcode ServerFlags} to a command, but for the name. */
+export const addServerFlags = (command: Command): Command =>
+  addCredentials(
+    command
+      .addOption(
+        command.createOption("--url <url>", "address of the Server")
+          .env("SMCP_URL").default("http://127.0.0.1:8787"),
+      )
+      .addOption(
+        command.createOption(
+          "--path <path>",
+          "HTTP path of the Server's Socket.IO endpoint; /socket.io/ for one of the Python SDK",
+        ).env("SMCP_PATH").default("/smcp/"),
+      )
+      .addOption(
+        command.createOption(
+          "--tls-cert <file>",
+          "a client certificate in PEM form, for a Server that wants one",
+        ).env("SMCP_TLS_CERT"),
+      )
+      .addOption(
+        command.createOption("--tls-key <file>", "its private key")
+          .env("SMCP_TLS_KEY"),
+      )
+      .addOption(
+        command.createOption(
+          "--tls-ca <file>",
+          "trust the certificate authorities of this file instead of the machine's",
+        ).env("SMCP_TLS_CA"),
+      ),
+  );
+
+/**
+ * What a client is made with.
+ *
+ * @param read reads a text file
+ * @throws {UsageError} that names the file that cannot be used
+ */
+export function connectionOptions(
+  { url, path, name, tlsCert, tlsKey, tlsCa, ...credentials }: ServerFlags,
+  read: (file: string) => string,
+): ConnectionOptions {
+  parseServerUrl(url);
+  const files = { cert: tlsCert, key: tlsKey, ca: tlsCa };
+  const tls: { -readonly [N in keyof ClientTlsOptions]: string } = {};
+  const names = { cert: "--tls-cert", key: "--tls-key", ca: "--tls-ca" };
+  for (const kind of ["cert", "key", "ca"] as const) {
+    const file = files[kind];
+    if (file === undefined) continue;
+    names[kind] += ` ${file}`;
+    tls[kind] = readOrExplain(names[kind], file, read);
+  }
+  try {
+    checkTls(tls, url, names);
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : `${error}`);
+  }
+  return {
+    url,
+    path,
+    name,
+    ...(Object.keys(tls).length > 0 && { tls }),
+    headers: credentialHeaders(credentials),
+  };
+}
+
+function readOrExplain(
+  what: string,
+  file: string,
+  read: (file: string) => string,
+): string {
+  try {
+    return read(file);
+  } catch (error) {
+    const { code, message }: { code?: unknown; message?: unknown } = Object(
+      error,
+    );
+    throw new UsageError(
+      `Cannot read ${what}: ${
+        code === "ENOENT" ? "there is no such file" : message
+      }`,
+    );
+  }
+}

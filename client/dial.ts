@@ -1,0 +1,108 @@
+import type { io as Io, Socket } from "socket.io-client";
+import {
+  parseConnectError,
+  type ProtocolVersionError,
+} from "../protocol/connect_error.ts";
+import type { ProtocolError } from "../protocol/errors.ts";
+import type { Role } from "../protocol/payloads/offices.ts";
+import {
+  PROTOCOL_VERSION,
+  SMCP_NAMESPACE,
+  VERSION_PARAMETER,
+} from "../protocol/version.ts";
+import { BACKOFF } from "./backoff.ts";
+import type { ConnectionOptions } from "./options.ts";
+import { parseServerUrl } from "./url.ts";
+
+/** Milliseconds that a Server gets for its part of a handshake. */
+export const PATIENCE = 20_000;
+
+/** Where to connect, and the credentials to show there. */
+export interface Dial {
+  readonly io: typeof Io;
+  readonly options: ConnectionOptions;
+  readonly credentials: (give: (auth: Record<string, unknown>) => void) => void;
+}
+
+/** What a client shows at a handshake: its credentials, its role, and which instance it is (spec §9). */
+export async function credentialsOf(
+  { auth, role }: ConnectionOptions & { role: Role },
+  instanceId: string,
+): Promise<Record<string, unknown>> {
+  const given = typeof auth === "function" ? await auth() : auth;
+  return { ...given, role, instance_id: instanceId };
+}
+
+/** Makes a socket that is not connected yet; it carries the version on every request (spec §2). */
+export function dial(
+  { io, options, credentials }: Dial,
+  transports: string[] = options.transports ?? ["polling", "websocket"],
+): Socket {
+  const { origin, query } = parseServerUrl(options.url);
+  return io(origin + SMCP_NAMESPACE, {
+    path: options.path ?? "/smcp/",
+    query: { ...query, [VERSION_PARAMETER]: PROTOCOL_VERSION },
+    auth: credentials,
+    ...options.tls,
+    ...(options.headers && { extraHeaders: options.headers }),
+    transports,
+    forceNew: true,
+    autoConnect: false,
+    timeout: PATIENCE,
+    reconnectionDelay: BACKOFF.first,
+    reconnectionDelayMax: BACKOFF.most,
+    randomizationFactor: BACKOFF.jitter,
+  });
+}
+
+/**
+ * Calls back with the largest message that the Server takes, in bytes, at each handshake of a
+ * socket; call it right after the first `connect` (spec §9).
+ *
+ * @returns to be called right after each further `connect`
+ */
+export function watchMaxPayload(
+  socket: Socket,
+  found: (bytes: number) => void,
+): () => void {
+  const watch = () =>
+    void socket.io.engine.once("handshake", (data) => found(data.maxPayload));
+  watch();
+  // The new engine exists right after this event; its handshake comes later.
+  socket.io.on("reconnect_attempt", () => queueMicrotask(watch));
+  return watch;
+}
+
+/** Why a handshake failed. */
+export interface Refusal {
+  /** What the Server said, if it was the Server. */
+  readonly known: ProtocolError | ProtocolVersionError | undefined;
+  /** What Socket.IO reported. */
+  readonly cause: unknown;
+}
+
+/**
+ * Finds the Server's own words behind a failed handshake (spec §2).
+ *
+ * A refused WebSocket hides them, and what is wrong with TLS, so a client that tries nothing else
+ * asks once over polling.
+ */
+export async function explainRefusal(
+  target: Dial,
+  cause: unknown,
+): Promise<Refusal> {
+  const known = parseConnectError(cause);
+  const tried = target.options.transports ?? ["polling"];
+  if (known || tried.includes("polling")) return { known, cause };
+  const manager = dial(target, ["polling"]).io;
+  manager.reconnection(false);
+  return await new Promise((resolve) => {
+    manager.open((refusal) => {
+      if (!refusal) manager.engine.close();
+      resolve({
+        known: parseConnectError(refusal),
+        cause: refusal ?? cause,
+      });
+    });
+  });
+}

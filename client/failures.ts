@@ -1,0 +1,53 @@
+import { ProtocolVersionError } from "../protocol/connect_error.ts";
+import { ErrorCode, ProtocolError } from "../protocol/errors.ts";
+import { ConnectionError } from "./errors.ts";
+import type { ConnectionOptions, ConnectionState } from "./options.ts";
+import { describeFailure } from "./request_failure.ts";
+import { tlsReason } from "./tls/tls_failure.ts";
+
+/** Refusals that another attempt with the same version and credentials can not change. */
+const FINAL: readonly number[] = [
+  ErrorCode.BAD_REQUEST,
+  ErrorCode.UNAUTHORIZED,
+  ErrorCode.FORBIDDEN,
+];
+
+/** Tells whether a refusal is for good: trying again would be answered the same. */
+export const isFinal = (error: unknown): boolean =>
+  error instanceof ProtocolVersionError ||
+  error instanceof ProtocolError && FINAL.includes(error.code);
+
+/** What a request fails with where there is no connection. */
+export const offline = (state: ConnectionState): ConnectionError =>
+  new ConnectionError(
+    "offline",
+    state === "reconnecting"
+      ? "Not connected: the connection is being restored"
+      : "Not connected: call connect() first",
+  );
+
+/** What the first attempt fails with when nobody answers, or TLS stands in the way. */
+export async function unreachable(
+  { url, tls }: Pick<ConnectionOptions, "url" | "tls">,
+  cause: unknown,
+): Promise<ConnectionError> {
+  const reason = await tlsReason(cause, url, tls);
+  if (reason !== undefined) {
+    return new ConnectionError("tls", `Cannot connect to ${url}: ${reason}`, {
+      cause,
+    });
+  }
+  const what = describeFailure(cause);
+  const doubt = what.includes("A2C-SMCP") || what.startsWith("HTTP")
+    ? ""
+    : "; is an A2C-SMCP server running there?";
+  return new ConnectionError(
+    "unreachable",
+    `Cannot connect to ${url}: ${what}${doubt}`,
+    { cause },
+  );
+}
+
+/** What an error says, whatever was thrown. */
+export const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

@@ -1,0 +1,71 @@
+import type { Socket } from "socket.io-client";
+import { ErrorCode, ProtocolError } from "../protocol/errors.ts";
+import { isNotification, NOTIFICATIONS } from "../protocol/event_table.ts";
+import type { AnyNotification, RequestHandler } from "./options.ts";
+
+/** Who takes what the Server sends. */
+export interface Receiver {
+  /** Answers requests. */
+  answer: RequestHandler;
+  /** Takes notifications, already checked. */
+  readonly notify: (notification: AnyNotification) => void;
+  /** Takes what goes wrong, for the log. */
+  readonly onThrow: (error: unknown) => void;
+}
+
+/** Passes on whatever comes over a socket. */
+export function listen(socket: Socket, receiver: Receiver): void {
+  socket.onAny((event, ...args) => {
+    const { id } = socket;
+    const isCurrent = () => socket.connected && socket.id === id;
+    receive(String(event), args, receiver, isCurrent);
+  });
+}
+
+/**
+ * Takes one event of the Server: answers a request, passes a known notification on, ignores
+ * the rest (spec §3, §6).
+ *
+ * @param args as `socket.onAny` gives them: the ack last, where one was asked for
+ * @param isCurrent whether the session is still there in which the event came: an answer that comes
+ * later must not go out, since its number may be another request's in the next session
+ */
+export async function receive(
+  event: string,
+  args: readonly unknown[],
+  receiver: Receiver,
+  isCurrent: () => boolean,
+): Promise<void> {
+  const last = args.at(-1);
+  if (typeof last === "function") {
+    const body = await answer(event, args[0], receiver);
+    if (isCurrent()) last(body);
+  } else if (isNotification(event)) {
+    try {
+      const payload = NOTIFICATIONS[event](args[0]);
+      receiver.notify({ event, payload } as AnyNotification);
+    } catch (error) {
+      receiver.onThrow(error); // a later version's payload; the event is ignored
+    }
+  }
+}
+
+async function answer(
+  event: string,
+  payload: unknown,
+  { answer, onThrow }: Receiver,
+): Promise<unknown> {
+  try {
+    return await answer(event, payload);
+  } catch (error) {
+    if (error instanceof ProtocolError) return error.toPayload();
+    onThrow(error);
+    return new ProtocolError(ErrorCode.INTERNAL_ERROR, "Internal error")
+      .toPayload();
+  }
+}
+
+/** Answers a request where nobody does: 400 (spec §6). */
+export const refuseRequest: RequestHandler = (event) => {
+  throw new ProtocolError(ErrorCode.BAD_REQUEST, `Unexpected event: ${event}`);
+};

@@ -1,0 +1,101 @@
+import { nodeModule } from "../node_modules.ts";
+import { codeOf } from "../request_failure.ts";
+import { type ClientTlsOptions, expiryOf, isTls, pastDate } from "./tls.ts";
+
+/** Milliseconds to look at a Server's certificate once more. */
+const LOOK_MS = 3_000;
+
+/**
+ * Says which side misses what when a TLS handshake failed; speaks of options by their names, such
+ * as `tls.ca`.
+ *
+ * @param cause as Socket.IO reports a failed request
+ * @returns undefined when it was something else
+ */
+export async function tlsReason(
+  cause: unknown,
+  url: string,
+  tls: ClientTlsOptions = {},
+): Promise<string | undefined> {
+  if (!isTls(url)) return undefined;
+  const code = codeOf(cause);
+  if (code === undefined) return undefined;
+  if (/ALERT_(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE)/.test(code)) {
+    return wantsCertificate(tls);
+  }
+  if (/ALERT_.*(CERTIFICATE|UNKNOWN_CA)/.test(code)) return notAccepted(tls);
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    return `the server's certificate is not for the host "${
+      new URL(url).hostname
+    }"; correct the URL, or have the certificate made for it`;
+  }
+  if (code === "CERT_NOT_YET_VALID") {
+    return "the server's certificate is not valid yet; is this machine's clock right?";
+  }
+  if (code === "CERT_HAS_EXPIRED") return expired();
+  if (UNTRUSTED.test(code)) {
+    const date = await peerExpiry(url);
+    return date === undefined ? untrusted(tls) : expired(date);
+  }
+  return code === "ECONNRESET" ? hungUp(tls) : undefined;
+}
+
+/** Of the many codes for a chain that does not end at an authority that is known. */
+const UNTRUSTED =
+  /UNABLE_TO_(VERIFY|GET)|SELF_SIGNED|UnknownIssuer|CERT_UNTRUSTED|INVALID_CA/i;
+
+const wantsCertificate = ({ cert }: ClientTlsOptions): string =>
+  cert === undefined
+    ? "the server wants a client certificate: give tls.cert and tls.key"
+    : notAccepted({ cert });
+
+function notAccepted({ cert }: ClientTlsOptions): string {
+  const date = expiryOf(cert);
+  return date === undefined
+    ? "the server does not accept the client certificate tls.cert: its authority has to be one of those that the server trusts for clients"
+    : `the client certificate tls.cert has expired (${date}); have it renewed`;
+}
+
+/** Where a server refuses a certificate, some libraries see no more than the end of the connection. */
+const hungUp = (tls: ClientTlsOptions): string =>
+  tls.cert === undefined
+    ? "the server hung up; if it wants a client certificate, give tls.cert and tls.key"
+    : expiryOf(tls.cert) === undefined
+    ? `the server hung up, perhaps since ${
+      notAccepted(tls).replace(/^the server/, "it")
+    }`
+    : notAccepted(tls);
+
+const untrusted = ({ ca }: ClientTlsOptions): string =>
+  ca === undefined
+    ? "the server's certificate is of an authority that this machine does not know; name that authority with tls.ca"
+    : "the server's certificate is not of an authority in tls.ca";
+
+const expired = (date?: string): string =>
+  `the server's certificate has expired${
+    date === undefined ? "" : ` (${date})`
+  }; its operator has to renew it, and nothing with tls.ca helps`;
+
+/** When the Server's certificate ended: Deno does not tell that from an unknown authority. */
+function peerExpiry(url: string): Promise<string | undefined> {
+  const tls = nodeModule("node:tls");
+  if (tls === undefined) return Promise.resolve(undefined);
+  const { hostname, port } = new URL(url.replace(/^wss:/i, "https:"));
+  return new Promise((resolve) => {
+    const done = (date: string | undefined) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(date);
+    };
+    const timer = setTimeout(() => done(undefined), LOOK_MS);
+    const socket = tls.connect(
+      {
+        host: hostname.replace(/^\[(.*)\]$/, "$1"),
+        port: port === "" ? 443 : Number(port),
+        rejectUnauthorized: false, // nothing is sent to it
+      },
+      () => done(pastDate(socket.getPeerCertificate().valid_to)),
+    );
+    socket.on("error", () => done(undefined));
+  });
+}

@@ -1,0 +1,40 @@
+import { plain, shorten } from "../../../cli/terminal_text.ts";
+import { howItEnded } from "../lines.ts";
+import type { ToolCallEnded, ToolCallStarted } from "../../options.ts";
+import type { Span } from "./paint.ts";
+
+/** Shows a tool call that is running. */
+export const runningCall = (
+  call: ToolCallStarted & { readonly since: number },
+  { now, columns }: { now: number; columns: number },
+): Span[] => [
+  ["  ▸ ", "busy"],
+  ...who(call, columns),
+  [`  ${Math.floor((now - call.since) / 1000)} s`, "dim"],
+];
+
+/** Shows a tool call that is over. */
+export function endedCall(
+  call: ToolCallEnded,
+  { at, columns }: { at: Date; columns: number },
+): Span[] {
+  const good = call.result !== undefined && !call.result.isError;
+  return [
+    [`${at.toTimeString().slice(0, 8)} `, "dim"],
+    good ? ["✓ ", "good"] : ["✗ ", "bad"],
+    ...who(call, columns),
+    ...good ? [] : [[`  ${howItEnded(call.result)}`, "bad"]] as const,
+    [`  ${Math.round(call.milliseconds)} ms`, "dim"],
+  ];
+}
+
+/** Leaves room for what is said after it, however long the names are. */
+const who = ({ tool, agent }: ToolCallStarted, columns: number): Span[] => {
+  const room = Math.max(10, columns - 42);
+  const name = shorten(plain(tool), Math.ceil(room * 0.6));
+  return [
+    [name, "bold"],
+    [" by ", "dim"],
+    [shorten(plain(agent), Math.floor(room * 0.4))],
+  ];
+};

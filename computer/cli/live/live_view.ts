@@ -1,0 +1,118 @@
+import process from "node:process";
+import { plainLines, wrap } from "../../../cli/terminal_text.ts";
+import type { SmcpComputer } from "../../computer.ts";
+import { endedCall } from "./call_spans.ts";
+import { paint } from "./paint.ts";
+import { type Canvas, Screen } from "./screen.ts";
+import { type RunningCall, statusBlock } from "./status_block.ts";
+import type { View } from "./view.ts";
+
+/** What happens at once is drawn at once. */
+const FRAME_MS = 50;
+/** While something is timed. */
+const TICK_MS = 1_000;
+
+/**
+ * Shows a Computer in a block at the end of the terminal, and what happens above it: calls that
+ * ended, and what it is told to note.
+ *
+ * @param colour whether it has colours
+ */
+export function liveView(
+  computer: SmcpComputer,
+  canvas: Canvas,
+  colour: boolean,
+): View {
+  const screen = new Screen(canvas);
+  const calls = new Map<string, RunningCall>();
+  let notes: string[] = [];
+  let asked = 0;
+  let closed = false;
+  let timer: { id: ReturnType<typeof setTimeout>; at: number } | undefined;
+
+  const draw = () => {
+    timer = undefined;
+    if (asked > 0 || closed) return;
+    const { url } = computer;
+    const status = computer.status();
+    const { columns, rows } = screen;
+    const above = notes.join("\n");
+    notes = [];
+    screen.draw(
+      statusBlock(
+        { status, url, calls: [...calls.values()], now: Date.now() },
+        { columns, rows, colour },
+      ),
+      above,
+    );
+    const timed = calls.size > 0 ||
+      status.servers.some(({ nextAttempt }) => nextAttempt);
+    if (timed) drawIn(TICK_MS);
+  };
+  const drawIn = (milliseconds: number) => {
+    const at = performance.now() + milliseconds;
+    if (closed || timer && timer.at <= at) return;
+    clearTimeout(timer?.id);
+    timer = { at, id: setTimeout(draw, milliseconds) };
+  };
+  const clear = () => {
+    clearTimeout(timer?.id);
+    timer = undefined;
+    screen.draw([], notes.join("\n"));
+    notes = [];
+  };
+  const changed = () => drawIn(FRAME_MS);
+  const resumed = () => {
+    screen.leave(); // others wrote after it, since Ctrl-Z
+    changed();
+  };
+  const offs = [
+    computer.on("server_state", changed),
+    computer.on("tools_changed", changed),
+    computer.on("config_changed", changed),
+    computer.on("connected", changed),
+    computer.on("disconnected", changed),
+    computer.on("joined", changed),
+    computer.on("call_started", (call) => {
+      calls.set(JSON.stringify([call.agent, call.req_id]), {
+        ...call,
+        since: Date.now(),
+      });
+      changed();
+    }),
+    computer.on("call_ended", (call) => {
+      calls.delete(JSON.stringify([call.agent, call.req_id]));
+      const { columns } = screen;
+      const line = endedCall(call, { at: new Date(), columns });
+      notes.push(paint(line, { columns, colour }).coloured);
+      changed();
+    }),
+    () => canvas.off("resize", changed),
+    () => process.off("SIGCONT", resumed),
+  ];
+  canvas.on("resize", changed);
+  process.on("SIGCONT", resumed);
+  draw();
+  return {
+    note: (text) => {
+      notes.push(wrap(plainLines(text), screen.columns));
+      if (closed) clear();
+      else changed();
+    },
+    asking: async (question) => {
+      if (asked++ === 0) clear();
+      try {
+        return await question();
+      } finally {
+        asked--;
+        changed();
+      }
+    },
+    close: () => {
+      if (closed) return;
+      clear();
+      closed = true;
+      offs.forEach((off) => off());
+    },
+  };
+}

@@ -1,0 +1,209 @@
+import { plainLines } from "../../../cli/terminal_text.ts";
+import {
+  GET_CONFIG_EVENT,
+  GET_DESKTOP_EVENT,
+  GET_TOOLS_EVENT,
+  TOOL_CALL_EVENT,
+} from "../../../protocol/mod.ts";
+import { isRecord } from "../../util/values.ts";
+import { howItEnded } from "../lines.ts";
+import type { Style } from "../live/paint.ts";
+import type { ServerState } from "../../host/server_status.ts";
+import { redactUrl } from "../../util/redact_text.ts";
+import { keptFile, oneWord, pretty, type ShellCommand } from "./command.ts";
+import { jsonArgument } from "./json_argument.ts";
+import { drawTable } from "./tables.ts";
+
+const STATE_STYLES: Readonly<Record<ServerState, Style>> = {
+  running: "good",
+  starting: "busy",
+  restarting: "busy",
+  failed: "bad",
+  stopped: "dim",
+  disabled: "dim",
+};
+
+/** Seconds that a tool gets where `tc` does not say. */
+const TOOL_TIMEOUT = 60;
+
+/** Commands that look at the Computer. */
+export const LOOK_COMMANDS: readonly ShellCommand[] = [
+  {
+    words: ["status"],
+    summary: "show the connection and the MCP servers",
+    run: (_, { computer, look }) => {
+      const { connection, office, name, servers, problems } = computer.status();
+      return [
+        `${
+          /idle|closed/.test(connection) ? "not connected" : connection
+        } (${computer.url}), office ${office ?? "none"}, as ${name}`,
+        servers.length === 0 ? "no MCP servers" : drawTable(
+          ["server", "type", "state", "tools", "error"],
+          servers.map(({ name, type, state, tools, error }) => [
+            name,
+            type,
+            [state, STATE_STYLES[state]],
+            `${tools}`,
+            error ?? "",
+          ]),
+          look(),
+        ),
+        ...problems.map((text) => `problem: ${text}`),
+      ];
+    },
+  },
+  {
+    words: ["tools"],
+    summary: "list the tools that can be called",
+    run: async (_, { computer, look }) => {
+      const { tools } = await computer.answer(GET_TOOLS_EVENT, {});
+      if (tools.length === 0) return "no tools";
+      const servers = new Map(
+        computer.status().tools.map(({ name, server }) => [name, server]),
+      );
+      return drawTable(
+        ["tool", "server", "description"],
+        tools.map(({ name, description }) => [
+          name,
+          servers.get(name) ?? "",
+          description.split("\n", 1)[0] ?? "",
+        ]),
+        look(),
+      );
+    },
+  },
+  {
+    words: ["mcp"],
+    summary: "show the configuration, without secrets",
+    run: async (_, { computer }) =>
+      pretty(await computer.answer(GET_CONFIG_EVENT, {})),
+  },
+  {
+    words: ["desktop"],
+    args: "[size] [uri]",
+    summary: "show the windows",
+    run: async (rest, { computer }) => {
+      const [, size, window] = /^(\d+)?\s*(\S+)?$/.exec(rest) ?? [];
+      const { desktops } = await computer.answer(GET_DESKTOP_EVENT, {
+        ...(size !== undefined && { desktop_size: Number(size) }),
+        ...(window !== undefined && { window }),
+      });
+      return desktops.length === 0
+        ? "the desktop is empty"
+        : desktops.map(plainLines).join("\n\n---\n\n");
+    },
+  },
+  {
+    words: ["history"],
+    args: "[n]",
+    summary: "show the last tool calls",
+    run: (rest, { calls, look }) => {
+      if (!/^\d*$/.test(rest)) throw new Error("expected a number of calls");
+      const last = calls.slice(-(Number(rest) || 10));
+      if (last.length === 0) return "no calls yet";
+      return drawTable(
+        ["time", "agent", "tool", "ms", "result"],
+        last.map(({ at, agent, tool, milliseconds, result }) => [
+          at.toTimeString().slice(0, 8),
+          agent,
+          tool,
+          `${Math.round(milliseconds)}`,
+          [howItEnded(result), result && !result.isError ? "good" : "bad"],
+        ]),
+        look(),
+      );
+    },
+  },
+  {
+    words: ["tc"],
+    args: "<json|@file>",
+    kept: keptCall,
+    summary: 'call a tool: {"tool_name": ..., "params": {...}, "timeout": 60}',
+    run: async (rest, { computer }, signal) => {
+      const request = await jsonArgument(rest);
+      if (!isRecord(request) || typeof request.tool_name !== "string") {
+        throw new Error('expected an object with a "tool_name"');
+      }
+      const { tool_name, params = {}, timeout = TOOL_TIMEOUT } = request;
+      if (!isRecord(params)) throw new Error('"params" is no object');
+      return pretty(
+        await computer.answer(TOOL_CALL_EVENT, {
+          tool_name,
+          params,
+          timeout: Number(timeout),
+        }, signal),
+      );
+    },
+  },
+  {
+    words: ["render"],
+    args: "<json|@file>",
+    kept: keptFile,
+    summary: "fill inputs in as a MCP server would get them; secrets hidden",
+    run: async (rest, { computer }) =>
+      pretty(await computer.inputs.render(await jsonArgument(rest))),
+  },
+];
+
+/** The name of the tool, without its parameters. */
+function keptCall(rest: string): string {
+  if (rest.startsWith("@")) return rest;
+  try {
+    const { tool_name } = JSON.parse(rest);
+    return JSON.stringify({ tool_name });
+  } catch {
+    return "";
+  }
+}
+
+/** Commands about the Server. */
+export const SOCKET_COMMANDS: readonly ShellCommand[] = [
+  {
+    words: ["socket", "connect"],
+    args: "[url]",
+    kept: redactUrl,
+    summary:
+      "connect to the Server of --url, or to another with the same credentials",
+    run: async (rest, { computer }) => {
+      const url = rest === "" ? computer.url : oneWord(rest, "the address");
+      if (url !== computer.url) await computer.turnTo({ url });
+      await computer.connect();
+      return `connected to ${url}`;
+    },
+  },
+  {
+    words: ["socket", "join"],
+    args: "<office> [name]",
+    summary: "join an office, by another name than that of --name if you like",
+    run: async (rest, { computer }) => {
+      const [, office = "", name = computer.name] =
+        /^(\S+)(?:\s+(.+))?$/.exec(rest) ?? [];
+      oneWord(office, "the office");
+      if (name !== computer.name) await computer.turnTo({ name });
+      await computer.connect();
+      await computer.join(office);
+      return `joined office ${office} as ${computer.name}`;
+    },
+  },
+  {
+    words: ["socket", "leave"],
+    summary: "leave the office",
+    run: async (_, { computer }) => {
+      const { office } = computer;
+      if (office === undefined) return "in no office";
+      await computer.leave();
+      return `left office ${office}`;
+    },
+  },
+  {
+    words: ["notify", "update"],
+    summary: "tell the office that everything may have changed",
+    run: (_, { computer }) => {
+      if (computer.office === undefined) {
+        throw new Error("in no office; use socket join first");
+      }
+      computer.announce();
+      return "told";
+    },
+  },
+];

@@ -1,0 +1,129 @@
+import { explainFailure } from "../../../cli/explain_failure.ts";
+import { plainLines } from "../../../cli/terminal_text.ts";
+import { hideSecrets } from "../../config/inputs/hide_secrets.ts";
+import {
+  type ShellCommand,
+  type ShellContext,
+  type Shown,
+  usageOf,
+} from "./command.ts";
+import { completeLine } from "./complete_line.ts";
+import { INPUT_COMMANDS } from "./input_commands.ts";
+import { LOOK_COMMANDS, SOCKET_COMMANDS } from "./office_commands.ts";
+import { SERVER_COMMANDS } from "./server_commands.ts";
+import { drawTable } from "./tables.ts";
+
+/** What a line came to. */
+export interface LineOutcome {
+  /** What is shown. */
+  readonly text: string;
+  /** Whether it went wrong. */
+  readonly failed?: true;
+  /** Whether the shell ends. */
+  readonly quit?: true;
+}
+
+const COMMANDS: readonly ShellCommand[] = [
+  {
+    words: ["help"],
+    summary: "show this list",
+    run: (_, { look }) =>
+      drawTable(
+        ["command", "what it does"],
+        [...COMMANDS, QUIT].map((command) => [
+          usageOf(command),
+          command.summary,
+        ]),
+        look(),
+      ),
+  },
+  ...LOOK_COMMANDS,
+  ...SERVER_COMMANDS,
+  ...INPUT_COMMANDS,
+  ...SOCKET_COMMANDS,
+];
+
+const QUIT: ShellCommand = {
+  words: ["quit"],
+  summary: "stop everything and end; Ctrl-D does too",
+  run: () => "",
+};
+
+/**
+ * Carries out a line that was typed into the shell; never rejects.
+ *
+ * @param signal is aborted by Ctrl-C
+ */
+export async function runLine(
+  line: string,
+  context: ShellContext,
+  signal: AbortSignal,
+): Promise<LineOutcome> {
+  const text = line.trim();
+  if (text === "") return { text: "" };
+  if (isQuit(text)) return { text: "", quit: true };
+  const command = findCommand(text);
+  if (!command) return { text: unknown(text), failed: true };
+  try {
+    const rest = restOf(text, command);
+    return { text: asText(await command.run(rest, context, signal)) };
+  } catch (error) {
+    return {
+      text: `error: ${plainLines(hideSecrets(explainFailure(error)))}`,
+      failed: true,
+    };
+  }
+}
+
+const asText = (shown: Shown): string =>
+  [shown].flat().map((part) =>
+    typeof part === "string" ? plainLines(part) : part.coloured
+  ).join("\n");
+
+/** Completes a line for `node:readline`. */
+export const completeShell = (
+  line: string,
+  context: ShellContext,
+): [string[], string] =>
+  completeLine(
+    line,
+    [...COMMANDS, QUIT].map(({ words, values }) => ({
+      words,
+      values: values && (() => values(context)),
+    })),
+  );
+
+/**
+ * What the history file keeps of a line: the command, without parameters of tools, values and
+ * definitions; nothing of what is no command, which may be a secret that was pasted.
+ */
+export function keptLine(line: string): string | undefined {
+  const text = line.trim();
+  const command = isQuit(text) ? QUIT : findCommand(text);
+  if (!command?.kept) return command && line;
+  const rest = restOf(text, command);
+  const kept = command.kept(rest);
+  return kept === rest ? line : [...command.words, kept].join(" ").trimEnd();
+}
+
+const isQuit = (text: string): boolean => text === "quit" || text === "exit";
+
+const findCommand = (text: string): ShellCommand | undefined => {
+  const words = text.split(/\s+/);
+  return COMMANDS.filter(({ words: own }) =>
+    own.every((word, i) => word === words[i])
+  ).toSorted((a, b) => b.words.length - a.words.length)[0];
+};
+
+/** What was typed after the words of a command. */
+const restOf = (text: string, { words }: ShellCommand): string =>
+  words.reduce((left, word) => left.slice(word.length).trimStart(), text);
+
+function unknown(text: string): string {
+  const [first] = text.split(/\s+/, 1);
+  const alike = COMMANDS.filter(({ words }) => words[0] === first)
+    .map(usageOf);
+  return alike.length > 0
+    ? `error: write ${alike.join(", or ")}`
+    : `error: there is no command "${first}"; help lists them all`;
+}

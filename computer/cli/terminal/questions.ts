@@ -1,0 +1,107 @@
+import type { Writable } from "node:stream";
+import { plain } from "../../../cli/terminal_text.ts";
+import type { Confirm } from "../../tools/confirm.ts";
+import type { AskedInput, AskInput } from "../../config/inputs/input_store.ts";
+import { paint } from "../live/paint.ts";
+import { Screen } from "../live/screen.ts";
+import { askConfirmation } from "./ask_confirmation.ts";
+import type { Size } from "./describe_call.ts";
+import {
+  ignoreKeys,
+  type KeyInput,
+  takeBack,
+  type UntilKeysCount,
+  untilKeysCount,
+} from "./keyboard.ts";
+import { Turns } from "./turns.ts";
+
+/** Where a person reads and types; both must be terminals. */
+export interface TerminalStreams {
+  /** What they type. */
+  readonly input: KeyInput;
+  /** What they read. */
+  readonly output: Writable & Partial<Size>;
+}
+
+/** A person at the terminal, who is asked one thing at a time. */
+export interface TerminalQuestions {
+  /** Asks for the value of an input; what is secret is not shown as it is typed. */
+  readonly askInput: AskInput;
+  /** Asks whether a tool may run. */
+  readonly confirm: Confirm;
+}
+
+/**
+ * Makes the questions of a terminal; the library that draws those for values is loaded with the
+ * first.
+ *
+ * What was typed before a question appeared, and for half a second after it did, was meant for
+ * something else and answers nothing. A question whose signal is aborted disappears; Esc and
+ * Ctrl-C are "no answer", and "no".
+ *
+ * @param wait how long keys do not count
+ */
+export function terminalQuestions(
+  streams: TerminalStreams,
+  wait: UntilKeysCount = untilKeysCount,
+): TerminalQuestions {
+  const turns = new Turns();
+  /** Lines that were pasted into the shell are still there for it afterwards. */
+  const ask = <T>(question: () => Promise<T>): Promise<T> =>
+    turns.take(async () => {
+      const putBack = takeBack(streams.input);
+      return await question().finally(putBack);
+    });
+  return {
+    askInput: (input, signal) =>
+      ask(async () => {
+        if (signal.aborted) return undefined;
+        const message = messageOf(input);
+        const screen = new Screen(streams.output);
+        const { columns } = screen;
+        screen.draw([paint([[message], [" …"]], { columns, colour: false })]);
+        await ignoreKeys(streams.input, wait, signal);
+        screen.draw([]);
+        if (signal.aborted) return undefined;
+        return await askInput(input, message, streams, signal);
+      }),
+    confirm: (request, signal) =>
+      ask(async () =>
+        signal.aborted
+          ? "no"
+          : await askConfirmation(request, streams, wait, signal)
+      ),
+  };
+}
+
+const messageOf = ({ id, description }: AskedInput): string =>
+  `${plain(description || "Value")} (input "${plain(id)}")`;
+
+async function askInput(
+  input: AskedInput,
+  message: string,
+  streams: TerminalStreams,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { isCancel, password, select, text } = await import("@clack/prompts");
+  const fallback = input.default ?? undefined;
+  const common = { ...streams, signal, message };
+  let answer: unknown;
+  if (input.type === "pickString") {
+    if (input.options.length === 0) return undefined;
+    answer = await select({
+      ...common,
+      options: input.options.map((value) => ({ value, label: plain(value) })),
+      ...(fallback !== undefined && { initialValue: fallback }),
+    });
+  } else if (input.password) {
+    answer = await password(common);
+  } else {
+    answer = await text({
+      ...common,
+      ...(fallback !== undefined &&
+        { placeholder: plain(fallback), defaultValue: fallback }),
+    });
+  }
+  return isCancel(answer) || answer === "" ? undefined : answer;
+}

@@ -1,0 +1,103 @@
+import type { MCPServerConfig, MCPServerInput } from "../../../protocol/mod.ts";
+import { isRecord } from "../../util/values.ts";
+import type { ComputerConfig } from "../parse_config.ts";
+import { ENVIRONMENT_ID } from "../inputs/input_names.ts";
+import { splitPlaceholders } from "../../util/placeholders.ts";
+import { sameJson } from "../same_json.ts";
+
+/** A configuration, and what tells its names from those of others. */
+export interface ForeignConfig {
+  /** Appended to a name that another configuration has too. */
+  readonly suffix: string;
+  /** What it holds. */
+  readonly config: ComputerConfig;
+}
+
+/** All of them in one, and the names of each that it got there. */
+export interface MergedConfig {
+  /** Everything, once. */
+  readonly config: ComputerConfig;
+  /** For each configuration, what its MCP servers are called now. */
+  readonly names: readonly ReadonlyMap<string, string>[];
+}
+
+/**
+ * Puts configurations together: what is equal is taken once; what is not, but has the same name,
+ * gets the configuration's suffix. Of inputs that stand for one variable the first is taken: by
+ * another name that variable would not be found.
+ */
+export function mergeConfigs(
+  configs: readonly ForeignConfig[],
+): MergedConfig {
+  const inputs = new Map<string, MCPServerInput>();
+  const servers = new Map<string, MCPServerConfig>();
+  const names = configs.map(({ suffix, config }) => {
+    const ids = new Map(config.inputs.map((input) => {
+      if (input.id.startsWith(ENVIRONMENT_ID) && inputs.has(input.id)) {
+        return [input.id, input.id];
+      }
+      const id = place(inputs, input.id, suffix, (id) => ({ ...input, id }));
+      return [input.id, id];
+    }));
+    return new Map(config.servers.map((server) => {
+      const own = renamePlaceholders(server, ids);
+      const name = place(
+        servers,
+        server.name,
+        suffix,
+        (name) => ({ ...own, name }),
+      );
+      return [server.name, name];
+    }));
+  });
+  return {
+    config: { inputs: [...inputs.values()], servers: [...servers.values()] },
+    names,
+  };
+}
+
+/** Finds a name under which there is nothing, or the same; puts the item there. */
+function place<T>(
+  taken: Map<string, T>,
+  name: string,
+  suffix: string,
+  make: (name: string) => T,
+): string {
+  for (let attempt = 0;; attempt++) {
+    const wanted = attempt === 0
+      ? name
+      : attempt === 1
+      ? `${name}-${suffix}`
+      : `${name}-${suffix}-${attempt}`;
+    const item = make(wanted);
+    const holder = taken.get(wanted);
+    if (holder !== undefined && !sameJson(holder, item)) continue;
+    taken.set(wanted, item);
+    return wanted;
+  }
+}
+
+function renamePlaceholders<T extends MCPServerConfig>(
+  server: T,
+  ids: ReadonlyMap<string, string>,
+): T {
+  const server_parameters = rename(server.server_parameters, ids);
+  return { ...server, server_parameters };
+}
+
+function rename<T>(value: T, ids: ReadonlyMap<string, string>): T;
+function rename(value: unknown, ids: ReadonlyMap<string, string>): unknown {
+  if (typeof value === "string") {
+    return splitPlaceholders(value).map((part) =>
+      part.kind === "text"
+        ? part.text
+        : `\${input:${ids.get(part.id) ?? part.id}}`
+    ).join("");
+  }
+  if (Array.isArray(value)) return value.map((item) => rename(item, ids));
+  return isRecord(value)
+    ? Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, rename(item, ids)]),
+    )
+    : value;
+}

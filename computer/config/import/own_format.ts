@@ -1,0 +1,71 @@
+import {
+  type MCPServerConfig,
+  parseMCPServerConfig,
+} from "../../../protocol/mod.ts";
+import { isRecord } from "../../util/values.ts";
+import type { ComputerConfig } from "../parse_config.ts";
+import { redactConfig } from "../redact.ts";
+import { REDACTED } from "../../util/redact_text.ts";
+import { sameJson } from "../same_json.ts";
+
+/** Brings a configuration into the form that people write: without what is there by default. */
+export function toOwnFormat(
+  { inputs, servers }: ComputerConfig,
+): Record<string, unknown> {
+  return {
+    ...(inputs.length > 0 && { inputs }),
+    servers: Object.fromEntries(
+      servers.map((server) => [server.name, sparse(server)]),
+    ),
+  };
+}
+
+function sparse(
+  { name: _, type, server_parameters, ...rest }: MCPServerConfig,
+): Record<string, unknown> {
+  const needed = "url" in server_parameters
+    ? { url: server_parameters.url }
+    : { command: server_parameters.command };
+  const usual = parseMCPServerConfig({
+    name: "any",
+    type,
+    server_parameters: needed,
+  });
+  return {
+    type,
+    server_parameters: {
+      ...needed,
+      ...differing({ ...server_parameters }, { ...usual.server_parameters }),
+    },
+    ...differing({ ...rest }, { ...usual }),
+  };
+}
+
+const differing = (
+  value: Record<string, unknown>,
+  usual: Record<string, unknown>,
+): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(value).filter(([key, item]) => !sameJson(item, usual[key])),
+  );
+
+/** The places of literal values that Agents are not shown, such as `env.GITHUB_TOKEN` (spec §7). */
+export function hiddenValues(server: MCPServerConfig): string[] {
+  const shown = redactConfig([server], []).servers[server.name];
+  const { server_parameters } = shown ?? {};
+  return places(server_parameters, []);
+}
+
+function places(value: unknown, path: readonly string[]): string[] {
+  if (typeof value === "string") {
+    return value.includes(REDACTED) ? [path.join(".")] : [];
+  }
+  if (Array.isArray(value)) {
+    return value.flatMap((item, i) => places(item, [...path, `${i}`]));
+  }
+  return isRecord(value)
+    ? Object.entries(value).flatMap(([key, item]) =>
+      places(item, [...path, key])
+    )
+    : [];
+}

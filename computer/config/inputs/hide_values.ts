@@ -1,0 +1,47 @@
+import type { MCPServerConfig } from "../../../protocol/mod.ts";
+import { urlCredentials } from "../../host/mcp/inherited_variables.ts";
+import { REDACTED, SECRET_NAME } from "../../util/redact_text.ts";
+import { secretForms } from "./secret_forms.ts";
+
+/**
+ * Takes secret values out of a text, such as what an MCP server printed before it died, in every
+ * form of {@linkcode secretForms}.
+ */
+export function hideValues(text: string, values: Iterable<string>): string {
+  const pattern = secretPattern(values);
+  return pattern ? text.replaceAll(pattern, REDACTED) : text;
+}
+
+/** Matches every form of each value; undefined where there are none. */
+export function secretPattern(values: Iterable<string>): RegExp | undefined {
+  const forms = new Set([...values].flatMap(secretForms));
+  if (forms.size === 0) return undefined;
+  // The longest first: one value may be the beginning of another.
+  const longest = [...forms].sort((a, b) => b.length - a.length);
+  return new RegExp(
+    longest.map((form) => form.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"))
+      .join("|"),
+    "g",
+  );
+}
+
+/**
+ * The variables and headers of a configuration whose names say that they are secret, and the
+ * credentials in variables that are URLs.
+ */
+export function secretsIn(
+  { type, server_parameters }: MCPServerConfig,
+): string[] {
+  const named = type === "stdio"
+    ? server_parameters.env
+    : server_parameters.headers;
+  const secrets = Object.entries(named ?? {})
+    .filter(([name]) => SECRET_NAME.test(name) || /cookie/i.test(name))
+    .flatMap(([, value]) => {
+      const text = `${value}`;
+      return [text, text.replace(/^(Bearer|Basic)\s+/i, "")];
+    });
+  return type === "stdio"
+    ? [...secrets, ...urlCredentials(server_parameters.env ?? {})]
+    : secrets;
+}

@@ -1,0 +1,275 @@
+import type {
+  MCPServerInput,
+  MCPServerPickStringInput,
+  MCPServerPromptStringInput,
+} from "../../../protocol/mod.ts";
+import { reasonOf } from "../../util/values.ts";
+import { parseComputerConfig } from "../parse_config.ts";
+import { within } from "../../util/deadline.ts";
+import { sameJson } from "../same_json.ts";
+import { commandLine } from "./command_line.ts";
+import { commandOutput } from "./command_output.ts";
+import { placeholderIds } from "../../util/placeholders.ts";
+import { REDACTED } from "../../util/redact_text.ts";
+import { fillPlaceholders } from "./fill_placeholders.ts";
+import { inputVariables, notDefined, noValue } from "./input_names.ts";
+import { resolveAll, TransientInputError } from "./resolve_all.ts";
+import { HIDDEN_FROM } from "./secret_forms.ts";
+
+/** An input that a person can give a value for. */
+export type AskedInput = MCPServerPromptStringInput | MCPServerPickStringInput;
+
+/**
+ * Asks a person for the value of an input (spec §4).
+ *
+ * @param signal withdraws the question
+ * @returns the value, of any type that JSON has; undefined when nobody answers
+ */
+export type AskInput = (
+  input: AskedInput,
+  signal: AbortSignal,
+) => Promise<unknown>;
+
+/** Where values come from, in this order; the `default` of an input comes last. */
+export interface InputSources {
+  /** By id. */
+  readonly values?: Readonly<Record<string, unknown>>;
+  /** Variables such as `SMCP_INPUT_TOKEN`. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** A person. */
+  readonly ask?: AskInput | undefined;
+}
+
+/** Milliseconds that the command of an input gets. */
+const COMMAND_PATIENCE = 30_000;
+/** What can be done about the inputs of a Computer; their values are for its MCP servers alone. */
+export interface ComputerInputs {
+  /** The definitions, in their order; never a value. */
+  readonly definitions: MCPServerInput[];
+  /**
+   * Adds a definition, or replaces the one of the same id in its place; its value is forgotten if
+   * they differ.
+   *
+   * @throws {ConfigError} that lists every mistake
+   */
+  put(input: MCPServerInput): void;
+  /** Takes a definition and its value away; the values of all others stay. */
+  remove(id: string): void;
+  /**
+   * Sets a value by hand; servers get it with their next start.
+   *
+   * @throws {Error} when there is no such input, or the value is none of its options
+   */
+  setValue(id: string, value: unknown): void;
+  /** Forgets one value, or all: they are resolved anew when they are next needed. */
+  forgetValues(id?: string): void;
+  /** What is known of the values so far, in the order of the definitions. */
+  values(): Promise<InputValue[]>;
+  /**
+   * Fills values in place of `${input:ID}` as a MCP server would get them; what is secret stays hidden.
+   *
+   * Values that are not known yet are resolved, which may ask a person.
+   *
+   * @throws {Error} that names each input without a value
+   */
+  render(value: unknown): Promise<unknown>;
+}
+
+/** What may be shown of the value of an input. */
+export interface InputValue {
+  /** Of which input. */
+  readonly id: string;
+  /** Whether it has one by now. */
+  readonly known: boolean;
+  /** The value itself, of an input that is no secret. */
+  readonly value?: unknown;
+}
+
+/**
+ * The inputs of a configuration and their values, each resolved when it is first needed, once.
+ *
+ * Values stay in here: they go to the MCP servers that use them, and to nobody else.
+ */
+export class InputStore implements ComputerInputs {
+  readonly #sources: InputSources;
+  readonly #definitions = new Map<string, MCPServerInput>();
+  readonly #values = new Map<string, Promise<unknown>>();
+  readonly #secrets = new Set<string>();
+  readonly #closed = new AbortController();
+  readonly #onChange: () => void;
+
+  /**
+   * Makes a store that has resolved nothing yet.
+   *
+   * @param onChange is told when a definition changed by `put`, `remove` or `replace`
+   */
+  constructor(
+    definitions: readonly MCPServerInput[] = [],
+    sources: InputSources = {},
+    onChange: () => void = () => {},
+  ) {
+    this.#sources = sources;
+    this.#onChange = onChange;
+    for (const input of definitions) this.#definitions.set(input.id, input);
+  }
+
+  get definitions(): MCPServerInput[] {
+    return [...this.#definitions.values()];
+  }
+
+  /** Text that must not be seen: every value so far that is secret, or long enough to be told from words. */
+  get secrets(): ReadonlySet<string> {
+    return this.#secrets;
+  }
+
+  put(input: MCPServerInput): void {
+    const read = parseComputerConfig({ servers: {}, inputs: [input] }, "input");
+    const definitions = this.definitions;
+    const at = definitions.findIndex(({ id }) => id === input.id);
+    this.replace(
+      at === -1
+        ? [...definitions, ...read.inputs]
+        : definitions.toSpliced(at, 1, ...read.inputs),
+    );
+  }
+
+  remove(id: string): void {
+    this.replace(this.definitions.filter((input) => input.id !== id));
+  }
+
+  /** Puts other definitions in place of all; values whose definition is the same stay. */
+  replace(definitions: readonly MCPServerInput[]): void {
+    const before = new Map(this.#definitions);
+    this.#definitions.clear();
+    for (const input of definitions) this.#definitions.set(input.id, input);
+    for (const [id, input] of before) {
+      if (!sameJson(this.#definitions.get(id), input)) this.#values.delete(id);
+    }
+    if (!sameJson([...before.values()], definitions)) this.#onChange();
+  }
+
+  setValue(id: string, value: unknown): void {
+    const input = this.#need(id);
+    this.#values.set(id, Promise.resolve(this.#checked(input, value)));
+  }
+
+  forgetValues(id?: string): void {
+    if (id === undefined) this.#values.clear();
+    else this.#values.delete(id);
+  }
+
+  async values(): Promise<InputValue[]> {
+    return await Promise.all(this.definitions.map(async (input) => {
+      const { id } = input;
+      const value = await this.#values.get(id)?.catch(() => undefined);
+      return {
+        id,
+        known: value !== undefined,
+        ...(value !== undefined && !isSecret(input) && { value }),
+      };
+    }));
+  }
+
+  async render(value: unknown): Promise<unknown> {
+    const values = await resolveAll(placeholderIds(value), this);
+    for (const id of values.keys()) {
+      const input = this.#definitions.get(id);
+      if (input && isSecret(input)) values.set(id, REDACTED);
+    }
+    return fillPlaceholders(value, values);
+  }
+
+  /**
+   * The value of an input; whoever asks while it is being resolved shares the question.
+   *
+   * @throws {Error} that names the id: not defined, no value, not an option, or why its command failed
+   */
+  value(id: string): Promise<unknown> {
+    const known = this.#values.get(id);
+    if (known) return known;
+    const value: Promise<unknown> = this.#resolve(id).catch((error) => {
+      if (this.#values.get(id) === value) this.#values.delete(id);
+      throw error;
+    });
+    this.#values.set(id, value);
+    return value;
+  }
+
+  /** Withdraws questions and ends commands. */
+  close(): void {
+    this.#closed.abort(new Error("the Computer is closed"));
+  }
+
+  async #resolve(id: string): Promise<unknown> {
+    const input = this.#need(id);
+    return this.#checked(input, await this.#find(input));
+  }
+
+  async #find(input: MCPServerInput): Promise<unknown> {
+    const { id } = input;
+    const { values, environment, ask } = this.#sources;
+    if (values && Object.hasOwn(values, id)) return values[id];
+    const variable = inputVariables(id).find((name) =>
+      environment?.[name] !== undefined
+    );
+    if (variable !== undefined) return environment?.[variable];
+    if (input.type === "command") {
+      return await within(
+        COMMAND_PATIENCE,
+        (late) =>
+          commandOutput(
+            commandLine(input),
+            AbortSignal.any([late, this.#closed.signal]),
+          ),
+      ).catch((error) => {
+        throw new TransientInputError(
+          `the command of input "${id}" failed: ${reasonOf(error)}`,
+        );
+      });
+    }
+    const answer = await ask?.(input, this.#closed.signal);
+    return answer ?? input.default ?? undefined;
+  }
+
+  #checked(input: MCPServerInput, value: unknown): unknown {
+    const { id } = input;
+    if (value === undefined) throw new Error(noValue(id));
+    if (input.type === "pickString" && !isOption(input.options, value)) {
+      throw new Error(
+        `the value of input "${id}" is none of its options: ${
+          input.options.join(", ")
+        }`,
+      );
+    }
+    this.#remember(input, value);
+    return value;
+  }
+
+  #remember(input: MCPServerInput, value: unknown): void {
+    for (const text of textsIn(value)) {
+      if (isSecret(input) || text.length >= HIDDEN_FROM) {
+        this.#secrets.add(text);
+      }
+    }
+  }
+
+  #need(id: string): MCPServerInput {
+    const input = this.#definitions.get(id);
+    if (input) return input;
+    throw new Error(notDefined(id));
+  }
+}
+
+const isSecret = (input: MCPServerInput): boolean =>
+  input.type === "command" ||
+  input.type === "promptString" && input.password === true;
+
+const isOption = (options: readonly string[], value: unknown): boolean =>
+  options.length === 0 || options.some((option) => option === value);
+
+/** A value as it stands in a configuration, and each text within it. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [`${value}`];
+  return [JSON.stringify(value), ...Object.values(value).flatMap(textsIn)];
+}

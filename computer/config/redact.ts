@@ -1,0 +1,170 @@
+import type {
+  BaseMCPServerConfig,
+  GetComputerConfigRet,
+  MCPServerConfig,
+  MCPServerInput,
+  ToolMeta,
+} from "../../protocol/mod.ts";
+import { commandLine } from "./inputs/command_line.ts";
+import {
+  redactArguments,
+  REDACTED,
+  redactUrl,
+  redactValue,
+} from "../util/redact_text.ts";
+
+/**
+ * What Agents may see of a Computer's configuration (spec §7).
+ *
+ * Built of the known fields alone: one that this version does not know could hold anything.
+ */
+export function redactConfig(
+  servers: readonly MCPServerConfig[],
+  inputs: readonly MCPServerInput[],
+): GetComputerConfigRet {
+  return {
+    inputs: inputs.map(redactInput),
+    servers: Object.fromEntries(
+      servers.map((config) => [config.name, redactServer(config)]),
+    ),
+  };
+}
+
+function redactServer(config: MCPServerConfig): MCPServerConfig {
+  switch (config.type) {
+    case "stdio": {
+      const { command, args, env, inherit_env, cwd } = config.server_parameters;
+      const { encoding, encoding_error_handler } = config.server_parameters;
+      return {
+        ...redactBase(config),
+        type: "stdio",
+        server_parameters: {
+          command,
+          args: redactArguments(args),
+          env: env && mapValues(env, redactValue),
+          ...(inherit_env !== undefined && { inherit_env }),
+          cwd,
+          encoding,
+          encoding_error_handler,
+        },
+      };
+    }
+    case "streamable": {
+      const { url, headers, timeout, sse_read_timeout, terminate_on_close } =
+        config.server_parameters;
+      return {
+        ...redactBase(config),
+        type: "streamable",
+        server_parameters: {
+          url: redactUrl(url),
+          headers: headers && mapValues(headers, redactValue),
+          timeout,
+          sse_read_timeout,
+          terminate_on_close,
+        },
+      };
+    }
+    case "sse": {
+      const { url, headers, timeout, sse_read_timeout } =
+        config.server_parameters;
+      return {
+        ...redactBase(config),
+        type: "sse",
+        server_parameters: {
+          url: redactUrl(url),
+          headers: headers && mapValues(headers, redactValue),
+          timeout,
+          sse_read_timeout,
+        },
+      };
+    }
+  }
+}
+
+function redactBase(config: MCPServerConfig): BaseMCPServerConfig {
+  const { name, disabled, forbidden_tools, tool_meta } = config;
+  const { default_tool_meta, tool_prefix, vrl } = config;
+  return {
+    name,
+    disabled,
+    forbidden_tools,
+    tool_meta: mapValues(tool_meta, knownToolMeta),
+    ...(default_tool_meta !== undefined && {
+      default_tool_meta: default_tool_meta && knownToolMeta(default_tool_meta),
+    }),
+    ...(tool_prefix !== undefined && { tool_prefix }),
+    ...(vrl !== undefined && { vrl }),
+  };
+}
+
+function knownToolMeta(meta: ToolMeta): ToolMeta {
+  const { auto_apply, alias, tags, ret_object_mapper } = meta;
+  return withoutUndefined({ auto_apply, alias, tags, ret_object_mapper });
+}
+
+function redactInput(input: MCPServerInput): MCPServerInput {
+  const { id, description } = input;
+  switch (input.type) {
+    case "promptString":
+      return {
+        type: input.type,
+        id,
+        description,
+        ...withoutUndefined({
+          default: input.password ? undefined : input.default,
+          password: input.password,
+        }),
+      };
+    case "pickString":
+      return {
+        type: input.type,
+        id,
+        description,
+        options: input.options,
+        ...withoutUndefined({ default: input.default }),
+      };
+    case "command":
+      return {
+        type: input.type,
+        id,
+        description,
+        command: commandLine(input).kind === "shell"
+          ? redactShellLine(input.command)
+          : input.command,
+        ...(input.args !== undefined && { args: redactInputArgs(input.args) }),
+      };
+  }
+}
+
+/** A secret can stand anywhere in it, in any form: the program that it begins with is shown. */
+function redactShellLine(line: string): string {
+  const [program = "", ...rest] = line.trim().split(/\s+/);
+  if (!/^[\w.~:/\\-]+$/.test(program)) return REDACTED;
+  return rest.length === 0 ? program : `${program} ${REDACTED}`;
+}
+
+function redactInputArgs(
+  args: string[] | Record<string, string> | null,
+): string[] | Record<string, string> | null {
+  if (args === null) return null;
+  if (Array.isArray(args)) return redactArguments(args);
+  return Object.fromEntries(
+    Object.entries(args).map(([name, value]) => {
+      const [, shown = value] = redactArguments([`--${name}`, value]);
+      return [name, shown];
+    }),
+  );
+}
+
+const mapValues = <T, U>(
+  record: Record<string, T>,
+  map: (value: T) => U,
+): Record<string, U> =>
+  Object.fromEntries(Object.entries(record).map(([k, v]) => [k, map(v)]));
+
+const withoutUndefined = <T extends Record<string, unknown>>(
+  record: T,
+): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(
+    Object.entries(record).filter(([, value]) => value !== undefined),
+  ) as { [K in keyof T]?: Exclude<T[K], undefined> };

@@ -1,0 +1,298 @@
+import { backoff } from "../../client/backoff.ts";
+import type { MCPServerConfig } from "../../protocol/mod.ts";
+import { reasonOf } from "../util/values.ts";
+import { AuthorizationError } from "./oauth/authorization_error.ts";
+import { coalesce } from "../util/coalesce.ts";
+import { TransientInputError } from "../config/inputs/resolve_all.ts";
+import type { HostedServerOptions } from "./hosted_server_options.ts";
+import { hideSecrets } from "../config/inputs/hide_secrets.ts";
+import { log } from "../util/log.ts";
+import { longNames } from "./long_names.ts";
+import type { McpConnection } from "./mcp/connection.ts";
+import type { McpTool } from "./mcp/tool.ts";
+import { notReady } from "./not_ready.ts";
+import { failuresAfterLoss } from "./restart_policy.ts";
+import type { ServerState, ServerStatus, ServerView } from "./server_status.ts";
+import { misfits } from "./unmatched_tools.ts";
+
+/**
+ * One MCP server of a Computer: its life, its tools, its connection while it runs.
+ *
+ * Supervised: one that is lost or can not start is started again, later and later up to a limit,
+ * for as long as nobody stops it; a program that is missing may be installed any time, and the
+ * command of an input may succeed. Only a start whose placeholders have no other way to a value
+ * waits for a person, who would be asked over and over.
+ */
+export class HostedServer {
+  /** As loaded, placeholders and all. */
+  readonly config: MCPServerConfig;
+  readonly #options: HostedServerOptions;
+  #state: ServerState;
+  #error: string | undefined;
+  #refusal: AuthorizationError | undefined;
+  #tools: readonly McpTool[] = [];
+  #problems: readonly string[] = [];
+  #connection: McpConnection | undefined;
+  #wanted = false;
+  #starting: { abort: AbortController; done: Promise<void> } | undefined;
+  #stopping: Promise<void> | undefined;
+  #next: { at: Date; timer: ReturnType<typeof setTimeout> } | undefined;
+  #failures = 0;
+  #restarts = 0;
+  /** When it began to run; undefined until it has, since it was started by hand. */
+  #ranFrom: number | undefined;
+  readonly #relist: () => void = coalesce(() => this.#listAgain());
+
+  /** Makes a server that is not started yet. */
+  constructor(config: MCPServerConfig, options: HostedServerOptions) {
+    this.config = config;
+    this.#options = options;
+    this.#state = config.disabled ? "disabled" : "stopped";
+  }
+
+  /** What rules about tools need to know. */
+  get view(): ServerView {
+    return {
+      name: this.config.name,
+      config: this.config,
+      state: this.#state,
+      tools: this.#tools,
+      nextAttempt: this.#next?.at,
+      refusal: this.#refusal,
+    };
+  }
+
+  /** What people are told. */
+  get status(): ServerStatus {
+    return {
+      name: this.config.name,
+      type: this.config.type,
+      state: this.#state,
+      tools: this.#tools.length,
+      restarts: this.#restarts,
+      ...(this.#error !== undefined && { error: hideSecrets(this.#error) }),
+      ...(this.#next && { nextAttempt: this.#next.at }),
+      problems: [
+        ...this.#problems,
+        ...this.#state === "running" ? misfits(this.config, this.#tools) : [],
+      ].map(hideSecrets),
+    };
+  }
+
+  /** How to speak to it; undefined unless it is running. */
+  get connection(): McpConnection | undefined {
+    return this.#connection;
+  }
+
+  /**
+   * Starts it by hand, at once, unless it is disabled, running or starting; resolves when it runs
+   * or the attempt has failed.
+   *
+   * Never rejects: how it went is in {@linkcode status}.
+   */
+  async start(): Promise<void> {
+    if (this.config.disabled) return;
+    this.#wanted = true;
+    await this.#stopping;
+    if (!this.#wanted || this.#connection) return;
+    if (!this.#starting) {
+      this.#failures = 0;
+      this.#restarts = 0;
+      this.#ranFrom = undefined;
+      this.#error = undefined;
+    }
+    await this.#attempt();
+  }
+
+  /** The Computer was authorized for a MCP server: one that waits for that need not wait longer. */
+  authorized(): void {
+    if (this.#next && this.#refusal) void this.#attempt();
+  }
+
+  /**
+   * Connects again at once, after a connection that turned out to be of no use; resolves when it
+   * runs or the attempt has failed.
+   *
+   * @returns the connection after that one, if there is any
+   */
+  async connectAgain(lost: McpConnection): Promise<McpConnection | undefined> {
+    if (this.#connection === lost) {
+      this.#lost(new Error("The MCP server forgot the session"));
+      await lost.close();
+    }
+    if (this.#wanted && !this.#connection) await this.#attempt();
+    return this.#connection;
+  }
+
+  /** Stops it, children of its process included; resolves when nothing of it is left. */
+  stop(): Promise<void> {
+    this.#wanted = false;
+    return this.#stopping ??= this.#stop().finally(() =>
+      this.#stopping = undefined
+    );
+  }
+
+  async #stop(): Promise<void> {
+    this.#forgetNext();
+    this.#starting?.abort.abort(STOPPED);
+    await this.#starting?.done;
+    this.#forgetNext();
+    const connection = this.#connection;
+    this.#connection = undefined;
+    await connection?.close();
+    this.#setState(this.config.disabled ? "disabled" : "stopped");
+  }
+
+  #attempt(): Promise<void> {
+    if (this.#starting) return this.#starting.done;
+    this.#forgetNext();
+    const abort = new AbortController();
+    const starting = { abort, done: Promise.resolve() };
+    this.#starting = starting; // first: the new state is told before anything is waited for
+    return starting.done = this.#start(abort);
+  }
+
+  async #start(abort: AbortController): Promise<void> {
+    const { connect, prepare, startTimeoutMs } = this.#options;
+    const { signal } = abort;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    this.#setState(
+      this.#ranFrom === undefined ? "starting" : "restarting",
+      this.#error,
+    );
+    let connection: McpConnection | undefined;
+    let lost: Error | undefined;
+    let again = false;
+    try {
+      // Not on the clock: a person may be typing.
+      const config = await prepare(this.config, signal);
+      again = true;
+      timer = setTimeout(() => {
+        abort.abort(new Error(notReady(config, startTimeoutMs)));
+      }, startTimeoutMs);
+      connection = await connect(config, signal);
+      let dirty = false;
+      connection.onLost((reason) => lost = reason);
+      connection.onNotification((method, params) => {
+        dirty ||= method === TOOLS_CHANGED;
+        this.#options.onNotification(method, params);
+      });
+      const { tools, problems } = await connection.listTools({ signal });
+      if (lost) throw lost;
+      signal.throwIfAborted();
+      this.#run(connection, tools, problems);
+      if (dirty) this.#relist();
+    } catch (error) {
+      await connection?.close();
+      again ||= error instanceof TransientInputError;
+      if (!this.#wanted || signal.reason === STOPPED) return;
+      // Until there is a connection, the error says more than the signal: what the server wrote.
+      const why: unknown = connection && signal.aborted
+        ? signal.reason
+        : lost ?? error;
+      this.#refusal = refusalIn(why);
+      if (again) this.#tryAgain();
+      this.#setState(
+        again && this.#ranFrom !== undefined ? "restarting" : "failed",
+        reasonOf(why),
+      );
+    } finally {
+      clearTimeout(timer);
+      this.#starting = undefined;
+    }
+  }
+
+  #run(
+    connection: McpConnection,
+    tools: readonly McpTool[],
+    problems: readonly string[],
+  ): void {
+    connection.onLost((reason) => {
+      if (this.#connection === connection) this.#lost(reason);
+    });
+    connection.onNotification((method, params) => {
+      if (method === TOOLS_CHANGED) this.#relist();
+      this.#options.onNotification(method, params);
+    });
+    if (this.#ranFrom !== undefined) this.#restarts++;
+    this.#ranFrom = performance.now();
+    this.#refusal = undefined;
+    this.#connection = connection;
+    this.#take(tools, problems);
+    this.#setState("running");
+  }
+
+  #take(tools: readonly McpTool[], problems: readonly string[]): void {
+    this.#tools = tools;
+    this.#problems = problems;
+    const { warning } = longNames(this.config, tools);
+    if (warning === undefined) return;
+    log.warn("MCP server {server}: {warning}", {
+      server: this.config.name,
+      warning,
+    });
+  }
+
+  #lost(reason: Error): void {
+    this.#connection = undefined;
+    this.#failures = failuresAfterLoss(
+      this.#failures,
+      performance.now() - (this.#ranFrom ?? 0),
+      this.#options.restart,
+    );
+    this.#refusal = refusalIn(reason);
+    this.#tryAgain();
+    this.#setState("restarting", reason.message);
+  }
+
+  #tryAgain(): void {
+    const delay = backoff(
+      this.#failures++,
+      Math.random(),
+      this.#options.restart,
+    );
+    this.#next = {
+      at: new Date(Date.now() + delay),
+      timer: setTimeout(() => this.#attempt(), delay),
+    };
+  }
+
+  #forgetNext(): void {
+    clearTimeout(this.#next?.timer);
+    this.#next = undefined;
+  }
+
+  async #listAgain(): Promise<void> {
+    const connection = this.#connection;
+    if (!connection) return;
+    try {
+      const { tools, problems } = await connection.listTools();
+      if (this.#connection !== connection) return;
+      this.#take(tools, problems);
+      this.#options.onTools();
+    } catch (error) {
+      log.warn("Cannot list the tools of {server} again: {reason}", {
+        server: this.config.name,
+        reason: reasonOf(error),
+      });
+    }
+  }
+
+  #setState(state: ServerState, error?: string): void {
+    const before = this.#state;
+    this.#state = state;
+    this.#error = error;
+    this.#options.onState(this.status);
+    // One that never ran has no tools that an attempt could change.
+    if (state === before || state !== "running" && this.#tools.length === 0) {
+      return;
+    }
+    this.#options.onTools();
+  }
+}
+
+const TOOLS_CHANGED = "notifications/tools/list_changed";
+const STOPPED = new Error("it was stopped while it started");
+
+const refusalIn = (error: unknown): AuthorizationError | undefined =>
+  error instanceof AuthorizationError ? error : undefined;

@@ -1,0 +1,144 @@
+import process from "node:process";
+import { Authorizations } from "./oauth/authorizations.ts";
+import { type ConfigChanges, diffConfigs } from "../config/diff_configs.ts";
+import type { ComputerConfig } from "../config/parse_config.ts";
+import { readServerConfig } from "../config/read_server_config.ts";
+import type { ServerSettings } from "../config/settings.ts";
+import { guardSecrets } from "../config/inputs/hide_secrets.ts";
+import { McpHost } from "./host.ts";
+import { discreetConnect } from "./redacting_connection.ts";
+import { InputStore } from "../config/inputs/input_store.ts";
+import { prepareConfig } from "../config/inputs/prepare_config.ts";
+import { connectMcp } from "./mcp/connect.ts";
+import {
+  inheritedVariables,
+  urlCredentials,
+} from "./mcp/inherited_variables.ts";
+import {
+  checkMessageBytes,
+  DEFAULT_MESSAGE_BYTES,
+} from "./mcp/message_limit.ts";
+import type { SmcpComputerOptions } from "../options.ts";
+import { checkVrl } from "../vrl/vrl_compiler.ts";
+
+/** What of a Computer's options is about its MCP servers rather than its office. */
+export type HostingOptions = Pick<
+  SmcpComputerOptions,
+  | "inputValues"
+  | "askInput"
+  | "startTimeoutMs"
+  | "maxMessageBytes"
+  | "restart"
+  | "oauth"
+>;
+
+/**
+ * The configuration of a Computer at run time: its MCP servers, the inputs that their placeholders
+ * stand for, and the authorizations that they need. All of it can change while they run.
+ */
+export class Hosting {
+  /** The MCP servers. */
+  readonly host: McpHost;
+  /** The inputs and their values. */
+  readonly inputs: InputStore;
+  readonly #authorizations: Authorizations | undefined;
+  readonly #guard: Disposable;
+  #started: Promise<void> | undefined;
+
+  /**
+   * Makes a host whose servers are not started yet.
+   *
+   * @param inputsChanged is told when the definition of an input changed
+   */
+  constructor(
+    config: ComputerConfig,
+    options: HostingOptions,
+    inputsChanged: () => void,
+  ) {
+    const { inputValues, askInput, startTimeoutMs, restart, oauth } = options;
+    const maxMessageBytes = checkMessageBytes(
+      options.maxMessageBytes ?? DEFAULT_MESSAGE_BYTES,
+    );
+    const inputs = new InputStore(
+      config.inputs,
+      { values: inputValues ?? {}, environment: process.env, ask: askInput },
+      inputsChanged,
+    );
+    const authorizations = oauth &&
+      new Authorizations(oauth, () => this.host.authorized());
+    const inherited = urlCredentials(inheritedVariables(process.env));
+    const secrets = () => [
+      ...inherited,
+      ...inputs.secrets,
+      ...authorizations?.secrets ?? [],
+    ];
+    this.#guard = guardSecrets(secrets);
+    this.inputs = inputs;
+    this.#authorizations = authorizations;
+    this.host = new McpHost(config.servers, {
+      connect: discreetConnect(
+        (server, signal) =>
+          connectMcp(server, signal, {
+            maxMessageBytes,
+            authorizer: (name, url) => authorizations?.authorizer(name, url),
+          }),
+        secrets,
+      ),
+      prepare: async (server, signal) => {
+        await checkVrl(server.vrl);
+        return await prepareConfig(server, inputs, signal);
+      },
+      ...(startTimeoutMs !== undefined && { startTimeoutMs }),
+      restart,
+    });
+  }
+
+  /** Starts the MCP servers, once; resolves when each runs or has failed. */
+  start(): Promise<void> {
+    return this.#started ??= this.host.start();
+  }
+
+  /** Resolves when each that `start` started runs or has failed. */
+  async settled(): Promise<void> {
+    await this.#started;
+  }
+
+  /** Adds a MCP server and starts it. */
+  async add(name: string, settings: ServerSettings): Promise<void> {
+    await this.host.addServer(await readServerConfig(name, settings));
+  }
+
+  /** Replaces a MCP server. */
+  async update(name: string, settings: ServerSettings): Promise<void> {
+    await this.host.updateServer(await readServerConfig(name, settings));
+  }
+
+  /** Takes another configuration: what differs is replaced, all else goes on untouched. */
+  async configure(config: ComputerConfig): Promise<ConfigChanges> {
+    const changes = diffConfigs(
+      { inputs: this.inputs.definitions, servers: this.host.configs },
+      config,
+    );
+    this.inputs.replace(config.inputs);
+    await Promise.all([
+      ...changes.remove.map((name) => this.host.removeServer(name)),
+      ...changes.update.map((server) => this.host.updateServer(server)),
+      ...changes.add.map((server) => this.host.addServer(server)),
+    ]);
+    return changes;
+  }
+
+  /** Starts a MCP server; a person who refused to authorize the Computer is asked again. */
+  async startServer(name: string): Promise<void> {
+    this.#authorizations?.askAgain();
+    await this.host.startServer(name);
+  }
+
+  /** Stops every MCP server; whoever is asked for a value or an authorization is asked no more. */
+  async close(): Promise<void> {
+    this.inputs.close();
+    this.#authorizations?.close();
+    await this.host.close();
+    this.#guard[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,41 @@
+import type { MCPServerConfig } from "../../protocol/mod.ts";
+import type { McpTool } from "./mcp/tool.ts";
+import { isForbidden, MAX_NAME_LENGTH, toolName } from "./tool_naming.ts";
+
+/** Characters that every provider of models takes in the name of a tool. */
+const RECOMMENDED_LENGTH = 64;
+
+/** What is to be said about the lengths of names. */
+export interface LongNames {
+  /** One sentence for each tool that can not be offered. */
+  readonly problems: readonly string[];
+  /** A sentence about those that not every model can call. */
+  readonly warning?: string;
+}
+
+/** Finds the tools of an MCP server whose names are too long, by an alias or a prefix or by themselves. */
+export function longNames(
+  config: MCPServerConfig,
+  tools: readonly Pick<McpTool, "name">[],
+): LongNames {
+  const names = tools.filter(({ name }) => !isForbidden({ config }, name))
+    .map(({ name }) => ({ name, offered: toolName({ config }, name) }));
+  const long = names.filter(({ offered }) =>
+    offered.length > RECOMMENDED_LENGTH && offered.length <= MAX_NAME_LENGTH
+  );
+  return {
+    problems: names
+      .filter(({ offered }) => offered.length > MAX_NAME_LENGTH)
+      .map(({ name }) =>
+        `tool "${
+          name.slice(0, 40)
+        }…" is left out: behind its tool_prefix its name is longer than ${MAX_NAME_LENGTH} characters; give it an alias`
+      ),
+    ...(long.length > 0 && {
+      warning:
+        `${long.length} of its tools have names of more than ${RECOMMENDED_LENGTH} characters, which not every model can call, such as "${
+          long[0]?.offered
+        }"; give them an alias, or the server a shorter tool_prefix`,
+    }),
+  };
+}

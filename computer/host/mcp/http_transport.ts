@@ -1,0 +1,120 @@
+import type {
+  FetchLike,
+  Transport,
+  TransportSendOptions,
+} from "@modelcontextprotocol/sdk/shared/transport";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types";
+import { isRecord } from "../../util/values.ts";
+import { CONNECTION_CLOSED } from "./mcp_error.ts";
+import type { PendingRequests } from "./answering_fetch.ts";
+
+/** How many answers may be on their way to an MCP server: it could ask without end. */
+const MOST_REPLIES = 100;
+
+/**
+ * A transport of the MCP SDK that answers every request it took, and that no message makes throw.
+ */
+export class HttpTransport<T extends Transport> implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Exclude<Transport["onmessage"], undefined>;
+
+  /** The MCP SDK's own. */
+  readonly inner: T;
+  /** By id: whether the whole answer is there, so that no more of it can come. */
+  readonly #pending = new Map<string | number, boolean>();
+  #replies = 0;
+
+  /**
+   * @param make makes the MCP SDK's transport
+   * @param wrap makes what it reaches the MCP server by
+   */
+  constructor(
+    make: (fetch: FetchLike) => T,
+    wrap: (pending: PendingRequests, lost: () => void) => FetchLike,
+  ) {
+    this.inner = make(wrap({
+      has: (id) => this.#pending.has(id),
+      answeredWhole: (id) => {
+        if (this.#pending.has(id)) this.#pending.set(id, true);
+      },
+    }, () => void this.close().catch(() => {})));
+  }
+
+  get sessionId(): string | undefined {
+    return this.inner.sessionId;
+  }
+
+  setProtocolVersion(version: string): void {
+    this.inner.setProtocolVersion?.(version);
+  }
+
+  async start(): Promise<void> {
+    this.inner.onclose = () => this.onclose?.();
+    this.inner.onerror = (error) => this.onerror?.(error);
+    this.inner.onmessage = (message, extra) => this.#receive(message, extra);
+    await this.inner.start();
+  }
+
+  async send(
+    message: JSONRPCMessage,
+    options?: TransportSendOptions,
+  ): Promise<void> {
+    if (!("method" in message)) return await this.#reply(message);
+    if (!("id" in message)) {
+      const { params } = message;
+      const given = isRecord(params) ? params.requestId : undefined;
+      if (
+        message.method === "notifications/cancelled" &&
+        (typeof given === "number" || typeof given === "string")
+      ) this.#pending.delete(given);
+      return await this.inner.send(message, options);
+    }
+    const { id } = message;
+    this.#pending.set(id, false);
+    try {
+      await this.inner.send(message, options);
+    } catch (error) {
+      this.#pending.delete(id);
+      throw error;
+    }
+    if (this.#pending.get(id) !== true) return;
+    // What came is no answer to it, and nothing else will.
+    this.#receive({
+      jsonrpc: "2.0",
+      id,
+      error: { code: CONNECTION_CLOSED, message: "Connection closed" },
+    });
+  }
+
+  close(): Promise<void> {
+    this.#pending.clear();
+    return this.inner.close();
+  }
+
+  async #reply(message: JSONRPCMessage): Promise<void> {
+    if (this.#replies >= MOST_REPLIES) {
+      throw new Error("The MCP server asks faster than it takes answers");
+    }
+    this.#replies++;
+    try {
+      await this.inner.send(message);
+    } finally {
+      this.#replies--;
+    }
+  }
+
+  /** Nobody waits for a second answer; the MCP SDK would take it for a fault of the connection. */
+  #receive(
+    message: JSONRPCMessage,
+    extra?: Parameters<NonNullable<Transport["onmessage"]>>[1],
+  ): void {
+    const isAnswer = !("method" in message);
+    if (isAnswer && !this.#pending.delete(Number(message.id))) return;
+    try {
+      this.onmessage?.(message, extra);
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
+  }
+}

@@ -1,0 +1,249 @@
+// @ts-types="@modelcontextprotocol/sdk/client/stdio"
+import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types";
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import process from "node:process";
+import type { MCPServerStdioParameters } from "../../../protocol/mod.ts";
+import { inheritedVariables } from "./inherited_variables.ts";
+import { type Line, LineDecoder } from "./line_decoder.ts";
+import { LineQueue, readInTurns } from "./line_queue.ts";
+import {
+  DEFAULT_MESSAGE_BYTES,
+  MessageTooLargeError,
+} from "./message_limit.ts";
+import { readMessage } from "./message.ts";
+import { ProcessGuard } from "./process_guard.ts";
+import {
+  guardGroup,
+  HAS_GROUPS,
+  signalGroup,
+} from "../../util/process_group.ts";
+import { TextTail } from "../../util/text_tail.ts";
+
+/** Milliseconds that a child gets to end by itself: after its input ended, then after SIGTERM. */
+const GRACE = 500;
+/** Milliseconds of silence after which the output of an ended child counts as read. */
+const DRAIN = 20;
+/** How often new output may extend the draining: an escaped grandchild can write for ever. */
+const MOST_DRAINS = 25;
+
+/** How many answers may wait for a child to read them: it could ask without end, and read nothing. */
+const MOST_REPLIES = 100;
+
+/**
+ * A MCP server as a child process.
+ *
+ * Unlike the MCP SDK's own transport it leads a process group that dies as a whole, notices the
+ * end of the child even while a grandchild holds its output, takes messages of any size, and
+ * reads the encoding that the configuration names (spec §4).
+ */
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+
+  readonly #parameters: MCPServerStdioParameters;
+  readonly #limit: number;
+  readonly #decoder: LineDecoder;
+  readonly #stderr = new TextTail();
+  readonly #ended = Promise.withResolvers<void>();
+  #child: ChildProcess | undefined;
+  #guard: ProcessGuard | undefined;
+  #finished: Promise<void> | undefined;
+  #lines: LineQueue | undefined;
+  #release: () => void = () => {};
+  #closing = false;
+  #drain: ReturnType<typeof setTimeout> | undefined;
+  #drains = 0;
+  #replies = 0;
+  #end: string | undefined;
+  #fault: MessageTooLargeError | undefined;
+
+  /**
+   * @param limit bytes that a line of its output may have, and of input that it has not read yet
+   * @throws {TypeError} for an unknown encoding
+   */
+  constructor(
+    parameters: MCPServerStdioParameters,
+    limit: number = DEFAULT_MESSAGE_BYTES,
+  ) {
+    this.#parameters = parameters;
+    this.#limit = limit;
+    this.#decoder = new LineDecoder(parameters, limit);
+  }
+
+  /** How the child ended, such as `exited with code 1`; undefined while it runs. */
+  get end(): string | undefined {
+    return this.#end;
+  }
+
+  /** Why it was ended although it ran. */
+  get fault(): Error | undefined {
+    return this.#fault;
+  }
+
+  /** The last lines of its diagnostics; may hold secrets, so for this machine's eyes only. */
+  get diagnostics(): string {
+    return this.#stderr.toString();
+  }
+
+  /**
+   * Starts the child.
+   *
+   * @throws {Error} that names the program or the directory that is missing
+   */
+  async start(): Promise<void> {
+    const { command, args, env, cwd, inherit_env } = this.#parameters;
+    if (cwd !== null && !existsSync(cwd)) {
+      throw new Error(
+        `Cannot start "${command}": there is no directory ${cwd}`,
+      );
+    }
+    const guard = new ProcessGuard();
+    const child = guard.start(() =>
+      spawn(command, args, {
+        env: {
+          ...getDefaultEnvironment(),
+          ...(inherit_env !== false && inheritedVariables(process.env)),
+          ...env,
+          ...guard.environment,
+        },
+        ...(cwd !== null && { cwd }),
+        stdio: ["pipe", "pipe", "pipe"],
+        detached: HAS_GROUPS,
+        windowsHide: true,
+      })
+    );
+    this.#guard = guard;
+    this.#child = child;
+    this.#release = guardGroup(child);
+    const lines = new LineQueue(child.stdout, (line) => this.#receive(line));
+    this.#lines = lines;
+    child.stdout.on("data", (chunk) => this.#read(chunk, lines));
+    readInTurns(child.stderr, (chunk) => this.#stderr.push(chunk));
+    for (const stream of [child.stdin, child.stdout, child.stderr]) {
+      stream.on("error", (error) => this.onerror?.(error));
+    }
+    // `close` would wait for whoever else holds the output.
+    child.once("exit", (code, signal) => {
+      this.#end = this.#fault?.message ??
+        (signal ? `was ended by ${signal}` : `exited with code ${code}`);
+      signalGroup(child, "SIGKILL");
+      void guard.end();
+      child.stdout.once("close", () => this.#finish());
+      this.#scheduleFinish();
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once("spawn", resolve);
+      child.once("error", (error) => {
+        this.#end = "was never started";
+        this.#finish();
+        reject(explain(command, error));
+      });
+    });
+  }
+
+  /** Sends one message; resolves when it was handed to the operating system. */
+  send(message: JSONRPCMessage): Promise<void> {
+    const json = JSON.stringify(message);
+    const text = this.#decoder.isUtf8 ? json : escapeNonAscii(json);
+    return new Promise((resolve, reject) => {
+      const stdin = this.#child?.stdin;
+      if (!stdin?.writable) {
+        return reject(new Error(`The MCP server ${this.#end ?? "is closing"}`));
+      }
+      const isReply = !("method" in message);
+      if (
+        stdin.writableLength > this.#limit ||
+        isReply && this.#replies >= MOST_REPLIES
+      ) {
+        return reject(new Error("The MCP server does not read its input"));
+      }
+      if (isReply) this.#replies++;
+      stdin.write(`${text}\n`, (error) => {
+        if (isReply) this.#replies--;
+        if (error) reject(error);
+        else resolve();
+      });
+    });
+  }
+
+  /** Ends the child and all that it started: its input first, SIGTERM then, SIGKILL at last. */
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (!child) return await this.#finished; // never started, or ended
+    if (this.#closing) return this.#ended.promise;
+    this.#closing = true;
+    child.stdin?.end();
+    const term = setTimeout(() => signalGroup(child, "SIGTERM"), GRACE);
+    const kill = setTimeout(() => signalGroup(child, "SIGKILL"), 2 * GRACE);
+    await this.#ended.promise;
+    clearTimeout(term);
+    clearTimeout(kill);
+  }
+
+  #read(chunk: Uint8Array, lines: LineQueue): void {
+    if (this.#fault) return;
+    if (this.#drain !== undefined) this.#scheduleFinish();
+    try {
+      lines.push(this.#decoder.push(chunk), chunk.length);
+    } catch (error) {
+      if (!(error instanceof MessageTooLargeError)) throw error;
+      this.#fault = error;
+      const child = this.#child;
+      if (!child) return;
+      child.stdout?.destroy(); // whoever else writes there is not read any more
+      signalGroup(child, "SIGKILL");
+    }
+  }
+
+  #receive(line: Line): void {
+    if (line.text.trim() === "") return;
+    try {
+      const { encoding } = this.#parameters;
+      this.onmessage?.(readMessage(line, encoding));
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
+  }
+
+  #scheduleFinish(): void {
+    if (this.#drains++ > MOST_DRAINS) return;
+    clearTimeout(this.#drain);
+    this.#drain = setTimeout(() => this.#finish(), DRAIN);
+  }
+
+  #finish(): void {
+    const child = this.#child;
+    if (!child) return;
+    this.#child = undefined;
+    this.#lines?.end();
+    this.#release();
+    clearTimeout(this.#drain);
+    child.stdin?.destroy();
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    // Only then: what comes next may need the port of something that is left.
+    this.#finished = this.#guard?.end().then(() => {
+      this.#ended.resolve();
+      this.onclose?.();
+    });
+  }
+}
+
+function explain(command: string, error: Error & { code?: string }): Error {
+  return new Error(
+    error.code === "ENOENT"
+      ? `Cannot start "${command}": there is no such program; install it, or give its full path`
+      : `Cannot start "${command}": ${error.message}`,
+    { cause: error },
+  );
+}
+
+const escapeNonAscii = (json: string): string =>
+  json.replaceAll(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );

@@ -1,0 +1,15 @@
+import type { MCPServerConfig } from "../../protocol/mod.ts";
+
+/**
+ * Says that an MCP server took too long to start.
+ *
+ * What a child waits for in vain is often the network, which its environment tells the way to.
+ */
+export function notReady(config: MCPServerConfig, ms: number): string {
+  const late = `it was not ready within ${ms / 1000} s`;
+  if (config.type !== "stdio") return late;
+  const lacking = config.server_parameters.inherit_env === false
+    ? ', even of the variables for certificate authorities and proxies ("inherit_env" is false)'
+    : "";
+  return `${late} (its environment is reduced${lacking}: what it needs of this one belongs in its "env")`;
+}

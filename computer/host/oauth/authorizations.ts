@@ -1,0 +1,77 @@
+import { reasonOf } from "../../util/values.ts";
+import { log } from "../../util/log.ts";
+import type { Authorizer } from "./authorized_fetch.ts";
+import { OAuthSession } from "./oauth_session.ts";
+import { TokenStore } from "./token_store.ts";
+
+/** A person is to authorize the Computer. */
+export interface AuthorizationRequest {
+  /** The MCP server that wants it. */
+  readonly server: string;
+  /** The http: or https: page to open in a browser on this machine; for nobody else's eyes. */
+  readonly url: string;
+}
+
+/** How a Computer gets authorized for MCP servers over HTTP. */
+export interface OAuthOptions {
+  /** Where tokens are kept, in files that only their owner can read; created when needed. */
+  readonly directory: string;
+  /** Shows a person the page; must not wait for them. */
+  readonly authorize: (request: AuthorizationRequest) => void;
+}
+
+/** The authorizations of a Computer, one for each address of a MCP server. */
+export class Authorizations {
+  readonly #options: OAuthOptions;
+  readonly #authorized: () => void;
+  readonly #sessions = new Map<
+    string,
+    { session: OAuthSession; store: TokenStore }
+  >();
+
+  /** @param authorized a person has authorized the Computer for one more */
+  constructor(options: OAuthOptions, authorized: () => void) {
+    this.#options = options;
+    this.#authorized = authorized;
+  }
+
+  /** Who has the tokens for a MCP server. */
+  authorizer(server: string, serverUrl: string): Authorizer {
+    const known = this.#sessions.get(serverUrl);
+    if (known) return known.session;
+    const { directory, authorize } = this.#options;
+    const store = new TokenStore(directory, serverUrl);
+    const session = new OAuthSession({
+      serverUrl,
+      store,
+      ask: (url) => {
+        try {
+          authorize({ server, url });
+        } catch (error) {
+          log.error("Cannot ask for the authorization of {server}: {reason}", {
+            server,
+            reason: reasonOf(error),
+          });
+        }
+      },
+      authorized: this.#authorized,
+    });
+    this.#sessions.set(serverUrl, { session, store });
+    return session;
+  }
+
+  /** Every secret that is known by now. */
+  get secrets(): string[] {
+    return [...this.#sessions.values()].flatMap(({ store }) => store.secrets);
+  }
+
+  /** Lets people who refused be asked again. */
+  askAgain(): void {
+    for (const { session } of this.#sessions.values()) session.askAgain();
+  }
+
+  /** Waits for nobody any more. */
+  close(): void {
+    for (const { session } of this.#sessions.values()) session.close();
+  }
+}

@@ -1,0 +1,238 @@
+import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth";
+import type { OAuthClientInformationMixed } from "@modelcontextprotocol/sdk/shared/auth";
+import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
+import { randomUUID } from "node:crypto";
+import { log } from "../../util/log.ts";
+import {
+  AuthorizationError,
+  credentialsWanted,
+  expired,
+  notAuthorizedYet,
+  notRenewed,
+  refusedByPerson,
+} from "./authorization_error.ts";
+import type { Authorizer } from "./authorized_fetch.ts";
+import {
+  listenForRedirect,
+  type RedirectListener,
+} from "./redirect_listener.ts";
+import type { TokenStore } from "./token_store.ts";
+
+/** Whom a {@linkcode OAuthSession} tells what. */
+export interface OAuthSessionOptions {
+  /** The MCP server's address. */
+  readonly serverUrl: string;
+  /** What is known of it already. */
+  readonly store: TokenStore;
+  /** Shows a person the page where they authorize the Computer. */
+  readonly ask: (url: string) => void;
+  /** The person did. */
+  readonly authorized: () => void;
+}
+
+/**
+ * OAuth with one MCP server, as the MCP authorization specification has it (spec §6).
+ *
+ * Tokens are renewed by themselves. Where a person has to act they are asked once, and nothing
+ * waits for them: requests fail until the browser comes back.
+ */
+export class OAuthSession implements Authorizer {
+  readonly #options: OAuthSessionOptions;
+  #renewing: Promise<void> | undefined;
+  #listener: RedirectListener | undefined;
+  /** Why requests fail while a person is asked, and after they refused. */
+  #problem: AuthorizationError | undefined;
+  #closed = false;
+
+  /** Makes a session that has done nothing yet. */
+  constructor(options: OAuthSessionOptions) {
+    this.#options = options;
+  }
+
+  /** The access token, good or not. */
+  async token(): Promise<string | undefined> {
+    return (await this.#options.store.current()).tokens?.access_token;
+  }
+
+  /** Renews the token, or asks a person; what comes in meanwhile shares the outcome. */
+  renew(
+    refused: string | undefined,
+    answer: Response,
+    fetch: FetchLike,
+  ): Promise<void> {
+    return this.#renewing ??= this.#renew(refused, answer, fetch)
+      .finally(() => this.#renewing = undefined);
+  }
+
+  /** Lets a person who refused be asked again. */
+  askAgain(): void {
+    if (!this.#listener) this.#problem = undefined;
+  }
+
+  /** Waits for no person any more. */
+  close(): void {
+    this.#closed = true;
+    this.#stopListening();
+  }
+
+  #stopListening(): void {
+    this.#listener?.close();
+    this.#listener = undefined;
+  }
+
+  async #renew(
+    refused: string | undefined,
+    answer: Response,
+    fetch: FetchLike,
+  ): Promise<void> {
+    const { store, serverUrl } = this.#options;
+    const { auth, extractWWWAuthenticateParams } = await import(
+      "./sdk_auth.ts"
+    );
+    const { client, tokens } = await store.load();
+    // Renewed meanwhile, by another request or another Computer of this person.
+    if (tokens && tokens.access_token !== refused) return;
+    if (this.#problem) throw this.#problem;
+    const state = randomUUID();
+    const listener = await listenAsRegistered(state, client) ??
+      await listenForRedirect(state, 0);
+    const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(answer);
+    const reached = watched(fetch);
+    const exchange = {
+      serverUrl,
+      fetchFn: reached.fetch,
+      ...(resourceMetadataUrl && { resourceMetadataUrl }),
+      ...(scope !== undefined && { scope }),
+    };
+    let page: URL | undefined;
+    const provider = this.#provider(listener, state, (url) => page = url);
+    try {
+      await auth(provider, exchange);
+    } catch (error) {
+      listener.close();
+      throw failed(error, reached.isTrouble());
+    }
+    if (!page) return listener.close();
+    this.#problem = tokens?.refresh_token === undefined
+      ? notAuthorizedYet()
+      : expired();
+    this.#listener = listener;
+    if (this.#closed) this.#stopListening();
+    listener.code
+      .then((authorizationCode) =>
+        auth(provider, { ...exchange, authorizationCode })
+      )
+      .then(() => {
+        this.#problem = undefined;
+        this.#stopListening();
+        this.#options.authorized();
+      }, () => {
+        this.#problem = refusedByPerson();
+        this.#stopListening();
+      });
+    this.#options.ask(page.href);
+    throw this.#problem;
+  }
+
+  #provider(
+    { url }: RedirectListener,
+    state: string,
+    ask: (url: URL) => void,
+  ): OAuthClientProvider {
+    const { store } = this.#options;
+    let verifier = "";
+    return {
+      redirectUrl: url,
+      clientMetadata: {
+        client_name: "A2C-SMCP Computer",
+        redirect_uris: [url],
+        grant_types: ["authorization_code", "refresh_token"],
+        response_types: ["code"],
+        token_endpoint_auth_method: "none",
+      },
+      state: () => state,
+      clientInformation: async () => {
+        const { client } = await store.current();
+        // A registration is good for one redirect address alone.
+        return redirectOf(client) === url ? client : undefined;
+      },
+      saveClientInformation: (client) => store.save({ client }),
+      tokens: async () => (await store.current()).tokens,
+      saveTokens: (tokens) => store.save({ tokens }),
+      saveCodeVerifier: (value) => void (verifier = value),
+      codeVerifier: () => verifier,
+      invalidateCredentials: async (scope) => {
+        const client = scope === "all" || scope === "client";
+        const tokens = scope === "all" || scope === "tokens";
+        await store.save({
+          ...(client && { client: undefined }),
+          ...(tokens && { tokens: undefined }),
+        });
+      },
+      redirectToAuthorization: async (page) => {
+        // The MCP SDK asks a person even when only the authorization server is in trouble.
+        if ((await store.current()).tokens?.refresh_token) throw notRenewed();
+        // The system would open it with whatever program the address is for.
+        if (!/^https?:$/.test(page.protocol)) {
+          log.warn(
+            "A MCP server wants to be authorized at an address that is no web page ({scheme})",
+            { scheme: page.protocol },
+          );
+          throw credentialsWanted();
+        }
+        ask(page);
+      },
+    };
+  }
+}
+
+/** Listens where the Computer said that it would when it was registered; undefined when it can not. */
+async function listenAsRegistered(
+  state: string,
+  client: OAuthClientInformationMixed | undefined,
+): Promise<RedirectListener | undefined> {
+  const url = redirectOf(client);
+  if (url === undefined) return undefined;
+  try {
+    return await listenForRedirect(state, Number(new URL(url).port));
+  } catch {
+    return undefined; // taken
+  }
+}
+
+const redirectOf = (
+  client: OAuthClientInformationMixed | undefined,
+): string | undefined =>
+  client && "redirect_uris" in client ? client.redirect_uris[0] : undefined;
+
+/** Remembers whether the authorization server was out of reach, or in trouble itself. */
+function watched(
+  fetch: FetchLike,
+): { fetch: FetchLike; isTrouble: () => boolean } {
+  let trouble = false;
+  return {
+    fetch: async (url, init) => {
+      try {
+        const response = await fetch(url, init);
+        trouble = response.status >= 500;
+        return response;
+      } catch (error) {
+        trouble = true;
+        throw error;
+      }
+    },
+    isTrouble: () => trouble,
+  };
+}
+
+function failed(error: unknown, trouble: boolean): Error {
+  if (trouble) return new Error("Its authorization server is out of reach");
+  if (error instanceof AuthorizationError) return error;
+  log.warn(
+    "A MCP server wants authorization, but OAuth with it failed ({kind})",
+    {
+      kind: error instanceof Error ? error.name : typeof error,
+    },
+  );
+  return credentialsWanted();
+}

@@ -1,0 +1,117 @@
+import { ErrorCode } from "../../protocol/mod.ts";
+import { authorizationAnswer } from "./oauth/authorization_answer.ts";
+import type { ServerView } from "./server_status.ts";
+import {
+  clashText,
+  isForbidden,
+  type NamedTool,
+  namedTools,
+  toolName,
+  type ToolNames,
+} from "./tool_naming.ts";
+import { whereabouts } from "./describe_state.ts";
+
+/** Which tool a call means, or why there is none to call. */
+export type ToolResolution =
+  | { readonly kind: "call"; readonly target: NamedTool }
+  | {
+    readonly kind: "refuse";
+    /** 4001, 4002, 4003, 4006 or 4007. */
+    readonly code: number;
+    /** For people and models. */
+    readonly text: string;
+    /** What the code adds to the metadata of the result. */
+    readonly fields?: Readonly<Record<string, unknown>>;
+  };
+
+/**
+ * Finds the tool that a call names (spec §6, §7).
+ *
+ * Unknown, clashing, or of a disabled server: 4001. Forbidden, by its name or its alias: 4002.
+ * Of a server that is not running: 4003 with its state and the next attempt, or 4006 and 4007 when
+ * it does not let the Computer in.
+ */
+export function resolveTool(
+  name: string,
+  servers: readonly ServerView[],
+  { offers, clashes }: ToolNames,
+): ToolResolution {
+  const target = offers.get(name);
+  if (target) {
+    return target.server.state === "running"
+      ? { kind: "call", target }
+      : notRunning(name, target.server);
+  }
+  const claimants = clashes.get(name);
+  if (claimants) {
+    return refuse(ErrorCode.TOOL_NOT_FOUND, clashText(name, claimants));
+  }
+  const enabled = servers.filter(({ state }) => state !== "disabled");
+  const forbidding = enabled.find((server) => forbids(server, name));
+  if (forbidding) {
+    return refuse(
+      ErrorCode.TOOL_DISABLED,
+      `Tool "${name}" of MCP server "${forbidding.name}" is forbidden by the Computer's configuration`,
+    );
+  }
+  const away = enabled.find((server) => isKnownToHave(server, name));
+  return away
+    ? notRunning(name, away)
+    : refuse(ErrorCode.TOOL_NOT_FOUND, unknown(name, enabled));
+}
+
+const refuse = (code: number, text: string): ToolResolution => ({
+  kind: "refuse",
+  code,
+  text,
+});
+
+/** By whichever of its names the configuration forbids a tool, and by whichever it is called. */
+function forbids(server: ServerView, name: string): boolean {
+  const { forbidden_tools, tool_meta } = server.config;
+  const tools = new Set([
+    name,
+    ...forbidden_tools,
+    ...Object.keys(tool_meta),
+    ...server.tools.map((tool) => tool.name),
+  ]);
+  return [...tools].some((tool) =>
+    isForbidden(server, tool) &&
+    (tool === name || toolName(server, tool) === name)
+  );
+}
+
+/** Before its first start only the configuration says what a server has. */
+const isKnownToHave = (server: ServerView, name: string): boolean =>
+  server.state !== "running" && (
+    namedTools(server).some((named) => named.name === name) ||
+    Object.keys(server.config.tool_meta).some((tool) =>
+      toolName(server, tool) === name
+    )
+  );
+
+const notRunning = (name: string, server: ServerView): ToolResolution =>
+  server.refusal && server.state !== "stopped"
+    ? {
+      kind: "refuse",
+      ...authorizationAnswer(name, server.name, server.refusal),
+    }
+    : refuse(
+      ErrorCode.TOOL_EXECUTION_FAILED,
+      `Cannot call "${name}": MCP server "${server.name}" ${
+        whereabouts(server)
+      }`,
+    );
+
+function unknown(name: string, servers: readonly ServerView[]): string {
+  const offered = servers.filter((server) =>
+    toolName(server, name) !== name &&
+    server.tools.some((tool) => tool.name === name)
+  ).map((server) => `"${toolName(server, name)}"`);
+  const away = servers
+    .filter(({ state }) => state !== "running")
+    .map((server) => `"${server.name}" ${whereabouts(server)}`);
+  return `There is no tool "${name}"` +
+    (offered.length > 0 ? `; it is offered as ${offered.join(" and ")}` : "") +
+    (away.length > 0 ? `; MCP server ${away.join(", ")}` : "");
+}

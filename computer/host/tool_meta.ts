@@ -1,0 +1,90 @@
+import {
+  type AttributeValue,
+  MCP_SERVER_KEY,
+  type MCPServerConfig,
+  type SMCPTool,
+  type ToolMeta,
+} from "../../protocol/mod.ts";
+import type { McpTool } from "./mcp/tool.ts";
+import type { NamedTool } from "./tool_naming.ts";
+
+/** The four fields that travel in `a2c_tool_meta` (spec §4). */
+export interface EffectiveToolMeta {
+  /** Run without asking a person first. */
+  readonly auto_apply: boolean | null;
+  /** The name that the tool is offered under. */
+  readonly alias: string | null;
+  /** Free words for the Agent. */
+  readonly tags: readonly string[] | null;
+  /** For the Agent: how to map results. */
+  readonly ret_object_mapper: Readonly<Record<string, unknown>> | null;
+}
+
+/** `tool_meta[tool]` over `default_tool_meta`, field by field; null means absent (spec §7.8). */
+export function effectiveToolMeta(
+  { tool_meta, default_tool_meta }: Pick<
+    MCPServerConfig,
+    "tool_meta" | "default_tool_meta"
+  >,
+  tool: string,
+): EffectiveToolMeta {
+  const own: ToolMeta = Object.hasOwn(tool_meta, tool)
+    ? tool_meta[tool] ?? {}
+    : {};
+  const fallback: ToolMeta = default_tool_meta ?? {};
+  return {
+    auto_apply: own.auto_apply ?? fallback.auto_apply ?? null,
+    alias: own.alias ?? fallback.alias ?? null,
+    tags: own.tags ?? fallback.tags ?? null,
+    ret_object_mapper: own.ret_object_mapper ?? fallback.ret_object_mapper ??
+      null,
+  };
+}
+
+/** A tool as Agents see it (spec §4). */
+export const toSMCPTool = ({ name, tool, server }: NamedTool): SMCPTool => ({
+  name,
+  description: tool.description,
+  params_schema: tool.inputSchema,
+  return_schema: tool.outputSchema,
+  meta: attributes(
+    tool,
+    effectiveToolMeta(server.config, tool.name),
+    server.config.name,
+  ),
+});
+
+/**
+ * `SMCPTool.meta`: simple values, structured ones as JSON strings, no nulls (spec §4).
+ *
+ * The keys of the protocol win over the MCP server's own of the same name.
+ */
+function attributes(
+  { meta, annotations }: McpTool,
+  configured: EffectiveToolMeta,
+  server: string,
+): Record<string, AttributeValue> {
+  const isConfigured = Object.values(configured).some((v) => v !== null);
+  const values: Record<string, unknown> = {
+    ...meta,
+    MCP_TOOL_ANNOTATION: annotations,
+    [MCP_SERVER_KEY]: server,
+    a2c_tool_meta: isConfigured ? configured : undefined,
+  };
+  return Object.fromEntries(
+    Object.entries(values)
+      .filter(([, value]) => value !== null && value !== undefined)
+      .map(([key, value]) => [key, simple(value)]),
+  );
+}
+
+function simple(value: unknown): AttributeValue {
+  switch (typeof value) {
+    case "string":
+    case "number":
+    case "boolean":
+      return value;
+    default:
+      return JSON.stringify(value);
+  }
+}

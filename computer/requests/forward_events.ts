@@ -1,0 +1,76 @@
+import type { Connection } from "../../client/connection.ts";
+import type { Emitter } from "../../client/emitter.ts";
+import {
+  CANCEL_TOOL_CALL_NOTIFICATION,
+  ErrorCode,
+  isClientEvent,
+  ProtocolError,
+  UPDATE_TOOL_LIST_EVENT,
+} from "../../protocol/mod.ts";
+import type { Announcer } from "./announcer.ts";
+import type { Answers } from "./answer.ts";
+import type { McpHost } from "../host/host.ts";
+import type { ComputerEvents } from "../options.ts";
+
+/** Who is told of what happens to a Computer. */
+export interface Wired {
+  /** Its own listeners. */
+  readonly events: Emitter<ComputerEvents>;
+  /** Those who are in its office. */
+  readonly announcer: Announcer;
+  /** Those who answer the office's requests. */
+  readonly answers: Answers;
+}
+
+/** Passes on what comes from the Server. */
+export function wireConnection(
+  connection: Connection,
+  { events, announcer, answers }: Wired,
+): void {
+  connection.on("connected", forward("connected", events));
+  connection.on("disconnected", forward("disconnected", events));
+  connection.on("rejoin_failed", forward("rejoin_failed", events));
+  connection.on("refused", forward("refused", events));
+  connection.on("joined", (joined) => {
+    answers.moveTo(joined.office);
+    // What was announced while it was away reached nobody.
+    if (joined.rejoined) announcer.all();
+    else announcer.joined();
+    events.emit("joined", joined);
+  });
+  connection.on("notification", ({ event, payload }) => {
+    if (event === CANCEL_TOOL_CALL_NOTIFICATION) answers.cancel(payload);
+  });
+  connection.onRequest((event, payload) => {
+    // It crossed the end of a membership: its Agent was told already that nobody answers.
+    if (isClientEvent(event) && !connection.joined) {
+      throw new ProtocolError(
+        ErrorCode.NOT_IN_ROOM,
+        "This Computer is in no office",
+      );
+    }
+    return answers.answer(event, payload);
+  });
+}
+
+/**
+ * Passes on what happens to the MCP servers.
+ *
+ * @param configChanged is told when there are others than before
+ */
+export function wireHost(
+  host: McpHost,
+  { events, announcer }: Wired,
+  configChanged: () => void,
+): void {
+  host.on("server_state", forward("server_state", events));
+  host.on("tools_changed", () => {
+    announcer.changed(UPDATE_TOOL_LIST_EVENT);
+    events.emit("tools_changed", undefined);
+  });
+  host.on("config_changed", configChanged);
+}
+
+const forward =
+  <E extends keyof ComputerEvents>(event: E, events: Emitter<ComputerEvents>) =>
+  (value: ComputerEvents[E]): void => events.emit(event, value);

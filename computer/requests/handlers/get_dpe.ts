@@ -1,0 +1,41 @@
+import type { GET_DPE_EVENT } from "../../../protocol/mod.ts";
+import { requestFailure } from "../../tools/call_failure.ts";
+import { resolveDpe } from "../../resources/dpe/resolve_dpe.ts";
+import type { McpHost } from "../../host/host.ts";
+import {
+  readContents,
+  type ResourceContents,
+} from "../../resources/contents.ts";
+import type { Handler } from "./handler.ts";
+
+/** Turns a `dpe://` URI into one that the Agent can fetch (spec §8.3). */
+export const getDpe: Handler<typeof GET_DPE_EVENT> = (
+  request,
+  { host, watch, resolver },
+) =>
+  resolveDpe(request, {
+    resolver,
+    route: (uriHost) => watch.route(uriHost),
+    read: (server, uri, signal) =>
+      read(host, server, watch.originalOf(server, uri), signal),
+  });
+
+async function read(
+  host: McpHost,
+  name: string,
+  uri: string,
+  signal: AbortSignal,
+): Promise<ResourceContents[]> {
+  const server = host.server(name);
+  if (!server?.connection) {
+    throw new Error(
+      `MCP server "${name}" is ${server?.status.state ?? "gone"}`,
+    );
+  }
+  try {
+    const contents = await server.connection.readResource(uri, { signal });
+    return contents.map(readContents);
+  } catch (error) {
+    throw new Error(requestFailure(name, error).message, { cause: error });
+  }
+}

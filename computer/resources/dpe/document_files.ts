@@ -1,0 +1,123 @@
+import mime from "mime/lite";
+import { buildDpeUri, parseDpeUri } from "../../../protocol/mod.ts";
+import { isRecord } from "../../util/values.ts";
+import type { ResourceContents } from "../contents.ts";
+
+/** A file that contents become. */
+export interface DocumentFile {
+  /** `[A-Za-z0-9._-]`, at most 120 characters, unique to the document: a name on any storage. */
+  readonly name: string;
+  /** What is in it. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Its media type. */
+  readonly mimeType: string;
+  /** What the MCP server calls it. */
+  readonly uri?: string;
+}
+
+/** A document as files. */
+export interface DocumentFiles {
+  /** The document itself. */
+  readonly document: DocumentFile;
+  /** What it refers to, such as the pages of a manifest. */
+  readonly parts: readonly DocumentFile[];
+}
+
+/** Characters of a name that tell a person which document it is; the hash after them tells it apart. */
+const READABLE = 64;
+
+/**
+ * Makes files of a document's contents; names depend on the URI and the position alone, so that a
+ * document that is resolved again replaces itself.
+ *
+ * @param dpeUri `dpe://HOST/DOC-REF`; nothing that it holds can make a name with a path in it
+ * @throws {Error} when there are no contents, or some are neither text nor base64
+ */
+export async function documentFiles(
+  dpeUri: string,
+  contents: readonly ResourceContents[],
+): Promise<DocumentFiles> {
+  const name = await baseName(dpeUri);
+  const own = contents.find(({ uri }) => uri === dpeUri) ?? contents[0];
+  if (!own) throw new Error("the MCP server gave no contents for it");
+  return {
+    document: toFile(name, own),
+    parts: contents.filter((item) => item !== own)
+      .map((item, i) => toFile(`${name}.${i + 1}`, item)),
+  };
+}
+
+/**
+ * Writes into a manifest where its pages are: each page's `uri` that a part was stored for is
+ * replaced. What is no manifest stays as it is.
+ *
+ * @param links where the parts are, by the URI that the MCP server calls them by
+ */
+export function linkParts(
+  document: DocumentFile,
+  links: ReadonlyMap<string, string>,
+): DocumentFile {
+  if (links.size === 0) return document;
+  const json = parseJson(new TextDecoder().decode(document.bytes));
+  if (!isRecord(json) || !Array.isArray(json.pages)) return document;
+  const pages = json.pages.map((page: unknown) => {
+    if (!isRecord(page) || typeof page.uri !== "string") return page;
+    return { ...page, uri: links.get(page.uri) ?? page.uri };
+  });
+  return { ...document, bytes: encode(JSON.stringify({ ...json, pages })) };
+}
+
+async function baseName(dpeUri: string): Promise<string> {
+  const uri = parseDpeUri(dpeUri);
+  const hash = await crypto.subtle.digest("SHA-256", encode(buildDpeUri(uri)));
+  const hex = [...new Uint8Array(hash, 0, 16)]
+    .map((byte) => byte.toString(16).padStart(2, "0"));
+  const readable = [uri.host, ...uri.docRef].join("-")
+    .replaceAll(/[^A-Za-z0-9]+/g, "-").slice(0, READABLE)
+    .replaceAll(/^-+|-+$/g, "");
+  return [readable, hex.join("")].filter((part) => part !== "").join("-");
+}
+
+function toFile(
+  name: string,
+  { uri, text, blob, mimeType }: ResourceContents,
+): DocumentFile {
+  const bytes = text !== undefined ? encode(text) : decode(blob);
+  const type = mimeType ?? guessType(text);
+  const extension = mime.getExtension(type);
+  return {
+    name: extension === null ? name : `${name}.${extension}`,
+    bytes,
+    mimeType: type,
+    ...(uri !== undefined && { uri }),
+  };
+}
+
+const guessType = (text: string | undefined): string =>
+  text === undefined
+    ? "application/octet-stream"
+    : isRecord(parseJson(text))
+    ? "application/json"
+    : "text/plain";
+
+function decode(blob: string | undefined): Uint8Array<ArrayBuffer> {
+  if (blob === undefined) {
+    throw new Error("the MCP server gave contents without text and blob");
+  }
+  try {
+    return Uint8Array.from(atob(blob), (unit) => unit.charCodeAt(0));
+  } catch {
+    throw new Error("the MCP server gave a blob that is not base64");
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const encode = (text: string): Uint8Array<ArrayBuffer> =>
+  new TextEncoder().encode(text);

@@ -1,0 +1,36 @@
+import { forEachFew } from "../../util/for_each.ts";
+import type { ResourceContents } from "../contents.ts";
+import {
+  type DocumentFile,
+  documentFiles,
+  linkParts,
+} from "./document_files.ts";
+import type { DpeResolution } from "./resolver.ts";
+
+/** How many files are stored at a time. */
+const AT_A_TIME = 8;
+
+/**
+ * Stores a document and its parts; the parts first, so that the document can say where they are.
+ *
+ * @param store puts a file, in place of one of the same name, and tells its URI
+ * @throws {Error} as `documentFiles` and `store`
+ */
+export async function publish(
+  dpeUri: string,
+  contents: readonly ResourceContents[],
+  store: (file: DocumentFile) => Promise<string>,
+): Promise<DpeResolution> {
+  const { document, parts } = await documentFiles(dpeUri, contents);
+  const links = new Map<string, string>();
+  await forEachFew(parts, AT_A_TIME, async (part) => {
+    const stored = await store(part);
+    if (part.uri !== undefined) links.set(part.uri, stored);
+  });
+  const linked = linkParts(document, links);
+  return {
+    uri: await store(linked),
+    mime_type: linked.mimeType,
+    size: linked.bytes.length,
+  };
+}

@@ -1,0 +1,112 @@
+import {
+  ErrorCode,
+  type GetDPEReq,
+  type GetDPERet,
+  parseDpeUri,
+  ProtocolError,
+} from "../../../protocol/mod.ts";
+import { isRecord, reasonOf } from "../../util/values.ts";
+import { within } from "../../util/deadline.ts";
+import type { ResourceContents } from "../contents.ts";
+import type { DpeResolver } from "./resolver.ts";
+
+/** Seconds for reading and resolving when the request does not say (spec §8.3). */
+const DEFAULT_TIMEOUT = 30;
+
+/** What {@linkcode resolveDpe} needs of the Computer. */
+export interface DpeSources {
+  /** What the user registered. */
+  readonly resolver: DpeResolver | undefined;
+  /** Finds the MCP server of a host; undefined when none lists it. */
+  route(host: string): Promise<string | undefined>;
+  /**
+   * Reads a resource.
+   *
+   * @throws {Error} whose message says why it can not be read
+   */
+  read(
+    server: string,
+    uri: string,
+    signal: AbortSignal,
+  ): Promise<readonly ResourceContents[]>;
+}
+
+/**
+ * Answers `client:get_dpe` (spec §8.3).
+ *
+ * @throws {ProtocolError} 4012 not a DPE URI, 4011 no resolver, 4013 everything after that,
+ * with `uri` and `reason`
+ */
+export async function resolveDpe(
+  { uri, timeout = DEFAULT_TIMEOUT, req_id }: GetDPEReq,
+  sources: DpeSources,
+): Promise<GetDPERet> {
+  const { host } = parseDpeUri(uri);
+  const { resolver } = sources;
+  if (!resolver) throw notConfigured(uri);
+  try {
+    const answer = await within(
+      timeout * 1000,
+      (signal) => publish(uri, host, resolver, sources, signal),
+    );
+    return { ...answer, req_id };
+  } catch (error) {
+    throw failed(uri, reasonOf(error), error);
+  }
+}
+
+async function publish(
+  uri: string,
+  host: string,
+  resolver: DpeResolver,
+  sources: DpeSources,
+  signal: AbortSignal,
+): Promise<Omit<GetDPERet, "req_id">> {
+  const server = await sources.route(host);
+  if (server === undefined) {
+    throw new Error(`no MCP server lists the host "${host}"`);
+  }
+  const contents = await sources.read(server, uri, signal);
+  signal.throwIfAborted();
+  const mime = contents[0]?.mimeType;
+  return readResolution(
+    await resolver.resolve(uri, contents, {
+      mcp_server_name: server,
+      ...(mime !== undefined && { mime_type: mime }),
+      signal,
+    }),
+  );
+}
+
+/** The resolver is the user's code: nothing about its answer is certain. */
+function readResolution(answer: unknown): Omit<GetDPERet, "req_id"> {
+  const { uri, mime_type, size }: Record<string, unknown> = isRecord(answer)
+    ? answer
+    : {};
+  if (typeof uri !== "string" || uri === "") {
+    throw new Error("the resolver gave no URI");
+  }
+  if (!URL.canParse(uri) || uri.toLowerCase().startsWith("dpe:")) {
+    throw new Error("the resolver gave no URI that an Agent could fetch");
+  }
+  return {
+    uri,
+    ...(typeof mime_type === "string" && { mime_type }),
+    ...(Number.isSafeInteger(size) && Number(size) >= 0 &&
+      { size: Number(size) }),
+  };
+}
+
+const notConfigured = (uri: string): ProtocolError =>
+  new ProtocolError(
+    ErrorCode.DPE_RESOLVER_NOT_CONFIGURED,
+    "Cannot resolve a DPE URI: this Computer has no DPE resolver; register one",
+    { fields: { uri } },
+  );
+
+const failed = (uri: string, reason: string, cause: unknown): ProtocolError =>
+  new ProtocolError(
+    ErrorCode.DPE_RESOLUTION_FAILED,
+    `Cannot resolve the DPE URI: ${reason}`,
+    { fields: { uri, reason }, cause },
+  );

@@ -1,0 +1,48 @@
+import type { Resource } from "../../../protocol/mod.ts";
+import { reasonOf } from "../../util/values.ts";
+import { within } from "../../util/deadline.ts";
+import { isDocument } from "../listed_uri.ts";
+import { listResources, type RunningServer } from "../servers.ts";
+import type { ListedDocument } from "./organize_finder.ts";
+
+/** Milliseconds that each MCP server gets; the Server waits 30 s for the whole catalogue (spec §7). */
+const PATIENCE = 10_000;
+
+/** The documents that are listed, and what was found on the way. */
+export interface DocumentListing {
+  /** Server by server, those of one in the order of its resource list. */
+  readonly documents: readonly ListedDocument[];
+  /** What could not be listed, one sentence each, for a WARN in the log. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Lists the documents of all MCP servers at once; one that fails or is slow hides only itself.
+ *
+ * @param listed is told what each server lists
+ */
+export async function listDocuments(
+  servers: readonly RunningServer[],
+  listed: (server: string, resources: readonly Resource[]) => void,
+): Promise<DocumentListing> {
+  const warnings: string[] = [];
+  const documents = await Promise.all(
+    servers.map(async ({ name, connection }) => {
+      try {
+        const resources = await within(
+          PATIENCE,
+          (signal) => listResources(connection, signal),
+        );
+        listed(name, resources);
+        return resources.filter(({ uri }) => isDocument(uri))
+          .map((resource) => ({ server: name, resource }));
+      } catch (error) {
+        warnings.push(
+          `Cannot list the documents of "${name}": ${reasonOf(error)}`,
+        );
+        return [];
+      }
+    }),
+  );
+  return { documents: documents.flat(), warnings };
+}

@@ -1,0 +1,36 @@
+import {
+  type CallToolResult,
+  ErrorCode,
+  ProtocolError,
+  toolErrorResult,
+} from "../../protocol/mod.ts";
+import { tooMuch } from "../../client/message_limits.ts";
+
+/** Puts an error in place of a result that can not be sent (spec §9). */
+export function limitResult(
+  result: CallToolResult,
+  maxPayload: number | undefined,
+): CallToolResult {
+  const why = tooMuch(result, maxPayload);
+  return why === undefined ? result : toolErrorResult(
+    ErrorCode.TOOL_EXECUTION_FAILED,
+    `The tool ran, but its result can not be sent: ${why}`,
+  );
+}
+
+/**
+ * Passes an answer on that can be sent.
+ *
+ * @throws {ProtocolError} 500 that says why it can not
+ */
+export function limitAnswer<T extends object>(
+  answer: T,
+  maxPayload: number | undefined,
+): T {
+  const why = tooMuch(answer, maxPayload);
+  if (why === undefined) return answer;
+  throw new ProtocolError(
+    ErrorCode.INTERNAL_ERROR,
+    `The answer can not be sent: ${why}`,
+  );
+}

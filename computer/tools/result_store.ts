@@ -1,0 +1,83 @@
+import {
+  type CallToolResult,
+  ErrorCode,
+  toolErrorResult,
+} from "../../protocol/mod.ts";
+import { jsonBytes } from "../../client/json_bytes.ts";
+
+/** How much a {@linkcode ResultStore} keeps. */
+export interface ResultStoreLimits {
+  /** How many results. */
+  readonly count: number;
+  /** Bytes of all of them, as JSON. */
+  readonly bytes: number;
+}
+
+/** A result and the call that it belongs to. */
+export interface StoredResult {
+  /** See `callFingerprint`. */
+  readonly fingerprint: string;
+  /** As it was answered. */
+  readonly result: CallToolResult;
+}
+
+/** Keeps the results of the last calls within bounds, the oldest shrinking and going first (spec §7.4). */
+export class ResultStore {
+  readonly #limits: ResultStoreLimits;
+  readonly #entries = new Map<string, StoredResult & { bytes: number }>();
+  #bytes = 0;
+
+  /** Makes an empty store. */
+  constructor(limits: ResultStoreLimits) {
+    this.#limits = limits;
+  }
+
+  /** The result of a call, while it is kept. */
+  get(key: string): StoredResult | undefined {
+    return this.#entries.get(key);
+  }
+
+  /**
+   * Keeps a result; of one that there is no room for, that its tool ran: it must not run again.
+   */
+  add(key: string, stored: StoredResult): void {
+    const bytes = jsonBytes(stored.result);
+    this.#remove(key);
+    this.#entries.set(key, { ...stored, bytes });
+    this.#bytes += bytes;
+    if (bytes > this.#limits.bytes) this.#shrink(key);
+    for (const [oldest, entry] of this.#entries) {
+      if (this.#bytes <= this.#limits.bytes) break;
+      if (entry.bytes > 0) this.#shrink(oldest);
+    }
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size <= this.#limits.count) break;
+      this.#remove(oldest);
+    }
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.#entries.clear();
+    this.#bytes = 0;
+  }
+
+  #shrink(key: string): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    const { bytes, fingerprint } = entry;
+    this.#bytes -= bytes;
+    this.#entries.set(key, { fingerprint, result: notKept(bytes), bytes: 0 });
+  }
+
+  #remove(key: string): void {
+    this.#bytes -= this.#entries.get(key)?.bytes ?? 0;
+    this.#entries.delete(key);
+  }
+}
+
+const notKept = (bytes: number): CallToolResult =>
+  toolErrorResult(
+    ErrorCode.TOOL_EXECUTION_FAILED,
+    `The tool ran, and is not run again for the same req_id; its result of ${bytes} bytes was too large to keep`,
+  );

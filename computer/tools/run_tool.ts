@@ -1,0 +1,143 @@
+import {
+  type CallToolResult,
+  cancelledResult,
+  ErrorCode,
+  timeoutResult,
+  type ToolCallReq,
+  toolErrorResult,
+  withResultMeta,
+} from "../../protocol/mod.ts";
+import { reasonOf } from "../util/values.ts";
+import { callFailure } from "./call_failure.ts";
+import type { AbortReason } from "./call_table.ts";
+import type { Confirmations } from "./confirmations.ts";
+import type { McpHost } from "../host/host.ts";
+import { log } from "../util/log.ts";
+import { SessionForgottenError } from "../host/mcp/answering_fetch.ts";
+import type { NamedTool } from "../host/tool_naming.ts";
+import { transformResult } from "../vrl/transform_result.ts";
+
+/** What a tool call needs beside its request. */
+export interface ToolCallContext {
+  /** The MCP servers. */
+  readonly host: McpHost;
+  /** The person's word on calls. */
+  readonly confirmations: Confirmations;
+}
+
+/**
+ * Runs a tool and makes a result of whatever comes of it (spec §6, §7); never rejects.
+ *
+ * @param signal gives the call up; its reason is an {@linkcode AbortReason}
+ */
+export async function runToolCall(
+  request: ToolCallReq,
+  context: ToolCallContext,
+  signal: AbortSignal,
+): Promise<CallToolResult> {
+  const found = context.host.resolve(request.tool_name);
+  if (found.kind === "refuse") {
+    return toolErrorResult(found.code, found.text, found.fields);
+  }
+  const early = giveUp(request.timeout, signal);
+  try {
+    // The MCP SDK answers every abort like a timeout, so who ended the call is known here alone.
+    const result = await Promise.race([
+      early.result,
+      execute(request, found.target, context, early.signal),
+    ]);
+    return withResultMeta(result, {}); // under both names
+  } finally {
+    early.done();
+  }
+}
+
+/** Asks, calls, transforms: what happens within the time of a call. */
+async function execute(
+  { agent, tool_name, params }: ToolCallReq,
+  { server: view, tool: { name: tool } }: NamedTool,
+  { host, confirmations }: ToolCallContext,
+  signal: AbortSignal,
+): Promise<CallToolResult> {
+  const { name: server, config } = view;
+  const failure = (error?: unknown) =>
+    callFailure(tool_name, host.server(server)?.view ?? view, error);
+  const word = await confirmations.settle(
+    { agent, server, tool, name: tool_name, params },
+    config,
+    signal,
+  );
+  if (word.kind === "refuse") return toolErrorResult(word.code, word.text);
+  try {
+    signal.throwIfAborted();
+    const now = host.server(server);
+    // The word was about that configuration: another may be another program, or forbid the tool.
+    if (now?.config !== config) return replaced(tool_name, server);
+    const { connection } = now;
+    if (!connection) return failure();
+    const result = await connection.callTool(tool, params, { signal })
+      .catch(async (error) => {
+        if (!(error instanceof SessionForgottenError)) throw error;
+        // It ran nothing, so this is still the first time.
+        const next = await now.connectAgain(connection);
+        signal.throwIfAborted();
+        if (!next || host.server(server) !== now) throw error;
+        return await next.callTool(tool, params, { signal });
+      });
+    return await transformResult(result, config.vrl, {
+      server,
+      tool,
+      parameters: params,
+    });
+  } catch (error) {
+    if (!signal.aborted) {
+      log.warn("Tool {tool} of MCP server {server} failed: {reason}", {
+        tool: tool_name,
+        server,
+        reason: reasonOf(error),
+      });
+    }
+    return failure(error);
+  }
+}
+
+/** What ends a call before its tool does: the time is up, or it is given up. */
+function giveUp(timeout: number, signal: AbortSignal): {
+  readonly result: Promise<CallToolResult>;
+  readonly signal: AbortSignal;
+  readonly done: () => void;
+} {
+  const { promise, resolve } = Promise.withResolvers<CallToolResult>();
+  const abort = new AbortController();
+  const end = (result: CallToolResult, why: string) => {
+    resolve(result);
+    abort.abort(why);
+  };
+  const onAbort = () => end(abortedResult(signal.reason), "cancelled");
+  const timer = setTimeout(
+    () => end(timeoutResult(timeout), "timeout"),
+    timeout * 1000,
+  );
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  return {
+    result: promise,
+    signal: abort.signal,
+    done: () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    },
+  };
+}
+
+const replaced = (tool: string, server: string): CallToolResult =>
+  toolErrorResult(
+    ErrorCode.TOOL_EXECUTION_FAILED,
+    `Tool "${tool}" did not run: MCP server "${server}" was replaced or removed before it could`,
+  );
+
+const abortedResult = (reason: AbortReason): CallToolResult =>
+  reason === "cancelled" ? cancelledResult() : toolErrorResult(
+    ErrorCode.TOOL_EXECUTION_FAILED,
+    "The Computer left the office while the tool ran",
+  );

@@ -1,0 +1,94 @@
+/**
+ * The loop of an agent: a language model is shown the tools of an office, says which to call, is
+ * shown what came of it, until it has an answer. The model here is a stub; put yours in its place.
+ *
+ * ```sh
+ * deno run -A examples/agent_loop.ts
+ * ```
+ *
+ * @module
+ */
+import {
+  type CallToolResult,
+  createSmcpServer,
+  SmcpAgent,
+  SmcpComputer,
+} from "@a2c-smcp/sdk";
+import { notes } from "./notes.ts";
+
+/** A tool as models want it: a name that is unique everywhere, and a JSON Schema. */
+interface Tool {
+  name: string;
+  description: string;
+  parameters: unknown;
+}
+
+/** What is said in the loop. */
+type Message =
+  | { role: "user" | "assistant"; text: string }
+  | { role: "call"; tool: string; params: Record<string, unknown> }
+  | { role: "result"; text: string };
+
+await using server = createSmcpServer();
+const { url } = await server.listen();
+await using computer = new SmcpComputer({
+  url,
+  name: "laptop",
+  servers: { notes: { ...notes, default_tool_meta: { auto_apply: true } } },
+});
+await computer.connect();
+await computer.serversSettled();
+await computer.join("demo");
+
+await using agent = new SmcpAgent({ url, name: "planner" });
+await agent.connect();
+await agent.join("demo");
+await agent.toolsSettled();
+
+const messages: Message[] = [{ role: "user", text: "Remember: milk, eggs" }];
+while (messages.at(-1)?.role !== "assistant") {
+  const next = model(messages, officeTools());
+  messages.push(next);
+  if (next.role === "call") messages.push(await carryOut(next));
+}
+for (const message of messages) console.log(JSON.stringify(message));
+
+/** The tools of every Computer, asked for anew each turn: Computers come and go. */
+function officeTools(): Tool[] {
+  return [...agent.tools].flatMap(([computer, tools]) =>
+    tools.map(({ name, description, params_schema }) => ({
+      name: `${computer}.${name}`,
+      description,
+      parameters: params_schema,
+    }))
+  );
+}
+
+/** Calls a tool; whatever goes wrong with it is for the model to read. */
+async function carryOut(
+  { tool, params }: Message & { role: "call" },
+): Promise<Message> {
+  const dot = tool.indexOf(".");
+  const [computer, name] = [tool.slice(0, dot), tool.slice(dot + 1)];
+  const result = await agent.callTool(computer, name, params, { timeout: 30 });
+  return { role: "result", text: textOf(result) };
+}
+
+function textOf({ content, isError }: CallToolResult): string {
+  const text = content.map((part) => "text" in part ? part.text : part.type)
+    .join("\n");
+  return isError ? `The tool failed: ${text}` : text;
+}
+
+/** Stands for a language model: it calls the first tool for each thing, one a turn. */
+function model(messages: Message[], tools: Tool[]): Message {
+  const [question] = messages;
+  const things = question?.role === "user"
+    ? question.text.replace(/^.*:/, "").split(",")
+    : [];
+  const done = messages.filter(({ role }) => role === "result").length;
+  const [thing, tool] = [things[done], tools[0]];
+  return thing !== undefined && tool
+    ? { role: "call", tool: tool.name, params: { text: thing.trim() } }
+    : { role: "assistant", text: `I noted ${done} things` };
+}

@@ -1,0 +1,84 @@
+/**
+ * A MCP server that shows windows: notes, which an Agent adds with a tool and then sees on the
+ * Computer's desktop. It also offers them as a document.
+ *
+ * Nothing in it knows A2C-SMCP: a window is a resource whose URI starts with `window://`, of a
+ * server that declares `resources.subscribe` and says when the resource changed.
+ *
+ * ```sh
+ * deno run -A examples/notes_server.ts
+ * ```
+ *
+ * @module
+ */
+// @ts-types="@modelcontextprotocol/sdk/server/mcp"
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+// @ts-types="@modelcontextprotocol/sdk/server/stdio"
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+// @ts-types="@modelcontextprotocol/sdk/types"
+import {
+  SubscribeRequestSchema,
+  UnsubscribeRequestSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+
+const WINDOW = "window://notes/all";
+const DOCUMENT = "dpe://notes/all";
+const notes: string[] = [];
+
+const mcp = new McpServer({ name: "notes", version: "1.0.0" }, {
+  capabilities: { resources: { subscribe: true } },
+});
+
+mcp.registerTool("add_note", {
+  description: "Adds a note",
+  inputSchema: { text: z.string() },
+}, async ({ text }) => {
+  notes.push(text);
+  await mcp.server.sendResourceUpdated({ uri: WINDOW });
+  return { content: [{ type: "text", text: `${notes.length} notes` }] };
+});
+
+mcp.registerResource(
+  "All notes",
+  WINDOW,
+  { annotations: { audience: ["assistant"], priority: 0.8 } },
+  () => ({
+    contents: [{
+      uri: WINDOW,
+      text: notes.map((note) => `- ${note}`).join("\n"),
+    }],
+  }),
+);
+
+mcp.registerResource(
+  "The notes as a document",
+  DOCUMENT,
+  { mimeType: "application/json", description: "All that was noted" },
+  () => ({
+    contents: [{
+      uri: DOCUMENT,
+      mimeType: "application/json",
+      text: JSON.stringify({
+        doc_ref: "all",
+        uri: DOCUMENT,
+        title: "Notes",
+        pages: [{
+          page_index: 0,
+          title: "All notes",
+          elements: notes.map((text, index) => ({
+            element_id: `note-${index}`,
+            category: "ListItem",
+            text,
+          })),
+        }],
+      }),
+    }],
+  }),
+);
+
+// Whoever subscribes is told of every change above, so that there is nothing to remember.
+mcp.server.setRequestHandler(SubscribeRequestSchema, () => ({}));
+mcp.server.setRequestHandler(UnsubscribeRequestSchema, () => ({}));
+
+await mcp.connect(new StdioServerTransport());

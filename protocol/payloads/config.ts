@@ -1,0 +1,274 @@
+import * as z from "../validation/schema.ts";
+import { computerCallShape, identifier } from "../validation/identifiers.ts";
+import { listOf, mapOf, maybe } from "../validation/plain_values.ts";
+import { ISO_DURATION, parseDuration } from "../validation/duration.ts";
+import { inputSchema, type MCPServerInput } from "./inputs.ts";
+import { type Parser, parser } from "../validation/parser.ts";
+import { type AgentCallData, type ToolMeta, toolMetaSchema } from "./tools.ts";
+
+/** What the three kinds of MCP server configuration have in common (spec §4). */
+export interface BaseMCPServerConfig {
+  /** Unique in its Computer; the key in `servers`. */
+  name: string;
+  /** Never started; its tools are neither listed nor callable. */
+  disabled: boolean;
+  /** Original names of tools that are neither listed nor callable. */
+  forbidden_tools: string[];
+  /** By original tool name; laid over `default_tool_meta` field by field (spec §7). */
+  tool_meta: Record<string, ToolMeta>;
+  /** For tools without a field of their own; an `alias` here is an error. */
+  default_tool_meta?: ToolMeta | null;
+  /** Put before the name of each tool that has no `alias`; `"auto"`: the server's own name and `_`. */
+  tool_prefix?: string | null;
+  /** A VRL program that is run on each result (spec §7). */
+  vrl?: string | null;
+}
+
+/** How to start a MCP server as a child process (spec §4). */
+export interface MCPServerStdioParameters {
+  /** The program. */
+  command: string;
+  /** Its arguments. */
+  args: string[];
+  /** Added to the MCP SDK's default environment; never the Computer's whole one. */
+  env: Record<string, string> | null;
+  /** Pass on the Computer's variables for certificate authorities and proxies; default `true`. */
+  inherit_env?: boolean | null;
+  /** Where it runs; null: where the Computer runs. */
+  cwd: string | null;
+  /** Of its output; default `utf-8`. */
+  encoding: string;
+  /** What to do about bytes that are not in `encoding`. */
+  encoding_error_handler: "strict" | "ignore" | "replace";
+}
+
+/** A MCP server that is a child process (spec §4). */
+export interface MCPServerStdioConfig extends BaseMCPServerConfig {
+  /** Says which kind this is. */
+  type: "stdio";
+  /** How to start it. */
+  server_parameters: MCPServerStdioParameters;
+}
+
+/** A value of a request header. */
+export type HeaderValue = string | number | boolean;
+
+/** How to reach a MCP server over Streamable HTTP (spec §4). */
+export interface MCPServerStreamableHttpParameters {
+  /** The endpoint, `http:` or `https:`. */
+  url: string;
+  /** Sent with each request. */
+  headers: Record<string, HeaderValue> | null;
+  /** For a request, ISO 8601; default `PT30S`. */
+  timeout: string;
+  /** For an event stream that stays silent, ISO 8601; default `PT300S`. */
+  sse_read_timeout: string;
+  /** End the MCP session when the Computer lets go of it. */
+  terminate_on_close: boolean;
+}
+
+/** A MCP server behind Streamable HTTP; `http` is read as `streamable` (spec §4). */
+export interface MCPServerStreamableHttpConfig extends BaseMCPServerConfig {
+  /** Says which kind this is. */
+  type: "streamable";
+  /** How to reach it. */
+  server_parameters: MCPServerStreamableHttpParameters;
+}
+
+/** How to reach a MCP server over HTTP with SSE (spec §4). */
+export interface MCPSSEParameters {
+  /** The event stream's address, `http:` or `https:`. */
+  url: string;
+  /** Sent with each request. */
+  headers: Record<string, HeaderValue> | null;
+  /** For a request, in seconds; default 5. */
+  timeout: number;
+  /** For an event stream that stays silent, in seconds; default 300. */
+  sse_read_timeout: number;
+}
+
+/** A MCP server behind HTTP with SSE (spec §4). */
+export interface MCPSSEConfig extends BaseMCPServerConfig {
+  /** Says which kind this is. */
+  type: "sse";
+  /** How to reach it. */
+  server_parameters: MCPSSEParameters;
+}
+
+/** How a Computer hosts one MCP server (spec §4). */
+export type MCPServerConfig =
+  | MCPServerStdioConfig
+  | MCPServerStreamableHttpConfig
+  | MCPSSEConfig;
+
+/** Asks a Computer for its configuration (spec §4). */
+export interface GetComputerConfigReq extends AgentCallData {
+  /** Name of the target Computer. */
+  computer: string;
+}
+
+/** A Computer's configuration without secrets (spec §4, §7). */
+export interface GetComputerConfigRet {
+  /** The definitions of the placeholders; never their values. */
+  inputs?: MCPServerInput[] | null;
+  /** By name. */
+  servers: Record<string, MCPServerConfig>;
+}
+
+/** What a Computer says about itself: its configuration, tools, desktop or documents changed (spec §3). */
+export interface UpdateComputerConfigReq {
+  /** Its own name. */
+  computer: string;
+}
+
+/** Says that a Computer's configuration changed; the seeds' name for the notification (spec §3). */
+export type UpdateMCPConfigNotification = UpdateComputerConfigReq;
+
+/** Says that a Computer's tools changed; the seeds' name for the event and its notification (spec §3). */
+export type UpdateToolListNotification = UpdateComputerConfigReq;
+
+/** A string that holds a placeholder gets its real form when the server starts. */
+const hasPlaceholder = (text: string): boolean => text.includes("${");
+
+const strictUrl = z.string().check(z.refine(
+  (url) =>
+    hasPlaceholder(url) || /^https?:\/\/[^/?#]/i.test(url) && URL.canParse(url),
+  "expected an http: or https: URL",
+)).register(z.globalRegistry, {
+  pattern: "\\$\\{|^[hH][tT][tT][pP][sS]?://[^/?#]",
+});
+
+const strictDuration = z.string().check(z.refine((text) => {
+  if (hasPlaceholder(text)) return true;
+  try {
+    return parseDuration(text) > 0;
+  } catch {
+    return false;
+  }
+}, 'expected an ISO 8601 duration above zero, such as "PT30S"')).register(
+  z.globalRegistry,
+  {
+    pattern: `\\$\\{|${ISO_DURATION.source}`,
+  },
+);
+
+const headers = z._default(
+  z.nullable(mapOf(z.union([z.string(), z.number(), z.boolean()]))),
+  null,
+);
+const seconds = z.number().check(z.positive());
+const on = (initially: boolean) => z._default(z.boolean(), initially);
+
+/** What every provider of models takes in the name of a tool. */
+const toolPrefix = z.string().check(
+  z.regex(
+    /^[A-Za-z0-9_-]{1,64}$/,
+    'expected "auto", or 1 to 64 letters, digits, "_" and "-"',
+  ),
+);
+
+const base = {
+  name: identifier,
+  disabled: on(false),
+  forbidden_tools: z._default(listOf(z.string()), []),
+  tool_meta: z._default(mapOf(toolMetaSchema), {}),
+  default_tool_meta: maybe(toolMetaSchema),
+  tool_prefix: maybe(toolPrefix),
+  vrl: maybe(z.string()),
+};
+
+const stdio = z.looseObject({
+  ...base,
+  type: z.literal("stdio"),
+  server_parameters: z.looseObject({
+    command: z.string().check(z.minLength(1, "expected the program to start")),
+    args: z._default(listOf(z.string()), []),
+    env: z._default(z.nullable(mapOf(z.string())), null),
+    inherit_env: maybe(z.boolean()),
+    cwd: z._default(z.nullable(z.string()), null),
+    encoding: z._default(z.string(), "utf-8"),
+    encoding_error_handler: z._default(
+      z.enum(["strict", "ignore", "replace"]),
+      "strict",
+    ),
+  }),
+});
+
+const streamable = (url: z.ZodMiniString, duration: z.ZodMiniString) =>
+  z.looseObject({
+    ...base,
+    type: z.pipe(
+      z.enum(["streamable", "http"]),
+      z.transform(() => "streamable" as const),
+    ),
+    server_parameters: z.looseObject({
+      url,
+      headers,
+      timeout: z._default(duration, "PT30S"),
+      sse_read_timeout: z._default(duration, "PT300S"),
+      terminate_on_close: on(true),
+    }),
+  });
+
+const sse = (url: z.ZodMiniString) =>
+  z.looseObject({
+    ...base,
+    type: z.literal("sse"),
+    server_parameters: z.looseObject({
+      url,
+      headers,
+      timeout: z._default(seconds, 5),
+      sse_read_timeout: z._default(seconds, 300),
+    }),
+  });
+
+/** @internal What a Computer loads: every mistake is named. */
+export const mcpServerConfigSchema = z.discriminatedUnion("type", [
+  stdio,
+  streamable(strictUrl, strictDuration),
+  sse(strictUrl),
+]).check(
+  z.refine((config) => (config.default_tool_meta?.alias ?? null) === null, {
+    path: ["default_tool_meta", "alias"],
+    message:
+      "one alias can not serve every tool; set it per tool in tool_meta instead",
+  }),
+);
+
+/** @internal What an Agent is shown: URLs may be redacted, older SDKs write durations their own way. */
+export const getComputerConfigRetSchema = z.looseObject({
+  inputs: maybe(listOf(inputSchema)),
+  servers: mapOf(
+    z.discriminatedUnion("type", [
+      stdio,
+      streamable(z.string(), z.string()),
+      sse(z.string()),
+    ]),
+  ),
+});
+
+/** @internal */
+export const getComputerConfigReqSchema = z.looseObject(
+  computerCallShape,
+) satisfies z.ZodMiniType<GetComputerConfigReq>;
+
+/** @internal */
+export const updateComputerConfigReqSchema = z.looseObject({
+  computer: identifier,
+}) satisfies z.ZodMiniType<UpdateComputerConfigReq>;
+
+/** Parses a {@linkcode MCPServerConfig} as people write it: fills in defaults, takes `http` for `streamable`. */
+export const parseMCPServerConfig: Parser<MCPServerConfig> = parser(
+  mcpServerConfigSchema,
+);
+/** Parses a {@linkcode GetComputerConfigReq}. */
+export const parseGetComputerConfigReq: Parser<GetComputerConfigReq> = parser(
+  getComputerConfigReqSchema,
+);
+/** Parses a {@linkcode GetComputerConfigRet}. */
+export const parseGetComputerConfigRet: Parser<GetComputerConfigRet> = parser(
+  getComputerConfigRetSchema,
+);
+/** Parses an {@linkcode UpdateComputerConfigReq}. */
+export const parseUpdateComputerConfigReq: Parser<UpdateComputerConfigReq> =
+  parser(updateComputerConfigReqSchema);

@@ -1,0 +1,55 @@
+/**
+ * @internal
+ *
+ * The fields that the validators of a configuration know, taken from them, so that there is one
+ * truth: what is no field can be told from what is.
+ *
+ * @module
+ */
+import type * as z from "../validation/schema.ts";
+import { mcpServerConfigSchema } from "./config.ts";
+import { inputSchema } from "./inputs.ts";
+import { toolMetaSchema } from "./tools.ts";
+
+/** The fields of one kind of MCP server. */
+export interface ServerFields {
+  /** Beside `type`. */
+  readonly own: readonly string[];
+  /** In `server_parameters`. */
+  readonly parameters: readonly string[];
+}
+
+/** Every value of `type` that leads to an option of a union, with that option. */
+const byType = <O extends z.ZodMiniObject>(
+  options: readonly O[],
+): [type: unknown, option: O][] =>
+  options.flatMap((option) =>
+    [...option._zod.propValues?.type ?? []].map((type): [unknown, O] => [
+      type,
+      option,
+    ])
+  );
+
+/** By the `type` of an MCP server, `http` included. */
+export const serverFields: ReadonlyMap<unknown, ServerFields> = new Map(
+  byType(mcpServerConfigSchema._zod.def.options).map(([type, { shape }]) => [
+    type,
+    {
+      own: Object.keys(shape),
+      parameters: Object.keys(shape.server_parameters.shape),
+    },
+  ]),
+);
+
+/** By the `type` of an input. */
+export const inputFields: ReadonlyMap<unknown, readonly string[]> = new Map(
+  byType(inputSchema._zod.def.options).map(([type, { shape }]) => [
+    type,
+    Object.keys(shape),
+  ]),
+);
+
+/** Those of `tool_meta` and `default_tool_meta` that are known so far; later versions have more. */
+export const toolMetaFields: readonly string[] = Object.keys(
+  toolMetaSchema.shape,
+);

@@ -1,0 +1,59 @@
+import * as z from "../validation/schema.ts";
+import {
+  computerCallShape,
+  timeoutSeconds,
+} from "../validation/identifiers.ts";
+import { maybe } from "../validation/plain_values.ts";
+import { type Parser, parser } from "../validation/parser.ts";
+import type { AgentCallData } from "./tools.ts";
+
+/** Asks a Computer to turn a `dpe://` URI into one that the Agent can fetch (spec §4, §8.3). */
+export interface GetDPEReq extends AgentCallData {
+  /** Name of the target Computer. */
+  computer: string;
+  /** `dpe://HOST/DOC-REF`; its form is checked by the Computer, which answers 4012. */
+  uri: string;
+  /** Seconds for reading and resolving; 30 when absent. */
+  timeout?: number;
+}
+
+/** Where the document can be fetched (spec §4, §8.3). */
+export interface GetDPERet {
+  /** `https:`, `file:` or a scheme of the resolver's own; not to be kept beyond the session. */
+  uri: string;
+  /** The media type of what is there. */
+  mime_type?: string;
+  /** Bytes. */
+  size?: number;
+  /** The request's own. */
+  req_id: string;
+}
+
+/** @internal */
+export const getDPEReqSchema = z.looseObject({
+  ...computerCallShape,
+  uri: z.string(),
+  timeout: z.exactOptional(timeoutSeconds),
+});
+
+/** @internal */
+export const getDPERetSchema = z.pipe(
+  z.looseObject({
+    uri: z.string().check(z.minLength(1)),
+    mime_type: maybe(z.string()),
+    size: maybe(z.int().check(z.minimum(0))),
+    req_id: z.string(),
+  }),
+  z.transform(({ mime_type, size, ...rest }) => ({
+    ...rest,
+    ...(typeof mime_type === "string" && { mime_type }),
+    ...(typeof size === "number" && { size }),
+  })),
+);
+
+/** Parses a {@linkcode GetDPEReq}. */
+export const parseGetDPEReq: Parser<GetDPEReq> = parser(
+  getDPEReqSchema,
+);
+/** Parses a {@linkcode GetDPERet}; null fields are left out. */
+export const parseGetDPERet: Parser<GetDPERet> = parser(getDPERetSchema);

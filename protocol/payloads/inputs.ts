@@ -1,0 +1,99 @@
+import * as z from "../validation/schema.ts";
+import { identifier } from "../validation/identifiers.ts";
+import { listOf, mapOf, maybe } from "../validation/plain_values.ts";
+import { type Parser, parser } from "../validation/parser.ts";
+
+/** A value that a person types (spec §4). */
+export interface MCPServerPromptStringInput {
+  /** Says which kind this is. */
+  type: "promptString";
+  /** What `${input:ID}` names; unique among all inputs. */
+  id: string;
+  /** The question. */
+  description: string;
+  /** Taken when nobody answers. */
+  default?: string | null;
+  /** Hide what is typed. */
+  password?: boolean | null;
+}
+
+/** A value that a person picks (spec §4). */
+export interface MCPServerPickStringInput {
+  /** Says which kind this is. */
+  type: "pickString";
+  /** What `${input:ID}` names; unique among all inputs. */
+  id: string;
+  /** The question. */
+  description: string;
+  /** What there is to pick from. */
+  options: string[];
+  /** Taken when nobody answers. */
+  default?: string | null;
+}
+
+/** A value that a command on the Computer prints (spec §4). */
+export interface MCPServerCommandInput {
+  /** Says which kind this is. */
+  type: "command";
+  /** What `${input:ID}` names; unique among all inputs. */
+  id: string;
+  /** What the value is. */
+  description: string;
+  /** A program when `args` is a list, else a line for the shell. */
+  command: string;
+  /** A list of arguments, or a map of named ones. */
+  args?: string[] | Record<string, string> | null;
+}
+
+/** The definition of a `${input:ID}` placeholder (spec §4). */
+export type MCPServerInput =
+  | MCPServerPromptStringInput
+  | MCPServerPickStringInput
+  | MCPServerCommandInput;
+
+const base = { id: identifier, description: z.string() };
+const fallback = maybe(z.string());
+
+/** @internal */
+export const inputSchema = z.discriminatedUnion("type", [
+  z.looseObject({
+    ...base,
+    type: z.literal("promptString"),
+    default: fallback,
+    password: maybe(z.boolean()),
+  }),
+  z.looseObject({
+    ...base,
+    type: z.literal("pickString"),
+    options: listOf(z.string()),
+    default: fallback,
+  }),
+  z.looseObject({
+    ...base,
+    type: z.literal("command"),
+    command: z.string().check(z.minLength(1)),
+    args: maybe(z.union([listOf(z.string()), mapOf(z.string())])),
+  }),
+]);
+
+/** @internal */
+export const inputsSchema = z.array(inputSchema).check(z.superRefine(
+  (inputs, context) => {
+    const seen = new Set<string>();
+    inputs.forEach(({ id }, i) => {
+      if (seen.has(id)) {
+        context.addIssue({
+          code: "custom",
+          path: [i, "id"],
+          message: `"${id}" is defined twice; ids are unique across all inputs`,
+        });
+      }
+      seen.add(id);
+    });
+  },
+));
+
+/** Parses a list of {@linkcode MCPServerInput}, whose ids must be unique (spec §4). */
+export const parseMCPServerInputs: Parser<MCPServerInput[]> = parser(
+  inputsSchema,
+);

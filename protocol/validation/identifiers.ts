@@ -1,0 +1,32 @@
+import * as z from "./schema.ts";
+
+/** Tells whether data is an {@linkcode identifier}; zod's own length counts code points. */
+export const isIdentifier = (data: unknown): boolean =>
+  typeof data === "string" && data.length >= 1 && data.length <= 256;
+
+/** `agent`, `req_id`, `computer`, `tool_name`, `mcp_server`: 1 to 256 UTF-16 units (spec §4). */
+export const identifier = z.string()
+  .check(z.refine(isIdentifier, "expected 1 to 256 characters"))
+  // For JSON Schema, which can not see a refinement.
+  .register(z.globalRegistry, { minLength: 1, maxLength: 256 });
+
+// deno-lint-ignore no-control-regex -- control characters are what it is about
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+
+/** `name` and `office_id`: an identifier without control characters (spec §5). */
+export const officeIdentifier = identifier.check(z.refine(
+  (text) => !CONTROL.test(text),
+  "must not contain control characters",
+));
+
+/** The time that a request may take: 1 to 3600 s (spec §4). */
+export const timeoutSeconds = z.int().check(z.minimum(1), z.maximum(3600));
+
+/** `AgentCallData`, the base of every request of an Agent (spec §4). */
+export const agentCallDataShape = { agent: identifier, req_id: identifier };
+
+/** The base of every request that the Server routes to a Computer (spec §4). */
+export const computerCallShape = {
+  ...agentCallDataShape,
+  computer: identifier,
+};

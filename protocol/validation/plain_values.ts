@@ -1,0 +1,72 @@
+import * as z from "./schema.ts";
+
+/** Tells whether data is a JSON object. */
+export const isPlainObject = (data: unknown): data is Record<string, unknown> =>
+  Object.prototype.toString.call(data) === "[object Object]";
+
+/** A JSON object, passed on as it is: `z.record()` copies it, and drops a key named `__proto__`. */
+export const plainObject = z.custom<Record<string, unknown>>(
+  isPlainObject,
+  "Invalid input: expected object",
+);
+
+/**
+ * What a list or a map is made of. Their transforms hide it from `z.toJSONSchema()`, with which
+ * the schema of the configuration file is written.
+ */
+export const partsOf = new WeakMap<
+  z.core.$ZodType,
+  { items: z.core.$ZodType } | { values: z.core.$ZodType }
+>();
+
+/** A list that stops at its first failing item: `z.array()` reports each, and a hostile list has millions. */
+export const listOf = <T>(item: z.ZodMiniType<T>) => {
+  const collect = z.transform((items: unknown[], context): T[] => {
+    const parsed: T[] = [];
+    for (const [index, data] of items.entries()) {
+      const result = item.safeParse(data);
+      if (!result.success) return stop(context, index, result.error);
+      parsed.push(result.data);
+    }
+    return parsed;
+  });
+  const list = z.pipe(z.array(z.unknown()), collect);
+  partsOf.set(list, { items: item });
+  return list;
+};
+
+/** A map of names that stops at its first failing value, for the same reason. */
+export const mapOf = <T>(value: z.ZodMiniType<T>) => {
+  const collect = z.transform(
+    (data: Record<string, unknown>, context): Record<string, T> => {
+      const parsed: [string, T][] = [];
+      for (const [name, entry] of Object.entries(data)) {
+        const result = value.safeParse(entry);
+        if (!result.success) return stop(context, name, result.error);
+        parsed.push([name, result.data]);
+      }
+      return Object.fromEntries(parsed);
+    },
+  );
+  const map = z.pipe(plainObject, collect);
+  partsOf.set(map, { values: value });
+  return map;
+};
+
+function stop(
+  context: z.core.ParsePayload,
+  at: string | number,
+  { issues: [issue] }: z.core.$ZodError,
+): never {
+  context.issues.push({
+    code: "custom",
+    input: context.value,
+    path: [at, ...issue?.path ?? []],
+    message: issue?.message ?? "Invalid input",
+  });
+  return z.NEVER;
+}
+
+/** A field that may be absent or null. */
+export const maybe = <T extends z.core.SomeType>(schema: T) =>
+  z.exactOptional(z.nullable(schema));

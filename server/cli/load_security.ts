@@ -1,0 +1,92 @@
+import { readFileSync } from "node:fs";
+import type {
+  JwtSettings,
+  SecuritySettings,
+  TlsSettings,
+} from "./security_flags.ts";
+import { apiKeys } from "../auth/api_keys.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
+import { jwt } from "../auth/jwt.ts";
+import type { JwtKey } from "../auth/jwt_keys.ts";
+import { parseApiKeys } from "../auth/parse_api_keys.ts";
+import { type TlsOptions, toHttpsOptions } from "../http/tls.ts";
+
+/** What the files of the command say. */
+export interface Security {
+  /** Who lets clients in; nobody is asked when there are none. */
+  readonly authenticators: readonly Authenticator[];
+  /** Absent: HTTP. */
+  readonly tls?: TlsOptions;
+}
+
+/**
+ * Reads keys and certificates.
+ *
+ * @throws {TypeError} in one line for people, without anything of what the files hold
+ */
+export function loadSecurity(
+  { apiKeys: keys, jwt, tls }: SecuritySettings,
+): Security {
+  const certificates = loadTls(tls);
+  return {
+    authenticators: [
+      ...(keys === undefined ? [] : [apiKeys(parseApiKeys(textOf(keys)))]),
+      ...loadJwt(jwt),
+    ],
+    ...(certificates && { tls: certificates }),
+  };
+}
+
+/** The JSON itself, or the file with it. */
+const textOf = (keys: string): string =>
+  keys.trimStart().startsWith("[") ? keys : read("--api-keys", keys);
+
+function loadJwt(
+  { secret, keyFile, jwksUrl, ...options }: JwtSettings,
+): Authenticator[] {
+  const key: JwtKey | undefined = secret !== undefined
+    ? { secret }
+    : jwksUrl !== undefined
+    ? { jwksUrl }
+    : keyFile !== undefined
+    ? { publicKey: read("--jwt-key", keyFile) }
+    : undefined;
+  return key ? [jwt({ key, ...options })] : [];
+}
+
+function loadTls(
+  { certFile, keyFile, clientCaFile }: TlsSettings,
+): TlsOptions | undefined {
+  if (certFile === undefined || keyFile === undefined) return undefined;
+  const tls: TlsOptions = {
+    cert: read("--tls-cert", certFile),
+    key: read("--tls-key", keyFile),
+    ...(clientCaFile !== undefined && {
+      clientCa: read("--tls-client-ca", clientCaFile),
+    }),
+  };
+  toHttpsOptions(tls); // checks them
+  return tls;
+}
+
+/** Does not name the file: by mistake it may be the secret itself. */
+function read(flag: string, file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new TypeError(`Cannot read the file of ${flag}: ${whyNot(error)}`);
+  }
+}
+
+function whyNot(error: unknown): string {
+  const { name, code }: { name?: unknown; code?: unknown } = Object(error);
+  // Of Deno, which takes a path as far as it is allowed.
+  if (name === "NotCapable") return "run again with the --allow-read flag";
+  return READ_ERRORS[String(code)] ?? String(code);
+}
+
+const READ_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EACCES: "this user may not read it",
+  EISDIR: "it is a directory",
+};

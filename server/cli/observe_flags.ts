@@ -1,0 +1,69 @@
+import { Option } from "commander";
+import { integer, isSet } from "./flag_values.ts";
+import { createMetrics } from "../observe/prometheus.ts";
+import type { SmcpServerOptions } from "../options.ts";
+
+/** What is counted, measured and traced. */
+export interface ObserveSettings {
+  /** Whether there are metrics. */
+  readonly metrics: boolean;
+  /** Where they are served beside the main port, if anywhere. */
+  readonly listen?: { readonly hostname: string; readonly port: number };
+  /** Whether calls are traced. */
+  readonly tracing: boolean;
+}
+
+const METRICS = "SMCP_METRICS";
+const TRACING = "SMCP_TRACING";
+
+/** The options of the command about metrics and traces. */
+export const observeOptions = (): Option[] => [
+  new Option(
+    "--metrics",
+    `serve /metrics to those that may connect; without authentication to this machine alone (env: ${METRICS}=1)`,
+  ),
+  new Option(
+    "--metrics-port <number>",
+    "serve /metrics on a port of its own, to whoever reaches it",
+  ).env("SMCP_METRICS_PORT").argParser(integer(0, 65535)),
+  new Option("--metrics-host <address>", "address of that port")
+    .default("127.0.0.1").env("SMCP_METRICS_HOST"),
+  new Option(
+    "--tracing",
+    `make OpenTelemetry spans of calls; Deno exports them with OTEL_DENO=true (env: ${TRACING}=1)`,
+  ),
+];
+
+/** What commander makes of {@linkcode observeOptions}. */
+export interface ObserveFlags {
+  readonly metrics?: true;
+  readonly metricsPort?: number;
+  readonly metricsHost: string;
+  readonly tracing?: true;
+}
+
+/** Reads the flags, and the environment for switches that are not given. */
+export const readObserve = (
+  { metrics, metricsPort, metricsHost, tracing }: ObserveFlags,
+  env: Readonly<Record<string, string | undefined>>,
+): ObserveSettings => ({
+  metrics: metrics ?? (isSet(METRICS, env) || metricsPort !== undefined),
+  ...(metricsPort !== undefined && {
+    listen: { hostname: metricsHost, port: metricsPort },
+  }),
+  tracing: tracing ?? isSet(TRACING, env),
+});
+
+/** Loads what was asked for, and nothing else. */
+export async function loadObservers(
+  { metrics, tracing }: ObserveSettings,
+): Promise<Pick<SmcpServerOptions, "metrics" | "tracer">> {
+  return {
+    ...(metrics && { metrics: await createMetrics() }),
+    ...(tracing && {
+      tracer: (await import("@opentelemetry/api")).trace.getTracer(
+        "@a2c-smcp/sdk",
+      ),
+    }),
+  };
+}

@@ -1,0 +1,215 @@
+import { InvalidArgumentError, Option } from "commander";
+import { isSet } from "./flag_values.ts";
+import { type Hosts, readHosts } from "../http/host_rule.ts";
+import type { Origins } from "../http/origin_rule.ts";
+
+/** What the command is told about who may connect, and how (spec §10). */
+export interface SecuritySettings {
+  /** Where keys are: a file, or the JSON itself. */
+  readonly apiKeys?: string;
+  /** Which tokens are accepted, and the files of their keys. */
+  readonly jwt: JwtSettings;
+  /** The files of certificates and keys. */
+  readonly tls: TlsSettings;
+  /** Web origins whose pages may connect. */
+  readonly origins: Origins;
+  /** Names that requests may be for; absent for the default. */
+  readonly hosts?: Hosts;
+  /** Whether others may reach a server that asks nobody who they are. */
+  readonly insecure: boolean;
+  /** Whether an address that others can reach needs TLS. */
+  readonly requireTls: boolean;
+  /** Whether the audit log holds parameters and results of tool calls. */
+  readonly auditPayloads: boolean;
+}
+
+/** See {@linkcode SecuritySettings.jwt}. */
+export interface JwtSettings {
+  readonly secret?: string;
+  readonly keyFile?: string;
+  readonly jwksUrl?: string;
+  readonly algorithms?: readonly string[];
+  readonly issuer?: string;
+  readonly audience?: string;
+}
+
+/** See {@linkcode SecuritySettings.tls}. */
+export interface TlsSettings {
+  readonly certFile?: string;
+  readonly keyFile?: string;
+  readonly clientCaFile?: string;
+}
+
+/** A secret on the command line would be seen by everybody who lists processes. */
+const JWT_SECRET = "SMCP_JWT_SECRET";
+
+/** The options of the command about who may connect, and how (spec §10). */
+export const securityOptions = (): Option[] => [
+  new Option(
+    "--api-keys <file>",
+    'let in who has one of the keys of a JSON file: [{"id": "ci", "key": "sha256:…", "roles"?, "offices"?, "names"?}]; the variable may hold the JSON itself',
+  ).env("SMCP_API_KEYS"),
+  new Option(
+    "--jwt-key <file>",
+    `let in who has a JWT signed for this public key: PEM, JWK or JWK set (a shared secret: env ${JWT_SECRET})`,
+  ).env("SMCP_JWT_KEY"),
+  new Option(
+    "--jwt-jwks-url <url>",
+    "let in who has a JWT signed for a key of the JWK set at this address",
+  ).env("SMCP_JWT_JWKS_URL"),
+  new Option(
+    "--jwt-algorithms <list>",
+    "accepted algorithms, such as ES256,EdDSA (default: HS256 for a secret, those of public keys otherwise)",
+  ).env("SMCP_JWT_ALGORITHMS").argParser(list),
+  new Option("--jwt-issuer <iss>", "the issuer that a JWT must have")
+    .env("SMCP_JWT_ISSUER"),
+  new Option("--jwt-audience <aud>", "the audience that a JWT must have")
+    .env("SMCP_JWT_AUDIENCE"),
+  new Option("--tls-cert <file>", "serve HTTPS with this certificate chain")
+    .env("SMCP_TLS_CERT"),
+  new Option("--tls-key <file>", "the certificate's private key")
+    .env("SMCP_TLS_KEY"),
+  new Option(
+    "--tls-client-ca <file>",
+    "let in only clients with a certificate of these authorities (mTLS)",
+  ).env("SMCP_TLS_CLIENT_CA"),
+  new Option(
+    "--origins <list>",
+    "web origins whose pages may connect, such as https://app.example, or *",
+  ).default([], "none").env("SMCP_ORIGINS").argParser(origins),
+  new Option(
+    "--hosts <list>",
+    "names that requests may be for, such as smcp.example.com, or * (default: over loopback localhost alone, unless --trust-proxy; else any)",
+  ).env("SMCP_HOSTS").argParser(hosts),
+  new Option(
+    `--insecure`,
+    `listen on a public address without authentication (env: ${INSECURE}=1)`,
+  ),
+  new Option(
+    "--require-tls",
+    `refuse a public address without --tls-cert (env: ${REQUIRE_TLS}=1)`,
+  ),
+  new Option(
+    "--audit-payloads",
+    `write parameters and results of tool calls to the audit log (env: ${PAYLOADS}=1)`,
+  ),
+];
+
+const INSECURE = "SMCP_INSECURE";
+const REQUIRE_TLS = "SMCP_REQUIRE_TLS";
+const PAYLOADS = "SMCP_AUDIT_PAYLOADS";
+
+/** What commander makes of {@linkcode securityOptions}. */
+interface SecurityFlags {
+  apiKeys?: string;
+  jwtKey?: string;
+  jwtJwksUrl?: string;
+  jwtAlgorithms?: string[];
+  jwtIssuer?: string;
+  jwtAudience?: string;
+  tlsCert?: string;
+  tlsKey?: string;
+  tlsClientCa?: string;
+  origins: Origins;
+  hosts?: Hosts;
+  insecure?: true;
+  requireTls?: true;
+  auditPayloads?: true;
+}
+
+/** Reads what commander made of {@linkcode securityOptions}. */
+export function readSecurity(
+  flags: SecurityFlags,
+  env: Readonly<Record<string, string | undefined>>,
+): SecuritySettings {
+  const { apiKeys, tlsCert, tlsKey, tlsClientCa, jwtKey, jwtJwksUrl } = flags;
+  const { jwtAlgorithms, jwtIssuer, jwtAudience } = flags;
+  const secret = env[JWT_SECRET];
+  if ((tlsCert ?? tlsClientCa) !== undefined || tlsKey !== undefined) {
+    if (tlsCert === undefined || tlsKey === undefined) {
+      throw new InvalidArgumentError(
+        "error: --tls-cert and --tls-key belong together",
+      );
+    }
+  }
+  if ([jwtKey, jwtJwksUrl, secret].filter((key) => key).length > 1) {
+    throw new InvalidArgumentError(
+      `error: only one of --jwt-key, --jwt-jwks-url and ${JWT_SECRET} can be used`,
+    );
+  }
+  checkRestrictions({
+    "--jwt-algorithms": jwtAlgorithms,
+    "--jwt-issuer": jwtIssuer,
+    "--jwt-audience": jwtAudience,
+  }, Boolean(jwtKey || jwtJwksUrl || secret));
+  return {
+    ...(apiKeys && { apiKeys }),
+    jwt: {
+      ...(secret && { secret }),
+      ...(jwtKey && { keyFile: jwtKey }),
+      ...(jwtJwksUrl && { jwksUrl: jwtJwksUrl }),
+      ...(jwtAlgorithms && { algorithms: jwtAlgorithms }),
+      ...(jwtIssuer && { issuer: jwtIssuer }),
+      ...(jwtAudience && { audience: jwtAudience }),
+    },
+    tls: {
+      ...(tlsCert && { certFile: tlsCert }),
+      ...(tlsKey && { keyFile: tlsKey }),
+      ...(tlsClientCa && { clientCaFile: tlsClientCa }),
+    },
+    origins: flags.origins,
+    ...(flags.hosts && { hosts: flags.hosts }),
+    insecure: flags.insecure ?? isSet(INSECURE, env),
+    requireTls: flags.requireTls ?? isSet(REQUIRE_TLS, env),
+    auditPayloads: flags.auditPayloads ?? isSet(PAYLOADS, env),
+  };
+}
+
+/** @throws {InvalidArgumentError} when nothing would ask for what a JWT must have: there is no key, or no value */
+function checkRestrictions(
+  flags: Readonly<Record<string, string | readonly string[] | undefined>>,
+  hasKey: boolean,
+): void {
+  const idle = Object.entries(flags).filter(([, value]) =>
+    value !== undefined && (value.length === 0) === hasKey
+  ).map(([flag]) => flag);
+  if (idle.length === 0) return;
+  throw new InvalidArgumentError(
+    hasKey
+      ? `error: no value for ${idle.join(", ")}: give one, or leave it out`
+      : `error: no key for ${
+        idle.join(", ")
+      }: add --jwt-key, --jwt-jwks-url or ${JWT_SECRET}`,
+  );
+}
+
+function list(text: string): string[] {
+  return text.split(",").map((part) => part.trim()).filter((part) => part);
+}
+
+function hosts(text: string): Hosts {
+  if (text.trim() === "*") return "*";
+  const names = list(text);
+  try {
+    if (names.length > 0) return readHosts(names);
+  } catch {
+    // Said below, as for the other lists.
+  }
+  throw new InvalidArgumentError(
+    'Expected host names such as "smcp.example.com", without scheme and port, separated by commas, or "*".',
+  );
+}
+
+function origins(text: string): Origins {
+  if (text.trim() === "*") return "*";
+  return list(text).map((part) => {
+    const origin = URL.canParse(part) ? new URL(part).origin : "null";
+    // Browsers send scheme, host and port: anything else would never match.
+    if (origin !== "null" && [origin, `${origin}/`].includes(part)) {
+      return origin;
+    }
+    throw new InvalidArgumentError(
+      'Expected origins such as "https://app.example", separated by commas, or "*".',
+    );
+  });
+}

@@ -1,0 +1,159 @@
+import type { IncomingMessage } from "node:http";
+import type { HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import type { Server as Engine } from "engine.io";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { cors } from "hono/cors";
+import { ERROR_CODE_HEADER, ErrorCode } from "../../protocol/mod.ts";
+import { toAnswer, unauthorized } from "../shared/error_payload.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
+import {
+  addressedOf,
+  type EntranceParts,
+  judgeHost,
+  judgeKnock,
+  provenanceOf,
+} from "./admit_request.ts";
+import { clientAddress } from "../limits/client_address.ts";
+import type { PacketGuards } from "../limits/packet_guards.ts";
+import {
+  notFound,
+  refusal,
+  sessionOf,
+  splitTarget,
+  toResponse,
+} from "./gate.ts";
+import { mayReadMetrics } from "./metrics_access.ts";
+import type { SmcpServerStats } from "../options.ts";
+
+/** The environment of the app: the request and response of `node:http`, as `@hono/node-server` gives them. */
+export interface SmcpEnv {
+  /** What a handler finds in `c.env`. */
+  Bindings: HttpBindings;
+}
+
+/** What the app needs of the server around it. */
+export interface HttpAppParts extends EntranceParts {
+  /** Gets the requests that pass the gate. */
+  readonly engine: Engine;
+  /** Look at what they bring. */
+  readonly guards: PacketGuards;
+  /** Where Engine.IO answers, with and without a trailing slash. */
+  readonly paths: readonly string[];
+  /** Decides who may read the metrics here. */
+  readonly authenticator: Authenticator | undefined;
+  /** Counts for `/health`. */
+  stats(): SmcpServerStats;
+}
+
+/** The HTTP front: the gate before Engine.IO, `/health`, `/ready` and `/metrics` (spec §2). */
+export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
+  const app = new Hono<SmcpEnv>();
+  // Not of every path: the app may be a part of somebody else's.
+  for (const path of ["/health", "/ready", "/metrics", ...parts.paths]) {
+    app.use(path, hostGuard(parts));
+  }
+  app.get("/health", (c) => {
+    return c.json({
+      status: parts.draining() ? "draining" : "ok",
+      protocol_version: parts.profile.version,
+      ...parts.stats(),
+    });
+  });
+  app.get(
+    "/ready",
+    (c) =>
+      parts.draining()
+        ? c.json({ status: "draining" }, 503)
+        : c.json({ status: "ready" }),
+  );
+  if (parts.metrics) app.get("/metrics", (c) => showMetrics(c, parts));
+  const allow = cors({
+    origin: parts.origins === "*" ? "*" : [...parts.origins],
+    allowMethods: ["GET", "POST"],
+    exposeHeaders: [ERROR_CODE_HEADER],
+  });
+  for (const path of parts.paths) {
+    if (parts.origins.length > 0) app.use(path, allow);
+    app.options(path, (c) => c.body(null, 204));
+    app.all(path, (c) => enter(c, parts));
+  }
+  app.notFound(() => toResponse(notFound()));
+  app.onError((error) => toResponse(refusal(500, toAnswer(error))));
+  return app;
+}
+
+/** Lets nothing pass but requests that are for this server. */
+export const hostGuard =
+  (parts: EntranceParts): MiddlewareHandler => async (c, next) => {
+    const { incoming }: Partial<HttpBindings> = c.env ?? {};
+    const refused = incoming &&
+      judgeHost(addressedOf(incoming), addressOf(incoming, parts), parts);
+    if (refused === undefined) return await next();
+    incoming?.resume(); // a body that nobody reads would hold the connection
+    return toResponse(refused);
+  };
+
+const addressOf = (
+  { socket, headers }: Pick<IncomingMessage, "socket" | "headers">,
+  { proxies }: EntranceParts,
+): string =>
+  clientAddress(
+    socket.remoteAddress ?? "",
+    headers["x-forwarded-for"],
+    proxies,
+  );
+
+async function showMetrics(
+  c: Context<SmcpEnv>,
+  { metrics, authenticator, proxies }: HttpAppParts,
+): Promise<Response> {
+  const { incoming }: Partial<HttpBindings> = c.env ?? {};
+  const allowed = metrics !== undefined && incoming !== undefined &&
+    await mayReadMetrics(incoming, authenticator, proxies);
+  return allowed
+    ? c.body(await metrics.text(), 200, { "Content-Type": metrics.contentType })
+    : toResponse(refusal(401, unauthorized().toPayload()));
+}
+
+function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
+  const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
+  const { query } = splitTarget(incoming?.url ?? c.req.url);
+  const address = incoming ? addressOf(incoming, parts) : "";
+  const refused = judgeKnock({
+    query,
+    ...(incoming
+      ? provenanceOf(incoming)
+      : { origin: c.req.header("Origin"), site: undefined }),
+    address,
+    takePlace: () =>
+      incoming === undefined || outgoing === undefined ||
+      parts.places.take(incoming, outgoing, address),
+  }, parts);
+  if (refused) {
+    incoming?.resume(); // a body that nobody reads would hold the connection
+    return toResponse(refused);
+  }
+  if (incoming === undefined || outgoing === undefined) {
+    return toResponse(
+      refusal(500, {
+        code: ErrorCode.INTERNAL_ERROR,
+        message:
+          "Cannot open a session: the app must be served by @hono/node-server",
+      }),
+    );
+  }
+  // Engine.IO writes the response itself: what CORS has set goes along.
+  if (parts.origins.length > 0) {
+    c.res.headers.forEach((value, name) => {
+      if (name.startsWith("access-control-")) outgoing.setHeader(name, value);
+    });
+    if (parts.origins !== "*") outgoing.setHeader("Vary", "Origin");
+  }
+  parts.guards.watch(incoming, sessionOf(query));
+  parts.engine.handleRequest(
+    incoming as Parameters<Engine["handleRequest"]>[0],
+    outgoing,
+  );
+  return RESPONSE_ALREADY_SENT;
+}

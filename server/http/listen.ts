@@ -1,0 +1,126 @@
+import {
+  createServer,
+  type RequestListener,
+  type Server as HttpServer,
+  type ServerOptions,
+} from "node:http";
+import {
+  createServer as createHttpsServer,
+  type Server as HttpsServer,
+} from "node:https";
+import type { AddressInfo } from "node:net";
+import type { ListenAddress, ListenOptions } from "../options.ts";
+import { type TlsOptions, toHttpsOptions } from "./tls.ts";
+
+/** How often a HTTP server looks for requests that are late; in milliseconds. */
+const CHECK_INTERVAL = 1000;
+
+/**
+ * Seconds for the body of a request once its headers are there: the largest message at 1 Mbit/s.
+ * One that is late is answered 408, which ends its session.
+ */
+const BODY_TIMEOUT = 60;
+
+/** Servers that want a certificate of every client: Node can not change that once they are made. */
+const wantsCertificates = new WeakSet<HttpServer | HttpsServer>();
+
+/** How a HTTP server differs from the default. */
+export interface NewServerOptions {
+  /** Certificates, for an HTTPS server. */
+  readonly tls?: TlsOptions | undefined;
+  /** Seconds for the headers of a request. */
+  readonly headerTimeout: number;
+  /** Seconds for its body after them. */
+  readonly bodyTimeout?: number;
+}
+
+/** Makes an HTTPS server where there are certificates, else an HTTP server. */
+export function newServer(
+  listener: RequestListener,
+  { tls, headerTimeout, bodyTimeout = BODY_TIMEOUT }: NewServerOptions,
+): HttpServer | HttpsServer {
+  const timeouts: ServerOptions = {
+    headersTimeout: headerTimeout * 1000,
+    requestTimeout: (headerTimeout + bodyTimeout) * 1000,
+    connectionsCheckingInterval: CHECK_INTERVAL,
+  };
+  if (tls === undefined) return createServer(timeouts, listener);
+  const server = createHttpsServer(
+    // Or a client could hold a connection for two minutes without a word.
+    {
+      ...timeouts,
+      handshakeTimeout: headerTimeout * 1000,
+      ...toHttpsOptions(tls),
+    },
+    listener,
+  );
+  if (tls.clientCa !== undefined) wantsCertificates.add(server);
+  return server;
+}
+
+/**
+ * Replaces the certificates of HTTPS servers from the next connection on.
+ *
+ * @throws {TypeError} when they can not be used by all of them; then none is changed
+ */
+export function replaceCertificates(
+  servers: readonly (HttpServer | HttpsServer)[],
+  tls: TlsOptions,
+): void {
+  const options = toHttpsOptions(tls);
+  const secure = servers.filter((each) => "setSecureContext" in each);
+  for (const server of secure) {
+    const wanted = wantsCertificates.has(server);
+    if (wanted !== (tls.clientCa !== undefined)) {
+      throw new TypeError(
+        `Cannot switch client certificates on or off by a reload; ${
+          wanted ? "give" : "leave out"
+        } clientCa as when the server began to listen`,
+      );
+    }
+  }
+  for (const server of secure) server.setSecureContext(options);
+}
+
+/** Makes a server listen; rejects with the system's error, such as `EADDRINUSE`. */
+export async function listenOn(
+  server: HttpServer | HttpsServer,
+  { hostname = "127.0.0.1", port = 0, tls }: ListenOptions,
+): Promise<ListenAddress> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, hostname, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  const { port: actual } = server.address() as AddressInfo;
+  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
+  const scheme = tls === undefined ? "http" : "https";
+  return { url: `${scheme}://${host}:${actual}`, hostname, port: actual };
+}
+
+/**
+ * Makes a server listen for somebody who may close meanwhile, and would leave its port open.
+ *
+ * @throws {TypeError} when `isClosed`, before or after
+ */
+export async function listenUnless(
+  isClosed: () => boolean,
+  server: HttpServer | HttpsServer,
+  to: ListenOptions,
+): Promise<ListenAddress> {
+  if (!isClosed()) {
+    const address = await listenOn(server, to);
+    if (!isClosed()) return address;
+    await closeServer(server);
+  }
+  throw new TypeError("Cannot listen: the server is closed");
+}
+
+/** Closes a server and what is left of its connections. */
+export const closeServer = (server: HttpServer | HttpsServer): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });

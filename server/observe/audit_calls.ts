@@ -1,0 +1,42 @@
+import { TOOL_CALL_EVENT, type ToolCallReq } from "../../protocol/mod.ts";
+import { audit } from "./audit.ts";
+import { outcomeOf } from "../relay/call_outcome.ts";
+import type { CallWatcher, WatchedCall } from "./call_observer.ts";
+import { type Body, outlineOf, valueOf } from "../wire/json_text.ts";
+
+/**
+ * Writes each tool call to the audit log once it ended (spec §10).
+ *
+ * @param payloads whether parameters and results are written too
+ */
+export const auditCalls = (payloads: boolean): CallWatcher => (call) => {
+  const { event, payload } = call;
+  if (event !== TOOL_CALL_EVENT) return () => {};
+  const request = outlineOf(payload) as ToolCallReq; // checked by now
+  return ending(call, request, payloads ? payload : undefined);
+};
+
+/** @param shown the request, where it is to be written: it stays in memory until then */
+function ending(
+  { agent, seat, computer }: WatchedCall,
+  { tool_name, req_id }: ToolCallReq,
+  shown: Body,
+): (answer: Body) => void {
+  const began = performance.now();
+  return (answer) =>
+    audit({
+      event: "tool_call",
+      office: seat.office,
+      agent: seat.name,
+      ...(agent.identity && { principal: agent.identity.principal }),
+      computer,
+      tool: tool_name,
+      req_id,
+      ms: Math.round(performance.now() - began),
+      outcome: outcomeOf(answer),
+      ...(shown !== undefined && {
+        params: (valueOf(shown) as ToolCallReq).params,
+        result: valueOf(answer),
+      }),
+    });
+}

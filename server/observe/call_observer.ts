@@ -1,0 +1,33 @@
+import type { ClientEvent } from "../../protocol/mod.ts";
+import type { Member } from "../offices/join_rule.ts";
+import type { Session } from "../shared/session.ts";
+import type { Body } from "../wire/json_text.ts";
+
+/** A request of an Agent that passed the checks of §5. */
+export interface WatchedCall {
+  readonly event: ClientEvent;
+  /** The Agent's connection. */
+  readonly agent: Session;
+  /** The Agent's seat when it asked. */
+  readonly seat: Member;
+  /** The name of the Computer it asked for, in its office or not. */
+  readonly computer: string;
+  /** The request as it came. */
+  readonly payload: Body;
+}
+
+/**
+ * Told of each request when it comes; the function that it returns is called once, when the request
+ * ended, with what the Agent heard, or `undefined` when the Agent was gone by then. Whatever that
+ * function holds on to stays in memory until then: not the payload, unless it is needed.
+ */
+export type CallWatcher = (call: WatchedCall) => (answer: Body) => void;
+
+/** Tells several watchers of the same requests. */
+export const watchers = (all: readonly CallWatcher[]): CallWatcher => (call) =>
+  ending(all.map((watch) => watch(call)));
+
+/** Apart from the request, which must not stay in memory until it ended. */
+const ending =
+  (ends: readonly ReturnType<CallWatcher>[]) => (answer: Body): void =>
+    ends.forEach((ended) => ended(answer));

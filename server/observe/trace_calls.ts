@@ -1,0 +1,47 @@
+import type { CallWatcher } from "./call_observer.ts";
+import { outcomeOf } from "../relay/call_outcome.ts";
+import { outlineOf } from "../wire/json_text.ts";
+
+/** What is needed of a span of `@opentelemetry/api`. */
+export interface CallSpan {
+  /** Says one more thing about it. */
+  setAttribute(name: string, value: string): unknown;
+  /** Says whether it failed; code 2 is an error. */
+  setStatus(status: { code: number; message?: string }): unknown;
+  /** Ends it. */
+  end(): void;
+}
+
+/** What is needed of a tracer of `@opentelemetry/api`: `trace.getTracer("…")` is one. */
+export interface CallTracer {
+  /** Starts a span; kind 1 is a server's. */
+  startSpan(
+    name: string,
+    options: { kind: number; attributes: Record<string, string> },
+  ): CallSpan;
+}
+
+const SERVER_KIND = 1;
+const ERROR = 2;
+
+/** Makes a span of every request that is relayed to a Computer; never of parameters or results. */
+export const traceCalls =
+  (tracer: CallTracer): CallWatcher => ({ event, seat, computer, payload }) => {
+    const { req_id, tool_name } = outlineOf(payload) as Record<string, unknown>; // checked by now
+    const span = tracer.startSpan(event, {
+      kind: SERVER_KIND,
+      attributes: {
+        "smcp.office": seat.office,
+        "smcp.agent": seat.name,
+        "smcp.computer": computer,
+        "smcp.req_id": String(req_id),
+        ...(typeof tool_name === "string" && { "smcp.tool": tool_name }),
+      },
+    });
+    return (answer) => {
+      const outcome = outcomeOf(answer);
+      span.setAttribute("smcp.outcome", outcome);
+      if (outcome !== "ok") span.setStatus({ code: ERROR, message: outcome });
+      span.end();
+    };
+  };

@@ -1,0 +1,64 @@
+import { ErrorCode, ProtocolError, type Role } from "../../protocol/mod.ts";
+import { type Policy, restrictsNames } from "../auth/policy.ts";
+import type { Member } from "../offices/join_rule.ts";
+
+/** What a request says about its sender. */
+export interface Claim {
+  /** The role that may send it. */
+  readonly role: Role;
+  /** The name it gives for its sender: `agent` of an Agent's, `computer` of a Computer's. */
+  readonly name: string;
+  /** The office it names, if any. */
+  readonly office?: string;
+}
+
+/**
+ * Decides whether a connection may send a request whose payload is valid: member (4103), role
+ * (403), name (403), office (4104), in this order (spec §5).
+ *
+ * An Agent may give any name, since released SDKs take it from another setting than that of the
+ * join: its seat's counts, and nobody is deceived. Only credentials that restrict names hold it to
+ * that name, and a Computer speaks of itself alone.
+ *
+ * @param member the sender's seat, if it has one
+ * @param policy what the sender's credentials allow
+ * @returns the sender's seat
+ * @throws {ProtocolError} with the code of the first check that fails
+ */
+export function checkAccess(
+  member: Member | undefined,
+  claim: Claim,
+  policy?: Policy,
+): Member {
+  if (member === undefined) throw notInOffice();
+  if (member.role !== claim.role) {
+    throw new ProtocolError(
+      ErrorCode.FORBIDDEN,
+      `Only ${
+        claim.role === "agent" ? "an agent" : "a computer"
+      } may send this event`,
+    );
+  }
+  const held = claim.role === "computer" ||
+    (policy !== undefined && restrictsNames(policy));
+  if (held && member.name !== claim.name) {
+    throw new ProtocolError(
+      ErrorCode.FORBIDDEN,
+      `Cannot act for another member: "${claim.role}" must be the name you joined with`,
+    );
+  }
+  if (claim.office !== undefined && claim.office !== member.office) {
+    throw new ProtocolError(
+      ErrorCode.CROSS_ROOM_ACCESS,
+      "Cannot reach another office: office_id must be the one you are in",
+    );
+  }
+  return member;
+}
+
+/** What a connection hears that is in no office, or not any more (spec §5). */
+export const notInOffice = (): ProtocolError =>
+  new ProtocolError(
+    ErrorCode.NOT_IN_ROOM,
+    "Not in an office: join one first",
+  );

@@ -1,0 +1,25 @@
+import {
+  type CallToolResult,
+  resultMeta,
+  toErrorPayload,
+} from "../../protocol/mod.ts";
+import { type Body, JsonText, outlineOf } from "../wire/json_text.ts";
+
+/**
+ * Tells in a word or two how a call ended, for logs and metrics.
+ *
+ * @param body what the Agent heard; `undefined` when it was gone by then
+ * @returns `ok`, `tool error` (of the MCP server itself), `cancelled`, `agent gone`, or `error` and a code
+ */
+export function outcomeOf(body: Body): string {
+  if (body === undefined) return "agent gone";
+  if (body instanceof JsonText && !body.mayFail) return "ok";
+  const answer = outlineOf(body);
+  const refused = toErrorPayload(answer);
+  if (refused) return `error ${refused.code}`;
+  const result = answer as CallToolResult; // whatever a Computer sent
+  if (result.isError !== true) return "ok";
+  const { a2c_cancelled, error_code } = resultMeta(result);
+  if (a2c_cancelled === true) return "cancelled";
+  return Number.isInteger(error_code) ? `error ${error_code}` : "tool error";
+}

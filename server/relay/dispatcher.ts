@@ -1,0 +1,281 @@
+import {
+  CANCEL_TOOL_CALL_EVENT,
+  CANCEL_TOOL_CALL_NOTIFICATION,
+  ErrorCode,
+  eventOf,
+  hasNotificationPrefix,
+  isClientEvent,
+  JOIN_OFFICE_EVENT,
+  LEAVE_OFFICE_EVENT,
+  LIST_ROOM_EVENT,
+  type ListRoomRet,
+  parseAgentCallData,
+  parseListRoomReq,
+  type Profile,
+  ProtocolError,
+  SERVER_EVENTS,
+  type ServerEvent,
+} from "../../protocol/mod.ts";
+import { toAnswer } from "../shared/error_payload.ts";
+import { log, quote, short } from "../shared/log.ts";
+import { checkAccess } from "./access_rule.ts";
+import { addressGroup } from "../limits/client_address.ts";
+import type { Limiter } from "../limits/limiter.ts";
+import { LineLimit } from "../limits/line_limit.ts";
+import { overLimit } from "../limits/limits.ts";
+import { audit, partyOf, seatOf } from "../observe/audit.ts";
+import type { Membership } from "../offices/membership.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { Relay } from "./relay.ts";
+import type { Session } from "../shared/session.ts";
+import { type Body, valueOf } from "../wire/json_text.ts";
+import type { Incoming } from "../wire/link.ts";
+
+/** Answers an event, whether its sender waits for that or not. */
+type Answer = (...body: readonly Body[]) => void;
+
+/** Routes every event of every connection; whatever happens, an ack that was asked for is given (spec §3, §6). */
+export class Dispatcher {
+  readonly #profile: Profile;
+  readonly #relay: Relay;
+  readonly #membership: Membership;
+  readonly #limiter: Limiter;
+  readonly #metrics: Metrics | undefined;
+  #flood: ProtocolError | undefined;
+  readonly #unknown = new LineLimit<{ name: string; socket: string }>(
+    (line, omitted) =>
+      log.warn("Unknown event {name}", {
+        ...line,
+        ...(omitted > 0 && { omitted }),
+      }),
+  );
+
+  /** Routes requests for Computers to `relay`, everything about offices to `membership`. */
+  constructor(
+    profile: Profile,
+    relay: Relay,
+    membership: Membership,
+    limiter: Limiter,
+    metrics: Metrics | undefined,
+  ) {
+    this.#limiter = limiter;
+    this.#metrics = metrics;
+    this.#profile = profile;
+    this.#relay = relay;
+    this.#membership = membership;
+  }
+
+  /** Takes one event; runs when all earlier ones of the session took effect. Never throws. */
+  receive(session: Session, incoming: Incoming): void {
+    if (!session.events.take(performance.now())) {
+      return this.#refuseFlood(session, incoming);
+    }
+    const measure = this.#measure(incoming);
+    const answer = answering(session, incoming.ack, measure);
+    session.enqueue(() => this.#take(session, incoming, answer));
+  }
+
+  /** @returns when it has been taken; `undefined` when it has */
+  #take(
+    session: Session,
+    incoming: Incoming,
+    answer: Answer,
+  ): Promise<void> | undefined {
+    const { event } = incoming;
+    // One that is gone wants nothing any more; what it told its office before counts: a cancel.
+    if (!session.socket.connected && !this.#isTold(event)) return;
+    try {
+      return this.#handle(session, incoming, answer)
+        ?.catch(refusing(session, event, answer));
+    } catch (error) {
+      refusing(session, event, answer)(error);
+    }
+  }
+
+  #handle(
+    session: Session,
+    { event: name, payload }: Incoming,
+    answer: Answer,
+  ): Promise<void> | undefined {
+    const event = eventOf(this.#profile, name);
+    if (event === undefined) {
+      this.#refuse(session, name);
+      answer();
+    } else if (isClientEvent(event)) {
+      return this.#relay.forward(session, event, payload, answer);
+    } else {
+      return this.#serve(session, event, valueOf(payload))
+        .then((body) => answer(...body));
+    }
+  }
+
+  /** @returns to be told of the answer; `undefined` where nobody measures */
+  #measure(
+    { event: name }: Incoming,
+  ): ((answer: readonly Body[]) => void) | undefined {
+    const metrics = this.#metrics;
+    if (metrics === undefined) return undefined;
+    const began = performance.now();
+    // A name that a client made up would be a label of its own.
+    const event = eventOf(this.#profile, name) ?? "unknown";
+    return (answer) =>
+      metrics.answered(event, answer, (performance.now() - began) / 1000);
+  }
+
+  /** At once, not in its turn: what is over the rate must not fill the queue. */
+  #refuseFlood(session: Session, incoming: Incoming): void {
+    this.#limiter.hit("eventsPerSecond", partyOf(session));
+    // Made once: an error costs more than all else that is done for such an event.
+    const error = this.#flood ??= overLimit(
+      this.#limiter.limits,
+      "eventsPerSecond",
+    );
+    const event = eventOf(this.#profile, incoming.event);
+    const office = event === JOIN_OFFICE_EVENT || event === LEAVE_OFFICE_EVENT;
+    const answer = office ? [false, error.message] : [error.toPayload()];
+    this.#measure(incoming)?.(answer);
+    incoming.ack?.(...answer);
+  }
+
+  /** Whether an event only tells something to the office, and asks for nothing. */
+  #isTold(name: string): boolean {
+    const event = eventOf(this.#profile, name);
+    return event !== undefined && !isClientEvent(event) &&
+      SERVER_EVENTS[event].ack === "none";
+  }
+
+  /** @throws {ProtocolError} 400, unless it is a notification: those are ignored (spec §3) */
+  #refuse(session: Session, name: string): void {
+    if (hasNotificationPrefix(name)) {
+      log.debug("A client's own {name} is not relayed", {
+        name: short(name),
+        socket: session.socket.id,
+      });
+      return;
+    }
+    const line = { name: short(name), socket: session.socket.id };
+    this.#unknown.take(
+      `${addressGroup(session.address)} ${line.name}`,
+      line,
+      performance.now(),
+    );
+    throw new ProtocolError(
+      ErrorCode.BAD_REQUEST,
+      `Unknown event ${quote(name)}`,
+    );
+  }
+
+  /** @returns the arguments of the ack */
+  async #serve(
+    session: Session,
+    event: ServerEvent,
+    payload: unknown,
+  ): Promise<readonly unknown[]> {
+    switch (event) {
+      case JOIN_OFFICE_EVENT:
+        return await this.#membership.join(session, payload);
+      case LEAVE_OFFICE_EVENT:
+        return await this.#membership.leave(session, payload);
+      case LIST_ROOM_EVENT:
+        return [await this.#listRoom(session, payload)];
+      case CANCEL_TOOL_CALL_EVENT:
+        this.#cancel(session, payload);
+        return [];
+      default:
+        this.#update(session, event, payload);
+        return [];
+    }
+  }
+
+  async #listRoom(session: Session, payload: unknown): Promise<ListRoomRet> {
+    const { agent, office_id, req_id } = parseListRoomReq(payload);
+    const { office } = checkAccess(
+      session.member,
+      { role: "agent", name: agent, office: office_id },
+      session.identity?.policy,
+    );
+    const members = await this.#membership.list(office);
+    return {
+      sessions: members.map(({ socket, name, role, version }) => ({
+        sid: socket,
+        name,
+        role,
+        office_id: office,
+        ...(this.#profile.handshake && { a2c_version: version }),
+      })),
+      req_id,
+    };
+  }
+
+  /** The whole office hears of it, the caller included (spec §3). */
+  #cancel(session: Session, payload: unknown): void {
+    const { agent, req_id } = parseAgentCallData(payload);
+    const { office, name } = checkAccess(
+      session.member,
+      { role: "agent", name: agent },
+      session.identity?.policy,
+    );
+    this.#membership.notify(office, CANCEL_TOOL_CALL_NOTIFICATION, {
+      agent: name,
+      req_id,
+    });
+  }
+
+  #update(
+    session: Session,
+    event: Exclude<
+      ServerEvent,
+      | typeof JOIN_OFFICE_EVENT
+      | typeof LEAVE_OFFICE_EVENT
+      | typeof LIST_ROOM_EVENT
+      | typeof CANCEL_TOOL_CALL_EVENT
+    >,
+    payload: unknown,
+  ): void {
+    const { parseRequest, notification } = SERVER_EVENTS[event];
+    const { computer } = parseRequest(payload);
+    const { office, socket } = checkAccess(session.member, {
+      role: "computer",
+      name: computer,
+    });
+    if (notification === undefined) return;
+    this.#membership.notify(office, notification, { computer }, socket);
+  }
+}
+
+/** Apart from the event itself: whoever holds on to the answer must not hold on to the payload. */
+const answering = (
+  { socket }: Session,
+  ack: Incoming["ack"],
+  measure: ((answer: readonly Body[]) => void) | undefined,
+): Answer =>
+(...body) => {
+  measure?.(body);
+  if (socket.connected) ack?.(...body);
+};
+
+/** Answers with what was thrown. */
+const refusing =
+  (session: Session, event: string, answer: Answer) => (error: unknown) => {
+    if (error instanceof ProtocolError) auditRefusal(session, event, error);
+    answer(toAnswer(error));
+  };
+
+/** Somebody reached for another office, or beyond what it is; other refusals are daily business. */
+function auditRefusal(
+  session: Session,
+  request: string,
+  { code, message }: ProtocolError,
+): void {
+  if (code !== ErrorCode.CROSS_ROOM_ACCESS && code !== ErrorCode.FORBIDDEN) {
+    return;
+  }
+  audit({
+    event: "access_refused",
+    request,
+    code,
+    reason: message,
+    ...partyOf(session),
+    ...(session.member && seatOf(session.member)),
+  });
+}

@@ -1,0 +1,230 @@
+import {
+  CLIENT_EVENTS,
+  type ClientEvent,
+  namesOf,
+  type Profile,
+  type Role,
+} from "../../protocol/mod.ts";
+import { shuttingDown, toAnswer } from "../shared/error_payload.ts";
+import { ask } from "./send_request.ts";
+import { takeOut } from "../shared/swap_remove.ts";
+import { Deadlines } from "../shared/deadlines.ts";
+import { partyOf } from "../observe/audit.ts";
+import { checkAccess, notInOffice } from "./access_rule.ts";
+import type { Limiter } from "../limits/limiter.ts";
+import type { CallWatcher, WatchedCall } from "../observe/call_observer.ts";
+import type { Member } from "../offices/join_rule.ts";
+import type { OfficeRegistry } from "../offices/registry.ts";
+import {
+  answerDeadline,
+  answerTimedOut,
+  computerDisconnected,
+  computerNotFound,
+  inNameOf,
+  readAnswer,
+} from "./relay_rule.ts";
+import type { PendingCall, Session } from "../shared/session.ts";
+import { type Body, outlineOf } from "../wire/json_text.ts";
+
+/** Carries requests of Agents to Computers and their answers back (spec §7). */
+export class Relay {
+  readonly #registry: OfficeRegistry;
+  readonly #sessions: ReadonlyMap<string, Session>;
+  readonly #profile: Profile;
+  readonly #requestTimeout: number;
+  readonly #watch: CallWatcher;
+  readonly #limiter: Limiter;
+  readonly #calls = new Deadlines<PendingCall>();
+  #idle: (() => void) | undefined;
+  #closed = false;
+
+  /**
+   * @param sessions the connections of this server by Socket.IO id
+   * @param profile what the server speaks
+   * @param requestTimeout seconds to wait for requests without a timeout of their own
+   * @param watch told of each request that its sender may send
+   * @param limiter how many calls an Agent may wait for at once
+   */
+  constructor(
+    registry: OfficeRegistry,
+    sessions: ReadonlyMap<string, Session>,
+    profile: Profile,
+    requestTimeout: number,
+    watch: CallWatcher,
+    limiter: Limiter,
+  ) {
+    this.#registry = registry;
+    this.#sessions = sessions;
+    this.#profile = profile;
+    this.#requestTimeout = requestTimeout;
+    this.#watch = watch;
+    this.#limiter = limiter;
+  }
+
+  /**
+   * Checks a request and sends it on; the answer comes later, so that events behind this one
+   * (a cancel) do not wait for it.
+   *
+   * @param payload goes to the Computer untouched, unless it gives another name for the Agent
+   * @param answer called once; with `undefined` when the Agent is gone by then
+   * @returns when it has been sent on; `undefined` when it has
+   * @throws {ProtocolError} when the request is invalid, or its sender may not send it
+   */
+  forward(
+    agent: Session,
+    event: ClientEvent,
+    payload: Body,
+    answer: (body: Body) => void,
+  ): Promise<void> | undefined {
+    const request = CLIENT_EVENTS[event].parseRequest(outlineOf(payload));
+    const seat = checkAccess(
+      agent.member,
+      { role: "agent", name: request.agent },
+      agent.identity?.policy,
+    );
+    const { computer } = request;
+    const call: WatchedCall = {
+      event,
+      agent,
+      seat,
+      computer,
+      payload: request.agent === seat.name ? payload : inNameOf(seat, payload),
+    };
+    const reply = replying(answer, this.#watch(call));
+    const deadline = answerDeadline(
+      event,
+      "timeout" in request ? request.timeout : undefined,
+      this.#requestTimeout,
+    );
+    try {
+      this.#checkRoom(agent);
+      const found = this.#registry.find(seat.office, computer);
+      if (!(found instanceof Promise)) {
+        return void this.#send(call, found, deadline, reply);
+      }
+      return found.then((found) => this.#send(call, found, deadline, reply))
+        .catch((error) => reply(toAnswer(error)));
+    } catch (error) {
+      reply(toAnswer(error));
+    }
+  }
+
+  /** Ends every call of a session that left its office; its Agent hears why, if it is still there (spec §5). */
+  end(session: Session, role: Role, gone: boolean): void {
+    if (session.calls.length === 0) return;
+    const error = role === "computer"
+      ? computerDisconnected(session.member?.name ?? "")
+      : gone
+      ? undefined
+      : notInOffice().toPayload();
+    for (const call of [...session.calls]) call.end(error);
+  }
+
+  /**
+   * Refuses new calls, waits for those on their way, and ends the ones that are left.
+   *
+   * @param milliseconds how long to wait at most
+   */
+  async drain(milliseconds: number): Promise<void> {
+    this.#closed = true;
+    if (this.#calls.size > 0 && milliseconds > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, milliseconds);
+        this.#idle = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    for (const call of [...this.#calls]) call.end(shuttingDown().toPayload());
+    this.#calls.clear();
+  }
+
+  /** @throws {ProtocolError} when no call may be made now */
+  #checkRoom(agent: Session): void {
+    if (this.#closed) throw shuttingDown();
+    if (agent.calls.length >= this.#limiter.limits.callsPerAgent) {
+      throw this.#limiter.refuse("callsPerAgent", partyOf(agent));
+    }
+  }
+
+  /** @throws {ProtocolError} when the request can not be sent on */
+  #target(
+    { agent, seat, computer }: WatchedCall,
+    found: Member | undefined,
+  ): Session {
+    // Somebody with the same instance_id may have taken the seat over meanwhile.
+    if (agent.member !== seat) throw notInOffice();
+    const session = found && this.#sessions.get(found.socket);
+    // The registry may lag behind the socket: one that left or is gone must not get the call.
+    const seated = session?.socket.connected &&
+      session.member?.office === seat.office &&
+      session.member.name === computer;
+    if (!seated) throw computerNotFound(computer);
+    return session;
+  }
+
+  /** What waits in here for the answer must not mention the request, or it stays in memory. */
+  #send(
+    request: WatchedCall,
+    found: Member | undefined,
+    deadline: number,
+    reply: (body: Body) => void,
+  ): void {
+    const { agent } = request;
+    const computer = this.#target(request, found);
+    const finish = (body: Body) => {
+      this.#calls.remove(call);
+      remove(agent.calls, call);
+      remove(computer.calls, call);
+      reply(body);
+      if (this.#calls.size === 0) this.#idle?.();
+    };
+    const asked = ask(
+      computer.link,
+      namesOf(this.#profile, request.event),
+      request.payload,
+      (first) => {
+        try {
+          finish(readAnswer(first));
+        } catch (error) {
+          reply(toAnswer(error)); // an answer that can not be encoded again
+        }
+      },
+    );
+    const end = (body: Body) => {
+      asked.forget();
+      finish(body);
+    };
+    const now = performance.now();
+    const call: PendingCall = {
+      due: now + deadline,
+      end,
+      expire: () => {
+        const best = asked.best();
+        end(
+          best === undefined
+            ? answerTimedOut(computer.member?.name ?? "", deadline)
+            : readAnswer(best),
+        );
+      },
+    };
+    this.#calls.add(call, now);
+    agent.calls.push(call);
+    computer.calls.push(call);
+  }
+}
+
+/** Apart from the request, like {@linkcode Relay.forward}'s `answer`: both last until the call has ended. */
+const replying =
+  (answer: (body: Body) => void, ended: (body: Body) => void) =>
+  (body: Body): void => {
+    answer(body);
+    ended(body);
+  };
+
+/** The lists are short: where it stands in them is found by looking. */
+function remove<T>(list: T[], item: T): void {
+  const at = list.indexOf(item);
+  if (at >= 0) takeOut(list, at);
+}

@@ -1,0 +1,81 @@
+import {
+  type ClientEvent,
+  ErrorCode,
+  type ErrorPayload,
+  GET_DPE_EVENT,
+  ProtocolError,
+  TOOL_CALL_EVENT,
+} from "../../protocol/mod.ts";
+import type { Member } from "../offices/join_rule.ts";
+import { type Body, valueOf } from "../wire/json_text.ts";
+
+/** What the Server waits beyond a request's own `timeout`, in seconds: the Computer's own answer comes first (spec §7). */
+const MARGIN = 5;
+
+/**
+ * How long the Server waits for a Computer's answer, in milliseconds (spec §7).
+ *
+ * @param timeout the request's field; counts for the events that define it, and for no other
+ * @param fallback seconds for requests without one
+ */
+export function answerDeadline(
+  event: ClientEvent,
+  timeout: unknown,
+  fallback: number,
+): number {
+  const timed = event === TOOL_CALL_EVENT || event === GET_DPE_EVENT;
+  if (!timed) return fallback * 1000;
+  return ((typeof timeout === "number" ? timeout : fallback) + MARGIN) * 1000;
+}
+
+/**
+ * A request in the name of the Agent's seat, where it gave another one: so the Computer knows a
+ * call and its cancel by the same name, and asks its user about nobody else (spec §5, §7).
+ */
+export const inNameOf = ({ name }: Member, payload: Body): Body => ({
+  ...Object(valueOf(payload)),
+  agent: name,
+});
+
+/** What the Agent gets of a Computer's ack: the object unchanged, or 500 for anything else (spec §7). */
+export function readAnswer(first: Body): object {
+  if (
+    typeof first === "object" && first !== null && !Array.isArray(first) &&
+    !ArrayBuffer.isView(first) && !(first instanceof ArrayBuffer)
+  ) {
+    return first;
+  }
+  return new ProtocolError(
+    ErrorCode.INTERNAL_ERROR,
+    "The computer's answer is no object",
+  ).toPayload();
+}
+
+/** The target is not in the caller's office; whether it is elsewhere is never said (spec §5). */
+export const computerNotFound = (computer: string): ProtocolError =>
+  new ProtocolError(
+    ErrorCode.NOT_FOUND,
+    `Computer ${JSON.stringify(computer)} is not in your office`,
+    { fields: { computer } },
+  );
+
+/** The Computer went away before it answered (spec §5). */
+export const computerDisconnected = (computer: string): ErrorPayload =>
+  new ProtocolError(
+    ErrorCode.NOT_FOUND,
+    `Computer ${JSON.stringify(computer)} left before it answered`,
+    { fields: { computer, reason: "computer disconnected" } },
+  ).toPayload();
+
+/** The Computer did not answer in time (spec §7). */
+export const answerTimedOut = (
+  computer: string,
+  milliseconds: number,
+): ErrorPayload =>
+  new ProtocolError(
+    ErrorCode.TIMEOUT,
+    `Computer ${JSON.stringify(computer)} did not answer within ${
+      milliseconds / 1000
+    } s`,
+    { fields: { computer } },
+  ).toPayload();

@@ -1,0 +1,53 @@
+import {
+  ErrorCode,
+  parseRole,
+  ProtocolError,
+  type Role,
+} from "../../protocol/mod.ts";
+
+/** What a client says of itself when it connects (spec §2, §9). */
+export interface Introduction {
+  /** Must equal the role that it joins with. */
+  readonly role: Role | undefined;
+  /** Tells the same client from another of the same name when it comes back. */
+  readonly instance: string | undefined;
+}
+
+const MAX_INSTANCE = 256;
+
+/**
+ * Reads the `auth` object of a connection; fields of other uses are ignored.
+ *
+ * @throws {ProtocolError} 400 when `role` or `instance_id` is there but invalid
+ */
+export function readIntroduction(auth: Record<string, unknown>): Introduction {
+  const { role, instance_id: instance } = auth;
+  return {
+    role: role === undefined ? undefined : readRole(role),
+    instance: instance === undefined ? undefined : readInstance(instance),
+  };
+}
+
+function readRole(role: unknown): Role {
+  try {
+    return parseRole(role);
+  } catch {
+    throw new ProtocolError(
+      ErrorCode.BAD_REQUEST,
+      'Invalid auth.role: expected "agent" or "computer"',
+    );
+  }
+}
+
+function readInstance(instance: unknown): string {
+  if (
+    typeof instance !== "string" || instance === "" ||
+    instance.length > MAX_INSTANCE
+  ) {
+    throw new ProtocolError(
+      ErrorCode.BAD_REQUEST,
+      `Invalid auth.instance_id: expected a string of 1 to ${MAX_INSTANCE} characters`,
+    );
+  }
+  return instance;
+}

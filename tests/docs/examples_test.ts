@@ -1,0 +1,64 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { SmcpComputer } from "../../computer/mod.ts";
+import { start } from "../support/child.ts";
+import { notes } from "../../examples/notes.ts";
+
+const root = new URL("../../", import.meta.url);
+
+/** What each example says when it does what it promises. */
+const says: Record<string, string[]> = {
+  hono_app: ["GET /smcp/", "GET /", "1 members are here"],
+  computer: [
+    "notes running",
+    `planner wants note with {"text":"buy milk"}`,
+    "note is done",
+    "error_code 4005",
+    "window://notes/all",
+    "- buy milk",
+  ],
+  agent_loop: [
+    `{"role":"result","text":"2 notes"}`,
+    `{"role":"assistant","text":"I noted 2 things"}`,
+  ],
+  dpe_resolver: ["# Notes", "- buy milk"],
+};
+
+for (const [name, lines] of Object.entries(says)) {
+  Deno.test({
+    name: `the example ${name}.ts runs, with the command that it names`,
+    timeout: 120_000,
+  }, async () => {
+    const file = `examples/${name}.ts`;
+    const [, args = ""] = /```sh\n \* deno (run .*)\n/.exec(
+      await Deno.readTextFile(new URL(file, root)),
+    ) ?? [];
+    assertStringIncludes(args, file);
+    await using example = start(
+      Deno.execPath(),
+      [...args.split(" ").toSpliced(1, 0, "--no-prompt", "--frozen")],
+      { cwd: root },
+    );
+    const { code } = await example.status;
+    assertEquals(code, 0, example.lines.join("\n"));
+    for (const line of lines) {
+      assert(
+        example.lines.includes(line),
+        `"${line}" is not in:\n${example.lines.join("\n")}`,
+      );
+    }
+  });
+}
+
+Deno.test({
+  name: "the example notes_server.ts runs as a MCP server",
+  timeout: 120_000,
+}, async () => {
+  await using computer = new SmcpComputer({
+    url: "http://127.0.0.1:9", // never connected: its servers start without
+    name: "pc",
+    servers: {},
+  });
+  await computer.addServer("notes", notes);
+  const [server] = computer.status().servers;
+  assertEquals(server?.state, "running");
+});

@@ -1,0 +1,41 @@
+/** A code block of a Markdown page. */
+export interface Block {
+  /** Where it begins, as `file:line`. */
+  readonly at: string;
+  /** Its language. */
+  readonly language: string;
+  /** What the comment in front of it says that it is: `<!-- example: NAME -->`. */
+  readonly example: string | undefined;
+  /** The code. */
+  readonly code: string;
+}
+
+const root = new URL("../../../", import.meta.url);
+
+/** The README and the pages of `docs/`: the text of each, by its path. */
+export async function readPages(): Promise<Map<string, string>> {
+  const pages = ["README.md"];
+  for await (const { name } of Deno.readDir(new URL("docs/", root))) {
+    if (name.endsWith(".md")) pages.push(`docs/${name}`);
+  }
+  const texts = pages.map(async (page) =>
+    [page, await Deno.readTextFile(new URL(page, root))] as const
+  );
+  return new Map(await Promise.all(texts));
+}
+
+/** Every code block of these pages. */
+export async function codeBlocks(): Promise<Block[]> {
+  return [...await readPages()].flatMap(([page, text]) => blocksOf(page, text));
+}
+
+function blocksOf(page: string, text: string): Block[] {
+  const block =
+    /(?:<!-- example: (?<example>[\w-]+) -->\s+)?^```(?<language>\w+)\n(?<code>[^]*?)^```$/gm;
+  return [...text.matchAll(block)].map(({ index, groups }) => ({
+    at: `${page}:${text.slice(0, index).split("\n").length}`,
+    language: groups?.language ?? "",
+    example: groups?.example,
+    code: groups?.code ?? "",
+  }));
+}

@@ -1,0 +1,136 @@
+import config from "../../../deno.json" with { type: "json" };
+
+/** A command of a shell script, as the shell would start it. */
+export interface Command {
+  /** The program and its arguments, after every expansion. */
+  readonly words: readonly string[];
+  /** The variables of this package that it would have. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const root = new URL("../../../", import.meta.url);
+
+/** Where nothing is installed the shell asks this function, which notes what it was asked for. */
+const NOTE_EVERYTHING = `
+command_not_found_handle() {
+  local name; local -a names=("\${!SMCP_@}") values=()
+  for name in "\${names[@]}"; do values+=("$name=\${!name}"); done
+  # At once: the parts of a pipe write side by side.
+  printf '%s\\0' "$#" "$@" "\${#values[@]}" "\${values[@]}" >> "$NOTES"
+}
+`;
+
+/** Lets bash take a script apart; all programs in it are noted, and none is started. */
+export async function commandsOf(script: string): Promise<Command[]> {
+  const folder = await Deno.makeTempDir({ prefix: "smcp-docs-" });
+  try {
+    const notes = `${folder}/notes`;
+    await Deno.writeTextFile(notes, "");
+    await new Deno.Command("/bin/bash", {
+      args: ["-c", NOTE_EVERYTHING + script],
+      cwd: folder,
+      clearEnv: true,
+      env: { PATH: "/nowhere", HOME: folder, NOTES: notes },
+      stdin: "null",
+    }).output();
+    return readNotes((await Deno.readTextFile(notes)).split("\0"));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function readNotes(fields: string[]): Command[] {
+  const take = () => fields.splice(0, Number(fields.shift()));
+  const commands: Command[] = [];
+  while (fields.length > 1) {
+    const words = take();
+    const env = Object.fromEntries(
+      take().map((pair) => [
+        pair.slice(0, pair.indexOf("=")),
+        pair.slice(pair.indexOf("=") + 1),
+      ]),
+    );
+    commands.push({ words, env });
+  }
+  return commands;
+}
+
+/** Programs of others that the documentation may use. */
+const OTHERS = [
+  "cat",
+  "openssl",
+  "sha256sum",
+  "cut",
+  "npm",
+  "deno",
+  "docker",
+  "curl",
+];
+
+/** An option that no command has: who complains of it, and of it alone, took all the others. */
+const SENTINEL = "--no-such-option-at-all";
+
+/**
+ * Says what is wrong with a command, by having the package's own parse it; nothing is carried out.
+ *
+ * @returns undefined for one that would run
+ */
+export async function mistakeIn(
+  { words, env }: Command,
+): Promise<string | undefined> {
+  const line = words.join(" ");
+  const command = unwrapped(words);
+  if (!command) return `"${line}": there is no such task`;
+  const start = startOf(command);
+  if (!start) {
+    return OTHERS.includes(command[0] ?? "") ? undefined : `what is "${line}"?`;
+  }
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-prompt", "--frozen", ...start, SENTINEL],
+    cwd: root,
+    env: { ...env, NO_COLOR: "1" },
+    stdin: "null",
+  }).output();
+  const text = new TextDecoder().decode(stderr).trim();
+  return code === 2 && text === `error: unknown option '${SENTINEL}'`
+    ? undefined
+    : `"${line}" ends with ${code}: ${text}`;
+}
+
+/** What npx or a task starts in the end; undefined where there is no such task. */
+function unwrapped(words: readonly string[]): readonly string[] | undefined {
+  const [program, ...args] = words;
+  if (program === "npx") {
+    const at = args.findIndex((word, i) =>
+      !word.startsWith("-") && args[i - 1] !== "-p"
+    );
+    return unwrapped(args.slice(at));
+  }
+  const [command, name = "", ...rest] = args;
+  if (program !== "deno" || command !== "task") return words;
+  const tasks: Record<string, string | { command: string }> = config.tasks;
+  const task = tasks[name];
+  if (task === undefined) return undefined;
+  const line = typeof task === "string" ? task : task.command;
+  return unwrapped([...line.split(" "), ...rest]);
+}
+
+/** What `deno run` gets to do the same from this source; undefined for programs of others. */
+function startOf([program = "", ...args]: readonly string[]):
+  | string[]
+  | undefined {
+  const [isOurs, role] = /^smcp(?:-(server|computer|agent))?$/.exec(program) ??
+    [];
+  if (isOurs) return ["-A", entryOf(role), ...args];
+  if (program !== "deno" || args.shift() !== "run") return undefined;
+  const at = args.findIndex((word) => ENTRY.test(word));
+  const [, jsr, file] = ENTRY.exec(args[at] ?? "") ?? [];
+  return at < 0 ? undefined : args.with(at, entryOf(jsr ?? file));
+}
+
+/** An entrypoint that is a command: on JSR, or in a clone. */
+const ENTRY =
+  /^(?:jsr:@a2c-smcp\/sdk(?:@[\d.]+)?(?:\/(server|computer|agent)\/main)?|(?:\S+\/a2c-smcp\/)?(?:(server|computer|agent)\/main\.ts|mod\.ts))$/;
+
+const entryOf = (role: string | undefined): string =>
+  role === undefined ? "mod.ts" : `${role}/main.ts`;

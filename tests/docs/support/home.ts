@@ -1,0 +1,116 @@
+import { assert } from "@std/assert";
+import { codeBlocks } from "./blocks.ts";
+
+/** A person's machine, as far as a transcript sees it. */
+export interface Home extends AsyncDisposable {
+  /** The home directory. */
+  readonly home: string;
+  /** The folder in which the person works; there is nothing in it. */
+  readonly folder: string;
+  /** What the commands run with. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Where the pages say that the person is at home. */
+export const NAMED_HOME = "/home/you";
+
+/**
+ * Makes the home of somebody who has Claude Desktop and an empty folder, and whose `deno` finds
+ * this very source when it is asked for what JSR will have: a configuration in the folder above
+ * links the two, so that commands run as they are written.
+ *
+ * @param claude configuration of Claude Desktop; paths in `/home/you` become those of the home
+ */
+export async function makeHome(claude?: string): Promise<Home> {
+  const home = await Deno.realPath(
+    await Deno.makeTempDir({ prefix: "smcp-home-" }),
+  );
+  const [settings, folder] = [`${home}/.config/Claude`, `${home}/tools`];
+  for (const path of [settings, folder, `${home}/Documents`]) {
+    await Deno.mkdir(path, { recursive: true });
+  }
+  if (claude !== undefined) {
+    await Deno.writeTextFile(
+      `${settings}/claude_desktop_config.json`,
+      claude.replaceAll(NAMED_HOME, home),
+    );
+  }
+  await Deno.writeTextFile(`${home}/Documents/shopping.txt`, "milk\neggs\n");
+  await linkPackage(home);
+  await Deno.writeTextFile(`${home}/.npmrc`, await npmSettings());
+  await shareNpmCache(home);
+  const env = {
+    ...Object.fromEntries(
+      Object.entries(Deno.env.toObject()).filter(([name]) =>
+        !/^(SMCP_|XDG_)/.test(name)
+      ),
+    ),
+    DENO_DIR: await cacheOfDeno(),
+    HOME: home,
+    NO_COLOR: "1",
+    PATH: `${dirOf(Deno.execPath())}:${Deno.env.get("PATH") ?? ""}`,
+  };
+  return {
+    home,
+    folder,
+    env,
+    [Symbol.asyncDispose]: () => Deno.remove(home, { recursive: true }),
+  };
+}
+
+/** Puts the clone into a folder, and the configuration of the README that finds the package in it. */
+export async function linkPackage(folder: string): Promise<void> {
+  const root = new URL("../../../", import.meta.url);
+  const links = (await codeBlocks()).find(({ example }) => example === "links");
+  assert(links, "The README shows how a project of Deno finds the clone");
+  await Deno.symlink(root, `${folder}/a2c-smcp`);
+  await Deno.writeTextFile(`${folder}/deno.json`, links.code);
+  await Deno.copyFile(new URL("deno.lock", root), `${folder}/deno.lock`);
+}
+
+/** The registry, proxy and certificates that npm uses here; MCP servers get no environment of it. */
+async function npmSettings(): Promise<string> {
+  const names = ["registry", "cafile", "proxy", "https-proxy"];
+  const values = await Promise.all(names.map(npmSetting));
+  return [
+    ...names.map((name, i) => values[i] && `${name}=${values[i]}`),
+    "prefer-offline=true",
+    "update-notifier=false",
+    "",
+  ].filter((line) => line !== undefined).join("\n");
+}
+
+/**
+ * What npm has fetched and what npx has unpacked is there, as it is after Claude Desktop's first
+ * start: see `tools/fetch.ts`.
+ */
+async function shareNpmCache(home: string): Promise<void> {
+  const cache = await npmSetting("cache") ?? `${home}/cache`;
+  await Deno.mkdir(`${home}/.npm`);
+  for (const part of ["_cacache", "_npx"]) {
+    await Deno.mkdir(`${cache}/${part}`, { recursive: true });
+    await Deno.symlink(`${cache}/${part}`, `${home}/.npm/${part}`);
+  }
+}
+
+async function npmSetting(name: string): Promise<string | undefined> {
+  const { stdout } = await new Deno.Command("npm", {
+    args: ["config", "get", name],
+    stdin: "null",
+    stderr: "null",
+  }).output();
+  const value = new TextDecoder().decode(stdout).trim();
+  return ["", "null", "undefined"].includes(value) ? undefined : value;
+}
+
+/** The cache is not the person's, so that nothing is fetched twice. */
+async function cacheOfDeno(): Promise<string> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["info", "--json", "--no-config"],
+  }).output();
+  const { denoDir } = JSON.parse(new TextDecoder().decode(stdout));
+  assert(typeof denoDir === "string");
+  return denoDir;
+}
+
+const dirOf = (path: string): string => path.slice(0, path.lastIndexOf("/"));

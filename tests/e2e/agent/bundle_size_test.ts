@@ -1,0 +1,20 @@
+import { assert } from "@std/assert";
+import { measureBundle } from "../../../bench/ends/bundle.ts";
+
+/** Bytes, with some room above what it is; one import can triple it. */
+const LIMITS = { minified: 140_000, gzip: 46_000 };
+
+Deno.test({
+  name: "the Agent stays small in browsers, and brings along what it uses only",
+  timeout: 120_000,
+  async fn() {
+    const { minified, gzip, parts } = await measureBundle();
+    const packages = parts.map(([name]) => name);
+    const listing = parts.map((part) => part.join(" ")).join("\n");
+    assert(minified < LIMITS.minified, `${minified} bytes:\n${listing}`);
+    assert(gzip < LIMITS.gzip, `${gzip} bytes with gzip:\n${listing}`);
+    for (const name of ["ajv", "socket.io", "@modelcontextprotocol/sdk"]) {
+      assert(!packages.includes(name), listing);
+    }
+  },
+});

@@ -1,0 +1,154 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { ConnectionError, SmcpAgent } from "../../../agent/mod.ts";
+import { SmcpComputer } from "../../../computer/mod.ts";
+import {
+  JOIN_OFFICE_EVENT,
+  LEAVE_OFFICE_EVENT,
+  LIST_ROOM_EVENT,
+} from "../../../protocol/mod.ts";
+import { createSmcpServer } from "../../../server/mod.ts";
+import { startBareServer } from "../../support/server/bare_server.ts";
+import { OFFICE } from "../../support/office.ts";
+import { startProxy } from "../../support/proxy.ts";
+
+type Transports = ("polling" | "websocket")[];
+
+const TIMES = 30;
+
+const TRANSPORTS: Transports[] = [
+  ["websocket"],
+  ["polling"],
+  ["polling", "websocket"],
+];
+
+const clients = {
+  Agent: (url: string, transports: Transports) =>
+    new SmcpAgent({ url, name: "planner", transports }),
+  Computer: (url: string, transports: Transports) =>
+    new SmcpComputer({ url, name: "pc", servers: [], transports }),
+};
+
+for (const [role, make] of Object.entries(clients)) {
+  Deno.test(`${role}: close() and leave() of one whose join is on its way leave the seat free too`, async () => {
+    await using server = createSmcpServer({ limits: false });
+    const { url } = await server.listen({ port: 0 });
+    await using next = make(url, ["websocket"]);
+    await next.connect();
+    for (const end of ["close", "leave"] as const) {
+      for (let i = 0; i < TIMES; i++) {
+        await using before = make(url, ["websocket"]);
+        await before.connect();
+        const joining = assertRejects(() => before.join(OFFICE));
+        await before[end]();
+        await next.join(OFFICE);
+        await next.leave();
+        await joining;
+      }
+    }
+  });
+
+  Deno.test(`${role}: close() does not wait for a Server that does not answer any more`, async () => {
+    await using server = await startBareServer((_socket, event, ack) => {
+      if (event === LIST_ROOM_EVENT) return ack({ sessions: [], req_id: "1" });
+      if (event !== LEAVE_OFFICE_EVENT) ack(true, null);
+    });
+    await using client = make(server.url, ["websocket"]);
+    await client.connect();
+    await client.join(OFFICE);
+    const began = performance.now();
+    await client.close();
+    assertEquals(performance.now() - began < 20_000, true);
+  });
+}
+
+Deno.test("a client that was closed asks nothing any more, and can connect again", async () => {
+  const heard: string[] = [];
+  await using server = await startBareServer((_socket, event, ack) => {
+    heard.push(event);
+    if (event === LIST_ROOM_EVENT) return ack({ sessions: [], req_id: "1" });
+    ack(true, null);
+  });
+  await using proxy = await startProxy(server.url);
+  await using agent = new SmcpAgent({ url: proxy.url, name: "planner" });
+  await agent.connect();
+  await agent.join(OFFICE);
+  const closing = agent.close();
+  assertEquals(agent.state, "closed");
+  await assertRejects(() => agent.listRoom(), ConnectionError, "Not connected");
+  await assertRejects(() => agent.join(OFFICE), ConnectionError);
+  const again = agent.connect();
+  await closing;
+  await again;
+  await agent.join(OFFICE);
+  assertEquals(agent.state, "connected");
+  assertEquals(
+    heard.filter((event) => event !== LIST_ROOM_EVENT),
+    [JOIN_OFFICE_EVENT, LEAVE_OFFICE_EVENT, JOIN_OFFICE_EVENT],
+  );
+});
+
+Deno.test("SmcpAgent.close() ends at once where the connection breaks while it leaves", async () => {
+  await using server = await startBareServer((socket, event, ack) => {
+    if (event === LIST_ROOM_EVENT) return ack({ sessions: [], req_id: "1" });
+    if (event === LEAVE_OFFICE_EVENT) return socket.conn.close();
+    ack(true, null);
+  });
+  await using client = clients.Agent(server.url, ["websocket"]);
+  await client.connect();
+  const heard: string[] = [];
+  client.on("disconnected", ({ reason, reconnecting }) => {
+    heard.push(`${reason} ${reconnecting}`);
+  });
+  await client.join(OFFICE);
+  await client.close();
+  assertEquals(heard.length, 1);
+  assertEquals(heard[0]?.endsWith("false"), true, heard[0]);
+});
+
+/** The transports last that leave timers of 0 ms of their library behind, which the leak checks count. */
+for (const transports of TRANSPORTS) {
+  for (const [role, make] of Object.entries(clients)) {
+    const over = transports.join(", then ");
+    const isClean = !transports.includes("polling");
+
+    Deno.test({
+      name:
+        `${role}: close() resolves when the seat is free for the next one, over ${over}`,
+      sanitizeOps: isClean,
+      sanitizeResources: isClean,
+    }, async () => {
+      await using server = createSmcpServer();
+      const { url } = await server.listen({ port: 0 });
+      await using next = make(url, transports);
+      await next.connect();
+      for (let i = 0; i < TIMES; i++) {
+        const before = make(url, transports);
+        await before.connect();
+        await before.join(OFFICE);
+        await before.close();
+        await next.join(OFFICE);
+        await next.leave();
+      }
+    });
+
+    Deno.test({
+      name:
+        `${role}: leave() resolves when the seat is free for the next one, over ${over}`,
+      sanitizeOps: isClean,
+      sanitizeResources: isClean,
+    }, async () => {
+      await using server = createSmcpServer();
+      const { url } = await server.listen({ port: 0 });
+      await using first = make(url, transports);
+      await using second = make(url, transports);
+      await first.connect();
+      await second.connect();
+      for (let i = 0; i < TIMES; i++) {
+        await first.join(OFFICE);
+        await first.leave();
+        await second.join(OFFICE);
+        await second.leave();
+      }
+    });
+  }
+}

@@ -1,0 +1,50 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { ConnectionError, SmcpAgent } from "../../../agent/mod.ts";
+import { explainFailure } from "../../../cli/explain_failure.ts";
+
+const PAGE = "<!DOCTYPE html><html><body>Bad gateway of nginx</body></html>";
+
+/** A web server that is none of A2C-SMCP. */
+async function startWeb(status: number) {
+  const web = createServer((_, response) => {
+    response.writeHead(status, { "Content-Type": "text/html" }).end(PAGE);
+  });
+  await new Promise<void>((resolve) =>
+    web.listen(0, "127.0.0.1", () => resolve())
+  );
+  return {
+    url: `http://127.0.0.1:${(web.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: () => {
+      web.closeAllConnections();
+      return new Promise<void>((resolve) => web.close(() => resolve()));
+    },
+  };
+}
+
+const NO_SERVER =
+  /: what answers there is no A2C-SMCP server( \(HTTP \d+\))?; correct --url, or the path with --path$/;
+const PROXY = /: HTTP 50\d, of a proxy that does not reach its Server$/;
+
+Deno.test("a web server that is no A2C-SMCP server, and a proxy without one, are told as what they are", async () => {
+  const rows: [status: number, says: RegExp][] = [
+    [200, NO_SERVER],
+    [401, NO_SERVER],
+    [404, NO_SERVER],
+    [500, NO_SERVER],
+    [502, PROXY],
+    [503, PROXY],
+  ];
+  for (const [status, says] of rows) {
+    await using web = await startWeb(status);
+    await using agent = new SmcpAgent({ url: web.url, name: "planner" });
+    const error = await assertRejects(() => agent.connect(), ConnectionError);
+    assertEquals(error.code, "unreachable");
+    const line = explainFailure(error);
+    assertEquals(says.test(line), true, `${status}: ${line}`);
+    for (const text of [line, error.message]) {
+      assertEquals(/xhr|nginx|<|\n/.test(text), false, text);
+    }
+  }
+});

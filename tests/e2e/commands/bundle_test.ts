@@ -1,0 +1,97 @@
+/**
+ * What `deno compile` puts into its binaries, as far as it can be tried without its runtime: each
+ * command as one file, in an empty folder, with nothing that could be loaded or fetched.
+ *
+ * @module
+ */
+import { assertEquals, assertMatch } from "@std/assert";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { start } from "../../support/child.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const ALONE = ["--no-config", "--no-lock", "--no-npm", "--no-remote"];
+
+Deno.test({
+  name: "each command runs alone as one file: server, computer with VRL, agent",
+  timeout: 300_000,
+}, async () => {
+  const folder = await Deno.makeTempDir({ prefix: "smcp-bundle-" });
+  try {
+    const [empty, cache] = [join(folder, "empty"), join(folder, "cache")];
+    await Deno.mkdir(empty);
+    for (
+      const [name, main] of [
+        ["server", "server/main.ts"],
+        ["computer", "computer/main.ts"],
+        ["agent", "agent/main.ts"],
+        ["mcp", "tests/support/fixtures/mcp_stdio.ts"],
+      ] as const
+    ) await bundle(main, join(folder, `${name}.js`));
+
+    const run = (name: string, ...args: string[]) =>
+      start(
+        Deno.execPath(),
+        ["run", "-A", ...ALONE, join(folder, `${name}.js`), ...args],
+        { cwd: empty, env: { DENO_DIR: cache } },
+      );
+
+    const config = join(folder, "computer.json");
+    await Deno.writeTextFile(
+      config,
+      JSON.stringify({
+        servers: {
+          fixture: {
+            type: "stdio",
+            server_parameters: {
+              command: Deno.execPath(),
+              args: ["run", "-A", ...ALONE, join(folder, "mcp.js")],
+              env: { DENO_DIR: cache },
+            },
+            vrl: ".seen = .tool_name",
+          },
+        },
+      }),
+    );
+
+    await using server = run("server", "--port=0", "--metrics");
+    const [, url = ""] = await server.line(/(http:\/\/127\.0\.0\.1:\d+)/);
+    const office = [`--url=${url}`, "--office=demo"];
+    await using computer = run(
+      "computer",
+      "run",
+      ...office,
+      "--name=pc",
+      `--config=${config}`,
+      "--yes",
+    );
+    const [state] = await computer.line(/fixture: (running|failed).*/);
+    assertMatch(state, /running/);
+    await computer.line(/joined/i);
+    await using agent = run(
+      "agent",
+      "call",
+      "echo",
+      ...office,
+      "--json",
+      `--params={"text":"alone"}`,
+    );
+    assertEquals((await agent.status).code, 0, agent.lines.join("\n"));
+    const said = agent.lines.join("\n");
+    assertMatch(said, /"text": ?"alone"/);
+    assertMatch(said, /\\"seen\\": ?\\"echo\\"/);
+    assertEquals((await computer.stop()).code, 0, computer.lines.join("\n"));
+    assertEquals((await server.stop()).code, 0, server.lines.join("\n"));
+    assertEquals([...Deno.readDirSync(empty)], []);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+async function bundle(main: string, file: string): Promise<void> {
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["bundle", "--quiet", "--platform", "deno", "-o", file, main],
+    cwd: root,
+  }).output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr));
+}

@@ -1,0 +1,129 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { startMain } from "../../support/command.ts";
+import { configFile } from "../../support/computer/config_file.ts";
+import { fixture } from "../../support/computer/mcp_servers.ts";
+import { OFFICE, startOffice } from "../../support/office.ts";
+import { gone, written } from "../../support/processes.ts";
+import { runComputer } from "../../support/computer/run_computer.ts";
+import { scratch } from "../../support/scratch.ts";
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  Deno.test({
+    name:
+      `smcp-computer run serves until ${signal}, exits 0 and leaves no child`,
+    timeout: 120_000,
+  }, async () => {
+    await using office = await startOffice();
+    await using config = await configFile({
+      servers: {
+        a: fixture({}, { default_tool_meta: { auto_apply: true } }),
+        broken: fixture({ start: "exit" }),
+      },
+    });
+    await using computer = runComputer(office, config.file);
+    await Promise.all([
+      computer.line(/^connected to http/),
+      computer.line(/^joined office north as pc$/),
+      computer.line(/^MCP server a: running, \d+ tools$/),
+      computer.line(/^MCP server broken: failed: .* exited with code 7/),
+    ]);
+    const pidOf = async (tool: string) =>
+      Number((await office.agent.callTool("pc", tool, {})).content[0]?.text);
+    const pids = [await pidOf("background"), await pidOf("pid")];
+    await computer.line(/^call of pid by planner: ok, \d+ ms$/);
+    computer.signal(signal);
+    assertEquals((await computer.status).code, 0);
+    for (const pid of pids) await gone(pid);
+  });
+}
+
+Deno.test({
+  name:
+    "smcp-computer shell at a pipe that is stopped while MCP servers start exits 0 and leaves no child",
+  timeout: 120_000,
+}, async () => {
+  await using folder = await scratch();
+  const file = join(folder.path, "pid");
+  const hangs = 'echo $$ > "$0"; exec sleep 1000'; // whether or not its input ends
+  await using config = await configFile({
+    servers: {
+      a: {
+        type: "stdio",
+        server_parameters: { command: "sh", args: ["-c", hangs, file] },
+      },
+    },
+  });
+  await using shell = startMain("computer", ["shell", "--config", config.file]);
+  const pid = Number(await written(file));
+  shell.signal("SIGTERM");
+  assertEquals((await shell.status).code, 0);
+  await gone(pid);
+});
+
+Deno.test({
+  name: "smcp-computer run takes its options from the environment",
+  timeout: 120_000,
+}, async () => {
+  await using office = await startOffice();
+  await using config = await configFile({ servers: {} });
+  await using computer = startMain("computer", ["run"], {
+    SMCP_URL: office.url,
+    SMCP_OFFICE: OFFICE,
+    SMCP_NAME: "of the environment",
+    SMCP_CONFIG: config.file,
+  });
+  await computer.line(/^joined office north as of the environment$/);
+});
+
+Deno.test({
+  name:
+    "smcp-computer says in one line what went wrong, and exits 1, or 2 for wrong usage",
+  timeout: 120_000,
+}, async (t) => {
+  await using office = await startOffice();
+  await using good = await configFile({ servers: {} });
+  await using bad = await configFile({ servers: { a: { type: "telnet" } } });
+  const to = (url: string, file: string) => [
+    ...["run", "--url", url, "--office", OFFICE],
+    ...["--name", "pc", "--config", file],
+  ];
+  await using taken = runComputer(office, good.file);
+  await taken.line(/^joined/);
+  const rows: [string, string[], number, string][] = [
+    [
+      "no server",
+      to("http://127.0.0.1:1", good.file),
+      1,
+      "nobody listens there; start a Server",
+    ],
+    ["no URL", to("foo", good.file), 1, '"foo"'],
+    ["no file", to(office.url, "no/such.json"), 1, "no/such.json"],
+    ["wrong file", to(office.url, bad.file), 1, "servers.a.type"],
+    ["name taken", to(office.url, good.file), 1, '"pc"'],
+    ["no office", ["run", "--config", good.file], 2, "--office"],
+    ["unknown option", ["run", "--bogus"], 2, ""],
+    ["unknown command", ["walk"], 2, "walk"],
+  ];
+  for (const [name, args, code, part] of rows) {
+    await t.step(name, async () => {
+      await using child = startMain("computer", args);
+      assertEquals((await child.status).code, code);
+      const errors = child.lines.filter((line) => line.startsWith("error: "));
+      assertEquals(errors.length, 1, child.lines.join("\n"));
+      assertStringIncludes(errors[0] ?? "", part);
+    });
+  }
+  for (
+    const [flag, part] of [["--help", "Exit codes"], [
+      "--version",
+      "0.2.0",
+    ]] as const
+  ) {
+    await t.step(flag, async () => {
+      await using child = startMain("computer", [flag]);
+      assertEquals((await child.status).code, 0);
+      assertStringIncludes(child.lines.join("\n"), part);
+    });
+  }
+});

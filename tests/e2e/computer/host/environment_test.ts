@@ -1,0 +1,84 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { configFile } from "../../../support/computer/config_file.ts";
+import { hostOf, textOf } from "../../../support/computer/host.ts";
+import { fixture } from "../../../support/computer/mcp_servers.ts";
+import { startOffice } from "../../../support/office.ts";
+import { runComputer } from "../../../support/computer/run_computer.ts";
+
+const VARIABLES = {
+  PIP_CERT: "/etc/ssl/own.pem",
+  no_proxy: "inside.example",
+};
+
+Deno.test({
+  name:
+    "a stdio server inherits the variables for authorities and proxies, unless inherit_env is false",
+  timeout: 120_000,
+}, async () => {
+  for (const [name, value] of Object.entries(VARIABLES)) {
+    Deno.env.set(name, value);
+  }
+  try {
+    const only = { only: ["environment"] };
+    const { server_parameters } = fixture(only);
+    await using host = hostOf({
+      plain: fixture(only),
+      own: fixture(only, {
+        server_parameters: {
+          ...server_parameters,
+          env: { PIP_CERT: "/own.pem" },
+        },
+      }),
+      alone: fixture(only, {
+        server_parameters: { ...server_parameters, inherit_env: false },
+      }),
+    });
+    await host.start();
+    const seen = async (server: string) => {
+      const all = JSON.parse(await textOf(host, server, "environment"));
+      return [all.PIP_CERT, all.no_proxy];
+    };
+    assertEquals(await seen("plain"), ["/etc/ssl/own.pem", "inside.example"]);
+    assertEquals(await seen("own"), ["/own.pem", "inside.example"]);
+    assertEquals(await seen("alone"), [undefined, undefined]);
+  } finally {
+    for (const name of Object.keys(VARIABLES)) Deno.env.delete(name);
+  }
+});
+
+Deno.test({
+  name:
+    "the credentials of a proxy are in no line of a run and in no configuration that an Agent sees",
+  timeout: 120_000,
+}, async () => {
+  const prints = "echo cannot reach $http_proxy and $HTTPS_PROXY >&2; exit 9";
+  await using config = await configFile({
+    servers: {
+      loud: {
+        type: "stdio",
+        server_parameters: {
+          command: "sh",
+          args: ["-c", prints],
+          env: { HTTPS_PROXY: "http://me:own-secret@127.0.0.1:1" },
+          inherit_env: true,
+        },
+      },
+    },
+  });
+  await using office = await startOffice();
+  await using computer = runComputer(office, config.file, {
+    env: { http_proxy: "http://me:inherited-secret@127.0.0.1:1" },
+  });
+  await Promise.all([
+    computer.line(/^MCP server loud: failed/),
+    computer.line(/^cannot reach http:\/\/<redacted>@127\.0\.0\.1:1 and /),
+    computer.line(/^joined/),
+  ]);
+  const shown = JSON.stringify(await office.agent.getConfig("pc"));
+  assertStringIncludes(shown, '"HTTPS_PROXY":"<redacted>"');
+  assertStringIncludes(shown, '"inherit_env":true');
+  computer.signal("SIGTERM");
+  await computer.status;
+  const said = [...computer.lines, shown].join("\n");
+  assertEquals(/own-secret|inherited-secret/.exec(said), null);
+});

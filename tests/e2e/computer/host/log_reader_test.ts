@@ -1,0 +1,36 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { fileURLToPath } from "node:url";
+
+const FLOOD = fileURLToPath(
+  new URL("../../../support/fixtures/log_flood.ts", import.meta.url),
+);
+
+const flood = () =>
+  new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--quiet", "--frozen", FLOOD],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+
+Deno.test("a Computer's log that nobody reads stops neither its work nor its end", async () => {
+  const child = flood();
+  assertEquals(await new Response(child.stdout).text(), "logged\n");
+  assertEquals((await child.status).code, 0);
+  await child.stderr.cancel();
+});
+
+Deno.test("a Computer's log says how much of it was left out, once somebody reads", async () => {
+  const child = flood();
+  const stdout = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  assertEquals((await stdout.read()).value, "logged\n");
+  const text = await new Response(child.stderr).text();
+  assertEquals((await stdout.read()).done, true);
+  await child.status;
+  const lines = text.trimEnd().split("\n");
+  const [, left] = /^(\d+) lines were left out here/.exec(lines.at(-1) ?? "") ??
+    [];
+  assertMatch(lines[0] ?? "", /warning 0 /);
+  assert(lines.length > 1000 && Number(left) > 0);
+  assertEquals(lines.length - 1 + Number(left), 20_000);
+});

@@ -1,0 +1,343 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { commandOutput } from "../../../computer/config/inputs/command_output.ts";
+import { discreetConnect } from "../../../computer/host/redacting_connection.ts";
+import { SmcpComputer } from "../../../computer/mod.ts";
+import type { McpConnection } from "../../../computer/host/mcp/connection.ts";
+import {
+  type MCPServerInput,
+  parseMCPServerConfig,
+} from "../../../protocol/mod.ts";
+import { startComputer } from "../../support/computer/computer.ts";
+import { configFile } from "../../support/computer/config_file.ts";
+import { fixture } from "../../support/computer/mcp_servers.ts";
+import { startOffice } from "../../support/office.ts";
+import { gone } from "../../support/processes.ts";
+import { runComputer } from "../../support/computer/run_computer.ts";
+
+const never = new AbortController().signal;
+const shell = (line: string, signal = never) =>
+  commandOutput({ kind: "shell", line }, signal);
+
+Deno.test({
+  name:
+    "commandOutput() is what a shell's line or a program prints, without white space around it",
+  timeout: 120_000,
+}, async () => {
+  assertEquals(await shell("printf ' one\\ntwo \\n\\n'"), "one\ntwo");
+  assertEquals(
+    await commandOutput(
+      { kind: "program", program: "echo", args: ["$HOME", "a b"] },
+      never,
+    ),
+    "$HOME a b",
+  );
+});
+
+Deno.test({
+  name: "commandOutput() says how a command failed, with its stderr",
+  timeout: 120_000,
+}, async () => {
+  const rows: [line: string, parts: string[]][] = [
+    ["echo 'not logged in' >&2; exit 4", [
+      "exited with code 4",
+      "not logged in",
+    ]],
+    ["kill -9 $$", ["ended by SIGKILL"]],
+    ["true", ["printed nothing"]],
+    ["head -c 2000000 /dev/zero", ["more than 1048576 bytes"]],
+  ];
+  for (const [line, parts] of rows) {
+    const error = await assertRejects(() => shell(line), Error);
+    for (const part of parts) {
+      assert(error.message.includes(part), error.message);
+    }
+  }
+  await assertRejects(
+    () =>
+      commandOutput(
+        { kind: "program", program: "no-such-one", args: [] },
+        never,
+      ),
+    Error,
+    'no program "no-such-one"',
+  );
+});
+
+Deno.test({
+  name:
+    "commandOutput() leaves nothing running, neither at its end nor when it is given up",
+  timeout: 120_000,
+}, async () => {
+  const [pid, value] = (await shell("sleep 1000 & echo $!; echo value")).split(
+    "\n",
+  );
+  assertEquals(value, "value");
+  await gone(Number(pid));
+
+  const folder = await Deno.makeTempDir();
+  const pipe = `${folder}/pid`;
+  await new Deno.Command("mkfifo", { args: [pipe] }).output();
+  const stop = new AbortController();
+  const given = shell(`echo $$ > ${pipe}; sleep 1000`, stop.signal);
+  const text = await Deno.readTextFile(pipe); // waits for the writer
+  stop.abort(new Error("given up"));
+  await assertRejects(() => given, Error, "given up");
+  await gone(Number(text));
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test({
+  name:
+    "a server gets its inputs when it starts; one whose input has no value fails alone, and names it",
+  timeout: 120_000,
+}, async () => {
+  const inputs: MCPServerInput[] = [
+    {
+      type: "command",
+      id: "made",
+      description: "",
+      command: "echo of a shell",
+    },
+    {
+      type: "command",
+      id: "run",
+      description: "",
+      command: "echo",
+      args: ["of", "argv"],
+    },
+    { type: "promptString", id: "given", description: "" },
+    { type: "promptString", id: "missing", description: "" },
+    {
+      type: "command",
+      id: "failing",
+      description: "",
+      command: "echo why >&2; exit 3",
+    },
+  ];
+  const env = {
+    MADE: "${input:made}",
+    RUN: "<${input:run}>",
+    GIVEN: "${input:given}",
+  };
+  await using pc = await startComputer({
+    good: fixture({ only: ["environment"] }, {
+      server_parameters: { command: Deno.execPath(), env },
+    }),
+    poor: fixture({}, { server_parameters: { command: "${input:missing}" } }),
+    failing: fixture({}, {
+      server_parameters: { command: "${input:failing}" },
+    }),
+    wrong: fixture({}, { server_parameters: { command: "${input:nowhere}" } }),
+  }, { inputs, inputValues: { given: "by code" } });
+  const { content } = await pc.office.agent.callTool("pc", "environment", {});
+  const { MADE, RUN, GIVEN } = JSON.parse(content[0]?.text ?? "");
+  assertEquals([MADE, RUN, GIVEN], ["of a shell", "<of argv>", "by code"]);
+  const errors = pc.computer.status().servers.map((
+    { state, error },
+  ) => [state, error]);
+  assertEquals(errors, [
+    ["running", undefined],
+    [
+      "failed",
+      'input "missing" has no value; give one with --input missing=VALUE or the environment variable SMCP_INPUT_MISSING',
+    ],
+    [
+      "failed",
+      'the command of input "failing" failed: it exited with code 3\nwhy',
+    ],
+    [
+      "failed",
+      'there is no input "nowhere"; define it under "inputs", or correct ${input:nowhere}',
+    ],
+  ]);
+
+  pc.computer.inputs.setValue("missing", Deno.execPath());
+  await pc.computer.startServer("poor");
+  assertEquals(pc.computer.status().servers[1]?.state, "running");
+});
+
+Deno.test({
+  name:
+    "a person may take their time: the question is not on the clock of the start",
+  timeout: 120_000,
+}, async () => {
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<unknown>();
+  const server = fixture({ only: ["echo"] }, {
+    server_parameters: { command: "${input:program}" },
+  });
+  await using office = await startOffice();
+  const computer = office.keep(
+    new SmcpComputer({
+      url: office.url,
+      name: "pc",
+      servers: { asking: server, late: fixture({ start: "hang" }) },
+      startTimeoutMs: 5_000,
+      inputs: [{ type: "promptString", id: "program", description: "" }],
+      askInput: () => {
+        asked.resolve();
+        return answer.promise;
+      },
+    }),
+  );
+  const late = Promise.withResolvers<void>();
+  computer.on("server_state", ({ name, state }) => {
+    if (name === "late" && state === "failed") late.resolve();
+  });
+  await computer.connect();
+  await Promise.all([asked.promise, late.promise]);
+  assertEquals(computer.status().servers[0]?.state, "starting");
+  answer.resolve(Deno.execPath());
+  await computer.serversSettled();
+  assertEquals(computer.status().servers[0]?.state, "running");
+});
+
+Deno.test({
+  name: "no error of a MCP server repeats a value that it was given",
+  timeout: 120_000,
+}, async () => {
+  const config = parseMCPServerConfig({
+    name: "a",
+    type: "stdio",
+    server_parameters: { command: "x", env: { API_TOKEN: "l1teral" } },
+  });
+  class Refusal extends Error {
+    readonly code = 5;
+  }
+  const fail = () =>
+    Promise.reject(new Refusal("bad token s3cr3t, or is it l1teral?"));
+  const connection: McpConnection = {
+    capabilities: {},
+    callTool: fail,
+    listTools: fail,
+    listResources: fail,
+    readResource: fail,
+    subscribe: fail,
+    onNotification: () => {},
+    onLost: () => {},
+    close: () => Promise.resolve(),
+  };
+  const text = "bad token <redacted>, or is it <redacted>?";
+  const secrets = () => ["s3cr3t"];
+  const discreet = await discreetConnect(
+    () => Promise.resolve(connection),
+    secrets,
+  )(config, never);
+  const calls = [
+    () => discreetConnect(fail, secrets)(config, never),
+    () => discreet.callTool("t", {}, {}),
+    () => discreet.listTools(),
+    () => discreet.listResources(undefined),
+    () => discreet.readResource("u"),
+    () => discreet.subscribe("u"),
+  ];
+  for (const call of calls) {
+    const error = await assertRejects(call, Refusal);
+    assertEquals([error.message, error.code], [text, 5]);
+  }
+});
+
+Deno.test({
+  name:
+    "no value of an input, and no literal secret, is in any line or ack of a run",
+  timeout: 120_000,
+}, async () => {
+  const secrets = {
+    typed: "t0p-typed-secret",
+    made: "t0p-made-secret",
+    variable: "t0p-variable-secret",
+    literal: "t0p-literal-secret",
+    header: "t0p-header-secret",
+    query: "t0p-query-secret",
+    fallback: "t0p-default-secret",
+  };
+  await using office = await startOffice();
+  const prints = "echo refused: $A_TOKEN $B_TOKEN $C_TOKEN $D_KEY >&2; exit 9";
+  const env = {
+    A_TOKEN: "${input:typed}",
+    B_TOKEN: "${input:made}",
+    C_TOKEN: "${input:variable}",
+    D_KEY: secrets.literal,
+  };
+  await using config = await configFile({
+    inputs: [
+      {
+        type: "promptString",
+        id: "typed",
+        description: "T",
+        password: true,
+        default: secrets.fallback,
+      },
+      {
+        type: "command",
+        id: "made",
+        description: "M",
+        command: `printf t0p; echo -made-secret`,
+      },
+      { type: "promptString", id: "variable", description: "V" },
+      { type: "command", id: "broken", description: "B", command: "exit 1" },
+    ],
+    servers: {
+      good: fixture({}, {
+        default_tool_meta: { auto_apply: true },
+        server_parameters: { command: Deno.execPath(), env },
+      }),
+      loud: {
+        type: "stdio",
+        server_parameters: { command: "sh", args: ["-c", prints], env },
+      },
+      poor: fixture({}, {
+        server_parameters: {
+          command: "x",
+          env: { ...env, X: "${input:broken}" },
+        },
+      }),
+      web: {
+        type: "http",
+        server_parameters: {
+          url: `http://127.0.0.1:1/mcp?key=${secrets.query}&t=\${input:typed}`,
+          headers: { authorization: `Bearer ${secrets.header}` },
+          timeout: "PT1S",
+        },
+      },
+    },
+  });
+  await using computer = runComputer(office, config.file, {
+    flags: ["--input", `typed=${secrets.typed}`],
+    env: { SMCP_INPUT_VARIABLE: secrets.variable },
+  });
+  await Promise.all([
+    computer.line(/^MCP server good: running/),
+    computer.line(/^MCP server loud: failed/),
+    computer.line(/^refused: <redacted> <redacted> <redacted> <redacted>$/),
+    computer.line(/^MCP server poor: failed/),
+    computer.line(/^MCP server web: failed/),
+    computer.line(/^joined/),
+  ]);
+  const { agent } = office;
+  const call = (tool: string, params = {}) =>
+    agent.callTool("pc", tool, params);
+  const acks = [
+    await agent.getConfig("pc"),
+    await agent.getTools("pc"),
+    await call("echo", { text: "hello" }),
+    await call("throw"),
+    await call("no_such_tool"),
+    await call("crash"),
+    ...await Promise.all(
+      ["good", "loud", "poor", "web", "none"].map((server) =>
+        agent.getResources("pc", server).catch(String)
+      ),
+    ),
+  ];
+  computer.signal("SIGTERM");
+  await computer.status;
+  const said = [...computer.lines, ...acks.map((ack) => JSON.stringify(ack))];
+  assert(
+    said.join("\n").includes("${input:typed}"),
+    "the placeholders are shown",
+  );
+  for (const [name, secret] of Object.entries(secrets)) {
+    assertEquals(said.filter((line) => line.includes(secret)), [], name);
+  }
+});

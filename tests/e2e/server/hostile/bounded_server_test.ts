@@ -1,0 +1,36 @@
+import { assert, assertRejects } from "@std/assert";
+import { startBoundedServer } from "../../../support/server/bounded_server.ts";
+
+Deno.test({
+  name: "bystanders of an idle Server with little memory are unharmed",
+  timeout: 60_000,
+}, async () => {
+  await using server = await startBoundedServer();
+  await server.unharmed();
+  assert(await server.peakMiB() > 0 || Deno.build.os !== "linux");
+});
+
+Deno.test({
+  name: "bystanders notice when the Server stands still for more than a second",
+  ignore: Deno.build.os === "windows",
+  timeout: 60_000,
+}, async () => {
+  await using server = await startBoundedServer();
+  Deno.kill(server.command.pid, "SIGSTOP");
+  const until = performance.now() + 1500;
+  while (performance.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  Deno.kill(server.command.pid, "SIGCONT");
+  await assertRejects(() => server.unharmed(), Error, "harmed");
+});
+
+Deno.test({
+  name: "bystanders notice when the Server ends",
+  timeout: 60_000,
+}, async () => {
+  await using server = await startBoundedServer();
+  server.command.kill("SIGTERM");
+  await server.command.exited;
+  await assertRejects(() => server.unharmed(), Error, "harmed");
+});

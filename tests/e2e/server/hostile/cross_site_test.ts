@@ -1,0 +1,210 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { SMCP_NAMESPACE } from "../../../../protocol/mod.ts";
+import {
+  createMetrics,
+  createSmcpServer,
+  type SmcpServerOptions,
+} from "../../../../server/mod.ts";
+import { joinRaw } from "../../../support/wire/raw_client.ts";
+import { RawFrames } from "../../../support/wire/raw_frames.ts";
+import {
+  type RawAnswer,
+  rawHttp,
+  upgradeHead,
+} from "../../../support/wire/raw_http.ts";
+
+const QUERY = "/smcp/?EIO=4&a2c_version=0.2.0&transport=";
+const OWN_HOST = "Host: 127.0.0.1";
+
+const get = (port: number, target: string, headers = [OWN_HOST]) =>
+  rawHttp(port, [`GET ${target} HTTP/1.1`, ...headers, "Connection: close"]);
+
+const handshake = (port: number, headers: string[] = []) =>
+  get(port, `${QUERY}polling`, [OWN_HOST, ...headers]);
+
+const upgrade = (port: number, headers: string[] = []) =>
+  rawHttp(port, [...upgradeHead(`${QUERY}websocket`), ...headers]);
+
+const errorOf = ({ status, body }: RawAnswer) => [
+  status,
+  JSON.parse(body).message,
+];
+
+Deno.test("what a page of another site loads takes no place: 100 images, and this machine's Agent gets in", async () => {
+  await using server = createSmcpServer({
+    limits: { connectionsPerAddress: 1 },
+  });
+  const { url, port } = await server.listen();
+  for (const site of ["cross-site", "same-site", "a-later-word"]) {
+    const image = [`Sec-Fetch-Site: ${site}`, "Sec-Fetch-Dest: image"];
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => handshake(port, image)),
+    );
+    for (const answer of [...answers, await upgrade(port, image)]) {
+      assertEquals(errorOf(answer), [403, "Origin not allowed"]);
+    }
+  }
+  await using _agent = await joinRaw(url, "agent", "a", "o");
+});
+
+Deno.test("pages of allowed origins and of the server's own connect, whatever site they are of", async () => {
+  const origin = "https://app.example";
+  const cases: ["*" | string[], string[]][] = [
+    [[origin], [`Origin: ${origin}`, "Sec-Fetch-Site: cross-site"]],
+    ["*", ["Sec-Fetch-Site: cross-site"]],
+    [[], ["Sec-Fetch-Site: same-origin"]],
+    [[], ["Sec-Fetch-Site: none"]],
+    [[], []],
+  ];
+  for (const [origins, headers] of cases) {
+    await using server = createSmcpServer({ origins });
+    const { port } = await server.listen();
+    assertEquals((await handshake(port, headers)).status, 200);
+    assertEquals((await upgrade(port, headers)).status, 101);
+  }
+});
+
+Deno.test("JSONP is off: it would let any page load the open packet as a script", async () => {
+  await using server = createSmcpServer({ origins: "*" });
+  const { port } = await server.listen();
+  const off = 'JSONP is not supported: leave out the query parameter "j"';
+  for (const query of ["&j=0", "&j", "&j=0&j=1", "&sid=x&j=0"]) {
+    const answer = await get(port, `${QUERY}polling${query}`);
+    assertEquals(errorOf(answer), [400, off], query);
+  }
+});
+
+/** Resolves when a new session gets a place; a test's own time limit ends the wait. */
+async function untilFree(port: number): Promise<void> {
+  while ((await handshake(port)).status === 429);
+}
+
+Deno.test({
+  name:
+    "a handshake that nothing follows frees its place, over polling and WebSocket",
+  timeout: 15_000, // Engine.IO alone would keep it for 40 s
+}, async () => {
+  await using server = createSmcpServer({
+    limits: { connectionsPerAddress: 1 },
+    connectTimeoutMs: 300,
+  });
+  const { url, port } = await server.listen();
+  assertEquals((await handshake(port)).status, 200);
+  assertEquals((await handshake(port)).status, 429);
+  await untilFree(port);
+  await untilFree(port);
+  while (true) {
+    const raw = await RawFrames.open(url).catch(() => undefined);
+    if (raw === undefined) continue; // the last handshake still has the place
+    await raw.closed;
+    break;
+  }
+  await untilFree(port);
+});
+
+Deno.test({
+  name: "who asks for a session in time gets one, however long it is looked at",
+  timeout: 15_000,
+}, async () => {
+  const letIn = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  await using server = createSmcpServer({
+    connectTimeoutMs: 100,
+    limits: { connectionsPerAddress: 2 },
+    authenticator: {
+      async authenticate() {
+        asked.resolve();
+        await letIn.promise;
+        return { principal: "p" };
+      },
+    },
+  });
+  const { url } = await server.listen();
+  await using patient = await RawFrames.open(url);
+  patient.send(`40${SMCP_NAMESPACE},`);
+  await asked.promise;
+  await using silent = await RawFrames.open(url); // comes later, and is closed first
+  await silent.closed;
+  letIn.resolve();
+  assertMatch(await patient.frame("4"), /^40\/smcp,/);
+});
+
+Deno.test({
+  name:
+    "who is refused and does not poll any more frees its place after the handshake time",
+  timeout: 15_000,
+}, async () => {
+  await using server = createSmcpServer({
+    authenticator: { authenticate: () => ({ refused: "no" }) },
+    limits: { connectionsPerAddress: 1 },
+    handshakeTimeout: 0.3,
+  });
+  const { port } = await server.listen();
+  const { sid } = JSON.parse((await handshake(port)).body.slice(1));
+  const connect = `40${SMCP_NAMESPACE},`;
+  await rawHttp(port, [
+    `POST ${QUERY}polling&sid=${sid} HTTP/1.1`,
+    OWN_HOST,
+    `Content-Length: ${connect.length}`,
+    "Connection: close",
+  ], connect);
+  await untilFree(port);
+});
+
+Deno.test("a page of a rebound name reads nothing over loopback: health, metrics, open packet", async () => {
+  const metrics = await createMetrics();
+  await using server = createSmcpServer({ metrics });
+  const { port } = await server.listen();
+  const { port: metricsPort } = await server.listenMetrics();
+  const evil = ["Host: evil.example:8787", "Sec-Fetch-Site: same-origin"];
+  const asked = [
+    get(port, "/health", evil),
+    get(port, "/ready", evil),
+    get(port, "/metrics", evil),
+    get(port, `${QUERY}polling`, evil),
+    get(port, "http://evil.example/health", [OWN_HOST]),
+    get(metricsPort, "/metrics", evil),
+    rawHttp(port, [`OPTIONS ${QUERY}polling HTTP/1.1`, ...evil]),
+    rawHttp(port, [
+      ...upgradeHead(`${QUERY}websocket`).filter((line) => line !== OWN_HOST),
+      ...evil,
+    ]),
+  ];
+  for (const answer of await Promise.all(asked)) {
+    assertEquals(answer.status, 403);
+    assertMatch(JSON.parse(answer.body).message, /^Host not allowed: /);
+  }
+  for (
+    const answer of [
+      await get(port, "/health", ["Host: localhost"]),
+      await get(port, "http://[::1]:8787/health", ["Host: [::1]:8787"]),
+      await get(port, "/metrics", [`Host: 127.0.0.1:${port}`]),
+      await get(metricsPort, "/metrics", ["Host: LOCALHOST:1"]),
+    ]
+  ) assertEquals(answer.status, 200);
+  // Without any host nobody can tell what it is for; a browser never does that.
+  const old = await rawHttp(port, ["GET /health HTTP/1.0"]);
+  assertEquals(errorOf(old), [400, "Invalid request"]);
+});
+
+Deno.test("an operator's names, and a trusted proxy, let other hosts through", async () => {
+  const host = ["Host: smcp.example.com"];
+  for (
+    const options of [
+      { hosts: ["SMCP.example.com"] },
+      { hosts: "*" },
+      { trustedProxies: 1 },
+    ] satisfies SmcpServerOptions[]
+  ) {
+    await using server = createSmcpServer(options);
+    const { port } = await server.listen();
+    assertEquals((await get(port, "/health", host)).status, 200);
+    assertEquals((await get(port, `${QUERY}polling`, host)).status, 200);
+  }
+  await using server = createSmcpServer({
+    hosts: ["smcp.example.com"],
+    trustedProxies: 1,
+  });
+  const { port } = await server.listen();
+  assertEquals((await get(port, "/health", ["Host: a.example"])).status, 403);
+});

@@ -1,0 +1,190 @@
+import { assert, assertEquals, assertMatch, assertNotMatch } from "@std/assert";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import { createSmcpServer } from "../../../../server/mod.ts";
+import { startBystanders } from "../../../support/server/bystanders.ts";
+import { joinRaw } from "../../../support/wire/raw_client.ts";
+import {
+  type RawAnswer,
+  rawHttp,
+  upgradeHead,
+} from "../../../support/wire/raw_http.ts";
+import { startServerCommand } from "../../../support/server/server_command.ts";
+
+const ignore = Deno.build.os === "windows";
+const QUERY = "/smcp/?EIO=4&a2c_version=0.2.0&transport=websocket";
+
+/** TCP connections that say nothing, or one thing, and stay; what each was answered. */
+class Crowd implements AsyncDisposable {
+  readonly #answers = new Map<Socket, string>();
+
+  get answers(): string[] {
+    return [...this.#answers.values()];
+  }
+
+  /** Opens so many, and resolves when each is connected, or refused by the system. */
+  async open(port: number, count: number, text = ""): Promise<void> {
+    const settled = Array.from({ length: count }, () => {
+      const socket = connect(port, "127.0.0.1");
+      this.#answers.set(socket, "");
+      socket.on("data", (data) => {
+        this.#answers.set(socket, this.#answers.get(socket) + String(data));
+      });
+      if (text) socket.write(text);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      socket.on("error", () => resolve());
+      socket.on("connect", resolve);
+      return promise;
+    });
+    await Promise.all(settled);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const open = [...this.#answers.keys()].filter((socket) => !socket.closed);
+    const closed = open.map((socket) => once(socket, "close"));
+    for (const socket of open) socket.destroy();
+    await Promise.all(closed);
+  }
+}
+
+const health = (port: number): Promise<RawAnswer> =>
+  rawHttp(port, ["GET /health HTTP/1.1", "Host: localhost"]);
+
+Deno.test({
+  name:
+    "a flood of connections takes no call's descriptors: 256 of them, bystanders go on, and new clients get in afterwards",
+  ignore,
+  timeout: 120_000,
+}, async () => {
+  await using server = await startServerCommand(["--port=0"], {}, [], 256);
+  const port = Number(new URL(server.url).port);
+  await using bystanders = await startBystanders(server.url);
+  const upgrade = [...upgradeHead(QUERY), "", ""].join("\r\n");
+  for (const [first, second] of [["", upgrade], [upgrade, ""]]) {
+    await using crowd = new Crowd();
+    await crowd.open(port, 300, first);
+    await crowd.open(port, 150, second);
+    await bystanders.check();
+    await crowd.open(port, 100);
+    await bystanders.check();
+    const refused = crowd.answers.filter((text) =>
+      /^HTTP\/1\.1 503 .*\r\n[^]*Retry-After: 5\r\n/.test(text)
+    );
+    assert(refused.length > 0, "nobody was told to come later");
+  }
+  while ((await health(port).catch(() => undefined))?.status !== 200);
+  await using _agent = await joinRaw(server.url, "agent", "late", "o");
+  await bystanders.check();
+  assertMatch(server.log, /"limit":"sockets"/);
+  assertNotMatch(server.log, /The listener/); // it never had to be revived
+});
+
+Deno.test("an address has so many TCP connections, with a session or without; its others are answered 429", async () => {
+  await using server = createSmcpServer({ limits: { socketsPerAddress: 3 } });
+  const { port } = await server.listen();
+  {
+    await using crowd = new Crowd();
+    await crowd.open(port, 3);
+    const { status, headers, body } = await health(port);
+    assertEquals([status, headers["retry-after"], JSON.parse(body)], [
+      429,
+      "5",
+      {
+        code: 429,
+        message: "Too many TCP connections: at most 3 from one address",
+        limit: "sockets_per_address",
+        max: 3,
+      },
+    ]);
+  }
+  while ((await health(port)).status !== 200);
+});
+
+Deno.test("connections through a trusted proxy are not one address's; the bound of all of them holds", async () => {
+  await using server = createSmcpServer({
+    limits: { socketsPerAddress: 1, sockets: 3 },
+    trustedProxies: 1,
+  });
+  const { port } = await server.listen();
+  await using crowd = new Crowd();
+  await crowd.open(port, 2);
+  assertEquals((await health(port)).status, 200);
+  await crowd.open(port, 1);
+  let answer: RawAnswer;
+  do answer = await health(port); while (answer.status === 200);
+  assertEquals([answer.status, JSON.parse(answer.body)], [503, {
+    code: 500,
+    message: "The server has no room for another connection: try again later",
+  }]);
+});
+
+Deno.test({
+  name: "a connection that asks for nothing is closed after the header time",
+  timeout: 30_000,
+}, async () => {
+  await using server = createSmcpServer({ headerTimeout: 0.2 });
+  const { port } = await server.listen();
+  const silent = connect(port, "127.0.0.1");
+  silent.resume();
+  await once(silent, "close");
+});
+
+Deno.test({
+  name:
+    "a Server that could not accept because its process had no descriptors left accepts again when it has some",
+  ignore,
+  timeout: 120_000,
+}, async () => {
+  await using server = startExhausted();
+  const port = Number(new URL(await server.line()).port);
+  assertEquals((await health(port)).status, 200);
+  await server.say();
+  assertEquals(await server.line(), "taken");
+  await using crowd = new Crowd();
+  await crowd.open(port, 3); // the system connects them, nobody accepts
+  await server.say();
+  assertEquals(await server.line(), "given back");
+  let answer: RawAnswer | undefined;
+  while (answer?.status !== 200) {
+    answer = await health(port).catch(() => undefined);
+  }
+});
+
+/** Starts `exhausted_server.ts` with 256 descriptors. */
+function startExhausted() {
+  const script = fileURLToPath(
+    new URL("../../../support/fixtures/exhausted_server.ts", import.meta.url),
+  );
+  const run = `ulimit -n 256 && exec "$0" run -A --quiet --frozen "$1"`;
+  const child = new Deno.Command("sh", {
+    args: ["-c", run, Deno.execPath(), script],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const input = child.stdin.getWriter();
+  let text = "";
+  return {
+    /** The next line of its output. */
+    async line(): Promise<string> {
+      while (!text.includes("\n")) {
+        const { done, value } = await output.read();
+        assert(!done, "it ended");
+        text += value;
+      }
+      const [line = "", ...rest] = text.split("\n");
+      text = rest.join("\n");
+      return line;
+    },
+    /** Takes all descriptors, or gives them back. */
+    say: () => input.write(new TextEncoder().encode("\n")),
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await child.status;
+      await input.close().catch(() => {});
+      await output.cancel();
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import { assert, assertEquals } from "@std/assert";
+import {
+  LEAVE_OFFICE_NOTIFICATION,
+  TOOL_CALL_EVENT,
+} from "../../../../protocol/mod.ts";
+import { joinRaw, rawPair } from "../../../support/wire/raw_client.ts";
+import {
+  type ServerCommand,
+  startServerCommand,
+} from "../../../support/server/server_command.ts";
+import { SlowClient } from "../../../support/wire/slow_client.ts";
+
+const MEBIBYTE = 2 ** 20;
+const COUNT = 300;
+
+/** The most memory that a process has had, in bytes. */
+async function peakOf(pid: number): Promise<number> {
+  const status = await Deno.readTextFile(`/proc/${pid}/status`);
+  return Number(/VmHWM:\s*(\d+) kB/.exec(status)?.[1]) * 1024;
+}
+
+const request = (req_id: string, params: Record<string, unknown> = {}) => ({
+  agent: "agent",
+  req_id,
+  computer: "computer",
+  tool_name: "big",
+  params,
+  timeout: 60,
+});
+
+Deno.test({
+  name:
+    "300 answers of 1 MB for an agent that does not read leave the server's memory flat, and that agent is cut off (spec §10)",
+  ignore: Deno.build.os !== "linux",
+  timeout: 120_000,
+}, async () => {
+  await using command = await startServerCommand([
+    "--port=0",
+    "--log-level=warning",
+    `--max-calls-per-agent=${COUNT}`,
+    `--max-events-per-second=${2 * COUNT}`,
+  ]);
+  // The first time it takes what it needs for messages of this size and their garbage.
+  await answerWithoutReader(command);
+  const before = await peakOf(command.pid);
+  await answerWithoutReader(command);
+  const grown = await peakOf(command.pid) - before;
+  assert(
+    grown < 100 * MEBIBYTE,
+    `the server's memory grew by ${Math.round(grown / MEBIBYTE)} MiB`,
+  );
+  await using other = await rawPair(command.url);
+  other.computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ ok: true }));
+  assertEquals(await other.agent.ask(TOOL_CALL_EVENT, request("1")), {
+    ok: true,
+  });
+});
+
+Deno.test({
+  name:
+    "40 calls of 4 MB that wait for their answers keep nothing of what was sent in the server's memory (spec §10)",
+  ignore: Deno.build.os !== "linux",
+  timeout: 120_000,
+}, async () => {
+  await using command = await startServerCommand([
+    "--port=0",
+    "--log-level=warning",
+  ]);
+  await using pair = await rawPair(command.url);
+  const { agent, computer } = pair;
+  const params = { text: "x".repeat(4 * MEBIBYTE) };
+  // The first time it takes what it needs for messages of this size and their garbage.
+  computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ content: [] }));
+  for (let i = 0; i < 40; i++) {
+    await agent.ask(TOOL_CALL_EVENT, request(`answered ${i}`, params));
+  }
+  const before = await peakOf(command.pid);
+  let heard = Promise.withResolvers<void>();
+  computer.handle(TOOL_CALL_EVENT, () => heard.resolve());
+  for (let i = 0; i < 40; i++) {
+    heard = Promise.withResolvers();
+    void agent.ask(TOOL_CALL_EVENT, request(`waiting ${i}`, params));
+    await heard.promise;
+  }
+  const grown = await peakOf(command.pid) - before;
+  assert(
+    grown < 80 * MEBIBYTE,
+    `the server's memory grew by ${Math.round(grown / MEBIBYTE)} MiB`,
+  );
+});
+
+/** An agent calls, and reads no answer; resolves when the server has taken all, and cut it off. */
+async function answerWithoutReader({ url }: ServerCommand): Promise<void> {
+  await using computer = await joinRaw(url, "computer", "computer", "slow");
+  const acks: ((answer: unknown) => void)[] = [];
+  const all = Promise.withResolvers<void>();
+  computer.handle(TOOL_CALL_EVENT, (_payload, ack) => {
+    if (acks.push(ack) === COUNT) all.resolve();
+  });
+  await using slow = await SlowClient.open(url);
+  await slow.join("agent", "agent", "slow");
+  slow.pause();
+  for (let i = 0; i < COUNT; i++) {
+    const event = [TOOL_CALL_EVENT, request(`${i}`)];
+    slow.send(`42/smcp,${i + 1}${JSON.stringify(event)}`);
+  }
+  await all.promise;
+  const answer = { content: [{ type: "text", text: "x".repeat(MEBIBYTE) }] };
+  for (const ack of acks) ack(answer);
+  await computer.next(LEAVE_OFFICE_NOTIFICATION);
+  // What is answered behind all those answers shows that the server has taken them.
+  await computer.request("notify:barrier");
+  slow.resume();
+  await slow.closed;
+}

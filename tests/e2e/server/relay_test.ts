@@ -1,0 +1,437 @@
+import { assertEquals } from "@std/assert";
+import {
+  CANCEL_TOOL_CALL_EVENT,
+  CANCEL_TOOL_CALL_NOTIFICATION,
+  CLIENT_EVENTS,
+  ENTER_OFFICE_NOTIFICATION,
+  GET_CONFIG_EVENT,
+  GET_TOOLS_EVENT,
+  LEAVE_OFFICE_EVENT,
+  LEAVE_OFFICE_NOTIFICATION,
+  LIST_ROOM_EVENT,
+  SERVER_EVENTS,
+  TOOL_CALL_EVENT,
+  UPDATE_TOOL_LIST_EVENT,
+} from "../../../protocol/mod.ts";
+import { createSmcpServer } from "../../../server/mod.ts";
+import { captureLog } from "../../support/log_capture.ts";
+import { ownNamesAlone } from "../../support/own_names.ts";
+import { connectRaw, joinRaw, rawPair } from "../../support/wire/raw_client.ts";
+import { yieldingRegistry } from "../../support/server/yielding_registry.ts";
+
+/** Valid for all seven events at once. */
+const REQUEST = {
+  agent: "agent",
+  req_id: "r1",
+  computer: "computer",
+  tool_name: "echo",
+  params: { deep: [{ a: null }], list: [] },
+  timeout: 5,
+  mcp_server: "files",
+  uri: "dpe://host/doc",
+  later_field: { kept: [true] },
+};
+
+const UPDATES = Object.entries(SERVER_EVENTS).flatMap(([event, spec]) =>
+  spec.from === "computer" && spec.notification
+    ? [{ event, notification: spec.notification }]
+    : []
+);
+
+const codeOf = (answer: unknown) => (answer as { code?: unknown }).code;
+
+Deno.test("the server routes all seven client events, request and answer unchanged (spec §3, §7)", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using pair = await rawPair(url);
+  assertEquals(Object.keys(CLIENT_EVENTS).length, 7);
+  for (const event of Object.keys(CLIENT_EVENTS)) {
+    let seen: unknown;
+    const answer = { content: [], event, nested: { list: [1, "2", null] } };
+    pair.computer.handle(event, (payload, ack) => {
+      seen = payload;
+      ack(answer, "further arguments", { are: "dropped" });
+    });
+    assertEquals(await pair.agent.request(event, REQUEST), [answer]);
+    assertEquals(seen, REQUEST);
+  }
+});
+
+Deno.test("binary data passes both ways", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using pair = await rawPair(url);
+  const bytes = new Uint8Array([1, 2, 250]);
+  let seen: unknown;
+  pair.computer.handle(TOOL_CALL_EVENT, (payload, ack) => {
+    seen = (payload as { params: { bytes: Uint8Array } }).params.bytes;
+    ack({ content: [], bytes });
+  });
+  const answer = await pair.agent.ask(TOOL_CALL_EVENT, {
+    ...REQUEST,
+    params: { bytes },
+  }) as { bytes: Uint8Array };
+  assertEquals(new Uint8Array(answer.bytes), bytes);
+  assertEquals(new Uint8Array(seen as Uint8Array), bytes);
+});
+
+Deno.test("a request is checked in the order payload, member, role, agent, target (spec §5)", async () => {
+  await using server = createSmcpServer(ownNamesAlone());
+  const { url } = await server.listen();
+  await using pair = await rawPair(url);
+  await using outsider = await connectRaw(url);
+  await using _elsewhere = await joinRaw(url, "computer", "hidden", "other");
+  const wrong = { ...REQUEST, agent: "somebody", computer: "hidden" };
+  for (const event of Object.keys(CLIENT_EVENTS)) {
+    const invalid = await outsider.ask(event, { ...wrong, req_id: 7 });
+    assertEquals(codeOf(invalid), 400, event);
+    assertEquals(JSON.stringify(invalid).includes("req_id"), true);
+    assertEquals(codeOf(await outsider.ask(event, wrong)), 4103, event);
+    assertEquals(codeOf(await pair.computer.ask(event, wrong)), 403, event);
+    assertEquals(codeOf(await pair.agent.ask(event, wrong)), 403, event);
+    const hidden = await pair.agent.ask(event, {
+      ...REQUEST,
+      computer: "hidden",
+    });
+    const nobody = await pair.agent.ask(event, {
+      ...REQUEST,
+      computer: "nobody",
+    });
+    assertEquals(codeOf(hidden), 404, event);
+    assertEquals(
+      JSON.stringify(hidden),
+      JSON.stringify(nobody).replaceAll("nobody", "hidden"),
+      "the answer does not tell whether another office has it",
+    );
+  }
+});
+
+Deno.test("a computer that answers no object is answered for with 500 (spec §7)", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using pair = await rawPair(url);
+  for (const odd of [[], [null], ["text"], [[{}]], [true, {}]]) {
+    pair.computer.handle(GET_TOOLS_EVENT, (_payload, ack) => ack(...odd));
+    const answer = await pair.agent.request(GET_TOOLS_EVENT, REQUEST);
+    assertEquals([answer.length, codeOf(answer[0])], [1, 500]);
+  }
+  const error = { code: 404, message: "no such server", mcp_server: "files" };
+  pair.computer.handle(GET_TOOLS_EVENT, (_payload, ack) => ack(error));
+  assertEquals(await pair.agent.request(GET_TOOLS_EVENT, REQUEST), [error]);
+});
+
+Deno.test("a computer that does not answer in time is answered for with 408; its late answer is dropped (spec §7)", async () => {
+  await using server = createSmcpServer({ requestTimeout: 0.05 });
+  const { url } = await server.listen();
+  await using pair = await rawPair(url);
+  let late = () => {};
+  pair.computer.handle(GET_TOOLS_EVENT, (_payload, ack) => {
+    late = () => ack({ tools: ["late"] });
+  });
+  assertEquals(codeOf(await pair.agent.ask(GET_TOOLS_EVENT, REQUEST)), 408);
+  late();
+  pair.computer.handle(GET_TOOLS_EVENT, (_payload, ack) => ack({ tools: [] }));
+  assertEquals(await pair.agent.ask(GET_TOOLS_EVENT, REQUEST), { tools: [] });
+});
+
+for (const way of ["disconnects", "leaves", "switches"] as const) {
+  Deno.test(`a computer that ${way} answers every request pending on it with 404 at once (spec §5)`, async () => {
+    await using server = createSmcpServer();
+    const { url } = await server.listen();
+    await using pair = await rawPair(url);
+    const { agent, computer } = pair;
+    const calls = [TOOL_CALL_EVENT, GET_TOOLS_EVENT, GET_CONFIG_EVENT].map(
+      (event) => agent.ask(event, REQUEST),
+    );
+    await computer.next(GET_CONFIG_EVENT);
+    if (way === "disconnects") computer.socket.disconnect();
+    if (way === "leaves") {
+      await computer.request(LEAVE_OFFICE_EVENT, { office_id: "office" });
+    }
+    if (way === "switches") {
+      await computer.join("computer", "computer", "other");
+    }
+    for (const answer of await Promise.all(calls)) {
+      const { code, message, reason } = answer as Record<string, unknown>;
+      assertEquals([code, typeof message, reason], [
+        404,
+        "string",
+        "computer disconnected",
+      ]);
+    }
+    await agent.next(LEAVE_OFFICE_NOTIFICATION);
+    assertEquals(codeOf(await agent.ask(TOOL_CALL_EVENT, REQUEST)), 404);
+  });
+}
+
+Deno.test("an agent that vanishes is forgotten silently: no crash, no notice of the call (spec §5)", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using computer = await joinRaw(url, "computer", "computer", "office");
+  let answer = () => {};
+  {
+    await using agent = await joinRaw(url, "agent", "agent", "office");
+    agent.socket.emit(TOOL_CALL_EVENT, REQUEST, () => {});
+    const asked = Promise.withResolvers<void>();
+    computer.handle(TOOL_CALL_EVENT, (_payload, ack) => {
+      answer = () => ack({ content: [] });
+      asked.resolve();
+    });
+    await asked.promise;
+  }
+  await computer.next(LEAVE_OFFICE_NOTIFICATION);
+  answer();
+  await computer.request("notify:barrier");
+  assertEquals(computer.heard, []);
+});
+
+Deno.test("the pending calls of an agent that left its office are answered 4103 (spec §5)", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using pair = await rawPair(url);
+  const call = pair.agent.ask(TOOL_CALL_EVENT, REQUEST);
+  await pair.computer.next(TOOL_CALL_EVENT);
+  await pair.agent.request(LEAVE_OFFICE_EVENT, { office_id: "office" });
+  assertEquals(codeOf(await call), 4103);
+});
+
+Deno.test("a cancel overtakes the call that it cancels, and the whole office hears it, the caller included (spec §3, §7)", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using pair = await rawPair(url);
+  await using other = await joinRaw(url, "computer", "other", "office");
+  await using outsider = await joinRaw(url, "computer", "far", "elsewhere");
+  const { agent, computer } = pair;
+  const call = agent.ask(TOOL_CALL_EVENT, REQUEST);
+  const ack = Promise.withResolvers<(...args: unknown[]) => void>();
+  computer.handle(TOOL_CALL_EVENT, (_payload, answer) => ack.resolve(answer));
+  const answer = await ack.promise;
+
+  const cancel = { agent: "agent", req_id: "r1" };
+  assertEquals(
+    await agent.request(CANCEL_TOOL_CALL_EVENT, { ...cancel, more: 1 }),
+    [],
+  );
+  for (const member of [agent, computer, other]) {
+    assertEquals(await member.next(CANCEL_TOOL_CALL_NOTIFICATION), cancel);
+  }
+  answer({ content: [], isError: true });
+  assertEquals(await call, { content: [], isError: true });
+  await outsider.request("notify:barrier");
+  assertEquals(outsider.heard, []);
+});
+
+Deno.test("what an agent told its office just before it went counts: its last cancel is heard (spec §3, §7)", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using computer = await joinRaw(url, "computer", "computer", "office");
+  const cancel = { agent: "agent", req_id: "r1" };
+  for (let round = 0; round < 20; round++) {
+    await using agent = await joinRaw(url, "agent", "agent", "office");
+    agent.socket.emit(CANCEL_TOOL_CALL_EVENT, cancel);
+    agent.socket.disconnect();
+    await computer.next(ENTER_OFFICE_NOTIFICATION);
+    await computer.heardOf(LEAVE_OFFICE_NOTIFICATION);
+    assertEquals(computer.heard.map(({ event }) => event), [
+      CANCEL_TOOL_CALL_NOTIFICATION,
+      LEAVE_OFFICE_NOTIFICATION,
+    ]);
+    await computer.next(LEAVE_OFFICE_NOTIFICATION);
+  }
+});
+
+Deno.test("each update of a computer reaches the others of its office, and nobody else (spec §3, §5)", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using pair = await rawPair(url);
+  await using outsider = await joinRaw(url, "agent", "far", "elsewhere");
+  const { agent, computer } = pair;
+  assertEquals(UPDATES.length, 4);
+  for (const { event, notification } of UPDATES) {
+    const payload = { computer: "computer", more: { dropped: true } };
+    assertEquals(await computer.request(event, payload), []);
+    assertEquals(await agent.next(notification), { computer: "computer" });
+  }
+  for (const client of [computer, outsider]) {
+    await client.request("notify:barrier");
+    assertEquals(client.heard, []);
+  }
+});
+
+Deno.test("updates: members, then computers, then about themselves only; the ack carries the error (spec §3, §5)", async () => {
+  await using server = createSmcpServer(ownNamesAlone());
+  const { url } = await server.listen();
+  await using pair = await rawPair(url);
+  await using outsider = await connectRaw(url);
+  for (const { event } of UPDATES) {
+    const about = (computer: unknown) => ({ computer });
+    assertEquals(codeOf(await outsider.ask(event, about(7))), 400);
+    assertEquals(codeOf(await outsider.ask(event, about("x"))), 4103);
+    assertEquals(codeOf(await pair.agent.ask(event, about("agent"))), 403);
+    assertEquals(codeOf(await pair.computer.ask(event, about("x"))), 403);
+  }
+  const cancel = { agent: "somebody", req_id: "1" };
+  const event = CANCEL_TOOL_CALL_EVENT;
+  assertEquals(codeOf(await outsider.ask(event, {})), 400);
+  assertEquals(codeOf(await outsider.ask(event, cancel)), 4103);
+  assertEquals(codeOf(await pair.computer.ask(event, cancel)), 403);
+  assertEquals(codeOf(await pair.agent.ask(event, cancel)), 403);
+  await pair.agent.request("notify:barrier");
+  assertEquals(pair.agent.heard, []);
+});
+
+Deno.test("an agent that calls itself otherwise acts in the name of its seat: for the computer, in notices and in the audit log (spec §5)", async () => {
+  using log = captureLog();
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using pair = await rawPair(url);
+  const { agent, computer } = pair;
+  const claim = { agent: "agent-7", req_id: "r1" };
+  for (const event of Object.keys(CLIENT_EVENTS)) {
+    let seen: unknown;
+    computer.handle(event, (payload, ack) => {
+      seen = payload;
+      ack({ content: [] });
+    });
+    const answer = await agent.request(event, { ...REQUEST, ...claim });
+    assertEquals(answer, [{ content: [] }]);
+    assertEquals(seen, REQUEST, event);
+  }
+  const office_id = "office";
+  const { sessions } = await agent.ask(LIST_ROOM_EVENT, {
+    ...claim,
+    office_id,
+  }) as { sessions: { name: string }[] };
+  assertEquals(sessions.map(({ name }) => name), ["agent", "computer"]);
+  assertEquals(await agent.request(CANCEL_TOOL_CALL_EVENT, claim), []);
+  for (const member of [agent, computer]) {
+    assertEquals(await member.next(CANCEL_TOOL_CALL_NOTIFICATION), {
+      ...claim,
+      agent: "agent",
+    });
+  }
+  const calls = log.audit.filter(({ event }) => event === "tool_call");
+  assertEquals(calls.map(({ agent }) => agent), ["agent"]);
+});
+
+Deno.test("an agent that calls itself otherwise has the calls of its seat: binary data passes, its limit is its own (spec §5, §10)", async () => {
+  await using server = createSmcpServer({ limits: { callsPerAgent: 1 } });
+  const { url } = await server.listen();
+  await using pair = await rawPair(url);
+  const { agent, computer } = pair;
+  const asked = Promise.withResolvers<{ bytes: Uint8Array }>();
+  const answer = Promise.withResolvers<void>();
+  computer.handle(TOOL_CALL_EVENT, (payload, ack) => {
+    const { agent, params } = payload as {
+      agent: string;
+      params: { bytes: Uint8Array };
+    };
+    assertEquals(agent, "agent");
+    asked.resolve(params);
+    answer.promise.then(() => ack({ content: [] }));
+  });
+  const bytes = new Uint8Array([1, 2, 250]);
+  const call = (name: string) =>
+    agent.ask(TOOL_CALL_EVENT, {
+      ...REQUEST,
+      agent: name,
+      params: { bytes },
+    });
+  const first = call("agent-7");
+  assertEquals(new Uint8Array((await asked.promise).bytes), bytes);
+  assertEquals(codeOf(await call("agent-8")), 429);
+  answer.resolve();
+  assertEquals(await first, { content: [] });
+});
+
+Deno.test("a client's own notify: is never relayed and gets an empty ack (spec §3)", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using pair = await rawPair(url);
+  for (const event of ["notify:update_config", "notify:enter_office"]) {
+    assertEquals(await pair.computer.request(event, { computer: "x" }), []);
+  }
+  await pair.agent.request("notify:barrier");
+  assertEquals(pair.agent.heard, []);
+});
+
+Deno.test("unknown events of every prefix are acked 400 (spec §3)", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using client = await connectRaw(url);
+  const events = [
+    "client:nope",
+    "server:nope",
+    "hello",
+    "",
+    "toString",
+    "__proto__",
+    "client:tool_call ",
+    "CLIENT:tool_call",
+  ];
+  for (const event of events) {
+    assertEquals(codeOf(await client.ask(event, {})), 400, event);
+    client.socket.emit(event);
+  }
+});
+
+Deno.test("a registry that answers later changes nothing for calls", async () => {
+  await using server = createSmcpServer({ registry: yieldingRegistry() });
+  const { url } = await server.listen();
+  await using pair = await rawPair(url);
+  pair.computer.handle(
+    TOOL_CALL_EVENT,
+    (payload, ack) =>
+      ack({ content: [], echo: (payload as { req_id: string }).req_id }),
+  );
+  const answers = await Promise.all(
+    Array.from(
+      { length: 20 },
+      (_, i) => pair.agent.ask(TOOL_CALL_EVENT, { ...REQUEST, req_id: `${i}` }),
+    ),
+  );
+  assertEquals(
+    answers.map((answer) => (answer as { echo: string }).echo),
+    answers.map((_, i) => `${i}`),
+  );
+  // Sent while its agent is still leaving: refused, and never forwarded.
+  const left = pair.agent.request(LEAVE_OFFICE_EVENT, { office_id: "office" });
+  const after = pair.agent.ask(TOOL_CALL_EVENT, REQUEST);
+  assertEquals(await left, [true, null]);
+  assertEquals(codeOf(await after), 4103);
+});
+
+Deno.test("a registry that fails costs an answer, not the server; details stay inside (spec §6)", async () => {
+  const registry = yieldingRegistry();
+  let failing = false;
+  const failable = {
+    ...registry,
+    find: (office: string, computer: string) => {
+      if (failing) throw new Error("redis://user:secret@10.0.0.1 is gone");
+      return registry.find(office, computer);
+    },
+  };
+  await using server = createSmcpServer({ registry: failable });
+  const { url } = await server.listen();
+  await using pair = await rawPair(url);
+  failing = true;
+  assertEquals(await pair.agent.ask(TOOL_CALL_EVENT, REQUEST), {
+    code: 500,
+    message: "Internal error",
+  });
+  failing = false;
+  pair.computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ ok: 1 }));
+  assertEquals(await pair.agent.ask(TOOL_CALL_EVENT, REQUEST), { ok: 1 });
+});
+
+Deno.test("events without acks are carried out all the same (spec §3)", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  await using pair = await rawPair(url);
+  pair.agent.socket.emit(TOOL_CALL_EVENT, REQUEST);
+  assertEquals(await pair.computer.next(TOOL_CALL_EVENT), REQUEST);
+  pair.agent.socket.emit(LEAVE_OFFICE_EVENT, { office_id: "office" });
+  await pair.computer.next(LEAVE_OFFICE_NOTIFICATION);
+  pair.computer.socket.emit(UPDATE_TOOL_LIST_EVENT, { computer: "x" });
+  assertEquals(await pair.computer.request("notify:barrier"), []);
+});

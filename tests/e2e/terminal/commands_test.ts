@@ -1,0 +1,280 @@
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { SmcpComputer } from "../../../computer/mod.ts";
+import { resultMeta, TOOL_CALL_EVENT } from "../../../protocol/mod.ts";
+import { createSmcpServer } from "../../../server/mod.ts";
+import { argumentsOf, type CommandName } from "../../support/command.ts";
+import { configFile } from "../../support/computer/config_file.ts";
+import type { Screen } from "../../support/terminal/emulator.ts";
+import { fixture } from "../../support/computer/mcp_servers.ts";
+import { OFFICE, startOffice } from "../../support/office.ts";
+import { gone } from "../../support/processes.ts";
+import { scratch } from "../../support/scratch.ts";
+import {
+  assertRestored,
+  ON_TERMINAL,
+  startTerminal,
+  type Terminal,
+  type TerminalOptions,
+} from "../../support/terminal/terminal.ts";
+
+const UP = "\x1b[A";
+const DOWN = "\x1b[B";
+
+const startMain = (
+  name: CommandName,
+  args: readonly string[],
+  options: TerminalOptions = {},
+): Promise<Terminal> =>
+  startTerminal(Deno.execPath(), argumentsOf(name, args), options);
+
+Deno.test(
+  "up prints the line that reaches it; a tool is called with it",
+  ON_TERMINAL,
+  async () => {
+    await using config = await configFile({
+      servers: {
+        files: fixture({ only: ["echo"] }, {
+          default_tool_meta: { auto_apply: true },
+        }),
+      },
+    });
+    await using folder = await scratch();
+    const entry = fileURLToPath(new URL("../../../mod.ts", import.meta.url));
+    await using up = await startTerminal(
+      Deno.execPath(),
+      [
+        ...argumentsOf("computer", []).with(-1, entry),
+        ...["up", "--port", "0", "--config", config.file, "--name", "pc"],
+      ],
+    );
+    const { all, wrapped } = await up.until("1 tool");
+    assertEquals(wrapped.filter((row) => !row.includes("deno run")), []);
+    const [, line = ""] = /command line:\n([^]*)\nand in code:/.exec(all) ?? [];
+    const type = async (line: string) => {
+      const { stdout } = await new Deno.Command("sh", {
+        args: ["-c", line],
+        cwd: folder.path,
+        env: {
+          NO_COLOR: "1",
+          PATH: dirname(Deno.execPath()) + delimiter + Deno.env.get("PATH"),
+        },
+        stderr: "inherit",
+      }).output();
+      return new TextDecoder().decode(stdout);
+    };
+    assertMatch(
+      await type(line),
+      /^pc: 1 tool\n {2}files: 1 tool\n {4}echo {2}does echo$/m,
+    );
+    const call = line.replace(" tools ", " call echo --arg text=hello ");
+    assertEquals(await type(call), "hello\n");
+    await up.until("✓ echo by agent");
+    await up.type("\x03");
+    assertEquals(await assertRestored(up), 0);
+  },
+);
+
+Deno.test(
+  "agent call shows how long it waits; Ctrl-C cancels the call, end to end",
+  ON_TERMINAL,
+  async (t) => {
+    await using server = createSmcpServer();
+    const { url } = await server.listen({ port: 0 });
+    await using computer = new SmcpComputer({
+      url,
+      name: "pc",
+      servers: {
+        files: fixture({ only: ["echo", "slow", "slow_aborted"] }, {
+          default_tool_meta: { auto_apply: true },
+        }),
+      },
+    });
+    await computer.connect();
+    await computer.serversSettled();
+    await computer.join(OFFICE);
+    const call = (tool: string, ...args: string[]) =>
+      startMain("agent", [
+        ...["call", tool, "--url", url, "--office", OFFICE],
+        ...args,
+      ], { columns: 30 });
+
+    await t.step("the result is all that stays", async () => {
+      await using agent = await call("echo", "--arg", "text=hello");
+      assertEquals(await assertRestored(agent), 0);
+      assertEquals(agent.screen().text.trim(), "hello");
+    });
+
+    await t.step("Ctrl-C cancels", async () => {
+      await using agent = await call("slow");
+      const waiting = /^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] (\d+\.\d) s {2}calling slow on p…$/m;
+      const { text } = await agent.until(waiting);
+      const [, before] = waiting.exec(text) ?? [];
+      const { wrapped } = await agent.until(({ text }) => {
+        const [, now] = waiting.exec(text) ?? [];
+        return now !== undefined && now !== before;
+      });
+      assertEquals(wrapped, []);
+      await agent.type("\x03");
+      assertEquals(await assertRestored(agent), 1);
+      assertEquals(agent.screen().text.trim(), "error: cancelled");
+      const { content } = await computer.answer(TOOL_CALL_EVENT, {
+        tool_name: "slow_aborted",
+        params: {},
+        timeout: 60,
+      });
+      assertEquals(content[0]?.text, "it was aborted");
+    });
+
+    await t.step("it ends with its window", async () => {
+      await using agent = await call("slow");
+      await agent.until("calling slow");
+      await agent.hangUp();
+      await gone(agent.pid);
+    });
+  },
+);
+
+Deno.test(
+  "run asks at its terminal: for secrets, and whether a tool may run",
+  ON_TERMINAL,
+  async (t) => {
+    await using office = await startOffice();
+    const { agent } = office;
+    const files = fixture({ only: ["echo", "fail", "environment"] }, {
+      tool_meta: { environment: { auto_apply: true } },
+    });
+    await using config = await configFile({
+      inputs: [{
+        id: "token",
+        type: "promptString",
+        description: "Key of the shop",
+        password: true,
+      }],
+      servers: {
+        files: {
+          ...files,
+          server_parameters: {
+            ...files.server_parameters,
+            env: { ...files.server_parameters.env, TOKEN: "${input:token}" },
+          },
+        },
+      },
+    });
+    const start = () =>
+      startMain("computer", [
+        ...["run", "--url", office.url, "--office", OFFICE],
+        ...["--name", "pc", "--config", config.file],
+      ], { env: { NO_COLOR: "1" } });
+    const asksForKey = ({ all, cursor }: Screen) =>
+      all.includes('Key of the shop (input "token")') && !cursor.shown;
+
+    await using view = await start();
+    const call = async (tool: string, text = "hi") => {
+      const result = await agent.callTool("pc", tool, { text });
+      return resultMeta(result).error_code ?? result.content[0]?.text;
+    };
+    const asked = (count: number) =>
+      view.until(({ all, cursor }) =>
+        all.split("wants to run").length > count && !cursor.shown &&
+        /● No\b[^]*└ y, a or n/.test(all)
+      );
+
+    await t.step("for a secret, which is not shown", async () => {
+      await view.until(asksForKey);
+      await view.type("hunter2\r");
+      await view.until("3 tools");
+      assertStringIncludes(`${await call("environment")}`, '"TOKEN":"hunter2"');
+      assertNotMatch(view.written, /hunter2|h.?u.?n.?t/);
+    });
+
+    await t.step("once, always, no", async () => {
+      const first = call("echo");
+      await asked(1);
+      await view.type(`${UP}${UP}\r`);
+      assertEquals(await first, "hi");
+      const second = call("echo");
+      await asked(2);
+      await view.type(`${UP}\r`);
+      assertEquals(await second, "hi");
+      assertEquals(await call("echo"), "hi"); // always, as was said
+      const third = call("fail", "longer than the screen ".repeat(200));
+      const { text } = await asked(3);
+      for (
+        const row of ["wants to run", "characters more", "○ Yes, this once"]
+      ) {
+        assertStringIncludes(text, row);
+      }
+      await view.type(`l${DOWN}\r`); // neither goes round to "Yes"
+      assertEquals(await third, 4005);
+      const fourth = call("fail");
+      await asked(4);
+      await view.type("\x03");
+      assertEquals(await fourth, 4005);
+      const { all, cursor } = await view.until(
+        /(✗ fail by planner[^]*){2}● conn/,
+      );
+      assertEquals(all.split("wants to run").length, 5);
+      assertEquals(all.match(/^● connected/gm)?.length, 1);
+      assert(cursor.shown);
+      for (const word of ["Yes, this once", "Always for this tool", "No"]) {
+        assertStringIncludes(all, word);
+      }
+    });
+
+    await t.step("and takes the question back when it ends", async () => {
+      const refused = call("fail").catch(() => {});
+      await asked(5);
+      view.signal("SIGTERM");
+      assertEquals(await assertRestored(view), 0);
+      assertNotMatch(view.written, /␛\[(3[0-7]|9[0-7])m/);
+      await refused;
+    });
+
+    await t.step("and ends with its window while it asks", async () => {
+      await using other = await start();
+      await other.until(asksForKey);
+      await other.hangUp();
+      await gone(other.pid);
+    });
+  },
+);
+
+Deno.test(
+  "a server ends with its window, or serves on where SIGHUP means to read its keys anew",
+  ON_TERMINAL,
+  async () => {
+    await using folder = await scratch();
+    const keys = join(folder.path, "keys.json");
+    await Deno.writeTextFile(
+      keys,
+      JSON.stringify([{ id: "a", key: "k".repeat(32), roles: ["agent"] }]),
+    );
+    const start = async (...args: string[]) => {
+      const server = await startMain("server", ["--port", "0", ...args]);
+      const { all } = await server.until(/http:\S+/);
+      const [url = ""] = /http:\S+\d/.exec(all) ?? [];
+      return { server, url };
+    };
+    const plain = await start();
+    await using _plain = plain.server;
+    await plain.server.hangUp();
+    await gone(plain.server.pid);
+
+    const guarded = await start("--api-keys", keys);
+    await using _guarded = guarded.server;
+    await guarded.server.hangUp();
+    const { status, body } = await fetch(`${guarded.url}/health`);
+    assertEquals(status, 200);
+    await body?.cancel();
+    guarded.server.signal("SIGTERM");
+    await gone(guarded.server.pid);
+  },
+);

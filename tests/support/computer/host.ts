@@ -1,0 +1,57 @@
+import { parseComputerConfig } from "../../../computer/config/parse_config.ts";
+import { McpHost, type McpHostOptions } from "../../../computer/host/host.ts";
+import type { ServerSettings } from "../../../computer/mod.ts";
+import type { McpConnection } from "../../../computer/host/mcp/connection.ts";
+import type { ServerState } from "../../../computer/host/server_status.ts";
+
+/** A host of real MCP servers, not started yet. */
+export const hostOf = (
+  servers: Record<string, ServerSettings>,
+  options?: McpHostOptions,
+): McpHost => new McpHost(parseComputerConfig({ servers }).servers, options);
+
+/** The connection to a running server. */
+export function connectionOf(host: McpHost, name: string): McpConnection {
+  const server = host.server(name);
+  if (server?.connection) return server.connection;
+  throw new Error(`${name} is ${JSON.stringify(server?.status)}`);
+}
+
+/** Calls a tool by its MCP name and returns the text of its result. */
+export async function textOf(
+  host: McpHost,
+  server: string,
+  tool: string,
+  params: Record<string, unknown> = {},
+): Promise<string> {
+  const result = await connectionOf(host, server).callTool(tool, params, {});
+  return result.content.map(({ text }) => text ?? "").join("\n");
+}
+
+/** Resolves once a server is in a state. */
+export function reached(
+  host: McpHost,
+  name: string,
+  state: ServerState,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const check = () => host.server(name)?.status.state === state;
+    if (check()) return resolve();
+    const off = host.on("server_state", () => {
+      if (!check()) return;
+      off();
+      resolve();
+    });
+  });
+}
+
+/** Resolves once a resource is said to have changed. */
+export function told(host: McpHost, uri: string): Promise<void> {
+  return new Promise((resolve) => {
+    const off = host.on("resource_updated", (update) => {
+      if (update.uri !== uri) return;
+      off();
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,38 @@
+import type { McpTool } from "../../../computer/host/mcp/tool.ts";
+import type {
+  ServerState,
+  ServerView,
+} from "../../../computer/host/server_status.ts";
+import { parseMCPServerConfig } from "../../../protocol/mod.ts";
+
+/** A tool as a MCP server lists it. */
+export const mcpTool = (
+  name: string,
+  over: Partial<McpTool> = {},
+): McpTool => ({
+  name,
+  description: "",
+  inputSchema: { type: "object" },
+  outputSchema: null,
+  annotations: undefined,
+  meta: {},
+  ...over,
+});
+
+/** A MCP server as the rules about tools see it. */
+export const serverView = (
+  name: string,
+  tools: readonly (string | McpTool)[],
+  config: Record<string, unknown> = {},
+  state: ServerState = "running",
+): ServerView => ({
+  name,
+  state,
+  tools: tools.map((tool) => typeof tool === "string" ? mcpTool(tool) : tool),
+  config: parseMCPServerConfig({
+    name,
+    type: "stdio",
+    server_parameters: { command: "x" },
+    ...config,
+  }),
+});

@@ -1,0 +1,59 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Server as Engine } from "engine.io";
+import { Server } from "socket.io";
+import { closeServer } from "../../../server/http/listen.ts";
+import { FrameEngine } from "../../../server/wire/frame_engine.ts";
+import { guardedParser } from "../../../server/wire/packet_decoder.ts";
+
+/** The server's own engine and parser, with nothing of the server around them. */
+export interface BareEngine extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+}
+
+/**
+ * Starts an engine on a free port.
+ *
+ * @param prepare gets what stands on it, before the first client comes
+ */
+export async function startBareEngine(
+  prepare: (io: Server) => void,
+): Promise<BareEngine> {
+  const engine = new Engine({ wsEngine: FrameEngine });
+  const guard = {
+    judge: () => undefined,
+    hold: () => {},
+    refuse: (reason: string) => {
+      throw new Error(reason);
+    },
+  };
+  const io = new Server({
+    parser: guardedParser(() => guard),
+    cleanupEmptyChildNamespaces: true,
+  });
+  io.bind(engine);
+  prepare(io);
+  const http = createServer((request, response) =>
+    engine.handleRequest(
+      request as Parameters<Engine["handleRequest"]>[0],
+      response,
+    )
+  );
+  http.on("upgrade", (request, socket, head) =>
+    engine.handleUpgrade(
+      request as Parameters<Engine["handleUpgrade"]>[0],
+      socket,
+      head,
+    ));
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const { port } = http.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    async [Symbol.asyncDispose]() {
+      await io.close();
+      await closeServer(http);
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Server, type Socket } from "socket.io";
+import { SMCP_NAMESPACE } from "../../../protocol/mod.ts";
+
+/** A Socket.IO server without any rules, which plays the Server: it sees what clients send, and can send anything. */
+export interface BareServer extends AsyncDisposable {
+  readonly url: string;
+  /** Method and target of every HTTP request, upgrades included, in order. */
+  readonly requests: { method: string; query: URLSearchParams }[];
+  /** Every connection so far, in order. */
+  readonly sockets: Socket[];
+  /** Resolves with the connection of that number, from 0, once it is there. */
+  connection(index: number): Promise<Socket>;
+}
+
+/** What is done with an event of a client. */
+export type OnBareEvent = (
+  socket: Socket,
+  event: string,
+  ack: (...args: unknown[]) => void,
+) => void;
+
+/** Starts a bare server on a free port; every join is accepted unless `onEvent` says otherwise. */
+export async function startBareServer(
+  onEvent: OnBareEvent = (_socket, _event, ack) => ack(true, null),
+): Promise<BareServer> {
+  const http = createServer();
+  const requests: BareServer["requests"] = [];
+  const io = new Server(http, { path: "/smcp/" });
+  for (const event of ["request", "upgrade"] as const) {
+    http.prependListener(event, ({ method = "", url = "" }) => {
+      requests.push({ method, query: new URLSearchParams(url.split("?")[1]) });
+    });
+  }
+  const sockets: Socket[] = [];
+  const waiting = new Set<() => void>();
+  io.of(SMCP_NAMESPACE).on("connection", (socket) => {
+    sockets.push(socket);
+    socket.onAny((event: string, ...args: unknown[]) => {
+      const ack = args.at(-1);
+      onEvent(
+        socket,
+        event,
+        (...answer) => typeof ack === "function" && ack(...answer),
+      );
+    });
+    for (const wake of waiting) wake();
+  });
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    requests,
+    sockets,
+    async connection(index) {
+      while (true) {
+        const socket = sockets[index];
+        if (socket) return socket;
+        await new Promise<void>((resolve) => waiting.add(resolve));
+      }
+    },
+    [Symbol.asyncDispose]: () => io.close(),
+  };
+}

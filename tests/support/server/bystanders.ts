@@ -1,0 +1,109 @@
+import { assert, assertEquals } from "@std/assert";
+import { fileURLToPath } from "node:url";
+import type { BystanderReport } from "../fixtures/bystander_pair.ts";
+
+/** What issue and documentation promise to those who do nothing wrong, whatever others do. */
+const SLOWEST_MS = 1000;
+
+const PAIR = fileURLToPath(
+  new URL("../fixtures/bystander_pair.ts", import.meta.url),
+);
+
+/** An Agent and a Computer that call all the while, in a process of their own. */
+export interface Bystanders extends AsyncDisposable {
+  /**
+   * Waits for a call that starts after now, and asserts that no call so far failed, and none took
+   * longer than a second.
+   */
+  check(): Promise<BystanderReport>;
+}
+
+/**
+ * Starts a pair, and resolves after its first call.
+ *
+ * A process of its own: what a test does to build an attack must not look like the Server's delay.
+ *
+ * @param auth what both send when they connect
+ * @param pid of the Server: time in which it waits for a busy machine does not count
+ */
+export async function startBystanders(
+  url: string,
+  auth: Readonly<Record<string, unknown>> = {},
+  pid?: number,
+): Promise<Bystanders> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "-A",
+      "--quiet",
+      "--frozen",
+      PAIR,
+      url,
+      JSON.stringify(auth),
+      String(pid ?? ""),
+    ],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  let last: BystanderReport | undefined;
+  let log = "";
+  let over = false;
+  let wake = Promise.withResolvers<void>();
+  const changed = () => {
+    wake.resolve();
+    wake = Promise.withResolvers();
+  };
+  const read = async (
+    stream: ReadableStream<Uint8Array>,
+    take: (text: string) => void,
+  ) => {
+    for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+      take(text);
+      changed();
+    }
+  };
+  let rest = "";
+  const exited = Promise.all([
+    child.status,
+    read(child.stdout, (text) => {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      const line = lines.at(-1);
+      if (line !== undefined) last = JSON.parse(line);
+    }),
+    read(child.stderr, (text) => log += text),
+  ]).then(() => {
+    over = true;
+    changed();
+  });
+  const reportOf = async (calls: number): Promise<BystanderReport> => {
+    while (last === undefined || last.calls < calls) {
+      assert(!over, `The bystanders ended: ${log}`);
+      await wake.promise;
+    }
+    return last;
+  };
+  const end = async () => {
+    if (!over) await child.stdin.close().catch(() => {});
+    await exited;
+  };
+  try {
+    await reportOf(1);
+  } catch (error) {
+    await end();
+    throw error;
+  }
+  return {
+    async check() {
+      const report = await reportOf((last?.calls ?? 0) + 2);
+      assertEquals(report.failures, []);
+      assert(
+        report.slowestMs <= SLOWEST_MS,
+        `a bystander's call took ${Math.round(report.slowestMs)} ms`,
+      );
+      return report;
+    },
+    [Symbol.asyncDispose]: end,
+  };
+}

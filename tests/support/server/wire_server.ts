@@ -1,0 +1,62 @@
+import {
+  createSmcpServer,
+  type SmcpServer,
+  type SmcpServerOptions,
+} from "../../../server/mod.ts";
+
+import { pollingEnds } from "../wire/polling_ends.ts";
+
+/** What carries WebSockets. */
+export type WsEngine = NonNullable<SmcpServerOptions["wsEngine"]>;
+
+/** For {@linkcode onEachEngine}. */
+export const LEAVES_TIMER = { sanitizeOps: false, sanitizeResources: false };
+
+/** A server on a free port of loopback. */
+export interface WireServer extends AsyncDisposable {
+  readonly smcp: SmcpServer;
+  readonly url: string;
+  readonly port: number;
+}
+
+/** Starts a server in this process. */
+export async function startWireServer(
+  options: SmcpServerOptions = {},
+): Promise<WireServer> {
+  const ends = pollingEnds();
+  const smcp = createSmcpServer(options);
+  const { url, port } = await smcp.listen({ port: 0 });
+  return {
+    smcp,
+    url,
+    port,
+    async [Symbol.asyncDispose]() {
+      await smcp.close({ graceMs: 0 });
+      await ends[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/**
+ * Defines a test for each of the engines: what peers see of them must not differ.
+ *
+ * @param options such as no leak checks where Engine.IO leaves a timer of half a minute behind: a
+ * session over polling that fails while no request waits
+ */
+export function onEachEngine(
+  name: string,
+  test: (
+    start: (options?: SmcpServerOptions) => Promise<WireServer>,
+    engine: WsEngine,
+  ) => Promise<void>,
+  options: Partial<Deno.TestDefinition> = {},
+): void {
+  for (const wsEngine of ["fast", "stock"] as const) {
+    Deno.test({
+      ...options,
+      name: `${name} [${wsEngine}]`,
+      fn: () =>
+        test((more) => startWireServer({ ...more, wsEngine }), wsEngine),
+    });
+  }
+}

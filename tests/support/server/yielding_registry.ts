@@ -1,0 +1,24 @@
+import { MemoryRegistry, type OfficeRegistry } from "../../../server/mod.ts";
+
+/**
+ * A registry that answers later, as one on the network does: every operation is one atomic step,
+ * with turns of the event loop before and after it.
+ */
+export function yieldingRegistry(): OfficeRegistry {
+  const memory = new MemoryRegistry();
+  const later = async <T>(act: () => T): Promise<T> => {
+    await turn();
+    const result = act();
+    await turn();
+    return result;
+  };
+  return {
+    claim: (wanted, joiner, capacity) =>
+      later(() => memory.claim(wanted, joiner, capacity)),
+    release: (member) => later(() => memory.release(member)),
+    find: (office, computer) => later(() => memory.find(office, computer)),
+    list: (office) => later(() => memory.list(office)),
+  };
+}
+
+const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));

@@ -1,0 +1,208 @@
+import { assert, assertEquals } from "@std/assert";
+import { Emulator, type Screen, TOLD } from "./emulator.ts";
+import { gone, isAlive } from "../processes.ts";
+
+/** How a terminal was left. */
+export interface TerminalEnd {
+  /** Exit code of the command; 128 and the signal's number where a signal ended it. */
+  readonly code: number;
+  /** What `stty -a` says afterwards, such as `icanon` and `-echo`. */
+  readonly modes: readonly string[];
+}
+
+/** A command on a terminal of its own. */
+export interface Terminal extends AsyncDisposable {
+  /** Process id of the command. */
+  readonly pid: number;
+  /** All that was written so far, with its control sequences; `␛` stands for Escape. */
+  readonly written: string;
+  /** Whether anything has a colour, or is bold or dim. */
+  readonly styled: boolean;
+  /** Resolves when the command has ended; rejects when the terminal was closed before it. */
+  readonly end: Promise<TerminalEnd>;
+  /** What is seen now. */
+  screen(): Screen;
+  /** The screen as soon as it is as wanted, now or later; rejects when the command ends before. */
+  until(
+    wanted: string | RegExp | ((screen: Screen) => boolean),
+  ): Promise<Screen>;
+  /** Number of the palette's colour that a text begins with; undefined for the default one. */
+  colourOf(text: string): number | undefined;
+  /** Types text; `\r` is Enter, `\x03` Ctrl-C, `\x04` Ctrl-D. */
+  type(text: string): Promise<void>;
+  /** Sends a signal to the command alone. */
+  signal(name: Deno.Signal): void;
+  /** Changes its size, as by dragging the window. */
+  resize(columns: number, rows: number): Promise<void>;
+  /** Closes the window, whatever runs in it. */
+  hangUp(): Promise<void>;
+}
+
+/** How to start a command on a terminal. */
+export interface TerminalOptions {
+  /** Width. */
+  columns?: number;
+  /** Height. */
+  rows?: number;
+  /** Added to an environment without NO_COLOR and without any SMCP_ variable. */
+  env?: Record<string, string>;
+  /** Where it runs. */
+  cwd?: string;
+}
+
+/** Whether this machine has what makes terminals: `script` of util-linux, on every Debian. */
+export const hasTerminals: boolean = await makesTerminals();
+
+if (!hasTerminals) {
+  console.warn(
+    "No pseudo terminals here, or no util-linux `script` to make them: what is seen on a terminal is not tested",
+  );
+}
+
+/** The options of a test that needs terminals. */
+export const ON_TERMINAL: Pick<Deno.TestDefinition, "ignore" | "timeout"> = {
+  ignore: !hasTerminals,
+  timeout: 120_000,
+};
+
+/** Tells name, process id and end; Ctrl-C is for the command, not for the shell around it. */
+const AROUND = `
+  tell() { printf '\\033]${TOLD};%s=%s\\007' "$1" "$2"; }
+  stty sane iutf8 cols "$1" rows "$2"; shift 2
+  tell tty "$(tty)"
+  trap : INT QUIT
+  sh -c 'printf "\\033]${TOLD};pid=%s\\007" $$; exec "$0" "$@"' "$@"
+  code=$?
+  tell modes "$(stty -a | tr '\\n' ' ')"
+  tell code $code`;
+
+/** Starts a command on a real pseudo terminal; its screen is what an emulator makes of it. */
+export async function startTerminal(
+  command: string,
+  args: readonly string[],
+  { columns = 80, rows = 24, env = {}, cwd }: TerminalOptions = {},
+): Promise<Terminal> {
+  const line = ["sh", "-c", AROUND, "sh", `${columns}`, `${rows}`, command]
+    .concat(args).map(quote).join(" ");
+  const child = new Deno.Command("script", {
+    args: ["-qfec", `exec ${line}`, "/dev/null"],
+    clearEnv: true,
+    env: {
+      ...bareEnvironment(),
+      SHELL: "/bin/sh",
+      TERM: "xterm-256color",
+      ...env,
+    },
+    ...(cwd !== undefined && { cwd }),
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const emulator = new Emulator(columns, rows);
+  const keys = child.stdin.getWriter();
+  let open = true;
+  const end = follow(child, emulator).finally(async () => {
+    open = false;
+    await keys.close().catch(() => {}); // nobody reads them any more
+  });
+  end.catch(() => {}); // whoever waits for it is told
+  const pid = Number(await emulator.told("pid"));
+
+  const hangUp = async () => {
+    if (open) child.kill("SIGKILL");
+    await end.catch(() => {});
+  };
+  return {
+    pid,
+    end,
+    get written() {
+      return emulator.written;
+    },
+    get styled() {
+      return emulator.styled;
+    },
+    screen: () => emulator.screen(),
+    until: (wanted) => emulator.until(asPredicate(wanted), `${wanted}`),
+    colourOf: (text) => emulator.colourOf(text),
+    type: (text) => keys.write(new TextEncoder().encode(text)),
+    signal: (name) => Deno.kill(pid, name),
+    resize: async (columns, rows) => {
+      emulator.resize(columns, rows);
+      const size = ["cols", `${columns}`, "rows", `${rows}`];
+      const { success } = await new Deno.Command("stty", {
+        args: ["-F", await emulator.told("tty"), ...size],
+      }).output();
+      if (!success) throw new Error("the terminal can not be resized");
+    },
+    hangUp,
+    [Symbol.asyncDispose]: async () => {
+      await hangUp();
+      const ended = await end.then(() => true, () => false);
+      if (!ended && await isAlive(pid)) Deno.kill(pid, "SIGKILL"); // its test has failed
+      await gone(pid);
+      emulator.close();
+    },
+  };
+}
+
+/** Feeds the output to the emulator until there is no more; how it ended. */
+async function follow(
+  child: Deno.ChildProcess,
+  emulator: Emulator,
+): Promise<TerminalEnd> {
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stdout) {
+    await emulator.take(decoder.decode(chunk, { stream: true }));
+  }
+  await child.status;
+  await emulator.end();
+  const modes = await emulator.told("modes");
+  const code = await emulator.told("code");
+  return { code: Number(code), modes: modes.split(/[\s;]+/) };
+}
+
+const asPredicate = (
+  wanted: string | RegExp | ((screen: Screen) => boolean),
+): (screen: Screen) => boolean => {
+  if (typeof wanted === "function") return wanted;
+  return typeof wanted === "string"
+    ? ({ all }) => all.includes(wanted)
+    : ({ all }) => wanted.test(all);
+};
+
+const quote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
+
+/** This process's environment without what would change a command. */
+const bareEnvironment = (): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(Deno.env.toObject()).filter(([name]) =>
+      !name.startsWith("SMCP_") && !/^(NO_COLOR|FORCE_COLOR|CI)$/.test(name)
+    ),
+  );
+
+/** Makes one, since a machine may have the program and no pseudo terminals. */
+async function makesTerminals(): Promise<boolean> {
+  try {
+    const { stdout } = await new Deno.Command("script", {
+      args: ["-qec", "stty -a", "/dev/null"],
+      env: { SHELL: "/bin/sh" },
+      stderr: "null",
+    }).output();
+    return new TextDecoder().decode(stdout).includes("icanon");
+  } catch {
+    return false;
+  }
+}
+
+/** Asserts that a command left its terminal as it found it, and tells its exit code. */
+export async function assertRestored(terminal: Terminal): Promise<number> {
+  const { code, modes } = await terminal.end;
+  for (const mode of ["icanon", "echo", "isig", "icrnl", "opost"]) {
+    assert(modes.includes(mode), `the terminal was left with -${mode}`);
+  }
+  const { alternate, cursor } = terminal.screen();
+  assert(!alternate, "the alternate screen was not left");
+  assert(cursor.shown, "the cursor was left hidden");
+  assertEquals(cursor.x, 0, "the cursor was left within a line");
+  return code;
+}

@@ -1,0 +1,89 @@
+import { assertEquals } from "@std/assert";
+import { readArguments, splitPair } from "../../../agent/cli/tool_arguments.ts";
+
+const schema = {
+  type: "object",
+  properties: {
+    path: { type: "string" },
+    count: { type: "integer" },
+    ratio: { type: "number" },
+    deep: { type: "boolean" },
+    filter: { type: "object" },
+    tags: { type: "array" },
+    maybe: { anyOf: [{ type: "integer" }, { type: "null" }] },
+    either: { type: ["string", "number"] },
+    nothing: { type: ["string", "null"] },
+    size: { $ref: "#/$defs/Size" },
+    loop: { $ref: "#/$defs/Loop" },
+    level: { enum: [1, 2] },
+    fixed: { const: true },
+  },
+  $defs: { Size: { type: "integer" }, Loop: { $ref: "#/$defs/Loop" } },
+};
+
+const rows: [string, string, unknown][] = [
+  ["path", "notes.txt", "notes.txt"],
+  ["path", "42", "42"],
+  ["path", "a=b", "a=b"],
+  ["path", "", ""],
+  ["count", "42", 42],
+  ["ratio", "0.5", 0.5],
+  ["ratio", "2", 2],
+  ["deep", "true", true],
+  ["filter", '{"a":[1]}', { a: [1] }],
+  ["tags", '["x"]', ["x"]],
+  ["maybe", "null", null],
+  ["maybe", "3", 3],
+  ["either", "3", "3"],
+  ["nothing", "null", null],
+  ["nothing", "text", "text"],
+  ["size", "7", 7],
+  ["loop", "any", "any"],
+  ["level", "2", 2],
+  ["fixed", "true", true],
+  ["unknown", "12", "12"],
+  ["toString", "12", "12"],
+];
+
+for (const [name, text, value] of rows) {
+  Deno.test(`readArguments() reads ${name}=${text} by the schema`, () => {
+    const { params, problems } = readArguments([[name, text]], schema);
+    assertEquals(problems, []);
+    assertEquals(params, { [name]: value });
+  });
+}
+
+const mistakes: [string, string, string][] = [
+  ["count", "many", 'argument "count" is "many", expected a whole number'],
+  ["count", "1.5", 'argument "count" is "1.5", expected a whole number'],
+  ["deep", "yes", 'argument "deep" is "yes", expected true or false'],
+  ["tags", "x", 'argument "tags" is "x", expected a JSON list'],
+  ["filter", "[]", 'argument "filter" is "[]", expected a JSON object'],
+];
+
+for (const [name, text, problem] of mistakes) {
+  Deno.test(`readArguments() says what ${name}=${text} should be`, () => {
+    const { params, problems } = readArguments([[name, text]], schema);
+    assertEquals(problems, [problem]);
+    assertEquals(params, {});
+  });
+}
+
+Deno.test("readArguments() refuses an argument that is given twice", () => {
+  const { problems } = readArguments([["path", "a"], ["path", "b"]], schema);
+  assertEquals(problems.length, 1);
+});
+
+Deno.test("readArguments() takes everything as text where nobody lists the tool", () => {
+  assertEquals(readArguments([["a", "1"], ["b", "true"]]).params, {
+    a: "1",
+    b: "true",
+  });
+});
+
+Deno.test("splitPair() splits at the first '=' and wants a name", () => {
+  assertEquals(splitPair("a=b=c"), ["a", "b=c"]);
+  assertEquals(splitPair("a="), ["a", ""]);
+  assertEquals(splitPair("=b"), undefined);
+  assertEquals(splitPair("a"), undefined);
+});

@@ -1,0 +1,55 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import type { AgentEvents } from "../../../agent/office/events.ts";
+import { followDesktop } from "../../../agent/office/follow_desktop.ts";
+import { Emitter } from "../../../client/emitter.ts";
+import { ConnectionError } from "../../../client/errors.ts";
+import { UPDATE_DESKTOP_NOTIFICATION } from "../../../protocol/mod.ts";
+
+/** Follows a desktop whose fetches are answered with what is given, in turn. */
+function follow(answers: readonly (string[] | Error)[]) {
+  const events = new Emitter<AgentEvents>(() => {});
+  const left = [...answers];
+  const fetched: PromiseWithResolvers<void>[] = answers.map(() =>
+    Promise.withResolvers()
+  );
+  const desktop = followDesktop("pc", {
+    on: (...args) => events.on(...args),
+    fetch: () => {
+      const answer = left.shift();
+      fetched[answers.length - left.length - 1]?.resolve();
+      return answer instanceof Error
+        ? Promise.reject(answer)
+        : Promise.resolve(answer ?? []);
+    },
+  }, undefined);
+  return { events, desktop, fetched };
+}
+
+const lost = new ConnectionError("lost", "The connection was lost");
+
+Deno.test("followDesktop() goes on when the connection is lost while it fetches (spec §9)", async () => {
+  const { events, desktop, fetched } = follow([["one"], lost, ["two"]]);
+  assertEquals((await desktop.next()).value, ["one"]);
+  const next = desktop.next();
+  events.emit(UPDATE_DESKTOP_NOTIFICATION, { computer: "pc" });
+  await fetched[1]?.promise;
+  events.emit("disconnected", { reason: "gone", reconnecting: true });
+  events.emit("joined", { office: "north", rejoined: true });
+  assertEquals((await next).value, ["two"]);
+  await desktop.return();
+});
+
+Deno.test("followDesktop() ends with the connection, whatever it is doing then", async () => {
+  const { events, desktop, fetched } = follow([["one"], lost]);
+  assertEquals((await desktop.next()).value, ["one"]);
+  const next = desktop.next();
+  events.emit(UPDATE_DESKTOP_NOTIFICATION, { computer: "pc" });
+  events.emit("disconnected", { reason: "closed", reconnecting: false });
+  await assertRejects(() => next, ConnectionError, "closed");
+  fetched.forEach(({ resolve }) => resolve());
+});
+
+Deno.test("followDesktop() does not start where there is no connection", async () => {
+  const { desktop } = follow([lost]);
+  await assertRejects(() => desktop.next(), ConnectionError, "lost");
+});

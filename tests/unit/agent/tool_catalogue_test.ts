@@ -1,0 +1,218 @@
+import { assertEquals } from "@std/assert";
+import {
+  type CatalogueStep,
+  catalogueStep,
+  ToolCatalogue,
+} from "../../../agent/tools/tool_catalogue.ts";
+import {
+  CANCEL_TOOL_CALL_NOTIFICATION,
+  ENTER_OFFICE_NOTIFICATION,
+  ErrorCode,
+  LEAVE_OFFICE_NOTIFICATION,
+  ProtocolError,
+  type SMCPTool,
+  UPDATE_CONFIG_NOTIFICATION,
+  UPDATE_DESKTOP_NOTIFICATION,
+  UPDATE_TOOL_LIST_NOTIFICATION,
+} from "../../../protocol/mod.ts";
+
+const office_id = "north";
+
+Deno.test("catalogueStep() says what each notification means for the tools", () => {
+  const steps: CatalogueStep[] = [
+    catalogueStep({
+      event: ENTER_OFFICE_NOTIFICATION,
+      payload: { office_id, computer: "pc" },
+    }),
+    catalogueStep({
+      event: ENTER_OFFICE_NOTIFICATION,
+      payload: { office_id, agent: "a" },
+    }),
+    catalogueStep({
+      event: LEAVE_OFFICE_NOTIFICATION,
+      payload: { office_id, computer: "pc" },
+    }),
+    catalogueStep({
+      event: LEAVE_OFFICE_NOTIFICATION,
+      payload: { office_id, agent: "a" },
+    }),
+    catalogueStep({
+      event: UPDATE_TOOL_LIST_NOTIFICATION,
+      payload: { computer: "pc" },
+    }),
+    catalogueStep({
+      event: UPDATE_CONFIG_NOTIFICATION,
+      payload: { computer: "pc" },
+    }),
+    catalogueStep({
+      event: UPDATE_DESKTOP_NOTIFICATION,
+      payload: { computer: "pc" },
+    }),
+    catalogueStep({
+      event: CANCEL_TOOL_CALL_NOTIFICATION,
+      payload: { agent: "a", req_id: "1" },
+    }),
+  ];
+  assertEquals(steps, [
+    { fetch: "pc" },
+    undefined,
+    { forget: "pc" },
+    undefined,
+    { fetch: "pc" },
+    { fetch: "pc" },
+    undefined,
+    undefined,
+  ]);
+});
+
+Deno.test("ToolCatalogue fetches once more when something changed meanwhile", async () => {
+  const { catalogue, fetches, answer, changes } = setup();
+  catalogue.fetch("pc");
+  catalogue.fetch("pc");
+  catalogue.fetch("pc");
+  assertEquals(fetches.length, 1);
+  answer(["old"]);
+  await until(() => fetches.length === 2);
+  answer(["new"]);
+  await catalogue.settled();
+  assertEquals(fetches.length, 2);
+  assertEquals(changes, [["pc", ["old"]], ["pc", ["new"]]]);
+});
+
+Deno.test("ToolCatalogue drops the answer of a Computer that left in the meantime", async () => {
+  const { catalogue, answer, changes } = setup();
+  catalogue.fetch("pc");
+  catalogue.forget("pc");
+  answer(["late"]);
+  await catalogue.settled();
+  assertEquals([...catalogue.byComputer], []);
+  assertEquals(changes, []);
+});
+
+Deno.test("ToolCatalogue keeps known tools when a fetch fails, and forgets a Computer that is gone", async () => {
+  const { catalogue, answer, fail, failures } = setup();
+  catalogue.fetch("pc");
+  answer(["echo"]);
+  await catalogue.settled();
+  catalogue.fetch("pc");
+  fail(new ProtocolError(ErrorCode.TIMEOUT, "slow"));
+  await catalogue.settled();
+  assertEquals(failures, ["pc"]);
+  assertEquals([...catalogue.byComputer.keys()], ["pc"]);
+  catalogue.fetch("pc");
+  fail(new ProtocolError(ErrorCode.NOT_FOUND, "gone"));
+  await catalogue.settled();
+  assertEquals([...catalogue.byComputer.keys()], []);
+});
+
+Deno.test("ToolCatalogue.refresh() forgets who is gone and fetches the others", async () => {
+  const { catalogue, answer, changes, office, fetches } = setup();
+  catalogue.fetch("gone");
+  answer(["a"]);
+  await catalogue.settled();
+  office.computers = ["pc"];
+  catalogue.refresh();
+  await until(() => fetches.length === 2);
+  answer(["b"]);
+  await catalogue.settled();
+  assertEquals(changes.slice(1), [["gone", undefined], ["pc", ["b"]]]);
+});
+
+Deno.test("ToolCatalogue.refresh() keeps a Computer that came while the list was made", async () => {
+  const { catalogue, answer, changes, office } = setup();
+  catalogue.fetch("pc");
+  answer(["a"]);
+  await catalogue.settled();
+  office.computers = []; // made before it came back
+  catalogue.refresh();
+  catalogue.fetch("pc");
+  for (let i = 0; i < 50; i++) await Promise.resolve(); // the list is there
+  answer(["b"]);
+  await catalogue.settled();
+  assertEquals(changes, [["pc", ["a"]], ["pc", ["b"]]]);
+});
+
+Deno.test("ToolCatalogue asks again for a Computer that came back while its last answer said that it is gone", async () => {
+  const { catalogue, answer, fail, fetches } = setup();
+  catalogue.fetch("pc");
+  catalogue.fetch("pc");
+  fail(new ProtocolError(ErrorCode.NOT_FOUND, "gone"));
+  await until(() => fetches.length === 2);
+  answer(["back"]);
+  await catalogue.settled();
+  assertEquals([...catalogue.byComputer.keys()], ["pc"]);
+});
+
+Deno.test("ToolCatalogue asks a few Computers at a time, and again where that is too much", async () => {
+  const many = Array.from({ length: 30 }, (_, i) => `pc-${i}`);
+  const failures: string[] = [];
+  let [asked, running, most] = [0, 0, 0];
+  const catalogue = new ToolCatalogue({
+    list: () => Promise.resolve(many),
+    fetch: async () => {
+      const isFirst = asked++ === 0;
+      most = Math.max(most, ++running);
+      await Promise.resolve();
+      running--;
+      if (!isFirst) return [];
+      throw new ProtocolError(ErrorCode.TOO_MANY_REQUESTS, "Too many events");
+    },
+    changed: () => {},
+    failed: (computer) => failures.push(computer),
+  });
+  catalogue.refresh();
+  await catalogue.settled();
+  assertEquals(catalogue.byComputer.size, many.length);
+  assertEquals([most, asked, failures], [8, 31, []]);
+});
+
+Deno.test("ToolCatalogue.clear() forgets what waits", async () => {
+  const { catalogue, fetches, office, fail } = setup();
+  office.computers = Array.from({ length: 10 }, (_, i) => `pc-${i}`);
+  catalogue.refresh();
+  await until(() => fetches.length === 8);
+  fail(new ProtocolError(ErrorCode.TOO_MANY_REQUESTS, "Too many events"));
+  await until(() => fetches.length === 9);
+  catalogue.clear();
+  await catalogue.settled();
+  assertEquals(fetches.length, 9);
+  // A timer that still runs would be reported as a leak.
+});
+
+function setup() {
+  const fetches: PromiseWithResolvers<SMCPTool[]>[] = [];
+  const changes: [string, string[] | undefined][] = [];
+  const failures: string[] = [];
+  const office = { computers: [] as string[] };
+  const catalogue = new ToolCatalogue({
+    list: () => Promise.resolve(office.computers),
+    fetch: () => {
+      const fetch = Promise.withResolvers<SMCPTool[]>();
+      fetches.push(fetch);
+      return fetch.promise;
+    },
+    changed: (computer, tools) =>
+      changes.push([computer, tools?.map(({ name }) => name)]),
+    failed: (computer) => failures.push(computer),
+  });
+  return {
+    catalogue,
+    fetches,
+    changes,
+    failures,
+    office,
+    answer: (names: string[]) => fetches.at(-1)?.resolve(names.map(tool)),
+    fail: (error: unknown) => fetches.at(-1)?.reject(error),
+  };
+}
+
+const tool = (name: string): SMCPTool => ({
+  name,
+  description: "",
+  params_schema: {},
+  return_schema: null,
+});
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await Promise.resolve();
+}

@@ -1,0 +1,201 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import type { Findings } from "../../../bench/ends/agent_end.ts";
+import { byPackage, packageOf } from "../../../bench/ends/bundle.ts";
+import { agentStages, directStages } from "../../../bench/ends/call_stages.ts";
+import { renderEnds } from "../../../bench/ends/mod.ts";
+import { pathCost } from "../../../bench/ends/overhead.ts";
+import type { EndsResult, PathCost } from "../../../bench/ends/result.ts";
+import { charactersBySource } from "../../../bench/ends/source_map.ts";
+import { median, medianFields } from "../../../bench/ends/statistics.ts";
+import { Marks, tap } from "../../../bench/ends/taps.ts";
+
+Deno.test("median() takes the value in the middle, or between the two", () => {
+  assertEquals(median([3, 1, 2]), 2);
+  assertEquals(median([4, 1, 3, 2]), 2.5);
+  assertThrows(() => median([]), RangeError, "no values");
+});
+
+Deno.test("medianFields() takes each field over the records that have it", () => {
+  assertEquals(
+    medianFields<"a" | "b">([{ a: 1 }, { a: 3, b: 7 }, { a: 2 }]),
+    { a: 2, b: 7 },
+  );
+});
+
+const agent = { start: 100, written: 110, frame: 200, end: 205 };
+/** By a clock of its own, which is far from the Agent's. */
+const computer = {
+  frame: 9_000,
+  run: 9_002,
+  request: 9_005,
+  sent: 9_006,
+  line: 9_046,
+  answer: 9_050,
+  result: 9_051,
+  ack: 9_053,
+  written: 9_060,
+};
+
+Deno.test("agentStages() parts the whole time of a call without comparing two clocks", () => {
+  const stages = agentStages(agent, computer);
+  assertEquals(stages, {
+    agentOut: 10,
+    server: 30,
+    decode: 2,
+    rules: 3,
+    mcpOut: 1,
+    mcpServer: 40,
+    mcpIn: 4,
+    answer: 1,
+    limits: 2,
+    encode: 7,
+    agentIn: 5,
+  });
+  assertEquals(
+    Object.values(stages).reduce((sum, time) => sum + time, 0),
+    agent.end - agent.start,
+  );
+});
+
+Deno.test("directStages() names the place that a call did not come through", () => {
+  assertThrows(
+    () => directStages({ start: 1, sent: 2, end: 9 }),
+    RangeError,
+    "from sent to line: the call came through start, sent, end",
+  );
+});
+
+Deno.test("pathCost() is the median over rounds of each round's median, for one size and way", () => {
+  const call = (round: number, time: number, bytes = 100) => ({
+    id: "1",
+    bytes,
+    round,
+    path: "direct" as const,
+    times: { start: 0, sent: 1, line: 2, end: time },
+  });
+  const found: Findings = {
+    calls: [
+      ...[5, 6, 100].map((time) => call(0, time)),
+      ...[7, 8, 9].map((time) => call(1, time)),
+      ...[50, 50, 50].map((time) => call(2, time)),
+      call(0, 1_000, 10_000),
+    ],
+    cpu: [
+      { bytes: 100, path: "direct", cpu: { Client: 4 } },
+      { bytes: 100, path: "direct", cpu: { Client: 6 } },
+      { bytes: 100, path: "agent", cpu: { Agent: 90 } },
+    ],
+  };
+  assertEquals(pathCost(100, "direct", found, {}), {
+    p50: 8,
+    stages: { mcpOut: 1, mcpServer: 1, mcpIn: 6 },
+    cpu: { Client: 5 },
+  });
+});
+
+Deno.test("tap() hears of a method without changing what it does", async () => {
+  class Answerer {
+    readonly #name = "Ann";
+    answer(question: string): Promise<string> {
+      return Promise.resolve(`${this.#name}: ${question}`);
+    }
+  }
+  const heard: string[] = [];
+  tap(Answerer.prototype, "answer", {
+    enter: ([question]) => heard.push(`enter ${question}`),
+    leave: () => heard.push("leave"),
+    resolve: () => heard.push("resolve"),
+  });
+  assertEquals(await new Answerer().answer("who?"), "Ann: who?");
+  assertEquals(heard, ["enter who?", "leave", "resolve"]);
+  assertThrows(
+    () => tap(Answerer.prototype, "ask", {}),
+    TypeError,
+    "ask(): Answerer has no such method",
+  );
+});
+
+Deno.test("Marks keeps the first of what happens twice, until it is taken", () => {
+  const marks = new Marks();
+  marks.mark("line");
+  const first = marks.take();
+  assertEquals(marks.take(), {});
+  marks.mark("line");
+  const { line = 0 } = marks.take();
+  assert(line > (first.line ?? Infinity));
+});
+
+Deno.test("charactersBySource() adds up what each source gave to the text", () => {
+  // Columns 0 to 2 of a.ts, 3 and 4 of b.ts, then two of nobody; line two of a.ts again.
+  const map = { sources: ["a.ts", "b.ts"], mappings: "AAAA,GCAA,E;ADAA" };
+  assertEquals(
+    Object.fromEntries(charactersBySource("aaabb..\nAAAA", map)),
+    { "": 3, "a.ts": 8, "b.ts": 2 },
+  );
+});
+
+Deno.test("packageOf() knows Deno's cache, node_modules and this package", () => {
+  const names = {
+    "../cache/npm/registry.example/zod/4.6.7/v4/core/util.js": "zod",
+    "../npm/registry.example/@scope/name/1.0.0/src/a.ts": "@scope/name",
+    "../node_modules/.deno/zod@4.6.7/node_modules/zod/index.js": "zod",
+    "node_modules/@scope/name/a.js": "@scope/name",
+    "../../home/sdk/client/dial.ts": "client",
+    "agent/agent.ts": "agent",
+    "elsewhere.ts": "(other)",
+    "": "(bundler)",
+  };
+  for (const [source, name] of Object.entries(names)) {
+    assertEquals(packageOf(source), name, source);
+  }
+  assertEquals(
+    byPackage(
+      new Map([["agent/a.ts", 1], ["protocol/b.ts", 5], ["agent/c.ts", 2]]),
+    ),
+    [["protocol", 5], ["agent", 3]],
+  );
+});
+
+Deno.test("renderEnds() writes a section with a table of each kind", () => {
+  const cost = (p50: number, stages: PathCost["stages"]): PathCost => ({
+    p50,
+    stages,
+    cpu: { Client: 7 },
+  });
+  const result: EndsResult = {
+    overhead: {
+      rounds: 5,
+      calls: 10,
+      payloads: [{
+        bytes: 10_000,
+        paths: {
+          direct: cost(400, { mcpServer: 300 }),
+          agent: cost(1_000, { agentOut: 50, mcpServer: 310 }),
+          vrl: cost(1_200, {}),
+        },
+      }],
+    },
+    commands: [
+      { command: "server", runtime: "Deno 2", ready: 150.4, memory: 70 },
+      { command: "server", runtime: "Node 22", ready: 300 },
+    ],
+    bundle: {
+      minified: 2_000,
+      gzip: 900,
+      brotli: 800,
+      parts: [["zod", 1_500]],
+    },
+  };
+  const text = renderEnds(result);
+  for (
+    const line of [
+      "## The other ends",
+      "|  | 10 KB |",
+      "| … / direct | 2.5× |",
+      "| Agent: sign, encode | 50 µs |",
+      "| MCP server, and the pipes to it and back | 300 µs → 310 µs |",
+      "| smcp-server | 150 ms | 70 MiB | 300 ms |  |",
+      "| zod | 1.5 kB | 75 % |",
+    ]
+  ) assert(text.split("\n").includes(line), `${line}\n${text}`);
+});

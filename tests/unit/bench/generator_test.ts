@@ -1,0 +1,131 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { Groups } from "../../../bench/contestants/groups.ts";
+import type { Running } from "../../../bench/contestants/running.ts";
+import { Generator } from "../../../bench/generator.ts";
+import { Messages } from "../../../bench/messages.ts";
+import { payloadOf } from "../../../bench/payloads.ts";
+
+const NO_COMPILER = Deno.build.os !== "linux" ||
+  await new Deno.Command("cc", { args: ["--version"] }).output()
+    .then(({ success }) => !success, () => true);
+
+const OPTIONS = {
+  name: "",
+  ignore: NO_COMPILER,
+  timeout: 120_000,
+};
+
+/** A bare relay in this process; `change` may spoil what it passes on. */
+function startRelay(
+  change: (data: string) => string,
+): Running & AsyncDisposable {
+  const groups = new Groups<WebSocket>();
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    (request) => {
+      const { socket, response } = Deno.upgradeWebSocket(request);
+      const group = groups.enter(request.url, socket);
+      socket.onmessage = ({ data }) => {
+        for (const other of group) {
+          if (other !== socket && other.readyState === WebSocket.OPEN) {
+            other.send(change(data));
+          }
+        }
+      };
+      socket.onerror = () => {};
+      return response;
+    },
+  );
+  return {
+    name: "relay",
+    pid: Deno.pid,
+    port: server.addr.port,
+    raw: true,
+    reencodes: false,
+    log: () => "",
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+let folder = "";
+let generator: Generator | undefined;
+
+Deno.test.beforeAll(async () => {
+  folder = await Deno.makeTempDir();
+  if (!NO_COMPILER) generator = await Generator.build(folder);
+});
+Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
+
+async function measure(
+  size: string,
+  change: (data: string) => string,
+  { params = 10, ...options }: Record<string, number> = {},
+) {
+  assert(generator);
+  const files = await new Messages(folder).filesOf(payloadOf(size), params);
+  await using relay = startRelay(change);
+  const load = { pairs: 3, warmup: 0, seconds: 0.5, ...options };
+  return await generator.run("calls", relay, { ...load, ...files });
+}
+
+for (const size of ["100", "10k", "1m"]) {
+  Deno.test({
+    ...OPTIONS,
+    name: `the load generator's frames are those of WebSockets: ${size}`,
+    async fn() {
+      let first = "";
+      const found = await measure(size, (data) => {
+        if (data.startsWith("43")) first ||= data;
+        return data;
+      });
+      assert(found.calls > 0);
+      assert(found.p50 <= found.p90 && found.p90 <= found.p99);
+      const [result] = JSON.parse(first.slice(first.indexOf("[")));
+      const bytes = new TextEncoder().encode(JSON.stringify([result])).length;
+      assertEquals(bytes, payloadOf(size).bytes);
+    },
+  });
+}
+
+Deno.test({
+  ...OPTIONS,
+  name: "the load generator makes calls with large parameters",
+  async fn() {
+    let longest = 0;
+    await measure("100", (data) => {
+      longest = Math.max(longest, data.length);
+      return data;
+    }, { params: 1e5 });
+    assert(longest > 1e5 && longest < 1.01e5);
+  },
+});
+
+Deno.test({
+  ...OPTIONS,
+  name: "the load generator makes as many calls as it is told to",
+  async fn() {
+    const { calls } = await measure("100", (data) => data, { rate: 200 });
+    assert(calls > 0 && calls <= 101, `${calls} calls`);
+  },
+});
+
+const FAULTS: Record<string, (data: string) => string> = {
+  "has one other letter": (data) => data.replace("isError", "isErrol"),
+  "is too short": (data) => data.startsWith("43") ? data.slice(0, -1) : data,
+  "has another id": (data) => data.replace(/"text":"\d{3}/, '"text":"999'),
+  "is none": (data) => data.startsWith("43") ? "42/smcp,[]" : data,
+};
+
+for (const [fault, change] of Object.entries(FAULTS)) {
+  Deno.test({
+    ...OPTIONS,
+    name: `the load generator fails over an answer that ${fault}`,
+    async fn() {
+      await assertRejects(
+        () => measure("10k", change),
+        Error,
+        "Cannot use the run of relay",
+      );
+    },
+  });
+}

@@ -1,0 +1,147 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import type { CallsRow } from "../../../bench/calls_summary.ts";
+import { goalsOf } from "../../../bench/report/goals.ts";
+import { number, table } from "../../../bench/report/markdown.ts";
+import { renderPage } from "../../../bench/report/page.ts";
+import { plotsOf } from "../../../bench/report/plots.ts";
+import type { Report, Taken } from "../../../bench/report/report.ts";
+import { terminalTable } from "../../../bench/terminal_table.ts";
+
+const row = (
+  key: string,
+  contestant: string,
+  cpu: number,
+  floor = 10,
+): CallsRow => {
+  const ratio = cpu / floor;
+  const spread = { low: ratio, mid: ratio, high: ratio };
+  return {
+    key,
+    contestant,
+    cpu,
+    cpuRatio: spread,
+    p99Ratio: spread,
+    callsPerSecond: 1e6 / cpu,
+    p50: 1,
+    p90: 2,
+    p99: cpu,
+    p999: 4,
+    rssBytes: 2 ** 20,
+    peakRssBytes: 2 ** 20,
+    generatorShare: 0.3,
+    othersShare: 0,
+  };
+};
+
+const taken = <F>(found: F) => ({
+  takenAt: "2026-01-02T03:04:05.000Z",
+  rounds: 5,
+  found,
+  failures: ["5000, ours: closed"],
+});
+
+const report = (parts: Report["parts"]): Report => ({
+  machine: {
+    processor: "Abacus",
+    cores: 2,
+    memoryBytes: 2 ** 30,
+    system: "linux",
+  },
+  versions: { Deno: "2" },
+  parts,
+  absent: { "Rust SDK": "no cargo" },
+});
+
+const relay: Taken<"relay"> = taken([
+  row("100", "floor", 10),
+  row("100", "ours", 19),
+  row("100", "python-0.1", 250),
+  row("100", "python-0.2", 180),
+  row("10k", "floor", 10),
+  row("10k", "ours", 21),
+]);
+const growth: Taken<"growth"> = taken([
+  row("50", "floor", 20),
+  row("5000", "floor", 30),
+  row("50", "ours", 40),
+  row("5000", "ours", 73),
+]);
+const idle: Taken<"idle"> = taken([
+  {
+    members: 5000,
+    contestant: "ours",
+    bytesPerMember: 29_999,
+    joinsPerSecond: 1,
+    cpuPerJoin: 1,
+  },
+]);
+
+Deno.test("goalsOf() says which goals are met, and leaves out what was not measured", () => {
+  const open: Taken<"open"> = taken([
+    row("2000", "floor", 10),
+    row("2000", "ours", 20),
+  ]);
+  const goals = goalsOf(report({ relay, growth, idle, open }));
+  assertEquals(goals.map(({ figure, met }) => [figure, met]), [
+    ["server CPU per call / floor, 100 B, 50 pairs", true],
+    ["server CPU per call / floor, 10 KB, 50 pairs", false],
+    ["throughput / the Python SDK's server, 100 B", false], // the faster one's
+    ["p99 at 2,000 calls/s / floor", true],
+    ["cost per call at 5,000 pairs / at 50 pairs", false], // 1.83 > 1.5 × 1.2
+    ["memory of an idle member, at 5,000", true],
+  ]);
+  assertEquals(goalsOf(report({})), []);
+});
+
+Deno.test("renderPage() shows what there is, and who was not there", () => {
+  const page = renderPage(report({ relay, growth, idle }), "Notes.\n");
+  assertStringIncludes(page, "| **this package, Deno** | 19.0 | 1.90");
+  assertStringIncludes(page, "performance/growth.svg");
+  assertStringIncludes(page, "\n\nNotes.\n\n");
+  assertStringIncludes(
+    page,
+    "- Rust SDK: no cargo\n- relay: 5000, ours: closed",
+  );
+  assertStringIncludes(page, "2026-01-02 03:04 UTC");
+  assertEquals(page.includes("latency.svg"), false);
+});
+
+Deno.test("renderPage() shows every plot that is drawn, and no other", () => {
+  const full = report({
+    relay,
+    growth,
+    idle,
+    open: taken([row("2000", "ours", 20)]),
+    broadcast: taken([
+      {
+        members: 2,
+        contestant: "ours",
+        cpu: 1,
+        deliveriesPerSecond: 1,
+        p50: 1,
+        p99: 1,
+      },
+    ]),
+  });
+  for (const shown of [full, report({ relay }), report({})]) {
+    const images = renderPage(shown, "").matchAll(/performance\/(\w+)\.svg/g);
+    assertEquals(
+      [...images].map(([, name]) => name).sort(),
+      Object.keys(plotsOf(shown)).sort(),
+    );
+  }
+});
+
+Deno.test("terminalTable() aligns its columns", () => {
+  const [head = "", first = ""] = terminalTable(relay.found).split("\n");
+  assertEquals(head.indexOf("CPU"), first.indexOf("10.0"));
+});
+
+Deno.test("table() and number() write Markdown", () => {
+  assertEquals(
+    table(["a", "b"], [["1", "2"]]),
+    "| a | b |\n| --- | --: |\n| 1 | 2 |",
+  );
+  assertEquals(number(12_345.678), "12,346");
+  assertEquals(number(1, 2), "1.00");
+});

@@ -1,0 +1,138 @@
+import { assertEquals } from "@std/assert";
+import { Socket } from "node:net";
+import { LineQueue, type LineStream } from "../../../cli/line_queue.ts";
+import { patientStream } from "../../../cli/patient_stream.ts";
+
+/** A stream whose writes end when the test says so. */
+class SlowStream implements LineStream {
+  readonly written: string[] = [];
+  readonly #done: ((error?: Error | null) => void)[] = [];
+  unreferenced = false;
+
+  write(text: string, done: (error?: Error | null) => void): void {
+    this.written.push(text);
+    this.#done.push(done);
+  }
+
+  on(): void {}
+
+  unref(): void {
+    this.unreferenced = true;
+  }
+
+  /** Ends the oldest write. */
+  end(error?: Error): void {
+    this.#done.shift()?.(error);
+  }
+}
+
+const options = {
+  most: 10,
+  leftOut: (lines: number) => `(${lines} left out)\n`,
+};
+
+Deno.test("LineQueue has one write on its way, and keeps the order", () => {
+  const stream = new SlowStream();
+  const queue = new LineQueue(stream, options);
+  for (const line of ["a\n", "b\n", "c\n"]) queue.add(line);
+  assertEquals(stream.written, ["a\n"]);
+  stream.end();
+  stream.end();
+  assertEquals(stream.written, ["a\n", "b\n", "c\n"]);
+});
+
+Deno.test("LineQueue counts what comes beyond its bound, and says so once the reader goes on", () => {
+  const stream = new SlowStream();
+  const queue = new LineQueue(stream, options);
+  queue.add("aaaa\n");
+  queue.add("bbbb\n");
+  queue.add("c\nd\n", 2); // beyond
+  queue.add("e\n");
+  stream.end(); // there would be room again, but not before the gap
+  queue.add("f\n");
+  stream.end();
+  assertEquals(stream.written, ["aaaa\n", "bbbb\n", "(4 left out)\n"]);
+  stream.end();
+  queue.add("g\n");
+  assertEquals(stream.written.at(-1), "g\n");
+});
+
+Deno.test("LineQueue writes a text that is larger than its bound when nothing else waits", () => {
+  const stream = new SlowStream();
+  const queue = new LineQueue(stream, options);
+  const long = `${"x".repeat(99)}\n`;
+  queue.add(long);
+  assertEquals(stream.written, [long]);
+  queue.add("y\n");
+  stream.end();
+  assertEquals(stream.written, [long, "(1 left out)\n"]);
+});
+
+Deno.test("LineQueue.flush() ends with the last write, or at its deadline, from which on nothing keeps the process", async () => {
+  const stream = new SlowStream();
+  const queue = new LineQueue(stream, options);
+  await queue.flush(60_000);
+  queue.add("a\n");
+  queue.add("b\n");
+  const flushed = queue.flush(60_000);
+  stream.end();
+  stream.end();
+  await flushed;
+  assertEquals(stream.unreferenced, false);
+  queue.add("c\n");
+  await queue.flush(1);
+  assertEquals(stream.unreferenced, true);
+});
+
+Deno.test("LineQueue tries again after a failure, and says what was lost", () => {
+  const stream = new SlowStream();
+  const queue = new LineQueue(stream, options);
+  queue.add("a\n");
+  queue.add("b\n");
+  stream.end(new Error("ENOSPC: no space left on device"));
+  queue.add("c\n");
+  stream.end();
+  assertEquals(stream.written, ["a\n", "(2 left out)\n", "c\n"]);
+});
+
+Deno.test("LineQueue writes nothing more once its reader is gone", async () => {
+  const stream = new SlowStream();
+  const queue = new LineQueue(stream, options);
+  queue.add("a\n");
+  queue.add("b\n");
+  const flushed = queue.flush(60_000);
+  stream.end(new Error("write EPIPE"));
+  await flushed;
+  queue.add("c\n");
+  assertEquals(stream.written, ["a\n"]);
+});
+
+Deno.test("patientStream() takes the blocking off a terminal, leaves sockets as they are, and files", () => {
+  const set: boolean[] = [];
+  const stream = new SlowStream();
+  const terminal = Object.assign(new SlowStream(), {
+    isTTY: true,
+    _handle: { setBlocking: (blocking: boolean) => set.push(blocking) },
+  });
+  assertEquals(patientStream(terminal, Socket) === terminal, true);
+  assertEquals(set, [false]);
+  const isOne = class extends SlowStream {};
+  const socket = new isOne();
+  assertEquals(patientStream(socket, isOne) === socket, true);
+  const made: unknown[] = [];
+  const makes = class extends SlowStream {
+    constructor(options: unknown) {
+      super();
+      made.push(options);
+    }
+  };
+  assertEquals(patientStream(stream, makes) instanceof makes, true);
+  assertEquals(made, [{ fd: 2, readable: false, writable: true }]);
+  const refuses = class extends SlowStream {
+    constructor() {
+      super();
+      throw new TypeError("Unsupported fd type: FILE");
+    }
+  };
+  assertEquals(patientStream(stream, refuses) === stream, true);
+});

@@ -1,0 +1,46 @@
+import { assertEquals } from "@std/assert";
+import { ownCommand, shellWord } from "../../../cli/own_command.ts";
+
+const at = (program: string, root: string, ext = "ts") =>
+  [program, `${root}/cli/own_command.${ext}`] as const;
+
+Deno.test("ownCommand() names what JSR has, with its version", () => {
+  const jsr = at("/usr/bin/deno", "https://jsr.io/@a2c-smcp/sdk/0.2.0");
+  assertEquals(
+    ownCommand("smcp-agent", ...jsr),
+    "deno run -A jsr:@a2c-smcp/sdk@0.2.0/agent/main",
+  );
+  assertEquals(
+    ownCommand("smcp", ...jsr),
+    "deno run -A jsr:@a2c-smcp/sdk@0.2.0",
+  );
+});
+
+Deno.test("ownCommand() names the file of a clone, quoted where a shell needs it", () => {
+  assertEquals(
+    ownCommand(
+      "smcp-computer",
+      ...at("/usr/bin/deno", "file:///my%20home/sdk"),
+    ),
+    "deno run -A '/my home/sdk/computer/main.ts'",
+  );
+  assertEquals(
+    ownCommand("smcp", ...at("C:\\deno.exe", "file:///C:/sdk")),
+    "deno run -A C:/sdk/mod.ts",
+  );
+});
+
+Deno.test("ownCommand() asks npx on Node, and nobody for a binary or a bundle", () => {
+  const node = at("/usr/bin/node", "file:///app/node_modules/x", "js");
+  assertEquals(ownCommand("smcp-agent", ...node), "npx smcp-agent");
+  const binary = at("/opt/smcp-computer", "file:///tmp/compiled");
+  assertEquals(ownCommand("smcp-agent", ...binary), "smcp-agent");
+  const bundle = ["/usr/bin/deno", "file:///computer.js"] as const;
+  assertEquals(ownCommand("smcp-agent", ...bundle), "smcp-agent");
+});
+
+Deno.test("shellWord() quotes what a shell would take apart", () => {
+  assertEquals(shellWord("a.b/c"), "a.b/c");
+  assertEquals(shellWord("it's here"), `'it'\\''s here'`);
+  assertEquals(shellWord(""), "''");
+});

@@ -1,0 +1,57 @@
+import { assertEquals } from "@std/assert";
+import {
+  columns,
+  pad,
+  plain,
+  plainLines,
+  shorten,
+  textWidth,
+  wrap,
+} from "../../../cli/terminal_text.ts";
+
+Deno.test("textWidth() counts the columns that a terminal takes", () => {
+  const rows: [text: string, width: number][] = [
+    ["", 0],
+    ["plain", 5],
+    ["naïve", 5],
+    ["nai\u0308ve", 5],
+    ["日本語", 6],
+    ["サーバー", 8],
+    ["한국어", 6],
+    ["ｆｕｌｌ", 8],
+    ["（）、。", 8],
+    ["😀", 2],
+    ["🇩🇪", 2],
+    ["✓ ● ▸ …", 7],
+  ];
+  for (const [text, width] of rows) assertEquals(textWidth(text), width, text);
+});
+
+Deno.test("shorten() and pad() count in columns, not characters", () => {
+  assertEquals(shorten("日本語", 6), "日本語");
+  assertEquals(shorten("日本語", 5), "日本…");
+  assertEquals(shorten("日本語", 4), "日…");
+  assertEquals(shorten("abc", 0), "");
+  assertEquals(pad("日本", 6), "日本  ");
+  assertEquals(columns([["日本", "x"], ["abc", "y"]]), ["日本  x", "abc   y"]);
+});
+
+Deno.test("wrap() breaks lines between words, and indents what goes on", () => {
+  assertEquals(
+    wrap("one two three\n  four five six", 9),
+    "one two\n  three\n  four\n    five\n    six",
+  );
+  assertEquals(wrap("short", 9), "short");
+});
+
+Deno.test("wrap() breaks what is longer than a line, but for URLs", () => {
+  assertEquals(wrap("x 日本語日本語", 7), "x 日本\n  語日\n  本語");
+  const url = "http://127.0.0.1/authorize";
+  assertEquals(wrap(`see ${url} now`, 10), `see\n  ${url}\n  now`);
+  assertEquals(wrap("a://b/cdef", 5, () => false), "a://b\n  /cd\n  ef");
+});
+
+Deno.test("plain() and plainLines() leave nothing that acts on a terminal", () => {
+  assertEquals(plain("a\u001b[2J\n\u202e"), "a\\u{1b}[2J\\u{a}\\u{202e}");
+  assertEquals(plainLines("a\r\nb\tc\u009b"), "a\nb\tc\\u{9b}");
+});

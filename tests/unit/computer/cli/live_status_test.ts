@@ -1,0 +1,45 @@
+import { assertEquals } from "@std/assert";
+import { statusBlock } from "../../../../computer/cli/live/status_block.ts";
+import type {
+  ServerState,
+  ServerStatus,
+} from "../../../../computer/host/server_status.ts";
+
+const server = (name: string, state: ServerState): ServerStatus => ({
+  name,
+  type: "stdio",
+  state,
+  tools: 1,
+  restarts: 0,
+  problems: [],
+  ...(state === "failed" && { error: `${name} is not there` }),
+});
+
+/** The servers of a block, from top to bottom. */
+const shown = (servers: readonly ServerStatus[], rows: number): string[] =>
+  statusBlock({
+    status: {
+      name: "pc",
+      connection: "connected",
+      servers,
+      tools: [],
+      problems: [],
+      runningCalls: 0,
+    },
+    url: "http://h",
+    calls: [],
+    now: 0,
+  }, { columns: 80, rows, colour: false })
+    .flatMap(({ text }) => /^ {2}[●◌✗○] (\w+)/.exec(text)?.[1] ?? []);
+
+Deno.test("statusBlock() shows failed MCP servers first, all others in their order", () => {
+  const servers = [
+    server("a", "running"),
+    server("b", "failed"),
+    server("c", "starting"),
+    server("d", "failed"),
+    server("e", "disabled"),
+  ];
+  assertEquals(shown(servers, 24), ["b", "d", "a", "c", "e"]);
+  assertEquals(shown(servers, 5), ["b", "d"]); // what does not fit is no failure
+});

@@ -1,0 +1,208 @@
+import { assert, assertEquals } from "@std/assert";
+import { PassThrough } from "node:stream";
+import { setImmediate } from "node:timers/promises";
+import type {
+  ConfirmAnswer,
+  ConfirmRequest,
+} from "../../../../computer/tools/confirm.ts";
+import {
+  answerOf,
+  type PressedKey,
+} from "../../../../computer/cli/terminal/answer_of.ts";
+import type { UntilKeysCount } from "../../../../computer/cli/terminal/keyboard.ts";
+import { terminalQuestions } from "../../../../computer/cli/terminal/questions.ts";
+
+const request = (over: Partial<ConfirmRequest> = {}): ConfirmRequest => ({
+  agent: "planner",
+  server: "files",
+  tool: "write_file",
+  name: "write_file",
+  params: { path: "a.txt" },
+  ...over,
+});
+
+const never = new AbortController().signal;
+
+/** Lets keys count once all that was written before was read. */
+const soon: UntilKeysCount = () => setImmediate();
+
+/** A terminal without a person: keys are written to it, and what it shows is read. */
+function terminal(wait?: UntilKeysCount) {
+  const input = new PassThrough();
+  const output = new PassThrough();
+  let shown = "";
+  const waiting: (() => void)[] = [];
+  output.on("data", (chunk) => {
+    shown += chunk;
+    for (const wake of waiting.splice(0)) wake();
+  });
+  return {
+    input,
+    questions: terminalQuestions({ input, output }, wait ?? soon),
+    /** Resolves once the screen has shown a text since the last call of `shows`. */
+    async shows(text: string): Promise<void> {
+      while (!shown.includes(text)) {
+        await new Promise<void>((resolve) => waiting.push(resolve));
+      }
+      shown = shown.slice(shown.indexOf(text) + text.length);
+    },
+    type: (keys: string) => void input.write(keys),
+    all: () => shown,
+    /** Takes what was shown so far for seen. */
+    async seen(): Promise<void> {
+      await setImmediate();
+      shown = "";
+    },
+  };
+}
+
+/** What a question says from the moment on that keys count. */
+const KEYS_COUNT = "y, a or n";
+const DOWN = "\u001b[B";
+const UP = "\u001b[A";
+const CTRL_C = "\u0003";
+
+Deno.test("terminalQuestions() asks whether a tool may run: once, always, no", async () => {
+  const { questions, shows, type, seen } = terminal();
+  const rows: [keys: string, answer: ConfirmAnswer][] = [
+    ["\r", "no"], // what is chosen unless somebody chooses
+    [`${UP}\r`, "always"],
+    [`${UP}${UP}\r`, "once"],
+    [`${DOWN}\r`, "no"], // nothing is below it
+    [`${UP}${UP}${UP}\r`, "once"],
+    ["y", "once"],
+    ["a", "always"],
+    ["n", "no"],
+    ["l\r", "no"],
+    ["jkh \t\r", "no"],
+    [CTRL_C, "no"],
+  ];
+  for (const [keys, answer] of rows) {
+    const word = questions.confirm(request(), never);
+    await shows(KEYS_COUNT);
+    type(keys);
+    assertEquals(await word, answer, JSON.stringify(keys));
+    await seen(); // it was drawn once more for each step
+  }
+});
+
+Deno.test("terminalQuestions() takes no key for an answer that was typed before keys count", async () => {
+  const waiting: (() => void)[] = [];
+  const { questions, shows, type, all } = terminal(async (signal) => {
+    await new Promise<void>((resolve) => {
+      waiting.push(resolve);
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    await setImmediate();
+  });
+  type("y\ra"); // before there is a question
+  const word = questions.confirm(request(), never);
+  const value = questions.askInput({
+    type: "promptString",
+    id: "user",
+    description: "User",
+  }, never);
+  await shows("wants to run");
+  type("y\r");
+  type("a");
+  await setImmediate();
+  assert(!all().includes(KEYS_COUNT));
+  waiting.shift()?.();
+  await shows(KEYS_COUNT);
+  type("n");
+  assertEquals(await word, "no");
+  await shows('(input "user")');
+  type("status\r");
+  await setImmediate();
+  waiting.shift()?.();
+  await shows('(input "user")');
+  type("ann\r");
+  assertEquals(await value, "ann");
+});
+
+Deno.test("terminalQuestions() leaves lines that were pasted into the shell to the shell", async () => {
+  const { questions, shows, type, input } = terminal();
+  input.unshift("start all\r"); // as the shell's prompt does with what it did not read
+  const word = questions.confirm(request(), never);
+  await shows(KEYS_COUNT);
+  type("n");
+  assertEquals(await word, "no");
+  assertEquals(`${input.read()}`, "start all\r");
+});
+
+Deno.test("answerOf() goes up and down without wrapping, and gives no answer for any other key", () => {
+  const rows: [ConfirmAnswer, PressedKey, ReturnType<typeof answerOf>][] = [
+    ["no", { name: "down" }, { selected: "no" }],
+    ["no", { name: "up" }, { selected: "always" }],
+    ["always", { name: "up" }, { selected: "once" }],
+    ["once", { name: "up" }, { selected: "once" }],
+    ["once", { name: "down" }, { selected: "always" }],
+    ["once", { name: "return" }, { answer: "once" }],
+    ["no", { name: "return" }, { answer: "no" }],
+    ["once", { name: "escape" }, { answer: "no" }],
+    ["once", { name: "c", ctrl: true }, { answer: "no" }],
+    ["no", { name: "y" }, { answer: "once" }],
+    ["no", { name: "a" }, { answer: "always" }],
+    ["once", { name: "n" }, { answer: "no" }],
+    ["no", { name: "y", ctrl: true }, { selected: "no" }],
+    ["no", { name: "a", meta: true }, { selected: "no" }],
+  ];
+  for (const [selected, key, outcome] of rows) {
+    assertEquals(answerOf(selected, key), outcome, JSON.stringify(key));
+  }
+  for (const name of ["l", "h", "j", "k", "left", "right", "tab", "space"]) {
+    assertEquals(answerOf("no", { name }), { selected: "no" }, name);
+  }
+});
+
+Deno.test("terminalQuestions() asks one thing at a time, and takes back what is withdrawn", async () => {
+  const { questions, shows, type, all } = terminal();
+  const [first, second] = [new AbortController(), new AbortController()];
+  const words = [
+    questions.confirm(request({ tool: "t1", name: "t1" }), first.signal),
+    questions.confirm(request({ tool: "t2", name: "t2" }), second.signal),
+    questions.confirm(request({ tool: "t3", name: "t3" }), never),
+  ];
+  await shows('"t1"');
+  assert(!all().includes('"t2"'));
+  second.abort();
+  first.abort();
+  await shows('"t3"');
+  await shows(KEYS_COUNT);
+  type("y");
+  assertEquals(await Promise.all(words), ["no", "no", "once"]);
+  assert(!all().includes('"t2"'));
+});
+
+Deno.test("terminalQuestions() asks for values: typed, hidden, picked, the default, none", async () => {
+  const { questions, shows, type, all } = terminal();
+  const ask = async (
+    input: Parameters<typeof questions.askInput>[0],
+    keys: string,
+  ) => {
+    const value = questions.askInput(input, never);
+    await shows(`(input "${input.id}") …`);
+    await shows(`(input "${input.id}")`); // from now on keys count
+    type(keys);
+    return await value;
+  };
+  const text = { type: "promptString", description: "User" } as const;
+  assertEquals(await ask({ ...text, id: "a" }, "ann\r"), "ann");
+  assertEquals(await ask({ ...text, id: "b", default: "bob" }, "\r"), "bob");
+  assertEquals(await ask({ ...text, id: "c" }, "\r"), undefined);
+  assertEquals(await ask({ ...text, id: "d" }, CTRL_C), undefined);
+  const secret = { ...text, id: "e", password: true };
+  assertEquals(await ask(secret, "hunter2\r"), "hunter2");
+  assert(!all().includes("hunter2"), all());
+  const pick = {
+    type: "pickString",
+    id: "f",
+    description: "Where",
+    options: ["eu", "us", "ap"],
+    default: "us",
+  } as const;
+  assertEquals(
+    await ask({ ...pick, options: [...pick.options] }, `${DOWN}\r`),
+    "ap",
+  );
+});

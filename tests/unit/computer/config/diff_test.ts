@@ -1,0 +1,94 @@
+import { assert, assertEquals } from "@std/assert";
+import { diffConfigs } from "../../../../computer/config/diff_configs.ts";
+import { parseComputerConfig } from "../../../../computer/config/parse_config.ts";
+import { sameJson } from "../../../../computer/config/same_json.ts";
+
+const stdio = (...args: string[]) => ({
+  type: "stdio",
+  server_parameters: { command: "x", args },
+});
+const prompt = (id: string, description = "") => ({
+  type: "promptString",
+  id,
+  description,
+});
+const diff = (before: object, after: object) => {
+  const { add, update, remove } = diffConfigs(
+    parseComputerConfig(before),
+    parseComputerConfig(after),
+  );
+  return {
+    add: add.map(({ name }) => name),
+    update: update.map(({ name }) => name),
+    remove: [...remove],
+  };
+};
+
+Deno.test("diffConfigs() finds what to add, replace and remove, and leaves the rest alone", () => {
+  assertEquals(
+    diff(
+      { servers: { same: stdio(), gone: stdio(), changed: stdio("1") } },
+      { servers: { new: stdio(), changed: stdio("2"), same: stdio() } },
+    ),
+    { add: ["new"], update: ["changed"], remove: ["gone"] },
+  );
+});
+
+Deno.test("diffConfigs() does not mind the order of keys, the form of servers, or defaults that are spelled out", () => {
+  assertEquals(
+    diff(
+      {
+        servers: { a: { type: "stdio", server_parameters: { command: "x" } } },
+      },
+      {
+        servers: [{
+          server_parameters: { env: null, args: [], command: "x" },
+          disabled: false,
+          type: "stdio",
+          name: "a",
+        }],
+      },
+    ),
+    { add: [], update: [], remove: [] },
+  );
+});
+
+Deno.test("diffConfigs() replaces the servers that use an input whose definition changed", () => {
+  const servers = {
+    a: stdio("${input:one}"),
+    b: stdio("${input:two}"),
+    c: stdio(),
+  };
+  assertEquals(
+    diff(
+      { inputs: [prompt("one"), prompt("two")], servers },
+      {
+        inputs: [prompt("two"), prompt("one", "other"), prompt("three")],
+        servers,
+      },
+    ),
+    { add: [], update: ["a"], remove: [] },
+  );
+  assertEquals(
+    diff({ inputs: [prompt("one")], servers }, { inputs: [], servers }),
+    { add: [], update: ["a"], remove: [] },
+  );
+});
+
+Deno.test("sameJson() compares values, not the order of keys", () => {
+  assert(
+    sameJson({ a: [1, { b: null }], c: "x" }, { c: "x", a: [1, { b: null }] }),
+  );
+  const different: [unknown, unknown][] = [
+    [{ a: 1 }, { a: "1" }],
+    [{ a: 1 }, { a: 1, b: 2 }],
+    [{ a: undefined }, { b: undefined }],
+    [[1, 2], [2, 1]],
+    [[], {}],
+    [null, {}],
+    [1, undefined],
+  ];
+  for (const [a, b] of different) {
+    assert(!sameJson(a, b), JSON.stringify([a, b]));
+  }
+});

@@ -1,0 +1,135 @@
+import { assertEquals } from "@std/assert";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { authorizationAnswer } from "../../../../computer/host/oauth/authorization_answer.ts";
+import {
+  type AuthorizationError,
+  credentialsWanted,
+  expired,
+  notAuthorizedYet,
+  notRenewed,
+  refusalOf,
+  refusedByPerson,
+} from "../../../../computer/host/oauth/authorization_error.ts";
+import { defaultOAuthDirectory } from "../../../../computer/host/oauth/default_directory.ts";
+import { listenForRedirect } from "../../../../computer/host/oauth/redirect_listener.ts";
+import { TokenStore } from "../../../../computer/host/oauth/token_store.ts";
+
+Deno.test("refusalOf() is 4006 for HTTP 401 and 4007 for 403; nothing else is about authorization", () => {
+  const codes = [200, 400, 401, 403, 404, 429, 500, 503].map((status) =>
+    refusalOf(status)?.code
+  );
+  assertEquals(codes, [
+    undefined,
+    undefined,
+    4006,
+    4007,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+Deno.test("what an Agent is told about authorization has a code, an action, and no address", () => {
+  const rows: [AuthorizationError, number, string][] = [
+    [credentialsWanted(), 4006, "configure"],
+    [notAuthorizedYet(), 4006, "authorize"],
+    [expired(), 4007, "authorize"],
+    [refusedByPerson(), 4007, "authorize"],
+    [notRenewed(), 4007, "authorize"],
+  ];
+  for (const [error, code, action] of rows) {
+    const answer = authorizationAnswer("say", "a", error);
+    assertEquals(answer, {
+      code,
+      text: `Cannot call "say" of MCP server "a". ${error.hint.message}`,
+      fields: {
+        mcp_server: "a",
+        auth_hint: { action, message: error.hint.message },
+      },
+    });
+    assertEquals(/:\/\/|[?&=]/.test(JSON.stringify(answer.fields)), false);
+  }
+});
+
+Deno.test("listenForRedirect() turns away what is no answer, be it no URL at all, and goes on waiting", async () => {
+  const listener = await listenForRedirect("state", 0);
+  try {
+    const { origin, href } = new URL(listener.url);
+    const visit = async (url: string) => {
+      const response = await fetch(url);
+      return [response.status, await response.text()];
+    };
+    for (
+      const url of [
+        `${origin}//`,
+        `${origin}//?code=1&state=state`,
+        href,
+        `${href}?code=1&state=other`,
+      ]
+    ) {
+      assertEquals(
+        await visit(url),
+        [400, "This is not the answer that is waited for."],
+        url,
+      );
+    }
+    const [status] = await visit(`${href}?code=a%3Fb?c&state=state`);
+    assertEquals([status, await listener.code], [200, "a?b?c"]);
+  } finally {
+    listener.close();
+  }
+});
+
+const tokens = (access_token: string) => ({
+  access_token,
+  refresh_token: "r",
+  token_type: "bearer",
+});
+
+Deno.test("TokenStore keeps what it is given, whole and in order, where only its owner reads it", async () => {
+  const parent = await Deno.makeTempDir();
+  try {
+    const directory = join(parent, "state", "oauth");
+    const store = new TokenStore(directory, "https://host/mcp?key=s3cret");
+    assertEquals(await store.current(), {});
+    await store.save({ client: { client_id: "c", client_secret: "cs" } });
+    // What is asked for while something is written comes after it.
+    const [, , seen] = await Promise.all([
+      store.save({ tokens: tokens("1") }),
+      store.save({ tokens: tokens("2") }),
+      store.load(),
+    ]);
+    assertEquals(seen.tokens?.access_token, "2");
+    assertEquals(store.secrets, ["cs", "2", "r"]);
+    assertEquals(
+      await new TokenStore(directory, "https://host/mcp?key=s3cret").load(),
+      seen,
+    );
+    assertEquals(await new TokenStore(directory, "https://other/").load(), {});
+    const [name = "", ...more] = await readdir(directory);
+    assertEquals(more, []); // no draft is left
+    if (Deno.build.os !== "windows") {
+      const mode = async (path: string) => (await stat(path)).mode & 0o777;
+      assertEquals(await mode(directory), 0o700);
+      assertEquals(await mode(join(directory, name)), 0o600);
+    }
+    await Deno.writeTextFile(join(directory, name), "{ half a fi");
+    assertEquals(await store.load(), {});
+  } finally {
+    await Deno.remove(parent, { recursive: true });
+  }
+});
+
+Deno.test("defaultOAuthDirectory() is below XDG_STATE_HOME, or below ~/.local/state", () => {
+  const home = Deno.env.get("HOME") ?? "";
+  assertEquals(
+    defaultOAuthDirectory({ XDG_STATE_HOME: "/state" }),
+    join("/state", "a2c-smcp", "oauth"),
+  );
+  assertEquals(
+    defaultOAuthDirectory({}),
+    join(home, ".local", "state", "a2c-smcp", "oauth"),
+  );
+});

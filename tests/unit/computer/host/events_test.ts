@@ -1,0 +1,54 @@
+import { assertEquals } from "@std/assert";
+import { requestIdOf } from "../../../../computer/host/mcp/answering_fetch.ts";
+import { EventScanner } from "../../../../computer/host/mcp/event_scanner.ts";
+
+const utf8 = (text: string) => new TextEncoder().encode(text);
+
+Deno.test("EventScanner follows events wherever the chunks are cut", () => {
+  const rows: [text: string, size: number, lastId: string | undefined][] = [
+    ["", 0, undefined],
+    ["data: abc", 9, undefined],
+    ["data: abc\n", 10, undefined],
+    ["data: abc\n\n", 0, undefined],
+    ["data: abc\r\n\r\n", 0, undefined],
+    ["data: abc\r\r", 0, undefined],
+    ["data: abc\r\rdata", 4, undefined],
+    ["id: 7\ndata: abc\n\n", 0, "7"],
+    ["id:7\r\ndata\r\n\r\n", 0, "7"],
+    ["id: 7\n\n", 0, undefined], // nobody hears of an event without data
+    ["id: 7\ndata: a", 13, undefined],
+    ["id\ndata: a\n\n", 0, undefined],
+    ["id: 7\ndata: a\n\ndata: b\n\n", 0, "7"],
+    ["id: 7\ndata: a\n\nid: 8\ndata: b\n\ndata: ", 6, "8"],
+    ["ids: 7\ndata: a\n\n", 0, undefined],
+    [`id: ${"x".repeat(2_000)}\ndata: a\n\n`, 0, undefined],
+  ];
+  for (const [text, size, lastId] of rows) {
+    const bytes = utf8(text);
+    for (let step = 1; step <= bytes.length + 1; step++) {
+      const events = new EventScanner();
+      for (let at = 0; at < bytes.length; at += step) {
+        events.push(bytes.subarray(at, at + step));
+      }
+      assertEquals([events.size, events.lastId], [size, lastId], text);
+    }
+  }
+});
+
+Deno.test("requestIdOf() knows the requests of the MCP SDK, whatever their parameters hold", () => {
+  const rows: [message: object, id: number | undefined][] = [
+    [{ method: "ping", jsonrpc: "2.0", id: 7 }, 7],
+    [
+      { method: "m", params: { id: 1, s: '"id":5}' }, jsonrpc: "2.0", id: 0 },
+      0,
+    ],
+    [{ method: "m", params: { "id": 1 }, jsonrpc: "2.0" }, undefined],
+    [{ method: "m", jsonrpc: "2.0", params: { "id": 1 } }, undefined],
+    [{ result: { method: "m" }, jsonrpc: "2.0", id: 7 }, undefined],
+  ];
+  for (const [message, id] of rows) {
+    const body = JSON.stringify(message);
+    assertEquals(requestIdOf({ method: "POST", body }), id, body);
+  }
+  assertEquals(requestIdOf({ method: "GET" }), undefined);
+});

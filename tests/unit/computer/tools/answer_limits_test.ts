@@ -1,0 +1,55 @@
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  limitAnswer,
+  limitResult,
+} from "../../../../computer/tools/answer_limits.ts";
+import { jsonBytes } from "../../../../client/json_bytes.ts";
+import { ProtocolError, resultMeta } from "../../../../protocol/mod.ts";
+
+const result = (text: string) => ({
+  content: [{ type: "text" as const, text }],
+});
+
+Deno.test("limitResult() passes what the server takes, and says both sizes of what it does not", () => {
+  const fits = result("x".repeat(100));
+  assertEquals(limitResult(fits, 1_000), fits);
+  assertEquals(limitResult(fits, undefined), fits);
+  const limited = limitResult(result("ü".repeat(500)), 1_000);
+  assertEquals(limited.isError, true);
+  assertEquals(resultMeta(limited), { error_code: 4003 });
+  assertStringIncludes(String(limited.content[0]?.text), "1039 bytes");
+  assertStringIncludes(String(limited.content[0]?.text), "1000");
+});
+
+Deno.test("limitResult() leaves room for the packet around the result", () => {
+  const exact = result("x");
+  const bytes = JSON.stringify(exact).length;
+  assertEquals(limitResult(exact, bytes + 64), exact);
+  assertEquals(limitResult(exact, bytes + 63).isError, true);
+});
+
+Deno.test("limitResult() refuses a result that is nested deeper than the server takes", () => {
+  const nested = (levels: number): Record<string, unknown> =>
+    levels === 1 ? {} : { inner: nested(levels - 1) };
+  const deep = (levels: number) => ({
+    content: [],
+    structuredContent: nested(levels - 1),
+  });
+  assertEquals(limitResult(deep(63), undefined), deep(63));
+  assertEquals(limitResult(deep(64), undefined).isError, true);
+});
+
+Deno.test("limitAnswer() throws for any other answer that can not be sent", () => {
+  const answer = { tools: [], req_id: "1" };
+  assertEquals(limitAnswer(answer, 1_000), answer);
+  const error = assertThrows(() => limitAnswer(answer, 10), ProtocolError);
+  assertEquals(error.code, 500);
+});
+
+Deno.test("jsonBytes() counts bytes, not characters", () => {
+  const answer = result("ü€😀");
+  const bytes = new TextEncoder().encode(JSON.stringify(answer)).length;
+  assertEquals(jsonBytes(answer), bytes);
+  assertEquals(jsonBytes(answer), bytes);
+  assertEquals(jsonBytes({ ...answer, content: [] }), 14);
+});

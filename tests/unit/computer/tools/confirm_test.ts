@@ -1,0 +1,167 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  type Confirm,
+  type ConfirmAnswer,
+  type ConfirmRequest,
+  decideConfirmation,
+} from "../../../../computer/tools/confirm.ts";
+import { Confirmations } from "../../../../computer/tools/confirmations.ts";
+import { describeCall } from "../../../../computer/cli/terminal/describe_call.ts";
+import { parseMCPServerConfig } from "../../../../protocol/mod.ts";
+
+const request = (over: Partial<ConfirmRequest> = {}): ConfirmRequest => ({
+  agent: "planner",
+  server: "files",
+  tool: "write_file",
+  name: "write_file",
+  params: { path: "a.txt" },
+  ...over,
+});
+
+const config = (tool_meta: Record<string, unknown> = {}) =>
+  parseMCPServerConfig({
+    name: "files",
+    type: "stdio",
+    tool_meta,
+    server_parameters: { command: "x" },
+  });
+
+const never = new AbortController().signal;
+
+Deno.test("decideConfirmation() runs, asks or refuses with 4005", () => {
+  const rows: [
+    auto: boolean | null,
+    settled: boolean,
+    canAsk: boolean,
+    kind: string,
+  ][] = [
+    [true, false, false, "run"],
+    [true, false, true, "run"],
+    [false, true, true, "run"],
+    [null, true, false, "run"],
+    [false, false, true, "ask"],
+    [null, false, true, "ask"],
+    [false, false, false, "refuse"],
+    [null, false, false, "refuse"],
+  ];
+  for (const [auto_apply, settled, canAsk, kind] of rows) {
+    const decision = decideConfirmation(
+      { auto_apply },
+      settled,
+      canAsk,
+      request(),
+    );
+    assertEquals(decision.kind, kind);
+    if (decision.kind === "refuse") {
+      assertEquals(decision.code, 4005);
+      assertStringIncludes(decision.text, "auto_apply");
+    }
+  }
+});
+
+Deno.test("Confirmations asks anew after once and no, and never again after always", async () => {
+  const answers: ConfirmAnswer[] = ["once", "no", "always"];
+  let asked = 0;
+  const confirmations = new Confirmations(() => answers[asked++] ?? "no");
+  const files = config();
+  const settle = async (tool = "write_file") =>
+    (await confirmations.settle(request({ tool }), files, never)).kind;
+  assertEquals(await settle(), "run");
+  assertEquals(await settle(), "refuse");
+  assertEquals(await settle(), "run");
+  assertEquals(await settle(), "run");
+  assertEquals(asked, 3);
+  assertEquals(await settle("another"), "refuse");
+  const replaced = await confirmations.settle(request(), config(), never);
+  assertEquals(replaced.kind, "refuse");
+});
+
+Deno.test("Confirmations refuses with 4005 when a person says no, or can not be asked", async () => {
+  const sayNo: [Confirm | undefined, string][] = [
+    [() => "no", "refused"],
+    [() => Promise.reject(new Error("no terminal")), "refused"],
+    [() => {
+      throw new Error("no terminal");
+    }, "refused"],
+    [() => "sure" as ConfirmAnswer, "refused"],
+    [undefined, "nobody"],
+  ];
+  for (const [confirm, text] of sayNo) {
+    const word = await new Confirmations(confirm)
+      .settle(request(), config(), never);
+    assert(word.kind === "refuse");
+    assertEquals(word.code, 4005);
+    assertStringIncludes(word.text, text);
+  }
+});
+
+Deno.test("Confirmations tells the person tool, server and arguments, and asks nobody about auto_apply", async () => {
+  const asked: unknown[] = [];
+  const confirmations = new Confirmations((request) => {
+    asked.push(request);
+    return "once";
+  });
+  const files = config({ read: { auto_apply: true } });
+  await confirmations.settle(request(), files, never);
+  await confirmations.settle(request({ tool: "read" }), files, never);
+  assertEquals(asked, [request()]);
+});
+
+Deno.test("Confirmations withdraws the question of a call that is given up", async () => {
+  const asked = Promise.withResolvers<AbortSignal>();
+  const confirmations = new Confirmations((_request, signal) => {
+    asked.resolve(signal);
+    return new Promise(() => {});
+  });
+  const call = new AbortController();
+  const word = confirmations.settle(request(), config(), call.signal);
+  const question = await asked.promise;
+  assert(!question.aborted);
+  call.abort();
+  assertEquals((await word).kind, "refuse");
+  assert(question.aborted);
+});
+
+Deno.test("Confirmations answers open questions about a tool with its always, and withdraws them", async () => {
+  const questions: {
+    answer: (word: ConfirmAnswer) => void;
+    signal: AbortSignal;
+  }[] = [];
+  const confirmations = new Confirmations((_request, signal) =>
+    new Promise((answer) => questions.push({ answer, signal }))
+  );
+  const files = config();
+  const settle = (tool: string) =>
+    confirmations.settle(request({ tool }), files, never);
+  const words = [settle("a"), settle("a"), settle("b")];
+  const [first, second, other] = questions;
+  first?.answer("always");
+  assertEquals((await words[0])?.kind, "run");
+  assertEquals((await words[1])?.kind, "run");
+  assert(second?.signal.aborted && !other?.signal.aborted);
+  other?.answer("no");
+  assertEquals((await words[2])?.kind, "refuse");
+});
+
+Deno.test("describeCall() shows tool, server and arguments, and nothing that acts on a terminal", () => {
+  assertEquals(
+    describeCall(request({ name: "write" })),
+    'Agent "planner" wants to run "write" of MCP server "files" (its name there: "write_file")\n  path: "a.txt"',
+  );
+  assertStringIncludes(
+    describeCall(request({ params: {} })),
+    "without arguments",
+  );
+  const text = describeCall(request({
+    agent: "a\u001b[2J",
+    params: { "k\n\u0007": "v\u202e\u009b2J\u200b" },
+  }));
+  assertEquals(text.replaceAll("\n", "").match(/[\p{Cc}\p{Cf}]/u), null);
+  assertStringIncludes(text, "\\u{1b}[2J");
+});
+
+Deno.test("describeCall() cuts long arguments and says how much is missing", () => {
+  const text = describeCall(request({ params: { a: "x".repeat(100_000) } }));
+  assert(text.length < 3_000);
+  assertStringIncludes(text, "characters more");
+});

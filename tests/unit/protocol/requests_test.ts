@@ -1,0 +1,285 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { ProtocolError } from "../../../protocol/errors.ts";
+import {
+  CLIENT_EVENTS,
+  NOTIFICATIONS,
+  SERVER_EVENTS,
+} from "../../../protocol/event_table.ts";
+import type { Parser } from "../../../protocol/validation/parser.ts";
+
+/** What a field may hold; each kind has its own good and bad values below. */
+type Kind =
+  | "identifier"
+  | "office"
+  | "role"
+  | "object"
+  | "timeout"
+  | "limit"
+  | "offset"
+  | "size"
+  | "text"
+  | "texts"
+  | "cursor";
+
+interface Field {
+  readonly kind: Kind;
+  readonly optional?: boolean;
+}
+
+type Fields = Readonly<Record<string, Field>>;
+type Payload = Record<string, unknown>;
+
+const a = (kind: Kind): Field => ({ kind });
+const maybe = (kind: Kind): Field => ({ kind, optional: true });
+
+const call: Fields = { agent: a("identifier"), req_id: a("identifier") };
+const routed: Fields = { ...call, computer: a("identifier") };
+const update: Fields = { computer: a("identifier") };
+
+/** Spec §4, event by event. */
+const REQUESTS: Readonly<Record<string, Fields>> = {
+  "client:tool_call": {
+    ...routed,
+    tool_name: a("identifier"),
+    params: a("object"),
+    timeout: a("timeout"),
+  },
+  "client:get_tools": routed,
+  "client:get_config": routed,
+  "client:get_desktop": {
+    ...routed,
+    desktop_size: maybe("size"),
+    window: maybe("text"),
+  },
+  "client:get_resources": {
+    ...routed,
+    mcp_server: a("identifier"),
+    cursor: maybe("cursor"),
+  },
+  "client:get_dpe": {
+    ...routed,
+    uri: a("text"),
+    timeout: maybe("timeout"),
+  },
+  "client:get_finder": {
+    ...routed,
+    keywords: maybe("texts"),
+    file_type: maybe("text"),
+    offset: maybe("offset"),
+    limit: maybe("limit"),
+  },
+  "server:join_office": {
+    role: a("role"),
+    name: a("office"),
+    office_id: a("office"),
+  },
+  "server:leave_office": { office_id: a("office") },
+  "server:list_room": { ...call, office_id: a("office") },
+  "server:tool_call_cancel": call,
+  "server:update_config": update,
+  "server:update_tool_list": update,
+  "server:update_desktop": update,
+  "server:update_finder": update,
+};
+
+const PARSERS: Readonly<Record<string, Parser<object>>> = Object.fromEntries(
+  Object.entries({ ...CLIENT_EVENTS, ...SERVER_EVENTS })
+    .map(([event, { parseRequest }]) => [event, parseRequest]),
+);
+
+/** U+0000–1F and 7F–9F, all 65 of them. */
+const CONTROLS = [
+  ...Array.from({ length: 0x20 }, (_, i) => i),
+  ...Array.from({ length: 0x21 }, (_, i) => 0x7f + i),
+].map((code) => String.fromCharCode(code));
+
+/** 256 UTF-16 units, half as many characters. */
+const LONGEST = "😀".repeat(128);
+
+const NO_TEXT = [null, undefined, 0, 3, 1.5, true, [], ["a"], {}, { a: "b" }];
+const NO_IDENTIFIER = [...NO_TEXT, "", "x".repeat(257), `${LONGEST}x`];
+const NO_INTEGER = [
+  null,
+  undefined,
+  "3",
+  "",
+  1.5,
+  NaN,
+  Infinity,
+  2 ** 53,
+  true,
+  [3],
+  {},
+  3n,
+];
+
+const GOOD: Readonly<Record<Kind, readonly unknown[]>> = {
+  identifier: ["x", "x".repeat(256), LONGEST, "3", " ", "a\nb", "\u0000", "名"],
+  office: ["x", "x".repeat(256), LONGEST, "3", " ", "a/b", "名前", "\u00a0"],
+  role: ["agent", "computer"],
+  object: [{}, { a: { b: [1, null] } }, { "": "" }],
+  timeout: [1, 30, 3600, 2.0],
+  limit: [1, 20, 100],
+  offset: [0, 1, 2 ** 53 - 1],
+  size: [-1, 0, 1, 2 ** 53 - 1],
+  text: ["", "window://host/a", "x".repeat(10_000)],
+  texts: [[], ["a"], ["", "b"]],
+  cursor: [null, "", "page 2"],
+};
+
+const BAD: Readonly<Record<Kind, readonly unknown[]>> = {
+  identifier: NO_IDENTIFIER,
+  office: [...NO_IDENTIFIER, ...CONTROLS, ...CONTROLS.map((c) => `a${c}b`)],
+  role: [...NO_TEXT, "", "Agent", "server", "computer "],
+  object: [null, undefined, "{}", 1, true, [], [{}], new Uint8Array(2)],
+  timeout: [...NO_INTEGER, 0, -1, 3601],
+  limit: [...NO_INTEGER, 0, -1, 101],
+  offset: [...NO_INTEGER, -1],
+  size: NO_INTEGER,
+  text: NO_TEXT,
+  texts: [null, undefined, "a", 1, {}, [1], ["a", null], [["a"]]],
+  cursor: NO_TEXT.filter((value) => value !== null),
+};
+
+/** A payload that holds a good value in every field. */
+const valid = (fields: Fields): Payload =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, { kind }]) => [name, GOOD[kind][0]]),
+  );
+
+const without = (payload: Payload, name: string): Payload =>
+  Object.fromEntries(Object.entries(payload).filter(([key]) => key !== name));
+
+/** Every event with its parser, its fields, and a payload that passes. */
+const cases = Object.entries(REQUESTS).map(([event, fields]) => ({
+  event,
+  fields,
+  payload: valid(fields),
+  parse: PARSERS[event]!,
+}));
+
+/** What was written in a test's failure message; `JSON` knows neither bigint nor undefined. */
+const show = (event: string, name: string, value: unknown): string =>
+  `${event} ${name} = ${Deno.inspect(value, { strAbbreviateSize: 40 })}`;
+
+/** Asserts that it is refused as 400 that names the field in words and in data. */
+function assertNames(
+  parse: Parser<object>,
+  payload: unknown,
+  name: string,
+  at: string,
+): void {
+  const error = assertThrows(() => parse(payload), ProtocolError, "", at);
+  assertEquals(error.code, 400, at);
+  assert(error.message.startsWith("Invalid payload: "), at);
+  assert(
+    error.message.includes(`${name}: `) || error.message.includes(`${name}.`),
+    `${at}: ${error.message}`,
+  );
+  const named = error.details?.fields;
+  assert(Array.isArray(named), at);
+  assert(
+    named.every((field) => field === name || `${field}`.startsWith(`${name}.`)),
+    `${at}: ${named}`,
+  );
+}
+
+Deno.test("every event of the table has a description here, and the reverse", () => {
+  assertEquals(Object.keys(REQUESTS).sort(), Object.keys(PARSERS).sort());
+});
+
+Deno.test("request validators accept each field at its limits, and change nothing", () => {
+  for (const { event, fields, payload, parse } of cases) {
+    for (const [name, { kind }] of Object.entries(fields)) {
+      for (const value of GOOD[kind]) {
+        const sent = { ...payload, [name]: value };
+        assertEquals<unknown>(parse(sent), sent, show(event, name, value));
+      }
+    }
+  }
+});
+
+Deno.test("request validators refuse each field when it is wrong, and name it", () => {
+  for (const { event, fields, payload, parse } of cases) {
+    for (const [name, { kind }] of Object.entries(fields)) {
+      for (const value of BAD[kind]) {
+        const sent = { ...payload, [name]: value };
+        assertNames(parse, sent, name, show(event, name, value));
+      }
+    }
+  }
+});
+
+Deno.test("request validators refuse a payload without a required field, and name it", () => {
+  for (const { event, fields, payload, parse } of cases) {
+    for (const [name, { optional }] of Object.entries(fields)) {
+      const sent = without(payload, name);
+      const at = `${event} without ${name}`;
+      if (optional) assertEquals<unknown>(parse(sent), sent, at);
+      else assertNames(parse, sent, name, at);
+    }
+  }
+});
+
+Deno.test("request validators refuse everything that is no object", () => {
+  const payloads = [undefined, null, "", "{}", 0, true, [], [{}], () => {}];
+  for (const { event, parse } of cases) {
+    for (const payload of payloads) {
+      assertNames(parse, payload, "payload", show(event, "payload", payload));
+    }
+  }
+});
+
+Deno.test("request validators let unknown fields pass untouched", () => {
+  const later = { trace: { id: [1, { deep: null }] }, "": 0, "odd key": "x" };
+  for (const { event, payload, parse } of cases) {
+    const sent = { ...payload, ...later };
+    assertEquals<unknown>(parse(sent), sent, event);
+  }
+});
+
+Deno.test("request validators name every failing field", () => {
+  for (const { event, fields, parse } of cases) {
+    const required = Object.entries(fields)
+      .filter(([, { optional }]) => !optional).map(([name]) => name);
+    const error = assertThrows(() => parse({}), ProtocolError, "", event);
+    assertEquals(error.details, { fields: required }, event);
+    for (const name of required) {
+      assert(error.message.includes(`${name}: `), `${event}: ${error.message}`);
+    }
+  }
+});
+
+Deno.test("a tool's params pass as they are, whatever their names", () => {
+  const { payload, parse } = cases[0]!;
+  const params = JSON.parse(
+    '{"z":1,"__proto__":{"polluted":true},"a":{"constructor":2},"1":0}',
+  );
+  const { params: passed } = parse({ ...payload, params }) as Payload;
+  assertEquals(JSON.stringify(passed), JSON.stringify(params));
+  assertEquals({ ...payload }.polluted, undefined);
+});
+
+Deno.test("a hostile payload with a million failing items costs one short answer", () => {
+  const { payload, parse } = cases.find(({ event }) =>
+    event === "client:get_finder"
+  )!;
+  const keywords = new Array(1_000_000).fill(1);
+  const error = assertThrows(
+    () => parse({ ...payload, keywords }),
+    ProtocolError,
+  );
+  assertEquals(error.details, { fields: ["keywords.0"] });
+  assert(error.message.length < 200, error.message);
+});
+
+Deno.test("validators of fire-and-forget updates and cancels are those of their notifications", () => {
+  for (const event of Object.keys(REQUESTS)) {
+    const name = event.replace("server:", "notify:");
+    if (!/update_|cancel/.test(event)) continue;
+    const parse: Parser<object> = NOTIFICATIONS[
+      name as keyof typeof NOTIFICATIONS
+    ];
+    assertEquals<unknown>(parse, PARSERS[event], name);
+  }
+});

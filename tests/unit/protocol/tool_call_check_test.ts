@@ -1,0 +1,63 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { isToolCallReq } from "../../../protocol/validation/tool_call_check.ts";
+import { parseToolCallReq } from "../../../protocol/mod.ts";
+import { toolCallReqSchema } from "../../../protocol/payloads/tools.ts";
+
+const call = {
+  agent: "planner",
+  req_id: "1",
+  computer: "laptop",
+  tool_name: "echo",
+  params: { message: "hello" },
+  timeout: 30,
+};
+
+/** Values at the edges of what each field may be, and anything that JSON can hold. */
+const value = fc.oneof(
+  fc.constantFrom<unknown>(
+    ...["", "x", "x".repeat(256), "x".repeat(257), "😀".repeat(128)],
+    ...[0, 1, 1.5, 3600, 3601, -0, NaN, 2 ** 53, "1"],
+    ...[undefined, null, {}, [], [{}]],
+  ),
+  fc.jsonValue(),
+);
+const field = fc.constantFrom(...Object.keys(call), "later", "__proto__");
+
+Deno.test("isToolCallReq() takes exactly what the schema takes, and nothing of it is changed", () => {
+  fc.assert(
+    fc.property(
+      fc.dictionary(field, value, { maxKeys: 3 }),
+      fc.subarray(Object.keys(call), { maxLength: 1 }),
+      (changed, missing) => {
+        const entries = Object.entries({ ...call, ...changed })
+          .filter(([name]) => !missing.includes(name));
+        // As JSON.parse() makes it: a key named __proto__ is one like any other.
+        const data: unknown = Object.fromEntries(entries);
+        const parsed = toolCallReqSchema.safeParse(data);
+        if (isToolCallReq(data)) {
+          assert(parsed.success);
+          assertEquals(parsed.data, data);
+        } else {assert(
+            !parsed.success || Object.hasOwn(Object(data), "__proto__"),
+          );}
+      },
+    ),
+    { numRuns: 5_000 },
+  );
+});
+
+Deno.test("isToolCallReq() leaves what is no object at all to the schema", () => {
+  for (const data of [undefined, null, "x", 1, [], [call], () => call]) {
+    assertEquals(isToolCallReq(data), false);
+  }
+});
+
+Deno.test("parseToolCallReq() passes unknown fields through, and drops a key named __proto__", () => {
+  const later = { ...call, later: [1] };
+  assertEquals(parseToolCallReq(later), later);
+  const odd = JSON.parse(
+    `{"__proto__": {"agent": "x"}, ${JSON.stringify(call).slice(1)}`,
+  );
+  assertEquals(Object.keys(parseToolCallReq(odd)), Object.keys(call));
+});

@@ -1,0 +1,101 @@
+import { assert, assertEquals, assertStrictEquals } from "@std/assert";
+import { ErrorCode } from "../../../protocol/errors.ts";
+import {
+  cancelledResult,
+  resultMeta,
+  timeoutResult,
+  toolErrorResult,
+  withResultMeta,
+} from "../../../protocol/payloads/tool_result.ts";
+import {
+  type CallToolResult,
+  parseCallToolResult,
+} from "../../../protocol/payloads/tools.ts";
+
+const OK: CallToolResult = { content: [{ type: "text", text: "done" }] };
+
+/** Every result that this package makes up itself. */
+const MADE: Record<string, [CallToolResult, Record<string, unknown>]> = {
+  "toolErrorResult()": [
+    toolErrorResult(ErrorCode.TOOL_AUTHORIZATION_REQUIRED, "log in first", {
+      mcp_server: "web",
+      auth_hint: { action: "login", message: "run login" },
+    }),
+    {
+      error_code: 4006,
+      mcp_server: "web",
+      auth_hint: { action: "login", message: "run login" },
+    },
+  ],
+  "toolErrorResult() without fields": [
+    toolErrorResult(ErrorCode.TOOL_NOT_FOUND, "no such tool"),
+    { error_code: 4001 },
+  ],
+  "timeoutResult()": [
+    timeoutResult(30),
+    { error_code: 4004, a2c_timeout: true, timeout: true },
+  ],
+  "cancelledResult()": [
+    cancelledResult(),
+    { a2c_cancelled: true, a2c_cancel_reason: "agent_requested" },
+  ],
+};
+
+Deno.test("failures of a call are results: isError, text, and the meta of the spec", () => {
+  for (const [made, [result, meta]] of Object.entries(MADE)) {
+    assertEquals(result.isError, true, made);
+    assertEquals(result.content.length, 1, made);
+    assertEquals(result.content[0]?.type, "text", made);
+    assert((result.content[0]?.text ?? "").length > 5, made);
+    assertEquals(resultMeta(result), meta, made);
+    assertEquals(parseCallToolResult(result), result, made);
+  }
+});
+
+Deno.test("results are written with meta and _meta, equal", () => {
+  for (const [made, [result, meta]] of Object.entries(MADE)) {
+    assertEquals(result.meta, meta, made);
+    assertEquals(result._meta, meta, made);
+  }
+  const added = withResultMeta(OK, { a: 1 });
+  assertEquals(added, { ...OK, meta: { a: 1 }, _meta: { a: 1 } });
+});
+
+Deno.test("timeoutResult() tells a person how long was waited", () => {
+  assert(timeoutResult(30).content[0]?.text?.includes("30 s"));
+});
+
+Deno.test("resultMeta() reads either key, _meta first", () => {
+  const results: [result: CallToolResult, meta: Record<string, unknown>][] = [
+    [OK, {}],
+    [{ ...OK, meta: null, _meta: null }, {}],
+    [{ ...OK, meta: { a: 1 } }, { a: 1 }],
+    [{ ...OK, _meta: { a: 1 } }, { a: 1 }],
+    [{ ...OK, meta: { a: 1, b: 1 }, _meta: { a: 2, c: 2 } }, {
+      a: 2,
+      b: 1,
+      c: 2,
+    }],
+  ];
+  for (const [result, meta] of results) assertEquals(resultMeta(result), meta);
+});
+
+Deno.test("withResultMeta() keeps what was there and makes both keys equal", () => {
+  const one = { ...OK, _meta: { mine: "kept", error_code: 1 } };
+  const result = withResultMeta(one, { error_code: 4003 });
+  const meta = { mine: "kept", error_code: 4003 };
+  assertEquals(result, { ...OK, meta, _meta: meta });
+  assertEquals(one._meta, { mine: "kept", error_code: 1 });
+});
+
+Deno.test("withResultMeta() mirrors a server's own _meta even when it adds nothing", () => {
+  assertEquals(withResultMeta({ ...OK, _meta: { a: 1 } }, {}), {
+    ...OK,
+    meta: { a: 1 },
+    _meta: { a: 1 },
+  });
+});
+
+Deno.test("withResultMeta() leaves a result without metadata as it is", () => {
+  assertStrictEquals(withResultMeta(OK, {}), OK);
+});

@@ -1,0 +1,173 @@
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
+import {
+  checkVersion,
+  type VersionCheck,
+} from "../../../protocol/handshake.ts";
+import { ProtocolError } from "../../../protocol/errors.ts";
+import {
+  isCompatible,
+  parseVersion,
+  PROTOCOL_VERSION,
+  SMCP_NAMESPACE,
+  supportedRange,
+  VERSION_PARAMETER,
+} from "../../../protocol/version.ts";
+
+/** Spec §2's table: client, server, whether the gate lets it pass. */
+const TABLE: [client: string, server: string, compatible: boolean][] = [
+  ["0.2.0", "0.2.0", true],
+  ["0.2.1", "0.2.0", true],
+  ["0.2.0", "0.3.0", false],
+  ["0.3.0", "0.2.0", false],
+  ["1.0.0", "0.2.0", false],
+  ["1.0.0", "1.2.0", true],
+  ["1.2.0", "1.0.0", false],
+];
+
+/** What follows from the rule, beyond the table. */
+const RULE: [client: string, server: string, compatible: boolean][] = [
+  ["0.2.0", "0.2.7", true],
+  ["0.2.9007199254740991", "0.2.0", true],
+  ["0.1.5", "0.2.0", false],
+  ["0.2.0", "1.2.0", false],
+  ["1.2.99", "1.2.0", true],
+  ["1.2.0", "1.2.99", true],
+  ["2.0.0", "1.9.0", false],
+  ["1.9.0", "2.9.0", false],
+  ["0.0.1", "0.0.9", true],
+];
+
+/** Everything that is not exactly three plain non-negative integers. */
+const INVALID = [
+  "abc",
+  "1.2",
+  "1.2.3.4",
+  "v0.2.0",
+  "0.2.0-rc1",
+  "0.2.0+build",
+  "00.2.0",
+  "0.02.0",
+  "0.2.00",
+  " 0.2.0",
+  "0.2.0 ",
+  "0.2.0\n",
+  "",
+  ".",
+  "..",
+  "0..0",
+  "-0.2.0",
+  "+0.2.0",
+  "0.-2.0",
+  "0x0.2.0",
+  "1e1.2.0",
+  "0,2,0",
+  "٠.٢.٠",
+  "9007199254740992.0.0",
+  "0.9007199254740992.0",
+  "0.2.9007199254740992",
+  `${"9".repeat(400)}.0.0`,
+];
+
+const PLAIN_INTEGERS = /^Invalid a2c_version: .+/;
+
+const check = (...sent: string[]): VersionCheck =>
+  checkVersion(sent, PROTOCOL_VERSION);
+
+const bodyBytes = (result: VersionCheck): string =>
+  JSON.stringify(result.ok ? undefined : result.body);
+
+Deno.test("PROTOCOL_VERSION and the constants of the handshake are those of the spec", () => {
+  assertEquals(PROTOCOL_VERSION, "0.2.0");
+  assertEquals(SMCP_NAMESPACE, "/smcp");
+  assertEquals(VERSION_PARAMETER, "a2c_version");
+});
+
+Deno.test("isCompatible() answers as the version table of the spec", () => {
+  for (const [client, server, compatible] of [...TABLE, ...RULE]) {
+    const at = `${client} → ${server}`;
+    assertEquals(isCompatible(client, server), compatible, at);
+    assertEquals(
+      isCompatible(parseVersion(client), parseVersion(server)),
+      compatible,
+      at,
+    );
+  }
+});
+
+Deno.test("parseVersion() reads three plain non-negative integers", () => {
+  const { major, minor, patch } = parseVersion("10.20.9007199254740991");
+  assertEquals([major, minor, patch], [10, 20, Number.MAX_SAFE_INTEGER]);
+});
+
+Deno.test("parseVersion() refuses everything else as 400 that says why", () => {
+  for (const text of INVALID) {
+    const error = assertThrows(() => parseVersion(text), ProtocolError);
+    assertEquals(error.code, 400, text);
+    assertMatch(error.message, PLAIN_INTEGERS, text);
+  }
+});
+
+Deno.test("supportedRange() is one minor before 1.0, all minors up to the server's from then on", () => {
+  const ranges: [server: string, min: string, max: string][] = [
+    ["0.2.0", "0.2.0", "0.2.999"],
+    ["0.1.7", "0.1.0", "0.1.999"],
+    ["1.0.0", "1.0.0", "1.0.999"],
+    ["1.4.2", "1.0.0", "1.4.999"],
+    ["2.3.0", "2.0.0", "2.3.999"],
+  ];
+  for (const [server, min, max] of ranges) {
+    assertEquals(supportedRange(server), { min, max }, server);
+  }
+});
+
+Deno.test("checkVersion() lets compatible versions pass, and says which it was", () => {
+  for (const [client, server, compatible] of [...TABLE, ...RULE]) {
+    const at = `${client} → ${server}`;
+    const result = checkVersion([client], server);
+    assertEquals(result.ok, compatible, at);
+    if (result.ok) assertEquals(result.version, client, at);
+    else assertEquals(result.body.code, 4008, at);
+  }
+});
+
+Deno.test("checkVersion() answers a missing version with the exact bytes", () => {
+  assertEquals(
+    bodyBytes(check()),
+    '{"code":400,"message":"Missing a2c_version query parameter"}',
+  );
+});
+
+Deno.test("checkVersion() answers an invalid version with 400 and why", () => {
+  for (const text of INVALID) {
+    const result = check(text);
+    assertEquals(result.ok, false, text);
+    if (result.ok) continue;
+    assertEquals(Object.keys(result.body), ["code", "message"], text);
+    assertEquals(result.body.code, 400, text);
+    assertMatch(result.body.message, PLAIN_INTEGERS, text);
+  }
+});
+
+Deno.test("checkVersion() refuses a version that is given twice, even the right one", () => {
+  assertEquals(
+    bodyBytes(check("0.2.0", "0.2.0")),
+    '{"code":400,"message":"Invalid a2c_version: given 2 times, expected once"}',
+  );
+});
+
+Deno.test("checkVersion() answers an incompatible version with the exact bytes", () => {
+  assertEquals(
+    bodyBytes(check("0.1.5")),
+    '{"code":4008,"message":"Protocol version mismatch","server_version":"0.2.0","client_version":"0.1.5","min_supported":"0.2.0","max_supported":"0.2.999"}',
+  );
+  assertEquals(
+    bodyBytes(checkVersion(["1.3.0"], "1.2.4")),
+    '{"code":4008,"message":"Protocol version mismatch","server_version":"1.2.4","client_version":"1.3.0","min_supported":"1.0.0","max_supported":"1.2.999"}',
+  );
+});
+
+Deno.test("checkVersion() keeps a hostile version short in its answer", () => {
+  for (const text of ["9".repeat(10_000), "x".repeat(10_000)]) {
+    assertEquals(bodyBytes(check(text)).length < 200, true);
+  }
+});

@@ -1,0 +1,149 @@
+import { assertEquals } from "@std/assert";
+import {
+  checkIdentity,
+  checkPolicy,
+  matches,
+  type Policy,
+} from "../../../../server/auth/policy.ts";
+import { exposure, isLoopback } from "../../../../server/http/bind_rule.ts";
+import { outcomeOf } from "../../../../server/relay/call_outcome.ts";
+import { checkOrigin } from "../../../../server/http/origin_rule.ts";
+
+const table: [pattern: string, text: string, fits: boolean][] = [
+  ["north", "north", true],
+  ["north", "North", false],
+  ["north", "north2", false],
+  ["*", "", true],
+  ["*", "anything", true],
+  ["team-*", "team-", true],
+  ["team-*", "team-a", true],
+  ["team-*", "a-team-a", false],
+  ["*-lab", "north-lab", true],
+  ["*-lab", "north-lab2", false],
+  ["a*c*e", "abcde", true],
+  ["a*c*e", "ace", true],
+  ["a*c*e", "aec", false],
+  ["ab*ba", "aba", false],
+  ["**", "x", true],
+  ["a.c", "abc", false],
+  ["[a-z]", "b", false],
+  ["", "", true],
+  ["", "x", false],
+];
+
+Deno.test("matches() takes * for any text, and nothing else for special", () => {
+  for (const [pattern, text, fits] of table) {
+    assertEquals(matches(pattern, text), fits, `${pattern} ~ ${text}`);
+  }
+});
+
+Deno.test("matches() stays quick whatever the pattern is", () => {
+  assertEquals(matches("*a".repeat(200) + "b", "a".repeat(256)), false);
+});
+
+const seat = { role: "computer", office: "team-a", name: "lab-1" } as const;
+
+Deno.test("checkPolicy() allows what every field allows, and says what does not (spec §10)", () => {
+  const allowed: Policy[] = [
+    {},
+    { roles: ["computer"] },
+    { roles: ["agent", "computer"], offices: ["team-*"], names: ["lab-1"] },
+    { offices: ["x", "team-a"] },
+  ];
+  for (const policy of allowed) {
+    assertEquals(checkPolicy(policy, seat), undefined, JSON.stringify(policy));
+  }
+  const refused: [Policy, string][] = [
+    [{ roles: ["agent"] }, "Not allowed to join as computer"],
+    [{ roles: [] }, "Not allowed to join as computer"],
+    [{ offices: ["team-b"] }, "Not allowed to join this office"],
+    [{ offices: [] }, "Not allowed to join this office"],
+    [{ names: ["lab-2"] }, 'Not allowed to join under the name "lab-1"'],
+    [
+      { roles: ["computer"], offices: ["*"], names: [] },
+      'Not allowed to join under the name "lab-1"',
+    ],
+  ];
+  for (const [policy, reason] of refused) {
+    assertEquals(checkPolicy(policy, seat), reason);
+  }
+});
+
+Deno.test("checkIdentity() refuses once the credentials have expired, whatever the policy allows", () => {
+  const identity = { principal: "p", expiresAt: 1000 };
+  assertEquals(checkIdentity(identity, seat, 999), undefined);
+  assertEquals(
+    checkIdentity(identity, seat, 1000),
+    "The credentials have expired: connect again with new ones",
+  );
+  assertEquals(checkIdentity({ principal: "p" }, seat, 1e15), undefined);
+});
+
+Deno.test("isLoopback() knows the addresses of this machine alone", () => {
+  const own = ["127.0.0.1", "127.8.9.10", "::1", "localhost", "LOCALHOST"];
+  for (const host of own) assertEquals(isLoopback(host), true, host);
+  const others = [
+    ...["0.0.0.0", "::", "", "10.0.0.1", "192.168.1.1", "128.0.0.1"],
+    ...["example.com", "localhost.example.com", "127.0.0.1.example.com"],
+  ];
+  for (const host of others) assertEquals(isLoopback(host), false, host);
+});
+
+Deno.test("exposure() finds a public address without authentication (spec §10)", () => {
+  assertEquals(exposure("127.0.0.1", false), undefined);
+  assertEquals(exposure("0.0.0.0", true), undefined);
+  assertEquals(
+    exposure("0.0.0.0", false),
+    "0.0.0.0 without authentication: anybody could use the tools of every computer",
+  );
+});
+
+Deno.test("checkOrigin() lets in listed origins, and who sends none", () => {
+  const listed = ["https://a.example"];
+  const check = (origin: string | undefined, origins: "*" | string[]) =>
+    checkOrigin({ origin, site: undefined }, origins);
+  assertEquals(check(undefined, []), undefined);
+  assertEquals(check("https://a.example", listed), undefined);
+  assertEquals(check("https://anything.example", "*"), undefined);
+  const foreign = [
+    ...["https://b.example", "http://a.example", "https://a.example:8443"],
+    ...["https://a.example.evil.example", "null", ""],
+  ];
+  for (const origin of foreign) {
+    assertEquals(check(origin, listed)?.status, 403, origin);
+  }
+});
+
+Deno.test("checkOrigin() refuses what a page of another site loads without an Origin", () => {
+  const status = (site: string, origins: "*" | string[], origin?: string) =>
+    checkOrigin({ origin, site }, origins)?.status;
+  const listed = ["https://a.example"];
+  for (const site of ["cross-site", "same-site", "", "odd"]) {
+    assertEquals(status(site, listed), 403, site);
+    assertEquals(status(site, listed, "https://a.example"), undefined, site);
+    assertEquals(status(site, "*"), undefined, site);
+  }
+  for (const site of ["same-origin", "none"]) {
+    assertEquals(status(site, listed), undefined, site);
+    assertEquals(status(site, listed, "https://b.example"), 403, site);
+  }
+});
+
+Deno.test("outcomeOf() tells how a call ended", () => {
+  const content: never[] = [];
+  const table: [answer: unknown, outcome: string][] = [
+    [undefined, "agent gone"],
+    [{ code: 408, message: "late" }, "error 408"],
+    [{ content }, "ok"],
+    [{ content, isError: false, code: 1, message: "m" }, "ok"],
+    [{ tools: [] }, "ok"],
+    [{ content, isError: true }, "tool error"],
+    [{ content, isError: true, meta: { error_code: 4001 } }, "error 4001"],
+    [{ content, isError: true, _meta: { a2c_cancelled: true } }, "cancelled"],
+    [{ content, isError: true, meta: "odd", _meta: null }, "tool error"],
+    [{ content, isError: true, meta: { error_code: "x\ny" } }, "tool error"],
+  ];
+  for (const [answer, outcome] of table) {
+    assertEquals(outcomeOf(answer), outcome);
+  }
+});

@@ -1,0 +1,283 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { CommandExit, readSettings } from "../../../../server/cli/settings.ts";
+
+const exitOf = (args: string[], env: Record<string, string> = {}) => {
+  const { exitCode, message } = assertThrows(
+    () => readSettings(args, env),
+    CommandExit,
+  );
+  return { exitCode, lines: message.split("\n").length };
+};
+
+const SECURITY = {
+  jwt: {},
+  tls: {},
+  origins: [],
+  insecure: false,
+  requireTls: false,
+  auditPayloads: false,
+};
+
+const OBSERVE = { observe: { metrics: false, tracing: false } };
+
+const TIMES = {
+  maxConnectBytes: 16_384,
+  trustedProxies: 0,
+  handshakeTimeout: 10,
+  connectTimeoutMs: 5000,
+  headerTimeout: 10,
+  minUploadRate: 8192,
+  heartbeat: { interval: 25, timeout: 20 },
+};
+
+Deno.test("readSettings() defaults to loopback, port 8787, 8 MiB and limits", () => {
+  assertEquals(readSettings([], {}), {
+    protocol: "0.2",
+    host: "127.0.0.1",
+    port: 8787,
+    maxMessageBytes: 8388608,
+    wsEngine: "fast",
+    limits: {
+      connectionsPerAddress: 100,
+      eventsPerSecond: 1000,
+      callsPerAgent: 1000,
+      membersPerOffice: 1000,
+      queuedBytes: 33554432,
+      unfinishedBytes: 134217728,
+    },
+    ...TIMES,
+    ...SECURITY,
+    ...OBSERVE,
+    log: { level: "info" },
+  });
+});
+
+Deno.test("readSettings() reads every flag", () => {
+  assertEquals(
+    readSettings([
+      "--host=::1",
+      "--port",
+      "0",
+      "--max-message-bytes",
+      "4096",
+      "--ws-engine=stock",
+      "--no-limits",
+      "--protocol=0.1",
+    ], {}),
+    {
+      protocol: "0.1",
+      host: "::1",
+      port: 0,
+      maxMessageBytes: 4096,
+      wsEngine: "stock",
+      limits: false,
+      ...TIMES,
+      ...SECURITY,
+      ...OBSERVE,
+      log: { level: "info" },
+    },
+  );
+});
+
+Deno.test("readSettings() has a flag for every limit and time (spec §10)", () => {
+  const {
+    limits,
+    maxConnectBytes,
+    trustedProxies,
+    handshakeTimeout,
+    connectTimeoutMs,
+    headerTimeout,
+    minUploadRate,
+    heartbeat,
+  } = readSettings([
+    "--min-upload-rate=11",
+    "--max-connections-per-address=1",
+    "--max-sockets=12",
+    "--max-sockets-per-address=13",
+    "--max-events-per-second=2",
+    "--max-calls-per-agent=3",
+    "--max-members-per-office=4",
+    "--max-queued-bytes=5",
+    "--max-unfinished-bytes=12",
+    "--max-connect-bytes=4096",
+    "--trust-proxy=6",
+    "--handshake-timeout=7",
+    "--connect-timeout=3",
+    "--header-timeout=8",
+    "--ping-interval=9",
+    "--ping-timeout=10",
+  ], {});
+  assertEquals(limits, {
+    connectionsPerAddress: 1,
+    sockets: 12,
+    socketsPerAddress: 13,
+    eventsPerSecond: 2,
+    callsPerAgent: 3,
+    membersPerOffice: 4,
+    queuedBytes: 5,
+    unfinishedBytes: 12,
+  });
+  assertEquals(maxConnectBytes, 4096);
+  assertEquals(
+    [
+      trustedProxies,
+      handshakeTimeout,
+      connectTimeoutMs,
+      headerTimeout,
+      minUploadRate,
+      heartbeat,
+    ],
+    [6, 7, 3000, 8, 11, { interval: 9, timeout: 10 }],
+  );
+  assertEquals(readSettings(["--trust-proxy"], {}).trustedProxies, 1);
+  assertEquals(
+    readSettings(["--trust-proxy", "--port=1"], {}).trustedProxies,
+    1,
+  );
+});
+
+Deno.test("readSettings() takes names for --hosts, and nothing that no request could match", () => {
+  const hosts = (...args: string[]) => readSettings(args, {}).hosts;
+  assertEquals(hosts(), undefined);
+  assertEquals(hosts("--hosts=*"), "*");
+  assertEquals(hosts("--hosts= A.example, [::1]"), ["a.example", "::1"]);
+  for (const list of ["", ",", "https://a.example", "a.example:80", "a,*"]) {
+    assertEquals(exitOf([`--hosts=${list}`]), { exitCode: 2, lines: 1 }, list);
+  }
+});
+
+Deno.test("readSettings() takes 0 and false in SMCP_NO_LIMITS for no", () => {
+  for (const value of ["1", "true", "yes"]) {
+    assertEquals(readSettings([], { SMCP_NO_LIMITS: value }).limits, false);
+  }
+  for (const value of ["0", "false", "no", ""]) {
+    const { limits } = readSettings([], { SMCP_NO_LIMITS: value });
+    assert(limits !== false, value);
+  }
+  assertEquals(exitOf([], { SMCP_NO_LIMITS: "maybe" }).exitCode, 2);
+});
+
+Deno.test("readSettings() exits 2 with one line for a bad flag or value", () => {
+  for (
+    const args of [
+      ["--prot", "1"],
+      ["--port"],
+      ["--port", "abc"],
+      ["--port", "65536"],
+      ["--port", "1.5"],
+      ["--max-message-bytes", "-1"],
+      ["--max-events-per-second", "0"],
+      ["--max-calls-per-agent", "Infinity"],
+      ["--trust-proxy=yes"],
+      ["--header-timeout=0"],
+      ["--ws-engine=ws"],
+      ["serve"],
+    ]
+  ) {
+    assertEquals(exitOf(args), { exitCode: 2, lines: 1 }, args.join(" "));
+  }
+});
+
+Deno.test("readSettings() has a flag for everything about security and the log (spec §10)", () => {
+  const env = { SMCP_JWT_SECRET: "shared" };
+  const { apiKeys, jwt, tls, origins, insecure, auditPayloads, log } =
+    readSettings([
+      "--api-keys=keys.json",
+      "--jwt-algorithms=HS256, HS512",
+      "--jwt-issuer=https://issuer.example",
+      "--jwt-audience=smcp",
+      "--tls-cert=cert.pem",
+      "--tls-key=key.pem",
+      "--tls-client-ca=ca.pem",
+      "--origins=https://a.example,http://b.example:8080/",
+      "--insecure",
+      "--audit-payloads",
+      "--log-level=debug",
+      "--log-format=pretty",
+      "--log-file=smcp.log",
+    ], env);
+  assertEquals(apiKeys, "keys.json");
+  assertEquals(jwt, {
+    secret: "shared",
+    algorithms: ["HS256", "HS512"],
+    issuer: "https://issuer.example",
+    audience: "smcp",
+  });
+  assertEquals(tls, {
+    certFile: "cert.pem",
+    keyFile: "key.pem",
+    clientCaFile: "ca.pem",
+  });
+  assertEquals(origins, ["https://a.example", "http://b.example:8080"]);
+  assertEquals([insecure, auditPayloads], [true, true]);
+  assertEquals(log, { level: "debug", format: "pretty", file: "smcp.log" });
+  assertEquals(readSettings(["--origins=*"], {}).origins, "*");
+  assertEquals(readSettings(["--jwt-key=k.pem"], {}).jwt, { keyFile: "k.pem" });
+  const { jwksUrl } =
+    readSettings(["--jwt-jwks-url=https://i.example/keys"], {}).jwt;
+  assertEquals(jwksUrl, "https://i.example/keys");
+});
+
+Deno.test("readSettings() exits 2 with one line for security that can not be what was meant", () => {
+  const secret = { SMCP_JWT_SECRET: "shared" };
+  const table: [string[], Record<string, string>?][] = [
+    [["--tls-cert=c"]],
+    [["--tls-key=k"]],
+    [["--tls-client-ca=c"]],
+    [["--jwt-key=k", "--jwt-jwks-url=https://i.example"]],
+    [["--jwt-key=k"], secret],
+    [["--jwt-algorithms=ES256"]],
+    [["--jwt-issuer=https://i.example"]],
+    [["--jwt-audience=smcp"], { SMCP_JWT_SECRET: "" }],
+    [["--jwt-algorithms=", "--jwt-key=k"]],
+    [["--jwt-issuer=", "--jwt-jwks-url=https://i.example"]],
+    [["--jwt-audience="], secret],
+    [["--origins=https://a.example/path"]],
+    [["--origins=a.example"]],
+    [["--origins=null"]],
+    [["--origins=https://a.example,*"]],
+    [["--log-level=loud"]],
+    [["--log-format=xml"]],
+    [[], { SMCP_INSECURE: "maybe" }],
+    [[], { SMCP_AUDIT_PAYLOADS: "maybe" }],
+  ];
+  for (const [args, env] of table) {
+    assertEquals(exitOf(args, env), { exitCode: 2, lines: 1 }, args.join(" "));
+  }
+});
+
+Deno.test("readSettings() names what a JWT must have and nothing would ask it for, and the way out", () => {
+  const messageOf = (...args: string[]) =>
+    assertThrows(() => readSettings(args, {}), CommandExit).message;
+  assertEquals(
+    messageOf("--jwt-issuer=i", "--jwt-audience=a"),
+    "error: no key for --jwt-issuer, --jwt-audience: add --jwt-key, --jwt-jwks-url or SMCP_JWT_SECRET",
+  );
+  assertEquals(
+    messageOf("--jwt-key=k", "--jwt-issuer=i", "--jwt-audience="),
+    "error: no value for --jwt-audience: give one, or leave it out",
+  );
+  // What a file of variables leaves empty is not asked for.
+  assertEquals(readSettings(["--jwt-issuer="], {}).jwt, {});
+});
+
+Deno.test("readSettings() turns metrics and traces on by flags; a port of their own turns metrics on", () => {
+  const observe = (args: string[], env: Record<string, string> = {}) =>
+    readSettings(args, env).observe;
+  assertEquals(observe(["--metrics"]), { metrics: true, tracing: false });
+  assertEquals(observe(["--tracing"]), { metrics: false, tracing: true });
+  assertEquals(observe(["--metrics-port=9464"]), {
+    metrics: true,
+    listen: { hostname: "127.0.0.1", port: 9464 },
+    tracing: false,
+  });
+  assertEquals(
+    observe(["--metrics-port=0", "--metrics-host=::1"]).listen,
+    { hostname: "::1", port: 0 },
+  );
+  assertEquals(observe([], { SMCP_METRICS: "1", SMCP_TRACING: "yes" }), {
+    metrics: true,
+    tracing: true,
+  });
+  assertEquals(exitOf(["--metrics-port=x"]).exitCode, 2);
+});

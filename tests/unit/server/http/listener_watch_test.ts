@@ -1,0 +1,92 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { createServer, type Server } from "node:http";
+import { connect } from "node:net";
+import { once } from "node:events";
+import { closeServer, listenOn } from "../../../../server/http/listen.ts";
+import { watchListener } from "../../../../server/http/listener_watch.ts";
+
+const silent = () => createServer((_request, response) => response.end("ok"));
+
+/** As if nothing came. */
+function hideConnections(server: Server): void {
+  server.removeAllListeners("connection");
+  server.on("connection", (socket) => socket.destroy());
+}
+
+Deno.test({
+  name:
+    "watchListener() leaves a listener alone that accepts, whether anybody comes or not",
+  timeout: 30_000,
+}, async () => {
+  const server = silent();
+  const { hostname, port } = await listenOn(server, {});
+  let listening = 0;
+  let accepted = 0;
+  server.on("listening", () => listening++);
+  const three = Promise.withResolvers<void>();
+  server.on("connection", () => {
+    if (++accepted === 3) three.resolve();
+  });
+  const lost = (error: Error) => three.reject(error);
+  const stop = watchListener({ server, hostname, port, lost, intervalMs: 20 });
+  await three.promise; // its own, since nobody else comes
+  stop();
+  assertEquals(listening, 0);
+  await closeServer(server);
+});
+
+Deno.test({
+  name:
+    "watchListener() listens anew where nothing is accepted; open connections stay",
+  timeout: 30_000,
+}, async () => {
+  const server = silent();
+  const { hostname, port } = await listenOn(server, {});
+  const client = connect(port, hostname);
+  await once(client, "connect");
+  const { promise: again, resolve, reject } = Promise.withResolvers<void>();
+  const [http] = server.listeners("connection");
+  const stop = watchListener({
+    server,
+    hostname,
+    port,
+    lost: reject,
+    intervalMs: 20,
+  });
+  const [watch] = server.listeners("connection").slice(-1);
+  hideConnections(server);
+  server.once("listening", () => {
+    server.removeAllListeners("connection");
+    for (const each of [http, watch]) {
+      server.on("connection", (...args) => each?.apply(server, args));
+    }
+    server.once("connection", () => resolve());
+  });
+  await again;
+  assertEquals(client.destroyed, false);
+  const answer = await fetch(`http://${hostname}:${port}/`);
+  assertEquals(await answer.text(), "ok");
+  stop();
+  client.destroy();
+  await closeServer(server);
+});
+
+Deno.test({
+  name: "watchListener() gives a listener up that stays dead, once",
+  timeout: 30_000,
+}, async () => {
+  const server = silent();
+  const { hostname, port } = await listenOn(server, {});
+  let revived = 0;
+  server.on("listening", () => revived++);
+  const error = await new Promise<Error>((lost) => {
+    watchListener({ server, hostname, port, lost, intervalMs: 10 });
+    hideConnections(server);
+  });
+  assertEquals(revived, 3);
+  assertMatch(
+    error.message,
+    /^Cannot accept connections on 127\.0\.0\.1 port \d+ any more$/,
+  );
+  await closeServer(server);
+});

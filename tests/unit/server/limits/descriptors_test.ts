@@ -1,0 +1,80 @@
+import { assertEquals } from "@std/assert";
+import {
+  DescriptorRoom,
+  type DescriptorSource,
+  readOpenFiles,
+  socketsWithin,
+} from "../../../../server/limits/descriptors.ts";
+
+const LIMITS = (soft: string) =>
+  `Limit                     Soft Limit           Hard Limit           Units
+Max processes             7                    7                    processes
+Max open files            ${soft.padEnd(21)}4096                 files
+Max locked memory         8388608              8388608              bytes
+`;
+
+Deno.test("readOpenFiles() finds the soft limit of open files", () => {
+  assertEquals(readOpenFiles(LIMITS("256")), 256);
+  assertEquals(readOpenFiles(LIMITS("unlimited")), Infinity);
+  assertEquals(readOpenFiles("Max processes 7 7 processes\n"), undefined);
+  assertEquals(readOpenFiles(""), undefined);
+});
+
+Deno.test("socketsWithin() leaves a quarter for all else, from 192 to 1024", () => {
+  const table = [
+    [30, 1],
+    [200, 8],
+    [256, 64],
+    [1024, 768],
+    [20_000, 18_976],
+    [Infinity, Infinity],
+  ] as const;
+  for (const [descriptors, sockets] of table) {
+    assertEquals(socketsWithin(descriptors), sockets);
+  }
+});
+
+/** How many sockets a room takes, one after the other. */
+function fill(room: DescriptorRoom, most: number): number {
+  let open = 0;
+  while (open < most && room.allows(open)) open++;
+  return open;
+}
+
+Deno.test("DescriptorRoom keeps to the limit that the system tells, and tries nothing", () => {
+  let tried = 0;
+  const source: DescriptorSource = {
+    limit: () => 256,
+    openable: (count) => tried += count,
+  };
+  assertEquals(fill(new DescriptorRoom(source), 1000), 64);
+  assertEquals(tried, 0);
+});
+
+Deno.test("DescriptorRoom finds a limit that nobody tells before it is reached, at the cost of a few trials", () => {
+  for (const limit of [220, 256, 1000, 5000]) {
+    let open = 0;
+    let tried = 0;
+    const own = 20;
+    const room = new DescriptorRoom({
+      limit: () => undefined,
+      openable(count) {
+        const found = Math.min(count, limit - own - open);
+        tried += found;
+        return found;
+      },
+    });
+    while (room.allows(open)) open++;
+    assertEquals(open, socketsWithin(limit - own), `of ${limit}`);
+    assertEquals(tried <= 4 * limit, true, `${tried} trials`);
+    assertEquals(room.allows(open - 1), true);
+  }
+});
+
+Deno.test("DescriptorRoom bounds nothing where nothing can be found out", () => {
+  const room = new DescriptorRoom({
+    limit: () => undefined,
+    openable: () => undefined,
+  });
+  assertEquals(fill(room, 10_000), 10_000);
+});

@@ -1,0 +1,273 @@
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { eventOutcome } from "../../../../server/observe/event_outcome.ts";
+import { Limiter } from "../../../../server/limits/limiter.ts";
+import { AddressCount } from "../../../../server/limits/address_count.ts";
+import {
+  addressGroup,
+  clientAddress,
+} from "../../../../server/limits/client_address.ts";
+import {
+  DEFAULT_LIMITS,
+  overLimit,
+  resolveLimits,
+} from "../../../../server/limits/limits.ts";
+import { LineLimit } from "../../../../server/limits/line_limit.ts";
+import { TokenBucket } from "../../../../server/limits/token_bucket.ts";
+import { captureLog } from "../../../support/log_capture.ts";
+
+Deno.test("resolveLimits() fills in the defaults of the spec (spec §10)", () => {
+  assertEquals(resolveLimits(), {
+    connectionsPerAddress: 100,
+    sockets: Infinity, // the process's descriptors bound them
+    socketsPerAddress: 400,
+    eventsPerSecond: 1000,
+    callsPerAgent: 1000,
+    membersPerOffice: 1000,
+    queuedBytes: 33554432,
+    unfinishedBytes: 134217728,
+  });
+  const sockets = (connectionsPerAddress: number) =>
+    resolveLimits({ connectionsPerAddress }).socketsPerAddress;
+  assertEquals([sockets(7), sockets(1000)], [400, 4000]);
+  assertEquals(resolveLimits({ eventsPerSecond: 7 }).eventsPerSecond, 7);
+  assertEquals(resolveLimits({ eventsPerSecond: 7 }).callsPerAgent, 1000);
+});
+
+Deno.test("resolveLimits() lifts every limit with false", () => {
+  const values = new Set(Object.values(resolveLimits(false)));
+  assertEquals([...values], [Infinity]);
+});
+
+Deno.test("resolveLimits() refuses a limit that nothing could pass, and names it", () => {
+  for (const value of [0, -1, 0.5, NaN]) {
+    const { message } = assertThrows(
+      () => resolveLimits({ callsPerAgent: value }),
+      RangeError,
+    );
+    assertEquals(
+      message,
+      `Cannot limit callsPerAgent: expected a number from 1, current value is ${value}`,
+    );
+  }
+});
+
+Deno.test("overLimit() is a flat 429 that names the limit and its value", () => {
+  assertEquals(overLimit(DEFAULT_LIMITS, "eventsPerSecond").toPayload(), {
+    code: 429,
+    message: "Too many events: at most 1000 per second, send more slowly",
+    limit: "events_per_second",
+    max: 1000,
+    details: { ran: false, retry_in_ms: 1 },
+  });
+  for (
+    const limit of [
+      "connectionsPerAddress",
+      "callsPerAgent",
+    ] as const
+  ) {
+    const { message } = overLimit({ ...DEFAULT_LIMITS, [limit]: 3 }, limit);
+    assertMatch(message, /at most 3 /);
+  }
+});
+
+Deno.test("TokenBucket.take() allows a second's worth at once, then as many as time earned", () => {
+  // Each row: seconds since the one before, how many were asked for, how many were allowed.
+  const rows = [
+    [0, 12, 10],
+    [0, 1, 0],
+    [0.1, 3, 1],
+    [0.05, 1, 0],
+    [0.05, 1, 1],
+    [0.5, 9, 5],
+    [60, 99, 10],
+  ] as const;
+  let now = 5000;
+  const bucket = new TokenBucket(10, now);
+  for (const [seconds, asked, allowed] of rows) {
+    now += seconds * 1000;
+    const taken = Array.from({ length: asked }, () => bucket.take(now));
+    assertEquals(taken.filter((ok) => ok).length, allowed, `at ${now} ms`);
+  }
+});
+
+Deno.test("TokenBucket.take() never refuses when unlimited", () => {
+  const bucket = new TokenBucket(Infinity, 0);
+  for (let i = 0; i < 1000; i++) assertEquals(bucket.take(0), true);
+});
+
+Deno.test("clientAddress() believes as many entries of X-Forwarded-For as there are proxies", () => {
+  const header = "6.6.6.6, 10.0.0.1, 10.0.0.2";
+  const rows = [
+    // No proxy: whatever the header says is the client's own invention.
+    ["1.2.3.4", header, 0, "1.2.3.4"],
+    ["1.2.3.4", undefined, 1, "1.2.3.4"],
+    ["1.2.3.4", header, 1, "10.0.0.2"],
+    ["1.2.3.4", header, 2, "10.0.0.1"],
+    ["1.2.3.4", header, 3, "6.6.6.6"],
+    ["1.2.3.4", header, 9, "6.6.6.6"],
+    ["1.2.3.4", "", 1, "1.2.3.4"],
+    ["1.2.3.4", "unknown", 1, "1.2.3.4"],
+    ["1.2.3.4", "a, , <b>", 1, "1.2.3.4"],
+    ["1.2.3.4", "9.9.9.9:5678", 1, "9.9.9.9"],
+    ["1.2.3.4", "[2001:db8::1]:443", 1, "2001:db8::1"],
+    ["1.2.3.4", "[2001:db8::1]", 1, "2001:db8::1"],
+    ["1.2.3.4", "2001:db8::1", 1, "2001:db8::1"],
+    ["1.2.3.4", "::ffff:9.9.9.9", 1, "9.9.9.9"],
+    ["::ffff:127.0.0.1", undefined, 0, "127.0.0.1"],
+    ["::1", undefined, 0, "::1"],
+    ["", undefined, 0, ""],
+  ] as const;
+  for (const [peer, forwarded, proxies, expected] of rows) {
+    assertEquals(
+      clientAddress(peer, forwarded, proxies),
+      expected,
+      `${peer} / ${forwarded} / ${proxies}`,
+    );
+  }
+});
+
+Deno.test("addressGroup() takes the /64 of an IPv6 address, and an IPv4 address as it is", () => {
+  const rows = [
+    ["1.2.3.4", "1.2.3.4"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+    ["2001:0DB8:0001:0002::", "2001:db8:1:2::/64"],
+    ["2001:db8::6", "2001:db8:0:0::/64"],
+    ["::1", "0:0:0:0::/64"],
+    ["fe80::1%eth0", "fe80:0:0:0::/64"],
+    ["64:ff9b::1.2.3.4", "64:ff9b:0:0::/64"],
+    ["1:2:3:4:5:6:1.2.3.4", "1:2:3:4::/64"],
+    ["unknown", "unknown"],
+    ["", ""],
+  ] as const;
+  for (const [address, group] of rows) {
+    assertEquals(addressGroup(address), group, address);
+  }
+});
+
+Deno.test("AddressCount.take() refuses over the limit, per address, until one is given back", () => {
+  const count = new AddressCount(2);
+  const first = count.take("a");
+  const second = count.take("a");
+  assertEquals(count.take("a"), undefined);
+  const other = count.take("b");
+  assertEquals(typeof other, "function");
+  first?.();
+  first?.(); // twice is once
+  const third = count.take("a");
+  assertEquals(typeof third, "function");
+  assertEquals(count.take("a"), undefined);
+  for (const give of [second, third, other]) give?.();
+  assertEquals(count.size, 0, "nothing is kept of an address without any");
+});
+
+Deno.test("AddressCount.take() keeps nothing when unlimited", () => {
+  const count = new AddressCount(Infinity);
+  for (let i = 0; i < 10; i++) count.take("a");
+  assertEquals(count.size, 0);
+});
+
+Deno.test("Limiter.hit() counts every hit, and writes one line in ten seconds for an address and limit", () => {
+  const counted: string[] = [];
+  const limiter = new Limiter(DEFAULT_LIMITS, (limit) => counted.push(limit));
+  const rows = [
+    ["eventsPerSecond", "a", 0, true],
+    ["eventsPerSecond", "a", 1, false],
+    ["callsPerAgent", "a", 2, true],
+    ["eventsPerSecond", "b", 3, true],
+    ["eventsPerSecond", "a", 9_999, false],
+    ["eventsPerSecond", "a", 10_000, true],
+    ["eventsPerSecond", "a", 10_001, false],
+  ] as const;
+  for (const [limit, address, now, written] of rows) {
+    assertEquals(limiter.hit(limit, { address }, now), written, `at ${now}`);
+  }
+  assertEquals(counted.length, rows.length);
+});
+
+Deno.test("Limiter.refusedHandshake() writes one line in ten seconds for an address, code and reason, with the number of those left out", () => {
+  using log = captureLog();
+  const limiter = new Limiter(DEFAULT_LIMITS, () => {});
+  const rows = [
+    [401, "no API key", "192.0.2.1", 0, true],
+    [401, "no API key", "192.0.2.1", 1, false],
+    [401, "claim exp is past", "192.0.2.1", 2, true],
+    [400, "no API key", "192.0.2.1", 3, true],
+    [401, "no API key", "2001:db8::1", 4, true],
+    [401, "no API key", "2001:db8::2", 5, false], // the same customer's
+    [401, "no API key", "192.0.2.1", 9_999, false],
+    [401, "no API key", "192.0.2.1", 10_000, true],
+    [401, "no API key", "192.0.2.1", 20_000, true],
+    // What is quoted is the client's choice.
+    [403, 'Origin ("https://a.example")', "192.0.2.1", 20_001, true],
+    [403, 'Origin ("https://\\"b.example")', "192.0.2.1", 20_002, false],
+  ] as const;
+  for (const [code, reason, address, now, written] of rows) {
+    const refused = { code, reason, address };
+    assertEquals(limiter.refusedHandshake(refused, now), written, `at ${now}`);
+  }
+  const lines = () =>
+    log.audit.map(({ code, reason, omitted }) => [code, reason, omitted]);
+  const told = [
+    [401, "no API key", undefined],
+    [401, "claim exp is past", undefined],
+    [400, "no API key", undefined],
+    [401, "no API key", undefined],
+    [401, "no API key", 2],
+    [401, "no API key", undefined],
+    [403, 'Origin ("https://a.example")', undefined],
+  ];
+  assertEquals(lines(), told);
+  limiter.flush();
+  assertEquals(lines(), [
+    ...told,
+    [401, "no API key", undefined], // of 2001:db8::2
+    [403, 'Origin ("https://\\"b.example")', undefined],
+  ]);
+  limiter.flush();
+  assertEquals(lines().length, told.length + 2);
+});
+
+Deno.test("LineLimit.take() lets no more than a thousand and one lines through in ten seconds, however many things there are", () => {
+  const lines = new LineLimit<string>(() => {});
+  const written = (prefix: string, count: number, now: number) =>
+    Array.from(
+      { length: count },
+      (_, i) => lines.take(`${prefix} ${i}`, "", now),
+    ).filter((written) => written);
+  assertEquals(written("a", 5000, 0).length, 1001);
+  assertEquals(written("a", 5000, 9_999).length, 0);
+  const later = written("b", 5000, 10_000);
+  assertEquals(later.length, 1001);
+});
+
+Deno.test("LineLimit tells of every line that it left out: in the next one, when it forgets a thing, and at flush()", () => {
+  let told = 0;
+  const lines = new LineLimit<number>((_, omitted) => told += 1 + omitted);
+  let sent = 0;
+  // Things that come again, things that do not, and more than are remembered.
+  for (let now = 0; now < 60_000; now += 7) {
+    const things = [`a ${now % 3}`, `b ${now % 2000}`, `c ${now >> 3}`];
+    for (const thing of things) {
+      lines.take(thing, now, now);
+      sent++;
+    }
+  }
+  assertEquals(told < sent, true);
+  lines.flush();
+  assertEquals(told, sent);
+});
+
+Deno.test("eventOutcome() says how an event was answered", () => {
+  const rows = [
+    [[], "ok"],
+    [[true, null], "ok"],
+    [[false, "Room already has an agent"], "refused"],
+    [[{ tools: [] }], "ok"],
+    [[{ content: [], isError: true }], "tool error"],
+    [[{ code: 404, message: "no" }], "error 404"],
+    [[undefined], "agent gone"],
+  ] as const;
+  for (const [answer, outcome] of rows) {
+    assertEquals(eventOutcome(answer), outcome, JSON.stringify(answer));
+  }
+});

@@ -1,0 +1,65 @@
+import { assertEquals } from "@std/assert";
+import { atTime, type Clock } from "../../../../server/sessions/expiry.ts";
+
+const DAY = 24 * 60 * 60 * 1000;
+
+/** A clock that stands until it is moved, and what waits for it. */
+function standingClock(start: number) {
+  let now = start;
+  const waiting = new Map<() => void, number>();
+  const clock: Clock = {
+    now: () => now,
+    after(milliseconds, callBack) {
+      waiting.set(callBack, now + milliseconds);
+      return () => void waiting.delete(callBack);
+    },
+  };
+  return {
+    clock,
+    waiting,
+    /** Moves on to the next timer, which fires; `early` milliseconds before its time. */
+    fire(early = 0) {
+      for (const [callBack, at] of [...waiting]) {
+        waiting.delete(callBack);
+        now = at - early;
+        callBack();
+      }
+    },
+  };
+}
+
+Deno.test("atTime() calls back at a time, once, and not before it even when a timer fires early", () => {
+  const { clock, waiting, fire } = standingClock(1000);
+  let called = 0;
+  atTime(4000, () => called++, clock);
+  fire(1);
+  assertEquals([called, clock.now(), waiting.size], [0, 3999, 1]);
+  fire();
+  assertEquals([called, clock.now(), waiting.size], [1, 4000, 0]);
+});
+
+Deno.test("atTime() calls back for a time that is past, or none, but not at once", () => {
+  for (const time of [0, -Infinity, NaN]) {
+    const { clock, fire } = standingClock(1000);
+    let called = 0;
+    atTime(time, () => called++, clock);
+    assertEquals(called, 0);
+    fire();
+    assertEquals(called, 1);
+  }
+});
+
+Deno.test("atTime() waits longer than a timer can, and can be prevented at any moment of it", () => {
+  const { clock, waiting, fire } = standingClock(0);
+  let called = 0;
+  const prevent = atTime(60 * DAY, () => called++, clock);
+  for (const [, at] of waiting) assertEquals(at, 2 ** 31 - 1);
+  fire();
+  fire();
+  assertEquals([called, clock.now() > 49 * DAY], [0, true]);
+  prevent();
+  assertEquals(waiting.size, 0);
+  atTime(Infinity, () => called++, clock);
+  fire();
+  assertEquals([called, waiting.size], [0, 1]);
+});

@@ -1,0 +1,97 @@
+import { assertEquals } from "@std/assert";
+import {
+  type Deadline,
+  Deadlines,
+} from "../../../../server/shared/deadlines.ts";
+import { hurryTimers, watchTimers } from "../../../support/timers.ts";
+
+Deno.test("Deadlines has one timer, for the earliest of them, and expires those that are due", async () => {
+  using timers = hurryTimers(10_000, 20_000, 5_000, 15_000);
+  const deadlines = new Deadlines();
+  const expired: string[] = [];
+  const waiting = Promise.withResolvers<void>();
+  const at = (due: number, name: string): Deadline => ({
+    due,
+    expire: () => {
+      expired.push(name);
+      waiting.resolve();
+    },
+  });
+  const taken = at(5_000, "taken back");
+  deadlines.add(at(10_000, "second"), 0);
+  deadlines.add(at(20_000, "last"), 0);
+  deadlines.add(taken, 0);
+  deadlines.add(at(5_000, "first"), 0);
+  assertEquals(timers.armed, [10_000, 5_000]);
+  deadlines.remove(taken);
+  await waiting.promise;
+  assertEquals(expired, ["first"]);
+  deadlines.clear();
+});
+
+Deno.test("Deadlines goes on to the next one after the earliest, also when that was taken back", async () => {
+  const deadlines = new Deadlines();
+  const now = performance.now();
+  const expired: number[] = [];
+  const done = Promise.withResolvers<void>();
+  const all = [1, 2, 3].map((ms): Deadline => ({
+    due: now + ms,
+    expire: () => {
+      expired.push(ms);
+      if (ms === 3) done.resolve();
+    },
+  }));
+  for (const deadline of all) deadlines.add(deadline, now);
+  deadlines.remove(all[0]!);
+  await done.promise;
+  assertEquals(expired, [2, 3]);
+});
+
+Deno.test("Deadlines takes new ones while it expires others", async () => {
+  const deadlines = new Deadlines();
+  const done = Promise.withResolvers<void>();
+  const now = performance.now();
+  deadlines.add({
+    due: now + 1,
+    expire: () =>
+      deadlines.add({ due: now + 2, expire: () => done.resolve() }, now),
+  }, now);
+  await done.promise;
+});
+
+Deno.test("Deadlines asks for no negative delay when the next one is overdue, of which Node warns", async () => {
+  const delays: (number | undefined)[] = [];
+  using _ = watchTimers((delay) => delays.push(delay));
+  const deadlines = new Deadlines();
+  const done = Promise.withResolvers<void>();
+  const now = performance.now();
+  deadlines.add({
+    due: now - 1000,
+    expire: () => {
+      // Overdue by the time that the first one has expired.
+      deadlines.add({ due: now - 500, expire: () => done.resolve() }, now);
+    },
+  }, now);
+  await done.promise;
+  assertEquals(delays.filter((delay) => !(delay! >= 0)), []);
+  assertEquals(delays.length, 2);
+});
+
+Deno.test("Deadlines.remove() takes out the one that is meant, in any order, and only once", () => {
+  const deadlines = new Deadlines();
+  const all = [5, 3, 1, 4, 2].map((due): Deadline => ({
+    due: due * 1e6,
+    expire: () => {},
+  }));
+  for (const deadline of all) deadlines.add(deadline, 0);
+  const left = new Set(all);
+  for (const at of [2, 0, 4, 3, 1]) {
+    const deadline = all[at]!;
+    assertEquals(deadlines.remove(deadline), true);
+    assertEquals(deadlines.remove(deadline), false);
+    left.delete(deadline);
+    assertEquals(new Set(deadlines), left);
+  }
+  assertEquals(deadlines.size, 0);
+  deadlines.clear();
+});

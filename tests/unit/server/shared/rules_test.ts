@@ -1,0 +1,100 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import {
+  ErrorCode,
+  GET_DPE_EVENT,
+  GET_TOOLS_EVENT,
+  ProtocolError,
+  TOOL_CALL_EVENT,
+} from "../../../../protocol/mod.ts";
+import { checkAccess } from "../../../../server/relay/access_rule.ts";
+import { readIntroduction } from "../../../../server/sessions/handshake_auth.ts";
+import type { Member } from "../../../../server/mod.ts";
+import {
+  answerDeadline,
+  readAnswer,
+} from "../../../../server/relay/relay_rule.ts";
+
+const agent: Member = {
+  role: "agent",
+  name: "planner",
+  office: "north",
+  socket: "s1",
+  version: "0.2.0",
+  instance: undefined,
+  principal: undefined,
+};
+
+const codeOf = (act: () => unknown): number =>
+  assertThrows(act, ProtocolError).code;
+
+Deno.test("checkAccess() checks member, role, name and office in this order", () => {
+  const wrong = { role: "computer", name: "other", office: "south" } as const;
+  assertEquals(codeOf(() => checkAccess(undefined, wrong)), 4103);
+  assertEquals(codeOf(() => checkAccess(agent, wrong)), 403);
+  const role = { ...wrong, role: "agent" } as const;
+  const held = { names: ["plan*"] };
+  assertEquals(codeOf(() => checkAccess(agent, role, held)), 403);
+  const name = { ...role, name: "planner" };
+  assertEquals(codeOf(() => checkAccess(agent, name)), 4104);
+  assertEquals(checkAccess(agent, { ...name, office: "north" }), agent);
+  assertEquals(checkAccess(agent, { role: "agent", name: "planner" }), agent);
+});
+
+Deno.test("checkAccess() holds an agent to its name where its credentials restrict names, a computer always", () => {
+  const other = { role: "agent", name: "somebody" } as const;
+  for (
+    const policy of [undefined, {}, { offices: ["north"] }, { names: ["*"] }]
+  ) {
+    assertEquals(checkAccess(agent, other, policy), agent);
+  }
+  for (const names of [["planner"], ["*n*"], ["somebody", "planner"], []]) {
+    assertEquals(codeOf(() => checkAccess(agent, other, { names })), 403);
+  }
+  const computer: Member = { ...agent, role: "computer" };
+  const about = { role: "computer", name: "somebody" } as const;
+  assertEquals(codeOf(() => checkAccess(computer, about)), 403);
+});
+
+Deno.test("checkAccess() never says which other office exists", () => {
+  const error = assertThrows(
+    () =>
+      checkAccess(agent, { role: "agent", name: "planner", office: "south" }),
+    ProtocolError,
+  );
+  assertEquals(JSON.stringify(error.toPayload()).includes("south"), false);
+});
+
+Deno.test("answerDeadline() is timeout + 5 s where the event has one, else the fallback", () => {
+  assertEquals(answerDeadline(TOOL_CALL_EVENT, 60, 30), 65_000);
+  assertEquals(answerDeadline(GET_DPE_EVENT, 7, 30), 12_000);
+  assertEquals(answerDeadline(GET_DPE_EVENT, undefined, 30), 35_000);
+  assertEquals(answerDeadline(GET_TOOLS_EVENT, undefined, 30), 30_000);
+  assertEquals(answerDeadline(GET_TOOLS_EVENT, 3600, 30), 30_000);
+});
+
+Deno.test("readAnswer() passes an object unchanged and answers 500 for anything else", () => {
+  const answer = { content: [], later: { a: 1 } };
+  assertEquals(readAnswer(answer) === answer, true);
+  for (
+    const odd of [undefined, null, 1, "x", true, [], [{}], new Uint8Array(2)]
+  ) {
+    assertEquals(
+      (readAnswer(odd) as { code?: number }).code,
+      ErrorCode.INTERNAL_ERROR,
+    );
+  }
+});
+
+Deno.test("readIntroduction() takes role and instance_id, and refuses invalid ones", () => {
+  assertEquals(readIntroduction({}), { role: undefined, instance: undefined });
+  assertEquals(
+    readIntroduction({ role: "agent", instance_id: "i", token: 5 }),
+    { role: "agent", instance: "i" },
+  );
+  for (const role of ["Agent", "", "server", null, 1, {}, ["agent"]]) {
+    assertEquals(codeOf(() => readIntroduction({ role })), 400);
+  }
+  for (const instance_id of ["", null, 7, {}, "x".repeat(257)]) {
+    assertEquals(codeOf(() => readIntroduction({ instance_id })), 400);
+  }
+});

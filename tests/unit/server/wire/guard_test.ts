@@ -1,0 +1,163 @@
+import { assert, assertEquals } from "@std/assert";
+import { setImmediate } from "node:timers";
+import fc from "fast-check";
+import type { Packet } from "socket.io-parser";
+import { judgePlaceholders } from "../../../../server/wire/attachments.ts";
+import {
+  guardedParser,
+  judgePacket,
+} from "../../../../server/wire/packet_decoder.ts";
+import { judgeHead } from "../../../../server/wire/packet_head.ts";
+import { MAX_ELEMENTS } from "../../../../server/wire/read_packet.ts";
+import { MAX_DEPTH } from "../../../../server/wire/scan_json.ts";
+
+const nested = (depth: number, open = "[", close = "]") =>
+  open.repeat(depth) + close.repeat(depth);
+
+Deno.test("judgePacket() passes exactly 64 open brackets and refuses 65, the packet's own array included", () => {
+  for (const head of ["2", "2/smcp,", "2/smcp,17", "3/smcp,9", "52-/smcp,1"]) {
+    const event = head.startsWith("3") ? "" : '"e",';
+    const packet = (depth: number) => `${head}[${event}${nested(depth - 1)}]`;
+    assertEquals(judgePacket(packet(MAX_DEPTH)), undefined);
+    assert(judgePacket(packet(MAX_DEPTH + 1)));
+  }
+  const objects = (depth: number) =>
+    `2/smcp,["e",${'{"a":'.repeat(depth - 1)}1${"}".repeat(depth - 1)}]`;
+  assertEquals(judgePacket(objects(MAX_DEPTH)), undefined);
+  assert(judgePacket(objects(MAX_DEPTH + 1)));
+  assert(judgePacket(`0/smcp,${objects(70).slice(12)}`), "connect packets too");
+});
+
+Deno.test("judgePacket() counts what is open at once, not brackets", () => {
+  assertEquals(judgePacket(`2["e",[${"[],".repeat(500)}{}]]`), undefined);
+});
+
+Deno.test("judgePacket() does not count brackets in strings, whatever is escaped there", () => {
+  const brackets = "[".repeat(100);
+  for (const text of [`${brackets}`, `\\"${brackets}`, `${brackets}\\\\`]) {
+    assertEquals(judgePacket(`2["e","${text}"]`), undefined, text);
+  }
+  // The backslash is itself escaped: the string ends before the brackets.
+  assert(judgePacket(`2["e","\\\\",${nested(64)}]`));
+  assertEquals(judgePacket(`2["e","\\\\\\",${nested(64)}"]`), undefined);
+});
+
+Deno.test("judgePacket() is not led astray by a quote in the namespace", () => {
+  assert(judgePacket(`2/smcp",["e",${nested(100_000)}]`));
+});
+
+Deno.test("judgePacket() refuses more elements than a call takes arguments", () => {
+  const packet = (count: number) => `3/smcp,1[${"0,".repeat(count - 1)}0]`;
+  assertEquals(judgePacket(packet(MAX_ELEMENTS)), undefined);
+  assert(judgePacket(packet(MAX_ELEMENTS + 1)));
+  assertEquals(judgePacket(`2["e",[${"0,".repeat(5000)}0]]`), undefined);
+});
+
+Deno.test("judgePacket() agrees with the nesting that JSON.parse sees", () => {
+  const depthOf = (value: unknown): number =>
+    typeof value === "object" && value !== null
+      ? 1 + Math.max(0, ...Object.values(value).map(depthOf))
+      : 0;
+  fc.assert(fc.property(
+    fc.jsonValue({ maxDepth: 8 }),
+    fc.nat(70),
+    fc.string(),
+    (value, wraps, text) => {
+      let inner: unknown = [value, text];
+      for (let i = 0; i < wraps; i++) {
+        inner = i % 2 ? [inner] : { [text]: inner };
+      }
+      const data = ["event", inner];
+      assertEquals(
+        judgePacket(`2/smcp,4${JSON.stringify(data)}`) === undefined,
+        depthOf(data) <= MAX_DEPTH,
+      );
+    },
+  ));
+});
+
+/** A decoder as a connection has one, and what became of what it was given. */
+function guarded(judge: (packet: unknown) => string | undefined = () => {}) {
+  const refused: string[] = [];
+  const held: boolean[] = [];
+  const { Decoder } = guardedParser(() => ({
+    judge,
+    refuse: (reason) => refused.push(reason),
+    hold: (now) => held.push(now),
+  }));
+  const decoder = new Decoder();
+  const packets: unknown[] = [];
+  decoder.on("decoded", ({ data }: Packet) => packets.push(data));
+  return { decoder, packets, refused, held };
+}
+
+Deno.test("the guarded decoder refuses packets with a reason, and decodes the others as the stock one", () => {
+  const { decoder, packets, refused } = guarded((packet) =>
+    packet === '2/smcp,["no"]' ? "not now" : undefined
+  );
+  decoder.add('2/smcp,["e",{"a":1}]');
+  decoder.add(`2/smcp,["e",${nested(64)}]`);
+  decoder.add('2/smcp,["no"]');
+  decoder.add("2/smcp,{");
+  assertEquals(packets, [["e", { a: 1 }]]);
+  assertEquals(refused, [
+    "more than 64 open brackets at once",
+    "not now",
+    "invalid payload",
+  ]);
+});
+
+Deno.test("judgeHead() passes the types that exist, and at most ten attachments", () => {
+  for (const type of ["0", "1", "2", "3", "4", "51-", "610-"]) {
+    assertEquals(judgeHead(`${type}/smcp,`), undefined, type);
+  }
+  for (
+    const head of [" ", "", "7", "-1", "x", "\t", "\u00a0", "\u0662", "5", "5-"]
+      .concat("5 1-", "5x1-", "50x1-", "511-", "599999999999999999999-")
+  ) {
+    assert(judgeHead(`${head}/smcp,["e"]`), head);
+  }
+});
+
+Deno.test("judgePlaceholders() passes each attachment once, wherever it stands", () => {
+  const at = (num: unknown) => ({ _placeholder: true, num });
+  assertEquals(judgePlaceholders(["e", at(0), { a: [at(1)] }], 2), undefined);
+  assertEquals(judgePlaceholders(["e"], 2), undefined);
+  assertEquals(
+    judgePlaceholders(["e", { _placeholder: "true", num: 9 }], 1),
+    undefined,
+    "no placeholder for any client",
+  );
+  for (const num of [1, -1, 0.5, "0", null, undefined, "__proto__"]) {
+    assert(judgePlaceholders(["e", at(num)], 1), String(num));
+  }
+  assert(judgePlaceholders(["e", at(0), [at(0)]], 2));
+});
+
+Deno.test("a connection handles a hundred packets at once, the others in later turns, in their order", async () => {
+  const { decoder, packets, refused, held } = guarded();
+  for (let i = 0; i < 250; i++) decoder.add(`2[${i}]`);
+  assertEquals(packets.length, 100);
+  await immediate();
+  assertEquals(packets.length, 200);
+  decoder.add("2[250]");
+  await immediate();
+  assertEquals(packets, Array.from({ length: 251 }, (_, i) => [i]));
+  decoder.add("2[251]");
+  assertEquals(packets.length, 252);
+  assertEquals(refused, []);
+  assertEquals(held, [true, false], "nothing more is read meanwhile");
+});
+
+Deno.test("more packets than may wait are refused, and nothing comes of them once the connection has ended", async () => {
+  const { decoder, packets, refused } = guarded();
+  for (let i = 0; i < 100 + 10_000; i++) decoder.add("2[0]");
+  assertEquals(refused, []);
+  decoder.add("2[0]");
+  assertEquals(refused, ["more than 10000 packets at once"]);
+  decoder.destroy();
+  await immediate();
+  assertEquals(packets.length, 100);
+});
+
+const immediate = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -1,0 +1,293 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { Buffer, isUtf8 } from "node:buffer";
+import {
+  load,
+  MAX_DEPTH,
+  NO_JSON,
+  scanner,
+} from "../../../../server/wire/scan_json.ts";
+import { compileScan, SCAN_MODULE } from "../../../../tools/compile_scan.ts";
+
+/** How many characters belong to the value. */
+function scan(text: string): number {
+  const bytes = Buffer.from(`more${text}"}]"}]`);
+  const start = load(bytes, 4, bytes.length - 5);
+  const end = scanner.skipValue(start, 0);
+  return end === NO_JSON
+    ? NO_JSON
+    : bytes.toString("utf8", 4, 4 + end - start).length;
+}
+
+const accepts = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+Deno.test("skipValue() accepts every JSON text", () => {
+  fc.assert(fc.property(
+    fc.json({ maxDepth: 6 }),
+    (json) => assertEquals(scan(json), json.length),
+  ));
+});
+
+Deno.test("skipValue() accepts JSON with whitespace and every escape", () => {
+  for (
+    const json of [
+      ' \t\n\r{ "a" : [ 1 , 2 ] , "b" : { } , "c" : [ ] }',
+      '"\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\uD834\\uDD1E\\uD834"',
+      "-0",
+      "-0.5e-07",
+      "1E+400",
+      "0.0",
+      '[true,false,null,"",[[]],{}]',
+      `"${"a".repeat(100)}\\"${"b".repeat(31)}\\\\${
+        "漢字😀".repeat(40)
+      }\u007f"`,
+    ]
+  ) {
+    assert(accepts(json), json);
+    assertEquals(scan(json.trimStart()), json.trimStart().length, json);
+  }
+});
+
+Deno.test("skipValue() accepts nothing that JSON.parse refuses: 100,000 mutated texts", () => {
+  const bits = '{}[]",:\\ntfu0123456789+-.eE \u0001\n/xé';
+  let valid = 0;
+  fc.assert(
+    fc.property(
+      fc.json({ maxDepth: 3 }),
+      fc.array(
+        fc.tuple(fc.nat(), fc.nat(bits.length - 1), fc.nat(2)),
+        { minLength: 1, maxLength: 3 },
+      ),
+      (json, changes) => {
+        let text = json;
+        for (const [where, what, how] of changes) {
+          const at = where % (text.length + 1);
+          text = text.slice(0, at) + (how < 2 ? bits[what] : "") +
+            text.slice(at + (how > 0 ? 1 : 0));
+        }
+        text = text.trimStart();
+        const whole = scan(text) === text.length;
+        if (whole) valid++;
+        // Whitespace behind a value is the caller's.
+        assertEquals(whole, accepts(text) && text === text.trimEnd(), text);
+      },
+    ),
+    { numRuns: 100_000 },
+  );
+  assert(valid > 1000, "some mutations keep a text valid");
+});
+
+/** From so many parts on a value is read by blocks; what `more` puts in front moves their limits. */
+const inBlocks = (json: string, more: string): string =>
+  `{"many":[${"0,".repeat(40)}"${more}"],"of":[${json}]}`;
+
+/** Of 64 characters and more. */
+const LONG_NUMBER = /[-+.eE\d]{64}/;
+
+/** JSON with numbers of every form, escapes, and whitespace where there may be some. */
+const anyJson = fc.letrec<{ value: string }>((tie) => {
+  const space = fc.constantFrom(
+    "",
+    "",
+    "",
+    " ",
+    "\n\t",
+    "\r\n  ",
+    " ".repeat(70),
+  );
+  const number = fc.constantFrom(
+    ...["0", "-0", "7", "-12", "0.5", "-0.25", "10.0", "3.14159", "1e5"],
+    ...[
+      "-1.5E-7",
+      "1e+10",
+      "0e0",
+      "1".repeat(60),
+      `${"9".repeat(30)}.${"0".repeat(30)}`,
+    ],
+  );
+  const string = fc.constantFrom(
+    ...["", "a", "a b", '{["x":1,]}', "\\", '\\"\\', "\n\t\u0001", "é漢😀"],
+    ...["\\".repeat(33), "ab\n".repeat(20), "x".repeat(64), "y".repeat(200)],
+  ).map((text) => JSON.stringify(text));
+  const scalar = fc.oneof(
+    number,
+    string,
+    fc.constantFrom("true", "false", "null"),
+  );
+  const spaced = fc.tuple(space, tie("value"), space).map((all) =>
+    all.join("")
+  );
+  const member = fc.tuple(space, string, space, spaced)
+    .map(([before, key, behind, value]) => `${before}${key}${behind}:${value}`);
+  const list = (items: fc.Arbitrary<string>) =>
+    fc.tuple(space, fc.array(items, { maxLength: 6 }))
+      .map(([space, items]) => items.length === 0 ? space : items.join(","));
+  return {
+    value: fc.oneof(
+      { depthSize: "small" },
+      scalar,
+      list(spaced).map((items) => `[${items}]`),
+      list(member).map((items) => `{${items}}`),
+      scalar.map((scalar) => `{"\\u00e9\\"":[${scalar},{},[]]}`),
+    ),
+  };
+}).value;
+
+Deno.test("skipValue() reads values of many parts like JSON.parse does, mutated or not: 100,000", () => {
+  const bits = '{}[]",:\\ntfu0123456789+-.eE \u0001\n/xé\u0000\t';
+  let valid = 0;
+  fc.assert(
+    fc.property(
+      anyJson,
+      fc.nat(64),
+      fc.array(
+        fc.tuple(fc.nat(), fc.nat(bits.length - 1), fc.nat(2)),
+        { maxLength: 2 },
+      ),
+      (json, before, changes) => {
+        let changed = json;
+        for (const [where, what, how] of changes) {
+          const at = where % (changed.length + 1);
+          changed = changed.slice(0, at) + (how < 2 ? bits[what] : "") +
+            changed.slice(at + (how > 0 ? 1 : 0));
+        }
+        const text = inBlocks(changed, " ".repeat(before));
+        const accepted = accepts(text);
+        if (accepted) valid++;
+        const end = scan(text);
+        // A mutation can make two long numbers one, which is left to another parser.
+        const refused = end === NO_JSON && LONG_NUMBER.test(text);
+        if (accepted && !refused) assertEquals(end, text.length, text);
+        else if (end !== NO_JSON) assert(accepts(text.slice(0, end)), text);
+      },
+    ),
+    { numRuns: 100_000 },
+  );
+  assert(valid > 10_000 && valid < 90_000, String(valid));
+});
+
+Deno.test("skipValue() reads a part of each kind wherever a block ends", () => {
+  for (
+    const good of [
+      "-0.5e-7",
+      "12.25",
+      "true",
+      "null",
+      '"\\u00e9"',
+      '"\\\\"',
+      '{"a" : [ ] }',
+    ]
+  ) {
+    for (let before = 0; before <= 130; before++) {
+      const text = inBlocks(`${good},${good}`, " ".repeat(before));
+      assertEquals(scan(text), text.length, text);
+    }
+  }
+  for (
+    const bad of [
+      ...["01", "-", "1.", ".5", "1.2.3", "1-2", "1e", "truee", "tru", "nulll"],
+      ...[
+        '"\\x"',
+        '"\\u00g0"',
+        '"\n"',
+        '"a" "b"',
+        "1 2",
+        "[1,]",
+        "[,1]",
+        "[1:2]",
+      ],
+      ...['{"a"}', '{"a":}', '{"a":1,}', '{"a":1,"b"}', '{"a":"b":1}', "{1:2}"],
+      ...[
+        "{[]:1}",
+        '{"a":1,[]}',
+        '{,"a":1}',
+        '["a":1]',
+        "[1,{]}",
+        "{]",
+        "[}",
+        '["a"1]',
+      ],
+    ]
+  ) {
+    assert(!accepts(bad), bad);
+    for (let before = 0; before <= 130; before++) {
+      const text = inBlocks(`1,${bad},1`, " ".repeat(before));
+      assertEquals(scan(text), NO_JSON, text);
+    }
+  }
+});
+
+Deno.test("skipValue() refuses every byte below space in a string, wherever it stands", () => {
+  for (const length of [0, 1, 5, 30, 31, 32, 33, 34, 35, 36, 60, 200]) {
+    for (const byte of ["\u0000", "\n", "\u001f"]) {
+      const text = `"${"x".repeat(length)}${byte}${"y".repeat(40)}"`;
+      assertEquals(scan(text), NO_JSON, JSON.stringify(text));
+    }
+  }
+});
+
+Deno.test("skipValue() stops at 64 open brackets", () => {
+  const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+  assertEquals(scan(nested(MAX_DEPTH)), 2 * MAX_DEPTH);
+  assertEquals(scan(nested(MAX_DEPTH + 1)), NO_JSON);
+  const deep = inBlocks(nested(MAX_DEPTH - 2), "");
+  assertEquals(scan(deep), deep.length);
+  assertEquals(scan(inBlocks(nested(MAX_DEPTH - 1), "")), NO_JSON);
+  const start = load(Buffer.from(nested(1)), 0, 2);
+  assertEquals(scanner.skipValue(start, MAX_DEPTH), NO_JSON);
+});
+
+Deno.test("skipValue() comes to its end behind every beginning of a text", () => {
+  const json = JSON.stringify({
+    a: ["x".repeat(40), -1.5e3, true, null, "\\u00e9\n"],
+  });
+  for (const text of [json, inBlocks(json, "x".repeat(100))]) {
+    for (let length = 0; length < text.length; length++) {
+      assertEquals(scan(text.slice(0, length)), NO_JSON, text.slice(0, length));
+    }
+  }
+});
+
+Deno.test("isUtf8() agrees with the system's own on every kind of text and damage", () => {
+  const judge = (bytes: Buffer): boolean => {
+    const start = load(bytes, 0, bytes.length);
+    return scanner.isUtf8(start, start + bytes.length) === 1;
+  };
+  let valid = 0;
+  fc.assert(
+    fc.property(
+      fc.string({ unit: "binary", maxLength: 60 }),
+      fc.nat(40),
+      fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 2 }),
+      (text, spaces, damage) => {
+        const bytes = Buffer.from(" ".repeat(spaces) + text);
+        for (const [at, byte] of damage) bytes[at % (bytes.length || 1)] = byte;
+        const expected = isUtf8(bytes);
+        if (expected) valid++;
+        assertEquals(judge(bytes), expected, bytes.toString("hex"));
+      },
+    ),
+    { numRuns: 20_000 },
+  );
+  assert(valid > 1000 && valid < 19_000, String(valid));
+  // Every pair of bytes, and what they may begin.
+  for (let first = 0x80; first <= 0xff; first++) {
+    for (let second = 0; second <= 0xff; second++) {
+      for (const more of [[], [0x80], [0x80, 0x80], [0xbf, 0xbf]]) {
+        const bytes = Buffer.from([0x20, first, second, ...more, 0x20]);
+        assertEquals(judge(bytes), isUtf8(bytes), bytes.toString("hex"));
+      }
+    }
+  }
+});
+
+Deno.test("the WebAssembly of the scanner is what its source compiles to", async () => {
+  assertEquals(await compileScan(), await Deno.readTextFile(SCAN_MODULE));
+});

@@ -1,0 +1,227 @@
+import { assert, assertEquals, assertExists } from "@std/assert";
+import fc from "fast-check";
+import { Buffer } from "node:buffer";
+import { Decoder, Encoder, type Packet, PacketType } from "socket.io-parser";
+import { TOOL_CALL_EVENT } from "../../../../protocol/mod.ts";
+import { outcomeOf } from "../../../../server/relay/call_outcome.ts";
+import {
+  MAX_ELEMENTS,
+  readPacket,
+  type TextPacket,
+} from "../../../../server/wire/read_packet.ts";
+import { unmask } from "../../../../server/wire/unmask.ts";
+
+const EVENTS = new Set([TOOL_CALL_EVENT]);
+
+function read(text: string): TextPacket | undefined {
+  const bytes = Buffer.from(`4${text}{"]`);
+  return readPacket(bytes, 1, 1 + Buffer.byteLength(text), EVENTS, false);
+}
+
+/** What the stock parser makes of it; `undefined` where it throws. */
+function stock(text: string): Packet | undefined {
+  const packets: Packet[] = [];
+  const decoder = new Decoder();
+  decoder.on("decoded", (packet) => packets.push(packet));
+  try {
+    decoder.add(text);
+  } catch {
+    return undefined;
+  }
+  return packets[0];
+}
+
+/** That a packet is taken as the stock parser would have taken it. */
+function assertSame(packet: TextPacket, text: string): void {
+  const expected = stock(text);
+  assertExists(expected, text);
+  assertEquals(expected.nsp, "/smcp", text);
+  assertEquals(packet.id, expected.id, text);
+  const isAck = packet.event === undefined;
+  assertEquals(expected.type, isAck ? PacketType.ACK : PacketType.EVENT);
+  if (!isAck) assertEquals(packet.event, expected.data[0], text);
+  assertEquals(packet.body.value(), expected.data[isAck ? 0 : 1], text);
+}
+
+Deno.test("readPacket() reads calls and answers as the stock encoder writes them", () => {
+  const encoder = new Encoder();
+  fc.assert(fc.property(
+    fc.boolean(),
+    fc.nat(),
+    fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })),
+    fc.array(fc.jsonValue({ maxDepth: 2 }), { maxLength: 3 }),
+    (isAck, id, payload, more) => {
+      const [text] = encoder.encode({
+        type: isAck ? PacketType.ACK : PacketType.EVENT,
+        nsp: "/smcp",
+        id,
+        data: isAck ? [payload, ...more] : [TOOL_CALL_EVENT, payload, ...more],
+      });
+      const packet = read(String(text));
+      assertExists(packet);
+      assertSame(packet, String(text));
+    },
+  ));
+});
+
+Deno.test("readPacket() reads masked packets of every length over 4 KiB where they were unmasked", () => {
+  // Masks of spaces, of ASCII, of what is no UTF-8, and one that changes nothing.
+  for (const mask of [0x20202020, 0x5d7d225b, 0x92fe81c3 | 0, 0]) {
+    for (let size = 4096; size < 4096 + 64; size++) {
+      const head = `42/smcp,7["${TOOL_CALL_EVENT}",{"text":"`;
+      const text = `${head}${"x".repeat(size - head.length - 3)}"}]`;
+      const before = size % 7;
+      const bytes = Buffer.alloc(before + size + 3, "]");
+      bytes.write(text, before);
+      const end = before + size;
+      const key = Buffer.alloc(4);
+      key.writeInt32LE(mask);
+      for (let i = 0; i < size; i++) bytes[before + i]! ^= key[i & 3]!;
+      unmask(bytes, before, end, mask);
+      const packet = readPacket(bytes, before + 1, end, EVENTS, false);
+      assertExists(packet, `mask ${mask}, ${size} bytes`);
+      assertSame(packet, text.slice(1));
+    }
+  }
+});
+
+Deno.test("readPacket() leaves everything but the daily business to the stock parser", () => {
+  for (
+    const text of [
+      "",
+      "2",
+      "2/smcp,",
+      "2/smcp,1",
+      '2["client:tool_call",{}]',
+      '2/other,["client:tool_call",{}]',
+      '2/smcp,["server:join_office",{}]',
+      '2/smcp,["client:tool\\u005fcall",{}]',
+      '2/smcp,["client:tool_call"]',
+      '2/smcp,["client:tool_call",[]]',
+      '2/smcp,["client:tool_call",null]',
+      "2/smcp,[5,{}]",
+      '2/smcp,1e3["client:tool_call",{}]',
+      '2/smcp,1234567890123456["client:tool_call",{}]',
+      "3/smcp,[{}]",
+      "3/smcp,1[]",
+      '3/smcp,1["text"]',
+      "3/smcp,1[{}",
+      "3/smcp,1[{}]]",
+      "3/smcp,1[{}]x",
+      "3/smcp,1[{},]",
+      `3/smcp,1[{}${",1".repeat(MAX_ELEMENTS)}]`,
+      '51-/smcp,["client:tool_call",{"_placeholder":true,"num":0}]',
+      "0/smcp,{}",
+      "1/smcp,",
+    ]
+  ) assertEquals(read(text), undefined, text);
+});
+
+Deno.test("readPacket() takes nothing that the stock parser refuses, or means otherwise: 100,000 mutated packets", () => {
+  const seeds = [
+    '2/smcp,12["client:tool_call",{"agent":"a","params":{"x":[1,2.5e3,null,"\\u00e9\\n"]},"timeout":5}]',
+    '3/smcp,7[{"content":[{"type":"text","text":"hello \\"you\\""}],"isError":false}]',
+    '3/smcp,0[{"code":404,"message":"no"},"smuggled",{"more":true}]',
+  ];
+  const bits = '{}[]",:\\ntfu0123456789+-.eE \u0001\n/-é';
+  let taken = 0;
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...seeds),
+      fc.array(
+        fc.tuple(fc.nat(), fc.nat(bits.length - 1), fc.nat(2)),
+        { minLength: 1, maxLength: 3 },
+      ),
+      (seed, changes) => {
+        let text = seed;
+        for (const [where, what, how] of changes) {
+          const at = where % (text.length + 1);
+          text = text.slice(0, at) + (how < 2 ? bits[what] : "") +
+            text.slice(at + (how > 0 ? 1 : 0));
+        }
+        const packet = read(text);
+        if (packet === undefined) return;
+        taken++;
+        assertSame(packet, text);
+      },
+    ),
+    { numRuns: 100_000 },
+  );
+  assert(taken > 5000, "some mutations keep a packet valid");
+});
+
+Deno.test("an outline has every member, but large objects and arrays are empty", () => {
+  const payload = {
+    agent: "a",
+    params: { text: "x".repeat(1000), list: [1] },
+    list: Array.from({ length: 500 }, () => "]"),
+    long: "y".repeat(1000),
+    number: 1,
+    small: { kept: [true] },
+  };
+  const packet = read(`3/smcp,1[${JSON.stringify(payload)}]`);
+  assertEquals(packet?.body.outline(), { ...payload, params: {}, list: [] });
+  assertEquals(packet?.body.value(), payload);
+});
+
+Deno.test("an outline keeps what tells how a call ended, however much it tells", () => {
+  const hint = { action: "open", message: "x".repeat(1000) };
+  const meta = { error_code: 4006, mcp_server: "mail", auth_hint: hint };
+  const error = { code: 404, message: "y".repeat(1000) };
+  const rows = [
+    [JSON.stringify({ content: [], isError: true, meta }), "error 4006"],
+    [JSON.stringify({ content: [], isError: true, _meta: meta }), "error 4006"],
+    [JSON.stringify({ error }), "error 404"],
+    [`{"\\u0065rror":${JSON.stringify(error)}}`, "error 404"],
+    [`{"isError":true,"m\\u0065ta":${JSON.stringify(meta)}}`, "error 4006"],
+    [JSON.stringify({ isError: true, metadata: meta }), "tool error"],
+  ];
+  for (const [json = "", outcome] of rows) {
+    assertEquals(outcomeOf(read(`3/smcp,1[${json}]`)?.body), outcome, json);
+  }
+});
+
+Deno.test("an outline keeps what is large and is neither object nor array: a number of 300 digits is no small one", () => {
+  const packet = read(`3/smcp,1[{"timeout":1${"0".repeat(300)}}]`);
+  assertEquals(packet?.body.outline(), { timeout: 1e300 });
+});
+
+Deno.test("readPacket() leaves text that is no UTF-8 to whoever refuses it", () => {
+  const bytes = Buffer.from('3/smcp,1[{"a":"??"}]');
+  bytes[15] = 0xc3;
+  assertEquals(readPacket(bytes, 0, bytes.length, EVENTS, false), undefined);
+  bytes[16] = 0xa9;
+  const packet = readPacket(bytes, 0, bytes.length, EVENTS, false);
+  assertEquals(packet?.body.value(), { a: "é" });
+});
+
+Deno.test("mayFail never misses an error or a failed result, and spares the daily ones", () => {
+  const mayFail = (json: string) => read(`3/smcp,1[${json}]`)?.body.mayFail;
+  for (
+    const json of [
+      '{"code":404,"message":"no"}',
+      '{"content":[],"isError":true}',
+      '{"isError" : true,"content":[]}',
+      '{"error":{"code":404,"message":"no"}}',
+      '{"\\u0063ode":404,"message":"no"}',
+      '{"c\\u006fde":404,"message":"no"}',
+      '{"co\\u0064e":404,"message":"no"}',
+      '{"is\\u0045rror":true}',
+    ]
+  ) {
+    assertEquals(mayFail(json), true, json);
+    const packet = read(`3/smcp,1[${json}]`);
+    assert(outcomeOf(packet?.body) !== "ok", json);
+  }
+  for (
+    const json of [
+      "{}",
+      '{"content":[],"isError":false}',
+      '{"content":[{"code":404}],"structuredContent":{"error":true}}',
+      '{"tools":[],"req_id":"1"}',
+    ]
+  ) {
+    assertEquals(mayFail(json), false, json);
+    assertEquals(outcomeOf(read(`3/smcp,1[${json}]`)?.body), "ok", json);
+  }
+});

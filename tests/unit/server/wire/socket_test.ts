@@ -1,0 +1,135 @@
+import { assert, assertEquals } from "@std/assert";
+import { Buffer } from "node:buffer";
+import { Duplex } from "node:stream";
+import { setImmediate } from "node:timers";
+import { FrameSocket } from "../../../../server/wire/frame_socket.ts";
+
+Deno.test("FrameSocket closes with 1011 when whoever takes a message throws; nothing is thrown at the process", async () => {
+  const sent: Buffer[] = [];
+  const socket = new Duplex({
+    read() {},
+    write(chunk, _encoding, done) {
+      sent.push(chunk);
+      done();
+    },
+  });
+  const frames = new FrameSocket(socket, 1000);
+  const failed = Promise.withResolvers<unknown>();
+  frames.on("error", failed.resolve);
+  frames.on("message", () => {});
+  frames.tap = () => {
+    throw new RangeError("out of memory");
+  };
+  const closed = new Promise((resolve) => frames.on("close", resolve));
+  socket.push(Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0x34]));
+  await failed.promise;
+  assertEquals(Buffer.concat(sent), Buffer.from([0x88, 2, 0x03, 0xf3]));
+  frames.terminate();
+  await closed;
+});
+
+/** A socket that a peer sends to and never reads from, and what waits for it. */
+async function unread(): Promise<
+  { socket: Duplex; frames: FrameSocket; writes: Buffer[]; sent: () => void }
+> {
+  const writes: Buffer[] = [];
+  let sent: (() => void) | undefined;
+  const socket = new Duplex({
+    read() {},
+    write(chunk, _encoding, done) {
+      writes.push(chunk);
+      sent = done;
+    },
+  });
+  const frames = new FrameSocket(socket, 1000);
+  frames.on("message", () => {});
+  await turn();
+  return {
+    socket,
+    frames,
+    writes,
+    sent() {
+      const done = sent;
+      sent = undefined;
+      done?.();
+    },
+  };
+}
+
+/** Lets what was pushed be read, and what was sent be written. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+async function terminate(frames: FrameSocket): Promise<void> {
+  if (frames._socket.closed) return;
+  const closed = new Promise((resolve) => frames.on("close", resolve));
+  frames.terminate();
+  await closed;
+}
+
+/** A ping that says which it is. */
+const ping = (index: number): Buffer =>
+  Buffer.from([0x89, 0x82, 0, 0, 0, 0, index >> 8, index & 0xff]);
+
+Deno.test("FrameSocket keeps few pongs for a peer that reads none, and answers the last ping of many (RFC 6455 §5.5.3)", async () => {
+  const { socket, frames, writes, sent } = await unread();
+  const pings = Array.from({ length: 90 }, (_, i) => ping(i));
+  socket.push(Buffer.concat(pings));
+  await turn();
+  assert(socket.writableLength <= 32 * 4, `${socket.writableLength}`);
+  for (let i = 0; i < 40; i++) {
+    sent();
+    await turn();
+  }
+  assertEquals(writes[0], Buffer.from([0x8a, 2, 0, 0]));
+  assertEquals(writes.at(-1), Buffer.from([0x8a, 2, 0, 89]));
+  assertEquals(writes.length, 33);
+  await terminate(frames);
+});
+
+Deno.test("FrameSocket cuts a peer off for which more than 64 KiB wait before it carries a session", async () => {
+  const { socket, frames } = await unread();
+  for (let i = 0; i < 60; i++) frames.send("x".repeat(1000));
+  await turn();
+  assertEquals(socket.destroyed, false);
+  for (let i = 0; i < 10; i++) frames.send("x".repeat(1000));
+  assert(socket.writableLength <= 65_536);
+  await turn(); // it is cut off a moment later
+  assertEquals(socket.destroyed, true);
+  await terminate(frames);
+});
+
+Deno.test("FrameSocket.limitQueue() decides from then on", async () => {
+  const { socket, frames } = await unread();
+  frames.limitQueue(Infinity, () => {});
+  for (let i = 0; i < 100; i++) frames.send("x".repeat(1000));
+  await turn();
+  assertEquals([socket.writableLength, socket.destroyed], [100_400, false]);
+  await terminate(frames);
+});
+
+Deno.test("FrameSocket.sendFrame() sends each of many peers the same frame, and joins its parts once", async () => {
+  const sent: Buffer[] = [];
+  const peers = [1, 2, 3].map(() =>
+    new FrameSocket(
+      new Duplex({
+        read() {},
+        write(chunk, _encoding, done) {
+          sent.push(chunk);
+          done();
+        },
+      }),
+      1000,
+    )
+  );
+  const parts = [Buffer.from([0x81, 2]), Buffer.from("hi")];
+  let done = 0;
+  for (const peer of peers) peer._sender.sendFrame(parts, () => done++);
+  assertEquals(sent, peers.map(() => Buffer.from([0x81, 2, 0x68, 0x69])));
+  assertEquals([parts.length, done], [1, peers.length]);
+  assertEquals(sent.every((frame) => frame === sent[0]), true);
+  await Promise.all(peers.map((peer) => {
+    const closed = new Promise((resolve) => peer.on("close", resolve));
+    peer.terminate();
+    return closed;
+  }));
+});

@@ -1,0 +1,66 @@
+import { assertEquals } from "@std/assert";
+import {
+  announced,
+  isTolerated,
+  parseFindings,
+} from "../../../tools/doc_findings.ts";
+
+const OUTPUT = `Warning Failed resolving types. Could not find package 'zlib'.
+    at file:///cache/index.d.ts:116:21
+error[private-type-ref]: public type 'mk' references private type 'Server'
+  --> /repo/server/mod.ts:13:1
+   | 
+13 | export function mk(): Server;
+   | ^
+   = hint: make the referenced type public or remove the reference
+   | 
+96 | export declare class Server<
+   | - this is the referenced type
+   | 
+
+  info: to ensure documentation is complete all types must be public
+
+
+error[missing-jsdoc]: exported symbol is missing JSDoc documentation
+ --> /repo/protocol/mod.ts:2:24
+  | 
+2 | export interface Pub { q: Priv; 
+  |                       ^
+
+
+error: Found 2 documentation lint errors.
+`;
+
+Deno.test("parseFindings() finds each complaint with its rule, file and referenced line", () => {
+  const findings = parseFindings(OUTPUT);
+  assertEquals(
+    findings.map(({ rule, file, referenced }) => ({ rule, file, referenced })),
+    [{
+      rule: "private-type-ref",
+      file: "/repo/server/mod.ts",
+      referenced: { line: 96, text: "export declare class Server<" },
+    }, {
+      rule: "missing-jsdoc",
+      file: "/repo/protocol/mod.ts",
+      referenced: undefined,
+    }],
+  );
+  assertEquals(findings.length, announced(OUTPUT));
+});
+
+Deno.test("announced() is 0 for a clean run", () => {
+  assertEquals(announced("Checked 5 files\n"), 0);
+});
+
+Deno.test("isTolerated() lets only a role name types of npm packages", () => {
+  const referenced = { line: 96, text: "export declare class Server<" };
+  const npmType = { rule: "private-type-ref", referenced };
+  const missing = { rule: "missing-jsdoc", referenced: undefined };
+  for (const room of ["server", "agent", "computer"]) {
+    assertEquals(isTolerated(npmType, `${room}/mod.ts`, false), true);
+    assertEquals(isTolerated(npmType, `${room}/mod.ts`, true), false);
+    assertEquals(isTolerated(missing, `${room}/mod.ts`, false), false);
+  }
+  assertEquals(isTolerated(npmType, "protocol/mod.ts", false), false);
+  assertEquals(isTolerated(npmType, "mod.ts", false), false);
+});

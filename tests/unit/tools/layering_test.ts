@@ -1,0 +1,131 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import plugin from "../../../tools/layering.ts";
+
+/** What the plugin says about a file, as `rule line`. */
+const faults = (file: string, source: string): string[] =>
+  Deno.lint.runPlugin(plugin, file, source).map(({ id, range }) =>
+    `${id} ${source.slice(0, range[0]).split("\n").length}`
+  );
+
+const IMPORTS = "layering/imports";
+
+const forbidden: [file: string, source: string, why: string][] = [
+  [
+    "agent/agent.ts",
+    `import { a } from "../server/mod.ts";`,
+    "another role",
+  ],
+  ["server/a/b.ts", `export * from "../../agent/mod.ts";`, "another role"],
+  [
+    "computer/a.ts",
+    `export type { A } from "../agent/a.ts";`,
+    "another role",
+  ],
+  ["agent/a.ts", `type A = import("../computer/a.ts").A;`, "another role"],
+  ["agent/a.ts", `await import("../server/a.ts");`, "another role"],
+  ["protocol/a.ts", `import type { A } from "../agent/a.ts";`, "no role"],
+  ["server/a.ts", `import { a } from "../tests/support/a.ts";`, "no part"],
+  ["server/a.ts", `import { a } from "../mod.ts";`, "no part"],
+  ["agent/a.ts", `import { a } from "@a2c-smcp/sdk/server";`, "own name"],
+  ["protocol/a.ts", `import { readFile } from "node:fs";`, "node:fs"],
+  ["protocol/a.ts", `import { Hono } from "hono";`, "hono"],
+  ["protocol/a.ts", `import type { S } from "socket.io-client";`, "socket"],
+  ["protocol/a.ts", `import { a } from "../client/a.ts";`, "no role"],
+  ["client/a.ts", `import { a } from "../agent/a.ts";`, "no role imports"],
+  [
+    "client/a.ts",
+    `import { a } from "../cli/a.ts";`,
+    "it may import itself",
+  ],
+  ["cli/a.ts", `import { a } from "../server/a.ts";`, "no role imports"],
+  ["server/a.ts", `import { a } from "../client/a.ts";`, "it may import"],
+  ["client/a.ts", `import { Command } from "commander";`, "belongs to cli"],
+  [
+    "server/a.ts",
+    `import { io } from "socket.io-client";`,
+    "belongs to client",
+  ],
+  ["agent/a.ts", `import type { S } from "socket.io";`, "belongs to server"],
+  ["agent/a.ts", `import { S } from "npm:socket.io@^4";`, "belongs to server"],
+  ["mod.ts", `export { z } from "zod";`, "front door"],
+  ["mod.ts", `export { a } from "../tests/a.ts";`, "front door"],
+];
+
+Deno.test("layering forbids imports across the rooms, and says what to do", () => {
+  for (const [file, source, why] of forbidden) {
+    const at = `${source} in ${file}`;
+    const [fault, ...rest] = Deno.lint.runPlugin(plugin, file, source);
+    assertEquals(rest, [], at);
+    assertEquals(fault?.id, IMPORTS, at);
+    assertMatch(fault?.message ?? "", new RegExp(why), at);
+    assertMatch(fault?.hint ?? "", /\w/, at);
+  }
+});
+
+const allowed: [file: string, source: string][] = [
+  ["agent/agent.ts", `import { a } from "../protocol/mod.ts";`],
+  ["agent/adapters/a.ts", `import { a } from "../client.ts";`],
+  ["agent/a.ts", `import { io } from "socket.io-client";`],
+  ["agent/a.ts", `import { readFile } from "node:fs/promises";`],
+  ["server/a.ts", `import { Server } from "socket.io";`],
+  ["server/a.ts", `import { serve } from "@hono/node-server/utils/response";`],
+  ["protocol/a.ts", `import * as z from "zod/mini";`],
+  ["protocol/a.ts", `import { parse } from "std-semver";`],
+  ["client/a.ts", `import { io } from "socket.io-client";`],
+  ["cli/a.ts", `import { Command } from "commander";`],
+  ["cli/a.ts", `import { a } from "../client/a.ts";`],
+  ["mod.ts", `export { a } from "./protocol/mod.ts";`],
+  ["tests/e2e/a_test.ts", `import { a } from "../../server/mod.ts";`],
+  ["tests/e2e/a_test.ts", `import { io } from "socket.io-client";`],
+];
+
+Deno.test("layering allows imports of the own room, of protocol and of packages", () => {
+  for (const [file, source] of allowed) {
+    assertEquals(faults(file, source), [], `${source} in ${file}`);
+  }
+});
+
+Deno.test("layering reports each fault of a file with its own line", () => {
+  const source = [
+    `import { a } from "../server/a.ts";`,
+    `import { b } from "../protocol/b.ts";`,
+    `import { c } from "../computer/c.ts";`,
+    `export const args = Deno.args;`,
+  ].join("\n");
+  assertEquals(faults("agent/a.ts", source).toSorted(), [
+    "layering/deno-global 4",
+    `${IMPORTS} 1`,
+    `${IMPORTS} 3`,
+  ]);
+});
+
+Deno.test("layering keeps the Deno global to main.ts and tests", () => {
+  const source = "await Deno.readTextFile(path);";
+  const rule = ["layering/deno-global 1"];
+  assertEquals(faults("agent/files.ts", source), rule);
+  assertEquals(faults("computer/a.ts", "globalThis.Deno?.exit();"), rule);
+  assertEquals(faults("computer/a.ts", "let child: Deno.ChildProcess;"), rule);
+  assertEquals(faults("computer/main.ts", source), []);
+  assertEquals(faults("mod.ts", source), []);
+  assertEquals(faults("tests/support/a.ts", source), []);
+});
+
+Deno.test("layering keeps event names to protocol/events.ts", () => {
+  const source = `socket.emit("client:tool_call");`;
+  const rule = ["layering/event-names 1"];
+  assertEquals(faults("agent/agent.ts", source), rule);
+  assertEquals(faults("protocol/payloads/tools.ts", source), rule);
+  assertEquals(faults("server/a.ts", "emit(`notify:${what}`);"), rule);
+  assertEquals(faults("server/a.ts", `type E = "server:join_office";`), rule);
+  assertEquals(faults("protocol/events.ts", source), []);
+  assertEquals(faults("tests/e2e/a_test.ts", source), []);
+  assertEquals(faults("server/a.ts", `log("the server: started");`), []);
+});
+
+Deno.test("layering keeps `using` out of what Node 22 has to parse", () => {
+  const rule = ["layering/using 1"];
+  assertEquals(faults("agent/a.ts", "using line = start();"), rule);
+  assertEquals(faults("server/main.ts", "await using s = start();"), rule);
+  assertEquals(faults("server/a.ts", "const s = start();"), []);
+  assertEquals(faults("tests/e2e/a_test.ts", "await using s = start();"), []);
+});

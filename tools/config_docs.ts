@@ -1,0 +1,60 @@
+/**
+ * Writes what is generated of the validators: the JSON Schema of the configuration file, and its
+ * reference in the page for owners of tools.
+ *
+ * @module
+ */
+import { configReference } from "./config_reference.ts";
+import { configKinds, configSchema } from "./config_schema.ts";
+
+const docs = new URL("../docs/", import.meta.url);
+const [BEGIN, END] = [
+  "<!-- generated: reference -->",
+  "<!-- generated: end -->",
+];
+
+/** The generated files: where they are, and what should be in them. */
+export async function configDocs(): Promise<Map<URL, string>> {
+  const page = new URL("tool-owners.md", docs);
+  const text = await Deno.readTextFile(page);
+  const [before, after] = [text.indexOf(BEGIN), text.indexOf(END)];
+  if (before < 0 || after < before) {
+    throw new Error(`Cannot find ${BEGIN} and ${END} in ${page.pathname}`);
+  }
+  const reference = configReference(await configKinds());
+  return new Map([
+    [
+      new URL("config.schema.json", docs),
+      await formatted(JSON.stringify(await configSchema()), "json"),
+    ],
+    [
+      page,
+      await formatted(
+        `${text.slice(0, before)}${BEGIN}\n\n${reference}\n\n${
+          text.slice(after)
+        }`,
+        "md",
+      ),
+    ],
+  ]);
+}
+
+/** As `deno fmt` would have it. */
+async function formatted(text: string, ext: string): Promise<string> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["fmt", "--no-config", "--ext", ext, "-"],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  await ReadableStream.from([text]).pipeThrough(new TextEncoderStream())
+    .pipeTo(child.stdin);
+  const { success, stdout } = await child.output();
+  if (!success) throw new Error(`Cannot format the ${ext}`);
+  return new TextDecoder().decode(stdout);
+}
+
+if (import.meta.main) {
+  for (const [file, text] of await configDocs()) {
+    await Deno.writeTextFile(file, text);
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * A plugin of `deno lint` that keeps the layers apart: who may import whom, where the `Deno`
+ * global and `using` may be used, and where the names of events are written. The rules themselves are in
+ * `layering_rules.ts`; here they meet the syntax tree.
+ *
+ * @module
+ */
+import { relative, resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  type Fault,
+  judgeDenoGlobal,
+  judgeImport,
+  judgeText,
+  judgeUsing,
+} from "./layering_rules.ts";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+
+/** The file as the rules name it: from the repository's root, with `/`. */
+const fileOf = (context: Deno.lint.RuleContext): string =>
+  relative(root, resolve(root, context.filename)).replaceAll(sep, "/");
+
+const imports = rule((file, report) => ({
+  ImportDeclaration(node) {
+    report(
+      node,
+      judgeImport(file, node.source.value),
+    );
+  },
+  ExportNamedDeclaration(node) {
+    if (node.source === null) return;
+    report(
+      node,
+      judgeImport(file, node.source.value),
+    );
+  },
+  ExportAllDeclaration(node) {
+    report(
+      node,
+      judgeImport(file, node.source.value),
+    );
+  },
+  ImportExpression(node) {
+    const specifier = textOf(node.source);
+    if (specifier !== undefined) {
+      report(node, judgeImport(file, specifier));
+    }
+  },
+  TSImportType(node) {
+    const specifier = node.argument.type === "TSLiteralType"
+      ? textOf(node.argument.literal)
+      : undefined;
+    if (specifier !== undefined) {
+      report(node, judgeImport(file, specifier));
+    }
+  },
+}));
+
+const denoGlobal = rule((file, report) => ({
+  "Identifier[name='Deno']"(node: Deno.lint.Node) {
+    report(node, judgeDenoGlobal(file));
+  },
+}));
+
+const using = rule((file, report) => ({
+  VariableDeclaration(node) {
+    if (/using$/.test(node.kind)) report(node, judgeUsing(file));
+  },
+}));
+
+const eventNames = rule((file, report) => ({
+  Literal(node) {
+    const text = textOf(node);
+    if (text !== undefined) report(node, judgeText(file, text));
+  },
+  TemplateElement(node) {
+    report(node, judgeText(file, node.cooked));
+  },
+}));
+
+function rule(
+  visitor: (
+    file: string,
+    report: (node: Deno.lint.Node, fault: Fault | undefined) => void,
+  ) => Deno.lint.LintVisitor,
+): Deno.lint.Rule {
+  return {
+    create: (context) =>
+      visitor(fileOf(context), (node, fault) => {
+        if (fault) context.report({ node, ...fault });
+      }),
+  };
+}
+
+function textOf(node: Deno.lint.Node): string | undefined {
+  return node.type === "Literal" && typeof node.value === "string"
+    ? node.value
+    : undefined;
+}
+
+const plugin: Deno.lint.Plugin = {
+  name: "layering",
+  rules: {
+    imports,
+    "deno-global": denoGlobal,
+    using,
+    "event-names": eventNames,
+  },
+};
+export default plugin;

@@ -1,0 +1,161 @@
+import { posix } from "node:path";
+
+/** What is wrong with a line, and what to do instead. */
+export interface Fault {
+  /** Who did what, and the rule that forbids it. */
+  readonly message: string;
+  /** The way out. */
+  readonly hint: string;
+}
+
+/** The rooms of the package, and which others each may import; a role never imports another. */
+const ROOMS = {
+  protocol: [],
+  client: ["protocol"],
+  cli: ["protocol", "client"],
+  agent: ["protocol", "client", "cli"],
+  server: ["protocol", "cli"],
+  computer: ["protocol", "client", "cli"],
+} as const satisfies Record<string, readonly string[]>;
+type Room = keyof typeof ROOMS;
+
+const FRONT_DOOR = "mod.ts";
+const OWN_NAME = "@a2c-smcp/sdk";
+
+/** All that the wire may depend on: it runs in browsers and isolates too. */
+const PROTOCOL_PACKAGES = ["zod", "std-semver"];
+
+/** Packages that belong to certain rooms; all others are free to every room but protocol. */
+const PACKAGE_ROOMS: Readonly<Record<string, readonly Room[]>> = {
+  "socket.io": ["server"],
+  "socket.io-client": ["client", "agent", "computer"],
+  "commander": ["cli", "agent", "server", "computer"],
+};
+
+/**
+ * Judges one import of one file.
+ *
+ * @param file path from the repository's root, with `/`
+ * @param specifier as written in the source
+ */
+export function judgeImport(
+  file: string,
+  specifier: string,
+): Fault | undefined {
+  if (file === FRONT_DOOR) return judgeFrontDoor(specifier);
+  const room = roomOf(file);
+  if (room === undefined) return undefined;
+  if (isSelf(specifier)) {
+    return {
+      message: `${room} imports this package by its own name, "${specifier}"`,
+      hint: "Import the file by its relative path",
+    };
+  }
+  return specifier.startsWith(".")
+    ? judgeFile(room, posix.join(posix.dirname(file), specifier))
+    : judgePackage(room, packageOf(specifier));
+}
+
+/** Judges the use of the `Deno` global: everything but a command also runs on Node. */
+export function judgeDenoGlobal(file: string): Fault | undefined {
+  if (roomOf(file) === undefined || posix.basename(file) === "main.ts") {
+    return undefined;
+  }
+  return {
+    message: "The Deno global is used outside of a main.ts: Node has none",
+    hint: "Use a node: module, or take the value as an option from main.ts",
+  };
+}
+
+/** Judges a `using` declaration, which the npm tarball would carry to Node 22 as it is. */
+export function judgeUsing(file: string): Fault | undefined {
+  if (roomOf(file) === undefined) return undefined;
+  return {
+    message: "A `using` declaration: Node 22 can not parse it",
+    hint: "Write try … finally, or pass a function to one that cleans up",
+  };
+}
+
+/** Where names of events are written: today's, and what older versions call them. */
+const EVENT_HOMES = ["protocol/events.ts", "protocol/profiles.ts"];
+
+/** Judges a string: the names of events have one home. */
+export function judgeText(file: string, text: string): Fault | undefined {
+  const names = /^(client|server|notify):[a-z_]*$/;
+  if (!names.test(text) || EVENT_HOMES.includes(file)) return undefined;
+  if (file !== FRONT_DOOR && roomOf(file) === undefined) return undefined;
+  return {
+    message:
+      `The event name "${text}" is written outside of protocol/events.ts`,
+    hint: "Import its constant, or what the event table says about it",
+  };
+}
+
+function judgeFrontDoor(specifier: string): Fault | undefined {
+  const target = specifier.startsWith(".") ? posix.join(specifier) : "";
+  // What it runs when it is the program, and what it re-exports.
+  if (target === "main.ts" || roomOf(target) !== undefined) return undefined;
+  return {
+    message: `The front door imports "${specifier}"; it only re-exports ${
+      Object.keys(ROOMS).join(", ")
+    }`,
+    hint: "Export it from the room that it belongs to",
+  };
+}
+
+function judgeFile(room: Room, target: string): Fault | undefined {
+  const to = roomOf(target);
+  if (to === undefined) {
+    return {
+      message: `${room} imports ${target}, which is no part of a room`,
+      hint: `Move what is needed into ${room}/`,
+    };
+  }
+  const allowed: readonly Room[] = ROOMS[room];
+  if (to === room || allowed.includes(to)) return undefined;
+  return {
+    message: allowed.length === 0
+      ? `${room} imports ${to}; the wire knows no role`
+      : `${room} imports ${to}; it may import itself and ${
+        allowed.join(", ")
+      }, and no role imports another role`,
+    hint:
+      `Move what both need to a room below, or take it through an interface`,
+  };
+}
+
+function judgePackage(room: Room, name: string): Fault | undefined {
+  if (room === "protocol") {
+    if (PROTOCOL_PACKAGES.includes(name)) return undefined;
+    return {
+      message: `protocol imports ${name}; it imports ${
+        PROTOCOL_PACKAGES.join(" and ")
+      } only`,
+      hint:
+        "Take the value as a parameter, or move the file to the room that needs it",
+    };
+  }
+  const home = PACKAGE_ROOMS[name];
+  if (home === undefined || home.includes(room)) return undefined;
+  return {
+    message: `${room} imports ${name}, which belongs to ${home.join(" and ")}`,
+    hint: "Move the code there, or work with what the wire shows",
+  };
+}
+
+function roomOf(file: string): Room | undefined {
+  const [top, ...rest] = file.split("/");
+  return rest.length > 0 && top !== undefined && isRoom(top) ? top : undefined;
+}
+
+const isRoom = (name: string): name is Room => Object.hasOwn(ROOMS, name);
+
+const isSelf = (specifier: string): boolean =>
+  specifier === OWN_NAME || specifier.startsWith(`${OWN_NAME}/`);
+
+/** `npm:@scope/name@^1/path` → `@scope/name`; `node:fs` stays as it is. */
+function packageOf(specifier: string): string {
+  const bare = specifier.replace(/^(npm|jsr):\/?/, "");
+  const [name = bare] = /^(@[^/@]+\/)?[^/@]+/.exec(bare) ?? [];
+  return name;
+}

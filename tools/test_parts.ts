@@ -1,0 +1,146 @@
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import config from "../deno.json" with { type: "json" };
+import { findChromium } from "../tests/browser/support/chromium.ts";
+import { linkPackage } from "../tests/docs/support/home.ts";
+import { pythonOf } from "../tests/interop/support/venv.ts";
+import {
+  DENO_SERVERS,
+  NPX_SERVERS,
+  S3_SERVER,
+} from "../tests/support/computer/reference_servers.ts";
+import { findNode, NODE_VERSIONS } from "./node.ts";
+import { installPackage, npmPackage, TYPESCRIPT } from "./npm_package.ts";
+import { run } from "./process.ts";
+
+/** Something that tests use and that comes from elsewhere, once. */
+export interface Part {
+  /** What it is, as "cannot fetch …" says it. */
+  readonly name: string;
+  /** Puts it where tests find it; does nothing where it is there already. */
+  fetch(): Promise<unknown>;
+}
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+
+/** Networks may be slow; in milliseconds. */
+const PATIENCE = 1_800_000;
+const command = (program: string, ...args: string[]) =>
+  run(program, args, root, PATIENCE);
+
+const locked: Part = {
+  name: "the packages of deno.lock",
+  fetch: () => command("deno", "install", "--frozen", "--quiet"),
+};
+
+/**
+ * `deno install` leaves out what npm tells of the packages behind `links` in deno.json; Deno would
+ * ask for it whenever it starts a command.
+ */
+const linked: Part = {
+  name: "the packages of links/",
+  fetch: async () => {
+    const files = ["links/std-assert/mod.ts", "links/std-semver/mod.ts"];
+    const sources = files.map((file) => Deno.readTextFile(join(root, file)));
+    const [...names] = (await Promise.all(sources)).join().matchAll(
+      /"(npm:[^"/]+)/g,
+    );
+    const packages = new Set(names.map(([, name = ""]) => name));
+    await command("deno", "cache", "--no-config", "--no-lock", ...packages);
+  },
+};
+
+/** `deno bundle` gets its bundler when it is first used. */
+const bundler: Part = {
+  name: "the bundler of Deno (npm:esbuild)",
+  fetch: () =>
+    inScratch((folder) => {
+      const out = join(folder, "out.js");
+      const entry = "tests/support/computer/reference_servers.ts";
+      return command("deno", "bundle", "--quiet", "-o", out, entry);
+    }),
+};
+
+/** Each alone, as it is started: together they could share other versions of what they need. */
+const denoServers = DENO_SERVERS.map((server): Part => ({
+  name: `npm:${server} for Deno`,
+  fetch: () =>
+    command("deno", "cache", "--no-config", "--no-lock", `npm:${server}`),
+}));
+
+const storage: Part = {
+  name: `${S3_SERVER}, an object storage`,
+  fetch: () => command("deno", "cache", "--no-config", "--no-lock", S3_SERVER),
+};
+
+/** In a folder with a configuration of its own Deno asks npm about more than in this one. */
+const homes: Part = {
+  name: "what the package needs in the folder of a user",
+  fetch: () =>
+    inScratch(async (folder) => {
+      await linkPackage(folder);
+      const imports = Object.keys(config.exports).map((path) =>
+        `import "${join(config.name, path)}";\n`
+      );
+      const file = join(folder, "imports.ts");
+      await Deno.writeTextFile(file, imports.join(""));
+      await run("deno", ["cache", file], folder, PATIENCE);
+    }),
+};
+
+/** npx unpacks a package when it is first used; `node -e 0` is run in place of its command. */
+const npxServers: Part = {
+  name: `${NPX_SERVERS.join(", ")} for npx`,
+  fetch: () =>
+    Promise.all(NPX_SERVERS.map((server) =>
+      command(
+        ...["npx", "--yes", "--prefer-offline", "--package", server],
+        ...["--", "node", "-e", "0"],
+      )
+    )),
+};
+
+const nodes = NODE_VERSIONS.map((version): Part => ({
+  name: `Node ${version}`,
+  fetch: () => findNode(version),
+}));
+
+/** What npm installs beside the tarball. */
+const tarball: Part = {
+  name: `what the npm tarball depends on, and ${TYPESCRIPT.join(" and ")}`,
+  fetch: () =>
+    inScratch(async (folder) => {
+      await installPackage(folder, await npmPackage(folder), TYPESCRIPT);
+    }),
+};
+
+const pythons = (["0.1", "0.2"] as const).map((sdk): Part => ({
+  name: `the Python SDK of protocol ${sdk}`,
+  fetch: () => pythonOf(sdk),
+}));
+
+/** Where it can not be had, its tests are skipped. */
+const chromium: Part = { name: "Chromium", fetch: findChromium };
+
+const packages = [locked, linked, homes];
+
+/** What each suite needs. */
+export const SUITES: Readonly<Record<string, readonly Part[]>> = {
+  test: [...packages, bundler, storage, ...denoServers, npxServers],
+  demo: [...packages, ...denoServers],
+  bench: [...packages, bundler, ...denoServers, ...nodes],
+  browser: [...packages, bundler, chromium],
+  node: [...packages, npxServers, ...nodes, tarball],
+  interop: [...packages, ...pythons],
+};
+
+async function inScratch<T>(
+  use: (folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = await Deno.makeTempDir({ prefix: "smcp-fetch-" });
+  try {
+    return await use(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
