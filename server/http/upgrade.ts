@@ -2,7 +2,7 @@ import type { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Server as Engine } from "engine.io";
-import { endSocket } from "./end_socket.ts";
+import { endSocket } from "../shared/end_socket.ts";
 import { failure, log } from "../shared/log.ts";
 import {
   addressedOf,

@@ -2,7 +2,7 @@ import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
-import { endSocket } from "../http/end_socket.ts";
+import { endSocket } from "../shared/end_socket.ts";
 import { type Refusal, refusal, toHttpText } from "../http/gate.ts";
 import { AddressCount } from "./address_count.ts";
 import { addressGroup, clientAddress } from "./client_address.ts";

@@ -20,7 +20,7 @@ import type { Arrivals } from "../limits/arrivals.ts";
 import { clientAddress } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { PacketGuards } from "../limits/packet_guards.ts";
-import { TokenBucket } from "../limits/token_bucket.ts";
+import { TokenBucket } from "../shared/token_bucket.ts";
 import type { Membership } from "../offices/membership.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { refuseOthers } from "./refuse_namespaces.ts";

@@ -2,7 +2,7 @@ import type { Socket } from "socket.io";
 import type { ErrorPayload, Role } from "../../protocol/mod.ts";
 import type { Deadline } from "./deadlines.ts";
 import type { Identity } from "../auth/authenticator.ts";
-import type { TokenBucket } from "../limits/token_bucket.ts";
+import type { TokenBucket } from "./token_bucket.ts";
 import type { Link } from "../wire/link.ts";
 import type { Member } from "../offices/join_rule.ts";
 

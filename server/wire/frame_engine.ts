@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { endSocket } from "../http/end_socket.ts";
+import { endSocket } from "../shared/end_socket.ts";
 import { FrameSocket } from "./frame_socket.ts";
 import { type UploadLimits, UploadWatch } from "./upload_watch.ts";
 

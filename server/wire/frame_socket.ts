@@ -2,7 +2,7 @@ import { Buffer, isUtf8 } from "node:buffer";
 import { EventEmitter } from "node:events";
 import type { Duplex } from "node:stream";
 import { failure, log } from "../shared/log.ts";
-import { TokenBucket } from "../limits/token_bucket.ts";
+import { TokenBucket } from "../shared/token_bucket.ts";
 import {
   FrameError,
   type FrameListener,

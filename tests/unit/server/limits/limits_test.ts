@@ -12,7 +12,7 @@ import {
   resolveLimits,
 } from "../../../../server/limits/limits.ts";
 import { LineLimit } from "../../../../server/limits/line_limit.ts";
-import { TokenBucket } from "../../../../server/limits/token_bucket.ts";
+import { TokenBucket } from "../../../../server/shared/token_bucket.ts";
 import { captureLog } from "../../../support/log_capture.ts";
 
 Deno.test("resolveLimits() fills in the defaults of the spec (spec §10)", () => {
