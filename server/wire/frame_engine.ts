@@ -5,6 +5,7 @@ import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { endSocket } from "../shared/end_socket.ts";
 import { FrameSocket } from "./frame_socket.ts";
+import { StockEngine } from "./stock_engine.ts";
 import { type UploadLimits, UploadWatch } from "./upload_watch.ts";
 
 /** What RFC 6455 §4.2.2 adds to the key. */
@@ -89,15 +90,24 @@ export type WsEngine = "fast" | "stock";
  * The option of Engine.IO that says so.
  *
  * @param limits of messages that have begun and not ended; for the fast engine alone
- * @param earlyPayload bytes of one message while there is no session; likewise
+ * @param earlyPayload bytes of one message while there is no session; for the stock engine about
+ * all that comes then
  * @throws {TypeError} when there is no such engine, or no such rate
  */
 export function wsEngineOption(
   name: WsEngine,
   limits: UploadLimits,
   earlyPayload: number,
-): { wsEngine?: typeof FrameEngine } {
-  if (name === "stock") return {};
+): { wsEngine: typeof FrameEngine | typeof StockEngine } {
+  if (name === "stock") {
+    return {
+      wsEngine: class extends StockEngine {
+        constructor(options: ConstructorParameters<typeof StockEngine>[0]) {
+          super(options, 2 * earlyPayload);
+        }
+      },
+    };
+  }
   if (name !== "fast") {
     throw new TypeError(
       `Cannot use wsEngine ${JSON.stringify(name)}: expected "fast" or "stock"`,

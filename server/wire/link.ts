@@ -4,6 +4,7 @@ import { Encoder, type Packet, PacketType } from "socket.io-parser";
 import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
 import { takeOut } from "../shared/swap_remove.ts";
 import { FrameSocket } from "./frame_socket.ts";
+import { admitStock } from "./stock_engine.ts";
 import { type Body, JsonText } from "./json_text.ts";
 import { PacketDecoder } from "./packet_decoder.ts";
 import { readPacket, type TextPacket } from "./read_packet.ts";
@@ -131,6 +132,7 @@ export class Link {
 
   #listen(transport: Socket["conn"]["transport"]): void {
     const frames: unknown = Reflect.get(transport, "socket");
+    admitStock(frames);
     if (!(frames instanceof FrameSocket) || this.#ended) return;
     this.#frames = frames;
     frames.admit();

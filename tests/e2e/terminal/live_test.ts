@@ -139,6 +139,7 @@ for (const { columns, rows, env, signal } of SIZES) {
           assertNotMatch(view.written, /␛\[[\d;]*m/);
         } else {
           assertEquals(view.colourOf("● files"), 2);
+          await view.until("✗ broken"); // it is started again now and then
           assertEquals(view.colourOf("✗ broken"), 1);
           assertEquals(view.colourOf("✓ echo"), 2);
         }
