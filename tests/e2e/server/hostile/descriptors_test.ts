@@ -161,7 +161,7 @@ function startExhausted() {
     args: ["-c", run, Deno.execPath(), script],
     stdin: "piped",
     stdout: "piped",
-    stderr: "null",
+    stderr: "inherit",
   }).spawn();
   const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const input = child.stdin.getWriter();
@@ -181,7 +181,11 @@ function startExhausted() {
     /** Takes all descriptors, or gives them back. */
     say: () => input.write(new TextEncoder().encode("\n")),
     async [Symbol.asyncDispose]() {
-      child.kill("SIGKILL");
+      try {
+        child.kill("SIGKILL");
+      } catch {
+        // It ended by itself; what it wrote about that is the failure to look at.
+      }
       await child.status;
       await input.close().catch(() => {});
       await output.cancel();
