@@ -52,13 +52,12 @@ export {
   anyOf,
   type Authenticator,
   type Credentials,
-  type Identity,
   type Refused,
 } from "./auth/authenticator.ts";
 export { jwt, type JwtOptions } from "./auth/jwt.ts";
 export type { JwtKey } from "./auth/jwt_keys.ts";
 export { parseApiKeys } from "./auth/parse_api_keys.ts";
-export type { Policy } from "./auth/policy.ts";
+export type { Identity, Policy } from "./shared/identity.ts";
 export type { SmcpEnv } from "./http/http_app.ts";
 export type { LimitName, Limits } from "./limits/limits.ts";
 export type {
@@ -68,22 +67,19 @@ export type {
 } from "./observe/metrics.ts";
 export { createMetrics } from "./observe/prometheus.ts";
 export type { Bytes } from "./observe/traffic.ts";
+export type { Member } from "./shared/member.ts";
 export {
   decideJoin,
   type JoinDecision,
   type Joiner,
-  type Member,
 } from "./offices/join_rule.ts";
 export { MemoryRegistry } from "./offices/memory.ts";
-export type { Awaitable, OfficeRegistry } from "./offices/registry.ts";
-export type {
-  CloseOptions,
-  Heartbeat,
-  ListenAddress,
-  ListenOptions,
-  SmcpServerOptions,
-  SmcpServerStats,
-} from "./options.ts";
+export type { Awaitable } from "./shared/awaitable.ts";
+export type { OfficeRegistry } from "./offices/registry.ts";
+export type { SmcpServerStats } from "./observe/stats.ts";
+export type { ListenAddress, ListenOptions } from "./http/listen_options.ts";
+export type { Heartbeat } from "./http/new_engine.ts";
+export type { CloseOptions, SmcpServerOptions } from "./options.ts";
 export { createSmcpServer } from "./server.ts";
 export type { SmcpServer } from "./smcp_server.ts";
 export type { TlsOptions } from "./http/tls.ts";

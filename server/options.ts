@@ -3,7 +3,7 @@ import type { Authenticator } from "./auth/authenticator.ts";
 import type { Limits } from "./limits/limits.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
-import type { TlsOptions } from "./http/tls.ts";
+import type { Heartbeat } from "./http/new_engine.ts";
 import type { CallTracer } from "./observe/trace_calls.ts";
 
 /** How a server differs from the default. */
@@ -72,60 +72,6 @@ export interface SmcpServerOptions {
   minUploadRate?: number;
   /** How a connection that is gone without a word is noticed; default a ping after 25 s, and 20 s for its answer. */
   heartbeat?: Heartbeat;
-}
-
-/** Pings of the server; both are announced to clients, which notice a lost server by them. */
-export interface Heartbeat {
-  /** Seconds between two pings. */
-  readonly interval: number;
-  /** Seconds that a client has to answer one. */
-  readonly timeout: number;
-}
-
-/** Counts of this moment. */
-export interface SmcpServerStats {
-  /** Connections of the namespace, members or not. */
-  readonly connections: number;
-  /** Offices with at least one member. */
-  readonly offices: number;
-  /** Agents and Computers in offices. */
-  readonly members: number;
-}
-
-/** Where to listen. */
-export interface ListenOptions {
-  /** Default `127.0.0.1`: loopback unless told otherwise (spec §10). */
-  hostname?: string;
-  /** Default 0: any free port. */
-  port?: number;
-  /** Serve HTTPS with these certificates; default HTTP. */
-  tls?: TlsOptions;
-  /**
-   * `true` allows an address that others can reach although nobody is asked who they are: neither
-   * by an `authenticator` nor by `tls.clientCa` (spec §10).
-   */
-  insecure?: boolean;
-  /**
-   * `true` refuses an address that others can reach without `tls`; default a warning in the log,
-   * where there is an `authenticator`, and no proxy in front that is trusted.
-   */
-  requireTls?: boolean;
-  /**
-   * Called once, when the listener accepts no connections any more and could not be revived, such as
-   * in a process that stays without file descriptors; default the error is thrown, uncaught, which
-   * ends the process.
-   */
-  onLost?: (error: Error) => void;
-}
-
-/** Where a server listens. */
-export interface ListenAddress {
-  /** What clients connect to, such as `http://127.0.0.1:8787`. */
-  readonly url: string;
-  /** As asked for. */
-  readonly hostname: string;
-  /** The actual port. */
-  readonly port: number;
 }
 
 /** How to shut down. */

@@ -12,12 +12,13 @@ import { auditCalls } from "./observe/audit_calls.ts";
 import { clearText, exposure } from "./http/bind_rule.ts";
 import { watchers } from "./observe/call_observer.ts";
 import { Dispatcher } from "./relay/dispatcher.ts";
-import { bothForms, invalidRequest, toResponse } from "./http/gate.ts";
+import { invalidRequest, toResponse } from "./shared/refusal.ts";
+import { bothForms } from "./http/gate.ts";
 import { readHosts } from "./http/host_rule.ts";
 import { hostGuard, httpApp } from "./http/http_app.ts";
 import { Arrivals } from "./limits/arrivals.ts";
 import { MAX_CONNECT_BYTES } from "./limits/early_budget.ts";
-import { guardConnection } from "./limits/guard_connection.ts";
+import { guardConnection } from "./sessions/guard_connection.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { resolveLimits } from "./limits/limits.ts";
 import { PacketGuards } from "./limits/packet_guards.ts";
@@ -31,20 +32,16 @@ import {
 } from "./http/listen.ts";
 import { watchListener } from "./http/listener_watch.ts";
 import { Membership } from "./offices/membership.ts";
-import { MetricsFeed } from "./observe/feed.ts";
+import { MetricsFeed } from "./http/metrics_feed.ts";
 import { newEngine } from "./http/new_engine.ts";
 import { MemoryRegistry } from "./offices/memory.ts";
-import type {
-  CloseOptions,
-  ListenAddress,
-  ListenOptions,
-  SmcpServerOptions,
-  SmcpServerStats,
-} from "./options.ts";
+import type { SmcpServerStats } from "./observe/stats.ts";
+import type { ListenAddress, ListenOptions } from "./http/listen_options.ts";
+import type { CloseOptions, SmcpServerOptions } from "./options.ts";
 import { Relay } from "./relay/relay.ts";
 import { acceptSessions } from "./sessions/accept.ts";
 import type { SmcpServer } from "./smcp_server.ts";
-import type { Session } from "./shared/session.ts";
+import type { LinkedSession } from "./relay/linked_session.ts";
 import { watchHandshakes } from "./http/tls_failures.ts";
 import { traceCalls } from "./observe/trace_calls.ts";
 import { upgradeListener } from "./http/upgrade.ts";
@@ -130,7 +127,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
   io.bind(engine);
 
   const nsp = io.of(SMCP_NAMESPACE);
-  const sessions = new Map<string, Session>();
+  const sessions = new Map<string, LinkedSession>();
   const logCall = auditCalls(auditPayloads);
   const relay = new Relay(
     registry,

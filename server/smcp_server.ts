@@ -2,12 +2,9 @@ import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Hono } from "hono";
 import type { SmcpEnv } from "./http/http_app.ts";
-import type {
-  CloseOptions,
-  ListenAddress,
-  ListenOptions,
-  SmcpServerStats,
-} from "./options.ts";
+import type { SmcpServerStats } from "./observe/stats.ts";
+import type { ListenAddress, ListenOptions } from "./http/listen_options.ts";
+import type { CloseOptions } from "./options.ts";
 import type { TlsOptions } from "./http/tls.ts";
 
 /** An A2C-SMCP server: sessions, offices and routing (spec §1). */

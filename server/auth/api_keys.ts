@@ -4,8 +4,9 @@ import {
   randomBytes,
   timingSafeEqual,
 } from "node:crypto";
-import type { Authenticator, Credentials, Identity } from "./authenticator.ts";
-import type { Policy } from "./policy.ts";
+import type { Identity } from "../shared/identity.ts";
+import type { Authenticator, Credentials } from "./authenticator.ts";
+import type { Policy } from "../shared/identity.ts";
 
 /** One key, and whom it stands for. */
 export interface ApiKey extends Policy {

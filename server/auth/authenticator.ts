@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Awaitable } from "../offices/registry.ts";
-import type { Policy } from "./policy.ts";
+import type { Awaitable } from "../shared/awaitable.ts";
+import type { Identity } from "../shared/identity.ts";
 
 /** What a client shows to be let in. */
 export interface Credentials {
@@ -10,16 +10,6 @@ export interface Credentials {
   readonly auth: Readonly<Record<string, unknown>>;
   /** The client's network address. */
   readonly address: string;
-}
-
-/** Who somebody is, and what that allows. */
-export interface Identity {
-  /** Names the holder of the credentials, in logs too; the same one may take its own seat over (spec §9). */
-  readonly principal: string;
-  /** Asked at every join; absent allows everything (spec §10). */
-  readonly policy?: Policy;
-  /** Milliseconds since 1970 at which the session ends, and from which joins are refused; absent means never. */
-  readonly expiresAt?: number;
 }
 
 /** Somebody is not let in. */

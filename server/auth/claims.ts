@@ -1,6 +1,7 @@
 import type { Role } from "../../protocol/mod.ts";
-import type { Identity, Refused } from "./authenticator.ts";
-import type { Policy } from "./policy.ts";
+import type { Identity } from "../shared/identity.ts";
+import type { Refused } from "./authenticator.ts";
+import type { Policy } from "../shared/identity.ts";
 
 /** Seconds by which the clocks of issuer and server may differ. */
 export const CLOCK_TOLERANCE = 5;

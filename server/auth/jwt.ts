@@ -1,10 +1,6 @@
 import type { JWTVerifyOptions } from "jose";
-import type {
-  Authenticator,
-  Credentials,
-  Identity,
-  Refused,
-} from "./authenticator.ts";
+import type { Identity } from "../shared/identity.ts";
+import type { Authenticator, Credentials, Refused } from "./authenticator.ts";
 import { CLOCK_TOLERANCE, readClaims } from "./claims.ts";
 import {
   type Jose,

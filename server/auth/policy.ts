@@ -1,15 +1,5 @@
 import type { Role } from "../../protocol/mod.ts";
-import type { Identity } from "./authenticator.ts";
-
-/** What somebody may join as; a field that is absent allows everything (spec §10). */
-export interface Policy {
-  /** Allowed roles. */
-  readonly roles?: readonly Role[];
-  /** Patterns of allowed offices; `*` stands for any text. */
-  readonly offices?: readonly string[];
-  /** Patterns of allowed names of members; `*` stands for any text. */
-  readonly names?: readonly string[];
-}
+import type { Identity, Policy } from "../shared/identity.ts";
 
 /** The seat that a join asks for. */
 export interface WantedSeat {

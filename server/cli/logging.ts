@@ -5,7 +5,7 @@ import { configureSync, type LogRecord, type Sink } from "@logtape/logtape";
 import { LineQueue } from "../../cli/line_queue.ts";
 import { patientStream } from "../../cli/patient_stream.ts";
 import type { LogSettings } from "./log_flags.ts";
-import type { AuditEvent } from "../observe/audit.ts";
+import type { AuditEvent } from "../shared/audit.ts";
 import { LineBuffer } from "./line_buffer.ts";
 import { jsonLine, prettyLine } from "./log_lines.ts";
 

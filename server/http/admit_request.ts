@@ -2,13 +2,9 @@ import type { IncomingMessage } from "node:http";
 import type { ErrorPayload, Profile } from "../../protocol/mod.ts";
 import { shuttingDown } from "../shared/error_payload.ts";
 import { quote } from "../shared/log.ts";
-import {
-  checkGate,
-  checkTransport,
-  opensSession,
-  type Refusal,
-  refusal,
-} from "./gate.ts";
+import { type Refusal, refusal } from "../shared/refusal.ts";
+import { opensSession } from "../shared/request_target.ts";
+import { checkGate, checkTransport } from "./gate.ts";
 import { type Addressed, checkHost, type HostRule } from "./host_rule.ts";
 import { clientAddress } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";

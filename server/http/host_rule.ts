@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { ErrorCode } from "../../protocol/mod.ts";
 import { isLoopback } from "./bind_rule.ts";
-import { type Refusal, refusal } from "./gate.ts";
+import { type Refusal, refusal } from "../shared/refusal.ts";
 
 /** Host names that the server answers to. */
 export type Hosts = "*" | readonly string[];

@@ -16,15 +16,10 @@ import {
 } from "./admit_request.ts";
 import { clientAddress } from "../limits/client_address.ts";
 import type { PacketGuards } from "../limits/packet_guards.ts";
-import {
-  notFound,
-  refusal,
-  sessionOf,
-  splitTarget,
-  toResponse,
-} from "./gate.ts";
+import { notFound, refusal, toResponse } from "../shared/refusal.ts";
+import { sessionOf, splitTarget } from "../shared/request_target.ts";
 import { mayReadMetrics } from "./metrics_access.ts";
-import type { SmcpServerStats } from "../options.ts";
+import type { SmcpServerStats } from "../observe/stats.ts";
 
 /** The environment of the app: the request and response of `node:http`, as `@hono/node-server` gives them. */
 export interface SmcpEnv {

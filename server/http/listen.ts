@@ -9,7 +9,7 @@ import {
   type Server as HttpsServer,
 } from "node:https";
 import type { AddressInfo } from "node:net";
-import type { ListenAddress, ListenOptions } from "../options.ts";
+import type { ListenAddress, ListenOptions } from "./listen_options.ts";
 import { type TlsOptions, toHttpsOptions } from "./tls.ts";
 
 /** How often a HTTP server looks for requests that are late; in milliseconds. */

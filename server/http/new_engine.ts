@@ -1,22 +1,29 @@
 import { Server as Engine } from "engine.io";
 import { earlyBytes } from "../limits/early_budget.ts";
 import type { Limits } from "../limits/limits.ts";
-import type { SmcpServerOptions } from "../options.ts";
 import { wsEngineOption } from "../wire/frame_engine.ts";
 
+/** Pings of the server; both are announced to clients, which notice a lost server by them. */
+export interface Heartbeat {
+  /** Seconds between two pings. */
+  readonly interval: number;
+  /** Seconds that a client has to answer one. */
+  readonly timeout: number;
+}
+
 /** What of the server's options is about its connections. */
-export type EngineOptions =
-  & Required<
-    Pick<
-      SmcpServerOptions,
-      | "maxMessageBytes"
-      | "maxConnectBytes"
-      | "wsEngine"
-      | "minUploadRate"
-      | "heartbeat"
-    >
-  >
-  & Pick<Limits, "unfinishedBytes">;
+export interface EngineOptions extends Pick<Limits, "unfinishedBytes"> {
+  /** The largest message of a client, in bytes. */
+  readonly maxMessageBytes: number;
+  /** The largest packet that asks for a session, in bytes. */
+  readonly maxConnectBytes: number;
+  /** What carries WebSockets. */
+  readonly wsEngine: "fast" | "stock";
+  /** Bytes per second at which a message that has begun must arrive. */
+  readonly minUploadRate: number;
+  /** Pings of the server. */
+  readonly heartbeat: Heartbeat;
+}
 
 /** Makes the Engine.IO server. */
 export const newEngine = (

@@ -1,5 +1,5 @@
 import { ErrorCode } from "../../protocol/mod.ts";
-import { type Refusal, refusal } from "./gate.ts";
+import { type Refusal, refusal } from "../shared/refusal.ts";
 
 /** Web origins whose pages may connect. */
 export type Origins = "*" | readonly string[];

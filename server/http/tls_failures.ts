@@ -1,14 +1,7 @@
 import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
-
-/** A client that got no TLS connection. */
-export interface TlsFailure {
-  /** Which side misses what. */
-  readonly reason: string;
-  /** Where it came from. */
-  readonly address: string;
-}
+import type { TlsFailure } from "../limits/limiter.ts";
 
 /** What is known of a handshake that failed. */
 export interface HandshakeError {

@@ -16,9 +16,9 @@ import {
   invalidRequest,
   notFound,
   type Refusal,
-  splitTarget,
   toHttpText,
-} from "./gate.ts";
+} from "../shared/refusal.ts";
+import { splitTarget } from "../shared/request_target.ts";
 
 type EngineRequest = Parameters<Engine["handleUpgrade"]>[0];
 

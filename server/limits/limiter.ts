@@ -1,6 +1,5 @@
 import type { ProtocolError } from "../../protocol/mod.ts";
-import { audit, type AuditEvent, type AuditParty } from "../observe/audit.ts";
-import type { TlsFailure } from "../http/tls_failures.ts";
+import { audit, type AuditEvent, type AuditParty } from "../shared/audit.ts";
 import { addressGroup } from "./client_address.ts";
 import { labelOf, type LimitName, type Limits, overLimit } from "./limits.ts";
 import { LineLimit } from "./line_limit.ts";
@@ -13,6 +12,14 @@ export interface RefusedHandshake {
   /** Of the flat error that the client hears; below 10 it is Engine.IO's own. */
   readonly code: number;
   /** Why, for the operator. */
+  readonly reason: string;
+  /** Where it came from. */
+  readonly address: string;
+}
+
+/** A client that got no TLS connection. */
+export interface TlsFailure {
+  /** Which side misses what. */
   readonly reason: string;
   /** Where it came from. */
   readonly address: string;

@@ -3,7 +3,7 @@ import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import { endSocket } from "../shared/end_socket.ts";
-import { type Refusal, refusal, toHttpText } from "../http/gate.ts";
+import { type Refusal, refusal, toHttpText } from "../shared/refusal.ts";
 import { AddressCount } from "./address_count.ts";
 import { addressGroup, clientAddress } from "./client_address.ts";
 import { DescriptorRoom } from "./descriptors.ts";

@@ -1,6 +1,6 @@
 import { TOOL_CALL_EVENT, type ToolCallReq } from "../../protocol/mod.ts";
-import { audit } from "./audit.ts";
-import { outcomeOf } from "../relay/call_outcome.ts";
+import { audit } from "../shared/audit.ts";
+import { outcomeOf } from "./call_outcome.ts";
 import type { CallWatcher, WatchedCall } from "./call_observer.ts";
 import { type Body, outlineOf, valueOf } from "../wire/json_text.ts";
 

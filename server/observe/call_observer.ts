@@ -1,5 +1,5 @@
 import type { ClientEvent } from "../../protocol/mod.ts";
-import type { Member } from "../offices/join_rule.ts";
+import type { Member } from "../shared/member.ts";
 import type { Session } from "../shared/session.ts";
 import type { Body } from "../wire/json_text.ts";
 

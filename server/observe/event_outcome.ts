@@ -1,4 +1,4 @@
-import { outcomeOf } from "../relay/call_outcome.ts";
+import { outcomeOf } from "./call_outcome.ts";
 
 /**
  * Tells in a word or two how an event was answered, for metrics.

@@ -1,5 +1,5 @@
 import type { LimitName } from "../limits/limits.ts";
-import type { SmcpServerStats } from "../options.ts";
+import type { SmcpServerStats } from "./stats.ts";
 import type { Bytes } from "./traffic.ts";
 
 /** What a server is asked for when its metrics are read. */

@@ -1,5 +1,5 @@
 import type { CallWatcher } from "./call_observer.ts";
-import { outcomeOf } from "../relay/call_outcome.ts";
+import { outcomeOf } from "./call_outcome.ts";
 import { outlineOf } from "../wire/json_text.ts";
 
 /** What is needed of a span of `@opentelemetry/api`. */

@@ -11,19 +11,29 @@ import {
   parseLeaveOfficeReq,
   type Profile,
   ProtocolError,
+  type Role,
 } from "../../protocol/mod.ts";
 import { shuttingDown, toAnswer } from "../shared/error_payload.ts";
 import { failure, log, short } from "../shared/log.ts";
 import { checkIdentity } from "../auth/policy.ts";
-import { audit, type AuditSeat, partyOf, seatOf } from "../observe/audit.ts";
-import type { JoinDecision, Member } from "./join_rule.ts";
+import { audit, type AuditSeat, partyOf, seatOf } from "../shared/audit.ts";
+import type { Member } from "../shared/member.ts";
+import type { JoinDecision } from "./join_rule.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { OfficeRegistry } from "./registry.ts";
-import type { Relay } from "../relay/relay.ts";
 import type { Session } from "../shared/session.ts";
 
 /** Prefixed, so that an office named like a socket's id does not reach that socket (spec §5). */
 const roomOf = (office: string): string => `office:${office}`;
+
+/** Ends the calls of a session that leaves its office. */
+export interface CallEnder {
+  /**
+   * @param role of the session in its office
+   * @param gone whether its connection is gone
+   */
+  end(session: Session, role: Role, gone: boolean): void;
+}
 
 /** Joins, leaves, and what the office hears of them (spec §3, §5, §9). */
 export class Membership {
@@ -31,7 +41,7 @@ export class Membership {
   readonly #registry: OfficeRegistry;
   readonly #sessions: ReadonlyMap<string, Session>;
   readonly #profile: Profile;
-  readonly #relay: Relay;
+  readonly #calls: CallEnder;
   readonly #limiter: Limiter;
   #closed = false;
 
@@ -44,14 +54,14 @@ export class Membership {
     registry: OfficeRegistry,
     sessions: ReadonlyMap<string, Session>,
     profile: Profile,
-    relay: Relay,
+    calls: CallEnder,
     limiter: Limiter,
   ) {
     this.#nsp = nsp;
     this.#registry = registry;
     this.#sessions = sessions;
     this.#profile = profile;
-    this.#relay = relay;
+    this.#calls = calls;
     this.#limiter = limiter;
   }
 
@@ -179,7 +189,7 @@ export class Membership {
   /** All that is done at once: the notice first, then nothing of the office reaches the socket. */
   #unseat(session: Session, member: Member): void {
     this.#announce(LEAVE_OFFICE_NOTIFICATION, member);
-    this.#relay.end(session, member.role, !session.socket.connected);
+    this.#calls.end(session, member.role, !session.socket.connected);
     session.member = undefined;
     session.socket.leave(roomOf(member.office));
     audit({ event: "left", ...seatOf(member), ...partyOf(session) });

@@ -1,9 +1,5 @@
-import {
-  decideJoin,
-  type JoinDecision,
-  type Joiner,
-  type Member,
-} from "./join_rule.ts";
+import type { Member } from "../shared/member.ts";
+import { decideJoin, type JoinDecision, type Joiner } from "./join_rule.ts";
 import type { OfficeRegistry } from "./registry.ts";
 
 interface Seats {

@@ -1,7 +1,6 @@
-import type { JoinDecision, Joiner, Member } from "./join_rule.ts";
-
-/** A result that a registry in memory gives at once, and one on the network later. */
-export type Awaitable<T> = T | Promise<T>;
+import type { Awaitable } from "../shared/awaitable.ts";
+import type { Member } from "../shared/member.ts";
+import type { JoinDecision, Joiner } from "./join_rule.ts";
 
 /**
  * The one owner of who is a member of which office (spec §5).

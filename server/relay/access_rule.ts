@@ -1,6 +1,7 @@
 import { ErrorCode, ProtocolError, type Role } from "../../protocol/mod.ts";
-import { type Policy, restrictsNames } from "../auth/policy.ts";
-import type { Member } from "../offices/join_rule.ts";
+import type { Policy } from "../shared/identity.ts";
+import { restrictsNames } from "../auth/policy.ts";
+import type { Member } from "../shared/member.ts";
 
 /** What a request says about its sender. */
 export interface Claim {

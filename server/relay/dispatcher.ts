@@ -23,7 +23,7 @@ import { addressGroup } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { LineLimit } from "../limits/line_limit.ts";
 import { overLimit } from "../limits/limits.ts";
-import { audit, partyOf, seatOf } from "../observe/audit.ts";
+import { audit, partyOf, seatOf } from "../shared/audit.ts";
 import type { Membership } from "../offices/membership.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Relay } from "./relay.ts";

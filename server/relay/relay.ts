@@ -9,12 +9,13 @@ import { shuttingDown, toAnswer } from "../shared/error_payload.ts";
 import { ask } from "./send_request.ts";
 import { takeOut } from "../shared/swap_remove.ts";
 import { Deadlines } from "../shared/deadlines.ts";
-import { partyOf } from "../observe/audit.ts";
+import { partyOf } from "../shared/audit.ts";
 import { checkAccess, notInOffice } from "./access_rule.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { CallWatcher, WatchedCall } from "../observe/call_observer.ts";
-import type { Member } from "../offices/join_rule.ts";
+import type { Member } from "../shared/member.ts";
 import type { OfficeRegistry } from "../offices/registry.ts";
+import type { LinkedSession } from "./linked_session.ts";
 import {
   answerDeadline,
   answerTimedOut,
@@ -29,7 +30,7 @@ import { type Body, outlineOf } from "../wire/json_text.ts";
 /** Carries requests of Agents to Computers and their answers back (spec §7). */
 export class Relay {
   readonly #registry: OfficeRegistry;
-  readonly #sessions: ReadonlyMap<string, Session>;
+  readonly #sessions: ReadonlyMap<string, LinkedSession>;
   readonly #profile: Profile;
   readonly #requestTimeout: number;
   readonly #watch: CallWatcher;
@@ -47,7 +48,7 @@ export class Relay {
    */
   constructor(
     registry: OfficeRegistry,
-    sessions: ReadonlyMap<string, Session>,
+    sessions: ReadonlyMap<string, LinkedSession>,
     profile: Profile,
     requestTimeout: number,
     watch: CallWatcher,
@@ -152,7 +153,7 @@ export class Relay {
   #target(
     { agent, seat, computer }: WatchedCall,
     found: Member | undefined,
-  ): Session {
+  ): LinkedSession {
     // Somebody with the same instance_id may have taken the seat over meanwhile.
     if (agent.member !== seat) throw notInOffice();
     const session = found && this.#sessions.get(found.socket);

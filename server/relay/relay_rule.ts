@@ -6,7 +6,7 @@ import {
   ProtocolError,
   TOOL_CALL_EVENT,
 } from "../../protocol/mod.ts";
-import type { Member } from "../offices/join_rule.ts";
+import type { Member } from "../shared/member.ts";
 import { type Body, valueOf } from "../wire/json_text.ts";
 
 /** What the Server waits beyond a request's own `timeout`, in seconds: the Computer's own answer comes first (spec §7). */

@@ -11,9 +11,10 @@ import {
 import { toConnectError, unauthorized } from "../shared/error_payload.ts";
 import { failure, log } from "../shared/log.ts";
 import { serial } from "../shared/task_queue.ts";
-import type { Authenticator, Identity } from "../auth/authenticator.ts";
+import type { Identity } from "../shared/identity.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
 import { endAtExpiry } from "./expiry.ts";
-import { recheck, recheckAll } from "../auth/recheck.ts";
+import { recheck, recheckAll } from "./recheck.ts";
 import type { Dispatcher } from "../relay/dispatcher.ts";
 import { type Introduction, readIntroduction } from "./handshake_auth.ts";
 import type { Arrivals } from "../limits/arrivals.ts";
@@ -24,6 +25,7 @@ import { TokenBucket } from "../shared/token_bucket.ts";
 import type { Membership } from "../offices/membership.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { refuseOthers } from "./refuse_namespaces.ts";
+import type { LinkedSession } from "../relay/linked_session.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { Session } from "../shared/session.ts";
 import { Link } from "../wire/link.ts";
@@ -68,7 +70,7 @@ interface Admission {
  */
 export function acceptSessions(
   nsp: Namespace,
-  sessions: Map<string, Session>,
+  sessions: Map<string, LinkedSession>,
   parts: SessionParts,
 ): () => Promise<void> {
   refuseOthers(nsp.server, parts);
@@ -218,7 +220,7 @@ const newSession = (
   { identity, introduction: { role, instance }, address }: Admission,
   { profile }: SessionParts,
   events: TokenBucket,
-): Session => ({
+): LinkedSession => ({
   socket,
   link,
   version: String(socket.handshake.query[VERSION_PARAMETER] ?? profile.version),

@@ -1,5 +1,5 @@
 import { clearTimeout, setTimeout } from "node:timers";
-import { audit, partyOf, seatOf } from "../observe/audit.ts";
+import { audit, partyOf, seatOf } from "../shared/audit.ts";
 import type { Session } from "../shared/session.ts";
 
 /** What {@linkcode atTime} needs of the time. */

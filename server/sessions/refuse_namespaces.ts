@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Server, Socket } from "socket.io";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import { toConnectError } from "../shared/error_payload.ts";
-import { opensSession, splitTarget } from "../http/gate.ts";
+import { opensSession, splitTarget } from "../shared/request_target.ts";
 import { clientAddress } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { Metrics } from "../observe/metrics.ts";

@@ -1,10 +1,9 @@
 import type { Socket } from "socket.io";
 import type { ErrorPayload, Role } from "../../protocol/mod.ts";
 import type { Deadline } from "./deadlines.ts";
-import type { Identity } from "../auth/authenticator.ts";
+import type { Identity } from "./identity.ts";
 import type { TokenBucket } from "./token_bucket.ts";
-import type { Link } from "../wire/link.ts";
-import type { Member } from "../offices/join_rule.ts";
+import type { Member } from "./member.ts";
 
 /** A call on its way between an Agent and a Computer; it belongs to the sessions of both. */
 export interface PendingCall extends Deadline {
@@ -16,8 +15,6 @@ export interface PendingCall extends Deadline {
 export interface Session {
   /** The connection. */
   readonly socket: Socket;
-  /** Its events and acks. */
-  readonly link: Link;
   /** The `a2c_version` of the request that opened it; the server's own where none is asked for. */
   readonly version: string;
   /** `auth.instance_id`, never shown to anybody (spec §9). */

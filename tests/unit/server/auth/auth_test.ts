@@ -7,10 +7,10 @@ import {
 import { createHash, generateKeyPairSync } from "node:crypto";
 import { SignJWT } from "jose";
 import { apiKeys } from "../../../../server/auth/api_keys.ts";
+import type { Identity } from "../../../../server/shared/identity.ts";
 import {
   anyOf,
   type Credentials,
-  type Identity,
 } from "../../../../server/auth/authenticator.ts";
 import { readClaims } from "../../../../server/auth/claims.ts";
 import { jwt, type JwtOptions } from "../../../../server/auth/jwt.ts";

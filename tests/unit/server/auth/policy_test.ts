@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
+import type { Policy } from "../../../../server/shared/identity.ts";
 import {
   checkIdentity,
   checkPolicy,
   matches,
-  type Policy,
 } from "../../../../server/auth/policy.ts";
 import { exposure, isLoopback } from "../../../../server/http/bind_rule.ts";
-import { outcomeOf } from "../../../../server/relay/call_outcome.ts";
+import { outcomeOf } from "../../../../server/observe/call_outcome.ts";
 import { checkOrigin } from "../../../../server/http/origin_rule.ts";
 
 const table: [pattern: string, text: string, fits: boolean][] = [

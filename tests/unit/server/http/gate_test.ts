@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { PROFILES } from "../../../../protocol/mod.ts";
 import {
-  checkGate,
   opensSession,
   splitTarget,
-} from "../../../../server/http/gate.ts";
+} from "../../../../server/shared/request_target.ts";
+import { checkGate } from "../../../../server/http/gate.ts";
 
 const gate = (query: string) => checkGate(query, PROFILES["0.2"]);
 

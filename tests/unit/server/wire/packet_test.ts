@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { Buffer } from "node:buffer";
 import { Decoder, Encoder, type Packet, PacketType } from "socket.io-parser";
 import { TOOL_CALL_EVENT } from "../../../../protocol/mod.ts";
-import { outcomeOf } from "../../../../server/relay/call_outcome.ts";
+import { outcomeOf } from "../../../../server/observe/call_outcome.ts";
 import {
   MAX_ELEMENTS,
   readPacket,

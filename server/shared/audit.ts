@@ -1,7 +1,7 @@
 import { getLogger, type Logger } from "@logtape/logtape";
 import type { Role } from "../../protocol/mod.ts";
-import type { Member } from "../offices/join_rule.ts";
-import type { Session } from "../shared/session.ts";
+import type { Member } from "./member.ts";
+import type { Session } from "./session.ts";
 
 /** Whose connection an {@linkcode AuditEvent} is about. */
 export interface AuditParty {

@@ -2,17 +2,14 @@ import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import { getRequestListener } from "@hono/node-server";
 import { Hono, type MiddlewareHandler } from "hono";
-import { invalidRequest, notFound, toResponse } from "../http/gate.ts";
+import { invalidRequest, notFound, toResponse } from "../shared/refusal.ts";
 import type { SocketPlaces } from "../limits/socket_places.ts";
-import { closeServer, listenUnless, newServer } from "../http/listen.ts";
-import type {
-  ListenAddress,
-  ListenOptions,
-  SmcpServerStats,
-} from "../options.ts";
-import { LoopLag } from "./loop_lag.ts";
-import type { Metrics } from "./metrics.ts";
-import { Traffic } from "./traffic.ts";
+import { closeServer, listenUnless, newServer } from "./listen.ts";
+import type { SmcpServerStats } from "../observe/stats.ts";
+import type { ListenAddress, ListenOptions } from "./listen_options.ts";
+import { LoopLag } from "../observe/loop_lag.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import { Traffic } from "../observe/traffic.ts";
 
 /** Seconds for the headers of a request for metrics. */
 const HEADER_TIMEOUT = 10;

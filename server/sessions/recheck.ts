@@ -1,7 +1,7 @@
 import { failure, log } from "../shared/log.ts";
-import { audit, partyOf, seatOf } from "../observe/audit.ts";
+import { audit, partyOf, seatOf } from "../shared/audit.ts";
 import type { Session } from "../shared/session.ts";
-import type { Authenticator } from "./authenticator.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
 
 /**
  * Rechecks sessions, and tells in one line of those about which nothing could be learned: an issuer

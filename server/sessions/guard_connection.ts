@@ -1,13 +1,13 @@
 import type { Socket as Connection } from "engine.io";
 import { ErrorCode } from "../../protocol/mod.ts";
-import { partyOf } from "../observe/audit.ts";
+import { partyOf } from "../shared/audit.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import type { Arrivals } from "./arrivals.ts";
-import { clientAddress } from "./client_address.ts";
-import type { Limiter } from "./limiter.ts";
-import type { PacketGuards } from "./packet_guards.ts";
-import { guardQueue } from "./queue_guard.ts";
-import type { SessionPlaces } from "./session_places.ts";
+import type { Arrivals } from "../limits/arrivals.ts";
+import { clientAddress } from "../limits/client_address.ts";
+import type { Limiter } from "../limits/limiter.ts";
+import type { PacketGuards } from "../limits/packet_guards.ts";
+import { guardQueue } from "../limits/queue_guard.ts";
+import type { SessionPlaces } from "../limits/session_places.ts";
 
 /** What watches over connections. */
 export interface ConnectionGuards {

@@ -1,0 +1,9 @@
+/** Counts of this moment. */
+export interface SmcpServerStats {
+  /** Connections of the namespace, members or not. */
+  readonly connections: number;
+  /** Offices with at least one member. */
+  readonly offices: number;
+  /** Agents and Computers in offices. */
+  readonly members: number;
+}

@@ -1,0 +1,21 @@
+import type { Role } from "../../protocol/mod.ts";
+
+/** Who somebody is, and what that allows. */
+export interface Identity {
+  /** Names the holder of the credentials, in logs too; the same one may take its own seat over (spec §9). */
+  readonly principal: string;
+  /** Asked at every join; absent allows everything (spec §10). */
+  readonly policy?: Policy;
+  /** Milliseconds since 1970 at which the session ends, and from which joins are refused; absent means never. */
+  readonly expiresAt?: number;
+}
+
+/** What somebody may join as; a field that is absent allows everything (spec §10). */
+export interface Policy {
+  /** Allowed roles. */
+  readonly roles?: readonly Role[];
+  /** Patterns of allowed offices; `*` stands for any text. */
+  readonly offices?: readonly string[];
+  /** Patterns of allowed names of members; `*` stands for any text. */
+  readonly names?: readonly string[];
+}
