@@ -1,4 +1,3 @@
-import { io } from "socket.io-client";
 import { Connection } from "../client/connection.ts";
 import { Emitter, type Listener } from "../client/emitter.ts";
 import type { ConnectionState } from "../client/options.ts";
@@ -37,8 +36,8 @@ import type {
   GetFinderOptions,
   GetResourcesOptions,
   OpenDocumentOptions,
-  SmcpAgentOptions,
-} from "./options.ts";
+} from "./requests/options.ts";
+import type { SmcpAgentOptions } from "./options.ts";
 import { Requests } from "./requests/requests.ts";
 import type { ToolCatalogue } from "./tools/tool_catalogue.ts";
 import { watchOffice } from "./office/office_events.ts";
@@ -74,7 +73,7 @@ export class SmcpAgent implements AsyncDisposable {
   constructor(options: SmcpAgentOptions) {
     this.#options = options;
     const signed = { ...options, role: "agent" } as const;
-    const line = this.#connection = new Connection(io, signed, logThrown);
+    const line = this.#connection = new Connection(signed, logThrown);
     line.on("disconnected", () => this.#session = {});
     this.#requests = new Requests(line, options);
     this.#catalogue = watchOffice(line, options.name, this.#events);

@@ -32,8 +32,8 @@ export type {
   GetFinderOptions,
   GetResourcesOptions,
   OpenDocumentOptions,
-  SmcpAgentOptions,
-} from "./options.ts";
+} from "./requests/options.ts";
+export type { SmcpAgentOptions } from "./options.ts";
 export type { OpenDocument, ReadOptions } from "./documents/document.ts";
 export { DocumentError, type DocumentErrorCode } from "./documents/errors.ts";
 export type { DocumentHandler } from "./documents/fetch_text.ts";

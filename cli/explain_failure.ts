@@ -1,6 +1,6 @@
-import { ProtocolVersionError } from "../protocol/connect_error.ts";
+import { ProtocolVersionError } from "../protocol/errors/connect_error.ts";
 import { ConnectionError } from "../client/errors.ts";
-import { ErrorCode, ProtocolError } from "../protocol/errors.ts";
+import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
 
 /** What a person can do about a code of the protocol, in words of the command line. */
 const REMEDIES: Readonly<Record<number, string>> = {

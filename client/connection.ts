@@ -1,5 +1,4 @@
-import type { io as Io } from "socket.io-client";
-import { ProtocolError } from "../protocol/errors.ts";
+import { ProtocolError } from "../protocol/errors/protocol_error.ts";
 import { CLOSE_TIMEOUT_MS } from "./closing.ts";
 import { Emitter, type Listener } from "./emitter.ts";
 import { offline } from "./failures.ts";
@@ -27,13 +26,11 @@ export class Connection implements AsyncDisposable {
   readonly #receiver: Receiver;
 
   /**
-   * @param io `io` of `socket.io-client`
    * @param options where and as whom
    * @param onThrow takes what listeners and handlers throw, for the log
    * @throws {TypeError} when the URL can not be one of a Server
    */
   constructor(
-    io: typeof Io,
     options: SignedOptions,
     onThrow: (error: unknown) => void,
   ) {
@@ -43,7 +40,7 @@ export class Connection implements AsyncDisposable {
       notify: (notification) => events.emit("notification", notification),
       onThrow,
     };
-    const link = this.#link = new ServerLink(io, options, {
+    const link = this.#link = new ServerLink(options, {
       events,
       receiver,
       connected: () => membership.restore(),

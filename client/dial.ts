@@ -1,9 +1,9 @@
-import type { io as Io, Socket } from "socket.io-client";
+import { io, type Socket } from "socket.io-client";
 import {
   parseConnectError,
   type ProtocolVersionError,
-} from "../protocol/connect_error.ts";
-import type { ProtocolError } from "../protocol/errors.ts";
+} from "../protocol/errors/connect_error.ts";
+import type { ProtocolError } from "../protocol/errors/protocol_error.ts";
 import type { Role } from "../protocol/payloads/offices.ts";
 import {
   PROTOCOL_VERSION,
@@ -19,7 +19,6 @@ export const PATIENCE = 20_000;
 
 /** Where to connect, and the credentials to show there. */
 export interface Dial {
-  readonly io: typeof Io;
   readonly options: ConnectionOptions;
   readonly credentials: (give: (auth: Record<string, unknown>) => void) => void;
 }
@@ -35,7 +34,7 @@ export async function credentialsOf(
 
 /** Makes a socket that is not connected yet; it carries the version on every request (spec §2). */
 export function dial(
-  { io, options, credentials }: Dial,
+  { options, credentials }: Dial,
   transports: string[] = options.transports ?? ["polling", "websocket"],
 ): Socket {
   const { origin, query } = parseServerUrl(options.url);

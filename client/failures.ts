@@ -1,8 +1,8 @@
-import { ProtocolVersionError } from "../protocol/connect_error.ts";
-import { ErrorCode, ProtocolError } from "../protocol/errors.ts";
+import { ProtocolVersionError } from "../protocol/errors/connect_error.ts";
+import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
 import { ConnectionError } from "./errors.ts";
 import type { ConnectionOptions, ConnectionState } from "./options.ts";
-import { describeFailure } from "./request_failure.ts";
+import { codeOf, describeFailure } from "./request_failure.ts";
 import { tlsReason } from "./tls/tls_failure.ts";
 
 /** Refusals that another attempt with the same version and credentials can not change. */
@@ -31,7 +31,7 @@ export async function unreachable(
   { url, tls }: Pick<ConnectionOptions, "url" | "tls">,
   cause: unknown,
 ): Promise<ConnectionError> {
-  const reason = await tlsReason(cause, url, tls);
+  const reason = await tlsReason(codeOf(cause), url, tls);
   if (reason !== undefined) {
     return new ConnectionError("tls", `Cannot connect to ${url}: ${reason}`, {
       cause,

@@ -1,5 +1,5 @@
-import type { ProtocolVersionError } from "../protocol/connect_error.ts";
-import type { ProtocolError } from "../protocol/errors.ts";
+import type { ProtocolVersionError } from "../protocol/errors/connect_error.ts";
+import type { ProtocolError } from "../protocol/errors/protocol_error.ts";
 import type { Notifications } from "../protocol/events.ts";
 import type { ClientTlsOptions } from "./tls/tls.ts";
 

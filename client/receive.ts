@@ -1,5 +1,5 @@
 import type { Socket } from "socket.io-client";
-import { ErrorCode, ProtocolError } from "../protocol/errors.ts";
+import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
 import { isNotification, NOTIFICATIONS } from "../protocol/event_table.ts";
 import type { AnyNotification, RequestHandler } from "./options.ts";
 

@@ -1,4 +1,4 @@
-import type { io as Io, Socket } from "socket.io-client";
+import type { Socket } from "socket.io-client";
 import type { Role } from "../protocol/payloads/offices.ts";
 import { ask } from "./ask.ts";
 import { Retry } from "./backoff.ts";
@@ -64,7 +64,6 @@ export class ServerLink {
 
   /** @throws {TypeError} when the URL or the certificates cannot be used */
   constructor(
-    io: typeof Io,
     options: SignedOptions,
     followers: LinkFollowers,
   ) {
@@ -73,7 +72,6 @@ export class ServerLink {
     this.#options = options;
     this.#followers = followers;
     this.#dial = {
-      io,
       options,
       credentials: (give) =>
         credentialsOf(options, this.#instanceId).then(

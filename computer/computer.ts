@@ -1,4 +1,3 @@
-import { io } from "socket.io-client";
 import { Connection } from "../client/connection.ts";
 import type { ConnectionOptions } from "../client/options.ts";
 import { Emitter, type Listener } from "../client/emitter.ts";
@@ -62,7 +61,7 @@ export class SmcpComputer implements AsyncDisposable {
     const { servers, inputs = [], confirm } = options;
     const config = parseComputerConfig({ inputs, servers }, "options");
     this.#options = { ...options, role: "computer" };
-    this.#connection = new Connection(io, this.#options, logThrown);
+    this.#connection = new Connection(this.#options, logThrown);
     this.#hosting = new Hosting(config, options, () => this.#configChanged());
     const announcer = new Announcer((event) => {
       if (!this.#connection.joined) return;
@@ -209,7 +208,7 @@ export class SmcpComputer implements AsyncDisposable {
   async turnTo(where: { url?: string; name?: string }): Promise<void> {
     const options = { ...this.#options, ...where };
     const before = this.#connection;
-    this.#connection = new Connection(io, options, logThrown);
+    this.#connection = new Connection(options, logThrown);
     this.#options = options;
     this.#answers.moveTo(undefined);
     wireConnection(this.#connection, this.#wired);

@@ -1,4 +1,8 @@
-import { ErrorCode, type ErrorPayload, ProtocolError } from "./errors.ts";
+import {
+  ErrorCode,
+  type ErrorPayload,
+  ProtocolError,
+} from "./errors/protocol_error.ts";
 import {
   isCompatible,
   parseVersion,

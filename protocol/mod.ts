@@ -53,7 +53,7 @@ export {
   parseConnectError,
   parseErrorBody,
   ProtocolVersionError,
-} from "./connect_error.ts";
+} from "./errors/connect_error.ts";
 export {
   type Desktop,
   type GetDeskTopReq,
@@ -89,7 +89,7 @@ export {
   ProtocolError,
   type ProtocolErrorOptions,
   toErrorPayload,
-} from "./errors.ts";
+} from "./errors/protocol_error.ts";
 export {
   CLIENT_EVENTS,
   type ClientEventSpec,

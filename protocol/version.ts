@@ -1,5 +1,5 @@
 import { compare, parse, type SemVer } from "std-semver";
-import { ErrorCode, ProtocolError } from "./errors.ts";
+import { ErrorCode, ProtocolError } from "./errors/protocol_error.ts";
 
 /** The version of A2C-SMCP that this package speaks (spec §2). */
 export const PROTOCOL_VERSION = "0.2.0";

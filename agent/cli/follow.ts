@@ -1,7 +1,7 @@
 import { plain, plainLines } from "../../cli/terminal_text.ts";
 import { type Notification, NOTIFICATIONS } from "../../protocol/mod.ts";
 import type { SmcpAgent } from "../agent.ts";
-import type { GetDesktopOptions } from "../options.ts";
+import type { GetDesktopOptions } from "../requests/options.ts";
 import {
   chooseComputer,
   type ComputerFlags,

@@ -1,4 +1,4 @@
-import type { OpenDocumentOptions } from "../options.ts";
+import type { OpenDocumentOptions } from "../requests/options.ts";
 import { REQUEST_TIMEOUT } from "../requests/requests.ts";
 import { OpenDocument } from "./document.ts";
 import { DocumentSource, type DocumentSourceOptions } from "./source.ts";

@@ -20,7 +20,7 @@ import type {
   GetDpeOptions,
   GetFinderOptions,
   GetResourcesOptions,
-} from "../options.ts";
+} from "./options.ts";
 import { GRACE, REQUEST_TIMEOUT, type Requests } from "./requests.ts";
 
 /** No office, in a form that the Server does not take for a mistake: it answers 4103. */

@@ -10,7 +10,6 @@ import {
 import { orAbort } from "./abortable.ts";
 import { Arrivals } from "./arrivals.ts";
 import { Deadline } from "./deadline.ts";
-import type { SmcpAgentOptions } from "../options.ts";
 import { Pacer, refusalOf } from "./pacer.ts";
 import { sleep } from "./sleep.ts";
 
@@ -19,17 +18,23 @@ export const REQUEST_TIMEOUT = 30;
 /** Seconds that the Server adds, and as many for the way, before this side gives up (spec §7). */
 export const GRACE = 10;
 
+/** Whose requests, and what becomes of those that are made while offline. */
+interface Sender {
+  readonly name: string;
+  readonly offline?: "fail" | "wait";
+}
+
 /** Signs an Agent's requests with its name and a `req_id`, sends them, and checks the answers. */
 export class Requests {
   readonly #connection: Connection;
-  readonly #options: Pick<SmcpAgentOptions, "name" | "offline">;
+  readonly #options: Sender;
   readonly #pacer = new Pacer();
   /** Only where the caller chose to wait. */
   readonly #arrivals: Arrivals | undefined;
 
   constructor(
     connection: Connection,
-    options: Pick<SmcpAgentOptions, "name" | "offline">,
+    options: Sender,
   ) {
     this.#connection = connection;
     this.#options = options;

@@ -6,7 +6,7 @@ import {
   type ToolCallReq,
 } from "../../protocol/mod.ts";
 import { refuseMissingBlobs } from "./missing_blobs.ts";
-import type { CallToolOptions } from "../options.ts";
+import type { CallToolOptions } from "../requests/options.ts";
 import type { Requests } from "../requests/requests.ts";
 
 /** Seconds that a tool gets when the caller does not say. */

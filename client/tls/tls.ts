@@ -1,4 +1,4 @@
-import { hasNodeModules, nodeModule } from "../node_modules.ts";
+import { hasNodeModules, nodeModule } from "./node_modules.ts";
 
 /** How a client proves who it is, and whom it trusts, over TLS (spec §10); all as PEM. */
 export interface ClientTlsOptions {

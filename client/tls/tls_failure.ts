@@ -1,5 +1,4 @@
-import { nodeModule } from "../node_modules.ts";
-import { codeOf } from "../request_failure.ts";
+import { nodeModule } from "./node_modules.ts";
 import { type ClientTlsOptions, expiryOf, isTls, pastDate } from "./tls.ts";
 
 /** Milliseconds to look at a Server's certificate once more. */
@@ -9,17 +8,15 @@ const LOOK_MS = 3_000;
  * Says which side misses what when a TLS handshake failed; speaks of options by their names, such
  * as `tls.ca`.
  *
- * @param cause as Socket.IO reports a failed request
+ * @param code of the error behind the failed request, such as `CERT_HAS_EXPIRED`
  * @returns undefined when it was something else
  */
 export async function tlsReason(
-  cause: unknown,
+  code: string | undefined,
   url: string,
   tls: ClientTlsOptions = {},
 ): Promise<string | undefined> {
-  if (!isTls(url)) return undefined;
-  const code = codeOf(cause);
-  if (code === undefined) return undefined;
+  if (!isTls(url) || code === undefined) return undefined;
   if (/ALERT_(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE)/.test(code)) {
     return wantsCertificate(tls);
   }

@@ -3,7 +3,7 @@ import {
   agentCallDataShape,
   officeIdentifier,
 } from "../validation/identifiers.ts";
-import { toErrorPayload } from "../errors.ts";
+import { toErrorPayload } from "../errors/protocol_error.ts";
 import { listOf, maybe } from "../validation/plain_values.ts";
 import { type Parser, parser } from "../validation/parser.ts";
 import type { AgentCallData } from "./tools.ts";

@@ -1,4 +1,4 @@
-import { ErrorCode } from "../errors.ts";
+import { ErrorCode } from "../errors/protocol_error.ts";
 import type { CallToolResult } from "./tools.ts";
 
 /**

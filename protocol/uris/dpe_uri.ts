@@ -1,5 +1,5 @@
 import { buildUri, readUri } from "./uri.ts";
-import { ErrorCode, ProtocolError } from "../errors.ts";
+import { ErrorCode, ProtocolError } from "../errors/protocol_error.ts";
 
 /** A document's identity: `dpe://HOST/DOC-REF` (spec §8.3). */
 export interface DpeUri {

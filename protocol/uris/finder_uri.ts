@@ -1,5 +1,5 @@
 import { buildUri, readUri } from "./uri.ts";
-import { ErrorCode, ProtocolError } from "../errors.ts";
+import { ErrorCode, ProtocolError } from "../errors/protocol_error.ts";
 
 /**
  * An address in the URI space of a MCP server's own documents, from the 0.2 draft (spec §8.4):

@@ -1,5 +1,5 @@
 import type * as z from "./schema.ts";
-import { ErrorCode, ProtocolError } from "../errors.ts";
+import { ErrorCode, ProtocolError } from "../errors/protocol_error.ts";
 
 /**
  * Turns unknown wire data into `T`; unknown fields pass through, nothing is coerced (spec §1, §4).

@@ -1,4 +1,3 @@
-import { io } from "socket.io-client";
 import { SmcpAgent, type SmcpAgentOptions } from "../../agent/mod.ts";
 import { Connection } from "../../client/connection.ts";
 import type {
@@ -78,7 +77,6 @@ export function scriptedComputer(
   options: Partial<ConnectionOptions> = {},
 ): Connection {
   const computer = new Connection(
-    io,
     { url, name, role: "computer", ...options },
     (error) => console.error(error),
   );

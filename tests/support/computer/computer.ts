@@ -1,4 +1,3 @@
-import { io } from "socket.io-client";
 import {
   SmcpComputer,
   type SmcpComputerOptions,
@@ -65,7 +64,6 @@ export async function takeSeat(office: Office): Promise<WireAgent> {
   await office.agent.leave();
   const connection = office.keep(
     new Connection(
-      io,
       { url: office.url, name: "wire", role: "agent" },
       (error) => console.error(error),
     ),

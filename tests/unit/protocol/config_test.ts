@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { parseMCPServerConfig } from "../../../protocol/payloads/config.ts";
-import { ProtocolError } from "../../../protocol/errors.ts";
+import { ProtocolError } from "../../../protocol/errors/protocol_error.ts";
 
 const BASE = {
   disabled: false,

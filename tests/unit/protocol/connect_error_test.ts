@@ -3,8 +3,8 @@ import {
   parseConnectError,
   parseErrorBody,
   ProtocolVersionError,
-} from "../../../protocol/connect_error.ts";
-import { ProtocolError } from "../../../protocol/errors.ts";
+} from "../../../protocol/errors/connect_error.ts";
+import { ProtocolError } from "../../../protocol/errors/protocol_error.ts";
 
 const MISMATCH = {
   code: 4008,

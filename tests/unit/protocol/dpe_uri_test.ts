@@ -6,7 +6,7 @@ import {
   parseDpeUri,
   parseListedDpeUri,
 } from "../../../protocol/uris/dpe_uri.ts";
-import { ProtocolError } from "../../../protocol/errors.ts";
+import { ProtocolError } from "../../../protocol/errors/protocol_error.ts";
 
 const host = fc.constantFrom("com.example.docs", "a", "日本", "h:80");
 const segment = fc.oneof(

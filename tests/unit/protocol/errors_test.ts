@@ -3,7 +3,7 @@ import {
   ErrorCode,
   ProtocolError,
   toErrorPayload,
-} from "../../../protocol/errors.ts";
+} from "../../../protocol/errors/protocol_error.ts";
 
 /** The table of spec §6, and the 429 that the limits of §10 answer with. */
 const TABLE: Record<string, number> = {

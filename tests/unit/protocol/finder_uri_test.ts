@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { ProtocolError } from "../../../protocol/errors.ts";
+import { ProtocolError } from "../../../protocol/errors/protocol_error.ts";
 import {
   buildFinderUri,
   type FinderQuery,

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { ProtocolError } from "../../../protocol/errors.ts";
+import { ProtocolError } from "../../../protocol/errors/protocol_error.ts";
 import {
   CLIENT_EVENTS,
   NOTIFICATIONS,

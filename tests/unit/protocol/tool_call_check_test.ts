@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { isToolCallReq } from "../../../protocol/validation/tool_call_check.ts";
+import { isToolCallReq } from "../../../protocol/payloads/tools.ts";
 import { parseToolCallReq } from "../../../protocol/mod.ts";
 import { toolCallReqSchema } from "../../../protocol/payloads/tools.ts";
 

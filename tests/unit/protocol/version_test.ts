@@ -3,7 +3,7 @@ import {
   checkVersion,
   type VersionCheck,
 } from "../../../protocol/handshake.ts";
-import { ProtocolError } from "../../../protocol/errors.ts";
+import { ProtocolError } from "../../../protocol/errors/protocol_error.ts";
 import {
   isCompatible,
   parseVersion,

@@ -3,7 +3,7 @@ import {
   type ErrorPayload,
   ProtocolError,
   toErrorPayload,
-} from "./errors.ts";
+} from "./protocol_error.ts";
 
 /**
  * The Server speaks another version of the protocol (4008, spec §2).

@@ -1,5 +1,5 @@
-import type { ConnectionOptions } from "../options.ts";
-import { isTls } from "./tls.ts";
+import type { ConnectionOptions } from "./options.ts";
+import { isTls } from "./tls/tls.ts";
 
 const SECRET_HEADER = /^(x-api-key|authorization|cookie)$/i;
 const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/i;
