@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import { judgeLayers } from "./role_layers.ts";
 
 /** What is wrong with a line, and what to do instead. */
 export interface Fault {
@@ -52,7 +53,7 @@ export function judgeImport(
     };
   }
   return specifier.startsWith(".")
-    ? judgeFile(room, posix.join(posix.dirname(file), specifier))
+    ? judgeFile(room, file, posix.join(posix.dirname(file), specifier))
     : judgePackage(room, packageOf(specifier));
 }
 
@@ -103,7 +104,11 @@ function judgeFrontDoor(specifier: string): Fault | undefined {
   };
 }
 
-function judgeFile(room: Room, target: string): Fault | undefined {
+function judgeFile(
+  room: Room,
+  file: string,
+  target: string,
+): Fault | undefined {
   const to = roomOf(target);
   if (to === undefined) {
     return {
@@ -111,8 +116,9 @@ function judgeFile(room: Room, target: string): Fault | undefined {
       hint: `Move what is needed into ${room}/`,
     };
   }
+  if (to === room) return judgeLayers(room, file, target);
   const allowed: readonly Room[] = ROOMS[room];
-  if (to === room || allowed.includes(to)) return undefined;
+  if (allowed.includes(to)) return undefined;
   return {
     message: allowed.length === 0
       ? `${room} imports ${to}; the wire knows no role`

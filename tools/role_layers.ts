@@ -1,0 +1,69 @@
+/** A role's own files, beside its rooms. */
+const LANDING = ".";
+
+/**
+ * The rooms of each role, from low to high: a file imports its own room and those before it, types
+ * included. A name stands for a folder or a file of the role, the longest that matches for each
+ * path; a role that is not here has no order yet.
+ */
+export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
+  server: [
+    "shared",
+    "wire",
+    "limits",
+    "auth",
+    "offices",
+    "observe",
+    "relay",
+    "sessions",
+    "http",
+    LANDING,
+    "cli",
+    "main.ts",
+  ],
+};
+
+/**
+ * Judges an import between two files of one role.
+ *
+ * @param from path of the file that imports, from the repository's root
+ * @param to path of the imported file
+ * @returns what is wrong, or `undefined`
+ */
+export function judgeLayers(
+  role: string,
+  from: string,
+  to: string,
+): { readonly message: string; readonly hint: string } | undefined {
+  const layers = ROLE_LAYERS[role];
+  if (layers === undefined) return undefined;
+  const lower = layerOf(role, from, layers);
+  const upper = layerOf(role, to, layers);
+  if (lower === undefined || upper === undefined) {
+    return {
+      message: `${
+        lower === undefined ? from : to
+      } is in a room of ${role} that has no place in the order`,
+      hint: "Give the room a place in ROLE_LAYERS, above all that it imports",
+    };
+  }
+  if (layers.indexOf(upper) <= layers.indexOf(lower)) return undefined;
+  return {
+    message: `${from} imports ${to}, which is in a room above its own`,
+    hint:
+      "Move what both need to the lower room, or take it through an interface",
+  };
+}
+
+/** The entry that a path belongs to. */
+function layerOf(
+  role: string,
+  path: string,
+  layers: readonly string[],
+): string | undefined {
+  const inner = path.slice(role.length + 1);
+  const [best] = layers
+    .filter((layer) => inner === layer || inner.startsWith(`${layer}/`))
+    .toSorted((a, b) => b.length - a.length);
+  return best ?? (inner.includes("/") ? undefined : LANDING);
+}
