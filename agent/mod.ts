@@ -21,6 +21,8 @@
  *
  * The types of the wire, the names of events and `ErrorCode` are in `@a2c-smcp/sdk/protocol`.
  *
+ * The contract with the other roles is in [docs/protocol.md](../docs/protocol.md).
+ *
  * @module
  */
 export { SmcpAgent } from "./agent.ts";

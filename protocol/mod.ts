@@ -18,6 +18,8 @@
  * console.log(call.tool_name);
  * ```
  *
+ * The contract with the other roles is in [docs/protocol.md](../docs/protocol.md).
+ *
  * @module
  */
 export {

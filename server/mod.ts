@@ -44,6 +44,8 @@
  * server.listen(8787, "127.0.0.1");
  * ```
  *
+ * The contract with the other roles is in [docs/protocol.md](../docs/protocol.md).
+ *
  * @module
  */
 export type { ProtocolName, Role } from "../protocol/mod.ts";

@@ -88,7 +88,13 @@ const CHECKED: Readonly<Record<string, readonly string[]>> = {
   caddy: ["caddy"],
   dockerfile: ["container"],
   ini: ["systemd"],
-  json: ["api-keys", "claude-desktop", "configuration", "links"],
+  json: [
+    "api-keys",
+    "claude-desktop",
+    "configuration",
+    "links",
+    "version-mismatch", // protocol_test.ts
+  ],
   nginx: ["nginx"],
 };
 
