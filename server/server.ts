@@ -45,7 +45,7 @@ import type { LinkedSession } from "./relay/linked_session.ts";
 import { watchHandshakes } from "./http/tls_failures.ts";
 import { traceCalls } from "./observe/trace_calls.ts";
 import { upgradeListener } from "./http/upgrade.ts";
-import { MIN_UPLOAD_RATE } from "./wire/frame_engine.ts";
+import { connectionsOf, MIN_UPLOAD_RATE } from "./wire/mod.ts";
 
 const MEBIBYTE = 2 ** 20;
 
@@ -258,7 +258,7 @@ export function createSmcpServer(options: SmcpServerOptions = {}): SmcpServer {
         session.enqueue(() => membership.depart(session))
       ),
     );
-    await flushed(Object.values(engine["clients"]), LINGER);
+    await flushed(connectionsOf(engine), LINGER);
     await io.close();
     arrivals.close();
     for (const stop of detach) stop();

@@ -33,6 +33,9 @@ const PACKAGE_ROOMS: Readonly<Record<string, readonly Room[]>> = {
   "commander": ["cli", "agent", "server", "computer"],
 };
 
+/** Rooms whose `mod.ts` is all that others may import of them. */
+const FENCED = ["server/wire"];
+
 /**
  * Judges one import of one file.
  *
@@ -52,9 +55,22 @@ export function judgeImport(
       hint: "Import the file by its relative path",
     };
   }
-  return specifier.startsWith(".")
-    ? judgeFile(room, file, posix.join(posix.dirname(file), specifier))
-    : judgePackage(room, packageOf(specifier));
+  if (!specifier.startsWith(".")) {
+    return judgePackage(room, packageOf(specifier));
+  }
+  const target = posix.join(posix.dirname(file), specifier);
+  return judgeFile(room, file, target) ?? judgeFence(file, target);
+}
+
+/** Judges whether an import reaches past the `mod.ts` of a fenced room. */
+function judgeFence(file: string, target: string): Fault | undefined {
+  const fenced = FENCED.find((room) => target.startsWith(`${room}/`));
+  if (fenced === undefined || file.startsWith(`${fenced}/`)) return undefined;
+  if (target === `${fenced}/mod.ts`) return undefined;
+  return {
+    message: `${file} imports ${target}; ${fenced} shows its mod.ts alone`,
+    hint: `Import what you need from ${fenced}/mod.ts`,
+  };
 }
 
 /** Judges the use of the `Deno` global: everything but a command also runs on Node. */

@@ -3,7 +3,7 @@ import { integer } from "./flag_values.ts";
 import { DEFAULT_LIMITS, type LimitName } from "../limits/limits.ts";
 import { MAX_CONNECT_BYTES } from "../limits/early_budget.ts";
 import type { SmcpServerOptions } from "../options.ts";
-import { MIN_UPLOAD_RATE } from "../wire/frame_engine.ts";
+import { MIN_UPLOAD_RATE } from "../wire/mod.ts";
 
 const MILLION = 10 ** 6;
 const DAY = 86_400;

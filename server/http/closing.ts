@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { Socket as Connection } from "engine.io";
+import { hasQueuedPackets } from "../wire/mod.ts";
 
 /** Sockets that are still open, so that a shutdown can wait for them. */
 export class OpenSockets {
@@ -22,7 +23,7 @@ export const flushed = (
   milliseconds: number,
 ): Promise<void> =>
   all(connections, milliseconds, (connection, done) => {
-    if (connection["writeBuffer"].length === 0) return done();
+    if (!hasQueuedPackets(connection)) return done();
     connection.once("drain", done);
     connection.once("close", done);
   });

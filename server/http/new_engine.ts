@@ -1,7 +1,7 @@
 import { Server as Engine } from "engine.io";
 import { earlyBytes } from "../limits/early_budget.ts";
 import type { Limits } from "../limits/limits.ts";
-import { wsEngineOption } from "../wire/frame_engine.ts";
+import { type WsEngine, wsEngineOption } from "../wire/mod.ts";
 
 /** Pings of the server; both are announced to clients, which notice a lost server by them. */
 export interface Heartbeat {
@@ -18,7 +18,7 @@ export interface EngineOptions extends Pick<Limits, "unfinishedBytes"> {
   /** The largest packet that asks for a session, in bytes. */
   readonly maxConnectBytes: number;
   /** What carries WebSockets. */
-  readonly wsEngine: "fast" | "stock";
+  readonly wsEngine: WsEngine;
   /** Bytes per second at which a message that has begun must arrive. */
   readonly minUploadRate: number;
   /** Pings of the server. */

@@ -8,8 +8,7 @@ import {
 } from "../../protocol/mod.ts";
 import { toConnectError } from "../shared/error_payload.ts";
 import type { Session } from "../shared/session.ts";
-import type { PacketGuard } from "../wire/packet_decoder.ts";
-import { purposeOf } from "../wire/packet_head.ts";
+import { holdReading, type PacketGuard, purposeOf } from "../wire/mod.ts";
 import { EarlyBudget } from "./early_budget.ts";
 
 /** What Engine.IO puts between the packets of a POST. */
@@ -122,12 +121,9 @@ export class ConnectionGuard implements PacketGuard {
     this.#connection.close(true);
   }
 
-  /** A WebSocket waits, whichever engine it is of; over polling each POST is bounded. */
+  /** For the decoder. */
   hold(held: boolean): void {
-    const socket: unknown = Reflect.get(this.#connection.transport, "socket");
-    if (!isPausable(socket)) return;
-    if (held) socket.pause();
-    else socket.resume();
+    holdReading(this.#connection, held);
   }
 
   #judgeConnect(packet: string): string | undefined {
@@ -173,12 +169,6 @@ export class ConnectionGuard implements PacketGuard {
 
 /** What a packet that asks for a session of the protocol begins with. */
 const CONNECT = `0${SMCP_NAMESPACE}`;
-
-const isPausable = (
-  socket: unknown,
-): socket is { pause(): void; resume(): void } =>
-  typeof socket === "object" && socket !== null && "pause" in socket &&
-  "resume" in socket;
 
 const sizeOf = (data: unknown): number =>
   typeof data === "string" || data instanceof Uint8Array

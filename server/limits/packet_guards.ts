@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket as Connection } from "engine.io";
-import { guardedParser, type PacketGuard } from "../wire/packet_decoder.ts";
+import { guardedParser, idOf, type PacketGuard } from "../wire/mod.ts";
 import { ConnectionGuard, type PacketLimits } from "./packet_guard.ts";
 
 /** The guards of all connections of a server. */
@@ -36,14 +36,14 @@ export class PacketGuards {
   ): void {
     const guard = new ConnectionGuard(connection, this.#limits, refused);
     this.#latest = guard;
-    const id = connection["id"];
+    const id = idOf(connection);
     this.#guards.set(id, guard);
     connection.on("close", () => this.#guards.delete(id));
   }
 
   /** The guard of a connection, if it is open. */
   of(connection: Connection): ConnectionGuard | undefined {
-    return this.#guards.get(connection["id"]);
+    return this.#guards.get(idOf(connection));
   }
 
   /** Looks at the body of a request to Engine.IO. */

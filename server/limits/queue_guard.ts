@@ -1,5 +1,5 @@
 import type { Socket as Connection } from "engine.io";
-import { type CutOff, FrameSocket } from "../wire/frame_socket.ts";
+import { type CutOff, limitQueue } from "../wire/mod.ts";
 
 /**
  * Cuts off a client for which more than `maxBytes` wait to be sent (spec §10); one message may be
@@ -16,14 +16,10 @@ export function guardQueue(
   maxBytes: number,
   cut: CutOff,
 ): void {
-  const limitFrames = (transport: Connection["transport"]): boolean => {
-    const socket: unknown = Reflect.get(transport, "socket");
-    if (!(socket instanceof FrameSocket)) return false;
-    socket.limitQueue(maxBytes, cut);
-    return true;
-  };
-  if (limitFrames(connection.transport)) return; // what began as a WebSocket stays one
-  connection.on("upgrade", limitFrames);
+  const limit = (transport: Connection["transport"]): boolean =>
+    limitQueue(transport, maxBytes, cut);
+  if (limit(connection.transport)) return; // what began as a WebSocket stays one
+  connection.on("upgrade", limit);
   if (maxBytes === Infinity) return;
   // Bytes since the transport took its last batch, and those of that batch.
   let queued = 0;

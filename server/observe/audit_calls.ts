@@ -2,7 +2,7 @@ import { TOOL_CALL_EVENT, type ToolCallReq } from "../../protocol/mod.ts";
 import { audit } from "../shared/audit.ts";
 import { outcomeOf } from "./call_outcome.ts";
 import type { CallWatcher, WatchedCall } from "./call_observer.ts";
-import { type Body, outlineOf, valueOf } from "../wire/json_text.ts";
+import type { Payload } from "../wire/mod.ts";
 
 /**
  * Writes each tool call to the audit log once it ended (spec §10).
@@ -12,7 +12,7 @@ import { type Body, outlineOf, valueOf } from "../wire/json_text.ts";
 export const auditCalls = (payloads: boolean): CallWatcher => (call) => {
   const { event, payload } = call;
   if (event !== TOOL_CALL_EVENT) return () => {};
-  const request = outlineOf(payload) as ToolCallReq; // checked by now
+  const request = payload.peek() as ToolCallReq; // checked by now
   return ending(call, request, payloads ? payload : undefined);
 };
 
@@ -20,8 +20,8 @@ export const auditCalls = (payloads: boolean): CallWatcher => (call) => {
 function ending(
   { agent, seat, computer }: WatchedCall,
   { tool_name, req_id }: ToolCallReq,
-  shown: Body,
-): (answer: Body) => void {
+  shown: Payload | undefined,
+): (answer: Payload | undefined) => void {
   const began = performance.now();
   return (answer) =>
     audit({
@@ -35,8 +35,8 @@ function ending(
       ms: Math.round(performance.now() - began),
       outcome: outcomeOf(answer),
       ...(shown !== undefined && {
-        params: (valueOf(shown) as ToolCallReq).params,
-        result: valueOf(answer),
+        params: (shown.parse() as ToolCallReq).params,
+        result: answer?.parse(),
       }),
     });
 }

@@ -1,7 +1,7 @@
 import type { ClientEvent } from "../../protocol/mod.ts";
 import type { Member } from "../shared/member.ts";
 import type { Session } from "../shared/session.ts";
-import type { Body } from "../wire/json_text.ts";
+import type { Payload } from "../wire/mod.ts";
 
 /** A request of an Agent that passed the checks of §5. */
 export interface WatchedCall {
@@ -13,7 +13,7 @@ export interface WatchedCall {
   /** The name of the Computer it asked for, in its office or not. */
   readonly computer: string;
   /** The request as it came. */
-  readonly payload: Body;
+  readonly payload: Payload;
 }
 
 /**
@@ -21,7 +21,9 @@ export interface WatchedCall {
  * ended, with what the Agent heard, or `undefined` when the Agent was gone by then. Whatever that
  * function holds on to stays in memory until then: not the payload, unless it is needed.
  */
-export type CallWatcher = (call: WatchedCall) => (answer: Body) => void;
+export type CallWatcher = (
+  call: WatchedCall,
+) => (answer: Payload | undefined) => void;
 
 /** Tells several watchers of the same requests. */
 export const watchers = (all: readonly CallWatcher[]): CallWatcher => (call) =>
@@ -29,5 +31,5 @@ export const watchers = (all: readonly CallWatcher[]): CallWatcher => (call) =>
 
 /** Apart from the request, which must not stay in memory until it ended. */
 const ending =
-  (ends: readonly ReturnType<CallWatcher>[]) => (answer: Body): void =>
-    ends.forEach((ended) => ended(answer));
+  (ends: readonly ReturnType<CallWatcher>[]) =>
+  (answer: Payload | undefined): void => ends.forEach((ended) => ended(answer));

@@ -3,7 +3,7 @@ import {
   resultMeta,
   toErrorPayload,
 } from "../../protocol/mod.ts";
-import { type Body, JsonText, outlineOf } from "../wire/json_text.ts";
+import type { Payload } from "../wire/mod.ts";
 
 /**
  * Tells in a word or two how a call ended, for logs and metrics.
@@ -11,10 +11,10 @@ import { type Body, JsonText, outlineOf } from "../wire/json_text.ts";
  * @param body what the Agent heard; `undefined` when it was gone by then
  * @returns `ok`, `tool error` (of the MCP server itself), `cancelled`, `agent gone`, or `error` and a code
  */
-export function outcomeOf(body: Body): string {
+export function outcomeOf(body: Payload | undefined): string {
   if (body === undefined) return "agent gone";
-  if (body instanceof JsonText && !body.mayFail) return "ok";
-  const answer = outlineOf(body);
+  if (!body.mayFail) return "ok";
+  const answer = body.peek();
   const refused = toErrorPayload(answer);
   if (refused) return `error ${refused.code}`;
   const result = answer as CallToolResult; // whatever a Computer sent

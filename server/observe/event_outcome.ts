@@ -1,13 +1,15 @@
 import { outcomeOf } from "./call_outcome.ts";
+import { type Answer, Payload } from "../wire/mod.ts";
 
 /**
  * Tells in a word or two how an event was answered, for metrics.
  *
- * @param answer the arguments of its ack, given or not
+ * @param answer given or not; `undefined` when its sender was gone
  * @returns as {@linkcode outcomeOf}; `refused` for a join or a leave that was answered with `false`
  */
-export function eventOutcome(answer: readonly unknown[]): string {
-  const [first] = answer;
-  if (answer.length === 0 || first === true) return "ok";
-  return first === false ? "refused" : outcomeOf(first);
+export function eventOutcome(answer: Answer | undefined): string {
+  if (answer === undefined || answer instanceof Payload) {
+    return outcomeOf(answer);
+  }
+  return answer[0] === false ? "refused" : "ok";
 }

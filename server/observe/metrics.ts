@@ -31,10 +31,10 @@ export interface Metrics {
    * An event was answered.
    *
    * @param event its name of today, or `unknown`: never what a client made up
-   * @param answer the arguments of its ack, given or not; `[undefined]` when its sender was gone
+   * @param outcome `ok`, `tool error`, `cancelled`, `agent gone`, `refused`, or `error` and a code
    * @param seconds since it came
    */
-  answered(event: string, answer: readonly unknown[], seconds: number): void;
+  answered(event: string, outcome: string, seconds: number): void;
   /** The content type of {@linkcode Metrics.text}. */
   readonly contentType: string;
   /** All metrics of this moment, in the text format of Prometheus. */

@@ -1,6 +1,5 @@
 import { memoryUsage } from "node:process";
 import { labelOf } from "../limits/limits.ts";
-import { eventOutcome } from "./event_outcome.ts";
 import type { Metrics, MetricsSource, RefusalStage } from "./metrics.ts";
 
 /** Seconds: from a call within one machine to the longest timeout that is usual. */
@@ -149,8 +148,8 @@ export async function createMetrics(): Promise<Metrics> {
     handshakeRefused: (stage, code) =>
       refused.inc({ reason: REASONS[stage][code] ?? String(code) }),
     limitHit: (limit) => limited.inc({ limit: labelOf(limit) }),
-    answered: (event, answer, seconds) => {
-      answered.inc({ event, outcome: eventOutcome(answer) });
+    answered: (event, outcome, seconds) => {
+      answered.inc({ event, outcome });
       duration.observe({ event }, seconds);
     },
     contentType: registry.contentType,

@@ -1,6 +1,5 @@
 import type { CallWatcher } from "./call_observer.ts";
 import { outcomeOf } from "./call_outcome.ts";
-import { outlineOf } from "../wire/json_text.ts";
 
 /** What is needed of a span of `@opentelemetry/api`. */
 export interface CallSpan {
@@ -27,7 +26,7 @@ const ERROR = 2;
 /** Makes a span of every request that is relayed to a Computer; never of parameters or results. */
 export const traceCalls =
   (tracer: CallTracer): CallWatcher => ({ event, seat, computer, payload }) => {
-    const { req_id, tool_name } = outlineOf(payload) as Record<string, unknown>; // checked by now
+    const { req_id, tool_name } = payload.peek() as Record<string, unknown>; // checked by now
     const span = tracer.startSpan(event, {
       kind: SERVER_KIND,
       attributes: {

@@ -23,16 +23,16 @@ import { addressGroup } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { LineLimit } from "../limits/line_limit.ts";
 import { overLimit } from "../limits/limits.ts";
+import { eventOutcome } from "../observe/event_outcome.ts";
 import { audit, partyOf, seatOf } from "../shared/audit.ts";
 import type { Membership } from "../offices/membership.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Relay } from "./relay.ts";
 import type { Session } from "../shared/session.ts";
-import { type Body, valueOf } from "../wire/json_text.ts";
-import type { Incoming } from "../wire/link.ts";
+import { type Answer, type Incoming, Payload } from "../wire/mod.ts";
 
-/** Answers an event, whether its sender waits for that or not. */
-type Answer = (...body: readonly Body[]) => void;
+/** Answers an event, whether its sender waits for that or not; with nothing when it is gone. */
+type Reply = (answer: Answer | undefined) => void;
 
 /** Routes every event of every connection; whatever happens, an ack that was asked for is given (spec §3, §6). */
 export class Dispatcher {
@@ -79,7 +79,7 @@ export class Dispatcher {
   #take(
     session: Session,
     incoming: Incoming,
-    answer: Answer,
+    answer: Reply,
   ): Promise<void> | undefined {
     const { event } = incoming;
     // One that is gone wants nothing any more; what it told its office before counts: a cancel.
@@ -95,31 +95,35 @@ export class Dispatcher {
   #handle(
     session: Session,
     { event: name, payload }: Incoming,
-    answer: Answer,
+    answer: Reply,
   ): Promise<void> | undefined {
     const event = eventOf(this.#profile, name);
     if (event === undefined) {
       this.#refuse(session, name);
-      answer();
+      answer([]);
     } else if (isClientEvent(event)) {
       return this.#relay.forward(session, event, payload, answer);
     } else {
-      return this.#serve(session, event, valueOf(payload))
-        .then((body) => answer(...body));
+      return this.#serve(session, event, payload.parse())
+        .then(answer);
     }
   }
 
   /** @returns to be told of the answer; `undefined` where nobody measures */
   #measure(
     { event: name }: Incoming,
-  ): ((answer: readonly Body[]) => void) | undefined {
+  ): Reply | undefined {
     const metrics = this.#metrics;
     if (metrics === undefined) return undefined;
     const began = performance.now();
     // A name that a client made up would be a label of its own.
     const event = eventOf(this.#profile, name) ?? "unknown";
     return (answer) =>
-      metrics.answered(event, answer, (performance.now() - began) / 1000);
+      metrics.answered(
+        event,
+        eventOutcome(answer),
+        (performance.now() - began) / 1000,
+      );
   }
 
   /** At once, not in its turn: what is over the rate must not fill the queue. */
@@ -132,9 +136,11 @@ export class Dispatcher {
     );
     const event = eventOf(this.#profile, incoming.event);
     const office = event === JOIN_OFFICE_EVENT || event === LEAVE_OFFICE_EVENT;
-    const answer = office ? [false, error.message] : [error.toPayload()];
+    const answer = office
+      ? [false, error.message]
+      : Payload.of(error.toPayload());
     this.#measure(incoming)?.(answer);
-    incoming.ack?.(...answer);
+    incoming.ack?.(answer);
   }
 
   /** Whether an event only tells something to the office, and asks for nothing. */
@@ -165,19 +171,18 @@ export class Dispatcher {
     );
   }
 
-  /** @returns the arguments of the ack */
   async #serve(
     session: Session,
     event: ServerEvent,
     payload: unknown,
-  ): Promise<readonly unknown[]> {
+  ): Promise<Answer> {
     switch (event) {
       case JOIN_OFFICE_EVENT:
         return await this.#membership.join(session, payload);
       case LEAVE_OFFICE_EVENT:
         return await this.#membership.leave(session, payload);
       case LIST_ROOM_EVENT:
-        return [await this.#listRoom(session, payload)];
+        return Payload.of(await this.#listRoom(session, payload));
       case CANCEL_TOOL_CALL_EVENT:
         this.#cancel(session, payload);
         return [];
@@ -247,18 +252,18 @@ export class Dispatcher {
 const answering = (
   { socket }: Session,
   ack: Incoming["ack"],
-  measure: ((answer: readonly Body[]) => void) | undefined,
-): Answer =>
-(...body) => {
-  measure?.(body);
-  if (socket.connected) ack?.(...body);
+  measure: Reply | undefined,
+): Reply =>
+(answer) => {
+  measure?.(answer);
+  if (answer !== undefined && socket.connected) ack?.(answer);
 };
 
 /** Answers with what was thrown. */
 const refusing =
-  (session: Session, event: string, answer: Answer) => (error: unknown) => {
+  (session: Session, event: string, answer: Reply) => (error: unknown) => {
     if (error instanceof ProtocolError) auditRefusal(session, event, error);
-    answer(toAnswer(error));
+    answer(Payload.of(toAnswer(error)));
   };
 
 /** Somebody reached for another office, or beyond what it is; other refusals are daily business. */

@@ -1,5 +1,5 @@
 import type { Session } from "../shared/session.ts";
-import type { Link } from "../wire/link.ts";
+import type { Link } from "../wire/mod.ts";
 
 /** A session to which requests can be sent. */
 export interface LinkedSession extends Session {

@@ -25,7 +25,7 @@ import {
   readAnswer,
 } from "./relay_rule.ts";
 import type { PendingCall, Session } from "../shared/session.ts";
-import { type Body, outlineOf } from "../wire/json_text.ts";
+import { Payload } from "../wire/mod.ts";
 
 /** Carries requests of Agents to Computers and their answers back (spec §7). */
 export class Relay {
@@ -74,10 +74,10 @@ export class Relay {
   forward(
     agent: Session,
     event: ClientEvent,
-    payload: Body,
-    answer: (body: Body) => void,
+    payload: Payload,
+    answer: (body: Payload | undefined) => void,
   ): Promise<void> | undefined {
-    const request = CLIENT_EVENTS[event].parseRequest(outlineOf(payload));
+    const request = CLIENT_EVENTS[event].parseRequest(payload.peek());
     const seat = checkAccess(
       agent.member,
       { role: "agent", name: request.agent },
@@ -104,9 +104,9 @@ export class Relay {
         return void this.#send(call, found, deadline, reply);
       }
       return found.then((found) => this.#send(call, found, deadline, reply))
-        .catch((error) => reply(toAnswer(error)));
+        .catch((error) => reply(Payload.of(toAnswer(error))));
     } catch (error) {
-      reply(toAnswer(error));
+      reply(Payload.of(toAnswer(error)));
     }
   }
 
@@ -170,11 +170,11 @@ export class Relay {
     request: WatchedCall,
     found: Member | undefined,
     deadline: number,
-    reply: (body: Body) => void,
+    reply: (body: Payload | undefined) => void,
   ): void {
     const { agent } = request;
     const computer = this.#target(request, found);
-    const finish = (body: Body) => {
+    const finish = (body: Payload | undefined) => {
       this.#calls.remove(call);
       remove(agent.calls, call);
       remove(computer.calls, call);
@@ -189,23 +189,25 @@ export class Relay {
         try {
           finish(readAnswer(first));
         } catch (error) {
-          reply(toAnswer(error)); // an answer that can not be encoded again
+          reply(Payload.of(toAnswer(error))); // an answer that can not be encoded again
         }
       },
     );
-    const end = (body: Body) => {
+    const end = (body: Payload | undefined) => {
       asked.forget();
       finish(body);
     };
     const now = performance.now();
     const call: PendingCall = {
       due: now + deadline,
-      end,
+      end: (error) => end(error && Payload.of(error)),
       expire: () => {
         const best = asked.best();
         end(
           best === undefined
-            ? answerTimedOut(computer.member?.name ?? "", deadline)
+            ? Payload.of(
+              answerTimedOut(computer.member?.name ?? "", deadline),
+            )
             : readAnswer(best),
         );
       },
@@ -217,12 +219,14 @@ export class Relay {
 }
 
 /** Apart from the request, like {@linkcode Relay.forward}'s `answer`: both last until the call has ended. */
-const replying =
-  (answer: (body: Body) => void, ended: (body: Body) => void) =>
-  (body: Body): void => {
-    answer(body);
-    ended(body);
-  };
+const replying = (
+  answer: (body: Payload | undefined) => void,
+  ended: (body: Payload | undefined) => void,
+) =>
+(body: Payload | undefined): void => {
+  answer(body);
+  ended(body);
+};
 
 /** The lists are short: where it stands in them is found by looking. */
 function remove<T>(list: T[], item: T): void {

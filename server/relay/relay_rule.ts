@@ -7,7 +7,7 @@ import {
   TOOL_CALL_EVENT,
 } from "../../protocol/mod.ts";
 import type { Member } from "../shared/member.ts";
-import { type Body, valueOf } from "../wire/json_text.ts";
+import { Payload } from "../wire/mod.ts";
 
 /** What the Server waits beyond a request's own `timeout`, in seconds: the Computer's own answer comes first (spec §7). */
 const MARGIN = 5;
@@ -32,23 +32,18 @@ export function answerDeadline(
  * A request in the name of the Agent's seat, where it gave another one: so the Computer knows a
  * call and its cancel by the same name, and asks its user about nobody else (spec §5, §7).
  */
-export const inNameOf = ({ name }: Member, payload: Body): Body => ({
-  ...Object(valueOf(payload)),
-  agent: name,
-});
+export const inNameOf = ({ name }: Member, payload: Payload): Payload =>
+  Payload.of({ ...Object(payload.parse()), agent: name });
 
 /** What the Agent gets of a Computer's ack: the object unchanged, or 500 for anything else (spec §7). */
-export function readAnswer(first: Body): object {
-  if (
-    typeof first === "object" && first !== null && !Array.isArray(first) &&
-    !ArrayBuffer.isView(first) && !(first instanceof ArrayBuffer)
-  ) {
-    return first;
-  }
-  return new ProtocolError(
-    ErrorCode.INTERNAL_ERROR,
-    "The computer's answer is no object",
-  ).toPayload();
+export function readAnswer(first: Payload | undefined): Payload {
+  if (first?.isObject) return first;
+  return Payload.of(
+    new ProtocolError(
+      ErrorCode.INTERNAL_ERROR,
+      "The computer's answer is no object",
+    ).toPayload(),
+  );
 }
 
 /** The target is not in the caller's office; whether it is elsewhere is never said (spec §5). */

@@ -1,13 +1,12 @@
 import { ErrorCode, toErrorPayload } from "../../protocol/mod.ts";
-import { type Body, outlineOf } from "../wire/json_text.ts";
-import type { Link } from "../wire/link.ts";
+import type { Link, Payload } from "../wire/mod.ts";
 
 /** A request that a client has not answered yet. */
 export interface Asked {
   /** Drops the answer, should it still come. */
   forget(): void;
   /** The answers so far that were not good enough to count; the best of them, if any. */
-  best(): Body;
+  best(): Payload | undefined;
 }
 
 /**
@@ -20,15 +19,15 @@ export interface Asked {
 export function ask(
   link: Link,
   names: readonly string[],
-  payload: Body,
-  answered: (answer: Body) => void,
+  payload: Payload,
+  answered: (answer: Payload | undefined) => void,
 ): Asked {
   const [only, another] = names;
   if (only !== undefined && another === undefined) {
     const id = link.request(only, payload, answered);
     return { forget: () => link.forget(id), best: () => undefined };
   }
-  const answers = new Map<string, Body>();
+  const answers = new Map<string, Payload | undefined>();
   const ids: number[] = [];
   const forget = () => ids.forEach((id) => link.forget(id));
   for (const name of names) {
@@ -43,15 +42,17 @@ export function ask(
   return { forget, best: () => best(names, answers) };
 }
 
-const isReal = (answer: Body): boolean =>
-  typeof answer === "object" && answer !== null &&
-  toErrorPayload(outlineOf(answer))?.code !== ErrorCode.BAD_REQUEST;
+function isReal(answer: Payload | undefined): boolean {
+  const seen = answer?.peek();
+  return typeof seen === "object" && seen !== null &&
+    toErrorPayload(seen)?.code !== ErrorCode.BAD_REQUEST;
+}
 
 /** The event's own name comes first; an error says more than nothing. */
 function best(
   names: readonly string[],
-  answers: ReadonlyMap<string, Body>,
-): Body {
+  answers: ReadonlyMap<string, Payload | undefined>,
+): Payload | undefined {
   const given = names.map((name) => answers.get(name));
-  return given.find((answer) => toErrorPayload(outlineOf(answer))) ?? given[0];
+  return given.find((answer) => toErrorPayload(answer?.peek())) ?? given[0];
 }

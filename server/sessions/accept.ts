@@ -28,7 +28,7 @@ import { refuseOthers } from "./refuse_namespaces.ts";
 import type { LinkedSession } from "../relay/linked_session.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { Session } from "../shared/session.ts";
-import { Link } from "../wire/link.ts";
+import { Link } from "../wire/mod.ts";
 
 /** Who does what with the events of a session. */
 export interface SessionParts {

@@ -6,6 +6,7 @@ import { opensSession, splitTarget } from "../shared/request_target.ts";
 import { clientAddress } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import { namespaceCount } from "../wire/mod.ts";
 
 /** Who is told of refusals. */
 export interface RefusalParts {
@@ -47,7 +48,7 @@ export function refuseOthers(
     next(toConnectError(new ProtocolError(code, reason)));
   };
   io.of("/").use(refuse);
-  io.of((_name, _auth, next) => next(null, io._nsps.size < MAX_NAMESPACES))
+  io.of((_name, _auth, next) => next(null, namespaceCount(io) < MAX_NAMESPACES))
     .use(refuse);
   io.engine.on("connection_error", (refusal: EngineRefusal) => {
     const { req: { url = "", socket, headers }, code, message } = refusal;

@@ -1,10 +1,11 @@
 import type { Buffer } from "node:buffer";
+import { Payload } from "./payload.ts";
 
 /** What was seen of the members of an object. */
 export interface Members {
   /** Starts and ends, in turns, of objects and arrays that are large. */
   readonly large: readonly number[];
-  /** See {@linkcode JsonText.mayFail}. */
+  /** See {@linkcode Payload.mayFail}. */
   readonly mayFail: boolean;
 }
 
@@ -12,19 +13,15 @@ export interface Members {
  * A JSON object as it came from the wire: checked to be JSON, but never made into values, so that
  * it goes on as it is.
  */
-export class JsonText {
+export class JsonText extends Payload {
   /** What it is part of. */
   readonly bytes: Buffer;
   /** Where it starts in there. */
   readonly start: number;
   /** Where it ends, exclusive. */
   readonly end: number;
-  /**
-   * Whether it may be an error or a failed result: without it there is no `code`, no `error` and
-   * no `isError: true` among its members.
-   */
-  readonly mayFail: boolean;
-  /** Starts and ends of the members, in turns, that {@linkcode JsonText.outline} leaves out. */
+  override readonly mayFail: boolean;
+  /** Starts and ends of the members, in turns, that {@linkcode JsonText.peek} leaves out. */
   readonly #large: readonly number[];
   #room: boolean;
   #outline: Record<string, unknown> | undefined;
@@ -39,12 +36,18 @@ export class JsonText {
     { large, mayFail }: Members,
     room: boolean,
   ) {
+    super();
     this.mayFail = mayFail;
     this.bytes = bytes;
     this.start = start;
     this.end = end;
     this.#large = large;
     this.#room = room;
+  }
+
+  /** Always: the fast path takes nothing else. */
+  override get isObject(): boolean {
+    return true;
   }
 
   /** How many bytes it has. */
@@ -60,16 +63,13 @@ export class JsonText {
     return room;
   }
 
-  /**
-   * Its members, but large objects and arrays are empty, except those that tell of failures: what
-   * routing, checks and logs need.
-   */
-  outline(): Record<string, unknown> {
+  /** Its members, but large objects and arrays are empty, except those that tell of failures. */
+  override peek(): Record<string, unknown> {
     return this.#outline ??= JSON.parse(this.#outlineText());
   }
 
   /** All of it, as a value. */
-  value(): unknown {
+  override parse(): unknown {
     return JSON.parse(this.text());
   }
 
@@ -93,14 +93,3 @@ export class JsonText {
     return this.bytes.toString("utf8", start, end);
   }
 }
-
-/** What a request or an answer carries: text that goes on as it is, or a value. */
-export type Body = unknown;
-
-/** Its members as far as the server needs them. */
-export const outlineOf = (body: Body): unknown =>
-  body instanceof JsonText ? body.outline() : body;
-
-/** All of it. */
-export const valueOf = (body: Body): unknown =>
-  body instanceof JsonText ? body.value() : body;

@@ -5,8 +5,16 @@ import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
 import { takeOut } from "../shared/swap_remove.ts";
 import { FrameSocket } from "./frame_socket.ts";
 import { admitStock } from "./stock_engine.ts";
-import { type Body, JsonText } from "./json_text.ts";
+import { JsonText } from "./json_text.ts";
 import { PacketDecoder } from "./packet_decoder.ts";
+import { Payload } from "./payload.ts";
+import {
+  decoderOf,
+  hasQueuedPackets,
+  isKnownAlive,
+  isPongDue,
+  webSocketOf,
+} from "./private_fields.ts";
 import { readPacket, type TextPacket } from "./read_packet.ts";
 import { nextRequestId } from "./request_ids.ts";
 
@@ -15,15 +23,21 @@ export interface Incoming {
   /** The event's name; Socket.IO lets it be a number. */
   readonly event: string;
   /** The first argument; further ones are dropped. */
-  readonly payload: Body;
+  readonly payload: Payload;
   /** There when the sender asked for an ack. */
-  readonly ack: ((...args: readonly Body[]) => void) | undefined;
+  readonly ack: Ack | undefined;
 }
+
+/** How an event is answered: with a payload, or with all arguments of its ack. */
+export type Answer = Payload | readonly unknown[];
+
+/** Sends the answer to an event. */
+export type Ack = (answer: Answer) => void;
 
 /** A request that its client has not answered. */
 interface Waiting {
   readonly id: number;
-  readonly answered: (answer: Body) => void;
+  readonly answered: (answer: Payload | undefined) => void;
 }
 
 /** What packets of Engine.IO that carry a message start with. */
@@ -70,7 +84,7 @@ export class Link {
     this.#conn = socket.conn;
     this.#events = events;
     this.#receive = receive;
-    const decoder = socket.client["decoder"];
+    const decoder = decoderOf(socket);
     if (decoder instanceof PacketDecoder) {
       decoder.divert((data) => this.#take(data));
       this.#decoder = decoder;
@@ -84,13 +98,14 @@ export class Link {
   /**
    * Sends a request.
    *
-   * @param answered gets the first argument of the ack, once, unless the request is forgotten
+   * @param answered gets the first argument of the ack, if it has one; once, unless the request
+   *   is forgotten
    * @returns what {@linkcode Link.forget} takes
    */
   request(
     event: string,
-    payload: Body,
-    answered: (answer: Body) => void,
+    payload: Payload,
+    answered: (answer: Payload | undefined) => void,
   ): number {
     const id = nextRequestId();
     this.#waiting.push({ id, answered });
@@ -105,7 +120,7 @@ export class Link {
           type: PacketType.EVENT,
           nsp: SMCP_NAMESPACE,
           id,
-          data: [event, payload],
+          data: [event, payload.parse()],
         });
       }
     } catch (error) {
@@ -131,7 +146,7 @@ export class Link {
   }
 
   #listen(transport: Socket["conn"]["transport"]): void {
-    const frames: unknown = Reflect.get(transport, "socket");
+    const frames = webSocketOf(transport);
     admitStock(frames);
     if (!(frames instanceof FrameSocket) || this.#ended) return;
     this.#frames = frames;
@@ -145,7 +160,7 @@ export class Link {
   /** A pong has to wait behind the message that is on its way, which tells as well that the client lives. */
   #progressed(frames: FrameSocket): void {
     const conn = this.#conn;
-    if (conn.readyState !== "open" || conn["pingTimeoutTimer"] === null) return;
+    if (conn.readyState !== "open" || !isPongDue(conn)) return;
     frames.emit("message", PONG, false);
   }
 
@@ -156,7 +171,7 @@ export class Link {
       // What came over polling before an upgrade may still wait for its turn.
       !this.#decoder?.isBehind &&
       // While a pong is due, the first message tells Engine.IO that the client lives.
-      (conn["pingTimeoutTimer"] === null || conn["hasRefreshedPingTimeout"]);
+      isKnownAlive(conn);
   }
 
   /** Takes what Engine.IO hands to Socket.IO, as far as it is the session's. */
@@ -210,17 +225,18 @@ export class Link {
     // Thrown at the decoder, which closes the sender.
     if (!Array.isArray(data)) throw new Error("Packet refused: no payload");
     const [first, second]: unknown[] = data;
-    if (type === PacketType.ACK) this.#answered(id, first);
-    else {
+    if (type === PacketType.ACK) {
+      this.#answered(id, first === undefined ? undefined : Payload.of(first));
+    } else {
       this.#receive({
         event: String(first),
-        payload: second,
+        payload: Payload.of(second),
         ack: this.#ackOf(id),
       });
     }
   }
 
-  #answered(id: number | undefined, answer: Body): void {
+  #answered(id: number | undefined, answer: Payload | undefined): void {
     if (id !== undefined) this.#takeWaiting(id)?.answered(answer);
   }
 
@@ -235,18 +251,17 @@ export class Link {
     return undefined;
   }
 
-  #ackOf(id: number | undefined): Incoming["ack"] {
+  #ackOf(id: number | undefined): Ack | undefined {
     if (id === undefined) return undefined;
-    return (...args) => {
-      const [first] = args;
-      if (first instanceof JsonText) {
-        this.#send(`3${SMCP_NAMESPACE},${id}[`, first);
+    return (answer) => {
+      if (answer instanceof JsonText) {
+        this.#send(`3${SMCP_NAMESPACE},${id}[`, answer);
       } else {
         this.#encode({
           type: PacketType.ACK,
           nsp: SMCP_NAMESPACE,
           id,
-          data: args,
+          data: answer instanceof Payload ? [answer.parse()] : answer,
         });
       }
     };
@@ -257,7 +272,7 @@ export class Link {
     const conn = this.#conn;
     if (
       this.#frames && conn.readyState === "open" &&
-      conn["writeBuffer"].length === 0
+      !hasQueuedPackets(conn)
     ) this.#frames.sendJson(`4${head}`, body, "]");
     else conn.write(`${head}${body.text()}]`);
   }

@@ -11,6 +11,7 @@ import {
 } from "./characters.ts";
 import { judgeHead, purposeOf } from "./packet_head.ts";
 import { PacketTurns } from "./packet_turns.ts";
+import { unfinishedPacketOf } from "./private_fields.ts";
 import { MAX_ELEMENTS } from "./read_packet.ts";
 import { MAX_DEPTH } from "./scan_json.ts";
 
@@ -110,7 +111,7 @@ export class PacketDecoder extends Decoder {
 
   /** Whether a packet waits for its attachments. */
   get isCollecting(): boolean {
-    return Boolean(this["reconstructor"]);
+    return unfinishedPacketOf(this) !== undefined;
   }
 
   /** Takes the next part of what the client sent. */
@@ -145,8 +146,8 @@ export class PacketDecoder extends Decoder {
     if (fault !== undefined) throw new PacketError(fault);
     super.add(data);
     if (purposeOf(data) !== "binary") return;
-    const { data: body, attachments } = this["reconstructor"]["packet"];
-    const wrong = judgePlaceholders(body, attachments);
+    const packet = unfinishedPacketOf(this);
+    const wrong = judgePlaceholders(packet?.data, packet?.attachments ?? 0);
     if (wrong !== undefined) throw new PacketError(wrong);
   }
 }

@@ -73,6 +73,11 @@ const forbidden: [file: string, source: string, why: string][] = [
     "no place in the order",
   ],
   ["mod.ts", `export { z } from "zod";`, "front door"],
+  [
+    "server/relay/a.ts",
+    `import type { A } from "../wire/link.ts";`,
+    "server/wire shows its mod.ts alone",
+  ],
   ["mod.ts", `export { a } from "../tests/a.ts";`, "front door"],
 ];
 
@@ -108,6 +113,8 @@ const allowed: [file: string, source: string][] = [
   ["mod.ts", `export { a } from "./protocol/mod.ts";`],
   ["tests/e2e/a_test.ts", `import { a } from "../../server/mod.ts";`],
   ["tests/e2e/a_test.ts", `import { io } from "socket.io-client";`],
+  ["server/relay/a.ts", `import { a } from "../wire/mod.ts";`],
+  ["server/wire/a.ts", `import { a } from "./link.ts";`],
 ];
 
 Deno.test("layering allows imports of the own room, of protocol and of packages", () => {

@@ -7,6 +7,7 @@ import {
 } from "../../../../server/auth/policy.ts";
 import { exposure, isLoopback } from "../../../../server/http/bind_rule.ts";
 import { outcomeOf } from "../../../../server/observe/call_outcome.ts";
+import { Payload } from "../../../../server/wire/mod.ts";
 import { checkOrigin } from "../../../../server/http/origin_rule.ts";
 
 const table: [pattern: string, text: string, fits: boolean][] = [
@@ -144,6 +145,9 @@ Deno.test("outcomeOf() tells how a call ended", () => {
     [{ content, isError: true, meta: { error_code: "x\ny" } }, "tool error"],
   ];
   for (const [answer, outcome] of table) {
-    assertEquals(outcomeOf(answer), outcome);
+    assertEquals(
+      outcomeOf(answer === undefined ? undefined : Payload.of(answer)),
+      outcome,
+    );
   }
 });

@@ -13,6 +13,7 @@ import {
 } from "../../../../server/limits/limits.ts";
 import { LineLimit } from "../../../../server/limits/line_limit.ts";
 import { TokenBucket } from "../../../../server/shared/token_bucket.ts";
+import { Payload } from "../../../../server/wire/mod.ts";
 import { captureLog } from "../../../support/log_capture.ts";
 
 Deno.test("resolveLimits() fills in the defaults of the spec (spec §10)", () => {
@@ -262,12 +263,12 @@ Deno.test("eventOutcome() says how an event was answered", () => {
     [[], "ok"],
     [[true, null], "ok"],
     [[false, "Room already has an agent"], "refused"],
-    [[{ tools: [] }], "ok"],
-    [[{ content: [], isError: true }], "tool error"],
-    [[{ code: 404, message: "no" }], "error 404"],
-    [[undefined], "agent gone"],
+    [Payload.of({ tools: [] }), "ok"],
+    [Payload.of({ content: [], isError: true }), "tool error"],
+    [Payload.of({ code: 404, message: "no" }), "error 404"],
+    [undefined, "agent gone"],
   ] as const;
   for (const [answer, outcome] of rows) {
-    assertEquals(eventOutcome(answer), outcome, JSON.stringify(answer));
+    assertEquals(eventOutcome(answer), outcome);
   }
 });

@@ -13,6 +13,7 @@ import {
   answerDeadline,
   readAnswer,
 } from "../../../../server/relay/relay_rule.ts";
+import { Payload } from "../../../../server/wire/mod.ts";
 
 const agent: Member = {
   role: "agent",
@@ -73,13 +74,13 @@ Deno.test("answerDeadline() is timeout + 5 s where the event has one, else the f
 });
 
 Deno.test("readAnswer() passes an object unchanged and answers 500 for anything else", () => {
-  const answer = { content: [], later: { a: 1 } };
+  const answer = Payload.of({ content: [], later: { a: 1 } });
   assertEquals(readAnswer(answer) === answer, true);
   for (
     const odd of [undefined, null, 1, "x", true, [], [{}], new Uint8Array(2)]
   ) {
     assertEquals(
-      (readAnswer(odd) as { code?: number }).code,
+      (readAnswer(Payload.of(odd)).parse() as { code?: number }).code,
       ErrorCode.INTERNAL_ERROR,
     );
   }

@@ -40,7 +40,7 @@ function assertSame(packet: TextPacket, text: string): void {
   const isAck = packet.event === undefined;
   assertEquals(expected.type, isAck ? PacketType.ACK : PacketType.EVENT);
   if (!isAck) assertEquals(packet.event, expected.data[0], text);
-  assertEquals(packet.body.value(), expected.data[isAck ? 0 : 1], text);
+  assertEquals(packet.body.parse(), expected.data[isAck ? 0 : 1], text);
 }
 
 Deno.test("readPacket() reads calls and answers as the stock encoder writes them", () => {
@@ -160,8 +160,8 @@ Deno.test("an outline has every member, but large objects and arrays are empty",
     small: { kept: [true] },
   };
   const packet = read(`3/smcp,1[${JSON.stringify(payload)}]`);
-  assertEquals(packet?.body.outline(), { ...payload, params: {}, list: [] });
-  assertEquals(packet?.body.value(), payload);
+  assertEquals(packet?.body.peek(), { ...payload, params: {}, list: [] });
+  assertEquals(packet?.body.parse(), payload);
 });
 
 Deno.test("an outline keeps what tells how a call ended, however much it tells", () => {
@@ -183,7 +183,7 @@ Deno.test("an outline keeps what tells how a call ended, however much it tells",
 
 Deno.test("an outline keeps what is large and is neither object nor array: a number of 300 digits is no small one", () => {
   const packet = read(`3/smcp,1[{"timeout":1${"0".repeat(300)}}]`);
-  assertEquals(packet?.body.outline(), { timeout: 1e300 });
+  assertEquals(packet?.body.peek(), { timeout: 1e300 });
 });
 
 Deno.test("readPacket() leaves text that is no UTF-8 to whoever refuses it", () => {
@@ -192,7 +192,7 @@ Deno.test("readPacket() leaves text that is no UTF-8 to whoever refuses it", () 
   assertEquals(readPacket(bytes, 0, bytes.length, EVENTS, false), undefined);
   bytes[16] = 0xa9;
   const packet = readPacket(bytes, 0, bytes.length, EVENTS, false);
-  assertEquals(packet?.body.value(), { a: "é" });
+  assertEquals(packet?.body.parse(), { a: "é" });
 });
 
 Deno.test("mayFail never misses an error or a failed result, and spares the daily ones", () => {

@@ -1,0 +1,38 @@
+import type { Socket as Connection } from "engine.io";
+import { type CutOff, FrameSocket } from "./frame_socket.ts";
+import { webSocketOf } from "./private_fields.ts";
+
+/**
+ * Cuts the client of a WebSocket off when more than `maxBytes` wait to be sent.
+ *
+ * @param cutOff told once, just before
+ * @returns whether it is a WebSocket of this engine; the queues of all others are Engine.IO's
+ */
+export function limitQueue(
+  transport: Connection["transport"],
+  maxBytes: number,
+  cutOff: CutOff,
+): boolean {
+  const socket = webSocketOf(transport);
+  if (!(socket instanceof FrameSocket)) return false;
+  socket.limitQueue(maxBytes, cutOff);
+  return true;
+}
+
+/**
+ * Stops to read a connection, or goes on.
+ *
+ * A WebSocket waits, whichever engine it is of; over polling each POST is bounded.
+ */
+export function holdReading({ transport }: Connection, held: boolean): void {
+  const socket = webSocketOf(transport);
+  if (!isPausable(socket)) return;
+  if (held) socket.pause();
+  else socket.resume();
+}
+
+const isPausable = (
+  socket: unknown,
+): socket is { pause(): void; resume(): void } =>
+  typeof socket === "object" && socket !== null && "pause" in socket &&
+  "resume" in socket;
