@@ -5,8 +5,8 @@ import type { Member } from "../shared/member.ts";
 
 /** What a request says about its sender. */
 export interface Claim {
-  /** The role that may send it. */
-  readonly role: Role;
+  /** The role that may send it, as the event table says. */
+  readonly role: Role | "both";
   /** The name it gives for its sender: `agent` of an Agent's, `computer` of a Computer's. */
   readonly name: string;
   /** The office it names, if any. */
@@ -32,7 +32,7 @@ export function checkAccess(
   policy?: Policy,
 ): Member {
   if (member === undefined) throw notInOffice();
-  if (member.role !== claim.role) {
+  if (claim.role !== "both" && member.role !== claim.role) {
     throw new ProtocolError(
       ErrorCode.FORBIDDEN,
       `Only ${
@@ -40,12 +40,12 @@ export function checkAccess(
       } may send this event`,
     );
   }
-  const held = claim.role === "computer" ||
+  const held = member.role === "computer" ||
     (policy !== undefined && restrictsNames(policy));
   if (held && member.name !== claim.name) {
     throw new ProtocolError(
       ErrorCode.FORBIDDEN,
-      `Cannot act for another member: "${claim.role}" must be the name you joined with`,
+      `Cannot act for another member: "${member.role}" must be the name you joined with`,
     );
   }
   if (claim.office !== undefined && claim.office !== member.office) {

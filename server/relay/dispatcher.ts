@@ -1,6 +1,5 @@
 import {
   CANCEL_TOOL_CALL_EVENT,
-  CANCEL_TOOL_CALL_NOTIFICATION,
   ErrorCode,
   eventOf,
   hasNotificationPrefix,
@@ -9,12 +8,11 @@ import {
   LEAVE_OFFICE_EVENT,
   LIST_ROOM_EVENT,
   type ListRoomRet,
-  parseAgentCallData,
-  parseListRoomReq,
   type Profile,
   ProtocolError,
   SERVER_EVENTS,
   type ServerEvent,
+  type ServerEventSpec,
 } from "../../protocol/mod.ts";
 import { toAnswer } from "../shared/error_payload.ts";
 import { log, quote, short } from "../shared/log.ts";
@@ -83,7 +81,7 @@ export class Dispatcher {
   ): Promise<void> | undefined {
     const { event } = incoming;
     // One that is gone wants nothing any more; what it told its office before counts: a cancel.
-    if (!session.socket.connected && !this.#isTold(event)) return;
+    if (!session.socket.connected && this.#ackOf(event) !== "none") return;
     try {
       return this.#handle(session, incoming, answer)
         ?.catch(refusing(session, event, answer));
@@ -134,20 +132,18 @@ export class Dispatcher {
       this.#limiter.limits,
       "eventsPerSecond",
     );
-    const event = eventOf(this.#profile, incoming.event);
-    const office = event === JOIN_OFFICE_EVENT || event === LEAVE_OFFICE_EVENT;
-    const answer = office
+    const answer = this.#ackOf(incoming.event) === "office"
       ? [false, error.message]
       : Payload.of(error.toPayload());
     this.#measure(incoming)?.(answer);
     incoming.ack?.(answer);
   }
 
-  /** Whether an event only tells something to the office, and asks for nothing. */
-  #isTold(name: string): boolean {
+  /** The kind of ack of an event that the server answers itself; `undefined` for any other. */
+  #ackOf(name: string): ServerEventSpec<ServerEvent>["ack"] | undefined {
     const event = eventOf(this.#profile, name);
-    return event !== undefined && !isClientEvent(event) &&
-      SERVER_EVENTS[event].ack === "none";
+    if (event === undefined || isClientEvent(event)) return undefined;
+    return SERVER_EVENTS[event].ack;
   }
 
   /** @throws {ProtocolError} 400, unless it is a notification: those are ignored (spec §3) */
@@ -193,10 +189,11 @@ export class Dispatcher {
   }
 
   async #listRoom(session: Session, payload: unknown): Promise<ListRoomRet> {
-    const { agent, office_id, req_id } = parseListRoomReq(payload);
+    const { from, parseRequest } = SERVER_EVENTS[LIST_ROOM_EVENT];
+    const { agent, office_id, req_id } = parseRequest(payload);
     const { office } = checkAccess(
       session.member,
-      { role: "agent", name: agent, office: office_id },
+      { role: from, name: agent, office: office_id },
       session.identity?.policy,
     );
     const members = await this.#membership.list(office);
@@ -214,16 +211,16 @@ export class Dispatcher {
 
   /** The whole office hears of it, the caller included (spec §3). */
   #cancel(session: Session, payload: unknown): void {
-    const { agent, req_id } = parseAgentCallData(payload);
+    const { from, parseRequest, notification } =
+      SERVER_EVENTS[CANCEL_TOOL_CALL_EVENT];
+    const { agent, req_id } = parseRequest(payload);
     const { office, name } = checkAccess(
       session.member,
-      { role: "agent", name: agent },
+      { role: from, name: agent },
       session.identity?.policy,
     );
-    this.#membership.notify(office, CANCEL_TOOL_CALL_NOTIFICATION, {
-      agent: name,
-      req_id,
-    });
+    if (notification === undefined) return;
+    this.#membership.notify(office, notification, { agent: name, req_id });
   }
 
   #update(
@@ -237,12 +234,12 @@ export class Dispatcher {
     >,
     payload: unknown,
   ): void {
-    const { parseRequest, notification } = SERVER_EVENTS[event];
+    const { from, parseRequest, notification } = SERVER_EVENTS[event];
     const { computer } = parseRequest(payload);
-    const { office, socket } = checkAccess(session.member, {
-      role: "computer",
-      name: computer,
-    });
+    const { office, socket } = checkAccess(
+      session.member,
+      { role: from, name: computer },
+    );
     if (notification === undefined) return;
     this.#membership.notify(office, notification, { computer }, socket);
   }
