@@ -16,11 +16,13 @@ export interface BareEngine extends AsyncDisposable {
  * Starts an engine on a free port.
  *
  * @param prepare gets what stands on it, before the first client comes
+ * @param options of Engine.IO, beside the WebSocket engine
  */
 export async function startBareEngine(
   prepare: (io: Server) => void,
+  options: { pingInterval?: number } = {},
 ): Promise<BareEngine> {
-  const engine = new Engine({ wsEngine: FrameEngine });
+  const engine = new Engine({ wsEngine: FrameEngine, ...options });
   const guard = {
     judge: () => undefined,
     hold: () => {},
