@@ -2,8 +2,9 @@
  * A2C-SMCP for TypeScript: an Agent uses tools on remote Computers, and never holds their
  * credentials.
  *
- * Everything of the protocol, and the three roles. Each role has an entrypoint of its own,
- * which loads no more than that role needs.
+ * The three roles and their errors. Each role has an entrypoint of its own, which loads no more
+ * than that role needs and exports the types around it; events and payloads of the wire are in
+ * `@a2c-smcp/sdk/protocol`.
  *
  * ```ts
  * import { createSmcpServer, SmcpAgent, SmcpComputer } from "@a2c-smcp/sdk";
@@ -23,9 +24,29 @@
  *
  * @module
  */
-export * from "./protocol/mod.ts";
-export { SmcpAgent, type SmcpAgentOptions } from "./agent/mod.ts";
-export { SmcpComputer, type SmcpComputerOptions } from "./computer/mod.ts";
+export {
+  type AgentEvents,
+  ConnectionError,
+  type ConnectionErrorCode,
+  DocumentError,
+  type DocumentErrorCode,
+  SmcpAgent,
+  type SmcpAgentOptions,
+} from "./agent/mod.ts";
+export {
+  type ComputerEvents,
+  ConfigError,
+  type ConfigProblem,
+  SmcpComputer,
+  type SmcpComputerOptions,
+} from "./computer/mod.ts";
+export {
+  ErrorCode,
+  type ErrorPayload,
+  ProtocolError,
+  type ProtocolErrorOptions,
+  ProtocolVersionError,
+} from "./protocol/mod.ts";
 export {
   createSmcpServer,
   type SmcpServer,

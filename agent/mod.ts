@@ -19,7 +19,7 @@
  * }
  * ```
  *
- * The types of the wire, the names of events and `ErrorCode` are in `@a2c-smcp/sdk/protocol`.
+ * The names of events, and the types within those of the wire, are in `@a2c-smcp/sdk/protocol`.
  *
  * The contract with the other roles is in [docs/protocol.md](../docs/protocol.md).
  *
@@ -54,7 +54,24 @@ export type {
 } from "../client/options.ts";
 export type { ClientTlsOptions } from "../client/tls/tls.ts";
 export {
+  type CallToolResult,
+  type ContentBlock,
+  type Desktop,
+  type DPEDocument,
+  type DPEElement,
+  type DPEPage,
+  ErrorCode,
+  type ErrorPayload,
+  type GetComputerConfigRet,
+  type GetDPERet,
+  type GetFinderRet,
+  type GetResourcesRet,
+  type Notifications,
   ProtocolError,
+  type ProtocolErrorOptions,
   ProtocolVersionError,
+  type Resource,
   resultMeta,
+  type SessionInfo,
+  type SMCPTool,
 } from "../protocol/mod.ts";

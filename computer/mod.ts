@@ -97,4 +97,23 @@ export type {
   TokenCredentials,
 } from "../client/options.ts";
 export type { ClientTlsOptions } from "../client/tls/tls.ts";
-export { ProtocolError, ProtocolVersionError } from "../protocol/mod.ts";
+export {
+  type AgentCallData,
+  type CallToolResult,
+  type ClientEvent,
+  type ClientEvents,
+  ErrorCode,
+  type ErrorPayload,
+  type MCPServerConfig,
+  type MCPServerInput,
+  type MCPServerInputBase,
+  type MCPServerPickStringInput,
+  type MCPServerPromptStringInput,
+  type MCPServerStdioConfig,
+  type MCPServerStreamableHttpConfig,
+  type MCPSSEConfig,
+  type Notifications,
+  ProtocolError,
+  type ProtocolErrorOptions,
+  ProtocolVersionError,
+} from "../protocol/mod.ts";

@@ -8,12 +8,8 @@
  *
  * @module
  */
-import {
-  type CallToolResult,
-  createSmcpServer,
-  SmcpAgent,
-  SmcpComputer,
-} from "@a2c-smcp/sdk";
+import { createSmcpServer, SmcpAgent, SmcpComputer } from "@a2c-smcp/sdk";
+import type { CallToolResult } from "@a2c-smcp/sdk/agent";
 import { notes } from "./notes.ts";
 
 /** A tool as models want it: a name that is unique everywhere, and a JSON Schema. */

@@ -38,6 +38,7 @@ export {
   parseGetComputerConfigRet,
   parseMCPServerConfig,
   parseUpdateComputerConfigReq,
+  type SERVER_NAME,
   type UpdateComputerConfigReq,
   type UpdateMCPConfigNotification,
   type UpdateToolListNotification,
@@ -153,6 +154,7 @@ export { checkVersion, type VersionCheck } from "./handshake.ts";
 export {
   type MCPServerCommandInput,
   type MCPServerInput,
+  type MCPServerInputBase,
   type MCPServerPickStringInput,
   type MCPServerPromptStringInput,
   parseMCPServerInputs,
@@ -213,6 +215,7 @@ export {
   parseGetToolsRet,
   parseToolCallReq,
   type SMCPTool,
+  type TOOL_NAME,
   type ToolCallReq,
   type ToolMeta,
 } from "./payloads/tools.ts";

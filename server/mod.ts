@@ -48,7 +48,7 @@
  *
  * @module
  */
-export type { ProtocolName, Role } from "../protocol/mod.ts";
+export { ErrorCode, type ProtocolName, type Role } from "../protocol/mod.ts";
 export { type ApiKey, apiKeys } from "./auth/api_keys.ts";
 export {
   anyOf,

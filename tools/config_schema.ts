@@ -230,8 +230,10 @@ function typeOf({ properties }: JsonSchema): string {
 function describe(kind: JsonSchema, docs: InterfaceDocs): JsonSchema {
   const found = INTERFACES[typeOf(kind)];
   if (!found) throw new Error(`Cannot describe "${typeOf(kind)}"`);
+  if (!found.parameters) {
+    return addDocs(addDocs(kind, "MCPServerInputBase", docs), found.own, docs);
+  }
   const own = addDocs(kind, found.own, docs);
-  if (!found.parameters) return own;
   const { properties } = addDocs(own, "BaseMCPServerConfig", docs);
   const { server_parameters, tool_meta, default_tool_meta } = properties ?? {};
   return {

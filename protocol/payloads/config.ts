@@ -4,7 +4,15 @@ import { listOf, mapOf, maybe } from "../validation/plain_values.ts";
 import { ISO_DURATION, parseDuration } from "../validation/duration.ts";
 import { inputSchema, type MCPServerInput } from "./inputs.ts";
 import { type Parser, parser } from "../validation/parser.ts";
-import { type AgentCallData, type ToolMeta, toolMetaSchema } from "./tools.ts";
+import {
+  type AgentCallData,
+  type TOOL_NAME,
+  type ToolMeta,
+  toolMetaSchema,
+} from "./tools.ts";
+
+/** The name of an MCP server at its Computer (spec §4). */
+export type SERVER_NAME = string;
 
 /** What the three kinds of MCP server configuration have in common (spec §4). */
 export interface BaseMCPServerConfig {
@@ -15,7 +23,7 @@ export interface BaseMCPServerConfig {
   /** Original names of tools that are neither listed nor callable. */
   forbidden_tools: string[];
   /** By original tool name; laid over `default_tool_meta` field by field (spec §7). */
-  tool_meta: Record<string, ToolMeta>;
+  tool_meta: Record<TOOL_NAME, ToolMeta>;
   /** For tools without a field of their own; an `alias` here is an error. */
   default_tool_meta?: ToolMeta | null;
   /** Put before the name of each tool that has no `alias`; `"auto"`: the server's own name and `_`. */
@@ -112,7 +120,7 @@ export interface GetComputerConfigRet {
   /** The definitions of the placeholders; never their values. */
   inputs?: MCPServerInput[] | null;
   /** By name. */
-  servers: Record<string, MCPServerConfig>;
+  servers: Record<SERVER_NAME, MCPServerConfig>;
 }
 
 /** What a Computer says about itself: its configuration, tools, desktop or documents changed (spec §3). */

@@ -3,12 +3,18 @@ import { identifier } from "../validation/identifiers.ts";
 import { listOf, mapOf, maybe } from "../validation/plain_values.ts";
 import { type Parser, parser } from "../validation/parser.ts";
 
-/** A value that a person types (spec §4). */
-export interface MCPServerPromptStringInput {
-  /** Says which kind this is. */
-  type: "promptString";
+/** What every input has (spec §4). */
+export interface MCPServerInputBase {
   /** What `${input:ID}` names; unique among all inputs. */
   id: string;
+  /** Words for people. */
+  description: string;
+}
+
+/** A value that a person types (spec §4). */
+export interface MCPServerPromptStringInput extends MCPServerInputBase {
+  /** Says which kind this is. */
+  type: "promptString";
   /** The question. */
   description: string;
   /** Taken when nobody answers. */
@@ -18,11 +24,9 @@ export interface MCPServerPromptStringInput {
 }
 
 /** A value that a person picks (spec §4). */
-export interface MCPServerPickStringInput {
+export interface MCPServerPickStringInput extends MCPServerInputBase {
   /** Says which kind this is. */
   type: "pickString";
-  /** What `${input:ID}` names; unique among all inputs. */
-  id: string;
   /** The question. */
   description: string;
   /** What there is to pick from. */
@@ -32,11 +36,9 @@ export interface MCPServerPickStringInput {
 }
 
 /** A value that a command on the Computer prints (spec §4). */
-export interface MCPServerCommandInput {
+export interface MCPServerCommandInput extends MCPServerInputBase {
   /** Says which kind this is. */
   type: "command";
-  /** What `${input:ID}` names; unique among all inputs. */
-  id: string;
   /** What the value is. */
   description: string;
   /** A program when `args` is a list, else a line for the shell. */

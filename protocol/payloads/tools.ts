@@ -24,6 +24,9 @@ export interface AgentCallData {
   req_id: string;
 }
 
+/** The name of a tool, as a call has it: its alias, or its MCP name (spec §4). */
+export type TOOL_NAME = string;
+
 /** Asks a Computer to run one of its tools (spec §4, §7). */
 export interface ToolCallReq extends AgentCallData {
   /** Name of the target Computer, looked up in the caller's office only. */

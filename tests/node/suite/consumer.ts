@@ -18,7 +18,7 @@ agent.on("tools", ({ computer, tools }) => {
   console.log(computer.length, names);
 });
 const result: CallToolResult = await agent.callTool("pc", "add", { a: 1 });
-console.log(result.isError, sdk.isCompatible(PROTOCOL_VERSION, "0.2.0"));
+console.log(result.isError, PROTOCOL_VERSION, sdk.ErrorCode.NOT_FOUND);
 
 /** Were the types missing, everything would be allowed. */
 type IsAny<T> = 0 extends 1 & T ? true : false;
