@@ -16,7 +16,7 @@ import { standsFor } from "../cli/own_command.ts";
 import { reporting, runCommand } from "../cli/run.ts";
 import { addServerFlags } from "../cli/server_flags.ts";
 import { teach } from "../cli/teach.ts";
-import { PROTOCOL_VERSION } from "../protocol/version.ts";
+import { describeVersions } from "../cli/version.ts";
 import { splitPair } from "./cli/tool_arguments.ts";
 
 const AFTER_HELP = `
@@ -39,7 +39,7 @@ function agentCommand(): Command {
       "smcp-agent tools",
       "smcp-agent call read_text_file --arg path=notes.txt",
     ],
-  ).version(PROTOCOL_VERSION).addHelpText(
+  ).version(describeVersions()).addHelpText(
     "after",
     AFTER_HELP + standsFor("smcp-agent", process.execPath),
   );

@@ -15,7 +15,7 @@ import { standsFor } from "../cli/own_command.ts";
 import { reporting, runCommand } from "../cli/run.ts";
 import { addServerFlags } from "../cli/server_flags.ts";
 import { teach } from "../cli/teach.ts";
-import { PROTOCOL_VERSION } from "../protocol/version.ts";
+import { describeVersions } from "../cli/version.ts";
 import {
   addHostFlags,
   addOffice,
@@ -56,7 +56,7 @@ function computerCommand(): Command {
       "smcp-computer check --config computer.json",
       "smcp-computer run --config computer.json --office demo",
     ],
-  ).version(PROTOCOL_VERSION).addHelpText(
+  ).version(describeVersions()).addHelpText(
     "after",
     AFTER_HELP + standsFor("smcp-computer", process.execPath),
   );

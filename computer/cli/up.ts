@@ -6,8 +6,8 @@ import { ownCommand, shellWord, standsFor } from "../../cli/own_command.ts";
 import { prepare } from "../../cli/prepare.ts";
 import { reporting, runCommand } from "../../cli/run.ts";
 import { teach } from "../../cli/teach.ts";
+import { describeVersions } from "../../cli/version.ts";
 import { textWidth } from "../../cli/terminal_text.ts";
-import { PROTOCOL_VERSION } from "../../protocol/mod.ts";
 import { addServingFlags, addViewFlags } from "./flags.ts";
 import { run, type RunFlags } from "./run.ts";
 
@@ -54,7 +54,7 @@ function upCommand(createServer: () => EmbeddedServer): Command {
     reporting(new Command("smcp"), process.env),
     "A Server and this machine's Computer in one process",
     examples,
-  ).version(PROTOCOL_VERSION).addHelpText(
+  ).version(describeVersions()).addHelpText(
     "afterAll",
     standsFor("smcp", process.execPath),
   );

@@ -3,11 +3,8 @@ import process from "node:process";
 import { addCompletion } from "../../cli/completion.ts";
 import { standsFor } from "../../cli/own_command.ts";
 import { teach } from "../../cli/teach.ts";
-import {
-  PROFILES,
-  PROTOCOL_VERSION,
-  type ProtocolName,
-} from "../../protocol/mod.ts";
+import { describeVersions } from "../../cli/version.ts";
+import { PROFILES, type ProtocolName } from "../../protocol/mod.ts";
 import { integer, isSet } from "./flag_values.ts";
 import {
   type ObserveFlags,
@@ -83,7 +80,7 @@ export function readSettings(
       "smcp-server --api-keys keys.json --trust-proxy 1   # behind nginx or Caddy",
     ],
   )
-    .version(PROTOCOL_VERSION)
+    .version(describeVersions())
     .addOption(
       new Option("--host <address>", "address to listen on")
         .default("127.0.0.1").env("SMCP_HOST"),

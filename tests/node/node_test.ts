@@ -83,7 +83,7 @@ for (const version of NODE_VERSIONS) {
     for (const name of Object.keys(BINS)) {
       await using asked = command(name, "--version");
       assertEquals((await asked.status).code, 0, asked.lines.join("\n"));
-      assertMatch(asked.lines.join(), /0\.2\.0/);
+      assertMatch(asked.lines.join(), /A2C-SMCP 0\.2\.0, Node \d+\.\d+/);
     }
 
     await Deno.writeTextFile(

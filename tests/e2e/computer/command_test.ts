@@ -117,7 +117,7 @@ Deno.test({
   for (
     const [flag, part] of [["--help", "Exit codes"], [
       "--version",
-      "0.2.0",
+      "A2C-SMCP 0.2.0, Deno ",
     ]] as const
   ) {
     await t.step(flag, async () => {

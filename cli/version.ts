@@ -1,0 +1,15 @@
+import process from "node:process";
+import { PROTOCOL_VERSION } from "../protocol/version.ts";
+
+/**
+ * The version of this package. A constant, because `deno.json` is not part of the npm package and
+ * of compiled commands; a test compares the two.
+ */
+export const PACKAGE_VERSION = "0.2.0";
+
+/** Tells the versions of package, protocol and runtime: what a report of a defect has to name. */
+export function describeVersions(): string {
+  const { deno, node } = process.versions;
+  const runtime = deno === undefined ? `Node ${node}` : `Deno ${deno}`;
+  return `@a2c-smcp/sdk ${PACKAGE_VERSION}, A2C-SMCP ${PROTOCOL_VERSION}, ${runtime}`;
+}
