@@ -3,6 +3,7 @@ import { EventEmitter } from "node:events";
 import type { Duplex } from "node:stream";
 import { failure, log } from "../shared/log.ts";
 import { TokenBucket } from "../shared/token_bucket.ts";
+import { checkClose } from "./close_payload.ts";
 import {
   FrameError,
   type FrameListener,
@@ -12,6 +13,7 @@ import {
 import { bytesFrame, jsonFrame, textFrame } from "./frame_writer.ts";
 import type { JsonText } from "./json_text.ts";
 import { Pongs } from "./pongs.ts";
+import { type CutOff, SendQueue } from "./send_queue.ts";
 import { Upload, type UploadWatch } from "./upload_watch.ts";
 
 /**
@@ -25,12 +27,6 @@ export type Tap = (
   end: number,
   room: boolean,
 ) => boolean;
-
-/** Told which limit it is for which a peer is cut off. */
-export type CutOff = (limit: "queuedBytes" | "unfinishedBytes") => void;
-
-/** Bytes that may wait for a peer before it carries a session: there is nothing but pongs for it. */
-const PONG_BYTES = 65_536;
 
 /** Pings, pongs and closes of a peer; an honest one sends few a minute. */
 const CONTROL_FRAMES_PER_SECOND = 100;
@@ -64,8 +60,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   #closeCode = 1006;
   #closeReason: Buffer = NO_STATUS;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #maxQueued = PONG_BYTES;
-  #cutOff: CutOff | undefined = () => {};
+  readonly #queue: SendQueue;
 
   /**
    * @param socket after the upgrade; the WebSocket's own from now on
@@ -81,6 +76,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   ) {
     super();
     this._socket = socket;
+    this.#queue = new SendQueue(socket);
     this.#maxPayload = maxPayload;
     this.#uploads = uploads;
     this.#reader = new FrameReader(Math.min(maxPayload, earlyPayload), this);
@@ -135,7 +131,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   }
 
   #failUpload(error: FrameError): void {
-    if (error.code === 1013) this.#cutOff?.("unfinishedBytes");
+    if (error.code === 1013) this.#queue.tell("unfinishedBytes");
     this.#fail(error);
   }
 
@@ -144,15 +140,9 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     this.#reader.limit(this.#maxPayload);
   }
 
-  /**
-   * Cuts the peer off when more than this waits to be sent; one message may be larger. Until then
-   * it is 64 KiB.
-   *
-   * @param cutOff told once, just before
-   */
+  /** Bounds what waits to be sent, as {@linkcode SendQueue.limit} says. */
   limitQueue(maxBytes: number, cutOff: CutOff): void {
-    this.#maxQueued = maxBytes;
-    this.#cutOff = cutOff;
+    this.#queue.limit(maxBytes, cutOff);
   }
 
   /**
@@ -263,24 +253,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   }
 
   #write(frame: Buffer): void {
-    const socket = this._socket;
-    if (this.#closeSent || !socket.writable) return;
-    const waiting = socket.writableLength;
-    if (waiting > 0 && waiting + frame.length > this.#maxQueued) {
-      return this.#overflow();
-    }
-    socket.write(frame);
-  }
-
-  #overflow(): void {
-    const cutOff = this.#cutOff;
-    if (cutOff === undefined) return;
-    this.#cutOff = undefined;
-    // Later: whoever is just sending does not expect the connection to close under it.
-    queueMicrotask(() => {
-      cutOff("queuedBytes");
-      this.terminate();
-    });
+    if (!this.#closeSent) this.#queue.write(frame);
   }
 }
 
@@ -293,16 +266,4 @@ function listenLater(this: FrameSocket, event: string | symbol): void {
 }
 function destroy(this: Duplex): void {
   this.destroy();
-}
-
-/** @throws {FrameError} when no peer may close like this (RFC 6455 §7.4) */
-function checkClose(payload: Buffer): void {
-  if (payload.length === 0) return;
-  const code = payload.length === 1 ? 0 : payload.readUInt16BE();
-  const known = code >= 1000 && code <= 1014 &&
-    ![1004, 1005, 1006].includes(code);
-  if (!known && !(code >= 3000 && code <= 4999)) {
-    throw new FrameError(1002, `Invalid close code ${code}`);
-  }
-  if (!isUtf8(payload.subarray(2))) throw new FrameError(1007, "Invalid UTF-8");
 }

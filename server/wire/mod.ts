@@ -10,7 +10,6 @@ export {
   type WsEngine,
   wsEngineOption,
 } from "./frame_engine.ts";
-export type { CutOff } from "./frame_socket.ts";
 export { type Ack, type Answer, type Incoming, Link } from "./link.ts";
 export { guardedParser, type PacketGuard } from "./packet_decoder.ts";
 export { purposeOf } from "./packet_head.ts";
@@ -21,4 +20,5 @@ export {
   idOf,
   namespaceCount,
 } from "./private_fields.ts";
+export type { CutOff } from "./send_queue.ts";
 export { holdReading, limitQueue } from "./transports.ts";

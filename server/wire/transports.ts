@@ -1,6 +1,7 @@
 import type { Socket as Connection } from "engine.io";
-import { type CutOff, FrameSocket } from "./frame_socket.ts";
+import { FrameSocket } from "./frame_socket.ts";
 import { webSocketOf } from "./private_fields.ts";
+import type { CutOff } from "./send_queue.ts";
 
 /**
  * Cuts the client of a WebSocket off when more than `maxBytes` wait to be sent.
