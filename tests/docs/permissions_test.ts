@@ -1,5 +1,5 @@
 /**
- * The permissions that the README gives to each role: all of them are enough, and without any one
+ * The permissions that `docs/permissions.md` gives to each role: all of them are enough, and without any one
  * of them there is one line that names it.
  *
  * @module
@@ -34,7 +34,7 @@ function lesser(line: string): [missing: string, line: string][] {
 }
 
 Deno.test({
-  name: "the permissions of the README are enough for each role, and needed",
+  name: "the permissions of the page are enough for each role, and needed",
   timeout: 600_000,
   fn: async (t) => {
     await using home = await makeHome();
@@ -42,7 +42,7 @@ Deno.test({
       `${home.folder}/computer.json`,
       withVersions(configuration?.code ?? ""),
     );
-    let address = "127.0.0.1:8787"; // of the README
+    let address = "127.0.0.1:8787"; // of the page
     const run = (line: string) =>
       start("bash", [
         "-c",

@@ -1,5 +1,5 @@
 /**
- * The first ten minutes of the README on Node: the same commands, from the npm tarball.
+ * The first ten minutes of `docs/getting-started.md` on Node: the same commands, from the npm tarball.
  *
  * @module
  */
@@ -12,9 +12,9 @@ import { npmPackage } from "../../tools/npm_package.ts";
 import { run } from "../../tools/process.ts";
 
 const page = await Deno.readTextFile(
-  new URL("../../README.md", import.meta.url),
+  new URL("../../docs/getting-started.md", import.meta.url),
 );
-/** As the README's table of short names has it. */
+/** As that page's table of short names has it. */
 const steps = transcriptOf(
   page.replaceAll(
     /deno run -A (?:~|\/home\/you)\/a2c-smcp\/(agent|computer)\/main\.ts/g,
@@ -33,8 +33,7 @@ Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
 
 for (const version of NODE_VERSIONS) {
   Deno.test({
-    name:
-      `Node ${version} plays the transcript of the README after npm install`,
+    name: `Node ${version} plays the first ten minutes after npm install`,
     timeout: 600_000,
     fn: async () => {
       assert(steps.length < 6); // npm install is one more

@@ -12,9 +12,9 @@ export interface Block {
 
 const root = new URL("../../../", import.meta.url);
 
-/** The README and the pages of `docs/`: the text of each, by its path. */
+/** The README, CONTRIBUTING and the pages of `docs/`: the text of each, by its path. */
 export async function readPages(): Promise<Map<string, string>> {
-  const pages = ["README.md"];
+  const pages = ["README.md", "CONTRIBUTING.md"];
   for await (const { name } of Deno.readDir(new URL("docs/", root))) {
     if (name.endsWith(".md")) pages.push(`docs/${name}`);
   }

@@ -58,11 +58,14 @@ export async function makeHome(claude?: string): Promise<Home> {
   };
 }
 
-/** Puts the clone into a folder, and the configuration of the README that finds the package in it. */
+/** Puts the clone into a folder, and the configuration of the pages that finds the package in it. */
 export async function linkPackage(folder: string): Promise<void> {
   const root = new URL("../../../", import.meta.url);
   const links = (await codeBlocks()).find(({ example }) => example === "links");
-  assert(links, "The README shows how a project of Deno finds the clone");
+  assert(
+    links,
+    "docs/getting-started.md shows how a project of Deno finds the clone",
+  );
   await Deno.symlink(root, `${folder}/a2c-smcp`);
   await Deno.writeTextFile(`${folder}/deno.json`, links.code);
   await Deno.copyFile(new URL("deno.lock", root), `${folder}/deno.lock`);

@@ -1,5 +1,5 @@
 /**
- * The programs of the README: a Server, a Computer and an Agent, each run as it is written.
+ * The programs of `docs/getting-started.md`: a Server, a Computer and an Agent, each run as it is written.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { makeHome } from "./support/home.ts";
 const blocks = await codeBlocks();
 
 Deno.test({
-  name: "the Server, the Computer and the Agent of the README meet",
+  name: "the Server, the Computer and the Agent of the first page meet",
   timeout: 240_000,
   fn: async () => {
     await using home = await makeHome();
