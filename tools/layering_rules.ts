@@ -29,7 +29,7 @@ const PROTOCOL_PACKAGES = ["zod", "std-semver"];
 /** Packages that belong to certain rooms; all others are free to every room but protocol. */
 const PACKAGE_ROOMS: Readonly<Record<string, readonly Room[]>> = {
   "socket.io": ["server"],
-  "socket.io-client": ["client", "agent", "computer"],
+  "socket.io-client": ["client"],
   "commander": ["cli", "agent", "server", "computer"],
 };
 

@@ -7,6 +7,17 @@ const LANDING = ".";
  * path; a role that is not here has no order yet.
  */
 export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
+  protocol: ["errors", "validation", "uris", "payloads", LANDING, "mod.ts"],
+  client: ["tls", LANDING],
+  agent: [
+    "requests",
+    "tools",
+    "documents",
+    "office",
+    LANDING,
+    "cli",
+    "main.ts",
+  ],
   server: [
     "shared",
     "wire",

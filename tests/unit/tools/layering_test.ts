@@ -45,6 +45,41 @@ const forbidden: [file: string, source: string, why: string][] = [
     `import { io } from "socket.io-client";`,
     "belongs to client",
   ],
+  [
+    "agent/a.ts",
+    `import { io } from "socket.io-client";`,
+    "belongs to client",
+  ],
+  [
+    "agent/requests/a.ts",
+    `import type { A } from "../options.ts";`,
+    "a room above its own",
+  ],
+  [
+    "agent/tools/a.ts",
+    `import { a } from "../office/a.ts";`,
+    "a room above its own",
+  ],
+  [
+    "protocol/payloads/a.ts",
+    `import { a } from "../events.ts";`,
+    "a room above its own",
+  ],
+  [
+    "protocol/validation/a.ts",
+    `import type { A } from "../payloads/a.ts";`,
+    "a room above its own",
+  ],
+  [
+    "protocol/events.ts",
+    `export { a } from "./mod.ts";`,
+    "a room above its own",
+  ],
+  [
+    "client/tls/a.ts",
+    `import type { A } from "../options.ts";`,
+    "a room above its own",
+  ],
   ["agent/a.ts", `import type { S } from "socket.io";`, "belongs to server"],
   ["agent/a.ts", `import { S } from "npm:socket.io@^4";`, "belongs to server"],
   [
@@ -94,8 +129,10 @@ Deno.test("layering forbids imports across the rooms, and says what to do", () =
 
 const allowed: [file: string, source: string][] = [
   ["agent/agent.ts", `import { a } from "../protocol/mod.ts";`],
-  ["agent/adapters/a.ts", `import { a } from "../client.ts";`],
-  ["agent/a.ts", `import { io } from "socket.io-client";`],
+  ["agent/tools/a.ts", `import { a } from "../requests/a.ts";`],
+  ["agent/cli/a.ts", `import type { A } from "../agent.ts";`],
+  ["protocol/events.ts", `import type { A } from "./payloads/a.ts";`],
+  ["client/a.ts", `import { a } from "./tls/a.ts";`],
   ["agent/a.ts", `import { readFile } from "node:fs/promises";`],
   ["server/a.ts", `import { Server } from "socket.io";`],
   ["server/a.ts", `import { serve } from "@hono/node-server/utils/response";`],
