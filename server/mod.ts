@@ -82,7 +82,6 @@ export type { SmcpServerStats } from "./observe/stats.ts";
 export type { ListenAddress, ListenOptions } from "./http/listen_options.ts";
 export type { Heartbeat } from "./http/new_engine.ts";
 export type { CloseOptions, SmcpServerOptions } from "./options.ts";
-export { createSmcpServer } from "./server.ts";
-export type { SmcpServer } from "./smcp_server.ts";
+export { createSmcpServer, type SmcpServer } from "./server.ts";
 export type { TlsOptions } from "./http/tls.ts";
 export type { CallSpan, CallTracer } from "./observe/trace_calls.ts";

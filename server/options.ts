@@ -1,10 +1,20 @@
-import type { ProtocolName } from "../protocol/mod.ts";
+import { PROFILES, type ProtocolName } from "../protocol/mod.ts";
+import { bothForms } from "./http/gate.ts";
+import { readHosts } from "./http/host_rule.ts";
+import type { ConnectionsOptions } from "./http/connections.ts";
+import type { HttpAppParts } from "./http/http_app.ts";
+import { MAX_CONNECT_BYTES } from "./limits/early_budget.ts";
+import { type Limits, resolveLimits } from "./limits/limits.ts";
+import { auditCalls } from "./observe/audit_calls.ts";
+import { watchers } from "./observe/call_observer.ts";
+import { type CallTracer, traceCalls } from "./observe/trace_calls.ts";
+import { MemoryRegistry } from "./offices/memory.ts";
+import type { SessionsOptions } from "./sessions/sessions.ts";
+import { MIN_UPLOAD_RATE } from "./wire/mod.ts";
 import type { Authenticator } from "./auth/authenticator.ts";
-import type { Limits } from "./limits/limits.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
 import type { Heartbeat } from "./http/new_engine.ts";
-import type { CallTracer } from "./observe/trace_calls.ts";
 
 /** How a server differs from the default. */
 export interface SmcpServerOptions {
@@ -78,4 +88,45 @@ export interface SmcpServerOptions {
 export interface CloseOptions {
   /** Milliseconds to wait at most for calls on their way; default 10,000. */
   graceMs?: number;
+}
+
+const MEBIBYTE = 2 ** 20;
+
+/** What the parts of a server take of its options. */
+export type ResolvedOptions =
+  & Omit<ConnectionsOptions, "limiter">
+  & Omit<SessionsOptions, "limiter" | "arrivals" | "guards">
+  & Pick<HttpAppParts, "paths" | "origins" | "hosts">
+  & { readonly limits: Limits; readonly headerTimeout: number };
+
+/**
+ * Fills in the defaults of a server's options.
+ *
+ * @throws {TypeError} naming what cannot be used
+ * @throws {RangeError} when a limit is less than 1, or no number
+ */
+export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
+  const { tracer } = options;
+  const logCall = auditCalls(options.auditPayloads ?? false);
+  return {
+    profile: PROFILES[options.protocol ?? "0.2"],
+    paths: bothForms(options.paths ?? ["/smcp/", "/socket.io/"]),
+    maxMessageBytes: options.maxMessageBytes ?? 8 * MEBIBYTE,
+    maxConnectBytes: options.maxConnectBytes ?? MAX_CONNECT_BYTES,
+    requestTimeout: options.requestTimeout ?? 30,
+    origins: options.origins ?? [],
+    hosts: options.hosts && readHosts(options.hosts),
+    authenticator: options.authenticator,
+    registry: options.registry ?? new MemoryRegistry(),
+    limits: resolveLimits(options.limits),
+    proxies: options.trustedProxies ?? 0,
+    handshakeTimeout: options.handshakeTimeout ?? 10,
+    connectTimeoutMs: options.connectTimeoutMs ?? 5000,
+    headerTimeout: options.headerTimeout ?? 10,
+    heartbeat: options.heartbeat ?? { interval: 25, timeout: 20 },
+    wsEngine: options.wsEngine ?? "fast",
+    minUploadRate: options.minUploadRate ?? MIN_UPLOAD_RATE,
+    watch: tracer ? watchers([logCall, traceCalls(tracer)]) : logCall,
+    metrics: options.metrics,
+  };
 }
