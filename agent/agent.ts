@@ -68,7 +68,7 @@ export class SmcpAgent implements AsyncDisposable {
   /**
    * Makes an Agent that is not connected yet.
    *
-   * @throws {TypeError} when `url` can not be one of a Server, or `tls` not be used
+   * @throws {TypeError} when `url` cannot be one of a Server, or `tls` not be used
    */
   constructor(options: SmcpAgentOptions) {
     this.#options = options;
@@ -227,7 +227,7 @@ export class SmcpAgent implements AsyncDisposable {
     return followDesktop(computer, { fetch, on }, options.signal);
   }
 
-  /** Fetches one page of a MCP server's resources; `next_cursor` leads to the next (spec §8.2). */
+  /** Fetches one page of an MCP server's resources; `next_cursor` leads to the next (spec §8.2). */
   getResources(
     computer: string,
     mcpServer: string,
@@ -236,7 +236,7 @@ export class SmcpAgent implements AsyncDisposable {
     return askResources(this.#requests, computer, mcpServer, options);
   }
 
-  /** Goes through all resources of a MCP server, fetching pages as they are needed (spec §8.2). */
+  /** Goes through all resources of an MCP server, fetching pages as they are needed (spec §8.2). */
   allResources(
     computer: string,
     mcpServer: string,
@@ -274,7 +274,7 @@ export class SmcpAgent implements AsyncDisposable {
    *
    * @param uri `dpe://HOST/DOC-REF`, as the Computer's Finder or resources list it
    * @throws {ProtocolError} as {@linkcode getDpe}; 4201 nothing is where the Computer says
-   * @throws {DocumentError} it can not be fetched, or is no document
+   * @throws {DocumentError} it cannot be fetched, or is no document
    */
   openDocument(
     computer: string,

@@ -23,7 +23,7 @@ const NETWORK: Readonly<Record<string, string>> = {
     "nobody listens there; start a Server, or correct the address with --url",
   ENOTFOUND: "there is no such host; correct the address with --url",
   EAI_AGAIN:
-    "the name of the host can not be looked up; is this machine connected to a network?",
+    "the name of the host cannot be looked up; is this machine connected to a network?",
   ETIMEDOUT: "it does not answer; is a firewall in between?",
   EHOSTUNREACH: "there is no way to it; is this machine on the right network?",
   ECONNRESET: "it hung up; does it speak http, or https?",

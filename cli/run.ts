@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { explainFailure } from "./explain_failure.ts";
 
-/** A command line that can not be carried out as it stands: exit code 2. */
+/** A command line that cannot be carried out as it stands: exit code 2. */
 export class UsageError extends Error {
   /** Always `"UsageError"`. */
   override readonly name = "UsageError";

@@ -8,7 +8,7 @@ const NARROWEST = /^[\p{Mn}\p{Me}\p{Cc}\p{Cf}]$/u;
 const WIDE =
   /^(?:[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]|(?!\p{RI})\p{Emoji_Presentation})$/u;
 
-/** Writes every character that can not be seen as its code, so that nothing in a text acts on a terminal. */
+/** Writes every character that cannot be seen as its code, so that nothing in a text acts on a terminal. */
 export const plain = (text: string): string => text.replaceAll(UNSEEN, codeOf);
 
 /** The same for a text of several lines. */

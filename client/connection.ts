@@ -28,7 +28,7 @@ export class Connection implements AsyncDisposable {
   /**
    * @param options where and as whom
    * @param onThrow takes what listeners and handlers throw, for the log
-   * @throws {TypeError} when the URL can not be one of a Server
+   * @throws {TypeError} when the URL cannot be one of a Server
    */
   constructor(
     options: SignedOptions,

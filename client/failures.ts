@@ -5,7 +5,7 @@ import type { ConnectionOptions, ConnectionState } from "./options.ts";
 import { codeOf, describeFailure } from "./request_failure.ts";
 import { tlsReason } from "./tls/tls_failure.ts";
 
-/** Refusals that another attempt with the same version and credentials can not change. */
+/** Refusals that another attempt with the same version and credentials cannot change. */
 const FINAL: readonly number[] = [
   ErrorCode.BAD_REQUEST,
   ErrorCode.UNAUTHORIZED,

@@ -29,7 +29,7 @@ function nextChange(
 /**
  * Resolves once a connection is as it should be; looks at each change.
  *
- * @param isReady throws where it can not become so any more
+ * @param isReady throws where it cannot become so any more
  */
 export async function until(
   isReady: () => boolean,

@@ -54,7 +54,7 @@ export interface ConnectionOptions {
    * Node: browsers present their own certificates, and refuse the option.
    */
   tls?: ClientTlsOptions;
-  /** Extra HTTP headers; browsers can not send them with a WebSocket. */
+  /** Extra HTTP headers; browsers cannot send them with a WebSocket. */
   headers?: Record<string, string>;
   /** Default polling, then upgraded to WebSocket: only so can a refusal be read everywhere (spec §2). */
   transports?: ("polling" | "websocket")[];

@@ -9,7 +9,7 @@ export interface ServerAddress {
 }
 
 /**
- * Reads the URL of a Server; the version can not be set through it (spec §2).
+ * Reads the URL of a Server; the version cannot be set through it (spec §2).
  *
  * @throws {TypeError} that shows the URL's problem and a right one
  */

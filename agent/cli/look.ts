@@ -80,7 +80,7 @@ async function listAll(
   return list;
 }
 
-/** A MCP server without resources, or one that does not run, is no reason to hide the others. */
+/** An MCP server without resources, or one that does not run, is no reason to hide the others. */
 const hasNone = (error: unknown): boolean =>
   isGone(error) || error instanceof ProtocolError &&
     error.code === ErrorCode.MCP_CAPABILITY_NOT_SUPPORTED;

@@ -2,7 +2,7 @@
 export interface ReadArguments {
   /** By name. */
   readonly params: Record<string, unknown>;
-  /** What can not be read, one sentence each. */
+  /** What cannot be read, one sentence each. */
   readonly problems: readonly string[];
 }
 

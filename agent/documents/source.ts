@@ -135,7 +135,7 @@ export class DocumentSource {
     try {
       json = JSON.parse(text);
     } catch (cause) {
-      // The parser quotes what it can not read; that may be anything.
+      // The parser quotes what it cannot read; that may be anything.
       throw this.#invalid("what is there is not JSON", cause);
     }
     try {

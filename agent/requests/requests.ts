@@ -53,7 +53,7 @@ export class Requests {
   /**
    * A request that fails with `timeout` after so many seconds.
    *
-   * @throws {ProtocolError} 400 that names each field that can not be sent as it is
+   * @throws {ProtocolError} 400 that names each field that cannot be sent as it is
    */
   async request<E extends ClientEvent>(
     event: E,

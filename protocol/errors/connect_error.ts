@@ -8,7 +8,7 @@ import {
 /**
  * The Server speaks another version of the protocol (4008, spec §2).
  *
- * Connecting again can not help: upgrade the older side.
+ * Connecting again cannot help: upgrade the older side.
  */
 export class ProtocolVersionError extends Error {
   /** Always `"ProtocolVersionError"`. */

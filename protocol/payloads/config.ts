@@ -32,7 +32,7 @@ export interface BaseMCPServerConfig {
   vrl?: string | null;
 }
 
-/** How to start a MCP server as a child process (spec §4). */
+/** How to start an MCP server as a child process (spec §4). */
 export interface MCPServerStdioParameters {
   /** The program. */
   command: string;
@@ -50,7 +50,7 @@ export interface MCPServerStdioParameters {
   encoding_error_handler: "strict" | "ignore" | "replace";
 }
 
-/** A MCP server that is a child process (spec §4). */
+/** An MCP server that is a child process (spec §4). */
 export interface MCPServerStdioConfig extends BaseMCPServerConfig {
   /** Says which kind this is. */
   type: "stdio";
@@ -61,7 +61,7 @@ export interface MCPServerStdioConfig extends BaseMCPServerConfig {
 /** A value of a request header. */
 export type HeaderValue = string | number | boolean;
 
-/** How to reach a MCP server over Streamable HTTP (spec §4). */
+/** How to reach an MCP server over Streamable HTTP (spec §4). */
 export interface MCPServerStreamableHttpParameters {
   /** The endpoint, `http:` or `https:`. */
   url: string;
@@ -75,7 +75,7 @@ export interface MCPServerStreamableHttpParameters {
   terminate_on_close: boolean;
 }
 
-/** A MCP server behind Streamable HTTP; `http` is read as `streamable` (spec §4). */
+/** An MCP server behind Streamable HTTP; `http` is read as `streamable` (spec §4). */
 export interface MCPServerStreamableHttpConfig extends BaseMCPServerConfig {
   /** Says which kind this is. */
   type: "streamable";
@@ -83,7 +83,7 @@ export interface MCPServerStreamableHttpConfig extends BaseMCPServerConfig {
   server_parameters: MCPServerStreamableHttpParameters;
 }
 
-/** How to reach a MCP server over HTTP with SSE (spec §4). */
+/** How to reach an MCP server over HTTP with SSE (spec §4). */
 export interface MCPSSEParameters {
   /** The event stream's address, `http:` or `https:`. */
   url: string;
@@ -95,7 +95,7 @@ export interface MCPSSEParameters {
   sse_read_timeout: number;
 }
 
-/** A MCP server behind HTTP with SSE (spec §4). */
+/** An MCP server behind HTTP with SSE (spec §4). */
 export interface MCPSSEConfig extends BaseMCPServerConfig {
   /** Says which kind this is. */
   type: "sse";
@@ -239,7 +239,7 @@ export const mcpServerConfigSchema = z.discriminatedUnion("type", [
   z.refine((config) => (config.default_tool_meta?.alias ?? null) === null, {
     path: ["default_tool_meta", "alias"],
     message:
-      "one alias can not serve every tool; set it per tool in tool_meta instead",
+      "one alias cannot serve every tool; set it per tool in tool_meta instead",
   }),
 );
 

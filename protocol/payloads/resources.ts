@@ -4,7 +4,7 @@ import { listOf, maybe, plainObject } from "../validation/plain_values.ts";
 import { type Parser, parser } from "../validation/parser.ts";
 import type { AgentCallData } from "./tools.ts";
 
-/** Asks for one page of a MCP server's `resources/list` (spec §4, §8.2). */
+/** Asks for one page of an MCP server's `resources/list` (spec §4, §8.2). */
 export interface GetResourcesReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
@@ -38,7 +38,7 @@ export interface Resource {
   [field: string]: unknown;
 }
 
-/** One page of a MCP server's resources (spec §4, §8.2). */
+/** One page of an MCP server's resources (spec §4, §8.2). */
 export interface GetResourcesRet {
   /** The page, untouched. */
   resources: Resource[];

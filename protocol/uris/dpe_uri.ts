@@ -46,7 +46,7 @@ export function parseListedDpeUri(text: string): ParsedDpeUri {
 /**
  * Writes a `dpe://` URI, each segment URL-encoded (spec §8.3).
  *
- * @throws {ProtocolError} 4012 when the host or the document reference is empty or can not be written
+ * @throws {ProtocolError} 4012 when the host or the document reference is empty or cannot be written
  */
 export function buildDpeUri({ host, docRef }: DpeUri): string {
   try {

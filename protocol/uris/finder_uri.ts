@@ -2,7 +2,7 @@ import { buildUri, readUri } from "./uri.ts";
 import { ErrorCode, ProtocolError } from "../errors/protocol_error.ts";
 
 /**
- * An address in the URI space of a MCP server's own documents, from the 0.2 draft (spec §8.4):
+ * An address in the URI space of an MCP server's own documents, from the 0.2 draft (spec §8.4):
  * `dpe://HOST`, `…/DOC`, `…/DOC/pages/N`, `…/DOC/elements/ID`, with an optional query.
  *
  * Never a `get_dpe` URI: what is a page here would be a document of three segments there.
@@ -56,7 +56,7 @@ export function parseFinderUri(text: string): FinderUri {
 /**
  * Writes an address of the 0.2 draft (spec §8.4).
  *
- * @throws {ProtocolError} 4204 when a part is empty or can not be written
+ * @throws {ProtocolError} 4204 when a part is empty or cannot be written
  */
 export function buildFinderUri(uri: FinderUri): string {
   try {

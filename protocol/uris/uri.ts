@@ -33,7 +33,7 @@ export function readUri(scheme: string, text: string): UriParts {
   };
 }
 
-/** Writes a URI of decoded segments; throws a `TypeError` for what can not be read back. */
+/** Writes a URI of decoded segments; throws a `TypeError` for what cannot be read back. */
 export function buildUri(
   scheme: string,
   host: string,
@@ -43,7 +43,7 @@ export function buildUri(
   return [`${scheme}://${host}`, ...path.map(encodeSegment)].join("/");
 }
 
-/** Encodes one segment; refuses an empty one and what UTF-8 can not hold. */
+/** Encodes one segment; refuses an empty one and what UTF-8 cannot hold. */
 export function encodeSegment(segment: string): string {
   if (segment === "") throw new TypeError("a path segment must not be empty");
   try {
@@ -73,7 +73,7 @@ function decodeSegment(raw: string): string {
 function checkHost(host: string): void {
   if (host === "") throw new TypeError("the host must not be empty");
   if (!HOST.test(host)) {
-    throw new TypeError(`${shorten(host)} can not be a host`);
+    throw new TypeError(`${shorten(host)} cannot be a host`);
   }
 }
 

@@ -34,7 +34,7 @@ export function parseWindowUri(text: string): ParsedWindowUri {
 /**
  * Writes a `window://` URI, each segment URL-encoded (spec §8.1).
  *
- * @throws {TypeError} when the host or a segment is empty or can not be written
+ * @throws {TypeError} when the host or a segment is empty or cannot be written
  */
 export function buildWindowUri({ host, path }: WindowUri): string {
   return buildUri("window", host, path);

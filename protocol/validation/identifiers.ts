@@ -7,7 +7,7 @@ export const isIdentifier = (data: unknown): boolean =>
 /** `agent`, `req_id`, `computer`, `tool_name`, `mcp_server`: 1 to 256 UTF-16 units (spec §4). */
 export const identifier = z.string()
   .check(z.refine(isIdentifier, "expected 1 to 256 characters"))
-  // For JSON Schema, which can not see a refinement.
+  // For JSON Schema, which cannot see a refinement.
   .register(z.globalRegistry, { minLength: 1, maxLength: 256 });
 
 // deno-lint-ignore no-control-regex -- control characters are what it is about

@@ -156,7 +156,7 @@ const mistakes = (world: World): Mistake[] => [
     command: "agent",
     args: agent("http://no-such-host.invalid", "members"),
     code: 1,
-    says: /(no such host; correct the address with --url|can not be looked up)/,
+    says: /(no such host; correct the address with --url|cannot be looked up)/,
   },
   {
     name: "another web server",

@@ -29,7 +29,7 @@ const INVALID: readonly [text: string, why: string][] = [
   ["dpe://host//", "segment must not be empty"],
   ["dpe://host/a//b", "segment must not be empty"],
   ["dpe://host/a/", "segment must not be empty"],
-  ["dpe://ho st/a", "can not be a host"],
+  ["dpe://ho st/a", "cannot be a host"],
   ["dpe://host/a b", "must be URL-encoded"],
   ["dpe://host/%E0%A4%A", "broken URL-encoding"],
 ];
@@ -92,7 +92,7 @@ Deno.test("buildDpeUri() refuses what can not be read back as 4012", () => {
     ["h", [], "document reference"],
     ["h", [""], "segment must not be empty"],
     ["", ["a"], "host must not be empty"],
-    ["a/b", ["c"], "can not be a host"],
+    ["a/b", ["c"], "cannot be a host"],
     ["h", ["\udc00"], "half a character"],
   ];
   for (const [host, docRef, why] of uris) {
