@@ -17,15 +17,12 @@ import {
 } from "./config/parse_config.ts";
 import type { ServerSettings } from "./config/settings.ts";
 import type { DpeResolver } from "./resources/dpe/resolver.ts";
-import { hideSecrets } from "./config/inputs/hide_secrets.ts";
+import { hideSecrets } from "./util/hide_secrets.ts";
 import { Hosting } from "./host/hosting.ts";
 import type { ComputerInputs } from "./config/inputs/input_store.ts";
 import { logThrown, warnOfClearText } from "./util/log.ts";
-import type {
-  ComputerEvents,
-  ComputerStatus,
-  SmcpComputerOptions,
-} from "./options.ts";
+import type { ComputerStatus, SmcpComputerOptions } from "./options.ts";
+import type { ComputerEvents } from "./requests/computer_events.ts";
 import { ResourceWatch } from "./resources/resource_watch.ts";
 import {
   wireConnection,

@@ -38,13 +38,10 @@
  * @module
  */
 export { SmcpComputer } from "./computer.ts";
-export type {
-  ComputerEvents,
-  ComputerStatus,
-  SmcpComputerOptions,
-  ToolCallEnded,
-  ToolCallStarted,
-} from "./options.ts";
+export type { ComputerStatus, SmcpComputerOptions } from "./options.ts";
+export type { HostingOptions } from "./host/hosting_options.ts";
+export type { ComputerEvents } from "./requests/computer_events.ts";
+export type { ToolCallEnded, ToolCallStarted } from "./tools/call_events.ts";
 export { localDirResolver } from "./resources/dpe/local_dir_resolver.ts";
 export type {
   DpeResolution,

@@ -5,7 +5,7 @@ import { readName } from "../../cli/names.ts";
 import { addServerFlags } from "../../cli/server_flags.ts";
 import { reasonOf } from "../util/values.ts";
 import { defaultOAuthDirectory } from "../host/oauth/default_directory.ts";
-import { parseInputFlag } from "../config/inputs/input_names.ts";
+import { parseInputFlag } from "../util/input_names.ts";
 import {
   checkMessageBytes,
   DEFAULT_MESSAGE_BYTES,

@@ -3,7 +3,7 @@ import type { MCPServerInput } from "../../protocol/mod.ts";
 import { loadComputerConfig } from "../config/load_config.ts";
 import { nearestWord } from "../config/nearest_word.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
-import { inputVariables } from "../config/inputs/input_names.ts";
+import { inputVariables } from "../util/input_names.ts";
 
 /**
  * Loads the configuration of a command line, and holds its `--input` options to it.

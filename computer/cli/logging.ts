@@ -6,7 +6,7 @@ import { reasonOf } from "../util/values.ts";
 import { isClosedOutput, outliveOutput } from "../../cli/closed_output.ts";
 import { LineQueue } from "../../cli/line_queue.ts";
 import { patientStream } from "../../cli/patient_stream.ts";
-import { hideSecrets } from "../config/inputs/hide_secrets.ts";
+import { hideSecrets } from "../util/hide_secrets.ts";
 import { log } from "../util/log.ts";
 
 /** Sends what the package logs from warnings on to a writer of lines. */

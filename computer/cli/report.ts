@@ -1,6 +1,6 @@
 import type { SmcpComputer } from "../computer.ts";
-import { hideSecrets } from "../config/inputs/hide_secrets.ts";
-import { callLine, stateLine } from "./lines.ts";
+import { hideSecrets } from "../util/hide_secrets.ts";
+import { callLine, stateLine } from "./live/lines.ts";
 
 /** What is told line by line. */
 export interface ReportOptions {

@@ -5,7 +5,7 @@ import type {
   MCPServerInput,
   ToolMeta,
 } from "../../protocol/mod.ts";
-import { commandLine } from "./inputs/command_line.ts";
+import { commandLine } from "./command_line.ts";
 import {
   redactArguments,
   REDACTED,

@@ -5,7 +5,7 @@ import { AuthorizationError } from "./oauth/authorization_error.ts";
 import { coalesce } from "../util/coalesce.ts";
 import { TransientInputError } from "../config/inputs/resolve_all.ts";
 import type { HostedServerOptions } from "./hosted_server_options.ts";
-import { hideSecrets } from "../config/inputs/hide_secrets.ts";
+import { hideSecrets } from "../util/hide_secrets.ts";
 import { log } from "../util/log.ts";
 import { longNames } from "./long_names.ts";
 import type { McpConnection } from "./mcp/connection.ts";

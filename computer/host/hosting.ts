@@ -4,7 +4,7 @@ import { type ConfigChanges, diffConfigs } from "../config/diff_configs.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
 import { readServerConfig } from "../config/read_server_config.ts";
 import type { ServerSettings } from "../config/settings.ts";
-import { guardSecrets } from "../config/inputs/hide_secrets.ts";
+import { guardSecrets } from "../util/hide_secrets.ts";
 import { McpHost } from "./host.ts";
 import { discreetConnect } from "./redacting_connection.ts";
 import { InputStore } from "../config/inputs/input_store.ts";
@@ -13,24 +13,13 @@ import { connectMcp } from "./mcp/connect.ts";
 import {
   inheritedVariables,
   urlCredentials,
-} from "./mcp/inherited_variables.ts";
+} from "../util/inherited_variables.ts";
 import {
   checkMessageBytes,
   DEFAULT_MESSAGE_BYTES,
 } from "./mcp/message_limit.ts";
-import type { SmcpComputerOptions } from "../options.ts";
+import type { HostingOptions } from "./hosting_options.ts";
 import { checkVrl } from "../vrl/vrl_compiler.ts";
-
-/** What of a Computer's options is about its MCP servers rather than its office. */
-export type HostingOptions = Pick<
-  SmcpComputerOptions,
-  | "inputValues"
-  | "askInput"
-  | "startTimeoutMs"
-  | "maxMessageBytes"
-  | "restart"
-  | "oauth"
->;
 
 /**
  * The configuration of a Computer at run time: its MCP servers, the inputs that their placeholders

@@ -1,7 +1,7 @@
 import type { MCPServerConfig } from "../../protocol/mod.ts";
 import type { ConnectMcp } from "./hosted_server_options.ts";
 import type { McpConnection } from "./mcp/connection.ts";
-import { hideValues, secretsIn } from "../config/inputs/hide_values.ts";
+import { hideValues, secretsIn } from "../util/hide_values.ts";
 
 /**
  * Reaches MCP servers as `connect` does, and takes secret values out of every error on the way.

@@ -10,7 +10,7 @@ import {
 import type { Announcer } from "./announcer.ts";
 import type { Answers } from "./answer.ts";
 import type { McpHost } from "../host/host.ts";
-import type { ComputerEvents } from "../options.ts";
+import type { ComputerEvents } from "./computer_events.ts";
 
 /** Who is told of what happens to a Computer. */
 export interface Wired {

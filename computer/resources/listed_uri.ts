@@ -1,4 +1,4 @@
-import { hideSecrets } from "../config/inputs/hide_secrets.ts";
+import { hideSecrets } from "../util/hide_secrets.ts";
 
 /** Tells whether a resource is a window, by its scheme alone; it may still be an invalid one. */
 export const isWindow = (uri: unknown): uri is string =>

@@ -5,7 +5,7 @@ import {
   hostClashes,
   type HostRoute,
   routeHost,
-} from "./dpe/host_index.ts";
+} from "./host_index.ts";
 import type { McpHost } from "../host/host.ts";
 import { log } from "../util/log.ts";
 import type { ServerState } from "../host/server_status.ts";

@@ -6,7 +6,7 @@ import {
   NO_URIS,
 } from "./change_events.ts";
 import { within } from "../util/deadline.ts";
-import { type HostClaims, hostClaims } from "./dpe/host_index.ts";
+import { type HostClaims, hostClaims } from "./host_index.ts";
 import { forEachFew } from "../util/for_each.ts";
 import { log } from "../util/log.ts";
 import type { McpConnection } from "../host/mcp/connection.ts";

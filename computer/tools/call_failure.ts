@@ -6,7 +6,7 @@ import {
 } from "../../protocol/mod.ts";
 import { AuthorizationError } from "../host/oauth/authorization_error.ts";
 import { authorizationAnswer } from "../host/oauth/authorization_answer.ts";
-import { hideSecrets } from "../config/inputs/hide_secrets.ts";
+import { hideSecrets } from "../util/hide_secrets.ts";
 import {
   CONNECTION_CLOSED,
   INVALID_PARAMS,

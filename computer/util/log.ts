@@ -2,7 +2,7 @@ import { getLogger } from "@logtape/logtape";
 import { secretsInClear } from "../../client/clear_text.ts";
 import type { ConnectionOptions } from "../../client/options.ts";
 import { reasonOf } from "./values.ts";
-import { hideSecrets } from "../config/inputs/hide_secrets.ts";
+import { hideSecrets } from "./hide_secrets.ts";
 
 /** What a line of the log is about; texts in it lose every secret. */
 type Properties = Readonly<Record<string, string | number | boolean>>;

@@ -1,4 +1,4 @@
-import { hideSecrets } from "../config/inputs/hide_secrets.ts";
+import { hideSecrets } from "./hide_secrets.ts";
 
 /** Characters that are shown. */
 const SHOWN = 4_000;

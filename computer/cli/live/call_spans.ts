@@ -1,6 +1,9 @@
 import { plain, shorten } from "../../../cli/terminal_text.ts";
-import { howItEnded } from "../lines.ts";
-import type { ToolCallEnded, ToolCallStarted } from "../../options.ts";
+import { howItEnded } from "./lines.ts";
+import type {
+  ToolCallEnded,
+  ToolCallStarted,
+} from "../../tools/call_events.ts";
 import type { Span } from "./paint.ts";
 
 /** Shows a tool call that is running. */

@@ -6,7 +6,8 @@ import {
   textWidth,
   wrap,
 } from "../../../cli/terminal_text.ts";
-import type { ComputerStatus, ToolCallStarted } from "../../options.ts";
+import type { ComputerStatus } from "../../options.ts";
+import type { ToolCallStarted } from "../../tools/call_events.ts";
 import type { ServerState, ServerStatus } from "../../host/server_status.ts";
 import { runningCall } from "./call_spans.ts";
 import { paint, type ScreenLine, type Span, type Style } from "./paint.ts";

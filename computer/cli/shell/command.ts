@@ -1,6 +1,6 @@
 import type { SmcpComputer } from "../../computer.ts";
 import type { AskInput } from "../../config/inputs/input_store.ts";
-import type { ToolCallEnded } from "../../options.ts";
+import type { ToolCallEnded } from "../../tools/call_events.ts";
 import type { Drawing, TableLook } from "./tables.ts";
 
 /** What the commands of the shell work with. */

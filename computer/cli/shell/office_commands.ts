@@ -6,7 +6,7 @@ import {
   TOOL_CALL_EVENT,
 } from "../../../protocol/mod.ts";
 import { isRecord } from "../../util/values.ts";
-import { howItEnded } from "../lines.ts";
+import { howItEnded } from "../live/lines.ts";
 import type { Style } from "../live/paint.ts";
 import type { ServerState } from "../../host/server_status.ts";
 import { redactUrl } from "../../util/redact_text.ts";

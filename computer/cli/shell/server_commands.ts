@@ -1,5 +1,5 @@
 import { isRecord } from "../../util/values.ts";
-import { stateLine } from "../lines.ts";
+import { stateLine } from "../live/lines.ts";
 import type { ServerSettings } from "../../config/settings.ts";
 import {
   keptFile,

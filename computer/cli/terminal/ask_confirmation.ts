@@ -5,7 +5,7 @@ import { Screen } from "../live/screen.ts";
 import { answerOf, CHOICES } from "./answer_of.ts";
 import { describeCall, sizeOf } from "./describe_call.ts";
 import { eachKey, ignoreKeys, type UntilKeysCount } from "./keyboard.ts";
-import type { TerminalStreams } from "./questions.ts";
+import type { TerminalStreams } from "./streams.ts";
 
 /** What is seen of a question. */
 interface Shown {

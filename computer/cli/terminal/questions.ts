@@ -1,27 +1,17 @@
-import type { Writable } from "node:stream";
 import { plain } from "../../../cli/terminal_text.ts";
 import type { Confirm } from "../../tools/confirm.ts";
 import type { AskedInput, AskInput } from "../../config/inputs/input_store.ts";
 import { paint } from "../live/paint.ts";
 import { Screen } from "../live/screen.ts";
 import { askConfirmation } from "./ask_confirmation.ts";
-import type { Size } from "./describe_call.ts";
 import {
   ignoreKeys,
-  type KeyInput,
   takeBack,
   type UntilKeysCount,
   untilKeysCount,
 } from "./keyboard.ts";
+import type { TerminalStreams } from "./streams.ts";
 import { Turns } from "./turns.ts";
-
-/** Where a person reads and types; both must be terminals. */
-export interface TerminalStreams {
-  /** What they type. */
-  readonly input: KeyInput;
-  /** What they read. */
-  readonly output: Writable & Partial<Size>;
-}
 
 /** A person at the terminal, who is asked one thing at a time. */
 export interface TerminalQuestions {

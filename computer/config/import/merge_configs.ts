@@ -1,7 +1,7 @@
 import type { MCPServerConfig, MCPServerInput } from "../../../protocol/mod.ts";
 import { isRecord } from "../../util/values.ts";
 import type { ComputerConfig } from "../parse_config.ts";
-import { ENVIRONMENT_ID } from "../inputs/input_names.ts";
+import { ENVIRONMENT_ID } from "../../util/input_names.ts";
 import { splitPlaceholders } from "../../util/placeholders.ts";
 import { sameJson } from "../same_json.ts";
 

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
-import { ProcessGuard } from "../../host/mcp/process_guard.ts";
+import { ProcessGuard } from "../../util/process_guard.ts";
 import { HAS_GROUPS, signalGroup } from "../../util/process_group.ts";
 import { TextTail } from "../../util/text_tail.ts";
-import type { CommandLine } from "./command_line.ts";
+import type { CommandLine } from "../command_line.ts";
 
 /** Bytes of output that a value may have. */
 const LONGEST = 1_048_576;

@@ -7,14 +7,14 @@ import { reasonOf } from "../../util/values.ts";
 import { parseComputerConfig } from "../parse_config.ts";
 import { within } from "../../util/deadline.ts";
 import { sameJson } from "../same_json.ts";
-import { commandLine } from "./command_line.ts";
+import { commandLine } from "../command_line.ts";
 import { commandOutput } from "./command_output.ts";
 import { placeholderIds } from "../../util/placeholders.ts";
 import { REDACTED } from "../../util/redact_text.ts";
 import { fillPlaceholders } from "./fill_placeholders.ts";
-import { inputVariables, notDefined, noValue } from "./input_names.ts";
+import { inputVariables, notDefined, noValue } from "../../util/input_names.ts";
 import { resolveAll, TransientInputError } from "./resolve_all.ts";
-import { HIDDEN_FROM } from "./secret_forms.ts";
+import { HIDDEN_FROM } from "../../util/secret_forms.ts";
 
 /** An input that a person can give a value for. */
 export type AskedInput = MCPServerPromptStringInput | MCPServerPickStringInput;

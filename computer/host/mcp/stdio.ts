@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import process from "node:process";
 import type { MCPServerStdioParameters } from "../../../protocol/mod.ts";
-import { inheritedVariables } from "./inherited_variables.ts";
+import { inheritedVariables } from "../../util/inherited_variables.ts";
 import { type Line, LineDecoder } from "./line_decoder.ts";
 import { LineQueue, readInTurns } from "./line_queue.ts";
 import {
@@ -14,7 +14,7 @@ import {
   MessageTooLargeError,
 } from "./message_limit.ts";
 import { readMessage } from "./message.ts";
-import { ProcessGuard } from "./process_guard.ts";
+import { ProcessGuard } from "../../util/process_guard.ts";
 import {
   guardGroup,
   HAS_GROUPS,

@@ -1,5 +1,5 @@
 import { isRecord } from "../../util/values.ts";
-import { hideSecrets } from "../../config/inputs/hide_secrets.ts";
+import { hideSecrets } from "../../util/hide_secrets.ts";
 import { isDeeper, MAX_DEPTH } from "../../../client/message_limits.ts";
 
 /** A tool as a MCP server lists it, reduced to what the Computer uses. */

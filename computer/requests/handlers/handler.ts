@@ -8,7 +8,7 @@ import type { CallTable } from "../../tools/call_table.ts";
 import type { Confirmations } from "../../tools/confirmations.ts";
 import type { DpeResolver } from "../../resources/dpe/resolver.ts";
 import type { McpHost } from "../../host/host.ts";
-import type { ToolCallStarted } from "../../options.ts";
+import type { ToolCallStarted } from "../../tools/call_events.ts";
 import type { RecentServers } from "../../resources/recent_servers.ts";
 import type { ResourceWatch } from "../../resources/resource_watch.ts";
 import type { Warner } from "../../util/warn_once.ts";

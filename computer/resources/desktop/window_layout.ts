@@ -1,6 +1,6 @@
 import type { Resource } from "../../../protocol/mod.ts";
 import { isRecord } from "../../util/values.ts";
-import { hideSecrets } from "../../config/inputs/hide_secrets.ts";
+import { hideSecrets } from "../../util/hide_secrets.ts";
 
 /** How a window wants to be shown. */
 export interface WindowLayout {

@@ -103,6 +103,21 @@ const forbidden: [file: string, source: string, why: string][] = [
     "a room above its own",
   ],
   [
+    "computer/util/a.ts",
+    `import { a } from "../config/inputs/a.ts";`,
+    "a room above its own",
+  ],
+  [
+    "computer/config/a.ts",
+    `import type { A } from "./inputs/a.ts";`,
+    "a room above its own",
+  ],
+  [
+    "computer/host/a.ts",
+    `import type { A } from "../options.ts";`,
+    "a room above its own",
+  ],
+  [
     "server/attic/a.ts",
     `import { a } from "../shared/a.ts";`,
     "no place in the order",

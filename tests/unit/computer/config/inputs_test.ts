@@ -1,15 +1,15 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { ConfigError } from "../../../../computer/config/problem.ts";
-import { commandLine } from "../../../../computer/config/inputs/command_line.ts";
+import { commandLine } from "../../../../computer/config/command_line.ts";
 import { fillPlaceholders } from "../../../../computer/config/inputs/fill_placeholders.ts";
 import {
   hideValues,
   secretsIn,
-} from "../../../../computer/config/inputs/hide_values.ts";
+} from "../../../../computer/util/hide_values.ts";
 import {
   inputVariables,
   parseInputFlag,
-} from "../../../../computer/config/inputs/input_names.ts";
+} from "../../../../computer/util/input_names.ts";
 import {
   type InputSources,
   InputStore,

@@ -3,7 +3,7 @@ import {
   INHERITED_VARIABLES,
   inheritedVariables,
   urlCredentials,
-} from "../../../../computer/host/mcp/inherited_variables.ts";
+} from "../../../../computer/util/inherited_variables.ts";
 
 Deno.test("inheritedVariables() picks authorities and proxies, in both cases, and no function of a shell", () => {
   assertEquals(

@@ -13,7 +13,7 @@ import {
   hostClaims,
   hostClashes,
   routeHost,
-} from "../../../../computer/resources/dpe/host_index.ts";
+} from "../../../../computer/resources/host_index.ts";
 import {
   type DpeSources,
   resolveDpe,

@@ -1,5 +1,5 @@
 import { secretPattern } from "./hide_values.ts";
-import { REDACTED } from "../../util/redact_text.ts";
+import { REDACTED } from "./redact_text.ts";
 
 /** Tells the values that nobody may see, as far as they are known by now. */
 export type SecretSource = () => Iterable<string>;

@@ -1,4 +1,4 @@
-import type { MCPServerCommandInput } from "../../../protocol/mod.ts";
+import type { MCPServerCommandInput } from "../../protocol/mod.ts";
 
 /** What to run for an input of type `command`. */
 export type CommandLine =

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import process from "node:process";
-import { HAS_GROUPS } from "../../util/process_group.ts";
+import { HAS_GROUPS } from "./process_group.ts";
 
 /** Marks the environment of a child, and so of everything that it starts. */
 const MARK = "A2C_SMCP_CHILD";

@@ -2,8 +2,8 @@ import {
   parseListedDpeUri,
   parseWindowUri,
   type Resource,
-} from "../../../protocol/mod.ts";
-import { isDocument, isWindow } from "../listed_uri.ts";
+} from "../../protocol/mod.ts";
+import { isDocument, isWindow } from "./listed_uri.ts";
 
 /** The hosts that a MCP server uses; windows and documents share one namespace (spec §8.1, §8.3). */
 export interface HostClaims {

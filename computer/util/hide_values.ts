@@ -1,6 +1,6 @@
-import type { MCPServerConfig } from "../../../protocol/mod.ts";
-import { urlCredentials } from "../../host/mcp/inherited_variables.ts";
-import { REDACTED, SECRET_NAME } from "../../util/redact_text.ts";
+import type { MCPServerConfig } from "../../protocol/mod.ts";
+import { urlCredentials } from "./inherited_variables.ts";
+import { REDACTED, SECRET_NAME } from "./redact_text.ts";
 import { secretForms } from "./secret_forms.ts";
 
 /**

@@ -1,7 +1,7 @@
-import { plain } from "../../cli/terminal_text.ts";
-import { resultMeta } from "../../protocol/mod.ts";
-import type { ToolCallEnded } from "../options.ts";
-import type { ServerStatus } from "../host/server_status.ts";
+import { plain } from "../../../cli/terminal_text.ts";
+import { resultMeta } from "../../../protocol/mod.ts";
+import type { ToolCallEnded } from "../../tools/call_events.ts";
+import type { ServerStatus } from "../../host/server_status.ts";
 
 /** Says where a MCP server stands; undefined for what is no news: another attempt begins. */
 export function stateLine(
