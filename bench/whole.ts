@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { plotsOf, titleOfContestant } from "./report/plots.ts";
 import { thisMachine, versionsOf } from "./report/machine.ts";
 import { MEASURES, roundsOf } from "./measure.ts";
+import { renderNotes } from "./report/notes.ts";
 import { renderPage } from "./report/page.ts";
 import type { Part, Report, Taken } from "./report/report.ts";
 import { ROOT } from "./contestants/running.ts";
@@ -63,21 +64,28 @@ export async function readReport(folder: string): Promise<Report | undefined> {
   }
 }
 
-/** Writes page, data and plots, formatted like everything in the repository. */
+/** Writes page, notes, data and plots, formatted like everything in the repository. */
 export async function writeReport(
   folder: string,
   report: Report,
 ): Promise<void> {
-  const notes = await Deno.readTextFile(join(ROOT, "bench/notes.md"));
+  const remarks = await Deno.readTextFile(join(ROOT, "bench/remarks.md"));
   await Deno.mkdir(join(folder, PLOTS), { recursive: true });
   for (const [name, svg] of Object.entries(plotsOf(report))) {
     await Deno.writeTextFile(join(folder, PLOTS, `${name}.svg`), svg);
   }
   const [page, data] = [join(folder, PAGE), join(folder, DATA)];
+  // The notes are for those who have the repository, not for readers of the package.
+  const own = folder === join(ROOT, "docs");
+  const notes = join(own ? join(ROOT, "bench") : folder, "notes.md");
   await Deno.writeTextFile(data, JSON.stringify(report, rounded, 2));
-  await Deno.writeTextFile(page, renderPage(report, notes));
+  await Deno.writeTextFile(page, renderPage(report));
+  await Deno.writeTextFile(
+    notes,
+    renderNotes(report, remarks, own ? "../docs/" : ""),
+  );
   await new Deno.Command(Deno.execPath(), {
-    args: ["fmt", "--quiet", page, data],
+    args: ["fmt", "--quiet", page, data, notes],
   }).output();
 }
 

@@ -1,45 +1,36 @@
 import type { CallsRow } from "../calls_summary.ts";
-import { renderEnds } from "../ends/mod.ts";
-import { spreadText } from "../terminal_table.ts";
 import { goalsOf, titleOf } from "./goals.ts";
 import { number, table } from "./markdown.ts";
 import { titleOfContestant } from "./plots.ts";
-import { METHOD } from "./method.ts";
-import { median } from "../statistics.ts";
-import type { Found, Part, Report } from "./report.ts";
+import type { Report } from "./report.ts";
 
-/**
- * Writes the page.
- *
- * @param notes what people say about the figures, as Markdown
- */
-export function renderPage(report: Report, notes: string): string {
-  const { relay, open, growth, ends } = report.parts;
+/** Writes the page that readers of the package see; all else is in the notes. */
+export function renderPage(report: Report): string {
+  const { relay, open } = report.parts;
   return [
     "# Performance",
-    "<!-- Written by `deno task bench`: edit bench/report, or bench/notes.md. -->",
+    "<!-- Written by `deno task bench`: edit bench/report. -->",
     introduction(report),
     "## Goals",
-    "On this machine, as ratios inside one run; the server's limits are at their defaults, but for one: 1,000 events per second of one connection would stop the load itself. In parentheses the lowest and the highest round.",
+    "Ratios inside one run; in parentheses the lowest and the highest round. Where these are far apart, other work disturbed the machine: `bench/notes.md` says when. The server's limits are at their defaults, but for events per second, which would stop the load itself.",
     goalsTable(report),
-    ...notes === "" ? [] : [notes.trim()],
-    ...relay ? relaySection(relay.found, relay.rounds) : [],
-    ...open ? openSection(open.found, open.rounds) : [],
-    ...growth ? growthSection(growth.found, growth.rounds) : [],
-    ...broadcastSection(report),
-    ...idleSection(report),
-    ...ends ? [renderEnds(ends.found).trim()] : [],
-    ...absentSection(report),
-    METHOD.trim(),
-    "## Where and when",
-    machineTable(report),
+    ...relay ? relaySection(relay.found) : [],
+    ...open
+      ? [
+        "## Latency",
+        "Calls at a given rate, each timed from the moment at which it was due.",
+        "![p99 over calls per second](performance/latency.svg)",
+      ]
+      : [],
+    REPEAT.trim(),
   ].join("\n\n") + "\n";
 }
 
-function introduction({ machine, versions }: Report): string {
-  return `What the Server, the Agent and the Computer cost, measured by \`deno task bench\` beside a bare WebSocket relay that only passes frames on (the *floor*), stock Socket.IO and the servers of the other SDKs. ${machine.processor}, ${machine.cores} cores; Deno ${
+function introduction({ machine, versions, parts }: Report): string {
+  const day = parts.relay ? `, ${parts.relay.takenAt.slice(0, 10)}` : "";
+  return `What the Server costs, beside a bare WebSocket relay that only passes frames on (the *floor*), stock Socket.IO and the servers of the other SDKs. ${machine.processor}, ${machine.cores} cores; Deno ${
     versions.Deno ?? ""
-  }. The figures as data: [performance.json](performance.json).`;
+  }${day}. A figure in µs is that machine's; a ratio to the floor says more. As data: [performance.json](performance.json).`;
 }
 
 function goalsTable(report: Report): string {
@@ -54,190 +45,33 @@ function goalsTable(report: Report): string {
   );
 }
 
-function relaySection(rows: readonly CallsRow[], rounds: number): string[] {
+/** Answers downwards, servers across. */
+function relaySection(rows: readonly CallsRow[]): string[] {
   const keys = [...new Set(rows.map(({ key }) => key))];
+  const contestants = [...new Set(rows.map(({ contestant }) => contestant))];
+  const cpu = (key: string, contestant: string) =>
+    rows.find((row) => row.key === key && row.contestant === contestant)?.cpu;
   return [
-    "## A call, as fast as it goes",
-    `50 pairs of an Agent and a Computer, each in an office of its own; each Agent sends its next \`client:tool_call\` when it has the answer to the last. Medians of ${rounds} rounds. Memory is the most that the server had.`,
-    "![Server CPU per call, times the floor's](performance/cpu.svg)",
-    "![Calls per second](performance/throughput.svg)",
-    ...keys.flatMap((key) => [
-      `### Answers of ${titleOf(key)}`,
-      callsTable(rows.filter((row) => row.key === key), true),
-    ]),
-  ];
-}
-
-function callsTable(rows: readonly CallsRow[], memory: boolean): string {
-  return table(
-    [
-      "server",
-      "CPU µs",
-      "× floor",
-      "calls/s",
-      "p50 µs",
-      "p90",
-      "p99",
-      "p99.9",
-      ...memory ? ["MiB"] : [],
-    ],
-    rows.map((row) => [
-      nameOf(row.contestant),
-      number(row.cpu, 1),
-      row.cpuRatio ? spreadText(row.cpuRatio) : "",
-      number(row.callsPerSecond),
-      ...[row.p50, row.p90, row.p99, row.p999].map((time) => number(time)),
-      ...memory ? [number(row.peakRssBytes / 2 ** 20)] : [],
-    ]),
-  );
-}
-
-function openSection(rows: readonly CallsRow[], rounds: number): string[] {
-  const keys = [...new Set(rows.map(({ key }) => key))];
-  return [
-    "## Calls at a given rate",
-    `The same pairs, 100 B; so many calls per second are sent whether answers come or not, and each is timed from the moment at which it was due. Medians of ${rounds} rounds.`,
-    "![p99 over calls per second](performance/latency.svg)",
+    "## A call",
+    "Server CPU per call in µs: 50 Agents, each with a Computer in an office of its own, call as fast as answers come. Medians of rounds, by the size of the answer.",
     table(
-      [
-        "calls/s",
-        "server",
-        "p50 µs",
-        "p90",
-        "p99",
-        "p99.9",
-        "p99 × floor",
-        "CPU µs",
-      ],
-      keys.flatMap((key) =>
-        rows.filter((row) => row.key === key).map((row) => [
-          number(Number(key)),
-          nameOf(row.contestant),
-          ...[row.p50, row.p90, row.p99, row.p999].map((time) => number(time)),
-          row.p99Ratio ? spreadText(row.p99Ratio) : "",
-          number(row.cpu, 1),
-        ])
-      ),
+      ["answer", ...contestants.map(titleOfContestant)],
+      keys.map((key) => [
+        titleOf(key),
+        ...contestants.map((contestant) => {
+          const found = cpu(key, contestant);
+          return found === undefined ? "" : number(found, 1);
+        }),
+      ]),
     ),
+    "![Server CPU per call, times the floor's](performance/cpu.svg)",
   ];
 }
 
-function growthSection(rows: readonly CallsRow[], rounds: number): string[] {
-  return [
-    "## Growth",
-    "### More pairs",
-    `50 calls are on their way at any time; each is made by another pair than the one before, round and round, so that what grows is only the number of pairs. 100 B, medians of ${rounds} rounds, server CPU per call in µs.`,
-    "![Server CPU per call over pairs](performance/growth.svg)",
-    crossTable(
-      "pairs",
-      rows.map(({ key, contestant, cpu }) => ({
-        at: Number(key),
-        contestant,
-        cell: number(cpu, 1),
-      })),
-    ),
-  ];
-}
+const REPEAT = `
+## How to repeat it
 
-function broadcastSection({ parts: { broadcast } }: Report): string[] {
-  if (broadcast === undefined) return [];
-  return [
-    "### Telling an office",
-    `One Computer after the other says that its tools changed; the next does when all members have heard it. Medians of ${broadcast.rounds} rounds, one for 5,000 members: server CPU per delivery in µs, and in parentheses the median time in ms until the last has heard it.`,
-    "![Server CPU per delivery over members](performance/broadcast.svg)",
-    crossTable(
-      "members",
-      broadcast.found.map((row) => ({
-        at: row.members,
-        contestant: row.contestant,
-        cell: `${number(row.cpu, 1)} (${number(row.p50 / 1000, 1)})`,
-      })),
-    ),
-  ];
-}
+\`deno task bench\` measures all of it and writes this page. It needs Linux, a C compiler, an hour and a quarter, and a machine with nothing else to do. \`deno task bench --parts open\` measures one part anew, \`deno task bench relay\` prints a table for a change in hand, and \`deno task bench:quick\` only proves that each part runs.
 
-function idleSection({ parts: { idle } }: Report): string[] {
-  if (idle === undefined) return [];
-  return [
-    "### Members that do nothing",
-    `Agents and Computers in offices of two connect, 64 at a time, join and stay. Medians of ${idle.rounds} rounds: memory per member in KB beyond that of a server with two, then joins per second and server CPU per join.`,
-    "![Memory per idle member](performance/idle.svg)",
-    "![Joins per second](performance/joins.svg)",
-    crossTable(
-      "members",
-      idle.found.map((row) => ({
-        at: row.members,
-        contestant: row.contestant,
-        cell: `${number(row.bytesPerMember / 1000, 1)} KB, ${
-          number(row.joinsPerSecond)
-        }/s, ${number(row.cpuPerJoin)} µs`,
-      })),
-    ),
-  ];
-}
-
-interface Cell {
-  readonly at: number;
-  readonly contestant: string;
-  readonly cell: string;
-}
-
-/** Growing numbers downwards, servers across. */
-function crossTable(name: string, cells: readonly Cell[]): string {
-  const contestants = [...new Set(cells.map(({ contestant }) => contestant))];
-  const steps = [...new Set(cells.map(({ at }) => at))].sort((a, b) => a - b);
-  return table(
-    [name, ...contestants.map(titleOfContestant)],
-    steps.map((step) => [
-      number(step),
-      ...contestants.map((contestant) =>
-        cells.find((c) => c.at === step && c.contestant === contestant)?.cell ??
-          ""
-      ),
-    ]),
-  );
-}
-
-function absentSection({ absent, parts }: Report): string[] {
-  const lines = [
-    ...Object.entries(absent).map(([name, why]) => `${name}: ${why}`),
-    ...Object.entries(parts).flatMap(([part, { failures = [] }]) =>
-      failures.map((failure) => `${part}: ${failure}`)
-    ),
-  ];
-  if (lines.length === 0) return [];
-  return [
-    "## What could not be measured",
-    lines.map((line) => `- ${line}`).join("\n"),
-  ];
-}
-
-function machineTable({ machine, versions, parts }: Report): string {
-  return table(["", ""], [
-    ["processor", `${machine.processor}, ${machine.cores} cores`],
-    ["memory", `${number(machine.memoryBytes / 2 ** 30)} GiB`],
-    ["system", machine.system],
-    ...Object.entries(versions),
-    ...Object.entries(parts).map(([part, { takenAt, found }]) => [
-      `part \`${part}\` taken`,
-      `${takenAt.slice(0, 16).replace("T", " ")} UTC${disturbance(found)}`,
-    ]),
-  ]);
-}
-
-/** How busy other processes kept the machine meanwhile, where that was measured. */
-function disturbance(found: Found[Part]): string {
-  const shares = Array.isArray(found)
-    ? found.flatMap((row) => "othersShare" in row ? [row.othersShare] : [])
-    : [];
-  if (shares.length === 0) return "";
-  const percent = (share: number) => `${number(100 * share)} %`;
-  return `; other processes: ${percent(median(shares))} of a core, at most ${
-    percent(Math.max(...shares))
-  }`;
-}
-
-const nameOf = (contestant: string) =>
-  contestant.startsWith("ours")
-    ? `**${titleOfContestant(contestant)}**`
-    : titleOfContestant(contestant);
+Every table, how it was measured, and why a goal is missed are in \`bench/notes.md\` of the repository.
+`;

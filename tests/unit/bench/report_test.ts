@@ -2,6 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { CallsRow } from "../../../bench/calls_summary.ts";
 import { goalsOf } from "../../../bench/report/goals.ts";
 import { number, table } from "../../../bench/report/markdown.ts";
+import { renderNotes } from "../../../bench/report/notes.ts";
 import { renderPage } from "../../../bench/report/page.ts";
 import { plotsOf } from "../../../bench/report/plots.ts";
 import type { Report, Taken } from "../../../bench/report/report.ts";
@@ -93,10 +94,10 @@ Deno.test("goalsOf() says which goals are met, and leaves out what was not measu
   assertEquals(goalsOf(report({})), []);
 });
 
-Deno.test("renderPage() shows what there is, and who was not there", () => {
-  const page = renderPage(report({ relay, growth, idle }), "Notes.\n");
+Deno.test("renderNotes() shows what there is, and who was not there", () => {
+  const page = renderNotes(report({ relay, growth, idle }), "Notes.\n", "../");
   assertStringIncludes(page, "| **this package, Deno** | 19.0 | 1.90");
-  assertStringIncludes(page, "performance/growth.svg");
+  assertStringIncludes(page, "](../performance/growth.svg)");
   assertStringIncludes(page, "\n\nNotes.\n\n");
   assertStringIncludes(
     page,
@@ -106,7 +107,7 @@ Deno.test("renderPage() shows what there is, and who was not there", () => {
   assertEquals(page.includes("latency.svg"), false);
 });
 
-Deno.test("renderPage() shows every plot that is drawn, and no other", () => {
+Deno.test("renderNotes() shows every plot that is drawn, and no other", () => {
   const full = report({
     relay,
     growth,
@@ -124,12 +125,27 @@ Deno.test("renderPage() shows every plot that is drawn, and no other", () => {
     ]),
   });
   for (const shown of [full, report({ relay }), report({})]) {
-    const images = renderPage(shown, "").matchAll(/performance\/(\w+)\.svg/g);
+    const images = renderNotes(shown, "", "").matchAll(
+      /performance\/(\w+)\.svg/g,
+    );
     assertEquals(
       [...images].map(([, name]) => name).sort(),
       Object.keys(plotsOf(shown)).sort(),
     );
   }
+});
+
+Deno.test("renderPage() is two tables, two plots, and how to repeat them", () => {
+  const open: Taken<"open"> = taken([row("2000", "ours", 20)]);
+  const page = renderPage(report({ relay, growth, idle, open }));
+  assertEquals(page.match(/^\| -/gm)?.length, 2);
+  assertEquals(
+    [...page.matchAll(/performance\/(\w+)\.svg/g)].map(([, name]) => name),
+    ["cpu", "latency"],
+  );
+  assertStringIncludes(page, "| 100 B | 10.0 | 19.0 | 250.0 | 180.0 |");
+  assertStringIncludes(page, "| 10 KB | 10.0 | 21.0 |  |  |");
+  assertStringIncludes(page, "`deno task bench`");
 });
 
 Deno.test("terminalTable() aligns its columns", () => {
