@@ -13,7 +13,7 @@ import type { Payload } from "../wire/mod.ts";
  */
 export function outcomeOf(body: Payload | undefined): string {
   if (body === undefined) return "agent gone";
-  if (!body.mayFail) return "ok";
+  if (!body.mayBeError) return "ok";
   const answer = body.peek();
   const refused = toErrorPayload(answer);
   if (refused) return `error ${refused.code}`;

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { MessageBuffer, ROOM } from "./message_buffer.ts";
+import { MessageBuffer, PADDING } from "./message_buffer.ts";
 import { unmask } from "./unmask.ts";
 
 /** What is collected in a buffer of its own; smaller frames wait for the rest of their chunk. */
@@ -34,14 +34,14 @@ export interface FrameListener {
   /**
    * A whole message.
    *
-   * @param room whether `bytes` hold nothing else, with `ROOM` bytes before `start`
+   * @param ownsBuffer whether `bytes` hold nothing else, with `PADDING` bytes before `start`
    */
   message(
     bytes: Buffer,
     start: number,
     end: number,
     isText: boolean,
-    room: boolean,
+    ownsBuffer: boolean,
   ): void;
   /** A close, ping or pong frame. */
   control(opcode: number, payload: Buffer): void;
@@ -255,7 +255,7 @@ export class FrameReader {
     this.#opcode = Opcode.CONTINUATION;
     this.messages++;
     const { bytes, end } = message;
-    this.#listener.message(bytes, ROOM, end, isText, true);
+    this.#listener.message(bytes, PADDING, end, isText, true);
   }
 
   /** @throws {FrameError} when the message has too many */

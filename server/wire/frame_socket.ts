@@ -19,13 +19,13 @@ import { Upload, type UploadWatch } from "./upload_watch.ts";
 /**
  * Takes a text message before anybody else; tells whether it did.
  *
- * @param room whether `bytes` hold nothing else
+ * @param ownsBuffer whether `bytes` hold nothing else
  */
 export type Tap = (
   bytes: Buffer,
   start: number,
   end: number,
-  room: boolean,
+  ownsBuffer: boolean,
 ) => boolean;
 
 /** Pings, pongs and closes of a peer; an honest one sends few a minute. */
@@ -214,10 +214,10 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     start: number,
     end: number,
     isText: boolean,
-    room: boolean,
+    ownsBuffer: boolean,
   ): void {
     if (this.#closeSent) return;
-    if (isText && this.tap?.(bytes, start, end, room)) return;
+    if (isText && this.tap?.(bytes, start, end, ownsBuffer)) return;
     const message = bytes.subarray(start, end);
     if (isText && !isUtf8(message)) throw new FrameError(1007, "Invalid UTF-8");
     this.emit("message", message, !isText);

@@ -45,7 +45,7 @@ export function bytesFrame(opcode: number, payload: Uint8Array): Buffer {
 }
 
 /**
- * A text message that is `head`, `body` and `tail`; a large body is not copied where there is room around it.
+ * A text message that is `head`, `body` and `tail`; a large body is not copied where the buffer has padding around it.
  *
  * @param head ASCII alone, as is `tail`
  */
@@ -53,7 +53,7 @@ export function jsonFrame(head: string, body: JsonText, tail: string): Buffer {
   const length = head.length + body.length + tail.length;
   const header = headerLength(length);
   const before = header + head.length;
-  if (body.takeRoom(before, tail.length)) {
+  if (body.claimPadding(before, tail.length)) {
     const frame = body.bytes.subarray(
       body.start - before,
       body.end + tail.length,

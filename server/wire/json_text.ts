@@ -5,8 +5,8 @@ import { Payload } from "./payload.ts";
 export interface Members {
   /** Starts and ends, in turns, of objects and arrays that are large. */
   readonly large: readonly number[];
-  /** See {@linkcode Payload.mayFail}. */
-  readonly mayFail: boolean;
+  /** See {@linkcode Payload.mayBeError}. */
+  readonly mayBeError: boolean;
 }
 
 /**
@@ -20,29 +20,29 @@ export class JsonText extends Payload {
   readonly start: number;
   /** Where it ends, exclusive. */
   readonly end: number;
-  override readonly mayFail: boolean;
+  override readonly mayBeError: boolean;
   /** Starts and ends of the members, in turns, that {@linkcode JsonText.peek} leaves out. */
   readonly #large: readonly number[];
-  #room: boolean;
+  #ownsBuffer: boolean;
   #outline: Record<string, unknown> | undefined;
 
   /**
-   * @param room whether nobody else needs the rest of `bytes`
+   * @param ownsBuffer whether nobody else needs the rest of `bytes`
    */
   constructor(
     bytes: Buffer,
     start: number,
     end: number,
-    { large, mayFail }: Members,
-    room: boolean,
+    { large, mayBeError }: Members,
+    ownsBuffer: boolean,
   ) {
     super();
-    this.mayFail = mayFail;
+    this.mayBeError = mayBeError;
     this.bytes = bytes;
     this.start = start;
     this.end = end;
     this.#large = large;
-    this.#room = room;
+    this.#ownsBuffer = ownsBuffer;
   }
 
   /** Always: the fast path takes nothing else. */
@@ -56,11 +56,11 @@ export class JsonText extends Payload {
   }
 
   /** Gives the bytes around it away, once: whether they may be written over. */
-  takeRoom(before: number, after: number): boolean {
-    const room = this.#room && this.start >= before &&
+  claimPadding(before: number, after: number): boolean {
+    const ownsBuffer = this.#ownsBuffer && this.start >= before &&
       this.end + after <= this.bytes.length;
-    if (room) this.#room = false;
-    return room;
+    if (ownsBuffer) this.#ownsBuffer = false;
+    return ownsBuffer;
   }
 
   /** Its members, but large objects and arrays are empty, except those that tell of failures. */

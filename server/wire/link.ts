@@ -152,9 +152,9 @@ export class Link {
     this.#frames = frames;
     frames.admit();
     frames.progress = () => this.#progressed(frames);
-    frames.tap = (bytes, start, end, room) =>
+    frames.tap = (bytes, start, end, ownsBuffer) =>
       bytes[start] === MESSAGE && this.#isPlain() &&
-      this.#takeText(bytes, start + 1, end, room);
+      this.#takeText(bytes, start + 1, end, ownsBuffer);
   }
 
   /** A pong has to wait behind the message that is on its way, which tells as well that the client lives. */
@@ -208,9 +208,9 @@ export class Link {
     bytes: Buffer,
     start: number,
     end: number,
-    room: boolean,
+    ownsBuffer: boolean,
   ): boolean {
-    const packet = readPacket(bytes, start, end, this.#events, room);
+    const packet = readPacket(bytes, start, end, this.#events, ownsBuffer);
     if (packet === undefined) return false;
     this.#handle(packet);
     return true;

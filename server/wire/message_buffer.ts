@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 
 /** Bytes in front of a collected message, where its next head and its next frame's header fit in. */
-export const ROOM = 96;
+export const PADDING = 96;
 
 /** What a message of small fragments starts with. */
 const SMALLEST = 1024;
@@ -11,19 +11,19 @@ const SMALLEST = 1024;
  * what has come, however small the parts in which it came.
  */
 export class MessageBuffer {
-  /** The message, behind {@linkcode ROOM} bytes. */
+  /** The message, behind {@linkcode PADDING} bytes. */
   bytes: Buffer;
   /** Where the frames that are complete end. */
-  end: number = ROOM;
+  end: number = PADDING;
 
   /** @param first bytes to set aside */
   constructor(first: number) {
-    this.bytes = Buffer.allocUnsafeSlow(ROOM + Math.max(first, SMALLEST));
+    this.bytes = Buffer.allocUnsafeSlow(PADDING + Math.max(first, SMALLEST));
   }
 
   /** Bytes of the frames that are complete. */
   get length(): number {
-    return this.end - ROOM;
+    return this.end - PADDING;
   }
 
   /**
@@ -36,7 +36,7 @@ export class MessageBuffer {
     const at = this.end + offset;
     const needed = at + part.length;
     if (needed > this.bytes.length) {
-      const size = Math.min(ROOM + most, 2 * this.bytes.length);
+      const size = Math.min(PADDING + most, 2 * this.bytes.length);
       const bytes = Buffer.allocUnsafeSlow(Math.max(needed, size));
       bytes.set(this.bytes.subarray(0, at));
       this.bytes = bytes;

@@ -20,7 +20,7 @@ export abstract class Payload {
    * Whether it may be an error or a failed result: where it is `false` there is no `code`, no
    * `error` and no `isError: true` among its members. Free: nothing is parsed.
    */
-  abstract readonly mayFail: boolean;
+  abstract readonly mayBeError: boolean;
 
   /**
    * Returns what routing, checks and logs need: its members, where large objects and arrays may be
@@ -48,7 +48,7 @@ class ValuePayload extends Payload {
       !(value instanceof ArrayBuffer);
   }
 
-  override get mayFail(): boolean {
+  override get mayBeError(): boolean {
     return true;
   }
 

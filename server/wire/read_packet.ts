@@ -46,14 +46,14 @@ const NAMESPACE = [...`${SMCP_NAMESPACE},`].map((char) => char.charCodeAt(0));
  * parser's: what this accepts, that accepts with the same meaning.
  *
  * @param start behind the type of Engine.IO's packet
- * @param room whether `bytes` hold nothing else
+ * @param ownsBuffer whether `bytes` hold nothing else
  */
 export function readPacket(
   bytes: Buffer,
   start: number,
   end: number,
   events: ReadonlySet<string>,
-  room: boolean,
+  ownsBuffer: boolean,
 ): TextPacket | undefined {
   const type = bytes[start];
   if (type !== EVENT && type !== ACK) return undefined;
@@ -85,14 +85,14 @@ export function readPacket(
     at = scanner.skipSpace(at + 1);
   }
   const body = at;
-  const members = { large: [], mayFail: false };
+  const members = { large: [], mayBeError: false };
   at = skipObject(memory, at, shift, members);
   if (at === NO_JSON || !endsAt(memory, at, textEnd)) return undefined;
   if (scanner.isUtf8(textStart, textEnd) !== 1) return undefined;
   return {
     event,
     id,
-    body: new JsonText(bytes, body + shift, at + shift, members, room),
+    body: new JsonText(bytes, body + shift, at + shift, members, ownsBuffer),
   };
 }
 
@@ -105,7 +105,7 @@ function skipObject(
   memory: Uint8Array,
   at: number,
   shift: number,
-  members: { large: number[]; mayFail: boolean },
+  members: { large: number[]; mayBeError: boolean },
 ): number {
   if (memory[at] !== OPEN_OBJECT) return NO_JSON;
   at = scanner.skipSpace(at + 1);
@@ -123,7 +123,7 @@ function skipObject(
     ) {
       members.large.push(value + shift, at + shift);
     }
-    members.mayFail ||= tellsOfFailure(memory, key, first);
+    members.mayBeError ||= mayBeError(memory, key, first);
     if (memory[at]! <= SPACE) at = scanner.skipSpace(at);
     const next = memory[at];
     if (next === CLOSE_OBJECT) return at + 1;
@@ -134,7 +134,7 @@ function skipObject(
 }
 
 /** Whether the key at `key` may be `code`, `error`, or `isError` in front of `true`; rather once too often. */
-function tellsOfFailure(
+function mayBeError(
   memory: Uint8Array,
   key: number,
   value: number | undefined,

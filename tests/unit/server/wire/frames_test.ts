@@ -57,7 +57,7 @@ function read(bytes: Buffer, sizes: readonly number[], max = 2 ** 24): Read[] {
   return found;
 }
 
-const NOTHING = { large: [], mayFail: false };
+const NOTHING = { large: [], mayBeError: false };
 
 const codeOf = (act: () => unknown): number =>
   assertThrows(act, FrameError).code;
@@ -214,11 +214,11 @@ Deno.test("jsonFrame() is textFrame() of head, body and tail, copied or in place
     fc.nat(120),
     fc.nat(3),
     fc.boolean(),
-    (length, before, after, room) => {
+    (length, before, after, ownsBuffer) => {
       const json = `{"text":"${"é".repeat(length)}"}`;
       const bytes = Buffer.from("x".repeat(before) + json + "y".repeat(after));
       const end = before + Buffer.byteLength(json);
-      const body = new JsonText(bytes, before, end, NOTHING, room);
+      const body = new JsonText(bytes, before, end, NOTHING, ownsBuffer);
       const head = '42/smcp,17["client:tool_call",';
       const expected = textFrame(`${head}${json}]`);
       const first = jsonFrame(head, body, "]");

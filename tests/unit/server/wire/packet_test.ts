@@ -195,8 +195,9 @@ Deno.test("readPacket() leaves text that is no UTF-8 to whoever refuses it", () 
   assertEquals(packet?.body.parse(), { a: "é" });
 });
 
-Deno.test("mayFail never misses an error or a failed result, and spares the daily ones", () => {
-  const mayFail = (json: string) => read(`3/smcp,1[${json}]`)?.body.mayFail;
+Deno.test("mayBeError never misses an error or a failed result, and spares the daily ones", () => {
+  const mayBeError = (json: string) =>
+    read(`3/smcp,1[${json}]`)?.body.mayBeError;
   for (
     const json of [
       '{"code":404,"message":"no"}',
@@ -209,7 +210,7 @@ Deno.test("mayFail never misses an error or a failed result, and spares the dail
       '{"is\\u0045rror":true}',
     ]
   ) {
-    assertEquals(mayFail(json), true, json);
+    assertEquals(mayBeError(json), true, json);
     const packet = read(`3/smcp,1[${json}]`);
     assert(outcomeOf(packet?.body) !== "ok", json);
   }
@@ -221,7 +222,7 @@ Deno.test("mayFail never misses an error or a failed result, and spares the dail
       '{"tools":[],"req_id":"1"}',
     ]
   ) {
-    assertEquals(mayFail(json), false, json);
+    assertEquals(mayBeError(json), false, json);
     assertEquals(outcomeOf(read(`3/smcp,1[${json}]`)?.body), "ok", json);
   }
 });
