@@ -185,7 +185,7 @@ const isReloadable = (
 ): boolean =>
   file !== undefined || tls !== undefined || authenticators.length > 0;
 
-/** Reads everything anew; what can not be used changes nothing, and open connections stay. */
+/** Reads everything anew; what cannot be used changes nothing, and open connections stay. */
 function reload(
   settings: Settings,
   old: Security,

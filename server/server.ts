@@ -34,8 +34,8 @@ export interface SmcpServer extends AsyncDisposable {
    */
   attach(server: HttpServer | HttpsServer): void;
   /**
-   * Serves a `node:http` or `node:https` server of its own; rejects when the address can not be
-   * taken, when it needs authentication that is not there, when certificates can not be used, and
+   * Serves a `node:http` or `node:https` server of its own; rejects when the address cannot be
+   * taken, when it needs authentication that is not there, when certificates cannot be used, and
    * when the server is closed.
    */
   listen(options?: ListenOptions): Promise<ListenAddress>;
@@ -50,7 +50,7 @@ export interface SmcpServer extends AsyncDisposable {
    * Replaces the certificates of the HTTPS servers that `listen` made, for connections from now
    * on; those that are open stay.
    *
-   * @throws {TypeError} when they can not be used, or only one of both has `clientCa`; the old ones stay
+   * @throws {TypeError} when they cannot be used, or only one of both has `clientCa`; the old ones stay
    */
   reloadTls(tls: TlsOptions): void;
   /**

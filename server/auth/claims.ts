@@ -10,7 +10,7 @@ export const CLOCK_TOLERANCE = 5;
  * Turns the claims of a verified JWT into an identity (spec §10).
  *
  * `role`, `office_id` and `name` restrict it; each may be one string or several, and `*` in the
- * last two stands for any text. A claim that can not be understood refuses: it was meant to
+ * last two stands for any text. A claim that cannot be understood refuses: it was meant to
  * restrict something.
  */
 export function readClaims(

@@ -37,7 +37,7 @@ const ASYMMETRIC = [
  * A token must have `sub` and `exp`; {@linkcode readClaims} tells what else counts. When it expires,
  * the session ends; clients whose `auth` is a function come back with what that gives then.
  *
- * @throws {TypeError} when the options can not work: a short secret, no public key, mixed algorithms,
+ * @throws {TypeError} when the options cannot work: a short secret, no public key, mixed algorithms,
  * an empty issuer or audience
  */
 export function jwt(options: JwtOptions): Authenticator {

@@ -8,7 +8,7 @@ import { checkGate, checkTransport } from "./gate.ts";
 import { type Addressed, checkHost, type HostRule } from "./host_rule.ts";
 import { clientAddress } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";
-import type { SessionPlaces } from "../limits/session_places.ts";
+import type { ConnectionSlots } from "../limits/connection_slots.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { checkOrigin, type Origins, type Provenance } from "./origin_rule.ts";
 
@@ -21,7 +21,7 @@ export interface EntranceParts extends HostRule {
   /** What the server allows. */
   readonly limiter: Limiter;
   /** The sessions of each address. */
-  readonly places: SessionPlaces;
+  readonly places: ConnectionSlots;
   /** Told of every refusal. */
   readonly metrics: Metrics | undefined;
   /** Whether new sessions are refused. */
@@ -44,13 +44,13 @@ export const provenanceOf = ({ headers }: IncomingMessage): Provenance => ({
 });
 
 /** What counts of a request to Engine.IO. */
-export interface Knock extends Provenance {
+export interface HandshakeRequest extends Provenance {
   /** Without `?`. */
   readonly query: string;
   /** Where it comes from. */
   readonly address: string;
   /** Takes a place for a new session; tells whether its address had one left. */
-  takePlace(): boolean;
+  reserveSlot(): boolean;
 }
 
 /**
@@ -75,8 +75,8 @@ export function judgeHost(
  *
  * @returns why not, or `undefined` when the request may pass
  */
-export function judgeKnock(
-  knock: Knock,
+export function admitRequest(
+  knock: HandshakeRequest,
   parts: EntranceParts,
 ): Refusal | undefined {
   const { query, origin, site, address } = knock;
@@ -101,11 +101,11 @@ function note(
 }
 
 function judgeSession(
-  { address, takePlace }: Knock,
+  { address, reserveSlot }: HandshakeRequest,
   { limiter, draining }: EntranceParts,
 ): Refusal | undefined {
   if (draining()) return refusal(503, shuttingDown().toPayload());
-  if (takePlace()) return undefined;
+  if (reserveSlot()) return undefined;
   const error = limiter.refuse("connectionsPerAddress", { address });
   return refusal(429, error.toPayload());
 }

@@ -3,7 +3,7 @@ import { Server as SocketServer } from "socket.io";
 import { Arrivals } from "../limits/arrivals.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { PacketGuards } from "../limits/packet_guards.ts";
-import { SessionPlaces } from "../limits/session_places.ts";
+import { ConnectionSlots } from "../limits/connection_slots.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { guardConnection } from "../sessions/guard_connection.ts";
 import { connectionsOf } from "../wire/mod.ts";
@@ -35,7 +35,7 @@ export class Connections {
   /** Speaks Socket.IO over them. */
   readonly io: SocketServer;
   /** The sessions of each address. */
-  readonly places: SessionPlaces;
+  readonly places: ConnectionSlots;
   /** Those that have no session yet. */
   readonly arrivals: Arrivals;
   /** What they send. */
@@ -45,7 +45,7 @@ export class Connections {
   constructor(options: ConnectionsOptions) {
     const { limiter, metrics, proxies, handshakeTimeout } = options;
     const { connectionsPerAddress, unfinishedBytes } = limiter.limits;
-    this.places = new SessionPlaces(connectionsPerAddress);
+    this.places = new ConnectionSlots(connectionsPerAddress);
     this.guards = new PacketGuards(options);
     this.engine = newEngine({ ...options, unfinishedBytes });
     this.io = new SocketServer({

@@ -9,9 +9,9 @@ import { toAnswer, unauthorized } from "../shared/error_payload.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import {
   addressedOf,
+  admitRequest,
   type EntranceParts,
   judgeHost,
-  judgeKnock,
   provenanceOf,
 } from "./admit_request.ts";
 import { clientAddress } from "../limits/client_address.ts";
@@ -115,13 +115,13 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
   const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
   const { query } = splitTarget(incoming?.url ?? c.req.url);
   const address = incoming ? addressOf(incoming, parts) : "";
-  const refused = judgeKnock({
+  const refused = admitRequest({
     query,
     ...(incoming
       ? provenanceOf(incoming)
       : { origin: c.req.header("Origin"), site: undefined }),
     address,
-    takePlace: () =>
+    reserveSlot: () =>
       incoming === undefined || outgoing === undefined ||
       parts.places.take(incoming, outgoing, address),
   }, parts);

@@ -12,7 +12,7 @@ import type { AddressInfo } from "node:net";
 import type { ListenAddress, ListenOptions } from "./listen_options.ts";
 import { type TlsOptions, toHttpsOptions } from "./tls.ts";
 
-/** How often a HTTP server looks for requests that are late; in milliseconds. */
+/** How often an HTTP server looks for requests that are late; in milliseconds. */
 const CHECK_INTERVAL = 1000;
 
 /**
@@ -21,10 +21,10 @@ const CHECK_INTERVAL = 1000;
  */
 const BODY_TIMEOUT = 60;
 
-/** Servers that want a certificate of every client: Node can not change that once they are made. */
+/** Servers that want a certificate of every client: Node cannot change that once they are made. */
 const wantsCertificates = new WeakSet<HttpServer | HttpsServer>();
 
-/** How a HTTP server differs from the default. */
+/** How an HTTP server differs from the default. */
 export interface NewServerOptions {
   /** Certificates, for an HTTPS server. */
   readonly tls?: TlsOptions | undefined;
@@ -61,7 +61,7 @@ export function newServer(
 /**
  * Replaces the certificates of HTTPS servers from the next connection on.
  *
- * @throws {TypeError} when they can not be used by all of them; then none is changed
+ * @throws {TypeError} when they cannot be used by all of them; then none is changed
  */
 export function replaceCertificates(
   servers: readonly (HttpServer | HttpsServer)[],

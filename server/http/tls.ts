@@ -15,9 +15,9 @@ export interface TlsOptions {
  * Checks certificates and turns them into options of `node:https`.
  *
  * Deno takes anything for a certificate when it is replaced, and fails at each handshake from
- * then on: what is checked here can not do that.
+ * then on: what is checked here cannot do that.
  *
- * @throws {TypeError} naming what can not be used, without any of it
+ * @throws {TypeError} naming what cannot be used, without any of it
  */
 export function toHttpsOptions(
   { cert, key, clientCa }: TlsOptions,

@@ -6,9 +6,9 @@ import { endSocket } from "../shared/end_socket.ts";
 import { failure, log } from "../shared/log.ts";
 import {
   addressedOf,
+  admitRequest,
   type EntranceParts,
   judgeHost,
-  judgeKnock,
   provenanceOf,
 } from "./admit_request.ts";
 import { clientAddress } from "../limits/client_address.ts";
@@ -46,7 +46,7 @@ export type UpgradeListener = (
 /**
  * The gate of WebSocket upgrades: the check and the bytes are those of polling (spec §2).
  *
- * Never throws: a throw in this listener would leave the client waiting for ever.
+ * Never throws: a throw in this listener would leave the client waiting forever.
  */
 export const upgradeListener =
   (parts: UpgradeParts): UpgradeListener => (request, socket, head, alone) => {
@@ -61,13 +61,13 @@ export const upgradeListener =
         request.headers["x-forwarded-for"],
         parts.proxies,
       );
-      const kept = essence(request);
+      const kept = minimalRequest(request);
       const refused = judgeHost(addressedOf(request), address, parts) ??
-        judgeKnock({
+        admitRequest({
           query,
           ...provenanceOf(request),
           address,
-          takePlace: () => parts.places.take(kept, socket, address),
+          reserveSlot: () => parts.places.take(kept, socket, address),
         }, parts);
       if (refused) {
         refuseUpgrade(socket, refused);
@@ -86,7 +86,7 @@ export const upgradeListener =
  * What Engine.IO needs of a request, and keeps as long as the connection: all the rest, which the
  * upgrade has made useless, would stay in memory with it.
  */
-const essence = (
+const minimalRequest = (
   { method, url, headers, socket }: IncomingMessage,
 ): EngineRequest =>
   ({ method, url, headers, socket, connection: socket }) as EngineRequest;

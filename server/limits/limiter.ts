@@ -2,10 +2,10 @@ import type { ProtocolError } from "../../protocol/mod.ts";
 import { audit, type AuditEvent, type AuditParty } from "../shared/audit.ts";
 import { addressGroup } from "./client_address.ts";
 import { labelOf, type LimitName, type Limits, overLimit } from "./limits.ts";
-import { LineLimit } from "./line_limit.ts";
+import { LogThrottle } from "./log_throttle.ts";
 
 /** Who is over a limit; before a session is open only the address is known. */
-export type Offender = Pick<AuditParty, "address"> & Partial<AuditParty>;
+export type LimitSubject = Pick<AuditParty, "address"> & Partial<AuditParty>;
 
 /** A handshake that was refused. */
 export interface RefusedHandshake {
@@ -39,7 +39,7 @@ export class Limiter {
   /** What is allowed. */
   readonly limits: Limits;
   readonly #count: (limit: LimitName) => void;
-  readonly #lines = new LineLimit<Flooding>((event, omitted) =>
+  readonly #lines = new LogThrottle<Flooding>((event, omitted) =>
     audit(omitted > 0 ? { ...event, omitted } : event)
   );
 
@@ -52,7 +52,7 @@ export class Limiter {
   /** Takes note of one hit, and makes what its client hears. */
   refuse(
     limit: Parameters<typeof overLimit>[1],
-    offender: Offender,
+    offender: LimitSubject,
   ): ProtocolError {
     this.hit(limit, offender);
     return overLimit(this.limits, limit);
@@ -66,7 +66,7 @@ export class Limiter {
    */
   hit(
     limit: LimitName,
-    offender: Offender,
+    offender: LimitSubject,
     now: number = performance.now(),
   ): boolean {
     this.#count(limit);

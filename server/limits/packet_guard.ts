@@ -139,7 +139,7 @@ export class ConnectionGuard implements PacketGuard {
     return undefined;
   }
 
-  /** A client whose token is too long should hear why it can not connect. */
+  /** A client whose token is too long should hear why it cannot connect. */
   #answer(bytes: number): void {
     const { maxConnectBytes: max } = this.#limits;
     const { message, data } = toConnectError(

@@ -1,7 +1,7 @@
 import { TOOL_CALL_EVENT, type ToolCallReq } from "../../protocol/mod.ts";
 import { audit } from "../shared/audit.ts";
 import { outcomeOf } from "./call_outcome.ts";
-import type { CallWatcher, WatchedCall } from "./call_observer.ts";
+import type { CallObserver, ObservedCall } from "./call_observer.ts";
 import type { Payload } from "../wire/mod.ts";
 
 /**
@@ -9,7 +9,7 @@ import type { Payload } from "../wire/mod.ts";
  *
  * @param payloads whether parameters and results are written too
  */
-export const auditCalls = (payloads: boolean): CallWatcher => (call) => {
+export const auditCalls = (payloads: boolean): CallObserver => (call) => {
   const { event, payload } = call;
   if (event !== TOOL_CALL_EVENT) return () => {};
   const request = payload.peek() as ToolCallReq; // checked by now
@@ -18,7 +18,7 @@ export const auditCalls = (payloads: boolean): CallWatcher => (call) => {
 
 /** @param shown the request, where it is to be written: it stays in memory until then */
 function ending(
-  { agent, seat, computer }: WatchedCall,
+  { agent, seat, computer }: ObservedCall,
   { tool_name, req_id }: ToolCallReq,
   shown: Payload | undefined,
 ): (answer: Payload | undefined) => void {

@@ -4,7 +4,7 @@ import type { Session } from "../shared/session.ts";
 import type { Payload } from "../wire/mod.ts";
 
 /** A request of an Agent that passed the checks of §5. */
-export interface WatchedCall {
+export interface ObservedCall {
   readonly event: ClientEvent;
   /** The Agent's connection. */
   readonly agent: Session;
@@ -21,15 +21,16 @@ export interface WatchedCall {
  * ended, with what the Agent heard, or `undefined` when the Agent was gone by then. Whatever that
  * function holds on to stays in memory until then: not the payload, unless it is needed.
  */
-export type CallWatcher = (
-  call: WatchedCall,
+export type CallObserver = (
+  call: ObservedCall,
 ) => (answer: Payload | undefined) => void;
 
 /** Tells several watchers of the same requests. */
-export const watchers = (all: readonly CallWatcher[]): CallWatcher => (call) =>
-  ending(all.map((watch) => watch(call)));
+export const watchers =
+  (all: readonly CallObserver[]): CallObserver => (call) =>
+    ending(all.map((watch) => watch(call)));
 
 /** Apart from the request, which must not stay in memory until it ended. */
 const ending =
-  (ends: readonly ReturnType<CallWatcher>[]) =>
+  (ends: readonly ReturnType<CallObserver>[]) =>
   (answer: Payload | undefined): void => ends.forEach((ended) => ended(answer));

@@ -1,4 +1,4 @@
-import type { CallWatcher } from "./call_observer.ts";
+import type { CallObserver } from "./call_observer.ts";
 import { outcomeOf } from "./call_outcome.ts";
 
 /** What is needed of a span of `@opentelemetry/api`. */
@@ -24,23 +24,25 @@ const SERVER_KIND = 1;
 const ERROR = 2;
 
 /** Makes a span of every request that is relayed to a Computer; never of parameters or results. */
-export const traceCalls =
-  (tracer: CallTracer): CallWatcher => ({ event, seat, computer, payload }) => {
-    const { req_id, tool_name } = payload.peek() as Record<string, unknown>; // checked by now
-    const span = tracer.startSpan(event, {
-      kind: SERVER_KIND,
-      attributes: {
-        "smcp.office": seat.office,
-        "smcp.agent": seat.name,
-        "smcp.computer": computer,
-        "smcp.req_id": String(req_id),
-        ...(typeof tool_name === "string" && { "smcp.tool": tool_name }),
-      },
-    });
-    return (answer) => {
-      const outcome = outcomeOf(answer);
-      span.setAttribute("smcp.outcome", outcome);
-      if (outcome !== "ok") span.setStatus({ code: ERROR, message: outcome });
-      span.end();
-    };
+export const traceCalls = (tracer: CallTracer): CallObserver =>
+(
+  { event, seat, computer, payload },
+) => {
+  const { req_id, tool_name } = payload.peek() as Record<string, unknown>; // checked by now
+  const span = tracer.startSpan(event, {
+    kind: SERVER_KIND,
+    attributes: {
+      "smcp.office": seat.office,
+      "smcp.agent": seat.name,
+      "smcp.computer": computer,
+      "smcp.req_id": String(req_id),
+      ...(typeof tool_name === "string" && { "smcp.tool": tool_name }),
+    },
+  });
+  return (answer) => {
+    const outcome = outcomeOf(answer);
+    span.setAttribute("smcp.outcome", outcome);
+    if (outcome !== "ok") span.setStatus({ code: ERROR, message: outcome });
+    span.end();
   };
+};

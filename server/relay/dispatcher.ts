@@ -19,7 +19,7 @@ import { log, quote, short } from "../shared/log.ts";
 import { checkAccess } from "./access_rule.ts";
 import { addressGroup } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";
-import { LineLimit } from "../limits/line_limit.ts";
+import { LogThrottle } from "../limits/log_throttle.ts";
 import { overLimit } from "../limits/limits.ts";
 import { eventOutcome } from "../observe/event_outcome.ts";
 import { audit, partyOf, seatOf } from "../shared/audit.ts";
@@ -40,7 +40,7 @@ export class Dispatcher {
   readonly #limiter: Limiter;
   readonly #metrics: Metrics | undefined;
   #flood: ProtocolError | undefined;
-  readonly #unknown = new LineLimit<{ name: string; socket: string }>(
+  readonly #unknown = new LogThrottle<{ name: string; socket: string }>(
     (line, omitted) =>
       log.warn("Unknown event {name}", {
         ...line,

@@ -7,12 +7,12 @@ import {
 } from "../../protocol/mod.ts";
 import { shuttingDown, toAnswer } from "../shared/error_payload.ts";
 import { ask } from "./send_request.ts";
-import { takeOut } from "../shared/swap_remove.ts";
+import { swapRemove } from "../shared/swap_remove.ts";
 import { Deadlines } from "../shared/deadlines.ts";
 import { partyOf } from "../shared/audit.ts";
 import { checkAccess, notInOffice } from "./access_rule.ts";
 import type { Limiter } from "../limits/limiter.ts";
-import type { CallWatcher, WatchedCall } from "../observe/call_observer.ts";
+import type { CallObserver, ObservedCall } from "../observe/call_observer.ts";
 import type { Member } from "../shared/member.ts";
 import type { OfficeRegistry } from "../offices/registry.ts";
 import type { LinkedSession } from "./linked_session.ts";
@@ -33,7 +33,7 @@ export class Relay {
   readonly #sessions: ReadonlyMap<string, LinkedSession>;
   readonly #profile: Profile;
   readonly #requestTimeout: number;
-  readonly #watch: CallWatcher;
+  readonly #watch: CallObserver;
   readonly #limiter: Limiter;
   readonly #calls = new Deadlines<PendingCall>();
   #idle: (() => void) | undefined;
@@ -51,7 +51,7 @@ export class Relay {
     sessions: ReadonlyMap<string, LinkedSession>,
     profile: Profile,
     requestTimeout: number,
-    watch: CallWatcher,
+    watch: CallObserver,
     limiter: Limiter,
   ) {
     this.#registry = registry;
@@ -84,7 +84,7 @@ export class Relay {
       agent.identity?.policy,
     );
     const { computer } = request;
-    const call: WatchedCall = {
+    const call: ObservedCall = {
       event,
       agent,
       seat,
@@ -149,9 +149,9 @@ export class Relay {
     }
   }
 
-  /** @throws {ProtocolError} when the request can not be sent on */
+  /** @throws {ProtocolError} when the request cannot be sent on */
   #target(
-    { agent, seat, computer }: WatchedCall,
+    { agent, seat, computer }: ObservedCall,
     found: Member | undefined,
   ): LinkedSession {
     // Somebody with the same instance_id may have taken the seat over meanwhile.
@@ -167,7 +167,7 @@ export class Relay {
 
   /** What waits in here for the answer must not mention the request, or it stays in memory. */
   #send(
-    request: WatchedCall,
+    request: ObservedCall,
     found: Member | undefined,
     deadline: number,
     reply: (body: Payload | undefined) => void,
@@ -189,7 +189,7 @@ export class Relay {
         try {
           finish(readAnswer(first));
         } catch (error) {
-          reply(Payload.of(toAnswer(error))); // an answer that can not be encoded again
+          reply(Payload.of(toAnswer(error))); // an answer that cannot be encoded again
         }
       },
     );
@@ -231,5 +231,5 @@ const replying = (
 /** The lists are short: where it stands in them is found by looking. */
 function remove<T>(list: T[], item: T): void {
   const at = list.indexOf(item);
-  if (at >= 0) takeOut(list, at);
+  if (at >= 0) swapRemove(list, at);
 }

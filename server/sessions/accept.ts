@@ -10,13 +10,13 @@ import {
 } from "../../protocol/mod.ts";
 import { toConnectError, unauthorized } from "../shared/error_payload.ts";
 import { failure, log } from "../shared/log.ts";
-import { serial } from "../shared/task_queue.ts";
+import { createTaskQueue } from "../shared/task_queue.ts";
 import type { Identity } from "../shared/identity.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import { endAtExpiry } from "./expiry.ts";
 import { recheck, recheckAll } from "./recheck.ts";
 import type { Dispatcher } from "../relay/dispatcher.ts";
-import { type Introduction, readIntroduction } from "./handshake_auth.ts";
+import { type HandshakeAuth, readHandshakeAuth } from "./handshake_auth.ts";
 import type { Arrivals } from "../limits/arrivals.ts";
 import { clientAddress } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";
@@ -24,7 +24,7 @@ import type { PacketGuards } from "../limits/packet_guards.ts";
 import { TokenBucket } from "../shared/token_bucket.ts";
 import type { Membership } from "../offices/membership.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { refuseOthers } from "./refuse_namespaces.ts";
+import { rejectUnknownNamespaces } from "./refuse_namespaces.ts";
 import type { LinkedSession } from "../relay/linked_session.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { Session } from "../shared/session.ts";
@@ -56,7 +56,7 @@ export interface SessionParts {
 
 /** What is known of a connection once it is let in. */
 interface Admission {
-  readonly introduction: Introduction;
+  readonly introduction: HandshakeAuth;
   readonly identity: Identity | undefined;
   readonly address: string;
   /** How often sessions had been rechecked when it was asked for. */
@@ -73,7 +73,7 @@ export function acceptSessions(
   sessions: Map<string, LinkedSession>,
   parts: SessionParts,
 ): () => Promise<void> {
-  refuseOthers(nsp.server, parts);
+  rejectUnknownNamespaces(nsp.server, parts);
   const requests: ReadonlySet<string> = new Set(
     Object.keys(CLIENT_EVENTS).filter(isClientEvent)
       .flatMap((event) => namesOf(parts.profile, event)),
@@ -197,7 +197,7 @@ async function admit(
     }
     return {
       identity: verdict,
-      introduction: readIntroduction(auth),
+      introduction: readHandshakeAuth(auth),
       address,
       rechecks,
     };
@@ -231,5 +231,5 @@ const newSession = (
   member: undefined,
   events,
   calls: [],
-  enqueue: serial(taskFailed),
+  enqueue: createTaskQueue(taskFailed),
 });

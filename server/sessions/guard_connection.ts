@@ -7,12 +7,12 @@ import { clientAddress } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { PacketGuards } from "../limits/packet_guards.ts";
 import { guardQueue } from "../limits/queue_guard.ts";
-import type { SessionPlaces } from "../limits/session_places.ts";
+import type { ConnectionSlots } from "../limits/connection_slots.ts";
 
 /** What watches over connections. */
 export interface ConnectionGuards {
   /** The sessions of each address. */
-  readonly places: SessionPlaces;
+  readonly places: ConnectionSlots;
   /** Those without a session. */
   readonly arrivals: Arrivals;
   /** What they send. */

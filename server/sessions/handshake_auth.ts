@@ -6,7 +6,7 @@ import {
 } from "../../protocol/mod.ts";
 
 /** What a client says of itself when it connects (spec §2, §9). */
-export interface Introduction {
+export interface HandshakeAuth {
   /** Must equal the role that it joins with. */
   readonly role: Role | undefined;
   /** Tells the same client from another of the same name when it comes back. */
@@ -20,7 +20,9 @@ const MAX_INSTANCE = 256;
  *
  * @throws {ProtocolError} 400 when `role` or `instance_id` is there but invalid
  */
-export function readIntroduction(auth: Record<string, unknown>): Introduction {
+export function readHandshakeAuth(
+  auth: Record<string, unknown>,
+): HandshakeAuth {
   const { role, instance_id: instance } = auth;
   return {
     role: role === undefined ? undefined : readRole(role),

@@ -32,7 +32,7 @@ const MAX_NAMESPACES = 100;
  * Refuses sockets on any namespace but those that `io` has (spec §2), and takes note of requests
  * for a session that Engine.IO refuses: an older version of it, an unknown transport (spec §10).
  */
-export function refuseOthers(
+export function rejectUnknownNamespaces(
   io: Server,
   { limiter, metrics, proxies }: RefusalParts,
 ): void {

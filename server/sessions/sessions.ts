@@ -4,7 +4,7 @@ import type { Authenticator } from "../auth/authenticator.ts";
 import type { Arrivals } from "../limits/arrivals.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { PacketGuards } from "../limits/packet_guards.ts";
-import type { CallWatcher } from "../observe/call_observer.ts";
+import type { CallObserver } from "../observe/call_observer.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { SmcpServerStats } from "../observe/stats.ts";
 import { Membership } from "../offices/membership.ts";
@@ -23,7 +23,7 @@ export interface SessionsOptions {
   /** Seconds to wait for requests without a timeout of their own. */
   readonly requestTimeout: number;
   /** Told of each request that is relayed. */
-  readonly watch: CallWatcher;
+  readonly watch: CallObserver;
   /** Decides who may connect; absent: everybody. */
   readonly authenticator: Authenticator | undefined;
   /** What the server allows. */

@@ -13,7 +13,7 @@ export interface AuditParty {
   readonly principal?: string;
 }
 
-/** A line that stands for a flood; see `LineLimit`. */
+/** A line that stands for a flood; see `LogThrottle`. */
 export interface AuditFlood {
   /** How many lines about the same were left out before this one; absent for none. */
   readonly omitted?: number;

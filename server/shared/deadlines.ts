@@ -1,4 +1,4 @@
-import { takeOut } from "./swap_remove.ts";
+import { swapRemove } from "./swap_remove.ts";
 
 /** Something that may take so long and no longer. */
 export interface Deadline {
@@ -41,7 +41,7 @@ export class Deadlines<T extends Deadline> {
   remove(deadline: T): boolean {
     const { place } = deadline;
     if (place === undefined || this.#open[place] !== deadline) return false;
-    takeOut(this.#open, place);
+    swapRemove(this.#open, place);
     const moved = this.#open[place];
     if (moved !== undefined) moved.place = place;
     return true;

@@ -6,7 +6,7 @@
  * V8 takes all that come after it for alive, and whatever was in them, until it looks at
  * everything: each collection of garbage would copy all calls.
  */
-export function takeOut<T>(list: T[], at: number): void {
+export function swapRemove<T>(list: T[], at: number): void {
   const last = list.pop();
   if (last !== undefined && at < list.length) list[at] = last;
 }

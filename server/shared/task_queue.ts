@@ -6,7 +6,7 @@
  * @param failed gets what a task throws; the queue goes on
  * @returns adds a task; resolves when it has ended, whichever way, or is `undefined` when it has
  */
-export function serial(
+export function createTaskQueue(
   failed: (error: unknown) => void,
 ): (task: () => void | Promise<void>) => Promise<void> | undefined {
   let tail: Promise<void> | undefined;

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Socket } from "socket.io";
 import { Encoder, type Packet, PacketType } from "socket.io-parser";
 import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
-import { takeOut } from "../shared/swap_remove.ts";
+import { swapRemove } from "../shared/swap_remove.ts";
 import { FrameSocket } from "./frame_socket.ts";
 import { admitStock } from "./stock_engine.ts";
 import { JsonText } from "./json_text.ts";
@@ -245,7 +245,7 @@ export class Link {
     for (let at = 0; at < waiting.length; at++) {
       const found = waiting[at];
       if (found?.id !== id) continue;
-      takeOut(waiting, at);
+      swapRemove(waiting, at);
       return found;
     }
     return undefined;

@@ -8,7 +8,7 @@ import { closeServer, listenOn } from "../../../server/http/listen.ts";
 import { Limiter } from "../../../server/limits/limiter.ts";
 import { DEFAULT_LIMITS } from "../../../server/limits/limits.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
-import { refuseOthers } from "../../../server/sessions/refuse_namespaces.ts";
+import { rejectUnknownNamespaces } from "../../../server/sessions/refuse_namespaces.ts";
 import { startBareEngine } from "../../support/server/bare_engine.ts";
 import { exchangePackets } from "../../support/server/polling_session.ts";
 import {
@@ -336,7 +336,7 @@ Deno.test("namespaces that clients make up are refused, forgotten, and never man
   let most = 0;
   await using engine = await startBareEngine((io) => {
     const limiter = new Limiter(DEFAULT_LIMITS, () => {});
-    refuseOthers(io, { limiter, metrics: undefined, proxies: 0 });
+    rejectUnknownNamespaces(io, { limiter, metrics: undefined, proxies: 0 });
     names = () => [...io._nsps.keys()];
     io.on("new_namespace", () => most = Math.max(most, names().length));
   });

@@ -11,7 +11,7 @@ import {
   overLimit,
   resolveLimits,
 } from "../../../../server/limits/limits.ts";
-import { LineLimit } from "../../../../server/limits/line_limit.ts";
+import { LogThrottle } from "../../../../server/limits/log_throttle.ts";
 import { TokenBucket } from "../../../../server/shared/token_bucket.ts";
 import { Payload } from "../../../../server/wire/mod.ts";
 import { captureLog } from "../../../support/log_capture.ts";
@@ -228,8 +228,8 @@ Deno.test("Limiter.refusedHandshake() writes one line in ten seconds for an addr
   assertEquals(lines().length, told.length + 2);
 });
 
-Deno.test("LineLimit.take() lets no more than a thousand and one lines through in ten seconds, however many things there are", () => {
-  const lines = new LineLimit<string>(() => {});
+Deno.test("LogThrottle.take() lets no more than a thousand and one lines through in ten seconds, however many things there are", () => {
+  const lines = new LogThrottle<string>(() => {});
   const written = (prefix: string, count: number, now: number) =>
     Array.from(
       { length: count },
@@ -241,9 +241,9 @@ Deno.test("LineLimit.take() lets no more than a thousand and one lines through i
   assertEquals(later.length, 1001);
 });
 
-Deno.test("LineLimit tells of every line that it left out: in the next one, when it forgets a thing, and at flush()", () => {
+Deno.test("LogThrottle tells of every line that it left out: in the next one, when it forgets a thing, and at flush()", () => {
   let told = 0;
-  const lines = new LineLimit<number>((_, omitted) => told += 1 + omitted);
+  const lines = new LogThrottle<number>((_, omitted) => told += 1 + omitted);
   let sent = 0;
   // Things that come again, things that do not, and more than are remembered.
   for (let now = 0; now < 60_000; now += 7) {

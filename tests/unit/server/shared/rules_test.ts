@@ -7,7 +7,7 @@ import {
   TOOL_CALL_EVENT,
 } from "../../../../protocol/mod.ts";
 import { checkAccess } from "../../../../server/relay/access_rule.ts";
-import { readIntroduction } from "../../../../server/sessions/handshake_auth.ts";
+import { readHandshakeAuth } from "../../../../server/sessions/handshake_auth.ts";
 import type { Member } from "../../../../server/mod.ts";
 import {
   answerDeadline,
@@ -86,16 +86,16 @@ Deno.test("readAnswer() passes an object unchanged and answers 500 for anything 
   }
 });
 
-Deno.test("readIntroduction() takes role and instance_id, and refuses invalid ones", () => {
-  assertEquals(readIntroduction({}), { role: undefined, instance: undefined });
+Deno.test("readHandshakeAuth() takes role and instance_id, and refuses invalid ones", () => {
+  assertEquals(readHandshakeAuth({}), { role: undefined, instance: undefined });
   assertEquals(
-    readIntroduction({ role: "agent", instance_id: "i", token: 5 }),
+    readHandshakeAuth({ role: "agent", instance_id: "i", token: 5 }),
     { role: "agent", instance: "i" },
   );
   for (const role of ["Agent", "", "server", null, 1, {}, ["agent"]]) {
-    assertEquals(codeOf(() => readIntroduction({ role })), 400);
+    assertEquals(codeOf(() => readHandshakeAuth({ role })), 400);
   }
   for (const instance_id of ["", null, 7, {}, "x".repeat(257)]) {
-    assertEquals(codeOf(() => readIntroduction({ instance_id })), 400);
+    assertEquals(codeOf(() => readHandshakeAuth({ instance_id })), 400);
   }
 });

@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { serial } from "../../../../server/shared/task_queue.ts";
+import { createTaskQueue } from "../../../../server/shared/task_queue.ts";
 
-Deno.test("serial() runs a task at once when none waits, and the others in their order", async () => {
+Deno.test("createTaskQueue() runs a task at once when none waits, and the others in their order", async () => {
   const failures: unknown[] = [];
   const order: string[] = [];
-  const enqueue = serial((error) => failures.push(error));
+  const enqueue = createTaskQueue((error) => failures.push(error));
   const gate = Promise.withResolvers<void>();
   assertEquals(enqueue(() => void order.push("at once")), undefined);
   assertEquals(order, ["at once"]);
@@ -23,10 +23,10 @@ Deno.test("serial() runs a task at once when none waits, and the others in their
   assertEquals(failures, []);
 });
 
-Deno.test("serial() goes on after a task that throws or rejects", async () => {
+Deno.test("createTaskQueue() goes on after a task that throws or rejects", async () => {
   const failures: unknown[] = [];
   const order: number[] = [];
-  const enqueue = serial((error) => failures.push(error));
+  const enqueue = createTaskQueue((error) => failures.push(error));
   enqueue(() => {
     throw "thrown";
   });
@@ -36,9 +36,9 @@ Deno.test("serial() goes on after a task that throws or rejects", async () => {
   assertEquals(order, [1]);
 });
 
-Deno.test("serial() runs a task that another one adds after that one", async () => {
+Deno.test("createTaskQueue() runs a task that another one adds after that one", async () => {
   const order: string[] = [];
-  const enqueue = serial(() => {});
+  const enqueue = createTaskQueue(() => {});
   let inner: Promise<void> | undefined;
   enqueue(() => {
     inner = enqueue(() => void order.push("inner"));

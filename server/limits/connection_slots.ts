@@ -16,7 +16,7 @@ export interface Carrier {
  * of requests gets past the limit; it is given back when the session ends, or when the request ends
  * without one.
  */
-export class SessionPlaces {
+export class ConnectionSlots {
   readonly #count: AddressCount;
   readonly #pending = new WeakMap<IncomingMessage, () => void>();
 

@@ -19,7 +19,7 @@ interface Line<T> {
  *
  * Pure but for its own memory: the caller brings the clock.
  */
-export class LineLimit<T> {
+export class LogThrottle<T> {
   readonly #write: (item: T, omitted: number) => void;
   readonly #lines = new Map<string, Line<T>>();
 
