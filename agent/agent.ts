@@ -104,7 +104,7 @@ export class SmcpAgent implements AsyncDisposable {
     return this.#catalogue.settled();
   }
 
-  /** Adds a listener for notifications and changes of state; returns the function that takes it away. */
+  /** Adds a listener; returns the function that removes it. */
   on<E extends keyof AgentEvents>(
     event: E,
     listener: Listener<AgentEvents[E]>,
@@ -127,7 +127,7 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Takes the Agent's seat of an office, and again after each reconnect until `leave` (spec §5, §9).
+   * Joins an office as its Agent, and again after each reconnect until `leave` (spec §5, §9).
    *
    * @throws {ConnectionError} `refused` with the Server's reason, such as "Room already has an
    * agent", or as an Agent is in one office at a time; `offline`, `lost` or `timeout`
@@ -137,9 +137,9 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Gives the seat up; resolves when it is free. Pending calls fail with 4103 (spec §5).
+   * Leaves the office; resolves when the Agent's seat is free. Pending calls fail with 4103 (spec §5).
    *
-   * @throws {ConnectionError} `refused`: nothing changed; `lost`, `timeout`: it is given up anyway
+   * @throws {ConnectionError} `refused`: nothing changed; `lost`, `timeout`: left all the same
    */
   leave(): Promise<void> {
     this.#session = {};
@@ -149,7 +149,7 @@ export class SmcpAgent implements AsyncDisposable {
 
   /**
    * Leaves and disconnects for good; pending calls fail with `lost`. Resolves when the seat is
-   * free; with a Server that does not answer any more, after a few seconds.
+   * free; with a Server that no longer answers, after a few seconds.
    */
   async close(): Promise<void> {
     await this.#connection.close();
@@ -214,7 +214,7 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Gives the desktop now, and again after each change until the loop is left (spec §8.1, §9).
+   * Yields the desktop now, and again after each change until the loop ends (spec §8.1, §9).
    *
    * A Computer that is away is waited for once it was there; an aborted `signal` throws its reason.
    */
@@ -236,7 +236,7 @@ export class SmcpAgent implements AsyncDisposable {
     return askResources(this.#requests, computer, mcpServer, options);
   }
 
-  /** Goes through all resources of an MCP server, fetching pages as they are needed (spec §8.2). */
+  /** Iterates over all resources of an MCP server, fetching pages as they are needed (spec §8.2). */
   allResources(
     computer: string,
     mcpServer: string,

@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from "../client/options.ts";
 import type { DocumentHandler } from "./documents/fetch_text.ts";
 
-/** How to reach the Server, and what to do while it cannot be reached. */
+/** Options of an Agent. */
 export interface SmcpAgentOptions extends ConnectionOptions {
   /**
    * Calls made while offline fail at once (default), or wait for the connection, and for the way

@@ -14,8 +14,8 @@ import { BACKOFF } from "./backoff.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { parseServerUrl } from "./url.ts";
 
-/** Milliseconds that a Server gets for its part of a handshake. */
-export const PATIENCE = 20_000;
+/** How long a handshake may take. */
+export const HANDSHAKE_TIMEOUT_MS = 20_000;
 
 /** Where to connect, and the credentials to show there. */
 export interface Dial {
@@ -47,7 +47,7 @@ export function dial(
     transports,
     forceNew: true,
     autoConnect: false,
-    timeout: PATIENCE,
+    timeout: HANDSHAKE_TIMEOUT_MS,
     reconnectionDelay: BACKOFF.first,
     reconnectionDelayMax: BACKOFF.most,
     randomizationFactor: BACKOFF.jitter,

@@ -1,7 +1,7 @@
 import { JOIN_OFFICE_EVENT, LEAVE_OFFICE_EVENT } from "../protocol/events.ts";
 import { readOfficeAck, type Role } from "../protocol/payloads/offices.ts";
 import { backoff } from "./backoff.ts";
-import { PATIENCE } from "./dial.ts";
+import { HANDSHAKE_TIMEOUT_MS } from "./dial.ts";
 import { ConnectionError } from "./errors.ts";
 import type { ConnectionEvents, RequestOptions } from "./options.ts";
 
@@ -84,7 +84,7 @@ export class Membership {
    *
    * @param timeoutMs how long the Server may take for it
    */
-  async leave(timeoutMs: number = PATIENCE): Promise<void> {
+  async leave(timeoutMs: number = HANDSHAKE_TIMEOUT_MS): Promise<void> {
     const office = this.#office;
     const wasMember = this.#joined;
     const asking = [...this.#asking];
@@ -203,7 +203,7 @@ export class Membership {
     payload: object,
     accepted: () => void,
     refused?: () => void,
-    timeoutMs: number = PATIENCE,
+    timeoutMs: number = HANDSHAKE_TIMEOUT_MS,
   ): Promise<void> {
     const args = await this.#line.ask(
       event,

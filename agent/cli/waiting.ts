@@ -4,7 +4,7 @@ import { shorten } from "../../cli/terminal_text.ts";
 const FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
 const TICK_MS = 100;
 /** Columns that are left free: a terminal writes `^C` there, which must not begin a new line. */
-const FREE = 3;
+const RESERVED_COLUMNS = 3;
 
 /**
  * Says on stderr what is waited for: on a terminal with the time that passed, until the work is
@@ -26,7 +26,9 @@ export async function waitingFor<T>(
   const draw = () => {
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
     const line = `${FRAMES[frame++ % FRAMES.length]} ${seconds} s  ${what}`;
-    stderr.write(`\r\x1b[2K${shorten(line, (stderr.columns ?? 80) - FREE)}`);
+    stderr.write(
+      `\r\x1b[2K${shorten(line, (stderr.columns ?? 80) - RESERVED_COLUMNS)}`,
+    );
   };
   draw();
   const timer = setInterval(draw, TICK_MS);

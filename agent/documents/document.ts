@@ -8,9 +8,9 @@ import {
 import { toMarkdown } from "./markdown.ts";
 import type { DocumentSource, FoundDocument } from "./source.ts";
 
-/** What belongs to reading a part of a document. */
+/** Options for reading a part of a document. */
 export interface ReadOptions {
-  /** Gives the reading up: it rejects with the signal's reason. */
+  /** Aborts the reading, which rejects with the signal's reason. */
   signal?: AbortSignal;
 }
 
@@ -44,7 +44,7 @@ export class OpenDocument {
    * Fetches a document, without the pages that it does not hold itself.
    *
    * @internal
-   * @param session gives another value when URIs of before must not be used any more
+   * @param session returns another value once earlier URIs must not be used any longer
    */
   static async open(
     source: DocumentSource,

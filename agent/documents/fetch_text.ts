@@ -5,24 +5,24 @@ import { DocumentError } from "./errors.ts";
  * Fetches what a URI of one scheme leads to.
  *
  * @param uri as a Computer's resolver gave it
- * @returns its text, or undefined when there is nothing any more: the Computer is asked again then
+ * @returns its text, or undefined when nothing is there any longer: then the Computer is asked again
  */
 export type DocumentHandler = (
   uri: string,
   options: { signal: AbortSignal },
 ) => Promise<string | undefined>;
 
-/** Answers that say that a URI went stale, not that something failed; 403 is an expired signature. */
-const GONE = [403, 404, 410];
-/** Bytes; what has more is no document that an Agent could work with. */
-const MOST_BYTES = 64 * 2 ** 20;
+/** HTTP statuses of a stale URI, not of a failure; 403 is an expired signature. */
+const STALE_STATUSES = [403, 404, 410];
+/** The largest document that an Agent could work with. */
+const MAX_DOCUMENT_BYTES = 64 * 2 ** 20;
 
 /**
  * Fetches text over HTTP, from a file, or through the handler of another scheme.
  *
  * @param handlers by scheme, without the colon; one of `http`, `https` or `file` is used instead of
  * what is built in
- * @returns undefined when there is nothing any more
+ * @returns undefined when nothing is there any longer
  * @throws {DocumentError} `unsupported` or `unreachable`
  * @throws the signal's reason, once it is aborted
  */
@@ -65,7 +65,7 @@ const fetchHttp: DocumentHandler = async (uri, { signal }) => {
   const response = await fetch(uri, { signal });
   if (!response.ok) {
     await response.body?.cancel();
-    if (GONE.includes(response.status)) return undefined;
+    if (STALE_STATUSES.includes(response.status)) return undefined;
     throw new DocumentError(
       "unreachable",
       `Cannot fetch: the document's storage answered ${response.status}`,
@@ -74,7 +74,7 @@ const fetchHttp: DocumentHandler = async (uri, { signal }) => {
   return await readText(response);
 };
 
-/** Not every browser can iterate a body. */
+/** Reads with a reader, since not every browser can iterate over a body. */
 async function readText({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   const reader = body?.getReader();
@@ -84,7 +84,7 @@ async function readText({ body }: Response): Promise<string> {
     const chunk = await reader?.read();
     if (!chunk?.value) return text + decoder.decode();
     bytes += chunk.value.length;
-    if (bytes > MOST_BYTES) {
+    if (bytes > MAX_DOCUMENT_BYTES) {
       await reader?.cancel();
       throw tooLarge();
     }
@@ -115,11 +115,11 @@ const readFile: DocumentHandler = async (uri, { signal }) => {
   try {
     const file = new URL(uri);
     const stat = await fs.stat(file);
-    // A device or a pipe could go on for ever.
+    // A device or a pipe could go on forever.
     if (!stat.isFile()) {
       throw new DocumentError("unreachable", "Cannot read: it is no file");
     }
-    if (stat.size > MOST_BYTES) throw tooLarge();
+    if (stat.size > MAX_DOCUMENT_BYTES) throw tooLarge();
     return await fs.readFile(file, { encoding: "utf8", signal });
   } catch (error) {
     if (isMissing(error)) return undefined;
@@ -136,7 +136,7 @@ const BUILT_IN: ReadonlyMap<string, DocumentHandler> = new Map([
 const tooLarge = (): DocumentError =>
   new DocumentError(
     "unreachable",
-    `Cannot read: there are more than ${MOST_BYTES} bytes`,
+    `Cannot read: there are more than ${MAX_DOCUMENT_BYTES} bytes`,
   );
 
 const isMissing = (error: unknown): boolean =>

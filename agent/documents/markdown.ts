@@ -42,7 +42,7 @@ function toBlock(element: DPEElement): string {
   return FORMS.get(category)?.(text) ?? text;
 }
 
-/** The first that says something: `text`, `summary`, the `text` of `content`. */
+/** The first of these that is not empty: `text`, `summary`, the `text` of `content`. */
 const textOf = ({ text, summary, content }: DPEElement): string =>
   text || summary || (typeof content?.text === "string" ? content.text : "");
 

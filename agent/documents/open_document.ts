@@ -1,5 +1,5 @@
 import type { OpenDocumentOptions } from "../requests/options.ts";
-import { REQUEST_TIMEOUT } from "../requests/requests.ts";
+import { REQUEST_TIMEOUT_S } from "../requests/requests.ts";
 import { OpenDocument } from "./document.ts";
 import { DocumentSource, type DocumentSourceOptions } from "./source.ts";
 
@@ -10,7 +10,7 @@ export interface Opening extends Pick<DocumentSourceOptions, "handlers"> {
     uri: string,
     options: { timeout: number; signal?: AbortSignal },
   ): ReturnType<DocumentSourceOptions["getDpe"]>;
-  /** Gives another value when URIs of before must not be used any more. */
+  /** Returns another value once earlier URIs must not be used any longer. */
   session(): unknown;
 }
 
@@ -18,7 +18,7 @@ export interface Opening extends Pick<DocumentSourceOptions, "handlers"> {
 export function openDocument(
   uri: string,
   { getDpe, handlers, session }: Opening,
-  { timeout = REQUEST_TIMEOUT, ...reading }: OpenDocumentOptions,
+  { timeout = REQUEST_TIMEOUT_S, ...reading }: OpenDocumentOptions,
 ): Promise<OpenDocument> {
   const source = new DocumentSource(uri, {
     getDpe: (uri, signal) =>

@@ -28,7 +28,7 @@ export interface DocumentSourceOptions {
 export interface FoundDocument {
   /** What is there. */
   readonly document: DPEDocument;
-  /** What the URIs of its pages are relative to; good for this session alone. */
+  /** What the URIs of its pages are relative to; valid in this session only. */
   readonly at: string;
 }
 
@@ -38,7 +38,7 @@ export class DocumentSource {
   readonly uri: string;
   readonly #options: DocumentSourceOptions;
 
-  /** Makes a source that has asked nobody yet. */
+  /** Makes a source; sends no request yet. */
   constructor(uri: string, options: DocumentSourceOptions) {
     this.uri = uri;
     this.#options = options;
@@ -81,7 +81,7 @@ export class DocumentSource {
     throw this.#invalid(`the JSON of page ${index} has no elements`);
   }
 
-  /** A URI that leads nowhere is asked for once again (spec §8.3). */
+  /** Requests a new URI once when the first one is stale (spec §8.3). */
   async #resolve(
     uri: string,
     signal: AbortSignal | undefined,
@@ -98,7 +98,7 @@ export class DocumentSource {
     );
   }
 
-  /** A document from elsewhere has no business with the files of this machine. */
+  /** Keeps a remote document from naming files of this machine. */
   async #fetch(
     uri: string,
     at: string,

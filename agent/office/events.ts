@@ -2,9 +2,9 @@ import type { ConnectionEvents } from "../../client/options.ts";
 import type { Notifications, SMCPTool } from "../../protocol/mod.ts";
 
 /**
- * What an Agent's listeners are told: every notification under its own name, and more.
+ * The events of an Agent: every notification under its own name, and more.
  *
- * Notifications come in the order in which the Server sent them (spec §3).
+ * Notifications arrive in the order in which the Server sent them (spec §3).
  */
 export interface AgentEvents
   extends Notifications, Omit<ConnectionEvents, "notification"> {

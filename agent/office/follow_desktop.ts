@@ -8,11 +8,11 @@ import {
 import { isGone } from "../requests/computer_not_found.ts";
 import type { AgentEvents } from "./events.ts";
 
-/** What following a desktop needs of an Agent. */
+/** What `followDesktop` needs of an Agent. */
 export interface DesktopSource {
   /** Fetches the desktop. */
   fetch(): Promise<Desktop[]>;
-  /** Listens; the returned function ends it. */
+  /** Adds a listener; returns the function that removes it. */
   on<E extends keyof AgentEvents>(
     event: E,
     listener: Listener<AgentEvents[E]>,
@@ -20,9 +20,9 @@ export interface DesktopSource {
 }
 
 /**
- * Gives the desktop now, and again after each change (spec §9).
+ * Yields the desktop now, and again after each change (spec §9).
  *
- * Changes that come while somebody looks at the last state are merged into one.
+ * Changes that arrive while the consumer works on the last state are merged into one.
  */
 export async function* followDesktop(
   computer: string,
@@ -67,7 +67,7 @@ export async function* followDesktop(
   }
 }
 
-/** Whether the Computer, or the connection, is away: its return is told. */
+/** Tells whether the Computer or the connection is away; an event follows when it is back. */
 const mayComeBack = (error: unknown): boolean =>
   isGone(error) ||
   error instanceof ConnectionError &&

@@ -4,11 +4,11 @@ import type { ConnectionOptions } from "../../client/options.ts";
 
 const log: Logger = getLogger(["a2c-smcp", "agent"]);
 
-/** Takes what listeners and handlers throw: it must reach nobody else. */
+/** Logs what listeners and handlers throw, which must not reach other code. */
 export const logThrown = (error: unknown): void =>
   log.error("{error}", { error });
 
-/** Warns of credentials that go to another machine unencrypted. */
+/** Warns when credentials are sent to another machine unencrypted. */
 export function warnOfClearText(options: ConnectionOptions): void {
   const warning = secretsInClear(options);
   if (warning !== undefined) log.warn("{warning}", { warning });

@@ -7,10 +7,9 @@ import { Requests } from "../requests/requests.ts";
 import { catalogueStep, ToolCatalogue } from "../tools/tool_catalogue.ts";
 
 /**
- * Keeps the tools of an Agent's office up to date, and tells its listeners what happens there
- * (spec §9).
+ * Keeps the tools of an Agent's office up to date, and emits the office's events (spec §9).
  *
- * @param name that of the Agent
+ * @param name the Agent's own name
  */
 export function watchOffice(
   connection: Connection,

@@ -1,5 +1,5 @@
 /**
- * Waits for work that may not heed the signal itself; what it ends with after an abort is dropped.
+ * Makes work abortable that may ignore the signal; its outcome after an abort is dropped.
  *
  * @throws what the work throws, or the signal's reason as soon as that is aborted
  */

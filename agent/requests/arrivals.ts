@@ -5,12 +5,12 @@ import {
 } from "../../protocol/mod.ts";
 import { isGone } from "./computer_not_found.ts";
 
-/** Milliseconds after an Agent came back in which Computers may still be on their way back. */
+/** How long after a reconnect of the Agent Computers may still be reconnecting. */
 export const RETURN_WINDOW_MS = 60_000;
 
 /**
- * Waits for Computers that are not back yet: after a restart of the Server everybody comes back in
- * their own time, and the Agent may be the first (spec §9).
+ * Waits for Computers that have not reconnected yet: after a restart of the Server all clients
+ * reconnect at different times, and the Agent may be the first (spec §9).
  */
 export class Arrivals {
   readonly #waiting = new Set<(computer: string | undefined) => void>();
@@ -29,7 +29,7 @@ export class Arrivals {
     });
   }
 
-  /** Tells whether a request failed only because its Computer is not back yet. */
+  /** Tells whether a request failed only because its Computer has not reconnected yet. */
   isExpected(error: unknown): boolean {
     return isGone(error) && error instanceof ProtocolError &&
       !("mcp_server" in error.fields) && !("reason" in error.fields) &&

@@ -1,10 +1,10 @@
-/** How long a request may still take, whatever it has to wait for before it is sent. */
+/** The deadline of a request, which also covers all waiting before it is sent. */
 export class Deadline {
   readonly #began = performance.now();
   readonly #ms: number;
   readonly #signal: AbortSignal | undefined;
 
-  /** @param signal the caller's own, which ends every wait too */
+  /** @param signal the caller's signal, which ends every wait too */
   constructor(ms: number, signal: AbortSignal | undefined) {
     this.#ms = ms;
     this.#signal = signal;
@@ -15,13 +15,13 @@ export class Deadline {
     return performance.now() - this.#began;
   }
 
-  /** Milliseconds that are left, at least 1. */
+  /** Milliseconds until the deadline, at least 1. */
   get leftMs(): number {
     return Math.max(1, this.#ms - this.passedMs);
   }
 
   /**
-   * Waits for the time that is left.
+   * Waits for work, at most until the deadline.
    *
    * @param work heeds its signal
    * @param late makes what is thrown when the time is up

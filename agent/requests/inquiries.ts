@@ -21,12 +21,16 @@ import type {
   GetFinderOptions,
   GetResourcesOptions,
 } from "./options.ts";
-import { GRACE, REQUEST_TIMEOUT, type Requests } from "./requests.ts";
+import {
+  ANSWER_GRACE_S,
+  REQUEST_TIMEOUT_S,
+  type Requests,
+} from "./requests.ts";
 
-/** No office, in a form that the Server does not take for a mistake: it answers 4103. */
-const NOWHERE = "-";
+/** Stands for no office: a valid name, which the Server answers with 4103. */
+const NO_OFFICE = "-";
 
-/** Asks for the tools (spec §4). */
+/** Requests the tools of a Computer (spec §4). */
 export async function askTools(
   requests: Requests,
   computer: string,
@@ -35,7 +39,7 @@ export async function askTools(
   return (await requests.ask(GET_TOOLS_EVENT, { computer }, signal)).tools;
 }
 
-/** Asks for the desktop (spec §8.1). */
+/** Requests the desktop of a Computer (spec §8.1). */
 export async function askDesktop(
   requests: Requests,
   computer: string,
@@ -49,7 +53,7 @@ export async function askDesktop(
   return (await requests.ask(GET_DESKTOP_EVENT, wanted, signal)).desktops;
 }
 
-/** Asks for one page of resources (spec §8.2). */
+/** Requests one page of resources (spec §8.2). */
 export function askResources(
   requests: Requests,
   computer: string,
@@ -63,7 +67,7 @@ export function askResources(
   }, signal);
 }
 
-/** Asks for page after page of resources, as long as somebody wants more (spec §8.2). */
+/** Iterates over all resources, requesting each page when it is needed (spec §8.2). */
 export async function* askAllResources(
   requests: Requests,
   computer: string,
@@ -83,7 +87,7 @@ export async function* askAllResources(
   } while (cursor !== undefined && !seen.has(cursor));
 }
 
-/** Asks where a document can be fetched (spec §8.3). */
+/** Requests the address of a document (spec §8.3). */
 export function askDpe(
   requests: Requests,
   computer: string,
@@ -93,7 +97,7 @@ export function askDpe(
   return requests.request(
     GET_DPE_EVENT,
     { computer, uri, ...(timeout !== undefined && { timeout }) },
-    (timeout ?? REQUEST_TIMEOUT) + GRACE,
+    (timeout ?? REQUEST_TIMEOUT_S) + ANSWER_GRACE_S,
     signal,
   );
 }
@@ -114,9 +118,9 @@ export function askFinder(
 }
 
 /**
- * Asks the Server who is in the office (spec §4).
+ * Requests the members of the office (spec §4).
  *
- * @param office that of the Agent, if it is in one
+ * @param office the Agent's office, if it is in one
  */
 export async function askMembers(
   requests: Requests,
@@ -125,8 +129,8 @@ export async function askMembers(
 ): Promise<SessionInfo[]> {
   const answer = await requests.send(
     LIST_ROOM_EVENT,
-    { office_id: office ?? NOWHERE },
-    REQUEST_TIMEOUT,
+    { office_id: office ?? NO_OFFICE },
+    REQUEST_TIMEOUT_S,
     signal,
   );
   return parseListRoomRet(answer).sessions;

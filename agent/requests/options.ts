@@ -1,50 +1,50 @@
-/** What belongs to one request. */
+/** Options for a single request. */
 export interface AgentRequestOptions {
-  /** Gives the request up: it rejects with the signal's reason. */
+  /** Aborts the request, which rejects with the signal's reason. */
   signal?: AbortSignal;
 }
 
-/** What belongs to one tool call. */
+/** Options for a tool call. */
 export interface CallToolOptions extends AgentRequestOptions {
   /** Seconds, 1 to 3600; default 60. */
   timeout?: number;
   /**
-   * The call's `req_id`, for `SmcpAgent.cancel`; random when absent. A call that is made
-   * again under the same one, such as after `lost`, runs once while the Computer stays in the
-   * office: it gets the result of the first (spec §7).
+   * The call's `req_id`, for `SmcpAgent.cancel`; random when absent. A call that is
+   * repeated with the same one, such as after `lost`, does not run twice while the Computer stays in
+   * the office: it gets the result of the first (spec §7).
    */
   reqId?: string;
 }
 
-/** What belongs to a request for the desktop (spec §8.1). */
+/** Options for a request for the desktop (spec §8.1). */
 export interface GetDesktopOptions extends AgentRequestOptions {
-  /** How many windows at most. */
+  /** Maximum number of windows. */
   size?: number;
   /** Only the window with exactly this URI. */
   window?: string;
 }
 
-/** What belongs to a request for a page of resources (spec §8.2). */
+/** Options for a request for a page of resources (spec §8.2). */
 export interface GetResourcesOptions extends AgentRequestOptions {
-  /** `next_cursor` of the page before. */
+  /** `next_cursor` of the previous page. */
   cursor?: string;
 }
 
-/** What belongs to a request for a document's address (spec §8.3). */
+/** Options for a request for a document's address (spec §8.3). */
 export interface GetDpeOptions extends AgentRequestOptions {
   /** Seconds, 1 to 3600; default 30. */
   timeout?: number;
 }
 
-/** What belongs to opening a document (spec §8.3). */
+/** Options for opening a document (spec §8.3). */
 export interface OpenDocumentOptions extends AgentRequestOptions {
   /** Seconds for the Computer, and for each fetch after it, 1 to 3600; default 30. */
   timeout?: number;
 }
 
-/** What belongs to a search of documents (spec §8.4). */
+/** Options for a search for documents (spec §8.4). */
 export interface GetFinderOptions extends AgentRequestOptions {
-  /** Any of them in title, keywords or summary, case-insensitive. */
+  /** Matches documents with any of them in title, keywords or summary, case-insensitive. */
   keywords?: string[];
   /** Exact file type, such as `pdf`. */
   fileType?: string;

@@ -1,22 +1,22 @@
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import { sleep } from "./sleep.ts";
 
-/** The part of the Server's rate that is used: it counts cancellations and other clocks too. */
-const SHARE = 0.9;
-/** Milliseconds without a request after which the Server allows a burst again. */
+/** The part of the Server's rate to use: cancellations count too, and clocks differ. */
+const RATE_SHARE = 0.9;
+/** After this long without a request the Server allows a burst again. */
 const RECOVERED_MS = 1_000;
-/** Milliseconds before another attempt where a refusal does not say. */
+/** Delay before another attempt where a refusal names none. */
 const RETRY_MS = 100;
 
-/** A refusal of a request of which nothing ran, so that it can be sent again (spec §10). */
+/** A refusal of a request that did not run and can be sent again (spec §10). */
 export interface Refusal {
-  /** As it came. */
+  /** The error as received. */
   readonly error: ProtocolError;
   /** Milliseconds to wait before another attempt. */
   readonly retryInMs: number;
 }
 
-/** Reads a refusal that says that nothing ran; `undefined` for every other failure. */
+/** Reads a refusal of a request that did not run; `undefined` for every other failure. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (
     !(error instanceof ProtocolError) ||
@@ -28,11 +28,11 @@ export function refusalOf(error: unknown): Refusal | undefined {
 }
 
 /**
- * Keeps an Agent's requests below the limits of its Server: nothing waits until the Server refuses
- * a request and names a limit; from then on requests are sent at that rate, in their order.
+ * Keeps an Agent's requests below the limits of its Server: requests are sent at once until the
+ * Server refuses one and names a limit; from then on they are sent in order, at that rate.
  */
 export class Pacer {
-  /** The latest refusal: why requests wait. */
+  /** The latest refusal, the reason why requests wait. */
   last: Refusal | undefined;
   /** Milliseconds between two requests; 0 while no rate is known. */
   #gapMs = 0;
@@ -42,14 +42,14 @@ export class Pacer {
   #running = 0;
   readonly #waiting = new Set<() => void>();
 
-  /** Takes a turn, to be given back with `done`, if there is nothing to wait for. */
+  /** Takes a turn if one is free at once; release it with `done`. */
   tryTurn(): boolean {
     if (this.#gapMs > 0 || this.#running >= this.#most) return false;
     this.#running++;
     return true;
   }
 
-  /** Waits for a turn, to be given back with `done`. */
+  /** Waits for a turn; release it with `done`. */
   async turn(signal: AbortSignal): Promise<void> {
     while (this.#running >= this.#most) await this.#room(signal);
     this.#running++;
@@ -63,7 +63,7 @@ export class Pacer {
     }
   }
 
-  /** A request has ended: the next one may go. */
+  /** Releases a turn after its request ended. */
   done(): void {
     this.#running--;
     const [next] = this.#waiting;
@@ -72,13 +72,13 @@ export class Pacer {
     next();
   }
 
-  /** Takes note of a refusal. */
+  /** Adapts the rate to a refusal. */
   learn(refusal: Refusal): void {
     this.last = refusal;
     const { limit, max } = refusal.error.fields;
     if (!isPositive(max)) return;
     if (limit === "events_per_second") {
-      this.#gapMs = 1000 / (max * SHARE);
+      this.#gapMs = 1000 / (max * RATE_SHARE);
       const free = performance.now() + refusal.retryInMs;
       this.#nextAt = Math.max(this.#nextAt, free);
     } else if (limit === "calls_per_agent") {
@@ -86,7 +86,7 @@ export class Pacer {
     }
   }
 
-  /** @returns milliseconds until the next request may be sent, which is booked */
+  /** Reserves the next turn, and returns the milliseconds until it. */
   #book(now: number): number {
     if (now - this.#nextAt > RECOVERED_MS) {
       this.#gapMs = 0;
@@ -97,7 +97,7 @@ export class Pacer {
     return at - now;
   }
 
-  /** Waits until fewer requests are on their way than may be. */
+  /** Waits until fewer requests are pending than the limit allows. */
   #room(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const onAbort = () => {

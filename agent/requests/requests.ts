@@ -13,12 +13,12 @@ import { Deadline } from "./deadline.ts";
 import { Pacer, refusalOf } from "./pacer.ts";
 import { sleep } from "./sleep.ts";
 
-/** Seconds that a Server waits for a Computer where the request has no timeout (spec §7). */
-export const REQUEST_TIMEOUT = 30;
-/** Seconds that the Server adds, and as many for the way, before this side gives up (spec §7). */
-export const GRACE = 10;
+/** How long a Server waits for a Computer where the request has no timeout (spec §7). */
+export const REQUEST_TIMEOUT_S = 30;
+/** Added to a timeout before this side fails: 5 s for the Server, 5 s for the network (spec §7). */
+export const ANSWER_GRACE_S = 10;
 
-/** Whose requests, and what becomes of those that are made while offline. */
+/** Who sends requests, and what happens to those made while offline. */
 interface Sender {
   readonly name: string;
   readonly offline?: "fail" | "wait";
@@ -29,7 +29,7 @@ export class Requests {
   readonly #connection: Connection;
   readonly #options: Sender;
   readonly #pacer = new Pacer();
-  /** Only where the caller chose to wait. */
+  /** Present only with `offline: "wait"`. */
   readonly #arrivals: Arrivals | undefined;
 
   constructor(
@@ -41,17 +41,22 @@ export class Requests {
     if (options.offline === "wait") this.#arrivals = new Arrivals(connection);
   }
 
-  /** A request without a timeout of its own. */
+  /** Sends a request that has no timeout of its own. */
   ask<E extends ClientEvent>(
     event: E,
     request: Omit<ClientEvents[E]["request"], keyof AgentCallData>,
     signal: AbortSignal | undefined,
   ): Promise<ClientEvents[E]["answer"]> {
-    return this.request(event, request, REQUEST_TIMEOUT + GRACE, signal);
+    return this.request(
+      event,
+      request,
+      REQUEST_TIMEOUT_S + ANSWER_GRACE_S,
+      signal,
+    );
   }
 
   /**
-   * A request that fails with `timeout` after so many seconds.
+   * Sends a request that fails with `timeout` after `seconds`.
    *
    * @throws {ProtocolError} 400 that names each field that cannot be sent as it is
    */
@@ -68,7 +73,7 @@ export class Requests {
     return parseAnswer(await this.#send(event, signed, seconds, signal));
   }
 
-  /** The same for any event; neither the request nor the answer is checked. */
+  /** Sends any event; neither the request nor the answer is checked. */
   send(
     event: string,
     request: object,
@@ -160,7 +165,7 @@ export class Requests {
   }
 }
 
-/** The same request with the time that is left of it, in whole seconds. */
+/** Reduces the timeout of a request to the time that is left, in whole seconds. */
 function aged<R extends object & { timeout?: unknown }>(
   request: R,
   { passedMs }: Deadline,

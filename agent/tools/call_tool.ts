@@ -9,16 +9,16 @@ import { refuseMissingBlobs } from "./missing_blobs.ts";
 import type { CallToolOptions } from "../requests/options.ts";
 import type { Requests } from "../requests/requests.ts";
 
-/** Seconds that a tool gets when the caller does not say. */
-const TOOL_TIMEOUT = 60;
+/** The default timeout of a tool call. */
+const TOOL_TIMEOUT_S = 60;
 
-/** Runs a tool; a call that is given up here is cancelled at the Computer (spec §7). */
+/** Calls a tool; a call that times out or is aborted here is cancelled at the Computer (spec §7). */
 export async function callTool(
   requests: Requests,
   call: Pick<ToolCallReq, "computer" | "tool_name" | "params">,
   options: CallToolOptions,
 ): Promise<CallToolResult> {
-  const { timeout = TOOL_TIMEOUT, reqId = crypto.randomUUID(), signal } =
+  const { timeout = TOOL_TIMEOUT_S, reqId = crypto.randomUUID(), signal } =
     options;
   try {
     return refuseMissingBlobs(

@@ -4,11 +4,11 @@ import {
   toolErrorResult,
 } from "../../protocol/mod.ts";
 
-/** Where a Computer of a later protocol keeps content that it left out of a result. */
-const HANDLE = "a2c_blob_handle";
+/** Key of the handle for content that a Computer of a later protocol left out of a result. */
+const BLOB_HANDLE_KEY = "a2c_blob_handle";
 
 /**
- * Puts an error in place of a result whose binary content was left out.
+ * Replaces a result whose binary content was left out with an error.
  *
  * Computers of the released Python SDK empty what is larger than 32 KiB (`data: ""`) and name a
  * handle to fetch it by. Until this Agent can do that, an empty image must not pass for the image.
@@ -44,7 +44,7 @@ const metaOf = ({ meta, _meta }: Fields): Fields => ({
 
 function handleOf(item: Fields): Fields | undefined {
   const meta = metaOf(item);
-  return typeof meta[HANDLE] === "string" ? meta : undefined;
+  return typeof meta[BLOB_HANDLE_KEY] === "string" ? meta : undefined;
 }
 
 const isEmpty = ({ data, blob }: Fields): boolean =>

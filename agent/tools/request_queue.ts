@@ -2,12 +2,12 @@ import { backoff } from "../../client/backoff.ts";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import { sleep } from "../requests/sleep.ts";
 
-/** Requests that an Agent makes on its own at once; its user's have to find room beside them. */
-const AT_ONCE = 8;
+/** How many requests an Agent makes on its own at once, to leave room for its user's. */
+const MAX_CONCURRENT = 8;
 
 /**
- * Makes requests a few at a time, in their order, and again where the Server says that it is too
- * much (spec §10): an office may have more members than an Agent may ask within a second.
+ * Makes requests in order with bounded concurrency, and repeats those that the Server refuses for
+ * their rate (spec §10): an office may have more members than an Agent may ask within a second.
  */
 export class Patience {
   #running = 0;
@@ -15,10 +15,10 @@ export class Patience {
   #over = new AbortController();
 
   /**
-   * Makes a request, at once where there is room.
+   * Makes a request, at once if a slot is free.
    *
-   * @param isTransient which failures are no answer yet
-   * @throws what `request` throws, or an `AbortError` after {@linkcode Patience.end}
+   * @param isTransient tells which failures are worth another attempt
+   * @throws what `request` throws, or an `AbortError` after {@linkcode RequestQueue.end}
    */
   async ask<T>(
     request: () => Promise<T>,
@@ -26,7 +26,7 @@ export class Patience {
   ): Promise<T> {
     const { signal } = this.#over;
     for (let attempt = 0;; attempt++) {
-      while (this.#running >= AT_ONCE) {
+      while (this.#running >= MAX_CONCURRENT) {
         await new Promise<void>((resolve) => this.#waiting.push(resolve));
         signal.throwIfAborted();
       }
@@ -43,7 +43,7 @@ export class Patience {
     }
   }
 
-  /** Forgets what waits. */
+  /** Drops all waiting requests. */
   end(): void {
     this.#over.abort();
     this.#over = new AbortController();
@@ -51,7 +51,7 @@ export class Patience {
   }
 }
 
-/** Whether the Server wants less at a time. */
+/** Tells whether the Server limits the rate. */
 export const isTooMany = (error: unknown): boolean =>
   error instanceof ProtocolError &&
   error.code === ErrorCode.TOO_MANY_REQUESTS;

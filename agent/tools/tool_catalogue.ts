@@ -10,10 +10,10 @@ import {
   UPDATE_TOOL_LIST_NOTIFICATION,
 } from "../../protocol/mod.ts";
 
-/** What a notification means for the tools that an Agent knows. */
+/** How a notification changes the tools that an Agent knows. */
 export type CatalogueStep = { fetch: string } | { forget: string } | undefined;
 
-/** Decides what a notification means for the catalogue (spec §9). */
+/** Decides how a notification changes the catalogue (spec §9). */
 export function catalogueStep(notification: AnyNotification): CatalogueStep {
   switch (notification.event) {
     case ENTER_OFFICE_NOTIFICATION: {
@@ -32,23 +32,23 @@ export function catalogueStep(notification: AnyNotification): CatalogueStep {
   }
 }
 
-/** How the catalogue reaches the office, and whom it tells about changes. */
+/** How the catalogue reaches the office and reports changes. */
 export interface CatalogueOffice {
   /** Lists the Computers in the office. */
   list(): Promise<string[]>;
   /** Fetches the tools of one Computer. */
   fetch(computer: string): Promise<SMCPTool[]>;
-  /** Told after each change; no tools means that the Computer is gone. */
+  /** Called after each change; without tools when the Computer left. */
   changed(computer: string, tools: readonly SMCPTool[] | undefined): void;
-  /** Told when tools could not be fetched; those known before stay. */
+  /** Called when tools could not be fetched; those known before stay. */
   failed(computer: string, error: unknown): void;
 }
 
 /**
  * The tools of every Computer in the office, kept up to date (spec §9).
  *
- * One fetch a Computer at a time: what changes meanwhile is fetched right after, so the last
- * state always arrives, and an old answer never replaces a newer one.
+ * Fetches once per Computer at a time: changes during a fetch lead to one more fetch after it, so
+ * the last state always arrives, and an old answer never replaces a newer one.
  */
 export class ToolCatalogue {
   readonly #office: CatalogueOffice;
@@ -67,7 +67,7 @@ export class ToolCatalogue {
     return this.#tools;
   }
 
-  /** Starts over after a join: forgets who is gone, fetches the tools of everybody else. */
+  /** Starts over after a join: forgets Computers that left, fetches the tools of all others. */
   refresh(): void {
     const asked = this.#patience.ask(() => this.#office.list(), isUnsure);
     const listing = asked.then((computers) => {
@@ -150,7 +150,7 @@ interface Fetch {
   done: Promise<void>;
 }
 
-/** Whether it may be answered when it is asked again. */
+/** Tells whether another attempt may succeed. */
 const isUnsure = (error: unknown): boolean =>
   isTooMany(error) ||
   error instanceof ConnectionError && error.code === "timeout";
