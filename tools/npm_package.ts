@@ -31,7 +31,7 @@ if (parseInt(process.versions.node) < ${OLDEST}) {
   );
   process.exit(1);
 }
-await import("../tests/${BINS[name]}");
+await import("../${BINS[name]}");
 `;
 
 /** What `deno pack` can not be told: it makes the manifest of `deno.json`, which has no such fields. */
