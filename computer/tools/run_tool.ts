@@ -17,34 +17,32 @@ import { SessionForgottenError } from "../host/mcp/answering_fetch.ts";
 import type { NamedTool } from "../host/tool_naming.ts";
 import { transformResult } from "../vrl/transform_result.ts";
 
-/** What a tool call needs beside its request. */
+/** What running a tool needs beside the request. */
 export interface ToolCallContext {
   /** The MCP servers. */
   readonly host: McpHost;
-  /** The person's word on calls. */
+  /** Asks for user confirmation. */
   readonly confirmations: Confirmations;
 }
 
 /**
  * Runs a tool and makes a result of whatever comes of it (spec §6, §7); never rejects.
  *
+ * @param target the tool that the request names
  * @param signal gives the call up; its reason is an {@linkcode AbortReason}
  */
 export async function runToolCall(
   request: ToolCallReq,
+  target: NamedTool,
   context: ToolCallContext,
   signal: AbortSignal,
 ): Promise<CallToolResult> {
-  const found = context.host.resolve(request.tool_name);
-  if (found.kind === "refuse") {
-    return toolErrorResult(found.code, found.text, found.fields);
-  }
   const early = giveUp(request.timeout, signal);
   try {
     // The MCP SDK answers every abort like a timeout, so who ended the call is known here alone.
     const result = await Promise.race([
       early.result,
-      execute(request, found.target, context, early.signal),
+      execute(request, target, context, early.signal),
     ]);
     return withResultMeta(result, {}); // under both names
   } finally {

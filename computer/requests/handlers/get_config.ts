@@ -1,9 +1,21 @@
-import type { GET_CONFIG_EVENT } from "../../../protocol/mod.ts";
+import type {
+  GET_CONFIG_EVENT,
+  MCPServerInput,
+} from "../../../protocol/mod.ts";
 import { redactConfig } from "../../config/redact.ts";
+import type { McpHost } from "../../host/host.ts";
 import type { Handler } from "./handler.ts";
 
+/** What the configuration is made of. */
+export interface GetConfigNeeds {
+  /** The MCP servers. */
+  readonly host: Pick<McpHost, "configs">;
+  /** The definitions of the placeholders. */
+  readonly inputs: readonly MCPServerInput[];
+}
+
 /** Shows the configuration without secrets (spec §7). */
-export const getConfig: Handler<typeof GET_CONFIG_EVENT> = (
+export const getConfig: Handler<typeof GET_CONFIG_EVENT, GetConfigNeeds> = (
   _request,
   { host, inputs },
 ) => redactConfig(host.configs, inputs);

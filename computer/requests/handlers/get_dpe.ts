@@ -6,10 +6,22 @@ import {
   readContents,
   type ResourceContents,
 } from "../../resources/contents.ts";
+import type { DpeResolver } from "../../resources/dpe/resolver.ts";
+import type { ResourceWatch } from "../../resources/resource_watch.ts";
 import type { Handler } from "./handler.ts";
 
+/** What a document is found, read and published with. */
+export interface GetDpeNeeds {
+  /** The MCP servers. */
+  readonly host: McpHost;
+  /** Knows which of them has a document. */
+  readonly watch: Pick<ResourceWatch, "route" | "originalOf">;
+  /** Publishes documents, if the user registered one. */
+  readonly resolver: DpeResolver | undefined;
+}
+
 /** Turns a `dpe://` URI into one that the Agent can fetch (spec §8.3). */
-export const getDpe: Handler<typeof GET_DPE_EVENT> = (
+export const getDpe: Handler<typeof GET_DPE_EVENT, GetDpeNeeds> = (
   request,
   { host, watch, resolver },
 ) =>

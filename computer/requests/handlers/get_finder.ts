@@ -3,21 +3,23 @@ import { listDocuments } from "../../resources/finder/list_documents.ts";
 import { organizeFinder } from "../../resources/finder/organize_finder.ts";
 import { participants } from "../../resources/servers.ts";
 import type { Handler } from "./handler.ts";
+import type { ResourceNeeds } from "./resource_needs.ts";
 
 /** Shows a page of the catalogue of documents (spec §8.4). */
-export const getFinder: Handler<typeof GET_FINDER_EVENT> = async (
-  request,
-  { host, watch, recent, warner },
-) => {
-  const listing = await listDocuments(
-    participants(host),
-    (server, resources) => watch.saw(server, resources),
-  );
-  const { documents, total_count, warnings } = organizeFinder(
-    listing.documents,
+export const getFinder: Handler<typeof GET_FINDER_EVENT, ResourceNeeds> =
+  async (
     request,
-    recent.history,
-  );
-  warner.warn([...listing.warnings, ...warnings]);
-  return { documents, total_count, req_id: request.req_id };
-};
+    { host, watch, recent, warner },
+  ) => {
+    const listing = await listDocuments(
+      participants(host),
+      (server, resources) => watch.saw(server, resources),
+    );
+    const { documents, total_count, warnings } = organizeFinder(
+      listing.documents,
+      request,
+      recent.history,
+    );
+    warner.warn([...listing.warnings, ...warnings]);
+    return { documents, total_count, req_id: request.req_id };
+  };

@@ -6,10 +6,20 @@ import {
 import { requestFailure } from "../../tools/call_failure.ts";
 import type { HostedServer } from "../../host/hosted_server.ts";
 import type { McpConnection } from "../../host/mcp/connection.ts";
+import type { McpHost } from "../../host/host.ts";
 import type { Handler } from "./handler.ts";
 
-/** Passes one page of a MCP server's resources on, untouched (spec §8.2). */
-export const getResources: Handler<typeof GET_RESOURCES_EVENT> = async (
+/** What a page of resources is read from. */
+export interface GetResourcesNeeds {
+  /** The MCP servers. */
+  readonly host: Pick<McpHost, "server">;
+}
+
+/** Passes one page of an MCP server's resources on, untouched (spec §8.2). */
+export const getResources: Handler<
+  typeof GET_RESOURCES_EVENT,
+  GetResourcesNeeds
+> = async (
   { mcp_server, cursor, req_id },
   { host },
 ) => {

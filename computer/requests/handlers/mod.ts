@@ -14,24 +14,34 @@ import {
   TOOL_CALL_EVENT,
 } from "../../../protocol/mod.ts";
 import { limitAnswer } from "../../tools/answer_limits.ts";
-import { getConfig } from "./get_config.ts";
+import { getConfig, type GetConfigNeeds } from "./get_config.ts";
 import { getDesktop } from "./get_desktop.ts";
-import { getDpe } from "./get_dpe.ts";
+import { getDpe, type GetDpeNeeds } from "./get_dpe.ts";
 import { getFinder } from "./get_finder.ts";
-import { getResources } from "./get_resources.ts";
-import { getTools } from "./get_tools.ts";
-import type { Handler, HandlerContext } from "./handler.ts";
-import { toolCall } from "./tool_call.ts";
+import { getResources, type GetResourcesNeeds } from "./get_resources.ts";
+import { getTools, type GetToolsNeeds } from "./get_tools.ts";
+import type { Handler } from "./handler.ts";
+import type { ResourceNeeds } from "./resource_needs.ts";
+import { toolCall, type ToolCallNeeds } from "./tool_call.ts";
 
-/** Who answers which request of an Agent (spec §3). */
-const HANDLERS: { readonly [E in ClientEvent]?: Handler<E> } = {
+/** What the handlers need together. */
+export type HandlerNeeds =
+  & ToolCallNeeds
+  & GetConfigNeeds
+  & GetDpeNeeds
+  & GetResourcesNeeds
+  & GetToolsNeeds
+  & ResourceNeeds;
+
+/** Who answers which request of an Agent (spec §3); a tool call measures its own result. */
+const HANDLERS: { readonly [E in ClientEvent]?: Handler<E, HandlerNeeds> } = {
   [TOOL_CALL_EVENT]: toolCall,
-  [GET_TOOLS_EVENT]: getTools,
-  [GET_CONFIG_EVENT]: getConfig,
-  [GET_RESOURCES_EVENT]: getResources,
-  [GET_DESKTOP_EVENT]: getDesktop,
-  [GET_DPE_EVENT]: getDpe,
-  [GET_FINDER_EVENT]: getFinder,
+  [GET_TOOLS_EVENT]: limited(getTools),
+  [GET_CONFIG_EVENT]: limited(getConfig),
+  [GET_RESOURCES_EVENT]: limited(getResources),
+  [GET_DESKTOP_EVENT]: limited(getDesktop),
+  [GET_DPE_EVENT]: limited(getDpe),
+  [GET_FINDER_EVENT]: limited(getFinder),
 };
 
 /**
@@ -42,23 +52,28 @@ const HANDLERS: { readonly [E in ClientEvent]?: Handler<E> } = {
 export async function answerRequest(
   event: string,
   payload: unknown,
-  context: HandlerContext,
+  needs: HandlerNeeds,
 ): Promise<unknown> {
   if (!isClientEvent(event)) throw unanswered(event);
-  return limitAnswer(
-    await handle(event, payload, context),
-    context.maxPayload,
-  );
+  return await handle(event, payload, needs);
 }
 
 async function handle<E extends ClientEvent>(
   event: E,
   payload: unknown,
-  context: HandlerContext,
+  needs: HandlerNeeds,
 ): Promise<ClientEvents[E]["answer"]> {
-  const handler: Handler<E> | undefined = HANDLERS[event];
+  const handler: Handler<E, HandlerNeeds> | undefined = HANDLERS[event];
   if (!handler) throw unanswered(event);
-  return await handler(CLIENT_EVENTS[event].parseRequest(payload), context);
+  return await handler(CLIENT_EVENTS[event].parseRequest(payload), needs);
+}
+
+/** Refuses an answer that the Server would not take. */
+function limited<E extends ClientEvent, Needs>(
+  handler: Handler<E, Needs>,
+): Handler<E, Needs & Pick<HandlerNeeds, "maxPayload">> {
+  return async (request, needs) =>
+    limitAnswer(await handler(request, needs), needs.maxPayload);
 }
 
 const unanswered = (event: string): ProtocolError =>

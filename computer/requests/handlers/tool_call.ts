@@ -1,28 +1,56 @@
-import type { CallToolResult, TOOL_CALL_EVENT } from "../../../protocol/mod.ts";
+import {
+  type CallToolResult,
+  type TOOL_CALL_EVENT,
+  toolErrorResult,
+} from "../../../protocol/mod.ts";
+import type { RecentServers } from "../../resources/recent_servers.ts";
 import { limitResult } from "../../tools/answer_limits.ts";
-import { runToolCall } from "../../tools/run_tool.ts";
+import type { ToolCallStarted } from "../../tools/call_events.ts";
+import type { CallTable } from "../../tools/call_table.ts";
+import { runToolCall, type ToolCallContext } from "../../tools/run_tool.ts";
 import type { Handler } from "./handler.ts";
 
+/** What a tool call needs beside its request. */
+export interface ToolCallNeeds extends ToolCallContext {
+  /** The tool calls of the office. */
+  readonly calls: CallTable;
+  /** The MCP servers of which tools were called. */
+  readonly recent: RecentServers;
+  /** The largest message that the Server takes, in bytes, if it is known. */
+  readonly maxPayload: number | undefined;
+  /** Is told of each tool call; the function it returns, how the call ended. */
+  readonly onCall: (
+    call: ToolCallStarted,
+  ) => (result?: CallToolResult) => void;
+}
+
 /** Runs a tool, once for each `req_id` (spec §7). */
-export const toolCall: Handler<typeof TOOL_CALL_EVENT> = async (
+export const toolCall: Handler<typeof TOOL_CALL_EVENT, ToolCallNeeds> = async (
   request,
-  context,
+  needs,
 ) => {
-  const { host, calls, recent, maxPayload, onCall } = context;
+  const { host, calls, recent, maxPayload, onCall } = needs;
   const { agent, req_id, tool_name: tool } = request;
+  const run = (signal: AbortSignal): Promise<CallToolResult> => {
+    const found = host.resolve(tool);
+    if (found.kind === "refuse") {
+      const { code, text, fields } = found;
+      return Promise.resolve(toolErrorResult(code, text, fields));
+    }
+    recent.used(found.target.server.name);
+    return runToolCall(request, found.target, needs, signal);
+  };
   const ended = onCall({ agent, req_id, tool });
   let result: CallToolResult | undefined;
   try {
+    let isOwn = false;
     const known = await calls.run(request, async (signal) => {
-      const found = host.resolve(tool);
-      if (found.kind === "call") recent.used(found.target.server.name);
-      // Before it is stored: of one that can not be sent, that is what is to be said again.
-      return limitResult(
-        await runToolCall(request, context, signal),
-        maxPayload,
-      );
+      isOwn = true;
+      // Before it is stored: of one that cannot be sent, that is what is to be said again.
+      return limitResult(await run(signal), maxPayload);
     });
-    result = limitResult(known, maxPayload); // the Server may be another by now
+    // One that an earlier request ran was measured for its Server, which may be another by now.
+    result = isOwn ? known : limitResult(known, maxPayload);
     return result;
   } finally {
     ended(result);
