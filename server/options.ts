@@ -16,7 +16,7 @@ import type { Metrics } from "./observe/metrics.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
 import type { Heartbeat } from "./http/new_engine.ts";
 
-/** How a server differs from the default. */
+/** Options for `createSmcpServer()`. */
 export interface SmcpServerOptions {
   /**
    * The one version that the server speaks; default `"0.2"`. With `"0.1"` it serves the SDKs from
@@ -43,7 +43,7 @@ export interface SmcpServerOptions {
    * comes in over another address may be for any name.
    */
   hosts?: "*" | readonly string[];
-  /** Decides who may connect, and what they may join as; default nobody is asked (spec §10). */
+  /** Decides who may connect, and what they may join as; default: no authentication (spec §10). */
   authenticator?: Authenticator;
   /** Whether the audit log holds parameters and results of tool calls; default not (spec §10). */
   auditPayloads?: boolean;
@@ -54,9 +54,9 @@ export interface SmcpServerOptions {
    * every count and rate limit. The message size and the depth of packets stay limited.
    */
   limits?: false | Partial<Limits>;
-  /** What counts and measures, made by `createMetrics`; default nothing does. */
+  /** Collects metrics, created by `createMetrics`; default none. */
   metrics?: Metrics;
-  /** Makes a span of every request to a Computer: `trace.getTracer("…")` of `@opentelemetry/api`; default none. */
+  /** Creates a span for every request to a Computer: `trace.getTracer("…")` of `@opentelemetry/api`; default none. */
   tracer?: CallTracer;
   /** How many proxies of the operator's own stand in front of the server, whose `X-Forwarded-For` is believed; default 0. */
   trustedProxies?: number;
@@ -84,9 +84,9 @@ export interface SmcpServerOptions {
   heartbeat?: Heartbeat;
 }
 
-/** How to shut down. */
+/** Options for `SmcpServer.close()`. */
 export interface CloseOptions {
-  /** Milliseconds to wait at most for calls on their way; default 10,000. */
+  /** Maximum milliseconds to wait for pending calls; default 10,000. */
   graceMs?: number;
 }
 

@@ -8,7 +8,7 @@ import type { Identity } from "../shared/identity.ts";
 import type { Authenticator, Credentials } from "./authenticator.ts";
 import type { Policy } from "../shared/identity.ts";
 
-/** One key, and whom it stands for. */
+/** An API key and its holder. */
 export interface ApiKey extends Policy {
   /** Names the holder, in logs too; unique. */
   readonly id: string;
@@ -19,19 +19,19 @@ export interface ApiKey extends Policy {
 /** The SHA-256 of the key that an identity stands for, as long as somebody has that identity. */
 const digests = new WeakMap<Identity, Uint8Array>();
 
-/** Where clients send their key. */
+/** The HTTP header that carries a client's key. */
 export const API_KEY_HEADER = "x-api-key";
 
 const HASHED = /^sha256:([0-9a-fA-F]{64})$/;
 
 /**
- * Lets in who sends one of the keys: in the header `x-api-key`, as `auth.api_key`, or as
- * `auth.token`, where the Python SDK puts it (spec §10). The first of these that holds text counts.
+ * Authenticates clients by API key: in the header `x-api-key`, as `auth.api_key`, or as
+ * `auth.token`, where the Python SDK puts it (spec §10). The first non-empty one counts.
  *
  * Hashed keys need no salt as long as keys are random, such as those of `openssl rand -hex 32`.
- * The time of a comparison tells nothing about the keys.
+ * Comparison time does not depend on the keys.
  *
- * @throws {TypeError} for a key without text, and for an `id` that is there twice
+ * @throws {TypeError} for an empty key, and for a duplicate `id`
  */
 export function apiKeys(keys: readonly ApiKey[]): Authenticator {
   const pepper = randomBytes(32);

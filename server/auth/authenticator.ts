@@ -2,19 +2,19 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Awaitable } from "../shared/awaitable.ts";
 import type { Identity } from "../shared/identity.ts";
 
-/** What a client shows to be let in. */
+/** The credentials of a connecting client. */
 export interface Credentials {
-  /** Of the HTTP request that opened the session; names in lower case. */
+  /** Headers of the HTTP request that opened the session; names in lower case. */
   readonly headers: IncomingHttpHeaders;
-  /** The Socket.IO auth object: anything that a client can write as JSON. */
+  /** The Socket.IO auth object: arbitrary JSON from the client. */
   readonly auth: Readonly<Record<string, unknown>>;
   /** The client's network address. */
   readonly address: string;
 }
 
-/** Somebody is not let in. */
+/** A client that is not admitted. */
 export interface Refused {
-  /** Why, for the audit log alone: clients all hear the same. Must not hold the credentials. */
+  /** The reason, for the audit log only: all clients get the same error. Must not contain the credentials. */
   readonly refused: string;
 }
 
@@ -23,12 +23,12 @@ export interface Authenticator {
   /**
    * Checks credentials, once for each connection.
    *
-   * What it throws is the server's failure (500, clients try again), not a refusal (401, they stop).
+   * An exception is a failure of the server (500, clients retry), not a refusal (401, they stop).
    */
   authenticate(credentials: Credentials): Awaitable<Identity | Refused>;
   /**
-   * Says what somebody with an open session is by now, when the operator changed something: see
-   * `SmcpServer.recheckSessions`. Absent: nothing that it let in ever changes.
+   * Checks the holder of an open session again after the operator changed something; see
+   * `SmcpServer.recheckSessions`. Absent: identities never change.
    *
    * @param identity the very object that {@linkcode Authenticator.authenticate} gave
    * @returns `undefined` when it cannot tell: the session goes on as it is
@@ -37,7 +37,7 @@ export interface Authenticator {
 }
 
 /**
- * Lets in whom one of several lets in, asked in their order: the first that does decides who it is.
+ * Combines authenticators: asks each in order; the first that admits the client determines its identity.
  */
 export const anyOf = (
   authenticators: readonly Authenticator[],

@@ -13,15 +13,15 @@ import { describeRefusal } from "./jwt_refusal.ts";
 /** The name of the key that verified the token of an identity, as long as somebody has that identity. */
 const keyNames = new WeakMap<Identity, string>();
 
-/** Which JWTs are accepted. */
+/** Options for {@linkcode jwt}. */
 export interface JwtOptions {
-  /** What they are verified with. */
+  /** The key that verifies signatures. */
   key: JwtKey;
   /** Accepted signature algorithms; default `HS256` for a secret, else those of RSA, EC and Ed25519 keys. */
   algorithms?: readonly string[];
-  /** The `iss` that they must have; default any. */
+  /** The required `iss`; default any. */
   issuer?: string;
-  /** The `aud` that they must have; default any. */
+  /** The required `aud`; default any. */
   audience?: string;
 }
 
@@ -32,7 +32,7 @@ const ASYMMETRIC = [
 ];
 
 /**
- * Lets in who sends a valid JWT: in the header `Authorization: Bearer …`, or as `auth.token` (spec §10).
+ * Authenticates clients by JWT: in the header `Authorization: Bearer …`, or as `auth.token` (spec §10).
  *
  * A token must have `sub` and `exp`; {@linkcode readClaims} tells what else counts. When it expires,
  * the session ends; clients whose `auth` is a function come back with what that gives then.

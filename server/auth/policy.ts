@@ -9,7 +9,7 @@ export interface WantedSeat {
 }
 
 /**
- * Decides whether somebody may join (spec §10).
+ * Decides whether an identity may join (spec §10).
  *
  * @param now milliseconds since 1970
  * @returns why not, in a person's words, or `undefined`
@@ -46,11 +46,11 @@ export function checkPolicy(
   return undefined;
 }
 
-/** Tells whether somebody may not call itself what it likes. */
+/** Returns whether a policy restricts the names of its members. */
 export const restrictsNames = ({ names }: Policy): boolean =>
   names !== undefined && !names.includes("*");
 
-/** Tells whether the whole text fits a pattern; `*` stands for any text, and nothing else is special. */
+/** Returns whether the whole text matches a pattern; `*` matches any text, and nothing else is special. */
 export function matches(pattern: string, text: string): boolean {
   const [head = "", ...middle] = pattern.split("*");
   const tail = middle.pop();

@@ -6,7 +6,7 @@ import type { SmcpServerOptions } from "../options.ts";
 import { MIN_UPLOAD_RATE } from "../wire/mod.ts";
 
 const MILLION = 10 ** 6;
-const DAY = 86_400;
+const DAY_SECONDS = 86_400;
 
 /** For each limit its flag without `--max-`, the most it may be, and what it is. */
 const LIMIT_FLAGS: Readonly<
@@ -103,7 +103,7 @@ const seconds = (flag: string, byDefault: number, text: string): Option =>
   new Option(`--${flag} <seconds>`, text)
     .default(byDefault)
     .env(`SMCP_${flag.replaceAll("-", "_").toUpperCase()}`)
-    .argParser(integer(1, DAY));
+    .argParser(integer(1, DAY_SECONDS));
 
 /** What those options say; all of them have a default, so all are there. */
 export type LimitSettings = Required<

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers";
 
 /** So many characters are written at once, however busy the process is. */
-const FULL = 65_536;
+const MAX_BUFFERED_CHARS = 65_536;
 
 /** Collects the lines of one turn of the event loop, and writes them at its end: one write for all. */
 export class LineBuffer {
@@ -19,7 +19,7 @@ export class LineBuffer {
     if (this.#text === "") setImmediate(() => this.flush());
     this.#text += line;
     this.#lines++;
-    if (this.#text.length >= FULL) this.flush();
+    if (this.#text.length >= MAX_BUFFERED_CHARS) this.flush();
   }
 
   /** Writes what there is. */

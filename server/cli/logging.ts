@@ -16,7 +16,7 @@ const CALL: AuditEvent["event"] = "tool_call";
 const READS_AT_ONCE = Symbol.for("LogTape.sinkSnapshotPolicy.immediate");
 
 /** How long the end of the process waits for who reads the log. */
-const FLUSH_MS = 1000;
+const FLUSH_TIMEOUT_MS = 1000;
 
 /** Where the command's log goes. */
 export interface Logging {
@@ -86,7 +86,7 @@ function toStderr(line: (record: LogRecord) => string): Target {
   return {
     write: (text, lines) => queue.add(text, lines),
     reopen() {},
-    flush: () => queue.flush(FLUSH_MS),
+    flush: () => queue.flush(FLUSH_TIMEOUT_MS),
   };
 }
 

@@ -13,13 +13,13 @@ import type { ListenAddress, ListenOptions } from "./listen_options.ts";
 import { type TlsOptions, toHttpsOptions } from "./tls.ts";
 
 /** How often an HTTP server looks for requests that are late; in milliseconds. */
-const CHECK_INTERVAL = 1000;
+const CHECK_INTERVAL_MS = 1000;
 
 /**
  * Seconds for the body of a request once its headers are there: the largest message at 1 Mbit/s.
  * One that is late is answered 408, which ends its session.
  */
-const BODY_TIMEOUT = 60;
+const BODY_TIMEOUT_SECONDS = 60;
 
 /** Servers that want a certificate of every client: Node cannot change that once they are made. */
 const wantsCertificates = new WeakSet<HttpServer | HttpsServer>();
@@ -37,12 +37,12 @@ export interface NewServerOptions {
 /** Makes an HTTPS server where there are certificates, else an HTTP server. */
 export function newServer(
   listener: RequestListener,
-  { tls, headerTimeout, bodyTimeout = BODY_TIMEOUT }: NewServerOptions,
+  { tls, headerTimeout, bodyTimeout = BODY_TIMEOUT_SECONDS }: NewServerOptions,
 ): HttpServer | HttpsServer {
   const timeouts: ServerOptions = {
     headersTimeout: headerTimeout * 1000,
     requestTimeout: (headerTimeout + bodyTimeout) * 1000,
-    connectionsCheckingInterval: CHECK_INTERVAL,
+    connectionsCheckingInterval: CHECK_INTERVAL_MS,
   };
   if (tls === undefined) return createServer(timeouts, listener);
   const server = createHttpsServer(

@@ -1,6 +1,6 @@
 import type { TlsOptions } from "./tls.ts";
 
-/** Where to listen. */
+/** Options for `SmcpServer.listen()`. */
 export interface ListenOptions {
   /** Default `127.0.0.1`: loopback unless told otherwise (spec §10). */
   hostname?: string;
@@ -26,11 +26,11 @@ export interface ListenOptions {
   onLost?: (error: Error) => void;
 }
 
-/** Where a server listens. */
+/** The address that a server listens on. */
 export interface ListenAddress {
-  /** What clients connect to, such as `http://127.0.0.1:8787`. */
+  /** The URL that clients connect to, such as `http://127.0.0.1:8787`. */
   readonly url: string;
-  /** As asked for. */
+  /** The requested host. */
   readonly hostname: string;
   /** The actual port. */
   readonly port: number;

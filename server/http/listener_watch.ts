@@ -4,13 +4,13 @@ import { connect, type Socket } from "node:net";
 import { failure, log } from "../shared/log.ts";
 
 /** Milliseconds between two looks at a listener. */
-const INTERVAL_MS = 2000;
+const CHECK_INTERVAL_MS = 2000;
 
 /** So many looks after the first may see nothing of a connection of our own; a stalled process may cause one. */
-const PATIENCE = 1;
+const MAX_MISSED_CHECKS = 1;
 
 /** How often in a row it is revived in vain before it is given up. */
-const ATTEMPTS = 3;
+const MAX_RESTARTS = 3;
 
 /** A listener that is watched. */
 export interface WatchedListener {
@@ -36,7 +36,8 @@ export interface WatchedListener {
  * @returns stops it
  */
 export function watchListener(
-  { server, hostname, port, lost, intervalMs = INTERVAL_MS }: WatchedListener,
+  { server, hostname, port, lost, intervalMs = CHECK_INTERVAL_MS }:
+    WatchedListener,
 ): () => void {
   let isAlive = true;
   let unseen = 0;
@@ -73,10 +74,10 @@ export function watchListener(
       return;
     }
     if (unseen === 0) return knock();
-    if (unseen++ <= PATIENCE) return;
+    if (unseen++ <= MAX_MISSED_CHECKS) return;
     probe?.destroy();
     unseen = 0;
-    if (revived++ < ATTEMPTS) {
+    if (revived++ < MAX_RESTARTS) {
       log.error("The listener accepts no connections: it is started anew");
       server.close();
       server.listen(port, hostname);

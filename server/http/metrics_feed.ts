@@ -12,7 +12,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import { Traffic } from "../observe/traffic.ts";
 
 /** Seconds for the headers of a request for metrics. */
-const HEADER_TIMEOUT = 10;
+const HEADER_TIMEOUT_SECONDS = 10;
 
 /** What a server does for its metrics: it brings the gauges, and serves them at an address of their own. */
 export class MetricsFeed {
@@ -74,7 +74,7 @@ export class MetricsFeed {
         overrideGlobalObjects: false,
         errorHandler: () => toResponse(invalidRequest()),
       }),
-      { tls: to.tls, headerTimeout: HEADER_TIMEOUT },
+      { tls: to.tls, headerTimeout: HEADER_TIMEOUT_SECONDS },
     );
     sockets.guard(server);
     const address = await listenUnless(this.#isClosed, server, to);

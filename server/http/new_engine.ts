@@ -11,7 +11,7 @@ export interface Heartbeat {
   readonly timeout: number;
 }
 
-/** What of the server's options is about its connections. */
+/** Options for {@linkcode newEngine}. */
 export interface EngineOptions extends Pick<Limits, "unfinishedBytes"> {
   /** The largest message of a client, in bytes. */
   readonly maxMessageBytes: number;
@@ -25,7 +25,7 @@ export interface EngineOptions extends Pick<Limits, "unfinishedBytes"> {
   readonly heartbeat: Heartbeat;
 }
 
-/** Makes the Engine.IO server. */
+/** Creates the Engine.IO server. */
 export const newEngine = (
   { maxMessageBytes, maxConnectBytes, heartbeat, ...options }: EngineOptions,
 ): Engine =>

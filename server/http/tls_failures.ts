@@ -29,10 +29,10 @@ export function describeTlsFailure(
     return "the client shows no certificate, and --tls-client-ca asks for one: give it --tls-cert and --tls-key";
   }
   if (/ALERT_UNKNOWN_CA/.test(code)) {
-    return `the client does not know the authority of this server's certificate: ${CURE}`;
+    return `the client does not know the authority of this server's certificate: ${TRUST_HINT}`;
   }
   if (/ALERT_.*CERTIFICATE/.test(code)) {
-    return `the client does not accept this server's certificate (${code}): look at its host names and its dates; or ${CURE}`;
+    return `the client does not accept this server's certificate (${code}): look at its host names and its dates; or ${TRUST_HINT}`;
   }
   if (/HTTP_REQUEST|WRONG_VERSION_NUMBER/.test(code)) {
     return "the client does not speak TLS: its URL must begin with https:";
@@ -41,12 +41,12 @@ export function describeTlsFailure(
     return `client and server have no version or cipher of TLS in common (${code}): the client may be old`;
   }
   if (code === "ECONNRESET") {
-    return `the client hung up during the handshake, perhaps since it does not trust this server's certificate: ${CURE}`;
+    return `the client hung up during the handshake, perhaps since it does not trust this server's certificate: ${TRUST_HINT}`;
   }
   return `the handshake failed (${code})`;
 }
 
-const CURE =
+const TRUST_HINT =
   "give it the authority (--tls-ca), or this server the whole chain (--tls-cert)";
 
 /** Reports the failed TLS handshakes of a server; one without TLS has none. */

@@ -1,4 +1,4 @@
-/** Counts what is open per address. */
+/** Counts open connections per address. */
 export class AddressCount {
   readonly #max: number;
   readonly #open = new Map<string, number>();
@@ -9,9 +9,9 @@ export class AddressCount {
   }
 
   /**
-   * Takes a place if there is one.
+   * Reserves a slot if one is free.
    *
-   * @returns gives the place back, once however often it is called; `undefined` when there was none
+   * @returns an idempotent function that releases the slot; `undefined` when none is free
    */
   take(address: string): (() => void) | undefined {
     if (this.#max === Infinity) return () => {};
@@ -29,7 +29,7 @@ export class AddressCount {
     };
   }
 
-  /** How many addresses have something open. */
+  /** The number of addresses with open connections. */
   get size(): number {
     return this.#open.size;
   }

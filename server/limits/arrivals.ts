@@ -1,7 +1,7 @@
 import type { Socket as Connection } from "engine.io";
 import { type Deadline, Deadlines } from "../shared/deadlines.ts";
 
-/** How long a connection may take; in milliseconds from its beginning. */
+/** Time limits of a connection, in milliseconds from its opening. */
 export interface ArrivalTimes {
   /** To ask for a session. */
   readonly connectMs: number;
@@ -37,7 +37,7 @@ export class Arrivals {
     connection.on("close", () => this.ended(connection));
   }
 
-  /** It has asked for a session, for the first time or again. */
+  /** Notes that a connection has asked for a session, for the first time or again. */
   asked(connection: Connection): void {
     const arrival = this.#waiting.get(connection);
     if (arrival === undefined) return;
@@ -45,7 +45,7 @@ export class Arrivals {
     this.#watch(connection, arrival.opened, this.#times.handshakeMs);
   }
 
-  /** It has a session, or is closed. */
+  /** Stops watching a connection that has a session or is closed. */
   ended(connection: Connection): void {
     const arrival = this.#waiting.get(connection);
     if (arrival === undefined) return;
@@ -53,7 +53,7 @@ export class Arrivals {
     this.#deadlines.remove(arrival);
   }
 
-  /** Watches none of them any more. */
+  /** Stops watching all connections. */
   close(): void {
     this.#deadlines.clear();
   }

@@ -10,10 +10,10 @@ export interface Carrier {
 }
 
 /**
- * The places that an address has for its sessions (spec §10).
+ * The slots that each address has for its sessions (spec §10).
  *
- * A place is taken by the request that opens a session, before Engine.IO sees it, so that no burst
- * of requests gets past the limit; it is given back when the session ends, or when the request ends
+ * The request that opens a session reserves a slot before Engine.IO sees it, so that no burst of
+ * requests exceeds the limit; the slot is released when the session ends, or when the request ends
  * without one.
  */
 export class ConnectionSlots {
@@ -25,7 +25,7 @@ export class ConnectionSlots {
     this.#count = new AddressCount(perAddress);
   }
 
-  /** Takes a place for the session that a request opens; tells whether there was one. */
+  /** Reserves a slot for the session that a request opens; returns whether one was free. */
   take(request: IncomingMessage, carrier: Carrier, address: string): boolean {
     const giveBack = this.#count.take(addressGroup(address));
     if (giveBack === undefined) return false;
@@ -36,7 +36,7 @@ export class ConnectionSlots {
     return true;
   }
 
-  /** The request has opened this session: its place is the session's from now on. */
+  /** Transfers the slot of a request to the session that it has opened. */
   opened(connection: Connection): void {
     const giveBack = this.#pending.get(connection.request);
     if (giveBack === undefined) return;

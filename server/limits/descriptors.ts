@@ -5,10 +5,10 @@ import { devNull } from "node:os";
  * Descriptors that are left for everything but sockets: a quarter, within bounds. In one turn Deno
  * accepts up to 128 connections, and has closed none of those that are refused before the next.
  */
-const RESERVED = { least: 128 + 64, most: 1024 } as const;
+const RESERVED_DESCRIPTORS = { least: 128 + 64, most: 1024 } as const;
 
 /** How many descriptors more are tried out at least, where nobody tells how many there are. */
-const STEP = 256;
+const DESCRIPTOR_STEP = 256;
 
 /** The soft limit of open files in the text of `/proc/self/limits`; `undefined` when it has none. */
 export function readOpenFiles(limits: string): number | undefined {
@@ -20,7 +20,10 @@ export function readOpenFiles(limits: string): number | undefined {
 /** How many of so many descriptors may be sockets. */
 export const socketsWithin = (descriptors: number): number => {
   const quarter = Math.ceil(descriptors / 4);
-  const reserved = Math.max(RESERVED.least, Math.min(quarter, RESERVED.most));
+  const reserved = Math.max(
+    RESERVED_DESCRIPTORS.least,
+    Math.min(quarter, RESERVED_DESCRIPTORS.most),
+  );
   return Math.max(1, descriptors - reserved);
 };
 
@@ -60,7 +63,7 @@ export class DescriptorRoom {
   }
 
   #explore(open: number): void {
-    const wanted = Math.max(STEP, open);
+    const wanted = Math.max(DESCRIPTOR_STEP, open);
     const found = this.#source.openable(wanted);
     if (found === undefined) this.#sockets = Infinity;
     else this.#sockets = socketsWithin(open + found);

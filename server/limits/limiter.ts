@@ -90,7 +90,7 @@ export class Limiter {
   ): boolean {
     return this.#write(
       { event: "handshake_refused", ...refused },
-      `${refused.code} ${refused.reason.replaceAll(QUOTED, "")}`,
+      `${refused.code} ${refused.reason.replaceAll(QUOTED_TEXT, "")}`,
       now,
     );
   }
@@ -137,4 +137,4 @@ export class Limiter {
 }
 
 /** A text in JSON's quotes. */
-const QUOTED = /"(?:[^"\\]|\\.)*"/g;
+const QUOTED_TEXT = /"(?:[^"\\]|\\.)*"/g;

@@ -104,15 +104,19 @@ export function resolveLimits(wanted: false | Partial<Limits> = {}): Limits {
  */
 export function overLimit(
   limits: Limits,
-  limit: keyof typeof SENTENCES,
+  limit: keyof typeof LIMIT_MESSAGES,
 ): ProtocolError {
   const max = limits[limit];
   const retryInMs = RETRY_IN_MS[limit]?.(max);
-  return new ProtocolError(ErrorCode.TOO_MANY_REQUESTS, SENTENCES[limit](max), {
-    fields: { limit: labelOf(limit), max },
-    ...(retryInMs !== undefined &&
-      { details: { ran: false, retry_in_ms: retryInMs } }),
-  });
+  return new ProtocolError(
+    ErrorCode.TOO_MANY_REQUESTS,
+    LIMIT_MESSAGES[limit](max),
+    {
+      fields: { limit: labelOf(limit), max },
+      ...(retryInMs !== undefined &&
+        { details: { ran: false, retry_in_ms: retryInMs } }),
+    },
+  );
 }
 
 /** Milliseconds: until the rate allows one more, or some call is likely to have ended. */
@@ -123,7 +127,7 @@ const RETRY_IN_MS: Readonly<
   callsPerAgent: () => 100,
 };
 
-const SENTENCES = {
+const LIMIT_MESSAGES = {
   socketsPerAddress: (max: number) =>
     `Too many TCP connections: at most ${max} from one address`,
   connectionsPerAddress: (max: number) =>

@@ -1,8 +1,8 @@
-/** Milliseconds between two lines about the same thing. */
-const QUIET_MS = 10_000;
+/** Milliseconds between two lines about the same subject. */
+const SUMMARY_INTERVAL_MS = 10_000;
 
-/** So many things are remembered each for itself; what comes beyond them shares the lines of one. */
-const REMEMBERED = 1000;
+/** The number of subjects that are tracked separately; all others share one entry. */
+const MAX_TRACKED_KEYS = 1000;
 
 /** The last line about something, and what was left out since. */
 interface Line<T> {
@@ -23,13 +23,13 @@ export class LogThrottle<T> {
   readonly #write: (item: T, omitted: number) => void;
   readonly #lines = new Map<string, Line<T>>();
 
-  /** @param write writes a line, which says how many were left out before it */
+  /** @param write writes a line with the number of lines omitted before it */
   constructor(write: (item: T, omitted: number) => void) {
     this.#write = write;
   }
 
   /**
-   * Writes a line, or leaves it out.
+   * Writes a line, or omits it.
    *
    * @param thing what the line is about
    * @param now milliseconds of a clock that never goes back
@@ -38,7 +38,7 @@ export class LogThrottle<T> {
   take(thing: string, item: T, now: number): boolean {
     const key = this.#keyOf(thing, now);
     const line = this.#lines.get(key);
-    if (line !== undefined && now - line.at < QUIET_MS) {
+    if (line !== undefined && now - line.at < SUMMARY_INTERVAL_MS) {
       line.omitted++;
       line.last = item;
       return false;
@@ -57,13 +57,15 @@ export class LogThrottle<T> {
 
   /** The thing itself, or what stands for all that cannot be remembered. */
   #keyOf(thing: string, now: number): string {
-    if (this.#lines.has(thing) || this.#lines.size < REMEMBERED) return thing;
+    if (this.#lines.has(thing) || this.#lines.size < MAX_TRACKED_KEYS) {
+      return thing;
+    }
     for (const [known, line] of this.#lines) {
-      if (now - line.at < QUIET_MS) break;
+      if (now - line.at < SUMMARY_INTERVAL_MS) break;
       this.#lines.delete(known);
       this.#tell(line);
     }
-    return this.#lines.size < REMEMBERED ? thing : OTHERS;
+    return this.#lines.size < MAX_TRACKED_KEYS ? thing : OTHERS_KEY;
   }
 
   #tell({ last, omitted }: Line<T>): void {
@@ -71,4 +73,4 @@ export class LogThrottle<T> {
   }
 }
 
-const OTHERS = "others";
+const OTHERS_KEY = "others";

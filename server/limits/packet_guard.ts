@@ -12,7 +12,7 @@ import { holdReading, type PacketGuard, purposeOf } from "../wire/mod.ts";
 import { EarlyBudget } from "./early_budget.ts";
 
 /** What Engine.IO puts between the packets of a POST. */
-const SEPARATOR = "\u001e";
+const PACKET_SEPARATOR = "\u001e";
 
 /** Packets of one POST: Engine.IO reads all of them before anybody else has a turn. */
 const MAX_POST_PACKETS = 2000;
@@ -85,10 +85,10 @@ export class ConnectionGuard implements PacketGuard {
         return this.refuse("a POST too large without a session");
       }
       const text = String(chunk);
-      let at = text.indexOf(SEPARATOR);
+      let at = text.indexOf(PACKET_SEPARATOR);
       while (at >= 0 && packets <= MAX_POST_PACKETS) {
         packets++;
-        at = text.indexOf(SEPARATOR, at + 1);
+        at = text.indexOf(PACKET_SEPARATOR, at + 1);
       }
       if (packets > MAX_POST_PACKETS) {
         this.refuse(`more than ${MAX_POST_PACKETS} packets in a POST`);
@@ -130,7 +130,7 @@ export class ConnectionGuard implements PacketGuard {
     const { maxConnectBytes } = this.#limits;
     const bytes = Buffer.byteLength(packet);
     if (bytes > maxConnectBytes) {
-      if (packet.startsWith(CONNECT)) this.#answer(bytes);
+      if (packet.startsWith(CONNECT_PACKET)) this.#answer(bytes);
       return `a CONNECT of more than ${maxConnectBytes} bytes`;
     }
     if (this.#early === undefined && ++this.#connects > MAX_CONNECTS) {
@@ -168,7 +168,7 @@ export class ConnectionGuard implements PacketGuard {
 }
 
 /** What a packet that asks for a session of the protocol begins with. */
-const CONNECT = `0${SMCP_NAMESPACE}`;
+const CONNECT_PACKET = `0${SMCP_NAMESPACE}`;
 
 const sizeOf = (data: unknown): number =>
   typeof data === "string" || data instanceof Uint8Array

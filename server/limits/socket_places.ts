@@ -10,10 +10,10 @@ import { DescriptorRoom } from "./descriptors.ts";
 import type { Limiter } from "./limiter.ts";
 
 /** So many refused sockets at once stay open until their answer is read; the others are closed at once. */
-const ANSWERED_AT_ONCE = 16;
+const MAX_PENDING_REFUSALS = 16;
 
 /** Seconds after which somebody who found no room may try again. */
-const RETRY_AFTER = 5;
+const RETRY_AFTER_SECONDS = 5;
 
 /** What counts TCP connections. */
 export interface SocketPlacesParts {
@@ -82,7 +82,7 @@ export class SocketPlaces {
 
   #refuse(socket: Socket, isSecure: boolean, answer: Refusal): void {
     // Nobody could read an answer before a TLS handshake, which would cost more than all else.
-    if (isSecure || this.#answering >= ANSWERED_AT_ONCE) {
+    if (isSecure || this.#answering >= MAX_PENDING_REFUSALS) {
       socket.on("error", () => {});
       socket.destroy();
       return;
@@ -94,7 +94,7 @@ export class SocketPlaces {
       socket,
       toHttpText({
         ...answer,
-        headers: { ...headers, "Retry-After": String(RETRY_AFTER) },
+        headers: { ...headers, "Retry-After": String(RETRY_AFTER_SECONDS) },
       }),
     );
   }

@@ -1,26 +1,26 @@
-/** Milliseconds between two looks at the clock. */
-const INTERVAL = 250;
+/** Milliseconds between two checks of the clock. */
+const CHECK_INTERVAL_MS = 250;
 
 /**
- * How late timers are: what a busy event loop costs everybody.
+ * Measures how late timers fire: the delay that a busy event loop adds for everybody.
  *
  * The runtime's own histogram, which `prom-client` reads, is wrong on Deno.
  */
 export class LoopLag {
   readonly #timer: ReturnType<typeof setInterval>;
-  #expected = performance.now() + INTERVAL;
+  #expected = performance.now() + CHECK_INTERVAL_MS;
   #worst = 0;
 
-  /** Starts to watch, until it is stopped. */
+  /** Starts measuring, until it is stopped. */
   constructor() {
     this.#timer = setInterval(() => {
       this.#worst = Math.max(this.#worst, performance.now() - this.#expected);
-      this.#expected = performance.now() + INTERVAL;
-    }, INTERVAL);
+      this.#expected = performance.now() + CHECK_INTERVAL_MS;
+    }, CHECK_INTERVAL_MS);
     this.#timer.unref();
   }
 
-  /** Seconds that a timer was late at worst since this was last asked. */
+  /** Returns the longest delay in seconds since the last call. */
   read(): number {
     // A loop that is blocked right now is late already.
     const now = performance.now() - this.#expected;
@@ -29,7 +29,7 @@ export class LoopLag {
     return worst;
   }
 
-  /** Watches no more. */
+  /** Stops measuring. */
   stop(): void {
     clearInterval(this.#timer);
   }

@@ -2,41 +2,41 @@ import type { LimitName } from "../limits/limits.ts";
 import type { SmcpServerStats } from "./stats.ts";
 import type { Bytes } from "./traffic.ts";
 
-/** What a server is asked for when its metrics are read. */
+/** The values that a server provides when its metrics are read. */
 export interface MetricsSource {
-  /** Counts of this moment. */
+  /** Returns current counts. */
   stats(): SmcpServerStats;
-  /** Bytes on the wire so far. */
+  /** Returns the bytes on the wire so far. */
   bytes(): Bytes;
-  /** Seconds that the event loop was late at worst since this was last asked. */
+  /** Returns the longest event loop delay in seconds since the last call. */
   loopLag(): number;
 }
 
-/** Where a client was refused, and why. */
+/** The stage at which a client was refused. */
 export type RefusalStage =
   /** At the HTTP request: version, origin, shutdown, connections of its address, what Engine.IO refuses. */
   | "http"
   /** At the namespace: its credentials, its `auth` object, or another namespace. */
   | "namespace";
 
-/** What the server tells its metrics, and what reads them; see `createMetrics`. */
+/** Collects and renders the metrics of a server; see `createMetrics`. */
 export interface Metrics {
-  /** Where gauges come from; called once, when the server is made. */
+  /** Registers the source of the gauges; called once, when the server is created. */
   observe(source: MetricsSource): void;
-  /** A client was refused with this code. */
+  /** Counts a client that was refused with this code. */
   handshakeRefused(stage: RefusalStage, code: number): void;
-  /** A client was over a limit. */
+  /** Counts a client that exceeded a limit. */
   limitHit(limit: LimitName): void;
   /**
-   * An event was answered.
+   * Records the answer to an event.
    *
-   * @param event its name of today, or `unknown`: never what a client made up
+   * @param event its current name, or `unknown`: never a name that a client made up
    * @param outcome `ok`, `tool error`, `cancelled`, `agent gone`, `refused`, or `error` and a code
-   * @param seconds since it came
+   * @param seconds from its arrival to its answer
    */
   answered(event: string, outcome: string, seconds: number): void;
   /** The content type of {@linkcode Metrics.text}. */
   readonly contentType: string;
-  /** All metrics of this moment, in the text format of Prometheus. */
+  /** Renders all metrics in the Prometheus text format. */
   text(): Promise<string>;
 }

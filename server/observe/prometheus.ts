@@ -3,7 +3,7 @@ import { labelOf } from "../limits/limits.ts";
 import type { Metrics, MetricsSource, RefusalStage } from "./metrics.ts";
 
 /** Seconds: from a call within one machine to the longest timeout that is usual. */
-const BUCKETS = [
+const DURATION_BUCKETS = [
   0.001,
   0.0025,
   0.005,
@@ -23,7 +23,7 @@ const BUCKETS = [
 ];
 
 /** Why a client was refused, by the code that it heard. */
-const REASONS: Readonly<
+const REFUSAL_REASONS: Readonly<
   Record<RefusalStage, Readonly<Record<number, string>>>
 > = {
   http: {
@@ -73,7 +73,7 @@ export async function createMetrics(): Promise<Metrics> {
     help:
       "Time from an event to its answer; of calls to computers, theirs included.",
     labelNames: ["event"],
-    buckets: BUCKETS,
+    buckets: DURATION_BUCKETS,
     registers,
   });
   const refused = new Counter({
@@ -146,7 +146,7 @@ export async function createMetrics(): Promise<Metrics> {
   return {
     observe,
     handshakeRefused: (stage, code) =>
-      refused.inc({ reason: REASONS[stage][code] ?? String(code) }),
+      refused.inc({ reason: REFUSAL_REASONS[stage][code] ?? String(code) }),
     limitHit: (limit) => limited.inc({ limit: labelOf(limit) }),
     answered: (event, outcome, seconds) => {
       answered.inc({ event, outcome });

@@ -1,6 +1,6 @@
-/** Counts of this moment. */
+/** Current counts of a server. */
 export interface SmcpServerStats {
-  /** Connections of the namespace, members or not. */
+  /** Connections to the namespace, members or not. */
   readonly connections: number;
   /** Offices with at least one member. */
   readonly offices: number;

@@ -21,7 +21,7 @@ export interface CallTracer {
 }
 
 const SERVER_KIND = 1;
-const ERROR = 2;
+const ERROR_STATUS = 2;
 
 /** Makes a span of every request that is relayed to a Computer; never of parameters or results. */
 export const traceCalls = (tracer: CallTracer): CallObserver =>
@@ -42,7 +42,9 @@ export const traceCalls = (tracer: CallTracer): CallObserver =>
   return (answer) => {
     const outcome = outcomeOf(answer);
     span.setAttribute("smcp.outcome", outcome);
-    if (outcome !== "ok") span.setStatus({ code: ERROR, message: outcome });
+    if (outcome !== "ok") {
+      span.setStatus({ code: ERROR_STATUS, message: outcome });
+    }
     span.end();
   };
 };

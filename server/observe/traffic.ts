@@ -11,9 +11,9 @@ export interface Bytes {
 }
 
 /**
- * Bytes on the wire, of all connections that HTTP servers took.
+ * Counts the bytes on the wire of all connections of HTTP servers.
  *
- * The system counts them anyway: they are added up when somebody asks, and cost nothing before.
+ * The runtime counts them per socket: they are added up only when read, at no other cost.
  */
 export class Traffic {
   readonly #open = new Set<Socket>();
@@ -23,7 +23,7 @@ export class Traffic {
   /**
    * Counts a server's connections from now on.
    *
-   * @returns stops that; connections that are open still count
+   * @returns a function that stops it; open connections still count
    */
   watch(server: HttpServer | HttpsServer): () => void {
     const opened = (socket: Socket) => {
@@ -38,7 +38,7 @@ export class Traffic {
     return () => server.off("connection", opened);
   }
 
-  /** All bytes so far. */
+  /** Returns all bytes so far. */
   read(): Bytes {
     let received = this.#received;
     let sent = this.#sent;

@@ -7,7 +7,7 @@ interface Seats {
   readonly computers: Map<string, Member>;
 }
 
-/** The {@linkcode OfficeRegistry} of a single node; an office is there while it has members. */
+/** An {@linkcode OfficeRegistry} in memory, for a single node; an office exists while it has members. */
 export class MemoryRegistry implements OfficeRegistry {
   readonly #offices = new Map<string, Seats>();
 
@@ -23,7 +23,7 @@ export class MemoryRegistry implements OfficeRegistry {
     return decision;
   }
 
-  /** Gives a seat up, unless another socket holds it by now. */
+  /** Releases a seat, unless another socket holds it by now. */
   release(member: Member): void {
     if (this.#holder(member)?.socket !== member.socket) return;
     const seats = this.#offices.get(member.office);
@@ -40,7 +40,7 @@ export class MemoryRegistry implements OfficeRegistry {
     return this.#offices.get(office)?.computers.get(computer);
   }
 
-  /** Everybody in the office, the Agent first. */
+  /** Lists the members of an office, the Agent first. */
   list(office: string): Member[] {
     const seats = this.#offices.get(office);
     if (seats === undefined) return [];

@@ -3,7 +3,7 @@ import type { Member } from "../shared/member.ts";
 import type { JoinDecision, Joiner } from "./join_rule.ts";
 
 /**
- * The one owner of who is a member of which office (spec §5).
+ * Holds the members of every office; the single source of truth (spec §5).
  *
  * A seat is the Agent's of an office, or one Computer's name in it. Rooms of Socket.IO carry
  * broadcasts; they are never asked who is a member.
@@ -22,10 +22,10 @@ export interface OfficeRegistry {
     joiner: Joiner,
     capacity: number,
   ): Awaitable<JoinDecision>;
-  /** Gives a seat up, unless another socket holds it by now. */
+  /** Releases a seat, unless another socket holds it by now. */
   release(member: Member): Awaitable<void>;
   /** Finds a Computer by its name, in this office only. */
   find(office: string, computer: string): Awaitable<Member | undefined>;
-  /** Everybody in the office, the Agent first, Computers in the order of their joins. */
+  /** Lists the members of an office: the Agent first, Computers in the order of their joins. */
   list(office: string): Awaitable<Member[]>;
 }

@@ -10,7 +10,7 @@ import type { Member } from "../shared/member.ts";
 import { Payload } from "../wire/mod.ts";
 
 /** What the Server waits beyond a request's own `timeout`, in seconds: the Computer's own answer comes first (spec §7). */
-const MARGIN = 5;
+const ANSWER_MARGIN_SECONDS = 5;
 
 /**
  * How long the Server waits for a Computer's answer, in milliseconds (spec §7).
@@ -25,7 +25,8 @@ export function answerDeadline(
 ): number {
   const timed = event === TOOL_CALL_EVENT || event === GET_DPE_EVENT;
   if (!timed) return fallback * 1000;
-  return ((typeof timeout === "number" ? timeout : fallback) + MARGIN) * 1000;
+  return ((typeof timeout === "number" ? timeout : fallback) +
+    ANSWER_MARGIN_SECONDS) * 1000;
 }
 
 /**

@@ -2,16 +2,16 @@ import { clearTimeout, setTimeout } from "node:timers";
 import { audit, partyOf, seatOf } from "../shared/audit.ts";
 import type { Session } from "../shared/session.ts";
 
-/** What {@linkcode atTime} needs of the time. */
+/** The clock and timers that {@linkcode atTime} uses. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Calls back once so many milliseconds have passed; returns the function that prevents it. */
+  /** Calls back after a number of milliseconds; returns a function that cancels it. */
   after(milliseconds: number, callBack: () => void): () => void;
 }
 
-/** The longest that a timer waits, in milliseconds: one that should wait longer fires at once. */
-const LONGEST = 2 ** 31 - 1;
+/** The longest delay of a timer in milliseconds; a longer one would fire immediately. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const SYSTEM_CLOCK: Clock = {
   now: () => Date.now(),
@@ -23,10 +23,10 @@ const SYSTEM_CLOCK: Clock = {
 };
 
 /**
- * Calls back at a time, never before it, and never at once; a time that is past is now.
+ * Calls back at a given time, never before it and never synchronously; a past time means now.
  *
  * @param time milliseconds since 1970, as far away as it may be
- * @returns the function that prevents it
+ * @returns a function that cancels it
  */
 export function atTime(
   time: number,
@@ -35,7 +35,7 @@ export function atTime(
 ): () => void {
   let prevent: () => void;
   const wait = () => {
-    const left = Math.min(Math.max(0, time - clock.now()), LONGEST);
+    const left = Math.min(Math.max(0, time - clock.now()), MAX_TIMER_MS);
     prevent = clock.after(left, () => {
       if (clock.now() < time) wait();
       else callBack();
@@ -48,8 +48,8 @@ export function atTime(
 /**
  * Ends a session when its credentials expire (spec §10).
  *
- * Its connection is closed, not its namespace: so the client connects again by itself, with new
- * credentials if it has any, and else hears 401.
+ * Closes the connection, not the namespace, so that the client reconnects by itself: with new
+ * credentials if it has any, otherwise it gets 401.
  */
 export function endAtExpiry(session: Session): void {
   const { identity, socket } = session;

@@ -5,20 +5,20 @@ import {
   type Role,
 } from "../../protocol/mod.ts";
 
-/** What a client says of itself when it connects (spec §2, §9). */
+/** The `auth` fields of a connection that the server reads (spec §2, §9). */
 export interface HandshakeAuth {
-  /** Must equal the role that it joins with. */
+  /** The role that the client must join with. */
   readonly role: Role | undefined;
-  /** Tells the same client from another of the same name when it comes back. */
+  /** Identifies a client that reconnects among others of the same name. */
   readonly instance: string | undefined;
 }
 
-const MAX_INSTANCE = 256;
+const MAX_INSTANCE_LENGTH = 256;
 
 /**
  * Reads the `auth` object of a connection; fields of other uses are ignored.
  *
- * @throws {ProtocolError} 400 when `role` or `instance_id` is there but invalid
+ * @throws {ProtocolError} 400 when `role` or `instance_id` is present but invalid
  */
 export function readHandshakeAuth(
   auth: Record<string, unknown>,
@@ -44,11 +44,11 @@ function readRole(role: unknown): Role {
 function readInstance(instance: unknown): string {
   if (
     typeof instance !== "string" || instance === "" ||
-    instance.length > MAX_INSTANCE
+    instance.length > MAX_INSTANCE_LENGTH
   ) {
     throw new ProtocolError(
       ErrorCode.BAD_REQUEST,
-      `Invalid auth.instance_id: expected a string of 1 to ${MAX_INSTANCE} characters`,
+      `Invalid auth.instance_id: expected a string of 1 to ${MAX_INSTANCE_LENGTH} characters`,
     );
   }
   return instance;

@@ -1,43 +1,43 @@
 import { swapRemove } from "./swap_remove.ts";
 
-/** Something that may take so long and no longer. */
+/** Something that must end by a certain time. */
 export interface Deadline {
-  /** When it is over, in milliseconds of `performance.now()`. */
+  /** When it expires, in milliseconds of `performance.now()`. */
   readonly due: number;
-  /** Where it stands in {@linkcode Deadlines}; theirs to write. */
+  /** Its index in {@linkcode Deadlines}, which maintain it. */
   place?: number;
-  /** Told once, when it is over. */
+  /** Called once, when it expires. */
   expire(): void;
 }
 
 /**
- * Many deadlines with one timer.
+ * Watches many deadlines with one timer.
  *
- * Nearly all of them are taken back long before they are due: that costs no timer, which goes on
- * to the earliest of that time and looks then what there is.
+ * Nearly all are removed long before they are due. That touches no timer: it fires for what was the
+ * earliest deadline when it was set, and only then looks at what is left.
  */
 export class Deadlines<T extends Deadline> {
   readonly #open: T[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #next = Infinity;
 
-  /** How many are watched. */
+  /** The number of deadlines. */
   get size(): number {
     return this.#open.length;
   }
 
-  /** Those that are watched. */
+  /** Iterates over the deadlines. */
   [Symbol.iterator](): Iterator<T> {
     return this.#open.values();
   }
 
-  /** Watches a deadline until it is over or taken back. */
+  /** Watches a deadline until it expires or is removed. */
   add(deadline: T, now: number): void {
     deadline.place = this.#open.push(deadline) - 1;
     if (deadline.due < this.#next) this.#arm(deadline.due, now);
   }
 
-  /** Takes a deadline back; tells whether it was watched. */
+  /** Removes a deadline; returns whether it was watched. */
   remove(deadline: T): boolean {
     const { place } = deadline;
     if (place === undefined || this.#open[place] !== deadline) return false;
@@ -47,7 +47,7 @@ export class Deadlines<T extends Deadline> {
     return true;
   }
 
-  /** Takes all of them back. */
+  /** Removes all deadlines. */
   clear(): void {
     this.#open.length = 0;
     clearTimeout(this.#timer);

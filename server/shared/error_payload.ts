@@ -5,7 +5,7 @@ import {
 } from "../../protocol/mod.ts";
 import { failure, log } from "./log.ts";
 
-/** Turns whatever was thrown into what the client hears; only a {@linkcode ProtocolError} shows its message. */
+/** Converts a thrown value to the error sent to the client; only a {@linkcode ProtocolError} keeps its message. */
 export function toAnswer(error: unknown): ErrorPayload {
   if (error instanceof ProtocolError) return error.toPayload();
   log.error("A handler failed", failure(error));
@@ -13,13 +13,13 @@ export function toAnswer(error: unknown): ErrorPayload {
     .toPayload();
 }
 
-/** Turns whatever was thrown into what refuses a connection to a namespace; the client finds it as `error.data`. */
+/** Converts a thrown value to the error that refuses a namespace connection; the client finds it as `error.data`. */
 export function toConnectError(error: unknown): Error & { data: ErrorPayload } {
   const data = toAnswer(error);
   return Object.assign(new Error(data.message), { data });
 }
 
-/** What is refused while the server drains (spec §5: shutdown counts as leaving). */
+/** The error for requests while the server drains (spec §5: shutdown counts as leaving). */
 export const shuttingDown = (): ProtocolError =>
   new ProtocolError(
     ErrorCode.INTERNAL_ERROR,
@@ -27,6 +27,6 @@ export const shuttingDown = (): ProtocolError =>
     { fields: { reason: "server shutting down" } },
   );
 
-/** Whatever was wrong, clients hear the same (spec §10). */
+/** The error for refused credentials; it never tells the reason (spec §10). */
 export const unauthorized = (): ProtocolError =>
   new ProtocolError(ErrorCode.UNAUTHORIZED, "Authentication failed");

@@ -1,10 +1,9 @@
 /**
- * Takes an item out of a list whose order means nothing: the last one takes its place.
+ * Removes an item in O(1) by swapping in the last one (order is not preserved).
  *
- * What comes and goes with every call stands in such lists, never in a `Map` or `Set`. Those make
- * a new table after some deletions, to which the old one points; once one of them has become old,
- * V8 takes all that come after it for alive, and whatever was in them, until it looks at
- * everything: each collection of garbage would copy all calls.
+ * Per-call state is kept in such lists, never in a `Map` or `Set`: those allocate a new table after
+ * some deletions, and the old one points to it. Once an old table is promoted, V8 keeps every later
+ * one and its contents alive until the next full collection, so each minor one would copy all calls.
  */
 export function swapRemove<T>(list: T[], at: number): void {
   const last = list.pop();

@@ -1,10 +1,10 @@
 /**
- * Makes a queue that runs its tasks one after the other, in the order in which they were given.
+ * Creates a queue that runs its tasks one at a time, in the order in which they were added.
  *
- * A task that finds the queue empty runs at once: most of them never wait, and then cost no promise.
+ * Runs a task synchronously when idle, so the common case allocates no promise.
  *
- * @param failed gets what a task throws; the queue goes on
- * @returns adds a task; resolves when it has ended, whichever way, or is `undefined` when it has
+ * @param failed receives the error of a failed task; the queue continues
+ * @returns a function that adds a task; it resolves when the task has ended, or returns `undefined` when it already has
  */
 export function createTaskQueue(
   failed: (error: unknown) => void,
