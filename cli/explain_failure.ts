@@ -46,7 +46,7 @@ const JOIN_REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Says in one line what went wrong and what to do about it; never a stack trace. */
+/** Explains an error in one line, with what to do about it; never a stack trace. */
 export function explainFailure(error: unknown): string {
   if (error instanceof ProtocolVersionError) return error.message;
   if (error instanceof ProtocolError) {

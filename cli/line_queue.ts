@@ -8,7 +8,7 @@ export interface LineStream {
   unref?(): unknown;
 }
 
-/** How a {@linkcode LineQueue} differs from the default. */
+/** Options for a {@linkcode LineQueue}. */
 export interface LineQueueOptions {
   /** Characters that may wait for the reader; default 1 MiB. */
   readonly most?: number;
@@ -22,11 +22,11 @@ interface Batch {
   readonly lines: number;
 }
 
-const MOST = 2 ** 20;
+const DEFAULT_MAX_CHARACTERS = 2 ** 20;
 
 /**
- * Writes lines to whoever reads them, and waits for nobody: what a reader that stops does not take
- * stays here up to a bound, what comes beyond it is counted, and said once it reads again.
+ * Writes lines without ever blocking: lines that the reader does not take are kept up to a bound;
+ * further lines are dropped and counted, and the count is reported once it reads again.
  */
 export class LineQueue {
   readonly #stream: LineStream;
@@ -41,7 +41,10 @@ export class LineQueue {
   #idle: (() => void) | undefined;
 
   /** @param stream whose `write` must not stop the process: see {@linkcode patientStream} */
-  constructor(stream: LineStream, { most = MOST, leftOut }: LineQueueOptions) {
+  constructor(
+    stream: LineStream,
+    { most = DEFAULT_MAX_CHARACTERS, leftOut }: LineQueueOptions,
+  ) {
     this.#stream = stream;
     this.#most = most;
     this.#leftOutLine = leftOut;

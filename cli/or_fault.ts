@@ -5,10 +5,10 @@ interface Faults {
 }
 
 /**
- * Starts something that can fail past its promise: where a permission is missing, Deno throws it
- * from inside of a socket of `node:net`.
+ * Runs work whose failure may surface outside of its promise: Deno throws a missing permission from
+ * inside a socket of `node:net`.
  *
- * @returns what it resolves to; rejects with its reason, or with what nobody caught meanwhile
+ * @returns what it resolves to; rejects with its reason, or with an error that was uncaught meanwhile
  */
 export async function orFault<T>(
   start: () => Promise<T>,

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { explainFailure } from "./explain_failure.ts";
 
-/** A command line that cannot be carried out as it stands: exit code 2. */
+/** A wrong use of the command line: exit code 2. */
 export class UsageError extends Error {
   /** Always `"UsageError"`. */
   override readonly name = "UsageError";
@@ -74,10 +74,10 @@ function readSwitches(
 }
 
 /**
- * Runs a command line and tells the exit code: 0 done, 1 failed, 2 wrong usage, 128 and more
+ * Runs a command line and returns the exit code: 0 done, 1 failed, 2 wrong usage, 128 and more
  * for a signal that a command did not get done before.
  *
- * A person gets one line about what went wrong and what to do, never a stack trace.
+ * Errors are printed as one line that says what to do, never as a stack trace.
  *
  * @param make makes it with {@linkcode reporting}; that may fail for want of a permission
  * @param args without the program's own name

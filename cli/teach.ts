@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 
 /**
- * Says what a command is for, and shows how it is used before its help lists every option.
+ * Adds a summary and examples to a command's help, before the list of options.
  *
- * @param summary one line; all that lists of commands show
+ * @param summary one line, also shown in lists of commands
  * @param examples command lines
  */
 export const teach = (

@@ -5,10 +5,10 @@ import type { RequestOptions } from "./options.ts";
 /**
  * Emits an event and resolves with every argument of its ack.
  *
- * @param isLost whether the session is over for whoever asks: an answer that comes later is dropped
- * @param heard gets the same at once, before anything that the Server sent behind the ack is read
+ * @param isLost tells whether the caller's session is over: a later answer is dropped
+ * @param heard called with the same at once, before anything that the Server sent after the ack is read
  * @throws {ConnectionError} `lost` when the connection goes away first, `timeout`
- * @throws the signal's reason, once it is aborted; the answer is then dropped when it comes
+ * @throws the signal's reason, once it is aborted; a later answer is dropped
  */
 export function ask(
   socket: Socket,

@@ -1,21 +1,21 @@
-/** How the time between attempts grows. */
+/** Limits of the delay between attempts. */
 export interface BackoffLimits {
-  /** Milliseconds before the first attempt; each further one waits twice as long. */
+  /** Milliseconds before the first attempt; doubles with each further one. */
   readonly first: number;
-  /** Milliseconds before any attempt at most. */
+  /** Maximum number of milliseconds before an attempt. */
   readonly most: number;
-  /** Spreads each wait by up to this part of itself, 0 to 1. */
+  /** Randomizes each delay by up to this fraction of it, 0 to 1. */
   readonly jitter: number;
 }
 
-/** Milliseconds between attempts to come back, doubling, each ± `jitter` of itself (spec §9). */
+/** The delays between attempts to reconnect (spec §9). */
 export const BACKOFF = { first: 500, most: 30_000, jitter: 0.5 } as const;
 
 /**
- * How long to wait before the next attempt, in milliseconds (spec §9).
+ * Computes the delay before the next attempt, in milliseconds (spec §9).
  *
- * @param attempt how many have failed before, from 0
- * @param random from 0 to 1; spreads clients that failed together
+ * @param attempt the number of failed attempts so far
+ * @param random from 0 to 1, so that clients that failed together do not retry together
  */
 export function backoff(
   attempt: number,
@@ -26,17 +26,17 @@ export function backoff(
   return Math.round(delay * (1 + jitter * (2 * random - 1)));
 }
 
-/** One attempt at a time, each after a longer wait than the one before. */
+/** Schedules one attempt at a time, each after a longer delay than the last. */
 export class Retry {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #attempts = 0;
 
-  /** Does the work after the next wait. */
+  /** Runs the work after the next delay. */
   later(work: () => void): void {
     this.#timer = setTimeout(work, backoff(this.#attempts++, Math.random()));
   }
 
-  /** Forgets the attempts so far, and the one that waits. */
+  /** Resets the delay, and drops the attempt that waits. */
   reset(): void {
     clearTimeout(this.#timer);
     this.#attempts = 0;

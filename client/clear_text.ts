@@ -5,9 +5,9 @@ const SECRET_HEADER = /^(x-api-key|authorization|cookie)$/i;
 const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/i;
 
 /**
- * Says that credentials go to another machine unencrypted, where they do (spec §10).
+ * Detects credentials that would be sent to another machine unencrypted (spec §10).
  *
- * @returns a sentence that says what to do; undefined when all is well
+ * @returns a warning that says what to do, or undefined
  */
 export function secretsInClear(
   { url, auth, headers = {} }: Pick<

@@ -1,12 +1,12 @@
 import type { Socket } from "socket.io-client";
 
-/** Milliseconds that a Server gets to free a seat, and then as many to close the connection. */
+/** How long leaving the office may take when closing, and again closing the connection. */
 export const CLOSE_TIMEOUT_MS = 3_000;
 
 /**
  * Resolves once nothing is left of the connection under a socket; at once where there is none.
  *
- * Bounded: a Server that is gone takes nothing any more of what waits to be sent.
+ * Bounded, since a Server that is gone never reads what waits to be sent.
  */
 export function whenClosed(socket: Socket | undefined): Promise<void> {
   const engine = socket?.io.engine;

@@ -14,10 +14,10 @@ import { type Receiver, refuseRequest } from "./receive.ts";
 import { ServerLink, type SignedOptions } from "./server_link.ts";
 
 /**
- * One client instance's connection to a Server: handshake, membership, coming back (spec §2, §9).
+ * A client's connection to a Server: handshake, membership, reconnect (spec §2, §9).
  *
- * Shared by Agent and Computer. After a lost connection it connects again with backoff and
- * jitter, and joins the same office again; it never tries again after a refusal.
+ * Shared by Agent and Computer. After a lost connection it reconnects with backoff and
+ * jitter, and rejoins its office; after a refusal it does not.
  */
 export class Connection implements AsyncDisposable {
   readonly #link: ServerLink;
@@ -26,8 +26,8 @@ export class Connection implements AsyncDisposable {
   readonly #receiver: Receiver;
 
   /**
-   * @param options where and as whom
-   * @param onThrow takes what listeners and handlers throw, for the log
+   * @param options address, name, role and credentials
+   * @param onThrow receives what listeners and handlers throw, for the log
    * @throws {TypeError} when the URL cannot be one of a Server
    */
   constructor(
@@ -55,12 +55,12 @@ export class Connection implements AsyncDisposable {
     });
   }
 
-  /** Where the connection stands. */
+  /** The state of the connection. */
   get state(): ConnectionState {
     return this.#link.state;
   }
 
-  /** The office that this client is in, or goes back to after a reconnect. */
+  /** The office that this client is in, or rejoins after a reconnect. */
   get office(): string | undefined {
     return this.#membership.office;
   }
@@ -75,7 +75,7 @@ export class Connection implements AsyncDisposable {
     return this.#link.maxPayload;
   }
 
-  /** Adds a listener; returns the function that takes it away. */
+  /** Adds a listener; returns the function that removes it. */
   on<E extends keyof ConnectionEvents>(
     event: E,
     listener: Listener<ConnectionEvents[E]>,
@@ -83,13 +83,13 @@ export class Connection implements AsyncDisposable {
     return this.#events.on(event, listener);
   }
 
-  /** Sets who answers the Server's requests. */
+  /** Sets the handler of the Server's requests. */
   onRequest(handler: RequestHandler): void {
     this.#receiver.answer = handler;
   }
 
   /**
-   * Connects; resolves once the Server let this client in, at once where it did before.
+   * Connects; resolves once the Server accepted this client, at once if already connected.
    *
    * @throws {ProtocolVersionError} the Server speaks another version; no reconnect follows
    * @throws {ProtocolError} the Server refused for another reason
@@ -111,7 +111,7 @@ export class Connection implements AsyncDisposable {
 
   /**
    * Leaves the office; resolves when the seat is free for the next one. Without an office, or
-   * offline, there is nothing left to do. A join that is on its way fails with `refused`.
+   * offline, there is nothing left to do. A pending join fails with `refused`.
    *
    * @throws {ConnectionError} `refused`: still in the office; `lost` or `timeout`: left all the same
    */
@@ -139,7 +139,7 @@ export class Connection implements AsyncDisposable {
   }
 
   /**
-   * Sends without waiting for anything; tells whether there was a connection to send it on.
+   * Sends without waiting for an answer; returns false without a connection.
    *
    * @throws {ConnectionError} `too_large`
    */
@@ -165,10 +165,10 @@ export class Connection implements AsyncDisposable {
   }
 
   /**
-   * Leaves, disconnects, and never comes back; what waits for an answer fails with `lost`.
+   * Leaves and disconnects for good; pending requests fail with `lost`.
    *
    * Resolves when the seat and the name are free for the next one, and nothing is left open; with a
-   * Server that does not answer any more, after a few seconds.
+   * Server that no longer answers, after a few seconds.
    */
   close(): Promise<void> {
     const membership = this.#membership;

@@ -14,16 +14,16 @@ import { BACKOFF } from "./backoff.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { parseServerUrl } from "./url.ts";
 
-/** How long a handshake may take. */
+/** How long a handshake, a join or a leave may take. */
 export const HANDSHAKE_TIMEOUT_MS = 20_000;
 
-/** Where to connect, and the credentials to show there. */
+/** Where to connect, with which credentials. */
 export interface Dial {
   readonly options: ConnectionOptions;
   readonly credentials: (give: (auth: Record<string, unknown>) => void) => void;
 }
 
-/** What a client shows at a handshake: its credentials, its role, and which instance it is (spec §9). */
+/** Builds the `auth` of a handshake: credentials, role and instance id (spec §9). */
 export async function credentialsOf(
   { auth, role }: ConnectionOptions & { role: Role },
   instanceId: string,
@@ -32,7 +32,7 @@ export async function credentialsOf(
   return { ...given, role, instance_id: instanceId };
 }
 
-/** Makes a socket that is not connected yet; it carries the version on every request (spec §2). */
+/** Creates a socket that is not connected yet and sends the version with every request (spec §2). */
 export function dial(
   { options, credentials }: Dial,
   transports: string[] = options.transports ?? ["polling", "websocket"],
@@ -81,10 +81,10 @@ export interface Refusal {
 }
 
 /**
- * Finds the Server's own words behind a failed handshake (spec §2).
+ * Finds the Server's error behind a failed handshake (spec §2).
  *
- * A refused WebSocket hides them, and what is wrong with TLS, so a client that tries nothing else
- * asks once over polling.
+ * A refused WebSocket hides it, as it hides failures of TLS, so a client that uses nothing else
+ * sends one request over polling.
  */
 export async function explainRefusal(
   target: Dial,

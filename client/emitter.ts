@@ -1,9 +1,9 @@
-/** Calls listeners by event name, each on its own: what one throws never reaches another, nor the emitter. */
+/** Calls listeners by event name; what one throws reaches neither the others nor the emitter. */
 export class Emitter<Events> {
   readonly #listeners = new Map<keyof Events, Set<unknown>>();
   readonly #onThrow: (error: unknown) => void;
 
-  /** @param onThrow takes what a listener throws or rejects with, for the log */
+  /** @param onThrow receives what a listener throws or rejects with, for the log */
   constructor(onThrow: (error: unknown) => void) {
     this.#onThrow = onThrow;
   }
@@ -19,7 +19,7 @@ export class Emitter<Events> {
     return () => void listeners.delete(listener);
   }
 
-  /** Calls the listeners in the order in which they were added; waits for none. */
+  /** Calls the listeners in the order in which they were added; does not wait for them. */
   emit<E extends keyof Events>(event: E, value: Events[E]): void {
     for (const listener of [...this.#listeners.get(event) ?? []]) {
       try {
@@ -31,11 +31,11 @@ export class Emitter<Events> {
     }
   }
 
-  /** Takes every listener away. */
+  /** Removes all listeners. */
   clear(): void {
     this.#listeners.clear();
   }
 }
 
-/** Takes what an event carries; a promise it returns is not waited for. */
+/** Receives the payload of an event; a promise that it returns is not awaited. */
 export type Listener<T> = (value: T) => unknown;

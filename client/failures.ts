@@ -5,19 +5,19 @@ import type { ConnectionOptions, ConnectionState } from "./options.ts";
 import { codeOf, describeFailure } from "./request_failure.ts";
 import { tlsReason } from "./tls/tls_failure.ts";
 
-/** Refusals that another attempt with the same version and credentials cannot change. */
+/** Refusals that a retry with the same version and credentials cannot change. */
 const FINAL: readonly number[] = [
   ErrorCode.BAD_REQUEST,
   ErrorCode.UNAUTHORIZED,
   ErrorCode.FORBIDDEN,
 ];
 
-/** Tells whether a refusal is for good: trying again would be answered the same. */
+/** Tells whether a refusal is final, so that a retry is pointless. */
 export const isFinal = (error: unknown): boolean =>
   error instanceof ProtocolVersionError ||
   error instanceof ProtocolError && FINAL.includes(error.code);
 
-/** What a request fails with where there is no connection. */
+/** The error of a request without a connection. */
 export const offline = (state: ConnectionState): ConnectionError =>
   new ConnectionError(
     "offline",
@@ -26,7 +26,7 @@ export const offline = (state: ConnectionState): ConnectionError =>
       : "Not connected: call connect() first",
   );
 
-/** What the first attempt fails with when nobody answers, or TLS stands in the way. */
+/** The error of a first attempt that reached no Server, or failed at TLS. */
 export async function unreachable(
   { url, tls }: Pick<ConnectionOptions, "url" | "tls">,
   cause: unknown,
@@ -48,6 +48,6 @@ export async function unreachable(
   );
 }
 
-/** What an error says, whatever was thrown. */
+/** The message of whatever was thrown. */
 export const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

@@ -5,7 +5,7 @@ import { HANDSHAKE_TIMEOUT_MS } from "./dial.ts";
 import { ConnectionError } from "./errors.ts";
 import type { ConnectionEvents, RequestOptions } from "./options.ts";
 
-/** What membership needs of the connection, and whom it tells. */
+/** What membership needs of the connection. */
 export interface MembershipLine {
   /** Sends a request; `heard` is called with its ack at once, before the promise resolves. */
   ask(
@@ -22,13 +22,13 @@ export interface MembershipLine {
   failed(failed: ConnectionEvents["rejoin_failed"]): void;
 }
 
-/** Which office a client is in, and its way back there after each reconnect (spec §5, §9). */
+/** The office of a client, rejoined after each reconnect (spec §5, §9). */
 export class Membership {
   readonly #who: { role: Role; name: string };
   readonly #line: MembershipLine;
   #office: string | undefined;
   #joined = false;
-  /** Counts calls of `leave`: they overtake joins that are on their way. */
+  /** Counts calls of `leave`, which cancel pending joins. */
   #leaves = 0;
   /** Offices that the Server was asked to let this client into, and has not answered yet. */
   readonly #asking = new Set<string>();
@@ -39,7 +39,7 @@ export class Membership {
     this.#line = line;
   }
 
-  /** The office that this client is in, or goes back to. */
+  /** The office that this client is in, or rejoins. */
   get office(): string | undefined {
     return this.#office;
   }

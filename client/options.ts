@@ -5,7 +5,7 @@ import type { ClientTlsOptions } from "./tls/tls.ts";
 
 /** A Server's API key for this client. */
 export interface ApiKeyCredentials {
-  /** As the operator gave it; in a setting of its own, or in the environment, never in the source. */
+  /** As issued by the operator; keep it in settings or the environment, never in the source. */
   api_key: string;
   /** What the Server's authenticator wants beside it. */
   [field: string]: unknown;
@@ -29,13 +29,13 @@ export interface OtherCredentials {
   [field: string]: unknown;
 }
 
-/** Who a client says it is (spec §10). */
+/** The credentials of a client (spec §10). */
 export type Credentials =
   | ApiKeyCredentials
   | TokenCredentials
   | OtherCredentials;
 
-/** How to reach a Server, and as whom (spec §2, §9). */
+/** Options of a connection (spec §2, §9). */
 export interface ConnectionOptions {
   /** Address of the Server, such as `https://smcp.example.com`. */
   url: string;
@@ -44,9 +44,9 @@ export interface ConnectionOptions {
   /** HTTP path of the Server's Socket.IO endpoint; default `/smcp/`. */
   path?: string;
   /**
-   * Credentials for the Server's authenticator. A function is asked at each connect and reconnect;
-   * give one where they expire, since a session ends with its credentials (spec §10). One that fails
-   * ends the first connect; a reconnect asks it again later.
+   * Credentials for the Server's authenticator. A function is called at each connect and reconnect;
+   * pass one if they expire, since a session ends with its credentials (spec §10). If it throws, the
+   * first connect fails; a reconnect calls it again later.
    */
   auth?: Credentials | (() => Credentials | Promise<Credentials>);
   /**
@@ -60,17 +60,17 @@ export interface ConnectionOptions {
   transports?: ("polling" | "websocket")[];
 }
 
-/** What happens to a connection. */
+/** The events of a connection. */
 export interface ConnectionEvents {
-  /** The Server let this client in, for the first time or again. */
+  /** The Server accepted this client, for the first time or again. */
   connected: { reconnected: boolean };
-  /** The connection is gone; unless `reconnecting`, for good. */
+  /** The connection was lost; for good unless `reconnecting`. */
   disconnected: { reason: string; reconnecting: boolean };
   /** Member of an office, by a call of `join` or after a reconnect. */
   joined: { office: string; rejoined: boolean };
-  /** The Server did not let this client back into its office; it is asked again after `retryIn` ms. */
+  /** The Server refused to let this client rejoin its office; next attempt after `retryIn` ms. */
   rejoin_failed: { office: string; reason: string; retryIn: number };
-  /** Given up: the Server refuses this client, or speaks another version. */
+  /** The Server refused this client or speaks another version; no reconnect follows. */
   refused: ProtocolError | ProtocolVersionError;
   /** A notification of the office, already checked. */
   notification: AnyNotification;
@@ -81,7 +81,7 @@ export type AnyNotification = {
   [N in keyof Notifications]: { event: N; payload: Notifications[N] };
 }[keyof Notifications];
 
-/** Where a connection stands. */
+/** The state of a connection. */
 export type ConnectionState =
   | "idle"
   | "connecting"
@@ -95,10 +95,10 @@ export type RequestHandler = (
   payload: unknown,
 ) => unknown;
 
-/** What belongs to one request. */
+/** Options for a single request. */
 export interface RequestOptions {
   /** Milliseconds until it fails with `timeout`. */
   timeoutMs: number;
-  /** Gives the answer up; what was asked for may go on at the other side. */
+  /** Aborts the wait for the answer; the other side may go on. */
   signal?: AbortSignal | undefined;
 }

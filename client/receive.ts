@@ -3,7 +3,7 @@ import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
 import { isNotification, NOTIFICATIONS } from "../protocol/event_table.ts";
 import type { AnyNotification, RequestHandler } from "./options.ts";
 
-/** Who takes what the Server sends. */
+/** The handlers of what the Server sends. */
 export interface Receiver {
   /** Answers requests. */
   answer: RequestHandler;
@@ -13,7 +13,7 @@ export interface Receiver {
   readonly onThrow: (error: unknown) => void;
 }
 
-/** Passes on whatever comes over a socket. */
+/** Passes all events of a socket to the receiver. */
 export function listen(socket: Socket, receiver: Receiver): void {
   socket.onAny((event, ...args) => {
     const { id } = socket;
@@ -23,12 +23,12 @@ export function listen(socket: Socket, receiver: Receiver): void {
 }
 
 /**
- * Takes one event of the Server: answers a request, passes a known notification on, ignores
+ * Handles one event of the Server: answers a request, passes on a known notification, ignores
  * the rest (spec §3, §6).
  *
  * @param args as `socket.onAny` gives them: the ack last, where one was asked for
- * @param isCurrent whether the session is still there in which the event came: an answer that comes
- * later must not go out, since its number may be another request's in the next session
+ * @param isCurrent tells whether the event's session still exists: a late ack must be dropped,
+ * since its id may be reused by the next session
  */
 export async function receive(
   event: string,
@@ -65,7 +65,7 @@ async function answer(
   }
 }
 
-/** Answers a request where nobody does: 400 (spec §6). */
+/** Refuses a request that has no handler with 400 (spec §6). */
 export const refuseRequest: RequestHandler = (event) => {
   throw new ProtocolError(ErrorCode.BAD_REQUEST, `Unexpected event: ${event}`);
 };

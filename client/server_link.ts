@@ -25,10 +25,10 @@ import { listen, type Receiver } from "./receive.ts";
 import { checkTls } from "./tls/tls.ts";
 import { parseServerUrl } from "./url.ts";
 
-/** What a connection is made with: where and as whom. */
+/** Options of a connection, with the client's role. */
 export type SignedOptions = ConnectionOptions & { role: Role };
 
-/** Who follows what happens to a {@linkcode ServerLink}. */
+/** Callbacks of a {@linkcode ServerLink}. */
 export interface LinkFollowers {
   /** Hears of each change; the connection's own listeners. */
   readonly events: Emitter<ConnectionEvents>;
@@ -43,8 +43,8 @@ export interface LinkFollowers {
 }
 
 /**
- * The socket of a connection: dials, dials again with backoff and jitter after a loss, and never
- * after a refusal (spec §2, §9).
+ * The socket of a connection: reconnects with backoff and jitter after a loss, but not after a
+ * refusal (spec §2, §9).
  */
 export class ServerLink {
   readonly #options: SignedOptions;
@@ -81,7 +81,7 @@ export class ServerLink {
     };
   }
 
-  /** Where it stands. */
+  /** The state of the connection. */
   get state(): ConnectionState {
     return this.#state;
   }
@@ -96,7 +96,7 @@ export class ServerLink {
     return this.#maxPayload;
   }
 
-  /** Connects; resolves once the Server let this client in, at once where it did before. */
+  /** Connects; resolves once the Server accepted this client, at once if already connected. */
   async connect(): Promise<void> {
     const closes = this.#closes;
     if (this.#closing) await this.#closing;
@@ -139,7 +139,7 @@ export class ServerLink {
     return await ask(socket, event, payload, options, isLost, heard);
   }
 
-  /** Sends without waiting for anything; tells whether there was a connection to send it on. */
+  /** Sends without waiting for an answer; returns false without a connection. */
   send(event: string, payload: object): boolean {
     const socket = this.#socket;
     if (!socket?.connected) return false;

@@ -1,8 +1,8 @@
 import { nodeModule } from "./node_modules.ts";
 import { type ClientTlsOptions, expiryOf, isTls, pastDate } from "./tls.ts";
 
-/** Milliseconds to look at a Server's certificate once more. */
-const LOOK_MS = 3_000;
+/** How long reading a Server's certificate once more may take. */
+const INSPECT_TIMEOUT_MS = 3_000;
 
 /**
  * Says which side misses what when a TLS handshake failed; speaks of options by their names, such
@@ -84,7 +84,7 @@ function peerExpiry(url: string): Promise<string | undefined> {
       socket.destroy();
       resolve(date);
     };
-    const timer = setTimeout(() => done(undefined), LOOK_MS);
+    const timer = setTimeout(() => done(undefined), INSPECT_TIMEOUT_MS);
     const socket = tls.connect(
       {
         host: hostname.replace(/^\[(.*)\]$/, "$1"),
