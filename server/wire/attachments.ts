@@ -1,13 +1,13 @@
-/** A packet has at most so many binary attachments; stock clients refuse more. */
+/** Limit of binary attachments in a packet; stock clients refuse more. */
 export const MAX_ATTACHMENTS = 10;
 
 /**
- * Tells why a packet must not be put together with its attachments, or `undefined` when it may.
+ * Checks the placeholders of a packet; returns why it is refused, or `undefined`.
  *
  * Each attachment may be referred to once: relayed, every reference would be a copy of its bytes.
  *
- * @param data what the packet says, with `_placeholder` objects for its attachments
- * @param attachments how many it announces
+ * @param data payload of the packet, with `_placeholder` objects for its attachments
+ * @param attachments number of attachments that the packet announces
  */
 export function judgePlaceholders(
   data: unknown,

@@ -8,30 +8,30 @@ import { FrameSocket } from "./frame_socket.ts";
 import { StockEngine } from "./stock_engine.ts";
 import { type UploadLimits, UploadWatch } from "./upload_watch.ts";
 
-/** What RFC 6455 §4.2.2 adds to the key. */
+/** The string that RFC 6455 §4.2.2 appends to the key. */
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/** Of 16 bytes in Base64. */
+/** A key: 16 bytes in Base64. */
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /**
- * Bytes per second at which a message has to come, 64 kbit/s: one of 8 MiB then holds its memory for
- * at most 17 minutes.
+ * Minimum upload rate of a message in bytes per second (64 kbit/s): a message of 8 MiB then occupies
+ * memory for at most 17 minutes.
  */
 export const MIN_UPLOAD_RATE = 8192;
 
-/** Takes WebSocket upgrades for Engine.IO, which calls it where it would call the server of `ws`. */
+/** Accepts WebSocket upgrades for Engine.IO, in place of the server of the package `ws`. */
 export class FrameEngine {
   readonly #maxPayload: number;
   readonly #earlyPayload: number;
   readonly #uploads: UploadWatch;
 
   /**
-   * @param options `maxPayload`: bytes of one message
-   * @param limits of messages that have begun and not ended
-   * @param earlyPayload bytes of one message while there is no session
+   * @param options `maxPayload`: maximum size of a message in bytes
+   * @param limits limits for unfinished messages
+   * @param earlyPayload maximum size of a message in bytes before there is a session
    */
   constructor(
     { maxPayload }: { maxPayload: number },
@@ -43,7 +43,7 @@ export class FrameEngine {
     this.#uploads = new UploadWatch(limits);
   }
 
-  /** Answers a request to upgrade; one that is none is refused (RFC 6455 §4.2). */
+  /** Answers an upgrade request; refuses an invalid one with 400 (RFC 6455 §4.2). */
   handleUpgrade(
     { method, headers }: IncomingMessage,
     socket: Duplex,
@@ -65,7 +65,7 @@ export class FrameEngine {
         `${protocol ? `Sec-WebSocket-Protocol: ${protocol}\r\n` : ""}\r\n`,
     );
     if (socket instanceof Socket) socket.setTimeout(0).setNoDelay();
-    // What came with the request is read with all that follows, once somebody listens.
+    // Bytes that came with the request are read with those that follow, once somebody listens.
     if (head.length > 0) socket.unshift(head);
     upgraded(
       new FrameSocket(
@@ -77,13 +77,13 @@ export class FrameEngine {
     );
   }
 
-  /** Looks at no message any more. */
+  /** Stops watching unfinished messages. */
   close(): void {
     this.#uploads.close();
   }
 }
 
-/** What carries WebSockets: this package's own engine, or the package `ws`. */
+/** Implementation of WebSockets: this package's own (`fast`), or the package `ws` (`stock`). */
 export type WsEngine = "fast" | "stock";
 
 /**
@@ -127,7 +127,7 @@ export function wsEngineOption(
   };
 }
 
-/** A browser wants one of those that it offered. */
+/** Returns the first valid subprotocol: a browser expects one of those that it offered. */
 const firstProtocol = (offered: string | undefined): string | undefined =>
   offered?.split(",").map((each) => each.trim()).find((each) =>
     TOKEN.test(each)

@@ -2,8 +2,11 @@ import { Buffer } from "node:buffer";
 import { MessageBuffer, PADDING } from "./message_buffer.ts";
 import { unmask } from "./unmask.ts";
 
-/** What is collected in a buffer of its own; smaller frames wait for the rest of their chunk. */
-const LARGE = 4096;
+/**
+ * Frames of at least this size get a buffer of their own while they are incomplete; smaller ones
+ * wait for the next chunk.
+ */
+const LARGE_FRAME_BYTES = 4096;
 
 /** Opcodes of RFC 6455. */
 export const Opcode = {
@@ -15,24 +18,24 @@ export const Opcode = {
   PONG: 0xa,
 } as const;
 
-/** A client broke the rules of the protocol; `code` is what the connection is closed with. */
+/** A violation of the WebSocket protocol; the connection is closed with `code`. */
 export class FrameError extends Error {
   /** Always `"FrameError"`. */
   override readonly name = "FrameError";
-  /** As RFC 6455 lists it. */
+  /** Close code of RFC 6455. */
   readonly code: number;
 
-  /** Closes with `code`. */
+  /** @param code close code of RFC 6455 */
   constructor(code: number, message: string) {
     super(message);
     this.code = code;
   }
 }
 
-/** Who gets what was read. */
+/** Receives what a {@linkcode FrameReader} has read. */
 export interface FrameListener {
   /**
-   * A whole message.
+   * Receives a complete message.
    *
    * @param ownsBuffer whether `bytes` hold nothing else, with `PADDING` bytes before `start`
    */
@@ -43,7 +46,7 @@ export interface FrameListener {
     isText: boolean,
     ownsBuffer: boolean,
   ): void;
-  /** A close, ping or pong frame. */
+  /** Receives a close, ping or pong frame. */
   control(opcode: number, payload: Buffer): void;
 }
 
@@ -54,7 +57,7 @@ interface Head {
   readonly mask: number;
 }
 
-/** A large frame whose payload has not all arrived. */
+/** A large frame whose payload is incomplete. */
 interface Unfinished {
   readonly head: Head;
   readonly message: MessageBuffer;
@@ -63,18 +66,18 @@ interface Unfinished {
 
 const MAX_CONTROL = 125;
 
-/** Frames of one message, with the control frames that come between them: each costs time. */
+/** Limit of frames in one message, control frames between them included: each costs time. */
 const MAX_FRAMES = 16_384;
 
-/** What is set aside for a frame on its mere announcement. */
+/** Most bytes allocated for a frame before its payload arrives. */
 const FIRST_PART = 2 ** 18;
 
-/** How many times as much as has come is set aside, up to what was announced. */
+/** Bytes allocated per byte that has arrived, up to the announced length. */
 const FIRST_FACTOR = 16;
 
 /** Reads a client's WebSocket frames from the chunks in which they arrive (RFC 6455 §5). */
 export class FrameReader {
-  /** How many messages were complete. */
+  /** Number of complete messages so far. */
   messages = 0;
   #maxPayload: number;
   readonly #listener: FrameListener;
@@ -86,44 +89,44 @@ export class FrameReader {
   #opcode: number = Opcode.CONTINUATION;
   #stopped = false;
 
-  /** @param maxPayload bytes of one message; more is refused with 1009 */
+  /** @param maxPayload maximum size of a message in bytes; more is refused with 1009 */
   constructor(maxPayload: number, listener: FrameListener) {
     this.#maxPayload = maxPayload;
     this.#listener = listener;
   }
 
-  /** Whether a message has begun and not ended. */
+  /** Whether a message is unfinished. */
   get pending(): boolean {
     return this.#unfinished !== undefined || this.#rest !== undefined ||
       this.#message !== undefined;
   }
 
-  /** Bytes that have come of the message that has not ended. */
+  /** Bytes of the unfinished message that have arrived. */
   get held(): number {
     const { length = 0 } = this.#message ?? {};
     return length + (this.#unfinished?.have ?? this.#rest?.length ?? 0);
   }
 
-  /** Bytes that are set aside for it, in a buffer of its own. */
+  /** Bytes allocated for the unfinished message, in a buffer of its own. */
   get reserved(): number {
     return (this.#unfinished?.message ?? this.#message)?.bytes.length ?? 0;
   }
 
-  /** Takes messages of so many bytes from the next frame on. */
+  /** Changes the maximum size of a message, from the next frame on. */
   limit(maxPayload: number): void {
     this.#maxPayload = maxPayload;
   }
 
-  /** Reads nothing any more. */
+  /** Stops reading. */
   stop(): void {
     this.#stopped = true;
     this.#rest = this.#unfinished = this.#message = undefined;
   }
 
   /**
-   * Reads what arrived; its bytes are the reader's own from now on.
+   * Reads a chunk, and takes ownership of its bytes.
    *
-   * @throws {FrameError} for what no client may send
+   * @throws {FrameError} when the client violates the protocol
    */
   push(chunk: Buffer): void {
     let at = this.#unfinished ? this.#fill(this.#unfinished, chunk) : 0;
@@ -142,7 +145,7 @@ export class FrameReader {
     }
   }
 
-  /** @returns where the next frame starts; `undefined` when the chunk ends before this one */
+  /** @returns offset of the next frame; `undefined` when this one is incomplete */
   #readFrame(chunk: Buffer, at: number): number | undefined {
     const left = chunk.length - at;
     if (left < 2) return undefined;
@@ -178,7 +181,7 @@ export class FrameReader {
       this.#take(chunk, start, end, fin, opcode);
       return end;
     }
-    if (length < LARGE) return undefined;
+    if (length < LARGE_FRAME_BYTES) return undefined;
     const have = chunk.length - start;
     const aside = Math.max(FIRST_PART, FIRST_FACTOR * have);
     const message = this.#message ??
@@ -189,7 +192,7 @@ export class FrameReader {
     return undefined;
   }
 
-  /** @throws {FrameError} when such a frame may not come now */
+  /** @throws {FrameError} when this frame is not allowed here */
   #check(fin: boolean, opcode: number, length: number): void {
     const open = this.#opcode !== Opcode.CONTINUATION;
     if (opcode === Opcode.TEXT || opcode === Opcode.BINARY) {
@@ -203,7 +206,7 @@ export class FrameReader {
     } else throw new FrameError(1002, `Invalid opcode ${opcode}`);
   }
 
-  /** @returns how much of the chunk belonged to the frame */
+  /** @returns number of bytes of the chunk that belong to the frame */
   #fill(unfinished: Unfinished, chunk: Buffer): number {
     const { head, message, have } = unfinished;
     const missing = head.length - have;
@@ -241,7 +244,7 @@ export class FrameReader {
     }
   }
 
-  /** Goes on behind a frame whose payload is in the message. */
+  /** Continues after a frame whose payload is in the message. */
   #took(message: MessageBuffer, fin: boolean, opcode: number): void {
     if (opcode !== Opcode.CONTINUATION) this.#opcode = opcode;
     if (!fin) {
@@ -258,7 +261,7 @@ export class FrameReader {
     this.#listener.message(bytes, PADDING, end, isText, true);
   }
 
-  /** @throws {FrameError} when the message has too many */
+  /** @throws {FrameError} when the message has too many frames */
   #countFrame(): void {
     if (++this.#frames <= MAX_FRAMES) return;
     throw new FrameError(1008, "Too many frames in one message");

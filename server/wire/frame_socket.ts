@@ -17,7 +17,7 @@ import { type CutOff, SendQueue } from "./send_queue.ts";
 import { Upload, type UploadWatch } from "./upload_watch.ts";
 
 /**
- * Takes a text message before anybody else; tells whether it did.
+ * Handles a text message ahead of Engine.IO; returns whether it did.
  *
  * @param ownsBuffer whether `bytes` hold nothing else
  */
@@ -28,26 +28,26 @@ export type Tap = (
   ownsBuffer: boolean,
 ) => boolean;
 
-/** Pings, pongs and closes of a peer; an honest one sends few a minute. */
+/** Limit of pings, pongs and closes of a peer; an honest one sends a few per minute. */
 const CONTROL_FRAMES_PER_SECOND = 100;
 
-/** How long a peer may take to close its side, in milliseconds. */
-const CLOSE_TIMEOUT = 10_000;
+/** How long a peer may take to close its side. */
+const CLOSE_TIMEOUT_MS = 10_000;
 
 const NO_STATUS = Buffer.alloc(0);
 
 /**
- * The server's end of a WebSocket, as Engine.IO wants it: what `ws` would be, but messages can be
- * taken and sent as bytes, and what waits for a reader that does not read is bounded.
+ * The server's end of a WebSocket, with the interface that Engine.IO expects of `ws`. Messages can
+ * also be received and sent as bytes, and the queue for a slow reader is bounded.
  *
  * Events: `message` (`Buffer`, whether it is binary), `error`, and `close` (code, reason) once.
  */
 export class FrameSocket extends EventEmitter implements FrameListener {
-  /** Where Engine.IO looks for the peer's address. */
+  /** The socket below; Engine.IO reads the peer's address of it. */
   readonly _socket: Duplex;
-  /** Gets text messages first. */
+  /** Handles text messages ahead of Engine.IO. */
   tap: Tap | undefined;
-  /** Told when a part of a message came that is not whole yet. */
+  /** Called when a part of an unfinished message arrives. */
   progress: (() => void) | undefined;
   readonly #reader: FrameReader;
   readonly #maxPayload: number;
@@ -63,10 +63,10 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   readonly #queue: SendQueue;
 
   /**
-   * @param socket after the upgrade; the WebSocket's own from now on
-   * @param maxPayload bytes of one message
-   * @param uploads looks at messages that come slowly
-   * @param earlyPayload bytes of one message before the peer is admitted
+   * @param socket after the upgrade; owned by the WebSocket from now on
+   * @param maxPayload maximum size of a message in bytes
+   * @param uploads watches slow messages
+   * @param earlyPayload maximum size of a message in bytes before the peer is admitted
    */
   constructor(
     socket: Duplex,
@@ -80,7 +80,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     this.#maxPayload = maxPayload;
     this.#uploads = uploads;
     this.#reader = new FrameReader(Math.min(maxPayload, earlyPayload), this);
-    // Engine.IO listens some time after it got the socket: what came before would be lost.
+    // Engine.IO adds its listeners some time after it gets the socket; earlier messages would be lost.
     this.on("newListener", listenLater);
     socket.on("end", end);
     socket.on("error", destroy);
@@ -92,7 +92,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     });
   }
 
-  /** Begins to read, if it has not begun. */
+  /** Starts reading, once. */
   start(): void {
     if (this.#started) return;
     this.#started = true;
@@ -100,7 +100,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     this._socket.on("data", (chunk: Buffer) => this.#read(chunk));
   }
 
-  /** Reads what arrived; a peer that breaks the rules is closed. */
+  /** Reads a chunk; closes a peer that violates the protocol. */
   #read(chunk: Buffer): void {
     try {
       this.#reader.push(chunk);
@@ -135,7 +135,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     this.#fail(error);
   }
 
-  /** Takes messages of every allowed size from now on: the peer has a session. */
+  /** Allows messages of full size: the peer has a session. */
   admit(): void {
     this.#reader.limit(this.#maxPayload);
   }
@@ -148,7 +148,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   /**
    * Sends a message of text or bytes.
    *
-   * @param done called at once: what waits is this socket's business
+   * @param done called at once: the queue is kept here, not in Engine.IO
    */
   send(data: string | Uint8Array, done?: () => void): void {
     this.#write(
@@ -159,15 +159,15 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     done?.();
   }
 
-  /** Where Engine.IO looks for {@linkcode FrameSocket.sendFrame}. */
+  /** The object whose {@linkcode FrameSocket.sendFrame} Engine.IO calls. */
   get _sender(): this {
     return this;
   }
 
   /**
-   * Sends a frame that goes to many.
+   * Sends a frame that goes to several peers.
    *
-   * @param parts of the frame; one part afterwards, so that the next peer's is ready
+   * @param parts parts of the frame; joined in place, so that the next peer can reuse the result
    * @param done called at once
    */
   sendFrame(parts: Buffer[], done?: () => void): void {
@@ -177,12 +177,12 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     done?.();
   }
 
-  /** Sends a text message that is `head`, which is ASCII, `body`, and `tail`. */
+  /** Sends a text message of `head` and `tail`, both ASCII, around `body`. */
   sendJson(head: string, body: JsonText, tail: string): void {
     this.#write(jsonFrame(head, body, tail));
   }
 
-  /** Says that it ends, and ends when the peer has said so too. */
+  /** Sends a close frame, and ends when the peer has answered it. */
   close(code?: number): void {
     if (this.#closeSent) return;
     const payload = Buffer.alloc(code === undefined ? 0 : 2);
@@ -190,25 +190,25 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     this.#write(bytesFrame(Opcode.CLOSE, payload));
     this.#closeSent = true;
     this.start(); // or the peer's own close would never be read
-    this.#timer = setTimeout(() => this.terminate(), CLOSE_TIMEOUT);
+    this.#timer = setTimeout(() => this.terminate(), CLOSE_TIMEOUT_MS);
   }
 
-  /** Reads nothing until {@linkcode FrameSocket.resume}, beside what it has read already. */
+  /** Stops reading until {@linkcode FrameSocket.resume}. */
   pause(): void {
     this._socket.pause();
   }
 
-  /** Reads again. */
+  /** Continues reading. */
   resume(): void {
     this._socket.resume();
   }
 
-  /** Ends at once. */
+  /** Destroys the connection at once. */
   terminate(): void {
     this._socket.destroy();
   }
 
-  /** For the reader of its frames. */
+  /** Called by the frame reader. */
   message(
     bytes: Buffer,
     start: number,
@@ -223,7 +223,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     this.emit("message", message, !isText);
   }
 
-  /** For the reader of its frames. */
+  /** Called by the frame reader. */
   control(opcode: number, payload: Buffer): void {
     const now = performance.now();
     this.#controls ??= new TokenBucket(CONTROL_FRAMES_PER_SECOND, now);
@@ -243,7 +243,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     }
   }
 
-  /** What was read of it before has been carried out; nothing more is. */
+  /** Closes the connection; messages read before have taken effect. */
   #fail(error: FrameError): void {
     this.#reader.stop();
     this.#upload?.note();
@@ -257,7 +257,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   }
 }
 
-// One of each for all: there are as many sockets as members.
+// Shared functions instead of closures: there is a socket per member.
 function end(this: Duplex): void {
   this.end();
 }

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { Opcode } from "./frame_reader.ts";
 import type { JsonText } from "./json_text.ts";
 
-/** How long the header of a server's frame is. */
+/** Returns the length of a server frame's header. */
 const headerLength = (length: number): number =>
   length < 126 ? 2 : length < 65_536 ? 4 : 10;
 
@@ -25,7 +25,7 @@ function writeHeader(
   }
 }
 
-/** A text message as one frame. */
+/** Returns a text message as one frame. */
 export function textFrame(text: string): Buffer {
   const length = Buffer.byteLength(text);
   const header = headerLength(length);
@@ -35,7 +35,7 @@ export function textFrame(text: string): Buffer {
   return frame;
 }
 
-/** A message of bytes, or a control frame. */
+/** Returns a binary message or a control frame. */
 export function bytesFrame(opcode: number, payload: Uint8Array): Buffer {
   const header = headerLength(payload.length);
   const frame = Buffer.allocUnsafe(header + payload.length);
@@ -45,9 +45,9 @@ export function bytesFrame(opcode: number, payload: Uint8Array): Buffer {
 }
 
 /**
- * A text message that is `head`, `body` and `tail`; a large body is not copied where the buffer has padding around it.
+ * Returns a text message of `head`, `body` and `tail` as one frame; the body is not copied where the buffer has padding around it.
  *
- * @param head ASCII alone, as is `tail`
+ * @param head ASCII only, as is `tail`
  */
 export function jsonFrame(head: string, body: JsonText, tail: string): Buffer {
   const length = head.length + body.length + tail.length;
@@ -71,7 +71,7 @@ export function jsonFrame(head: string, body: JsonText, tail: string): Buffer {
   return frame;
 }
 
-/** A loop: the native ways cost more for so few characters. */
+/** Writes ASCII in a loop: native methods cost more for so few characters. */
 function writeAscii(bytes: Buffer, at: number, text: string): void {
   for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
 }

@@ -1,27 +1,27 @@
 import type { Buffer } from "node:buffer";
 import { Payload } from "./payload.ts";
 
-/** What was seen of the members of an object. */
+/** What a scan has found out about the members of an object. */
 export interface Members {
-  /** Starts and ends, in turns, of objects and arrays that are large. */
+  /** Offsets of large objects and arrays: start, end, start, end, … */
   readonly large: readonly number[];
   /** See {@linkcode Payload.mayBeError}. */
   readonly mayBeError: boolean;
 }
 
 /**
- * A JSON object as it came from the wire: checked to be JSON, but never made into values, so that
- * it goes on as it is.
+ * A JSON object as it came from the wire: checked to be valid, but not parsed, so that the same bytes
+ * can be sent on.
  */
 export class JsonText extends Payload {
-  /** What it is part of. */
+  /** The buffer that contains it. */
   readonly bytes: Buffer;
-  /** Where it starts in there. */
+  /** Its first byte in the buffer. */
   readonly start: number;
-  /** Where it ends, exclusive. */
+  /** Its end in the buffer, exclusive. */
   readonly end: number;
   override readonly mayBeError: boolean;
-  /** Starts and ends of the members, in turns, that {@linkcode JsonText.peek} leaves out. */
+  /** Offsets of the members that {@linkcode JsonText.peek} leaves empty: start, end, … */
   readonly #large: readonly number[];
   #ownsBuffer: boolean;
   #outline: Record<string, unknown> | undefined;
@@ -50,12 +50,12 @@ export class JsonText extends Payload {
     return true;
   }
 
-  /** How many bytes it has. */
+  /** Its length in bytes. */
   get length(): number {
     return this.end - this.start;
   }
 
-  /** Gives the bytes around it away, once: whether they may be written over. */
+  /** Claims the bytes around it for overwriting; returns `true` at most once. */
   claimPadding(before: number, after: number): boolean {
     const ownsBuffer = this.#ownsBuffer && this.start >= before &&
       this.end + after <= this.bytes.length;
@@ -63,17 +63,17 @@ export class JsonText extends Payload {
     return ownsBuffer;
   }
 
-  /** Its members, but large objects and arrays are empty, except those that tell of failures. */
+  /** Returns its members; large objects and arrays are empty, except those that describe failures. */
   override peek(): Record<string, unknown> {
     return this.#outline ??= JSON.parse(this.#outlineText());
   }
 
-  /** All of it, as a value. */
+  /** Returns all of it as a value. */
   override parse(): unknown {
     return JSON.parse(this.text());
   }
 
-  /** All of it, as text. */
+  /** Returns all of it as text. */
   text(): string {
     return this.#slice(this.start, this.end);
   }
@@ -82,7 +82,7 @@ export class JsonText extends Payload {
     let text = "";
     let from = this.start;
     for (let i = 0; i < this.#large.length; i += 2) {
-      // Up to the bracket that opens it, then on from the one that closes it.
+      // Up to its opening bracket, then on from its closing one.
       text += this.#slice(from, this.#large[i]! + 1);
       from = this.#large[i + 1]! - 1;
     }

@@ -3,34 +3,34 @@ import { Buffer } from "node:buffer";
 /** Bytes in front of a collected message, where its next head and its next frame's header fit in. */
 export const PADDING = 96;
 
-/** What a message of small fragments starts with. */
+/** Initial size for a message of small fragments. */
 const SMALLEST = 1024;
 
 /**
- * The payload of a message that has not all arrived, in one buffer: it never takes more than twice
- * what has come, however small the parts in which it came.
+ * The payload of an unfinished message, in one buffer that never grows beyond twice the bytes that
+ * have arrived, however small the parts.
  */
 export class MessageBuffer {
   /** The message, behind {@linkcode PADDING} bytes. */
   bytes: Buffer;
-  /** Where the frames that are complete end. */
+  /** End of the complete frames. */
   end: number = PADDING;
 
-  /** @param first bytes to set aside */
+  /** @param first bytes to allocate at first */
   constructor(first: number) {
     this.bytes = Buffer.allocUnsafeSlow(PADDING + Math.max(first, SMALLEST));
   }
 
-  /** Bytes of the frames that are complete. */
+  /** Bytes of the complete frames. */
   get length(): number {
     return this.end - PADDING;
   }
 
   /**
-   * Writes bytes behind those that are there, for {@linkcode MessageBuffer.end} to pass over.
+   * Writes bytes after the complete frames; the caller moves {@linkcode MessageBuffer.end}.
    *
-   * @param offset from the end
-   * @param most bytes that the message can have
+   * @param offset distance from {@linkcode MessageBuffer.end}
+   * @param most maximum size of the message in bytes
    */
   write(part: Uint8Array, offset: number, most: number): void {
     const at = this.end + offset;

@@ -16,11 +16,12 @@ import { MAX_ELEMENTS } from "./read_packet.ts";
 import { MAX_DEPTH } from "./scan_json.ts";
 
 /**
- * Tells why a packet must not be decoded, or `undefined` when it may be.
+ * Checks the nesting and the number of elements of a packet; returns why it is refused, or
+ * `undefined`.
  *
- * What is nested deeply overflows the stack when it is encoded again, and Socket.IO spreads the
- * elements of an event or ack over a call's arguments, which overflows it as well: both would end
- * the process. One linear scan; text that is no JSON is left to the decoder, which refuses it.
+ * Deep nesting overflows the stack when the payload is encoded again, and so do many elements, which
+ * Socket.IO spreads over a call's arguments: both would end the process. One linear scan; invalid
+ * JSON is left to the decoder, which refuses it.
  */
 export function judgePacket(text: string): string | undefined {
   let depth = 0;
@@ -56,7 +57,7 @@ function bodyStart(text: string): number {
   return head ? head[0].length : 0;
 }
 
-/** Index of the quote that ends the string which starts at `start`; the text's end when none does. */
+/** Returns the index of the closing quote of the string at `start`; the text's end if there is none. */
 function stringEnd(text: string, start: number): number {
   let end = start;
   do {
@@ -66,30 +67,30 @@ function stringEnd(text: string, start: number): number {
   return end;
 }
 
-/** An odd number of backslashes before it makes a quote part of its string. */
+/** Whether an odd number of backslashes precedes the quote at `at`. */
 function isEscaped(text: string, at: number): boolean {
   let first = at;
   while (text.charCodeAt(first - 1) === BACKSLASH) first--;
   return (at - first) % 2 === 1;
 }
 
-/** Who decides about the packets of one connection, beside what is true of all packets. */
+/** Decides which packets a connection may send, in addition to the rules for all packets. */
 export interface PacketGuard {
-  /** @returns why a packet may not come now; `undefined` when it may */
+  /** @returns why a packet is refused; `undefined` when it is not */
   judge(packet: unknown): string | undefined;
-  /** Closes the connection; takes note of the first reason alone. */
+  /** Closes the connection; only the first reason counts. */
   refuse(reason: string): void;
-  /** Reads no more of the connection, where it can, or goes on. */
+  /** Pauses or resumes reading, where the transport can. */
   hold(held: boolean): void;
 }
 
-/** The stock decoder behind the rules for packets: what it throws closes the sender. */
+/** The stock decoder, behind the rules for packets: a violation closes the connection. */
 export class PacketDecoder extends Decoder {
   readonly #guard: PacketGuard | undefined;
   readonly #turns: PacketTurns;
   #take: ((data: unknown) => boolean) | undefined;
 
-  /** @param guard of the connection; absent for a decoder behind another one */
+  /** @param guard guard of the connection; absent for a decoder behind another one */
   constructor(guard?: PacketGuard) {
     super();
     this.#guard = guard;
@@ -99,12 +100,12 @@ export class PacketDecoder extends Decoder {
     );
   }
 
-  /** Lets `take` have what comes from now on; what it does not take is decoded as ever. */
+  /** Offers all further packets to `take`; decodes those that it does not take. */
   divert(take: (data: unknown) => boolean): void {
     this.#take = take;
   }
 
-  /** Whether packets wait for their turn: what comes later must not overtake them. */
+  /** Whether packets wait for their turn, which later ones must not overtake. */
   get isBehind(): boolean {
     return this.#turns.isBehind;
   }
@@ -114,7 +115,7 @@ export class PacketDecoder extends Decoder {
     return unfinishedPacketOf(this) !== undefined;
   }
 
-  /** Takes the next part of what the client sent. */
+  /** Decodes the next packet or attachment. */
   override add(data: unknown): void {
     if (this.#guard === undefined) return this.#add(data);
     if (this.#turns.take()) return this.#addGuarded(data);
@@ -122,7 +123,7 @@ export class PacketDecoder extends Decoder {
     if (fault !== undefined) this.#guard.refuse(fault);
   }
 
-  /** Drops what it has begun, and what waits. */
+  /** Drops the unfinished packet and those that wait. */
   override destroy(): void {
     this.#turns.end();
     super.destroy();
@@ -135,7 +136,7 @@ export class PacketDecoder extends Decoder {
       if (fault !== undefined) throw new PacketError(fault);
       if (!this.#take?.(data)) this.#add(data);
     } catch (error) {
-      // What the stock decoder says of a packet holds nothing of it.
+      // Error messages of the stock decoder contain nothing of the packet.
       this.#guard?.refuse(error instanceof Error ? error.message : "invalid");
     }
   }
@@ -160,7 +161,7 @@ class PacketError extends Error {
 /**
  * The `parser` option of the Socket.IO server.
  *
- * @param guardOf the connection that a decoder is just made for
+ * @param guardOf returns the guard of the connection for which a decoder is being made
  */
 export const guardedParser = (
   guardOf: () => PacketGuard,

@@ -1,13 +1,12 @@
 import { MAX_ATTACHMENTS } from "./attachments.ts";
 
-/** The first characters of Socket.IO's packets: a type, and how many attachments a binary one has. */
+/** The first characters of a packet: its type, and the number of attachments of a binary one. */
 const HEAD = /^(?:[0-4]|[56](\d{1,15})-)/;
 
 /**
- * Tells why text begins like no packet, or `undefined` when it does.
+ * Checks the first characters of a packet; returns why it is refused, or `undefined`.
  *
- * The stock decoder makes a number of the first character: a space is 0 there, which asks for a
- * session.
+ * The stock decoder converts the first character to a number: a space would become 0, a CONNECT.
  */
 export function judgeHead(text: string): string | undefined {
   const head = HEAD.exec(text);
@@ -19,10 +18,10 @@ export function judgeHead(text: string): string | undefined {
   return undefined;
 }
 
-/** What a packet is for, as far as that matters before it is decoded. */
+/** Kind of a packet, as far as it matters before decoding. */
 export type Purpose = "connect" | "disconnect" | "binary" | "other";
 
-/** Tells by the first character. */
+/** Returns the purpose of a packet by its first character. */
 export function purposeOf(text: string): Purpose {
   switch (text[0]) {
     case "0":

@@ -1,18 +1,18 @@
 import { clearImmediate, setImmediate } from "node:timers";
 
-/** So many packets of one connection are handled before others get their turn. */
+/** Packets of one connection that are handled before others get their turn. */
 const PER_TURN = 100;
 
-/** So many packets may wait for their turn. */
+/** Limit of packets that wait for their turn. */
 const MAX_WAITING = 10_000;
 
 /**
- * Lets a connection that sends many packets at once, which one POST or one segment of frames can
- * hold, handle them a few at a time.
+ * Spreads many packets of one connection, such as those of one POST or one segment of frames, over
+ * several turns of the event loop.
  */
 export class PacketTurns {
   readonly #handle: (packet: unknown) => void;
-  /** Since this piece of synchronous work began. */
+  /** Packets handled in the current run of synchronous work. */
   #handled = 0;
   #queue: unknown[] | undefined;
   /** Index in the queue. */
@@ -22,8 +22,8 @@ export class PacketTurns {
   readonly #hold: (held: boolean) => void;
 
   /**
-   * @param handle gets what waited, in its order; must not throw
-   * @param hold told that packets wait, and that none does any more
+   * @param handle called with each waiting packet, in order; must not throw
+   * @param hold called with whether packets wait, on each change
    */
   constructor(
     handle: (packet: unknown) => void,
@@ -38,7 +38,7 @@ export class PacketTurns {
     return this.#queue !== undefined;
   }
 
-  /** Whether the next packet may be handled at once; counts it if so. */
+  /** Returns whether the next packet may be handled at once, and counts it if so. */
   take(): boolean {
     if (this.isBehind || this.#handled >= PER_TURN) return false;
     if (this.#handled++ === 0) queueMicrotask(this.#rest);
@@ -48,7 +48,7 @@ export class PacketTurns {
   /**
    * Puts a packet at the end of the queue.
    *
-   * @returns why not, if so
+   * @returns why the packet is refused; `undefined` when it is not
    */
   wait(packet: unknown): string | undefined {
     if (this.#queue === undefined) this.#hold(true);
@@ -61,7 +61,7 @@ export class PacketTurns {
     return undefined;
   }
 
-  /** Drops what waits. */
+  /** Drops all waiting packets. */
   end(): void {
     if (this.#immediate !== undefined) clearImmediate(this.#immediate);
     if (this.isBehind) this.#clear();
@@ -79,7 +79,7 @@ export class PacketTurns {
     const end = Math.min(this.#next + PER_TURN, queue.length);
     while (this.#next < end) {
       this.#handle(queue[this.#next++]);
-      if (this.#queue !== queue) return; // that packet has ended the connection
+      if (this.#queue !== queue) return; // that packet ended the connection
     }
     if (this.#next < queue.length) {
       this.#immediate ??= setImmediate(this.#turn);

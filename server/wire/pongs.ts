@@ -3,21 +3,21 @@ import type { Duplex } from "node:stream";
 import { bytesFrame } from "./frame_writer.ts";
 import { Opcode } from "./frame_reader.ts";
 
-/** How many pongs wait to be sent before only the last ping is answered. */
+/** Limit of pongs that wait to be sent; beyond it only the last ping is answered. */
 const MAX_WAITING = 32;
 
 /**
- * The answers to a peer's pings.
+ * Answers a peer's pings.
  *
- * A peer that sends many and reads none would have a queue of pongs that costs a hundred times what
- * it sent: of those that are too many only the last is answered, as RFC 6455 §5.5.3 allows.
+ * The pongs queued for a peer that reads none would cost a hundred times what it sent. Beyond the
+ * limit only the last ping is answered, as RFC 6455 §5.5.3 allows.
  */
 export class Pongs {
   readonly #socket: Duplex;
   #waiting = 0;
   #latest: Buffer | undefined;
 
-  /** @param socket to send them on */
+  /** @param socket socket to send pongs on */
   constructor(socket: Duplex) {
     this.#socket = socket;
   }
