@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
 import * as agent from "../../agent/mod.ts";
@@ -22,6 +22,18 @@ Deno.test("the exported names are those of exported_names.txt: deno task docs:na
 Deno.test("every entrypoint exports ErrorCode, and it is the same one", () => {
   for (const entry of [root, agent, computer, server]) {
     assert(entry.ErrorCode === protocol.ErrorCode);
+  }
+});
+
+Deno.test("every member of ErrorCode has a sentence", async () => {
+  const source = await Deno.readTextFile(
+    new URL("../../protocol/errors/protocol_error.ts", import.meta.url),
+  );
+  for (const [name, code] of Object.entries(protocol.ErrorCode)) {
+    assertMatch(
+      source,
+      new RegExp(`  /\\*\\* [A-Z].*\\. \\*/\n  ${name}: ${code},`),
+    );
   }
 });
 
