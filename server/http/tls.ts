@@ -1,13 +1,13 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { ServerOptions } from "node:https";
 
-/** How a server proves who it is, and perhaps asks its clients to (spec §10); all as PEM. */
+/** Certificates of a server, and optionally of its clients' authorities (spec §10); all as PEM. */
 export interface TlsOptions {
-  /** The server's certificate, and those between it and the root. */
+  /** The server's certificate chain without the root. */
   readonly cert: string;
   /** The private key of the first certificate. */
   readonly key: string;
-  /** Certificate authorities of clients: who shows no certificate of theirs is not let in (mTLS). */
+  /** Certificate authorities of clients: requires a client certificate that one of them issued (mTLS). */
   readonly clientCa?: string;
 }
 

@@ -83,8 +83,8 @@ export const upgradeListener =
   };
 
 /**
- * What Engine.IO needs of a request, and keeps as long as the connection: all the rest, which the
- * upgrade has made useless, would stay in memory with it.
+ * Copies what Engine.IO needs of a request and keeps as long as the connection; the rest, useless
+ * after the upgrade, would stay in memory with it.
  */
 const minimalRequest = (
   { method, url, headers, socket }: IncomingMessage,

@@ -5,7 +5,7 @@ import type { CallObserver, ObservedCall } from "./call_observer.ts";
 import type { Payload } from "../wire/mod.ts";
 
 /**
- * Writes each tool call to the audit log once it ended (spec §10).
+ * Writes each tool call to the audit log when it ends (spec §10).
  *
  * @param payloads whether parameters and results are written too
  */

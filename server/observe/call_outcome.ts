@@ -6,7 +6,7 @@ import {
 import type { Payload } from "../wire/mod.ts";
 
 /**
- * Tells in a word or two how a call ended, for logs and metrics.
+ * Summarizes how a call ended, for logs and metrics.
  *
  * @param body what the Agent heard; `undefined` when it was gone by then
  * @returns `ok`, `tool error` (of the MCP server itself), `cancelled`, `agent gone`, or `error` and a code

@@ -1,17 +1,17 @@
 import type { CallObserver } from "./call_observer.ts";
 import { outcomeOf } from "./call_outcome.ts";
 
-/** What is needed of a span of `@opentelemetry/api`. */
+/** The part of a span of `@opentelemetry/api` that is used. */
 export interface CallSpan {
-  /** Says one more thing about it. */
+  /** Sets an attribute. */
   setAttribute(name: string, value: string): unknown;
-  /** Says whether it failed; code 2 is an error. */
+  /** Sets the status; code 2 is an error. */
   setStatus(status: { code: number; message?: string }): unknown;
   /** Ends it. */
   end(): void;
 }
 
-/** What is needed of a tracer of `@opentelemetry/api`: `trace.getTracer("…")` is one. */
+/** The part of a tracer of `@opentelemetry/api` that is used: `trace.getTracer("…")` is one. */
 export interface CallTracer {
   /** Starts a span; kind 1 is a server's. */
   startSpan(
@@ -23,7 +23,7 @@ export interface CallTracer {
 const SERVER_KIND = 1;
 const ERROR_STATUS = 2;
 
-/** Makes a span of every request that is relayed to a Computer; never of parameters or results. */
+/** Creates a span for every relayed request; never with parameters or results. */
 export const traceCalls = (tracer: CallTracer): CallObserver =>
 (
   { event, seat, computer, payload },

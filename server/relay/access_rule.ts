@@ -3,11 +3,11 @@ import type { Policy } from "../shared/identity.ts";
 import { restrictsNames } from "../auth/policy.ts";
 import type { Member } from "../shared/member.ts";
 
-/** What a request says about its sender. */
+/** What a request claims about its sender. */
 export interface Claim {
   /** The role that may send it, as the event table says. */
   readonly role: Role | "both";
-  /** The name it gives for its sender: `agent` of an Agent's, `computer` of a Computer's. */
+  /** The claimed name: `agent` of an Agent's request, `computer` of a Computer's. */
   readonly name: string;
   /** The office it names, if any. */
   readonly office?: string;
@@ -18,8 +18,8 @@ export interface Claim {
  * (403), name (403), office (4104), in this order (spec §5).
  *
  * An Agent may give any name, since released SDKs take it from another setting than that of the
- * join: its seat's counts, and nobody is deceived. Only credentials that restrict names hold it to
- * that name, and a Computer speaks of itself alone.
+ * join: the name of its seat counts, so nobody is deceived. Only credentials that restrict names hold
+ * it to that name; a Computer may only speak for itself.
  *
  * @param member the sender's seat, if it has one
  * @param policy what the sender's credentials allow
@@ -57,7 +57,7 @@ export function checkAccess(
   return member;
 }
 
-/** What a connection hears that is in no office, or not any more (spec §5). */
+/** The error for a connection that is in no office, or no longer in one (spec §5). */
 export const notInOffice = (): ProtocolError =>
   new ProtocolError(
     ErrorCode.NOT_IN_ROOM,

@@ -32,7 +32,7 @@ import { type Answer, type Incoming, Payload } from "../wire/mod.ts";
 /** Answers an event, whether its sender waits for that or not; with nothing when it is gone. */
 type Reply = (answer: Answer | undefined) => void;
 
-/** Routes every event of every connection; whatever happens, an ack that was asked for is given (spec §3, §6). */
+/** Routes every event of every connection; always sends a requested ack (spec §3, §6). */
 export class Dispatcher {
   readonly #profile: Profile;
   readonly #relay: Relay;
@@ -63,7 +63,7 @@ export class Dispatcher {
     this.#membership = membership;
   }
 
-  /** Takes one event; runs when all earlier ones of the session took effect. Never throws. */
+  /** Handles one event once all earlier ones of the session took effect. Never throws. */
   receive(session: Session, incoming: Incoming): void {
     if (!session.events.take(performance.now())) {
       return this.#refuseFlood(session, incoming);
@@ -80,7 +80,7 @@ export class Dispatcher {
     answer: Reply,
   ): Promise<void> | undefined {
     const { event } = incoming;
-    // One that is gone wants nothing any more; what it told its office before counts: a cancel.
+    // A disconnected client needs no answers, but what it told its office before (a cancel) counts.
     if (!session.socket.connected && this.#ackOf(event) !== "none") return;
     try {
       return this.#handle(session, incoming, answer)
@@ -114,7 +114,7 @@ export class Dispatcher {
     const metrics = this.#metrics;
     if (metrics === undefined) return undefined;
     const began = performance.now();
-    // A name that a client made up would be a label of its own.
+    // A name that a client made up would create a metric label.
     const event = eventOf(this.#profile, name) ?? "unknown";
     return (answer) =>
       metrics.answered(
@@ -124,10 +124,10 @@ export class Dispatcher {
       );
   }
 
-  /** At once, not in its turn: what is over the rate must not fill the queue. */
+  /** Answers immediately, not in turn: events over the rate must not fill the queue. */
   #refuseFlood(session: Session, incoming: Incoming): void {
     this.#limiter.hit("eventsPerSecond", partyOf(session));
-    // Made once: an error costs more than all else that is done for such an event.
+    // Created once: an error costs more than everything else done for such an event.
     const error = this.#flood ??= overLimit(
       this.#limiter.limits,
       "eventsPerSecond",
@@ -209,7 +209,7 @@ export class Dispatcher {
     };
   }
 
-  /** The whole office hears of it, the caller included (spec §3). */
+  /** Notifies the whole office, including the sender (spec §3). */
   #cancel(session: Session, payload: unknown): void {
     const { from, parseRequest, notification } =
       SERVER_EVENTS[CANCEL_TOOL_CALL_EVENT];
@@ -245,7 +245,7 @@ export class Dispatcher {
   }
 }
 
-/** Apart from the event itself: whoever holds on to the answer must not hold on to the payload. */
+/** Outside of the dispatcher's methods, so that the closure does not capture the payload. */
 const answering = (
   { socket }: Session,
   ack: Incoming["ack"],
@@ -256,14 +256,14 @@ const answering = (
   if (answer !== undefined && socket.connected) ack?.(answer);
 };
 
-/** Answers with what was thrown. */
+/** Returns a function that answers with a thrown error. */
 const refusing =
   (session: Session, event: string, answer: Reply) => (error: unknown) => {
     if (error instanceof ProtocolError) auditRefusal(session, event, error);
     answer(Payload.of(toAnswer(error)));
   };
 
-/** Somebody reached for another office, or beyond what it is; other refusals are daily business. */
+/** Audits attempts to reach another office or to act beyond a role; other refusals are the common case. */
 function auditRefusal(
   session: Session,
   request: string,

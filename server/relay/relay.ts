@@ -27,7 +27,7 @@ import {
 import type { PendingCall, Session } from "../shared/session.ts";
 import { Payload } from "../wire/mod.ts";
 
-/** Carries requests of Agents to Computers and their answers back (spec §7). */
+/** Relays requests from Agents to Computers, and the answers back (spec §7). */
 export class Relay {
   readonly #registry: OfficeRegistry;
   readonly #sessions: ReadonlyMap<string, LinkedSession>;
@@ -43,8 +43,8 @@ export class Relay {
    * @param sessions the connections of this server by Socket.IO id
    * @param profile what the server speaks
    * @param requestTimeout seconds to wait for requests without a timeout of their own
-   * @param watch told of each request that its sender may send
-   * @param limiter how many calls an Agent may wait for at once
+   * @param watch called for each request that passed its checks
+   * @param limiter limits the pending calls of an Agent
    */
   constructor(
     registry: OfficeRegistry,
@@ -110,7 +110,7 @@ export class Relay {
     }
   }
 
-  /** Ends every call of a session that left its office; its Agent hears why, if it is still there (spec §5). */
+  /** Ends every call of a session that left its office; the Agent gets the reason, if it is still connected (spec §5). */
   end(session: Session, role: Role, gone: boolean): void {
     if (session.calls.length === 0) return;
     const error = role === "computer"
@@ -122,7 +122,7 @@ export class Relay {
   }
 
   /**
-   * Refuses new calls, waits for those on their way, and ends the ones that are left.
+   * Refuses new calls, waits for pending ones, and ends those that remain.
    *
    * @param milliseconds how long to wait at most
    */
@@ -154,7 +154,7 @@ export class Relay {
     { agent, seat, computer }: ObservedCall,
     found: Member | undefined,
   ): LinkedSession {
-    // Somebody with the same instance_id may have taken the seat over meanwhile.
+    // Another client with the same instance_id may have taken over the seat meanwhile.
     if (agent.member !== seat) throw notInOffice();
     const session = found && this.#sessions.get(found.socket);
     // The registry may lag behind the socket: one that left or is gone must not get the call.
@@ -165,7 +165,7 @@ export class Relay {
     return session;
   }
 
-  /** What waits in here for the answer must not mention the request, or it stays in memory. */
+  /** The closures that wait for the answer must not capture the request, or it stays in memory. */
   #send(
     request: ObservedCall,
     found: Member | undefined,
@@ -218,7 +218,7 @@ export class Relay {
   }
 }
 
-/** Apart from the request, like {@linkcode Relay.forward}'s `answer`: both last until the call has ended. */
+/** Outside of {@linkcode Relay.forward}, so that the closure does not capture the request until the call has ended. */
 const replying = (
   answer: (body: Payload | undefined) => void,
   ended: (body: Payload | undefined) => void,
@@ -228,7 +228,7 @@ const replying = (
   ended(body);
 };
 
-/** The lists are short: where it stands in them is found by looking. */
+/** Removes an item by linear search: the lists are short. */
 function remove<T>(list: T[], item: T): void {
   const at = list.indexOf(item);
   if (at >= 0) swapRemove(list, at);

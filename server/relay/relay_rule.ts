@@ -9,11 +9,11 @@ import {
 import type { Member } from "../shared/member.ts";
 import { Payload } from "../wire/mod.ts";
 
-/** What the Server waits beyond a request's own `timeout`, in seconds: the Computer's own answer comes first (spec §7). */
+/** Seconds that the Server waits beyond a request's own `timeout`, so that the Computer's answer comes first (spec §7). */
 const ANSWER_MARGIN_SECONDS = 5;
 
 /**
- * How long the Server waits for a Computer's answer, in milliseconds (spec §7).
+ * Returns how many milliseconds the Server waits for a Computer's answer (spec §7).
  *
  * @param timeout the request's field; counts for the events that define it, and for no other
  * @param fallback seconds for requests without one
@@ -36,7 +36,7 @@ export function answerDeadline(
 export const inNameOf = ({ name }: Member, payload: Payload): Payload =>
   Payload.of({ ...Object(payload.parse()), agent: name });
 
-/** What the Agent gets of a Computer's ack: the object unchanged, or 500 for anything else (spec §7). */
+/** Converts a Computer's ack to the Agent's answer: an object unchanged, or 500 for anything else (spec §7). */
 export function readAnswer(first: Payload | undefined): Payload {
   if (first?.isObject) return first;
   return Payload.of(

@@ -3,16 +3,16 @@ import type { Link, Payload } from "../wire/mod.ts";
 
 /** A request that a client has not answered yet. */
 export interface Asked {
-  /** Drops the answer, should it still come. */
+  /** Ignores a late answer. */
   forget(): void;
-  /** The answers so far that were not good enough to count; the best of them, if any. */
+  /** Returns the best answer so far that does not count as a real one, if any. */
   best(): Payload | undefined;
 }
 
 /**
- * Sends a request under every name that the client may know it by (spec §12); the first real
- * answer counts. A client that does not know a name answers with nothing or with 400, or not at
- * all, so those count only when nothing better comes.
+ * Sends a request under every event name that the client may know (spec §12); the first real answer
+ * counts. A client that does not know a name answers with nothing, with 400, or not at all, so those
+ * count only when nothing better arrives.
  *
  * @param answered called once, unless the request is forgotten
  */
@@ -48,7 +48,7 @@ function isReal(answer: Payload | undefined): boolean {
     toErrorPayload(seen)?.code !== ErrorCode.BAD_REQUEST;
 }
 
-/** The event's own name comes first; an error says more than nothing. */
+/** Prefers an error to no answer, and the event's own name to its aliases. */
 function best(
   names: readonly string[],
   answers: ReadonlyMap<string, Payload | undefined>,

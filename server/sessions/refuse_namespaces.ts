@@ -52,7 +52,7 @@ export function rejectUnknownNamespaces(
     .use(refuse);
   io.engine.on("connection_error", (refusal: EngineRefusal) => {
     const { req: { url = "", socket, headers }, code, message } = refusal;
-    // What belongs to a session that ended is daily business.
+    // Requests for a session that ended are the common case.
     if (!opensSession(splitTarget(url).query)) return;
     const address = clientAddress(
       socket.remoteAddress ?? "",

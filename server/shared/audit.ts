@@ -94,7 +94,7 @@ export interface AuditedCall {
 const category = ["a2c-smcp", "audit"];
 const logger: Logger = getLogger(category);
 
-/** What an operator may want to be told of is a warning, the daily business is not. */
+/** Events that may need an operator's attention are warnings, the common case is not. */
 const LEVELS = {
   handshake_refused: "warning",
   tls_failed: "warning",

@@ -1,2 +1,2 @@
-/** A result that is there at once, or later: from memory, or over the network. */
+/** A value, or a promise of it: from memory, or over the network. */
 export type Awaitable<T> = T | Promise<T>;

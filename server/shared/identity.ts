@@ -1,6 +1,6 @@
 import type { Role } from "../../protocol/mod.ts";
 
-/** Who somebody is, and what that allows. */
+/** An authenticated client, and what it may do. */
 export interface Identity {
   /** Names the holder of the credentials, in logs too; the same one may take its own seat over (spec §9). */
   readonly principal: string;
@@ -10,12 +10,12 @@ export interface Identity {
   readonly expiresAt?: number;
 }
 
-/** What somebody may join as; a field that is absent allows everything (spec §10). */
+/** What a client may join as; an absent field allows everything (spec §10). */
 export interface Policy {
   /** Allowed roles. */
   readonly roles?: readonly Role[];
-  /** Patterns of allowed offices; `*` stands for any text. */
+  /** Patterns of allowed offices; `*` matches any text. */
   readonly offices?: readonly string[];
-  /** Patterns of allowed names of members; `*` stands for any text. */
+  /** Patterns of allowed names of members; `*` matches any text. */
   readonly names?: readonly string[];
 }

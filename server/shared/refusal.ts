@@ -6,17 +6,17 @@ import {
   type ErrorPayload,
 } from "../../protocol/mod.ts";
 
-/** An HTTP answer that refuses a request; the same over polling and for an upgrade (spec §2). */
+/** An HTTP response that refuses a request; the same over polling and for an upgrade (spec §2). */
 export interface Refusal {
   /** The HTTP status. */
   readonly status: 400 | 401 | 403 | 404 | 429 | 500 | 503;
-  /** What beside the length belongs to it. */
+  /** Headers except for the length. */
   readonly headers: Readonly<Record<string, string>>;
   /** A flat error as JSON (spec §6). */
   readonly body: string;
 }
 
-/** Makes a refusal of a flat error. */
+/** Creates a refusal from a flat error. */
 export function refusal(
   status: Refusal["status"],
   error: ErrorPayload,
@@ -32,19 +32,19 @@ export function refusal(
   };
 }
 
-/** What is refused because nobody answers there. */
+/** The refusal for an unknown path. */
 export const notFound = (): Refusal =>
   refusal(404, { code: ErrorCode.NOT_FOUND, message: "Not found" });
 
-/** What is refused because nobody can tell what it asks for. */
+/** The refusal for a malformed request. */
 export const invalidRequest = (): Refusal =>
   refusal(400, { code: ErrorCode.BAD_REQUEST, message: "Invalid request" });
 
-/** A refusal as the web's own class. */
+/** Converts a refusal to a `Response`. */
 export const toResponse = ({ status, headers, body }: Refusal): Response =>
   new Response(body, { status, headers });
 
-/** A refusal as the bytes of HTTP/1.1, for a connection that no HTTP server answers; it is closed then. */
+/** Converts a refusal to HTTP/1.1 text, for a socket that no HTTP server answers; it is closed afterwards. */
 export const toHttpText = ({ status, headers, body }: Refusal): string => {
   const lines = Object.entries(headers).map(([k, v]) => `${k}: ${v}\r\n`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}` +

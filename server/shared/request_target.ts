@@ -1,4 +1,4 @@
-/** The path and the query of a request target, in origin form (`/p?q`) or absolute form (`http://h/p?q`). */
+/** Splits a request target into path and query, in origin form (`/p?q`) or absolute form (`http://h/p?q`). */
 export function splitTarget(target: string): { path: string; query: string } {
   const origin = target.replace(/^https?:\/\/[^/?#]*/i, "").split("#", 1)[0] ??
     "";
@@ -8,13 +8,13 @@ export function splitTarget(target: string): { path: string; query: string } {
     : { path: origin.slice(0, mark), query: origin.slice(mark + 1) };
 }
 
-/** Tells whether a request opens a session rather than belonging to one. */
+/** Returns whether a request opens a session rather than belonging to one. */
 export const opensSession = (query: string): boolean => !sessionOf(query);
 
-/** The session that a request belongs to; of several `sid` Engine.IO takes the last. */
+/** Returns the session that a request belongs to; of several `sid` Engine.IO takes the last. */
 export const sessionOf = (query: string): string | undefined =>
   parametersOf(query).getAll("sid").at(-1);
 
-/** As Engine.IO reads them, which makes a URL of the request: that leaves out tabs and line ends. */
+/** Parses a query like Engine.IO, which makes a URL of the request: tabs and line ends are dropped. */
 export const parametersOf = (query: string): URLSearchParams =>
   new URL(`?${query}`, "http://server").searchParams;

@@ -5,13 +5,13 @@ import type { Identity } from "./identity.ts";
 import type { TokenBucket } from "./token_bucket.ts";
 import type { Member } from "./member.ts";
 
-/** A call on its way between an Agent and a Computer; it belongs to the sessions of both. */
+/** A pending call from an Agent to a Computer; it belongs to the sessions of both. */
 export interface PendingCall extends Deadline {
-  /** Ends it with an error for the Agent, or with silence when the Agent is gone. */
+  /** Ends it with an error for the Agent, or without one when the Agent is gone. */
   end(error: ErrorPayload | undefined): void;
 }
 
-/** What the server knows about one connection of the namespace. */
+/** The state of one connection to the namespace. */
 export interface Session {
   /** The connection. */
   readonly socket: Socket;
@@ -27,9 +27,9 @@ export interface Session {
   role: Role | undefined;
   /** Its seat, while it is in an office. */
   member: Member | undefined;
-  /** How many events it may send. */
+  /** Limits the rate of its events. */
   readonly events: TokenBucket;
-  /** The calls that it sent or has to answer. */
+  /** The pending calls that it sent or has to answer. */
   readonly calls: PendingCall[];
   /** Runs tasks in the order of arrival; resolves when the task has ended, `undefined` when it has. */
   enqueue(task: () => void | Promise<void>): Promise<void> | undefined;
