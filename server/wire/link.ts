@@ -18,13 +18,13 @@ import {
 import { readPacket, type TextPacket } from "./read_packet.ts";
 import { nextRequestId } from "./request_ids.ts";
 
-/** What a client sent, as it came. */
+/** An event of a client. */
 export interface Incoming {
   /** The event's name; Socket.IO lets it be a number. */
   readonly event: string;
-  /** The first argument; further ones are dropped. */
+  /** The first argument; further arguments are dropped. */
   readonly payload: Payload;
-  /** There when the sender asked for an ack. */
+  /** Sends the ack; absent when the client did not ask for one. */
   readonly ack: Ack | undefined;
 }
 
@@ -34,13 +34,13 @@ export type Answer = Payload | readonly unknown[];
 /** Sends the answer to an event. */
 export type Ack = (answer: Answer) => void;
 
-/** A request that its client has not answered. */
+/** A request that its client has not answered yet. */
 interface Waiting {
   readonly id: number;
   readonly answered: (answer: Payload | undefined) => void;
 }
 
-/** What packets of Engine.IO that carry a message start with. */
+/** First character of Engine.IO's packets that carry a message. */
 const MESSAGE = 0x34;
 
 /** Engine.IO's answer to a ping. */
@@ -49,21 +49,21 @@ const PONG = Buffer.from("3");
 const encoder = new Encoder();
 
 /**
- * Events and acks of one session, on whatever transport it has.
+ * Sends and receives the events and acks of one session, whatever its transport.
  *
- * It stands beside Socket.IO, which keeps the connection, the namespace and the rooms: what
- * Socket.IO would parse, queue and stringify again goes through here as bytes. All of it keeps
- * the order in which it came, and takes effect at once.
+ * It stands beside Socket.IO, which keeps the connection, the namespace and the rooms. Payloads that
+ * Socket.IO would parse, queue and stringify pass through here as bytes. All packets take effect at
+ * once, in the order in which they arrive.
  */
 export class Link {
   readonly #conn: Socket["conn"];
   readonly #events: ReadonlySet<string>;
   readonly #receive: (incoming: Incoming) => void;
-  /** The connection's own, which hands on what comes. */
+  /** The decoder of the connection, which offers its packets to this session. */
   #decoder: PacketDecoder | undefined;
-  /** Decodes what is left to it. */
+  /** Decodes what the fast path does not take. */
   #stock: PacketDecoder | undefined;
-  /** Few at a time: who may wait for so many answers is limited. */
+  /** A list: there are few at a time, since the calls of a client are limited. */
   readonly #waiting: Waiting[] = [];
   #upgraded: ((transport: Socket["conn"]["transport"]) => void) | undefined;
   #frames: FrameSocket | undefined;
@@ -72,9 +72,9 @@ export class Link {
   #collecting = false;
 
   /**
-   * @param socket just connected
-   * @param events names of those whose payloads need not become values
-   * @param receive gets every event; must not throw
+   * @param socket a socket that has just connected
+   * @param events names of the events that the fast path may take
+   * @param receive called with every event; must not throw
    */
   constructor(
     socket: Socket,
@@ -98,9 +98,9 @@ export class Link {
   /**
    * Sends a request.
    *
-   * @param answered gets the first argument of the ack, if it has one; once, unless the request
-   *   is forgotten
-   * @returns what {@linkcode Link.forget} takes
+   * @param answered called once with the first argument of the ack, if it has one; never when the
+   *   request is forgotten
+   * @returns the id for {@linkcode Link.forget}
    */
   request(
     event: string,
@@ -130,12 +130,12 @@ export class Link {
     return id;
   }
 
-  /** Drops the answer to a request, should it still come. */
+  /** Forgets a request: a late answer is dropped. */
   forget(id: number): void {
     this.#takeWaiting(id);
   }
 
-  /** Takes and sends nothing any more. */
+  /** Ends the session: nothing is received or sent any more. */
   end(): void {
     this.#ended = true;
     this.#waiting.length = 0;
@@ -157,24 +157,24 @@ export class Link {
       this.#takeText(bytes, start + 1, end, ownsBuffer);
   }
 
-  /** A pong has to wait behind the message that is on its way, which tells as well that the client lives. */
+  /** Counts a part of a message as a pong: the real one has to wait until the message has ended. */
   #progressed(frames: FrameSocket): void {
     const conn = this.#conn;
     if (conn.readyState !== "open" || !isPongDue(conn)) return;
     frames.emit("message", PONG, false);
   }
 
-  /** Whether the next message means nothing to anybody but this session. */
+  /** Whether the next message concerns this session alone. */
   #isPlain(): boolean {
     const conn = this.#conn;
     return !this.#ended && !this.#collecting && conn.readyState === "open" &&
-      // What came over polling before an upgrade may still wait for its turn.
+      // Packets that came over polling before an upgrade may still wait for their turn.
       !this.#decoder?.isBehind &&
-      // While a pong is due, the first message tells Engine.IO that the client lives.
+      // While a pong is due, the first message tells Engine.IO that the client is alive.
       isKnownAlive(conn);
   }
 
-  /** Takes what Engine.IO hands to Socket.IO, as far as it is the session's. */
+  /** Handles a packet that Engine.IO hands to Socket.IO; returns whether it was the session's. */
   #take(data: unknown): boolean {
     if (this.#ended) return false;
     if (typeof data !== "string") {
@@ -194,7 +194,7 @@ export class Link {
     return true;
   }
 
-  /** Leaves it to the stock decoder, which most sessions never need. */
+  /** Decodes a packet with the stock decoder, which most sessions never need. */
   #decode(data: unknown): void {
     if (this.#stock === undefined) {
       this.#stock = new PacketDecoder();
@@ -222,7 +222,7 @@ export class Link {
   }
 
   #decoded({ type, id, data }: Packet): void {
-    // Thrown at the decoder, which closes the sender.
+    // Thrown to the decoder, which closes the connection.
     if (!Array.isArray(data)) throw new Error("Packet refused: no payload");
     const [first, second]: unknown[] = data;
     if (type === PacketType.ACK) {
@@ -267,7 +267,7 @@ export class Link {
     };
   }
 
-  /** Never before what Engine.IO still has to send. */
+  /** Sends bytes directly, unless Engine.IO has packets to send first. */
   #send(head: string, body: JsonText): void {
     const conn = this.#conn;
     if (

@@ -1,8 +1,7 @@
 /**
  * What an event or an acknowledgement carries: JSON text that goes on as it came, or a value.
  *
- * It is all that the rest of the server sees of a message; how it came and how it goes on is
- * this room's business.
+ * It is all that the rest of the server sees of a message; frames and packets stay in this folder.
  */
 export abstract class Payload {
   /** Keeps other objects from passing for a payload; it takes no memory. */

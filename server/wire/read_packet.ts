@@ -15,14 +15,14 @@ import { load, memory, NO_JSON, scanner } from "./scan_json.ts";
 /** A packet with more elements than this is refused; the protocol needs two. */
 export const MAX_ELEMENTS = 1024;
 
-/** Objects and arrays of at least so many bytes are left out of outlines, if they are not of {@linkcode KEPT}. */
-const LARGE = 256;
+/** Objects and arrays of at least this size are left empty by `peek()`, except {@linkcode KEPT}. */
+const LARGE_MEMBER_BYTES = 256;
 
-/** An event or an ack whose payload is an object that nobody made values of. */
+/** An event or an ack whose payload is an object that was not parsed. */
 export interface TextPacket {
   /** The event's name; `undefined` for an ack. */
   readonly event: string | undefined;
-  /** The id of the ack, or of the one that was asked for. */
+  /** The id of the ack, or of the ack that the sender asked for. */
   readonly id: number | undefined;
   /** The first argument; further ones are dropped. */
   readonly body: JsonText;
@@ -32,20 +32,20 @@ const EVENT = 0x32;
 const ACK = 0x33;
 const SPACE = 0x20;
 
-/** Ids have at most so many digits here; a client would count for years to need more. */
+/** Limit of an id's digits; a client would count for years to need more. */
 const ID_DIGITS = 15;
 
-/** What packets of the protocol's namespace go on with, behind their type. */
+/** Characters that follow the type in packets of the protocol's namespace. */
 const NAMESPACE = [...`${SMCP_NAMESPACE},`].map((char) => char.charCodeAt(0));
 
 /**
- * Reads a packet of Socket.IO's protocol without making values of its payload.
+ * Reads a packet of Socket.IO's protocol without parsing its payload.
  *
- * It takes the daily business: an event of `events` or an ack, in the one form in which clients
- * write it, with an object first. Whatever is not exactly that, valid or not, is the stock
- * parser's: what this accepts, that accepts with the same meaning.
+ * This is the fast path for the common case: an event of `events` or an ack, in the one form in which
+ * clients write it, with an object first. Everything else, valid or not, is left to the stock parser.
+ * Whatever this accepts, the stock parser accepts with the same meaning.
  *
- * @param start behind the type of Engine.IO's packet
+ * @param start offset after the type of Engine.IO's packet
  * @param ownsBuffer whether `bytes` hold nothing else
  */
 export function readPacket(
@@ -66,7 +66,7 @@ export function readPacket(
   }
   if (at - digits > ID_DIGITS || bytes[at] !== OPEN_ARRAY) return undefined;
   if (type === ACK && id === undefined) return undefined;
-  // From here on in the scanner's memory.
+  // From here on, offsets are those of the scanner's memory.
   const textStart = load(bytes, at, end);
   const shift = at - textStart;
   const textEnd = end - shift;
@@ -97,9 +97,9 @@ export function readPacket(
 }
 
 /**
- * Where the payload ends, or {@linkcode NO_JSON}.
+ * Returns where the payload ends, or {@linkcode NO_JSON}.
  *
- * @param members gets what is seen of them, positions shifted
+ * @param members filled with the findings, offsets shifted back
  */
 function skipObject(
   memory: Uint8Array,
@@ -118,7 +118,8 @@ function skipObject(
     if (at === NO_JSON) return NO_JSON;
     const first = memory[value];
     if (
-      at - value >= LARGE && (first === OPEN_OBJECT || first === OPEN_ARRAY) &&
+      at - value >= LARGE_MEMBER_BYTES &&
+      (first === OPEN_OBJECT || first === OPEN_ARRAY) &&
       !isKept(memory, key)
     ) {
       members.large.push(value + shift, at + shift);
@@ -133,7 +134,7 @@ function skipObject(
   }
 }
 
-/** Whether the key at `key` may be `code`, `error`, or `isError` in front of `true`; rather once too often. */
+/** Whether the member at `key` may be `code`, `error` or `isError: true`; may be wrongly `true`. */
 function mayBeError(
   memory: Uint8Array,
   key: number,
@@ -155,13 +156,13 @@ function mayBeError(
 const inQuotes = (text: string): readonly number[] =>
   [...JSON.stringify(text)].map((char) => char.charCodeAt(0));
 
-/** The name that nearly every event has. */
+/** Name of nearly every event. */
 const TOOL_CALL = inQuotes(TOOL_CALL_EVENT);
 
-/** Members that tell how a call ended, and stay in outlines whatever their size. */
+/** Members that tell how a call ended; `peek()` keeps them whatever their size. */
 const KEPT = ["meta", "_meta", "error"].map(inQuotes);
 
-/** Whether the key at `key` is one of those; one with an escape in it may be. */
+/** Whether the key at `key` is one of {@linkcode KEPT}, or may be, since it has an escape. */
 function isKept(memory: Uint8Array, key: number): boolean {
   for (let at = key + 1; memory[at] !== QUOTE; at++) {
     if (memory[at] === BACKSLASH) return true;
@@ -180,7 +181,7 @@ function standsAt(
   return true;
 }
 
-/** Whether nothing but further arguments and the end of the packet follow. */
+/** Whether only further arguments and the end of the packet follow. */
 function endsAt(memory: Uint8Array, at: number, end: number): boolean {
   for (let elements = 1; elements <= MAX_ELEMENTS; elements++) {
     at = scanner.skipSpace(at);

@@ -1,26 +1,26 @@
 import { Buffer } from "node:buffer";
 import { SCAN_JSON_WASM } from "./scan_json_wasm.ts";
 
-/** A packet with more brackets open at once than this is refused, its own array included (spec §7). */
+/** Limit of brackets open at once in a packet, its own array included (spec §7). */
 export const MAX_DEPTH = 64;
 
-/** No JSON, or nested too deeply: whoever gave it to the scan has to ask another parser. */
+/** Result for text that is invalid or nested too deeply: the caller falls back to another parser. */
 export const NO_JSON = -1;
 
-/** Reads JSON without making anything of it; positions are those of {@linkcode load}. */
+/** Scans JSON without parsing it; offsets are those of {@linkcode load}. */
 interface Scanner {
   readonly memory: WebAssembly.Memory;
-  /** Where the whitespace at `at`, if any, ends. */
+  /** Returns where the whitespace at `at`, if any, ends. */
   skipSpace(at: number): number;
-  /** Where the string that starts at `at` ends, behind its quote, or {@linkcode NO_JSON}. */
+  /** Returns where the string at `at` ends, after its quote, or {@linkcode NO_JSON}. */
   skipString(at: number): number;
-  /** Where the value of the member whose key starts at `at` begins, or {@linkcode NO_JSON}. */
+  /** Returns where the value of the member with the key at `at` begins, or {@linkcode NO_JSON}. */
   skipKey(at: number): number;
-  /** Where the value that starts at `at`, inside `depth` brackets, ends, or {@linkcode NO_JSON}. */
+  /** Returns where the value at `at`, inside `depth` brackets, ends, or {@linkcode NO_JSON}. */
   skipValue(at: number, depth: number): number;
-  /** 1 when all of it is UTF-8. */
+  /** Returns 1 when the text is valid UTF-8. */
   isUtf8(at: number, end: number): number;
-  /** Takes a client's mask, four bytes, little-endian, off all of it. */
+  /** Removes a client's mask: four bytes, little-endian. */
   unmask(at: number, end: number, mask: number): void;
 }
 
@@ -33,10 +33,10 @@ const module = new WebAssembly.Module(Buffer.from(SCAN_JSON_WASM, "base64"));
 export const scanner: Scanner = new WebAssembly.Instance(module)
   .exports as object as Scanner;
 
-/** Where texts begin in the scanner's memory, behind what is its own. */
+/** Offset of texts in the scanner's memory, after its own data. */
 const TEXT_START = 4096;
 
-/** So many NULs behind a text let every function of the scanner come to its end: two blocks. */
+/** NULs after a text, at which every function of the scanner stops: two blocks. */
 const NULS = 128;
 
 /** Bytes that the scanner's `unmask` changes at once. */
@@ -47,11 +47,11 @@ const PAGE = 65_536;
 /** The scanner's memory. */
 export let memory: Uint8Array = new Uint8Array(scanner.memory.buffer);
 
-/** What stands in there, behind {@linkcode unmaskBlocks}. */
+/** The text that {@linkcode unmaskBlocks} left in the scanner's memory. */
 let unmasked: { bytes: Uint8Array; start: number; end: number } | undefined;
 
 /**
- * Puts a text into the scanner's memory instead of the one before, unless it stands there already.
+ * Copies a text into the scanner's memory, unless it is there already.
  *
  * @returns where it starts
  */
@@ -72,7 +72,7 @@ export function load(bytes: Uint8Array, start: number, end: number): number {
   return TEXT_START;
 }
 
-/** Takes a client's mask off, in place, by way of the scanner's memory: {@linkcode load} finds the text there. */
+/** Removes a client's mask in place, in the scanner's memory, where {@linkcode load} then finds the text. */
 export function unmaskBlocks(
   bytes: Uint8Array,
   start: number,

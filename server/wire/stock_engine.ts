@@ -8,10 +8,10 @@ import { type WebSocket, WebSocketServer } from "ws";
 const admissions = new WeakMap<object, () => void>();
 
 /**
- * The server of the package `ws`, which reads little of a peer that has no session.
+ * The server of the package `ws`, with a limit on what a peer may send before it has a session.
  *
- * `ws` has one limit for all messages of all peers, and collects a whole message before anybody can
- * refuse it. So the bytes are counted below it, and a peer that sends too many is disconnected.
+ * `ws` has one size limit for all peers, and collects a whole message before it can be refused. So the
+ * bytes are counted below it, and a peer that sends too many is disconnected.
  */
 export class StockEngine extends WebSocketServer {
   readonly #earlyBytes: number;

@@ -6,8 +6,8 @@ import type { CutOff } from "./send_queue.ts";
 /**
  * Cuts the client of a WebSocket off when more than `maxBytes` wait to be sent.
  *
- * @param cutOff told once, just before
- * @returns whether it is a WebSocket of this engine; the queues of all others are Engine.IO's
+ * @param cutOff called once, just before
+ * @returns whether it is a WebSocket of the fast engine; Engine.IO keeps the queues of all others
  */
 export function limitQueue(
   transport: Connection["transport"],
@@ -21,9 +21,9 @@ export function limitQueue(
 }
 
 /**
- * Stops to read a connection, or goes on.
+ * Pauses or resumes reading a connection.
  *
- * A WebSocket waits, whichever engine it is of; over polling each POST is bounded.
+ * This works for WebSockets of either engine; over polling each POST is bounded anyway.
  */
 export function holdReading({ transport }: Connection, held: boolean): void {
   const socket = webSocketOf(transport);

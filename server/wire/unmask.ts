@@ -1,14 +1,14 @@
 import type { Buffer } from "node:buffer";
 import { unmaskBlocks } from "./scan_json.ts";
 
-/** Below this a view of words costs more than it saves. */
+/** Below this length a view of words costs more than it saves. */
 const WORDS_FROM = 48;
 
-/** From here on the way to WebAssembly and back pays. */
+/** From this length on, WebAssembly is faster. */
 const BLOCKS_FROM = 4096;
 
 /**
- * Takes a client's mask off, in place (RFC 6455 §5.3).
+ * Removes a client's mask in place (RFC 6455 §5.3).
  *
  * @param mask its four bytes, little-endian
  */
@@ -25,7 +25,7 @@ export function unmask(
       bytes[at]! ^= mask >> ((at - start & 3) << 3);
       at++;
     }
-    // The mask goes on where the bytes before the first whole word left off.
+    // The mask continues where the bytes before the first whole word ended.
     const turn = (at - start & 3) << 3;
     const word = turn === 0 ? mask : mask >>> turn | mask << 32 - turn;
     const count = end - at >> 2;

@@ -1,58 +1,59 @@
 import { type Deadline, Deadlines } from "../shared/deadlines.ts";
 import { FrameError, type FrameReader } from "./frame_reader.ts";
 
-/** How long a message may come too slowly before its sender is closed; in milliseconds. */
+/** How long a message may be too slow before its sender is closed. */
 export const UPLOAD_WINDOW_MS = 20_000;
 
-/** Looks are taken so many milliseconds apart at least, all that are due at once. */
-const LOOKS_APART_MS = 1000;
+/** Least time between two checks; all that are due run together. */
+const CHECK_INTERVAL_MS = 1000;
 
-/** What is known of the messages of one connection. */
+/** What the watch reads of a connection's frame reader. */
 type Reader = Pick<FrameReader, "pending" | "messages" | "held" | "reserved">;
 
-/** What unfinished messages may take. */
+/** Limits for unfinished messages. */
 export interface UploadLimits {
-  /** How fast a message must come, where it does not end; in bytes per second. */
+  /** Minimum rate of an unfinished message in bytes per second. */
   readonly bytesPerSecond: number;
-  /** What all of them together may hold. */
+  /** Maximum memory of all unfinished messages together, in bytes. */
   readonly bytes: number;
 }
 
 /**
- * Bounds what messages hold that have begun and not ended: those that come too slowly end, and when
- * all together hold too much, the largest does.
+ * Bounds the memory of unfinished messages: senders that are too slow are closed, and when all
+ * messages together hold too much, the sender of the largest is.
  *
- * Most messages end long before anybody looks: there is one look a window for a connection, not one
- * a message, and one timer for all.
+ * Most messages end long before the first check: there is one check per window and connection, not
+ * per message, and one timer for all.
  */
 export class UploadWatch {
   readonly #looks = new Deadlines<Upload>();
   readonly #limits: UploadLimits;
   #held = 0;
 
-  /** @param limits of all connections */
+  /** @param limits limits of all connections together */
   constructor(limits: UploadLimits) {
     this.#limits = limits;
   }
 
-  /** Bytes that unfinished messages hold. */
+  /** Bytes that all unfinished messages hold. */
   get held(): number {
     return this.#held;
   }
 
-  /** Looks at a connection a window from now. */
+  /** Schedules a check of a connection, a window from now. */
   look(upload: Upload): void {
-    const now = Math.floor(performance.now() / LOOKS_APART_MS) * LOOKS_APART_MS;
+    const now = Math.floor(performance.now() / CHECK_INTERVAL_MS) *
+      CHECK_INTERVAL_MS;
     upload.due = now + UPLOAD_WINDOW_MS;
     this.#looks.add(upload, now);
   }
 
-  /** Whether so many bytes are fewer than may come in a window. */
+  /** Whether `bytes` in one window are below the minimum rate. */
   isTooFew(bytes: number): boolean {
     return bytes < this.#limits.bytesPerSecond * UPLOAD_WINDOW_MS / 1000;
   }
 
-  /** Takes note that a connection holds so many bytes more. */
+  /** Adds to the bytes held; closes the largest uploads while they exceed the limit. */
   hold(bytes: number): void {
     this.#held += bytes;
     while (this.#held > this.#limits.bytes) {
@@ -67,24 +68,24 @@ export class UploadWatch {
     }
   }
 
-  /** Looks at a connection no more. */
+  /** Stops watching a connection. */
   remove(upload: Upload): void {
     this.#looks.remove(upload);
   }
 
-  /** Looks at nothing any more. */
+  /** Stops watching all connections. */
   close(): void {
     this.#looks.clear();
   }
 }
 
-/** The messages of one connection, for {@linkcode UploadWatch}. */
+/** The unfinished message of one connection, for {@linkcode UploadWatch}. */
 export class Upload implements Deadline {
   /** For {@linkcode Deadlines}. */
   due = 0;
   /** For {@linkcode Deadlines}. */
   place?: number;
-  /** Bytes of its unfinished message, as the watch knows. */
+  /** Bytes of its unfinished message that the watch has counted. */
   holds = 0;
   readonly #watch: UploadWatch;
   readonly #reader: Reader;
@@ -104,7 +105,7 @@ export class Upload implements Deadline {
     this.#fail = fail;
   }
 
-  /** Takes note of what the reader has, after each of its steps. */
+  /** Updates the watch; called after each step of the reader. */
   note(): void {
     if (this.#reader.pending && !this.#watched) this.#look();
     const more = this.#reader.reserved - this.holds;
@@ -113,7 +114,7 @@ export class Upload implements Deadline {
     this.#watch.hold(more);
   }
 
-  /** Looks whether the message goes on as it should. */
+  /** Checks whether the message arrives fast enough. */
   expire(): void {
     const { pending, messages, held } = this.#reader;
     this.#watched = false;
@@ -130,7 +131,7 @@ export class Upload implements Deadline {
     this.close();
   }
 
-  /** The connection holds nothing any more. */
+  /** Releases what the connection held. */
   close(): void {
     const { holds } = this;
     this.holds = 0;
