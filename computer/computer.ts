@@ -1,34 +1,22 @@
 import { Connection } from "../client/connection.ts";
 import type { ConnectionOptions } from "../client/options.ts";
-import { Emitter, type Listener } from "../client/emitter.ts";
-import {
-  type AgentCallData,
-  type ClientEvent,
-  type ClientEvents,
-  UPDATE_CONFIG_EVENT,
-  UPDATE_TOOL_LIST_EVENT,
+import type { Listener } from "../client/emitter.ts";
+import type {
+  AgentCallData,
+  ClientEvent,
+  ClientEvents,
 } from "../protocol/mod.ts";
 import { Announcer } from "./requests/announcer.ts";
-import { Answers } from "./requests/answer.ts";
 import type { ConfigChanges } from "./config/diff_configs.ts";
-import {
-  type ComputerConfig,
-  parseComputerConfig,
-} from "./config/parse_config.ts";
+import type { ComputerConfig } from "./config/parse_config.ts";
 import type { ServerSettings } from "./config/settings.ts";
 import type { DpeResolver } from "./resources/dpe/resolver.ts";
-import { hideSecrets } from "./util/hide_secrets.ts";
-import { Hosting } from "./host/hosting.ts";
 import type { ComputerInputs } from "./config/inputs/input_store.ts";
 import { logThrown, warnOfClearText } from "./util/log.ts";
 import type { ComputerStatus, SmcpComputerOptions } from "./options.ts";
 import type { ComputerEvents } from "./requests/computer_events.ts";
-import { ResourceWatch } from "./resources/resource_watch.ts";
-import {
-  wireConnection,
-  type Wired,
-  wireHost,
-} from "./requests/forward_events.ts";
+import { wireConnection, type Wired } from "./requests/forward_events.ts";
+import { ToolHost } from "./tool_host.ts";
 
 /**
  * A Computer: hosts MCP servers and offers their tools to the Agent of its office (spec §1).
@@ -40,11 +28,8 @@ import {
 export class SmcpComputer implements AsyncDisposable {
   #options: ConnectionOptions & { role: "computer" };
   #connection: Connection;
-  readonly #hosting: Hosting;
+  readonly #tools: ToolHost;
   readonly #announcer: Announcer;
-  readonly #watch: ResourceWatch;
-  readonly #answers: Answers;
-  readonly #events = new Emitter<ComputerEvents>(logThrown);
   readonly #wired: Wired;
 
   /**
@@ -55,32 +40,20 @@ export class SmcpComputer implements AsyncDisposable {
    * no limit
    */
   constructor(options: SmcpComputerOptions) {
-    const { servers, inputs = [], confirm } = options;
-    const config = parseComputerConfig({ inputs, servers }, "options");
     this.#options = { ...options, role: "computer" };
     this.#connection = new Connection(this.#options, logThrown);
-    this.#hosting = new Hosting(config, options, () => this.#configChanged());
     const announcer = new Announcer((event) => {
       if (!this.#connection.joined) return;
       this.#connection.send(event, { computer: this.name });
     });
     this.#announcer = announcer;
-    this.#watch = new ResourceWatch(
-      this.#hosting.host,
-      (...changes) => announcer.changed(...changes),
-    );
-    const events = this.#events;
-    const answers = new Answers({
-      hosting: this.#hosting,
-      watch: this.#watch,
-      confirm,
-      events,
+    this.#tools = new ToolHost(options, {
+      changed: (...events) => announcer.changed(...events),
       maxPayload: () => this.#connection.maxPayload,
     });
-    this.#answers = answers;
+    const { events, answers } = this.#tools;
     this.#wired = { events, announcer, answers };
     wireConnection(this.#connection, this.#wired);
-    wireHost(this.#hosting.host, this.#wired, () => this.#configChanged());
   }
 
   /** Its name in the office. */
@@ -100,21 +73,17 @@ export class SmcpComputer implements AsyncDisposable {
 
   /** The definitions of `${input:ID}` placeholders; values can be set, and are never shown. */
   get inputs(): ComputerInputs {
-    return this.#hosting.inputs;
+    return this.#tools.hosting.inputs;
   }
 
   /** How it and its MCP servers are doing. */
   status(): ComputerStatus {
     const { office } = this.#connection;
-    const { host } = this.#hosting;
     return {
       name: this.name,
       connection: this.#connection.state,
       ...(office !== undefined && { office }),
-      servers: host.statuses,
-      tools: host.offers(),
-      problems: [...host.problems, ...this.#watch.clashes].map(hideSecrets),
-      runningCalls: this.#answers.running,
+      ...this.#tools.status(),
     };
   }
 
@@ -123,7 +92,7 @@ export class SmcpComputer implements AsyncDisposable {
     event: E,
     listener: Listener<ComputerEvents[E]>,
   ): () => void {
-    return this.#events.on(event, listener);
+    return this.#tools.events.on(event, listener);
   }
 
   /**
@@ -146,12 +115,12 @@ export class SmcpComputer implements AsyncDisposable {
    * only what this has not.
    */
   start(): void {
-    this.#hosting.start();
+    this.#tools.hosting.start();
   }
 
   /** Resolves when each MCP server that `connect` or `start` started runs or has failed. */
   serversSettled(): Promise<void> {
-    return this.#hosting.settled();
+    return this.#tools.hosting.settled();
   }
 
   /**
@@ -167,7 +136,7 @@ export class SmcpComputer implements AsyncDisposable {
     request: Omit<ClientEvents[E]["request"], keyof AgentCallData | "computer">,
     signal?: AbortSignal,
   ): Promise<ClientEvents[E]["answer"]> {
-    return this.#answers.answerPerson(this.name, event, request, signal);
+    return this.#tools.answer(this.name, event, request, signal);
   }
 
   /** Tells the office that everything may have changed: configuration, tools, desktop, documents. */
@@ -190,8 +159,8 @@ export class SmcpComputer implements AsyncDisposable {
    * @throws {ConnectionError} `refused`: it is still there; `lost`, `timeout`: it is out anyway
    */
   async leave(): Promise<void> {
-    this.#answers.moveTo(undefined);
-    const moved = () => this.#answers.moveTo(this.#connection.office);
+    this.#tools.answers.moveTo(undefined);
+    const moved = () => this.#tools.answers.moveTo(this.#connection.office);
     await this.#connection.leave().finally(moved);
   }
 
@@ -207,7 +176,7 @@ export class SmcpComputer implements AsyncDisposable {
     const before = this.#connection;
     this.#connection = new Connection(options, logThrown);
     this.#options = options;
-    this.#answers.moveTo(undefined);
+    this.#tools.answers.moveTo(undefined);
     wireConnection(this.#connection, this.#wired);
     // Said rather than hung up on, so that the Server has a name free that is taken again at once.
     await before.leave().catch(() => {});
@@ -221,7 +190,7 @@ export class SmcpComputer implements AsyncDisposable {
    * @throws {TypeError} when there is one of that name
    */
   async addServer(name: string, settings: ServerSettings): Promise<void> {
-    await this.#hosting.add(name, settings);
+    await this.#tools.hosting.add(name, settings);
   }
 
   /**
@@ -231,7 +200,7 @@ export class SmcpComputer implements AsyncDisposable {
    * @throws {TypeError} when there is none of that name
    */
   async updateServer(name: string, settings: ServerSettings): Promise<void> {
-    await this.#hosting.update(name, settings);
+    await this.#tools.hosting.update(name, settings);
   }
 
   /**
@@ -240,7 +209,7 @@ export class SmcpComputer implements AsyncDisposable {
    * @throws {TypeError} when there is none of that name
    */
   async removeServer(name: string): Promise<void> {
-    await this.#hosting.host.removeServer(name);
+    await this.#tools.hosting.host.removeServer(name);
   }
 
   /**
@@ -252,7 +221,7 @@ export class SmcpComputer implements AsyncDisposable {
    * @returns what changed
    */
   configure(config: ComputerConfig): Promise<ConfigChanges> {
-    return this.#hosting.configure(config);
+    return this.#tools.hosting.configure(config);
   }
 
   /**
@@ -263,7 +232,7 @@ export class SmcpComputer implements AsyncDisposable {
    * @throws {TypeError} when there is none of that name
    */
   async startServer(name: string): Promise<void> {
-    await this.#hosting.startServer(name);
+    await this.#tools.hosting.startServer(name);
   }
 
   /**
@@ -272,7 +241,7 @@ export class SmcpComputer implements AsyncDisposable {
    * @throws {TypeError} when there is none of that name
    */
   async stopServer(name: string): Promise<void> {
-    await this.#hosting.host.stopServer(name);
+    await this.#tools.hosting.host.stopServer(name);
   }
 
   /**
@@ -281,7 +250,7 @@ export class SmcpComputer implements AsyncDisposable {
    * Ready made: `localDirResolver` and `s3Resolver`.
    */
   registerDpeResolver(resolver: DpeResolver): void {
-    this.#answers.resolver = resolver;
+    this.#tools.answers.resolver = resolver;
   }
 
   /**
@@ -289,20 +258,14 @@ export class SmcpComputer implements AsyncDisposable {
    * the name is free for the next one.
    */
   async close(): Promise<void> {
-    this.#watch.close();
+    this.#tools.leaveForGood();
     this.#announcer.close();
-    this.#answers.moveTo(undefined);
-    await Promise.all([this.#connection.close(), this.#hosting.close()]);
+    await Promise.all([this.#connection.close(), this.#tools.close()]);
     this.#announcer.close(); // servers that stopped meanwhile
   }
 
   /** The same as `close`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  #configChanged(): void {
-    this.#announcer.changed(UPDATE_CONFIG_EVENT, UPDATE_TOOL_LIST_EVENT);
-    this.#events.emit("config_changed", undefined);
   }
 }

@@ -38,7 +38,12 @@
  * @module
  */
 export { SmcpComputer } from "./computer.ts";
-export type { ComputerStatus, SmcpComputerOptions } from "./options.ts";
+export type {
+  ComputerStatus,
+  SmcpComputerOptions,
+  ToolHostOptions,
+  ToolHostStatus,
+} from "./options.ts";
 export type { HostingOptions } from "./host/hosting_options.ts";
 export type { ComputerEvents } from "./requests/computer_events.ts";
 export type { ToolCallEnded, ToolCallStarted } from "./tools/call_events.ts";

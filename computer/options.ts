@@ -6,8 +6,8 @@ import type { HostingOptions } from "./host/hosting_options.ts";
 import type { ServerStatus } from "./host/server_status.ts";
 import type { Confirm } from "./tools/confirm.ts";
 
-/** What a {@linkcode SmcpComputer} hosts, and where it offers it. */
-export interface SmcpComputerOptions extends ConnectionOptions, HostingOptions {
+/** What a Computer hosts. */
+export interface ToolHostOptions extends HostingOptions {
   /** MCP servers by name, or a list of them; what has a default may be left out (spec §4). */
   servers:
     | Readonly<Record<string, ServerSettings>>
@@ -18,14 +18,12 @@ export interface SmcpComputerOptions extends ConnectionOptions, HostingOptions {
   confirm?: Confirm;
 }
 
-/** How a Computer is doing. */
-export interface ComputerStatus {
-  /** Its name in the office. */
-  readonly name: string;
-  /** Where the connection to the Server stands. */
-  readonly connection: ConnectionState;
-  /** The office that it is in, or comes back to. */
-  readonly office?: string;
+/** What a {@linkcode SmcpComputer} hosts, and where it offers it. */
+export interface SmcpComputerOptions
+  extends ConnectionOptions, ToolHostOptions {}
+
+/** How the MCP servers of a Computer are doing. */
+export interface ToolHostStatus {
   /** Its MCP servers, in the order of the configuration. */
   readonly servers: readonly ServerStatus[];
   /** The tools that can be called right now. */
@@ -34,4 +32,14 @@ export interface ComputerStatus {
   readonly problems: readonly string[];
   /** How many tool calls are running. */
   readonly runningCalls: number;
+}
+
+/** How a Computer is doing. */
+export interface ComputerStatus extends ToolHostStatus {
+  /** Its name in the office. */
+  readonly name: string;
+  /** Where the connection to the Server stands. */
+  readonly connection: ConnectionState;
+  /** The office that it is in, or comes back to. */
+  readonly office?: string;
 }

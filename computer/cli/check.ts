@@ -1,7 +1,7 @@
 import process from "node:process";
 import { StoppedError } from "../../cli/run.ts";
 import { reasonOf } from "../util/values.ts";
-import { SmcpComputer } from "../computer.ts";
+import { ToolHost } from "../tool_host.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
 import {
   type CheckedServer,
@@ -34,9 +34,7 @@ export async function check(flags: CheckFlags): Promise<void> {
   await logTo((line) => warnings.add(withoutTime(line)));
   const view = viewFor(flags);
   const { askInput } = flags.json ? {} : person(() => view);
-  const computer = new SmcpComputer({
-    url: "http://127.0.0.1", // is never connected to
-    name: "check",
+  const tools = new ToolHost({
     inputs: config.inputs,
     servers: config.servers,
     inputValues: flags.input,
@@ -61,7 +59,7 @@ export async function check(flags: CheckFlags): Promise<void> {
     const signal = firstSignal();
     view.print([headLine(flags.config, config)]);
     const stopped = await Promise.race([
-      examine(computer, config, (waiting, server) => {
+      examine(tools, config, (waiting, server) => {
         if (ended.signal.aborted) return;
         if (server) found.set(server.name, server);
         show();
@@ -70,7 +68,7 @@ export async function check(flags: CheckFlags): Promise<void> {
       signal,
     ]);
     ended.abort();
-    const findings = sumUp(computer, config, found, warnings);
+    const findings = sumUp(tools, config, found, warnings);
     if (flags.json) console.log(JSON.stringify(findings, null, 2));
     view.waitFor([]);
     view.print(lastLines(findings, config, shown, stopped !== undefined));
@@ -78,7 +76,7 @@ export async function check(flags: CheckFlags): Promise<void> {
     conclude(findings, found, stopped);
   } finally {
     view.close();
-    await computer.close();
+    await tools.close();
   }
 }
 
@@ -97,7 +95,7 @@ function viewFor({ json }: CheckFlags): CheckView {
  * @param settled is told which MCP servers are waited for, and which one no longer is
  */
 async function examine(
-  computer: SmcpComputer,
+  tools: ToolHost,
   { servers }: ComputerConfig,
   settled: (waiting: readonly string[], server?: CheckedServer) => void,
 ): Promise<undefined> {
@@ -106,22 +104,19 @@ async function examine(
   const lookAt = (name: string) => {
     if (!waiting.delete(name)) return;
     looks.push(
-      checkServer(computer, name).then((server) =>
-        settled([...waiting], server)
-      ),
+      checkServer(tools, name).then((server) => settled([...waiting], server)),
     );
   };
-  computer.on("server_state", ({ name, state }) => {
+  tools.events.on("server_state", ({ name, state }) => {
     if (state !== "starting") lookAt(name);
   });
   servers.filter(({ disabled }) => disabled).forEach(({ name }) =>
     lookAt(name)
   );
   settled([...waiting]);
-  computer.start();
-  await computer.serversSettled();
+  await tools.hosting.start();
   await Promise.all(looks);
-  await checkResources(computer);
+  await checkResources(tools);
   return undefined;
 }
 

@@ -4,7 +4,7 @@ import {
   GET_RESOURCES_EVENT,
   type Resource,
 } from "../../protocol/mod.ts";
-import type { SmcpComputer } from "../computer.ts";
+import type { ToolHost } from "../tool_host.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
 import { placeholderIds } from "../util/placeholders.ts";
 import { isDocument, isWindow } from "../resources/listed_uri.ts";
@@ -33,19 +33,19 @@ export interface Findings {
 
 /** Looks at what one MCP server has, once it runs or has failed. */
 export async function checkServer(
-  computer: SmcpComputer,
+  host: ToolHost,
   name: string,
 ): Promise<CheckedServer | undefined> {
-  const resources = await resourcesOf(computer, name);
-  const { servers, tools } = computer.status();
+  const resources = await resourcesOf(host, name);
+  const { servers, tools } = host.status();
   const status = servers.find((server) => server.name === name);
   return status && checked(status, tools, resources);
 }
 
 /** What is wrong with windows and documents is said, in the log, when they are asked for. */
-export async function checkResources(computer: SmcpComputer): Promise<void> {
-  await computer.answer(GET_DESKTOP_EVENT, {});
-  await computer.answer(GET_FINDER_EVENT, {});
+export async function checkResources(host: ToolHost): Promise<void> {
+  await host.answer("check", GET_DESKTOP_EVENT, {});
+  await host.answer("check", GET_FINDER_EVENT, {});
 }
 
 /**
@@ -54,12 +54,12 @@ export async function checkResources(computer: SmcpComputer): Promise<void> {
  * @param found the MCP servers that were looked at, by name
  */
 export function sumUp(
-  computer: SmcpComputer,
+  host: ToolHost,
   config: ComputerConfig,
   found: ReadonlyMap<string, CheckedServer>,
   warnings: ReadonlySet<string>,
 ): Findings {
-  const { servers, tools, problems } = computer.status();
+  const { servers, tools, problems } = host.status();
   const used = placeholderIds(
     config.servers.map(({ server_parameters }) => server_parameters),
   );
@@ -119,14 +119,14 @@ const toolsOf = (
 
 /** All pages; a server that has no resources, or does not run, has none. */
 async function resourcesOf(
-  computer: SmcpComputer,
+  host: ToolHost,
   server: string,
 ): Promise<Resource[]> {
   const found: Resource[] = [];
   const seen = new Set<string>();
   let cursor: string | undefined;
   do {
-    const page = await computer.answer(GET_RESOURCES_EVENT, {
+    const page = await host.answer("check", GET_RESOURCES_EVENT, {
       mcp_server: server,
       ...(cursor !== undefined && { cursor }),
     }).catch(() => undefined);

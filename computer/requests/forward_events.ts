@@ -5,6 +5,7 @@ import {
   ErrorCode,
   isClientEvent,
   ProtocolError,
+  type ServerEvent,
   UPDATE_TOOL_LIST_EVENT,
 } from "../../protocol/mod.ts";
 import type { Announcer } from "./announcer.ts";
@@ -56,16 +57,18 @@ export function wireConnection(
 /**
  * Passes on what happens to the MCP servers.
  *
+ * @param changed tells the office
  * @param configChanged is told when there are others than before
  */
 export function wireHost(
   host: McpHost,
-  { events, announcer }: Wired,
+  events: Emitter<ComputerEvents>,
+  changed: (event: ServerEvent) => void,
   configChanged: () => void,
 ): void {
   host.on("server_state", forward("server_state", events));
   host.on("tools_changed", () => {
-    announcer.changed(UPDATE_TOOL_LIST_EVENT);
+    changed(UPDATE_TOOL_LIST_EVENT);
     events.emit("tools_changed", undefined);
   });
   host.on("config_changed", configChanged);
