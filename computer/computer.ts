@@ -36,7 +36,7 @@ export class SmcpComputer implements AsyncDisposable {
    * Makes a Computer that is neither connected nor has started anything.
    *
    * @throws {ConfigError} that lists every mistake in `servers` and `inputs`
-   * @throws {TypeError} when the URL can not be one of a Server, `tls` not be used, or `maxMessageBytes` is
+   * @throws {TypeError} when the URL cannot be one of a Server, `tls` not be used, or `maxMessageBytes` is
    * no limit
    */
   constructor(options: SmcpComputerOptions) {
@@ -169,7 +169,7 @@ export class SmcpComputer implements AsyncDisposable {
    * and `join` are those of the new one. The MCP servers run on.
    *
    * @param where what changes
-   * @throws {TypeError} when the URL can not be one of a Server; nothing changed then
+   * @throws {TypeError} when the URL cannot be one of a Server; nothing changed then
    */
   async turnTo(where: { url?: string; name?: string }): Promise<void> {
     const options = { ...this.#options, ...where };
@@ -184,7 +184,7 @@ export class SmcpComputer implements AsyncDisposable {
   }
 
   /**
-   * Adds a MCP server and starts it; resolves when it runs or has failed.
+   * Adds an MCP server and starts it; resolves when it runs or has failed.
    *
    * @throws {ConfigError} that lists every mistake
    * @throws {TypeError} when there is one of that name
@@ -194,7 +194,7 @@ export class SmcpComputer implements AsyncDisposable {
   }
 
   /**
-   * Replaces a MCP server; calls that run on the old one fail, those on others go on.
+   * Replaces an MCP server; calls that run on the old one fail, those on others go on.
    *
    * @throws {ConfigError} that lists every mistake; the old one stays
    * @throws {TypeError} when there is none of that name
@@ -204,7 +204,7 @@ export class SmcpComputer implements AsyncDisposable {
   }
 
   /**
-   * Stops a MCP server and forgets it.
+   * Stops an MCP server and forgets it.
    *
    * @throws {TypeError} when there is none of that name
    */
@@ -225,7 +225,7 @@ export class SmcpComputer implements AsyncDisposable {
   }
 
   /**
-   * Starts a MCP server that is stopped or failed; resolves when it runs or has failed.
+   * Starts an MCP server that is stopped or failed; resolves when it runs or has failed.
    *
    * A person who refused to authorize the Computer is asked again.
    *
@@ -236,7 +236,7 @@ export class SmcpComputer implements AsyncDisposable {
   }
 
   /**
-   * Stops a MCP server and everything that it started, until it is started again or replaced.
+   * Stops an MCP server and everything that it started, until it is started again or replaced.
    *
    * @throws {TypeError} when there is none of that name
    */

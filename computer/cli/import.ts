@@ -86,7 +86,7 @@ function placesOf({ from }: ImportFlags): KnownFile[] {
   });
 }
 
-/** What can be read of it is taken; a file that can not be read at all is one problem. */
+/** What can be read of it is taken; a file that cannot be read at all is one problem. */
 async function readSource(place: KnownFile): Promise<Source> {
   const { file, suffix } = place;
   try {

@@ -51,7 +51,7 @@ export function report(
   const last = new Map<string, string>();
   computer.on("server_state", (status) => {
     const line = stateLine(status);
-    // One that can not start is tried again for ever: that is said once.
+    // One that cannot start is tried again for ever: that is said once.
     if (line === undefined || line === last.get(status.name)) return;
     last.set(status.name, line);
     note(line);

@@ -70,7 +70,7 @@ function dismissed(computer: SmcpComputer): Promise<never> {
   });
 }
 
-/** Takes every new state of the file; one that can not be used changes nothing. */
+/** Takes every new state of the file; one that cannot be used changes nothing. */
 const follow = (
   file: string,
   computer: SmcpComputer,

@@ -115,7 +115,7 @@ and in code:
 `;
 }
 
-/** Whether a line goes on the terminal in one; where it can not be broken, or is not shown, it does. */
+/** Whether a line goes on the terminal in one; where it cannot be broken, or is not shown, it does. */
 const fits = (line: string): boolean =>
   !process.stdout.isTTY || process.platform === "win32" ||
   textWidth(line) < (process.stdout.columns ?? 80);

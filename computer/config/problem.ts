@@ -9,7 +9,7 @@ export interface ConfigProblem {
   readonly text: string;
 }
 
-/** A configuration that can not be used, with everything that is wrong with it. */
+/** A configuration that cannot be used, with everything that is wrong with it. */
 export class ConfigError extends Error {
   /** Always `"ConfigError"`. */
   override readonly name = "ConfigError";

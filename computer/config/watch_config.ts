@@ -10,7 +10,7 @@ import type { ComputerConfig } from "./parse_config.ts";
 export interface ConfigListener {
   /** The file holds this now. */
   readonly changed: (config: ComputerConfig) => unknown;
-  /** The file can not be used as it is; the reason names what is wrong, line by line. */
+  /** The file cannot be used as it is; the reason names what is wrong, line by line. */
   readonly refused: (reason: string) => void;
 }
 
@@ -26,7 +26,7 @@ const LONGEST_WAIT = 1_000;
  * replace files by new ones. Only what differs from the last text is reported; the first text
  * always is.
  *
- * @throws {Error} when the directory can not be watched
+ * @throws {Error} when the directory cannot be watched
  */
 export async function watchConfig(
   file: string,

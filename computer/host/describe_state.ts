@@ -1,6 +1,6 @@
 import type { ServerView } from "./server_status.ts";
 
-/** Says where a MCP server stands, and when it is started again: `is restarting; …` (spec §6). */
+/** Says where an MCP server stands, and when it is started again: `is restarting; …` (spec §6). */
 export const whereabouts = (
   { state, nextAttempt }: Pick<ServerView, "state" | "nextAttempt">,
 ): string =>

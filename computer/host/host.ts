@@ -30,7 +30,7 @@ export interface McpHostOptions {
   readonly connect?: ConnectMcp;
   /** Replaces placeholders at each start; default: a configuration that has some fails. */
   readonly prepare?: HostedServerOptions["prepare"];
-  /** Milliseconds that a MCP server gets to start; default 60,000: it may have to be downloaded. */
+  /** Milliseconds that an MCP server gets to start; default 60,000: it may have to be downloaded. */
   readonly startTimeoutMs?: number;
   /** When one that was lost or could not start is started again. */
   readonly restart?: Partial<RestartPolicy> | undefined;

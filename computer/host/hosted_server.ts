@@ -18,7 +18,7 @@ import { misfits } from "./unmatched_tools.ts";
 /**
  * One MCP server of a Computer: its life, its tools, its connection while it runs.
  *
- * Supervised: one that is lost or can not start is started again, later and later up to a limit,
+ * Supervised: one that is lost or cannot start is started again, later and later up to a limit,
  * for as long as nobody stops it; a program that is missing may be installed any time, and the
  * command of an input may succeed. Only a start whose placeholders have no other way to a value
  * waits for a person, who would be asked over and over.
@@ -104,7 +104,7 @@ export class HostedServer {
     await this.#attempt();
   }
 
-  /** The Computer was authorized for a MCP server: one that waits for that need not wait longer. */
+  /** The Computer was authorized for an MCP server: one that waits for that need not wait longer. */
   authorized(): void {
     if (this.#next && this.#refusal) void this.#attempt();
   }

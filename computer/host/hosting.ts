@@ -92,12 +92,12 @@ export class Hosting {
     await this.#started;
   }
 
-  /** Adds a MCP server and starts it. */
+  /** Adds an MCP server and starts it. */
   async add(name: string, settings: ServerSettings): Promise<void> {
     await this.host.addServer(await readServerConfig(name, settings));
   }
 
-  /** Replaces a MCP server. */
+  /** Replaces an MCP server. */
   async update(name: string, settings: ServerSettings): Promise<void> {
     await this.host.updateServer(await readServerConfig(name, settings));
   }
@@ -117,7 +117,7 @@ export class Hosting {
     return changes;
   }
 
-  /** Starts a MCP server; a person who refused to authorize the Computer is asked again. */
+  /** Starts an MCP server; a person who refused to authorize the Computer is asked again. */
   async startServer(name: string): Promise<void> {
     this.#authorizations?.askAgain();
     await this.host.startServer(name);

@@ -7,7 +7,7 @@ const RECOMMENDED_LENGTH = 64;
 
 /** What is to be said about the lengths of names. */
 export interface LongNames {
-  /** One sentence for each tool that can not be offered. */
+  /** One sentence for each tool that cannot be offered. */
   readonly problems: readonly string[];
   /** A sentence about those that not every model can call. */
   readonly warning?: string;

@@ -1,6 +1,6 @@
 import type { BackoffLimits } from "../../client/backoff.ts";
 
-/** When a MCP server that was lost, or could not start, is started again. */
+/** When an MCP server that was lost, or could not start, is started again. */
 export interface RestartPolicy extends BackoffLimits {
   /** Milliseconds of running after which earlier failures no longer count. */
   readonly healthyMs: number;

@@ -40,7 +40,7 @@ export interface ServerStatus {
   readonly problems: readonly string[];
 }
 
-/** What the rules about tools need to know of a MCP server. */
+/** What the rules about tools need to know of an MCP server. */
 export interface ServerView {
   /** The key in the configuration. */
   readonly name: string;

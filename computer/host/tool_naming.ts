@@ -19,7 +19,7 @@ export interface ToolNames {
   readonly clashes: ReadonlyMap<string, readonly NamedTool[]>;
 }
 
-/** Longer names can not be called: the wire's identifiers end there (spec §4). */
+/** Longer names cannot be called: the wire's identifiers end there (spec §4). */
 export const MAX_NAME_LENGTH = 256;
 
 /** A server that is away for a moment keeps its names, or calls would go to another one meanwhile. */

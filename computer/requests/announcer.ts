@@ -15,7 +15,7 @@ export class Announcer {
   readonly #changed = new Set<ServerEvent>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param send tells the office; what can not be told now is told again after the next join */
+  /** @param send tells the office; what cannot be told now is told again after the next join */
   constructor(send: (event: ServerEvent) => void) {
     this.#send = send;
   }

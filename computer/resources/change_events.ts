@@ -5,7 +5,7 @@ import {
 } from "../../protocol/mod.ts";
 import { isDocument, isWindow } from "./listed_uri.ts";
 
-/** The windows and documents that a MCP server lists. */
+/** The windows and documents that an MCP server lists. */
 export interface ListedUris {
   /** Its `window://` URIs. */
   readonly windows: ReadonlySet<string>;
@@ -13,14 +13,14 @@ export interface ListedUris {
   readonly documents: ReadonlySet<string>;
 }
 
-/** What was heard of a MCP server. */
+/** What was heard of an MCP server. */
 export type ResourceNotice =
   /** Its resources were listed again: after a start, a loss (none then), or `list_changed`. */
   | { readonly kind: "listed"; readonly uris: ListedUris }
   /** It said that a resource has other contents. */
   | { readonly kind: "updated"; readonly uri: string };
 
-/** What a MCP server lists before it is asked, and when it is gone. */
+/** What an MCP server lists before it is asked, and when it is gone. */
 export const NO_URIS: ListedUris = { windows: new Set(), documents: new Set() };
 
 /** Picks the windows and the documents out of a list of resources. */

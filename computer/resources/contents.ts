@@ -1,4 +1,4 @@
-/** One of the contents that a MCP server gives for a resource: text, or bytes as base64. */
+/** One of the contents that an MCP server gives for a resource: text, or bytes as base64. */
 export interface ResourceContents {
   /** What it is the contents of: the resource, or a part of it. */
   readonly uri?: string;
@@ -10,7 +10,7 @@ export interface ResourceContents {
   readonly blob?: string;
 }
 
-/** Reads contents as a MCP server sent them: a field that is no string is not there. */
+/** Reads contents as an MCP server sent them: a field that is no string is not there. */
 export const readContents = (
   { uri, mimeType, text, blob }: Record<string, unknown>,
 ): ResourceContents => ({

@@ -5,7 +5,7 @@ import {
 } from "../../protocol/mod.ts";
 import { isDocument, isWindow } from "./listed_uri.ts";
 
-/** The hosts that a MCP server uses; windows and documents share one namespace (spec §8.1, §8.3). */
+/** The hosts that an MCP server uses; windows and documents share one namespace (spec §8.1, §8.3). */
 export interface HostClaims {
   /** The MCP server. */
   readonly server: string;
@@ -23,7 +23,7 @@ export interface HostRoute {
   readonly passedOver: readonly string[];
 }
 
-/** Collects the hosts that a MCP server's resources use; URIs that can not be read have none. */
+/** Collects the hosts that an MCP server's resources use; URIs that cannot be read have none. */
 export function hostClaims(
   server: string,
   resources: readonly Resource[],

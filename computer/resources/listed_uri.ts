@@ -8,7 +8,7 @@ export const isWindow = (uri: unknown): uri is string =>
 export const isDocument = (uri: unknown): uri is string =>
   typeof uri === "string" && /^dpe:/i.test(uri);
 
-/** Makes a listed URI fit for a log, whatever a MCP server put there: quoted, short. */
+/** Makes a listed URI fit for a log, whatever an MCP server put there: quoted, short. */
 export const quoteUri = (uri: unknown): string => {
   const text = hideSecrets(JSON.stringify(uri) ?? "undefined");
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;

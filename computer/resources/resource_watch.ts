@@ -24,7 +24,7 @@ const THERE: ReadonlySet<ServerState> = new Set([
  * Watches the resources of all MCP servers: subscribes to windows and documents, announces
  * changes, and knows which server a host belongs to (spec §8.3, §8.5).
  *
- * Nothing in here is waited for by a MCP session: a notification only sets work going.
+ * Nothing in here is waited for by an MCP session: a notification only sets work going.
  */
 export class ResourceWatch {
   readonly #host: McpHost;

@@ -11,7 +11,7 @@ export interface RunningServer {
   readonly connection: McpConnection;
 }
 
-/** Tells whether a MCP server takes part in Desktop and Finder (spec §8). */
+/** Tells whether an MCP server takes part in Desktop and Finder (spec §8). */
 export const takesPart = ({ capabilities }: McpConnection): boolean =>
   capabilities.resources?.subscribe === true;
 
@@ -22,7 +22,7 @@ export const participants = (host: McpHost): RunningServer[] =>
     return connection && takesPart(connection) ? [{ name, connection }] : [];
   });
 
-/** All resources of a MCP server, page by page. */
+/** All resources of an MCP server, page by page. */
 export const listResources = (
   connection: McpConnection,
   signal?: AbortSignal,

@@ -16,7 +16,7 @@ import { listResources, takesPart } from "./servers.ts";
 
 /** How many subscriptions are asked for at a time. */
 const AT_A_TIME = 16;
-/** Milliseconds that a MCP server gets to take them all before the rest of the work goes on. */
+/** Milliseconds that an MCP server gets to take them all before the rest of the work goes on. */
 const SUBSCRIBE_PATIENCE = 5_000;
 
 /** What is known of the resources of one MCP server, kept up to date while it runs. */

@@ -6,7 +6,7 @@ import {
 } from "../../protocol/mod.ts";
 import { tooMuch } from "../../client/message_limits.ts";
 
-/** Puts an error in place of a result that can not be sent (spec §9). */
+/** Puts an error in place of a result that cannot be sent (spec §9). */
 export function limitResult(
   result: CallToolResult,
   maxPayload: number | undefined,
@@ -21,7 +21,7 @@ export function limitResult(
 /**
  * Passes an answer on that can be sent.
  *
- * @throws {ProtocolError} 500 that says why it can not
+ * @throws {ProtocolError} 500 that says why it cannot
  */
 export function limitAnswer<T extends object>(
   answer: T,

@@ -46,7 +46,7 @@ export function callFailure(
 }
 
 /**
- * Makes the error of a request other than a tool call that a MCP server did not answer well.
+ * Makes the error of a request other than a tool call that an MCP server did not answer well.
  *
  * What the MCP server finds wrong with the request is a 400, everything else a 500.
  */

@@ -3,7 +3,7 @@ import { resultMeta } from "../../../protocol/mod.ts";
 import type { ToolCallEnded } from "../../tools/call_events.ts";
 import type { ServerStatus } from "../../host/server_status.ts";
 
-/** Says where a MCP server stands; undefined for what is no news: another attempt begins. */
+/** Says where an MCP server stands; undefined for what is no news: another attempt begins. */
 export function stateLine(
   { name, state, tools, error, nextAttempt, problems }: ServerStatus,
 ): string | undefined {

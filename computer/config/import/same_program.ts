@@ -32,7 +32,7 @@ export function prefixSamePrograms(
   };
 }
 
-/** A text that is equal for MCP servers of the same tools; undefined when that can not be told. */
+/** A text that is equal for MCP servers of the same tools; undefined when that cannot be told. */
 export function programOf(
   { type, server_parameters }: MCPServerConfig,
 ): string | undefined {

@@ -66,7 +66,7 @@ export interface ComputerInputs {
   /** What is known of the values so far, in the order of the definitions. */
   values(): Promise<InputValue[]>;
   /**
-   * Fills values in place of `${input:ID}` as a MCP server would get them; what is secret stays hidden.
+   * Fills values in place of `${input:ID}` as an MCP server would get them; what is secret stays hidden.
    *
    * Values that are not known yet are resolved, which may ask a person.
    *

@@ -8,7 +8,7 @@ import { fillPlaceholders } from "./fill_placeholders.ts";
 import { type InputValues, resolveAll } from "./resolve_all.ts";
 
 /**
- * Fills the inputs into what a MCP server is started with (spec §4).
+ * Fills the inputs into what an MCP server is started with (spec §4).
  *
  * That is `server_parameters`: the other fields are shown to Agents, who never see a value.
  * Inputs are resolved one after the other, in the order in which they appear.

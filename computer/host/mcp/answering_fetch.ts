@@ -34,7 +34,7 @@ interface CutAnswer {
 }
 
 /**
- * Makes a `fetch` for Streamable HTTP after which no request waits for an answer that can not come.
+ * Makes a `fetch` for Streamable HTTP after which no request waits for an answer that cannot come.
  *
  * The MCP SDK takes up an answer that was cut where its events had ids; without them, or when that
  * fails, the request would wait out its time. An error of its own ends it instead: written into

@@ -47,7 +47,7 @@ const TERMINATION = 1_000;
 const anyResult = z.looseObject({});
 
 /**
- * Opens a MCP session over a transport; on failure the transport is closed when this rejects.
+ * Opens an MCP session over a transport; on failure the transport is closed when this rejects.
  *
  * @throws the transport's error, or the signal's reason
  */

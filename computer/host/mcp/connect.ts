@@ -20,7 +20,7 @@ export interface ConnectOptions {
   readonly pongMs?: number | undefined;
   /** Bytes that one message of an MCP server may have; default 64 MiB. */
   readonly maxMessageBytes?: number | undefined;
-  /** Who has tokens for a MCP server over HTTP whose configuration has no credentials. */
+  /** Who has tokens for an MCP server over HTTP whose configuration has no credentials. */
   readonly authorizer?:
     | ((server: string, url: string) => Authorizer | undefined)
     | undefined;

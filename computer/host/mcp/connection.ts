@@ -1,13 +1,13 @@
 import type { CallToolResult, Resource } from "../../../protocol/mod.ts";
 import type { McpTool } from "./tool.ts";
 
-/** What bounds one request to a MCP server. */
+/** What bounds one request to an MCP server. */
 export interface McpRequestOptions {
   /** Gives the request up; the MCP server is told with `notifications/cancelled`. */
   signal?: AbortSignal | undefined;
 }
 
-/** The parts of a MCP server's capabilities that the Computer asks about. */
+/** The parts of an MCP server's capabilities that the Computer asks about. */
 export interface McpCapabilities {
   /** Present when it has tools. */
   readonly tools?: unknown;
@@ -15,7 +15,7 @@ export interface McpCapabilities {
   readonly resources?: { readonly subscribe?: boolean | undefined } | undefined;
 }
 
-/** The tools of a MCP server, and what could not be read in its list. */
+/** The tools of an MCP server, and what could not be read in its list. */
 export interface McpToolList {
   /** In the server's order. */
   readonly tools: readonly McpTool[];
@@ -32,7 +32,7 @@ export interface McpResourcePage {
 }
 
 /**
- * A MCP server that answers, whatever it is reached over.
+ * An MCP server that answers, whatever it is reached over.
  *
  * Once lost it stays lost; a new start makes a new connection. Every request that is pending at
  * that moment rejects at once.

@@ -8,10 +8,10 @@ export const CONNECTION_CLOSED = -32000;
 export const REQUEST_TIMEOUT = -32001;
 
 /**
- * The code of an error that a MCP server answered, or that the MCP SDK made up in its place.
+ * The code of an error that an MCP server answered, or that the MCP SDK made up in its place.
  *
  * By its name: to import the class of the SDK is to load the whole SDK, which a Computer needs
- * only once it reaches a MCP server.
+ * only once it reaches an MCP server.
  *
  * @returns undefined for every other error
  */

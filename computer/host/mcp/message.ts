@@ -8,9 +8,9 @@ import type { Line } from "./line_decoder.ts";
 import { PARSE_ERROR } from "./mcp_error.ts";
 
 /**
- * Reads a JSON-RPC message out of a line that a MCP server wrote.
+ * Reads a JSON-RPC message out of a line that an MCP server wrote.
  *
- * An answer that can not be read becomes an error answer to its request where the request can be
+ * An answer that cannot be read becomes an error answer to its request where the request can be
  * told, so that this call fails at once, the others go on, and nobody waits for a timeout.
  *
  * @throws {Error} for a line that is no message; its text is not repeated, it may hold anything

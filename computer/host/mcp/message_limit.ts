@@ -62,7 +62,7 @@ const MOST_BYTES = 2 ** 29 - 2 ** 10;
 /**
  * Reads `maxMessageBytes`.
  *
- * @throws {TypeError} for what can not be a limit
+ * @throws {TypeError} for what cannot be a limit
  */
 export function checkMessageBytes(bytes: number): number {
   if (Number.isInteger(bytes) && bytes > 0 && bytes <= MOST_BYTES) return bytes;

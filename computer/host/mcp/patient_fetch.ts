@@ -2,7 +2,7 @@ import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
 import { requestIdOf } from "./answering_fetch.ts";
 import { isEventStream, limitBody } from "./limited_body.ts";
 
-/** How long a MCP server may keep quiet over HTTP, in milliseconds. */
+/** How long an MCP server may keep quiet over HTTP, in milliseconds. */
 export interface Patience {
   /** Until the head of an answer; not for tool calls, which have a time of their own. */
   readonly requestMs: number;

@@ -2,7 +2,7 @@ import { isRecord } from "../../util/values.ts";
 import { hideSecrets } from "../../util/hide_secrets.ts";
 import { isDeeper, MAX_DEPTH } from "../../../client/message_limits.ts";
 
-/** A tool as a MCP server lists it, reduced to what the Computer uses. */
+/** A tool as an MCP server lists it, reduced to what the Computer uses. */
 export interface McpTool {
   /** The server's own name for it. */
   readonly name: string;
@@ -26,7 +26,7 @@ export interface ToolReading {
   readonly problem?: string;
 }
 
-/** Longer names can not be called: the wire's identifiers end there (spec §4). */
+/** Longer names cannot be called: the wire's identifiers end there (spec §4). */
 const LONGEST_NAME = 256;
 /** A tool stands two levels deep in the list that Agents get. */
 const DEEPEST = MAX_DEPTH - 2;

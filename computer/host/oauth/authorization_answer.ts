@@ -10,7 +10,7 @@ export interface AuthorizationAnswer {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Says what comes of a call that a MCP server does not let the Computer make (spec §6). */
+/** Says what comes of a call that an MCP server does not let the Computer make (spec §6). */
 export const authorizationAnswer = (
   tool: string,
   server: string,

@@ -12,7 +12,7 @@ export interface AuthHint {
   readonly message: string;
 }
 
-/** A MCP server does not let the Computer in (spec §6). */
+/** An MCP server does not let the Computer in (spec §6). */
 export class AuthorizationError extends Error {
   /** Always `"AuthorizationError"`. */
   override readonly name = "AuthorizationError";
@@ -35,7 +35,7 @@ export class AuthorizationError extends Error {
 }
 
 /**
- * Reads the HTTP status of a MCP server's answer: 401 is 4006, 403 is 4007, anything else is no
+ * Reads the HTTP status of an MCP server's answer: 401 is 4006, 403 is 4007, anything else is no
  * matter of authorization (spec §6).
  */
 export function refusalOf(status: number): AuthorizationError | undefined {

@@ -20,7 +20,7 @@ export interface OAuthOptions {
   readonly authorize: (request: AuthorizationRequest) => void;
 }
 
-/** The authorizations of a Computer, one for each address of a MCP server. */
+/** The authorizations of a Computer, one for each address of an MCP server. */
 export class Authorizations {
   readonly #options: OAuthOptions;
   readonly #authorized: () => void;
@@ -35,7 +35,7 @@ export class Authorizations {
     this.#authorized = authorized;
   }
 
-  /** Who has the tokens for a MCP server. */
+  /** Who has the tokens for an MCP server. */
   authorizer(server: string, serverUrl: string): Authorizer {
     const known = this.#sessions.get(serverUrl);
     if (known) return known.session;

@@ -21,7 +21,7 @@ export interface Authorizer {
 }
 
 /**
- * Makes a `fetch` that brings a token along where there is one, and rejects what a MCP server
+ * Makes a `fetch` that brings a token along where there is one, and rejects what an MCP server
  * refuses to do with an error of its own (spec §6).
  *
  * The MCP SDK's transports could do the first, but renew once for each request at a time: with a

@@ -186,7 +186,7 @@ export class OAuthSession implements Authorizer {
   }
 }
 
-/** Listens where the Computer said that it would when it was registered; undefined when it can not. */
+/** Listens where the Computer said that it would when it was registered; undefined when it cannot. */
 async function listenAsRegistered(
   state: string,
   client: OAuthClientInformationMixed | undefined,

@@ -39,7 +39,7 @@ export class TokenStore {
     return this.#saved ?? await this.load();
   }
 
-  /** Reads the file; one that is not there, or can not be read, is no authorization. */
+  /** Reads the file; one that is not there, or cannot be read, is no authorization. */
   load(): Promise<SavedAuthorization> {
     return this.#inTurn(() => this.#read());
   }

@@ -22,7 +22,7 @@ export interface DpeSources {
   /**
    * Reads a resource.
    *
-   * @throws {Error} whose message says why it can not be read
+   * @throws {Error} whose message says why it cannot be read
    */
   read(
     server: string,

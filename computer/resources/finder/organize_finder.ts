@@ -101,7 +101,7 @@ function isAbout(
   return wanted.some((word) => texts.some((text) => text.includes(word)));
 }
 
-/** Stable; a date that can not be read counts as none. */
+/** Stable; a date that cannot be read counts as none. */
 function newestFirst(
   documents: readonly DPEDocumentSummary[],
 ): DPEDocumentSummary[] {
