@@ -405,7 +405,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
     tests: ["the same req_id shares one execution, then gets the stored result; for another call it is 400", "CallTable shares one execution among equal requests while it runs"] },
   { id: "7.12", clause: "The same key after it ended returns the stored result; the store is bounded by count and bytes",
     tests: ["the same req_id shares one execution, then gets the stored result; for another call it is 400", "CallTable answers a repeated request from its store after it ended",
-      "ResultStore keeps to its bounds of count and bytes, the oldest going first, and still knows what ran", "a call whose result can not be sent is not run twice either"] },
+      "ResultStore keeps to its bounds of count and bytes, the oldest going first, and still knows what ran", "a call whose result cannot be sent is not run twice either"] },
   { id: "7.13", clause: "The same key with another tool or other params: 400",
     tests: ["the same req_id shares one execution, then gets the stored result; for another call it is 400", "CallTable refuses a req_id used for another tool or other params with 400",
       "callFingerprint() tells tools and params apart, whatever the order of keys"] },

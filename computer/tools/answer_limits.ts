@@ -14,7 +14,7 @@ export function limitResult(
   const why = tooMuch(result, maxPayload);
   return why === undefined ? result : toolErrorResult(
     ErrorCode.TOOL_EXECUTION_FAILED,
-    `The tool ran, but its result can not be sent: ${why}`,
+    `The tool ran, but its result cannot be sent: ${why}`,
   );
 }
 
@@ -31,6 +31,6 @@ export function limitAnswer<T extends object>(
   if (why === undefined) return answer;
   throw new ProtocolError(
     ErrorCode.INTERNAL_ERROR,
-    `The answer can not be sent: ${why}`,
+    `The answer cannot be sent: ${why}`,
   );
 }

@@ -254,7 +254,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a call whose result can not be sent is not run twice either",
+  name: "a call whose result cannot be sent is not run twice either",
   timeout: 120_000,
 }, async () => {
   await using pc = await startComputer({ a: fixture() });

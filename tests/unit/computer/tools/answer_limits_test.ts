@@ -39,7 +39,7 @@ Deno.test("limitResult() refuses a result that is nested deeper than the server 
   assertEquals(limitResult(deep(64), undefined).isError, true);
 });
 
-Deno.test("limitAnswer() throws for any other answer that can not be sent", () => {
+Deno.test("limitAnswer() throws for any other answer that cannot be sent", () => {
   const answer = { tools: [], req_id: "1" };
   assertEquals(limitAnswer(answer, 1_000), answer);
   const error = assertThrows(() => limitAnswer(answer, 10), ProtocolError);
