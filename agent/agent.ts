@@ -19,14 +19,14 @@ import { openDocument } from "./documents/open_document.ts";
 import type { AgentEvents } from "./office/events.ts";
 import { followDesktop } from "./office/follow_desktop.ts";
 import {
-  askAllResources,
-  askDesktop,
-  askDpe,
-  askFinder,
-  askMembers,
-  askResources,
-  askTools,
-} from "./requests/inquiries.ts";
+  requestAllResources,
+  requestDesktop,
+  requestDpe,
+  requestFinder,
+  requestMembers,
+  requestResources,
+  requestTools,
+} from "./requests/queries.ts";
 import { logThrown, warnOfClearText } from "./office/log.ts";
 import type {
   AgentRequestOptions,
@@ -40,7 +40,7 @@ import type {
 import type { SmcpAgentOptions } from "./options.ts";
 import { Requests } from "./requests/requests.ts";
 import type { ToolCatalogue } from "./tools/tool_catalogue.ts";
-import { watchOffice } from "./office/office_events.ts";
+import { forwardOfficeEvents } from "./office/office_events.ts";
 
 /**
  * An Agent: joins one office and uses the Computers in it (spec §1, §9).
@@ -73,10 +73,14 @@ export class SmcpAgent implements AsyncDisposable {
   constructor(options: SmcpAgentOptions) {
     this.#options = options;
     const signed = { ...options, role: "agent" } as const;
-    const line = this.#connection = new Connection(signed, logThrown);
-    line.on("disconnected", () => this.#session = {});
-    this.#requests = new Requests(line, options);
-    this.#catalogue = watchOffice(line, options.name, this.#events);
+    const connection = this.#connection = new Connection(signed, logThrown);
+    connection.on("disconnected", () => this.#session = {});
+    this.#requests = new Requests(connection, options);
+    this.#catalogue = forwardOfficeEvents(
+      connection,
+      options.name,
+      this.#events,
+    );
   }
 
   /** The name that this Agent joins with. */
@@ -194,7 +198,7 @@ export class SmcpAgent implements AsyncDisposable {
     computer: string,
     options: AgentRequestOptions = {},
   ): Promise<SMCPTool[]> {
-    return askTools(this.#requests, computer, options);
+    return requestTools(this.#requests, computer, options);
   }
 
   /** Fetches the configuration of a Computer, without secrets (spec §7). */
@@ -210,7 +214,7 @@ export class SmcpAgent implements AsyncDisposable {
     computer: string,
     options: GetDesktopOptions = {},
   ): Promise<Desktop[]> {
-    return askDesktop(this.#requests, computer, options);
+    return requestDesktop(this.#requests, computer, options);
   }
 
   /**
@@ -233,7 +237,7 @@ export class SmcpAgent implements AsyncDisposable {
     mcpServer: string,
     options: GetResourcesOptions = {},
   ): Promise<GetResourcesRet> {
-    return askResources(this.#requests, computer, mcpServer, options);
+    return requestResources(this.#requests, computer, mcpServer, options);
   }
 
   /** Iterates over all resources of an MCP server, fetching pages as they are needed (spec §8.2). */
@@ -242,7 +246,7 @@ export class SmcpAgent implements AsyncDisposable {
     mcpServer: string,
     options: AgentRequestOptions = {},
   ): AsyncGenerator<Resource, void, void> {
-    return askAllResources(this.#requests, computer, mcpServer, options);
+    return requestAllResources(this.#requests, computer, mcpServer, options);
   }
 
   /**
@@ -255,7 +259,7 @@ export class SmcpAgent implements AsyncDisposable {
     uri: string,
     options: GetDpeOptions = {},
   ): Promise<GetDPERet> {
-    return askDpe(this.#requests, computer, uri, options);
+    return requestDpe(this.#requests, computer, uri, options);
   }
 
   /**
@@ -293,11 +297,11 @@ export class SmcpAgent implements AsyncDisposable {
     computer: string,
     options: GetFinderOptions = {},
   ): Promise<GetFinderRet> {
-    return askFinder(this.#requests, computer, options);
+    return requestFinder(this.#requests, computer, options);
   }
 
   /** Lists the members of the office, this Agent included (spec §4). */
   listRoom(options: AgentRequestOptions = {}): Promise<SessionInfo[]> {
-    return askMembers(this.#requests, this.office, options);
+    return requestMembers(this.#requests, this.office, options);
   }
 }

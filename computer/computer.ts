@@ -15,7 +15,10 @@ import type { ComputerInputs } from "./config/inputs/input_store.ts";
 import { logThrown, warnOfClearText } from "./util/log.ts";
 import type { ComputerStatus, SmcpComputerOptions } from "./options.ts";
 import type { ComputerEvents } from "./requests/computer_events.ts";
-import { wireConnection, type Wired } from "./requests/forward_events.ts";
+import {
+  forwardConnectionEvents,
+  type ForwardTargets,
+} from "./requests/forward_events.ts";
 import { ToolHost } from "./tool_host.ts";
 
 /**
@@ -30,7 +33,7 @@ export class SmcpComputer implements AsyncDisposable {
   #connection: Connection;
   readonly #tools: ToolHost;
   readonly #announcer: Announcer;
-  readonly #wired: Wired;
+  readonly #wired: ForwardTargets;
 
   /**
    * Makes a Computer that is neither connected nor has started anything.
@@ -53,7 +56,7 @@ export class SmcpComputer implements AsyncDisposable {
     });
     const { events, answers } = this.#tools;
     this.#wired = { events, announcer, answers };
-    wireConnection(this.#connection, this.#wired);
+    forwardConnectionEvents(this.#connection, this.#wired);
   }
 
   /** Its name in the office. */
@@ -177,7 +180,7 @@ export class SmcpComputer implements AsyncDisposable {
     this.#connection = new Connection(options, logThrown);
     this.#options = options;
     this.#tools.answers.moveTo(undefined);
-    wireConnection(this.#connection, this.#wired);
+    forwardConnectionEvents(this.#connection, this.#wired);
     // Said rather than hung up on, so that the Server has a name free that is taken again at once.
     await before.leave().catch(() => {});
     await before.close();

@@ -10,9 +10,9 @@ import {
 import { parseComputerConfig } from "./config/parse_config.ts";
 import { Hosting } from "./host/hosting.ts";
 import type { ToolHostOptions, ToolHostStatus } from "./options.ts";
-import { Answers } from "./requests/answer.ts";
+import { ComputerRequestHandler } from "./requests/request_handler.ts";
 import type { ComputerEvents } from "./requests/computer_events.ts";
-import { wireHost } from "./requests/forward_events.ts";
+import { forwardHostEvents } from "./requests/forward_events.ts";
 import { ResourceWatch } from "./resources/resource_watch.ts";
 import { hideSecrets } from "./util/hide_secrets.ts";
 import { logThrown } from "./util/log.ts";
@@ -32,7 +32,7 @@ export class ToolHost {
   /** The MCP servers and the inputs. */
   readonly hosting: Hosting;
   /** Answers requests. */
-  readonly answers: Answers;
+  readonly answers: ComputerRequestHandler;
   /** Tells what happens. */
   readonly events: Emitter<ComputerEvents> = new Emitter(logThrown);
   readonly #watch: ResourceWatch;
@@ -55,14 +55,14 @@ export class ToolHost {
     const { host } = this.hosting;
     const changed = (...changes: ServerEvent[]) => office.changed(...changes);
     this.#watch = new ResourceWatch(host, changed);
-    this.answers = new Answers({
+    this.answers = new ComputerRequestHandler({
       hosting: this.hosting,
       watch: this.#watch,
       confirm,
       events,
       maxPayload: () => office.maxPayload(),
     });
-    wireHost(host, events, changed, configChanged);
+    forwardHostEvents(host, events, changed, configChanged);
   }
 
   /** Tells how the MCP servers are doing. */

@@ -1,5 +1,5 @@
 import { columns, plain } from "../../cli/terminal_text.ts";
-import { isGone } from "../requests/computer_not_found.ts";
+import { isComputerNotFound } from "../requests/computer_not_found.ts";
 import { ErrorCode, ProtocolError, type Resource } from "../../protocol/mod.ts";
 import type { SmcpAgent } from "../agent.ts";
 import {
@@ -82,7 +82,7 @@ async function listAll(
 
 /** An MCP server without resources, or one that does not run, is no reason to hide the others. */
 const hasNone = (error: unknown): boolean =>
-  isGone(error) || error instanceof ProtocolError &&
+  isComputerNotFound(error) || error instanceof ProtocolError &&
     error.code === ErrorCode.MCP_CAPABILITY_NOT_SUPPORTED;
 
 /** Prints the configuration of a Computer, which holds no secrets. */

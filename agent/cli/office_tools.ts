@@ -1,7 +1,7 @@
 import { explainFailure } from "../../cli/explain_failure.ts";
 import { plain } from "../../cli/terminal_text.ts";
 import type { SMCPTool } from "../../protocol/mod.ts";
-import { orAbort } from "../requests/abortable.ts";
+import { abortable } from "../requests/abortable.ts";
 import type { SmcpAgent } from "../agent.ts";
 
 /**
@@ -20,7 +20,7 @@ export async function officeTools(
   agent.on("tools_failed", ({ computer, error }) => {
     failed.set(computer, error);
   });
-  await orAbort(agent.toolsSettled(), signal);
+  await abortable(agent.toolsSettled(), signal);
   const problems = [...failed].map(([computer, error]) =>
     plain(`Cannot get the tools of "${computer}": ${explainFailure(error)}`)
   );

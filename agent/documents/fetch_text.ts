@@ -1,4 +1,4 @@
-import { orAbort } from "../requests/abortable.ts";
+import { abortable } from "../requests/abortable.ts";
 import { DocumentError } from "./errors.ts";
 
 /**
@@ -43,7 +43,7 @@ export async function fetchText(
   }
   signal.throwIfAborted();
   try {
-    return await orAbort(handler(uri, { signal }), signal);
+    return await abortable(handler(uri, { signal }), signal);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof DocumentError) throw error;

@@ -5,7 +5,7 @@ import {
   ENTER_OFFICE_NOTIFICATION,
   UPDATE_DESKTOP_NOTIFICATION,
 } from "../../protocol/mod.ts";
-import { isGone } from "../requests/computer_not_found.ts";
+import { isComputerNotFound } from "../requests/computer_not_found.ts";
 import type { AgentEvents } from "./events.ts";
 
 /** What `followDesktop` needs of an Agent. */
@@ -69,6 +69,6 @@ export async function* followDesktop(
 
 /** Tells whether the Computer or the connection is away; an event follows when it is back. */
 const mayComeBack = (error: unknown): boolean =>
-  isGone(error) ||
+  isComputerNotFound(error) ||
   error instanceof ConnectionError &&
     (error.code === "lost" || error.code === "offline");

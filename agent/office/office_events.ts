@@ -2,7 +2,7 @@ import type { Connection } from "../../client/connection.ts";
 import type { Emitter } from "../../client/emitter.ts";
 import type { Notification, Notifications } from "../../protocol/mod.ts";
 import type { AgentEvents } from "./events.ts";
-import { askMembers, askTools } from "../requests/inquiries.ts";
+import { requestMembers, requestTools } from "../requests/queries.ts";
 import { Requests } from "../requests/requests.ts";
 import { catalogueStep, ToolCatalogue } from "../tools/tool_catalogue.ts";
 
@@ -11,7 +11,7 @@ import { catalogueStep, ToolCatalogue } from "../tools/tool_catalogue.ts";
  *
  * @param name the Agent's own name
  */
-export function watchOffice(
+export function forwardOfficeEvents(
   connection: Connection,
   name: string,
   events: Emitter<AgentEvents>,
@@ -20,10 +20,10 @@ export function watchOffice(
   const requests = new Requests(connection, { name });
   const catalogue = new ToolCatalogue({
     list: async () =>
-      (await askMembers(requests, connection.office, {}))
+      (await requestMembers(requests, connection.office, {}))
         .filter(({ role }) => role === "computer")
         .map(({ name }) => name),
-    fetch: (computer) => askTools(requests, computer, {}),
+    fetch: (computer) => requestTools(requests, computer, {}),
     changed: (computer, tools) => events.emit("tools", { computer, tools }),
     failed: (computer, error) =>
       events.emit("tools_failed", { computer, error }),

@@ -3,7 +3,7 @@
  *
  * @throws what the work throws, or the signal's reason as soon as that is aborted
  */
-export async function orAbort<T>(
+export async function abortable<T>(
   work: Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {

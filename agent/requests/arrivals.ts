@@ -3,7 +3,7 @@ import {
   ENTER_OFFICE_NOTIFICATION,
   ProtocolError,
 } from "../../protocol/mod.ts";
-import { isGone } from "./computer_not_found.ts";
+import { isComputerNotFound } from "./computer_not_found.ts";
 
 /** How long after a reconnect of the Agent Computers may still be reconnecting. */
 export const RETURN_WINDOW_MS = 60_000;
@@ -31,7 +31,7 @@ export class Arrivals {
 
   /** Tells whether a request failed only because its Computer has not reconnected yet. */
   isExpected(error: unknown): boolean {
-    return isGone(error) && error instanceof ProtocolError &&
+    return isComputerNotFound(error) && error instanceof ProtocolError &&
       !("mcp_server" in error.fields) && !("reason" in error.fields) &&
       performance.now() - this.#backAt < RETURN_WINDOW_MS;
   }

@@ -7,7 +7,7 @@ import {
   type ClientEvent,
   type ClientEvents,
 } from "../../protocol/mod.ts";
-import { orAbort } from "./abortable.ts";
+import { abortable } from "./abortable.ts";
 import { Arrivals } from "./arrivals.ts";
 import { Deadline } from "./deadline.ts";
 import { Pacer, refusalOf } from "./pacer.ts";
@@ -150,7 +150,7 @@ export class Requests {
       const { retryInMs } = refusal;
       await clock.wait((signal) => sleep(retryInMs, signal), () => error);
     } else if (entered && this.#arrivals?.isExpected(error)) {
-      await clock.wait((signal) => orAbort(entered, signal), () => error);
+      await clock.wait((signal) => abortable(entered, signal), () => error);
     } else {
       throw error;
     }

@@ -9,7 +9,7 @@ const MAX_CONCURRENT = 8;
  * Makes requests in order with bounded concurrency, and repeats those that the Server refuses for
  * their rate (spec §10): an office may have more members than an Agent may ask within a second.
  */
-export class Patience {
+export class RequestQueue {
   #running = 0;
   #waiting: (() => void)[] = [];
   #over = new AbortController();
@@ -20,7 +20,7 @@ export class Patience {
    * @param isTransient tells which failures are worth another attempt
    * @throws what `request` throws, or an `AbortError` after {@linkcode RequestQueue.end}
    */
-  async ask<T>(
+  async run<T>(
     request: () => Promise<T>,
     isTransient: (error: unknown) => boolean = isTooMany,
   ): Promise<T> {

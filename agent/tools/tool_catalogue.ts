@@ -1,5 +1,5 @@
-import { isGone } from "../requests/computer_not_found.ts";
-import { isTooMany, Patience } from "./request_queue.ts";
+import { isComputerNotFound } from "../requests/computer_not_found.ts";
+import { isTooMany, RequestQueue } from "./request_queue.ts";
 import { ConnectionError } from "../../client/errors.ts";
 import type { AnyNotification } from "../../client/options.ts";
 import {
@@ -54,7 +54,7 @@ export class ToolCatalogue {
   readonly #office: CatalogueOffice;
   readonly #tools = new Map<string, readonly SMCPTool[]>();
   readonly #fetches = new Map<string, Fetch>();
-  readonly #patience = new Patience();
+  readonly #queue = new RequestQueue();
   #listing: Promise<void> | undefined;
 
   /** Makes an empty catalogue. */
@@ -69,7 +69,7 @@ export class ToolCatalogue {
 
   /** Starts over after a join: forgets Computers that left, fetches the tools of all others. */
   refresh(): void {
-    const asked = this.#patience.ask(() => this.#office.list(), isUnsure);
+    const asked = this.#queue.run(() => this.#office.list(), isUnsure);
     const listing = asked.then((computers) => {
       if (this.#listing !== listing) return;
       for (const known of [...this.#tools.keys()]) {
@@ -110,7 +110,7 @@ export class ToolCatalogue {
 
   /** Forgets everything. */
   clear(): void {
-    this.#patience.end();
+    this.#queue.end();
     this.#fetches.clear();
     this.#listing = undefined;
     for (const computer of [...this.#tools.keys()]) this.forget(computer);
@@ -128,14 +128,14 @@ export class ToolCatalogue {
     const fetch: Fetch = { again: false, done: Promise.resolve() };
     this.#fetches.set(computer, fetch);
     const current = () => this.#fetches.get(computer) === fetch;
-    const asked = this.#patience.ask(() => this.#office.fetch(computer));
+    const asked = this.#queue.run(() => this.#office.fetch(computer));
     fetch.done = asked.then((tools) => {
       if (!current()) return;
       this.#tools.set(computer, tools);
       this.#office.changed(computer, tools);
     }, (error) => {
       if (!current()) return;
-      if (!isGone(error)) this.#office.failed(computer, error);
+      if (!isComputerNotFound(error)) this.#office.failed(computer, error);
       else if (!fetch.again) this.forget(computer); // or else it has come back
     }).then(() => {
       if (!current()) return;

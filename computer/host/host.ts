@@ -1,6 +1,6 @@
 import type { MCPServerConfig, SMCPTool } from "../../protocol/mod.ts";
 import { Emitter, type Listener } from "../../client/emitter.ts";
-import { LONGEST } from "../util/deadline.ts";
+import { MAX_TIMER_MS } from "../util/deadline.ts";
 import { HostedServer } from "./hosted_server.ts";
 import type {
   ConnectMcp,
@@ -232,7 +232,10 @@ export class McpHost implements AsyncDisposable {
         signal.throwIfAborted();
         return await prepare(config, signal);
       },
-      startTimeoutMs: Math.min(this.#options.startTimeoutMs ?? 60_000, LONGEST),
+      startTimeoutMs: Math.min(
+        this.#options.startTimeoutMs ?? 60_000,
+        MAX_TIMER_MS,
+      ),
       restart: { ...RESTART_POLICY, ...this.#options.restart },
       onState: () => {
         this.#names = undefined;

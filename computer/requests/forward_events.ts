@@ -9,24 +9,24 @@ import {
   UPDATE_TOOL_LIST_EVENT,
 } from "../../protocol/mod.ts";
 import type { Announcer } from "./announcer.ts";
-import type { Answers } from "./answer.ts";
+import type { ComputerRequestHandler } from "./request_handler.ts";
 import type { McpHost } from "../host/host.ts";
 import type { ComputerEvents } from "./computer_events.ts";
 
 /** Who is told of what happens to a Computer. */
-export interface Wired {
+export interface ForwardTargets {
   /** Its own listeners. */
   readonly events: Emitter<ComputerEvents>;
   /** Those who are in its office. */
   readonly announcer: Announcer;
   /** Those who answer the office's requests. */
-  readonly answers: Answers;
+  readonly answers: ComputerRequestHandler;
 }
 
 /** Passes on what comes from the Server. */
-export function wireConnection(
+export function forwardConnectionEvents(
   connection: Connection,
-  { events, announcer, answers }: Wired,
+  { events, announcer, answers }: ForwardTargets,
 ): void {
   connection.on("connected", forward("connected", events));
   connection.on("disconnected", forward("disconnected", events));
@@ -60,7 +60,7 @@ export function wireConnection(
  * @param changed tells the office
  * @param configChanged is told when there are others than before
  */
-export function wireHost(
+export function forwardHostEvents(
   host: McpHost,
   events: Emitter<ComputerEvents>,
   changed: (event: ServerEvent) => void,

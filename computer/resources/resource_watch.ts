@@ -9,7 +9,7 @@ import {
 import type { McpHost } from "../host/host.ts";
 import { log } from "../util/log.ts";
 import type { ServerState } from "../host/server_status.ts";
-import { Warner } from "../util/warn_once.ts";
+import { WarnOnce } from "../util/warn_once.ts";
 import { takesPart } from "./servers.ts";
 import { WatchedServer } from "./watched_server.ts";
 
@@ -30,7 +30,7 @@ export class ResourceWatch {
   readonly #host: McpHost;
   readonly #changed: (...events: ServerEvent[]) => void;
   readonly #servers = new Map<string, WatchedServer>();
-  readonly #warner = new Warner();
+  readonly #warnOnce = new WarnOnce();
 
   /** @param changed is told what the office is to hear */
   constructor(host: McpHost, changed: (...events: ServerEvent[]) => void) {
@@ -132,6 +132,6 @@ export class ResourceWatch {
   }
 
   #warnOfClashes(): void {
-    this.#warner.warn(this.clashes);
+    this.#warnOnce.warn(this.clashes);
   }
 }

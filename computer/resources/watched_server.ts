@@ -5,9 +5,9 @@ import {
   listedUris,
   NO_URIS,
 } from "./change_events.ts";
-import { within } from "../util/deadline.ts";
+import { withTimeout } from "../util/deadline.ts";
 import { type HostClaims, hostClaims } from "./host_index.ts";
-import { forEachFew } from "../util/for_each.ts";
+import { forEachConcurrent } from "../util/for_each_concurrent.ts";
 import { log } from "../util/log.ts";
 import type { McpConnection } from "../host/mcp/connection.ts";
 import type { Resource, ServerEvent } from "../../protocol/mod.ts";
@@ -129,10 +129,10 @@ export class WatchedServer {
     this.#subscribed = subscribed;
     const missing = [...wanted.difference(subscribed)];
     let reason: string | undefined;
-    await within(
+    await withTimeout(
       SUBSCRIBE_PATIENCE,
       (signal) =>
-        forEachFew(missing, AT_A_TIME, async (uri) => {
+        forEachConcurrent(missing, AT_A_TIME, async (uri) => {
           try {
             await connection.subscribe(uri, { signal });
             subscribed.add(uri);

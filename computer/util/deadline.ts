@@ -1,5 +1,5 @@
 /** Milliseconds of the longest timer there is, 24 days; a longer one goes off at once. */
-export const LONGEST = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Does work for so long at most.
@@ -8,7 +8,7 @@ export const LONGEST = 2 ** 31 - 1;
  * is dropped
  * @throws what the work throws, or an error that says how long it took
  */
-export async function within<T>(
+export async function withTimeout<T>(
   milliseconds: number,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {

@@ -4,7 +4,7 @@ import { log } from "./log.ts";
 const MOST = 1_000;
 
 /** Logs what is odd, once: a desktop is organized again and again, and its resources stay odd. */
-export class Warner {
+export class WarnOnce {
   readonly #said = new Set<string>();
 
   /** Logs those sentences that are new. */

@@ -5,7 +5,7 @@ import type {
 } from "../../../protocol/mod.ts";
 import { reasonOf } from "../../util/values.ts";
 import { parseComputerConfig } from "../parse_config.ts";
-import { within } from "../../util/deadline.ts";
+import { withTimeout } from "../../util/deadline.ts";
 import { sameJson } from "../same_json.ts";
 import { commandLine } from "../command_line.ts";
 import { commandOutput } from "./command_output.ts";
@@ -214,7 +214,7 @@ export class InputStore implements ComputerInputs {
     );
     if (variable !== undefined) return environment?.[variable];
     if (input.type === "command") {
-      return await within(
+      return await withTimeout(
         COMMAND_PATIENCE,
         (late) =>
           commandOutput(

@@ -9,7 +9,7 @@ import {
   parseDuration,
 } from "../../../protocol/mod.ts";
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
-import { LONGEST } from "../../util/deadline.ts";
+import { MAX_TIMER_MS } from "../../util/deadline.ts";
 import { answeringFetch, RESUME_ATTEMPTS } from "./answering_fetch.ts";
 import { HttpTransport } from "./http_transport.ts";
 import { sessionFetch } from "./session_fetch.ts";
@@ -31,7 +31,8 @@ export const ssePatience = (
   silenceMs: timerMs(sse_read_timeout),
 });
 
-const timerMs = (seconds: number): number => Math.min(seconds * 1000, LONGEST);
+const timerMs = (seconds: number): number =>
+  Math.min(seconds * 1000, MAX_TIMER_MS);
 
 /** Reaches an MCP server over Streamable HTTP (spec §4). */
 export const streamableTransport = (

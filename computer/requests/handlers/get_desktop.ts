@@ -9,7 +9,7 @@ import type { ResourceNeeds } from "./resource_needs.ts";
 export const getDesktop: Handler<typeof GET_DESKTOP_EVENT, ResourceNeeds> =
   async (
     { desktop_size, window, req_id },
-    { host, watch, recent, warner },
+    { host, watch, recent, warnOnce },
   ) => {
     if (desktop_size !== undefined && desktop_size <= 0) {
       return { desktops: [], req_id };
@@ -24,6 +24,6 @@ export const getDesktop: Handler<typeof GET_DESKTOP_EVENT, ResourceNeeds> =
       desktop_size,
       recent.history,
     );
-    warner.warn([...reading.warnings, ...warnings]);
+    warnOnce.warn([...reading.warnings, ...warnings]);
     return { desktops, req_id };
   };

@@ -9,7 +9,7 @@ import type { ResourceNeeds } from "./resource_needs.ts";
 export const getFinder: Handler<typeof GET_FINDER_EVENT, ResourceNeeds> =
   async (
     request,
-    { host, watch, recent, warner },
+    { host, watch, recent, warnOnce },
   ) => {
     const listing = await listDocuments(
       participants(host),
@@ -20,6 +20,6 @@ export const getFinder: Handler<typeof GET_FINDER_EVENT, ResourceNeeds> =
       request,
       recent.history,
     );
-    warner.warn([...listing.warnings, ...warnings]);
+    warnOnce.warn([...listing.warnings, ...warnings]);
     return { documents, total_count, req_id: request.req_id };
   };

@@ -1,7 +1,7 @@
 import type { McpHost } from "../../host/host.ts";
 import type { RecentServers } from "../../resources/recent_servers.ts";
 import type { ResourceWatch } from "../../resources/resource_watch.ts";
-import type { Warner } from "../../util/warn_once.ts";
+import type { WarnOnce } from "../../util/warn_once.ts";
 
 /** What the desktop and the finder are made of. */
 export interface ResourceNeeds {
@@ -12,5 +12,5 @@ export interface ResourceNeeds {
   /** The MCP servers of which tools were called. */
   readonly recent: Pick<RecentServers, "history">;
   /** Says what is odd about resources. */
-  readonly warner: Warner;
+  readonly warnOnce: WarnOnce;
 }

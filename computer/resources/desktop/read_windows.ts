@@ -1,7 +1,7 @@
 import type { Resource } from "../../../protocol/mod.ts";
 import { reasonOf } from "../../util/values.ts";
-import { within } from "../../util/deadline.ts";
-import { forEachFew } from "../../util/for_each.ts";
+import { withTimeout } from "../../util/deadline.ts";
+import { forEachConcurrent } from "../../util/for_each_concurrent.ts";
 import { readContents } from "../contents.ts";
 import { identityOf, isWindow, quoteUri } from "../listed_uri.ts";
 import { listResources, type RunningServer } from "../servers.ts";
@@ -52,11 +52,11 @@ async function readServer(
   const warnings: string[] = [];
   let windows: Resource[] = [];
   try {
-    await within(patience, async (signal) => {
+    await withTimeout(patience, async (signal) => {
       const resources = await listResources(connection, signal);
       listed(name, resources);
       windows = resources.filter(({ uri }) => matches(uri, wanted));
-      await forEachFew(windows, AT_A_TIME, async (resource) => {
+      await forEachConcurrent(windows, AT_A_TIME, async (resource) => {
         const contents = await connection.readResource(String(resource.uri), {
           signal,
         }).catch((error) => {

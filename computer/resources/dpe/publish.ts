@@ -1,4 +1,4 @@
-import { forEachFew } from "../../util/for_each.ts";
+import { forEachConcurrent } from "../../util/for_each_concurrent.ts";
 import type { ResourceContents } from "../contents.ts";
 import {
   type DocumentFile,
@@ -23,7 +23,7 @@ export async function publish(
 ): Promise<DpeResolution> {
   const { document, parts } = await documentFiles(dpeUri, contents);
   const links = new Map<string, string>();
-  await forEachFew(parts, AT_A_TIME, async (part) => {
+  await forEachConcurrent(parts, AT_A_TIME, async (part) => {
     const stored = await store(part);
     if (part.uri !== undefined) links.set(part.uri, stored);
   });

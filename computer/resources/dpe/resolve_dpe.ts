@@ -6,7 +6,7 @@ import {
   ProtocolError,
 } from "../../../protocol/mod.ts";
 import { isRecord, reasonOf } from "../../util/values.ts";
-import { within } from "../../util/deadline.ts";
+import { withTimeout } from "../../util/deadline.ts";
 import type { ResourceContents } from "../contents.ts";
 import type { DpeResolver } from "./resolver.ts";
 
@@ -45,7 +45,7 @@ export async function resolveDpe(
   const { resolver } = sources;
   if (!resolver) throw notConfigured(uri);
   try {
-    const answer = await within(
+    const answer = await withTimeout(
       timeout * 1000,
       (signal) => publish(uri, host, resolver, sources, signal),
     );

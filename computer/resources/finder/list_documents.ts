@@ -1,6 +1,6 @@
 import type { Resource } from "../../../protocol/mod.ts";
 import { reasonOf } from "../../util/values.ts";
-import { within } from "../../util/deadline.ts";
+import { withTimeout } from "../../util/deadline.ts";
 import { isDocument } from "../listed_uri.ts";
 import { listResources, type RunningServer } from "../servers.ts";
 import type { ListedDocument } from "./organize_finder.ts";
@@ -29,7 +29,7 @@ export async function listDocuments(
   const documents = await Promise.all(
     servers.map(async ({ name, connection }) => {
       try {
-        const resources = await within(
+        const resources = await withTimeout(
           PATIENCE,
           (signal) => listResources(connection, signal),
         );

@@ -6,8 +6,8 @@ import {
   NO_URIS,
   type ResourceNotice,
 } from "../../../../computer/resources/change_events.ts";
-import { within } from "../../../../computer/util/deadline.ts";
-import { forEachFew } from "../../../../computer/util/for_each.ts";
+import { withTimeout } from "../../../../computer/util/deadline.ts";
+import { forEachConcurrent } from "../../../../computer/util/for_each_concurrent.ts";
 import { allPages } from "../../../../computer/host/mcp/pages.ts";
 import { RecentServers } from "../../../../computer/resources/recent_servers.ts";
 import { orderServers } from "../../../../computer/resources/server_order.ts";
@@ -86,14 +86,14 @@ Deno.test("RecentServers keeps each server once, the last one used at the end", 
   assertEquals(recent.history, []);
 });
 
-Deno.test("forEachFew() keeps to its limit, and begins nothing after a failure", async () => {
+Deno.test("forEachConcurrent() keeps to its limit, and begins nothing after a failure", async () => {
   let running = 0;
   let most = 0;
   const begun: number[] = [];
   const items = Array.from({ length: 20 }, (_, i) => i);
   await assertRejects(
     () =>
-      forEachFew(items, 3, async (item) => {
+      forEachConcurrent(items, 3, async (item) => {
         begun.push(item);
         most = Math.max(most, ++running);
         await Promise.resolve();
@@ -105,15 +105,19 @@ Deno.test("forEachFew() keeps to its limit, and begins nothing after a failure",
   );
   assertEquals(most, 3);
   assert(begun.length < 10, begun.join());
-  await forEachFew([], 3, () => Promise.reject(new Error("never called")));
+  await forEachConcurrent(
+    [],
+    3,
+    () => Promise.reject(new Error("never called")),
+  );
 });
 
-Deno.test("within() gives what the work gives, or aborts it and says how long it took", async () => {
-  assertEquals(await within(60_000, () => Promise.resolve(7)), 7);
+Deno.test("withTimeout() gives what the work gives, or aborts it and says how long it took", async () => {
+  assertEquals(await withTimeout(60_000, () => Promise.resolve(7)), 7);
   let aborted = false;
   await assertRejects(
     () =>
-      within(1, (signal) => {
+      withTimeout(1, (signal) => {
         signal.addEventListener("abort", () => aborted = true);
         return new Promise(() => {});
       }),

@@ -4,7 +4,7 @@
  * @param most how many at a time
  * @throws the first failure; nothing new is begun after it
  */
-export async function forEachFew<T>(
+export async function forEachConcurrent<T>(
   items: readonly T[],
   most: number,
   work: (item: T) => Promise<void>,

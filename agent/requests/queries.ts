@@ -31,7 +31,7 @@ import {
 const NO_OFFICE = "-";
 
 /** Requests the tools of a Computer (spec §4). */
-export async function askTools(
+export async function requestTools(
   requests: Requests,
   computer: string,
   { signal }: AgentRequestOptions,
@@ -40,7 +40,7 @@ export async function askTools(
 }
 
 /** Requests the desktop of a Computer (spec §8.1). */
-export async function askDesktop(
+export async function requestDesktop(
   requests: Requests,
   computer: string,
   { signal, size, window }: GetDesktopOptions,
@@ -54,7 +54,7 @@ export async function askDesktop(
 }
 
 /** Requests one page of resources (spec §8.2). */
-export function askResources(
+export function requestResources(
   requests: Requests,
   computer: string,
   mcpServer: string,
@@ -68,7 +68,7 @@ export function askResources(
 }
 
 /** Iterates over all resources, requesting each page when it is needed (spec §8.2). */
-export async function* askAllResources(
+export async function* requestAllResources(
   requests: Requests,
   computer: string,
   mcpServer: string,
@@ -77,7 +77,7 @@ export async function* askAllResources(
   const seen = new Set<string>(); // a server whose cursors run in a circle ends here
   let cursor: string | undefined;
   do {
-    const page = await askResources(requests, computer, mcpServer, {
+    const page = await requestResources(requests, computer, mcpServer, {
       ...options,
       ...(cursor !== undefined && { cursor }),
     });
@@ -88,7 +88,7 @@ export async function* askAllResources(
 }
 
 /** Requests the address of a document (spec §8.3). */
-export function askDpe(
+export function requestDpe(
   requests: Requests,
   computer: string,
   uri: string,
@@ -103,7 +103,7 @@ export function askDpe(
 }
 
 /** Searches documents (spec §8.4). */
-export function askFinder(
+export function requestFinder(
   requests: Requests,
   computer: string,
   { signal, keywords, fileType, offset, limit }: GetFinderOptions,
@@ -122,7 +122,7 @@ export function askFinder(
  *
  * @param office the Agent's office, if it is in one
  */
-export async function askMembers(
+export async function requestMembers(
   requests: Requests,
   office: string | undefined,
   { signal }: AgentRequestOptions,

@@ -17,10 +17,10 @@ import type { ComputerEvents } from "./computer_events.ts";
 import type { ToolCallStarted } from "../tools/call_events.ts";
 import { RecentServers } from "../resources/recent_servers.ts";
 import type { ResourceWatch } from "../resources/resource_watch.ts";
-import { Warner } from "../util/warn_once.ts";
+import { WarnOnce } from "../util/warn_once.ts";
 
-/** What {@linkcode Answers} are made of. */
-export interface AnswerSources {
+/** What a {@linkcode ComputerRequestHandler} works with. */
+export interface ComputerRequestHandlerOptions {
   /** The MCP servers and the inputs. */
   readonly hosting: Hosting;
   /** Their windows and documents. */
@@ -40,19 +40,19 @@ type Unsigned<E extends ClientEvent> = Omit<
 >;
 
 /** Answers requests, and keeps what belongs to those of one office. */
-export class Answers {
+export class ComputerRequestHandler {
   /** Publishes documents, if the user registered one. */
   resolver: DpeResolver | undefined;
-  readonly #sources: AnswerSources;
+  readonly #options: ComputerRequestHandlerOptions;
   readonly #calls = new CallTable();
   readonly #recent = new RecentServers();
-  readonly #warner = new Warner();
+  readonly #warnOnce = new WarnOnce();
   readonly #confirmations: Confirmations;
   #office: string | undefined;
 
-  constructor(sources: AnswerSources) {
-    this.#sources = sources;
-    this.#confirmations = new Confirmations(sources.confirm);
+  constructor(options: ComputerRequestHandlerOptions) {
+    this.#options = options;
+    this.#confirmations = new Confirmations(options.confirm);
   }
 
   /** How many tool calls are running. */
@@ -80,7 +80,7 @@ export class Answers {
    * @throws {ProtocolError} what the Agent is answered instead
    */
   async answer(event: string, payload: unknown): Promise<unknown> {
-    const { hosting, watch, maxPayload } = this.#sources;
+    const { hosting, watch, maxPayload } = this.#options;
     return await answerRequest(event, payload, {
       host: hosting.host,
       inputs: hosting.inputs.definitions,
@@ -88,7 +88,7 @@ export class Answers {
       calls: this.#calls,
       watch,
       recent: this.#recent,
-      warner: this.#warner,
+      warnOnce: this.#warnOnce,
       resolver: this.resolver,
       maxPayload: maxPayload(),
       onCall: (call) => this.#observe(call),
@@ -126,7 +126,7 @@ export class Answers {
   }
 
   #observe(call: ToolCallStarted): (result?: CallToolResult) => void {
-    const { events } = this.#sources;
+    const { events } = this.#options;
     const start = performance.now();
     events.emit("call_started", call);
     return (result) =>
