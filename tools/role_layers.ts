@@ -20,6 +20,10 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   server: [
     "shared",
+    "wire/stock",
+    "wire/json",
+    "wire/websocket",
+    "wire/packet",
     "wire",
     "limits",
     "auth",

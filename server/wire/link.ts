@@ -3,19 +3,19 @@ import type { Socket } from "socket.io";
 import { Encoder, type Packet, PacketType } from "socket.io-parser";
 import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
 import { swapRemove } from "../shared/swap_remove.ts";
-import { FrameSocket } from "./frame_socket.ts";
-import { admitStock } from "./stock_engine.ts";
-import { JsonText } from "./json_text.ts";
-import { PacketDecoder } from "./packet_decoder.ts";
-import { Payload } from "./payload.ts";
+import { FrameSocket } from "./websocket/frame_socket.ts";
+import { admitStock } from "./stock/stock_engine.ts";
+import { JsonText } from "./json/json_text.ts";
+import { PacketDecoder } from "./packet/packet_decoder.ts";
+import { Payload } from "./json/payload.ts";
 import {
   decoderOf,
   hasQueuedPackets,
   isKnownAlive,
   isPongDue,
   webSocketOf,
-} from "./private_fields.ts";
-import { readPacket, type TextPacket } from "./read_packet.ts";
+} from "./stock/private_fields.ts";
+import { readPacket, type TextPacket } from "./packet/read_packet.ts";
 import { nextRequestId } from "./request_ids.ts";
 
 /** An event of a client. */

@@ -9,16 +9,16 @@ export {
   MIN_UPLOAD_RATE,
   type WsEngine,
   wsEngineOption,
-} from "./frame_engine.ts";
+} from "./websocket/frame_engine.ts";
 export { type Ack, type Answer, type Incoming, Link } from "./link.ts";
-export { guardedParser, type PacketGuard } from "./packet_decoder.ts";
-export { purposeOf } from "./packet_head.ts";
-export { Payload } from "./payload.ts";
+export { guardedParser, type PacketGuard } from "./packet/packet_decoder.ts";
+export { purposeOf } from "./packet/packet_head.ts";
+export { Payload } from "./json/payload.ts";
 export {
   connectionsOf,
   hasQueuedPackets,
   idOf,
   namespaceCount,
-} from "./private_fields.ts";
-export type { CutOff } from "./send_queue.ts";
+} from "./stock/private_fields.ts";
+export type { CutOff } from "./websocket/send_queue.ts";
 export { holdReading, limitQueue } from "./transports.ts";

@@ -1,7 +1,7 @@
 import type { Socket as Connection } from "engine.io";
-import { FrameSocket } from "./frame_socket.ts";
-import { webSocketOf } from "./private_fields.ts";
-import type { CutOff } from "./send_queue.ts";
+import { FrameSocket } from "./websocket/frame_socket.ts";
+import { webSocketOf } from "./stock/private_fields.ts";
+import type { CutOff } from "./websocket/send_queue.ts";
 
 /**
  * Cuts the client of a WebSocket off when more than `maxBytes` wait to be sent.

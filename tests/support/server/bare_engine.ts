@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import { Server as Engine } from "engine.io";
 import { Server } from "socket.io";
 import { closeServer } from "../../../server/http/listen.ts";
-import { FrameEngine } from "../../../server/wire/frame_engine.ts";
-import { guardedParser } from "../../../server/wire/packet_decoder.ts";
+import { FrameEngine } from "../../../server/wire/websocket/frame_engine.ts";
+import { guardedParser } from "../../../server/wire/packet/packet_decoder.ts";
 
 /** The server's own engine and parser, with nothing of the server around them. */
 export interface BareEngine extends AsyncDisposable {

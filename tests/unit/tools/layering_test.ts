@@ -128,6 +128,11 @@ const forbidden: [file: string, source: string, why: string][] = [
     `import type { A } from "../wire/link.ts";`,
     "server/wire shows its mod.ts alone",
   ],
+  [
+    "server/wire/websocket/a.ts",
+    `import { a } from "../packet/a.ts";`,
+    "a room above its own",
+  ],
   ["mod.ts", `export { a } from "../tests/a.ts";`, "front door"],
 ];
 
@@ -155,7 +160,7 @@ const allowed: [file: string, source: string][] = [
   ["protocol/a.ts", `import { parse } from "std-semver";`],
   ["server/relay/a.ts", `import type { A } from "../limits/a.ts";`],
   ["server/relay/a.ts", `import { b } from "./b.ts";`],
-  ["server/wire/assembly/a.ts", `import { b } from "../b.ts";`],
+  ["server/wire/json/assembly/a.ts", `import { b } from "../b.ts";`],
   ["server/options.ts", `import type { A } from "./http/a.ts";`],
   ["server/cli/a.ts", `import type { A } from "../options.ts";`],
   ["server/main.ts", `import { a } from "./cli/a.ts";`],
@@ -167,6 +172,7 @@ const allowed: [file: string, source: string][] = [
   ["tests/e2e/a_test.ts", `import { io } from "socket.io-client";`],
   ["server/relay/a.ts", `import { a } from "../wire/mod.ts";`],
   ["server/wire/a.ts", `import { a } from "./link.ts";`],
+  ["server/wire/link.ts", `import { a } from "./packet/a.ts";`],
 ];
 
 Deno.test("layering allows imports of the own room, of protocol and of packages", () => {

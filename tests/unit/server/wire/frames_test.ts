@@ -5,14 +5,14 @@ import {
   FrameError,
   FrameReader,
   Opcode,
-} from "../../../../server/wire/frame_reader.ts";
+} from "../../../../server/wire/websocket/frame_reader.ts";
 import {
   bytesFrame,
   jsonFrame,
   textFrame,
-} from "../../../../server/wire/frame_writer.ts";
-import { JsonText } from "../../../../server/wire/json_text.ts";
-import { unmask } from "../../../../server/wire/unmask.ts";
+} from "../../../../server/wire/websocket/frame_writer.ts";
+import { JsonText } from "../../../../server/wire/json/json_text.ts";
+import { unmask } from "../../../../server/wire/websocket/unmask.ts";
 
 /** A frame as a client sends it. */
 function clientFrame(

@@ -6,7 +6,7 @@ import {
   MAX_DEPTH,
   NO_JSON,
   scanner,
-} from "../../../../server/wire/scan_json.ts";
+} from "../../../../server/wire/json/scan_json.ts";
 import { compileScan, SCAN_MODULE } from "../../../../tools/compile_scan.ts";
 
 /** How many characters belong to the value. */

@@ -8,8 +8,8 @@ import {
   MAX_ELEMENTS,
   readPacket,
   type TextPacket,
-} from "../../../../server/wire/read_packet.ts";
-import { unmask } from "../../../../server/wire/unmask.ts";
+} from "../../../../server/wire/packet/read_packet.ts";
+import { unmask } from "../../../../server/wire/websocket/unmask.ts";
 
 const EVENTS = new Set([TOOL_CALL_EVENT]);
 

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { Duplex } from "node:stream";
 import { setImmediate } from "node:timers";
-import { FrameSocket } from "../../../../server/wire/frame_socket.ts";
+import { FrameSocket } from "../../../../server/wire/websocket/frame_socket.ts";
 
 Deno.test("FrameSocket closes with 1011 when whoever takes a message throws; nothing is thrown at the process", async () => {
   const sent: Buffer[] = [];

@@ -3,7 +3,7 @@ import {
   Upload,
   UPLOAD_WINDOW_MS,
   UploadWatch,
-} from "../../../../server/wire/upload_watch.ts";
+} from "../../../../server/wire/websocket/upload_watch.ts";
 import { hurryTimers } from "../../../support/timers.ts";
 
 /** A reader at one moment. */

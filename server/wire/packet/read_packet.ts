@@ -1,5 +1,5 @@
 import type { Buffer } from "node:buffer";
-import { SMCP_NAMESPACE, TOOL_CALL_EVENT } from "../../protocol/mod.ts";
+import { SMCP_NAMESPACE, TOOL_CALL_EVENT } from "../../../protocol/mod.ts";
 import {
   BACKSLASH,
   CLOSE_ARRAY,
@@ -8,9 +8,9 @@ import {
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
-} from "./characters.ts";
-import { JsonText } from "./json_text.ts";
-import { load, memory, NO_JSON, scanner } from "./scan_json.ts";
+} from "../json/characters.ts";
+import { JsonText } from "../json/json_text.ts";
+import { load, memory, NO_JSON, scanner } from "../json/scan_json.ts";
 
 /** A packet with more elements than this is refused; the protocol needs two. */
 export const MAX_ELEMENTS = 1024;

@@ -1,5 +1,5 @@
 import type { Buffer } from "node:buffer";
-import { unmaskBlocks } from "./scan_json.ts";
+import { unmaskBlocks } from "../json/scan_json.ts";
 
 /** Below this length a view of words costs more than it saves. */
 const WORDS_FROM = 48;

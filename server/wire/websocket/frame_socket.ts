@@ -1,8 +1,8 @@
 import { Buffer, isUtf8 } from "node:buffer";
 import { EventEmitter } from "node:events";
 import type { Duplex } from "node:stream";
-import { failure, log } from "../shared/log.ts";
-import { TokenBucket } from "../shared/token_bucket.ts";
+import { failure, log } from "../../shared/log.ts";
+import { TokenBucket } from "../../shared/token_bucket.ts";
 import { checkClose } from "./close_payload.ts";
 import {
   FrameError,
@@ -11,7 +11,7 @@ import {
   Opcode,
 } from "./frame_reader.ts";
 import { bytesFrame, jsonFrame, textFrame } from "./frame_writer.ts";
-import type { JsonText } from "./json_text.ts";
+import type { JsonText } from "../json/json_text.ts";
 import { Pongs } from "./pongs.ts";
 import { type CutOff, SendQueue } from "./send_queue.ts";
 import { Upload, type UploadWatch } from "./upload_watch.ts";

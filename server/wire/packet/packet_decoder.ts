@@ -8,12 +8,12 @@ import {
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
-} from "./characters.ts";
+} from "../json/characters.ts";
 import { judgeHead, purposeOf } from "./packet_head.ts";
 import { PacketTurns } from "./packet_turns.ts";
-import { unfinishedPacketOf } from "./private_fields.ts";
+import { unfinishedPacketOf } from "../stock/private_fields.ts";
 import { MAX_ELEMENTS } from "./read_packet.ts";
-import { MAX_DEPTH } from "./scan_json.ts";
+import { MAX_DEPTH } from "../json/scan_json.ts";
 
 /**
  * Checks the nesting and the number of elements of a packet; returns why it is refused, or

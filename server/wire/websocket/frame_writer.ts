@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { Opcode } from "./frame_reader.ts";
-import type { JsonText } from "./json_text.ts";
+import type { JsonText } from "../json/json_text.ts";
 
 /** Returns the length of a server frame's header. */
 const headerLength = (length: number): number =>

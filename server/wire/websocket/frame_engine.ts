@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { endSocket } from "../shared/end_socket.ts";
+import { endSocket } from "../../shared/end_socket.ts";
 import { FrameSocket } from "./frame_socket.ts";
-import { StockEngine } from "./stock_engine.ts";
+import { StockEngine } from "../stock/stock_engine.ts";
 import { type UploadLimits, UploadWatch } from "./upload_watch.ts";
 
 /** The string that RFC 6455 §4.2.2 appends to the key. */
