@@ -1,3 +1,4 @@
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Running } from "./contestants/running.ts";
@@ -71,12 +72,16 @@ export class Generator {
    */
   static async build(folder: string): Promise<Generator> {
     const program = join(folder, "bench_load");
-    const files = [...Deno.readDirSync(sources)].map(({ name }) => name)
-      .filter((name) => name.endsWith(".c")).map((name) => join(sources, name));
-    const args = ["-O2", "-Wall", "-Wextra", "-std=gnu17", "-o", program];
+    const files = await readdir(sources, { recursive: true });
+    const units = files.filter((name) => name.endsWith(".c"));
+    const flags = ["-O2", "-Wall", "-Wextra", "-std=gnu17", "-I", sources];
+    const args = [...flags, "-o", program];
     let output: Deno.CommandOutput;
     try {
-      output = await new Deno.Command("cc", { args: [...args, ...files] })
+      output = await new Deno.Command("cc", {
+        args: [...args, ...units],
+        cwd: sources,
+      })
         .output();
     } catch (error) {
       throw new NoCompiler(

@@ -1,4 +1,4 @@
-/** Stands where the load generator writes the request id; the same in `load/template.h`. */
+/** Stands where the load generator writes the request id; the same in `load/connection/template.h`. */
 export const ID_PLACE = "@".repeat(12);
 
 /** Stands where the load generator writes the number of a pair. */

@@ -2,8 +2,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "connection.h"
-#include "modes.h"
+#include "connection/connection.h"
+#include "modes/modes.h"
 
 int main(int count, char **words) {
   struct options o = read_options(count, words);

@@ -4,8 +4,8 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { PAGE, roomsPage } from "../../tools/rooms.ts";
-import { arrowsBetween, drawArrows } from "../../tools/room_arrows.ts";
+import { PAGE, roomsPage } from "../../tools/docs/rooms.ts";
+import { arrowsBetween, drawArrows } from "../../tools/docs/room_arrows.ts";
 
 const root = new URL("../../", import.meta.url);
 

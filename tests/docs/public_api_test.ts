@@ -6,11 +6,11 @@ import * as computer from "../../computer/mod.ts";
 import * as root from "../../mod.ts";
 import * as protocol from "../../protocol/mod.ts";
 import * as server from "../../server/mod.ts";
-import { parseFindings } from "../../tools/doc_findings.ts";
+import { parseFindings } from "../../tools/docs/doc_findings.ts";
 import {
   EXPORTED_NAMES_FILE,
   exportedNames,
-} from "../../tools/exported_names.ts";
+} from "../../tools/docs/exported_names.ts";
 
 Deno.test("the exported names are those of exported_names.txt: deno task docs:names", async () => {
   assertEquals(

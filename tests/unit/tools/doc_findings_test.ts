@@ -3,7 +3,7 @@ import {
   announced,
   isTolerated,
   parseFindings,
-} from "../../../tools/doc_findings.ts";
+} from "../../../tools/docs/doc_findings.ts";
 
 const OUTPUT = `Warning Failed resolving types. Could not find package 'zlib'.
     at file:///cache/index.d.ts:116:21

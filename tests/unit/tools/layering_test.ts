@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import plugin from "../../../tools/layering.ts";
+import plugin from "../../../tools/lint/layering.ts";
 
 /** What the plugin says about a file, as `rule line`. */
 const faults = (file: string, source: string): string[] =>

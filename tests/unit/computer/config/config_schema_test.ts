@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { Ajv } from "ajv";
 import fc from "fast-check";
 import { readConfig } from "../../../../computer/config/parse_config.ts";
-import { configDocs } from "../../../../tools/config_docs.ts";
+import { configDocs } from "../../../../tools/docs/config_docs.ts";
 
 const schema = JSON.parse(
   await Deno.readTextFile(

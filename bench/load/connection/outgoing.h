@@ -1,7 +1,7 @@
 /** What connections send, and what waits while a socket takes no more. */
 #ifndef OUTGOING_H
 #define OUTGOING_H
-#include "connection.h"
+#include "connection/connection.h"
 
 /** Sends two parts as one; the first is copied when the socket is full, the second stays where it is. */
 void send_parts(struct connection *c, const uint8_t *first, size_t first_length,

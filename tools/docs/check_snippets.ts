@@ -6,7 +6,7 @@
  */
 import { fileURLToPath } from "node:url";
 
-const root = fileURLToPath(new URL("../", import.meta.url));
+const root = fileURLToPath(new URL("../../", import.meta.url));
 
 async function markdownIn(folder: string): Promise<string[]> {
   const files: string[] = [];

@@ -5,13 +5,13 @@
  * @module
  */
 import { fileURLToPath } from "node:url";
-import config from "../deno.json" with { type: "json" };
-import { run } from "./process.ts";
+import config from "../../deno.json" with { type: "json" };
+import { run } from "../process.ts";
 
 /** Of all symbols and their members. */
 const LEAST = 0.95;
 
-const root = fileURLToPath(new URL("../", import.meta.url));
+const root = fileURLToPath(new URL("../../", import.meta.url));
 const entrypoints = Object.values(config.exports);
 
 /** What may have a doc comment. */

@@ -11,7 +11,7 @@ import {
   topRoomOf,
 } from "./room_arrows.ts";
 
-const root = new URL("../", import.meta.url);
+const root = new URL("../../", import.meta.url);
 /** The page that holds the blocks. */
 export const PAGE = new URL("docs/architecture.md", root);
 

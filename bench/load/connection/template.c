@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "template.h"
+#include "connection/template.h"
 
 #include <stdio.h>
 #include <stdlib.h>

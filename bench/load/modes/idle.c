@@ -2,10 +2,10 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "connection.h"
-#include "modes.h"
+#include "connection/connection.h"
+#include "modes/modes.h"
+#include "modes/window.h"
 #include "process.h"
-#include "window.h"
 
 static void describe(struct connection *c) {
   c->role = c->index % 2 == 0 ? AGENT : COMPUTER;

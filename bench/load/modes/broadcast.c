@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "clock.h"
-#include "connection.h"
-#include "latency.h"
-#include "modes.h"
-#include "outgoing.h"
-#include "window.h"
+#include "connection/connection.h"
+#include "connection/outgoing.h"
+#include "modes/latency.h"
+#include "modes/modes.h"
+#include "modes/window.h"
 
 static const struct options *options;
 static struct latencies latencies;

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "clock.h"
-#include "connection.h"
-#include "latency.h"
-#include "modes.h"
-#include "outgoing.h"
+#include "connection/connection.h"
+#include "connection/outgoing.h"
+#include "connection/wire.h"
+#include "modes/latency.h"
+#include "modes/modes.h"
+#include "modes/window.h"
 #include "process.h"
-#include "window.h"
-#include "wire.h"
 
 /** Calls of one Agent that may be on their way. */
 #define SLOTS 256

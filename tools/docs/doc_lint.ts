@@ -7,7 +7,7 @@
  */
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import config from "../deno.json" with { type: "json" };
+import config from "../../deno.json" with { type: "json" };
 import {
   announced,
   type Finding,
@@ -15,7 +15,7 @@ import {
   parseFindings,
 } from "./doc_findings.ts";
 
-const root = fileURLToPath(new URL("../", import.meta.url));
+const root = fileURLToPath(new URL("../../", import.meta.url));
 const entrypoints = Object.values(config.exports);
 
 /** Every line of this repository's sources, as `number:text`. */

@@ -1,7 +1,10 @@
 import { z } from "zod";
-import { partsOf, plainObject } from "../protocol/validation/plain_values.ts";
-import { mcpServerConfigSchema } from "../protocol/payloads/config.ts";
-import { inputSchema } from "../protocol/payloads/inputs.ts";
+import {
+  partsOf,
+  plainObject,
+} from "../../protocol/validation/plain_values.ts";
+import { mcpServerConfigSchema } from "../../protocol/payloads/config.ts";
+import { inputSchema } from "../../protocol/payloads/inputs.ts";
 import { type InterfaceDocs, interfaceDocs } from "./interface_docs.ts";
 
 /** The part of JSON Schema that is used here. */

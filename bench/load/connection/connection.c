@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "connection.h"
+#include "connection/connection.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "outgoing.h"
-#include "wire.h"
+#include "connection/outgoing.h"
+#include "connection/wire.h"
 
 struct net net;
 

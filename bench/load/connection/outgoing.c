@@ -1,4 +1,4 @@
-#include "outgoing.h"
+#include "connection/outgoing.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "wire.h"
+#include "connection/wire.h"
 
 /** Bytes that wait for the socket: its own first, then those of a template. */
 struct unsent {

@@ -1,4 +1,4 @@
-#include "latency.h"
+#include "modes/latency.h"
 
 #include <stdlib.h>
 

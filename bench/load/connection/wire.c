@@ -1,6 +1,6 @@
-#include "wire.h"
+#include "connection/wire.h"
 
-#include "template.h"
+#include "connection/template.h"
 
 size_t frame_header(uint8_t *to, uint8_t opcode, uint64_t length) {
   size_t at = 0;

@@ -15,7 +15,7 @@ import {
   judgeUsing,
 } from "./layering_rules.ts";
 
-const root = fileURLToPath(new URL("../", import.meta.url));
+const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** The file as the rules name it: from the repository's root, with `/`. */
 const fileOf = (context: Deno.lint.RuleContext): string =>

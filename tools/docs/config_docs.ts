@@ -7,7 +7,7 @@
 import { configReference } from "./config_reference.ts";
 import { configKinds, configSchema } from "./config_schema.ts";
 
-const docs = new URL("../docs/", import.meta.url);
+const docs = new URL("../../docs/", import.meta.url);
 const [BEGIN, END] = [
   "<!-- generated: reference -->",
   "<!-- generated: end -->",

@@ -1,4 +1,4 @@
-#include "window.h"
+#include "modes/window.h"
 
 #include <stdio.h>
 #include <unistd.h>

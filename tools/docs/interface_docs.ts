@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 
-const root = fileURLToPath(new URL("../", import.meta.url));
+const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** What the doc comments of interfaces say about their fields: by interface, then by field. */
 export type InterfaceDocs = ReadonlyMap<string, ReadonlyMap<string, string>>;

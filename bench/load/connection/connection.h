@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "template.h"
+#include "connection/template.h"
 
 /** The namespace's packets start with these. */
 #define EVENT "42/smcp,"

@@ -4,14 +4,14 @@
  * @module
  */
 import { fileURLToPath } from "node:url";
-import config from "../deno.json" with { type: "json" };
-import { run } from "./process.ts";
+import config from "../../deno.json" with { type: "json" };
+import { run } from "../process.ts";
 
-const root = fileURLToPath(new URL("../", import.meta.url));
+const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Where the list is kept. */
 export const EXPORTED_NAMES_FILE = new URL(
-  "../tests/docs/exported_names.txt",
+  "../../tests/docs/exported_names.txt",
   import.meta.url,
 );
 
