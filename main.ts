@@ -9,7 +9,7 @@
  *
  * @module
  */
-import "./computer/cli/prepare.ts";
+import "./cli/prepare.ts";
 import { runUp } from "./computer/cli/up.ts";
 import { createSmcpServer } from "./server/mod.ts";
 

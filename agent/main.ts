@@ -7,15 +7,16 @@
  *
  * @module
  */
-import "./cli/prepare.ts";
+import "../cli/prepare.ts";
 import { Command, InvalidArgumentError, Option } from "commander";
 import process from "node:process";
 import { addCompletion } from "../cli/completion.ts";
+import { integer } from "../cli/integer.ts";
 import { readName } from "../cli/names.ts";
-import { standsFor } from "../cli/own_command.ts";
+import { commandHint } from "../cli/own_command.ts";
 import { reporting, runCommand } from "../cli/run.ts";
 import { addServerFlags } from "../cli/server_flags.ts";
-import { teach } from "../cli/teach.ts";
+import { addHelp } from "../cli/add_help.ts";
 import { describeVersions } from "../cli/version.ts";
 import { splitPair } from "./cli/tool_arguments.ts";
 
@@ -30,7 +31,7 @@ process.exitCode = await runCommand(
 );
 
 function agentCommand(): Command {
-  const program = teach(
+  const program = addHelp(
     reporting(new Command("smcp-agent"), process.env),
     "Look into an office of A2C-SMCP and call the tools in it",
     [
@@ -41,11 +42,11 @@ function agentCommand(): Command {
     ],
   ).version(describeVersions()).addHelpText(
     "after",
-    AFTER_HELP + standsFor("smcp-agent", process.execPath),
+    AFTER_HELP + commandHint("smcp-agent", process.execPath),
   );
   const add = (name: string, summary: string, ...examples: string[]) =>
     addOfficeFlags(
-      teach(
+      addHelp(
         program.command(name),
         summary,
         examples.map((line) => `smcp-agent ${line} --office demo`),
@@ -195,16 +196,6 @@ function addOfficeFlags(command: Command): Command {
 function computerOption(): Option {
   return new Option("--computer <name>", "only this Computer")
     .env("SMCP_COMPUTER");
-}
-
-function integer(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-    throw new InvalidArgumentError(
-      `Expected a whole number from ${min} to ${max}.`,
-    );
-  };
 }
 
 function collectPairs(

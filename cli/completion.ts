@@ -3,7 +3,7 @@ import { bashCompletion } from "./completion_bash.ts";
 import { fishCompletion } from "./completion_fish.ts";
 import { type CommandShape, shapeOf } from "./completion_shape.ts";
 import { zshCompletion } from "./completion_zsh.ts";
-import { teach } from "./teach.ts";
+import { addHelp } from "./add_help.ts";
 
 /** The shells that completion can be written for, and who writes it. */
 const WRITERS: Readonly<Record<string, (shape: CommandShape) => string>> = {
@@ -22,7 +22,7 @@ export function addCompletion(
   print: (script: string) => void,
 ): void {
   const name = program.name();
-  const command = teach(
+  const command = addHelp(
     program.command("completion"),
     "Print what makes a shell complete this command",
     [

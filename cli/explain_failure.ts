@@ -1,5 +1,6 @@
 import { ProtocolVersionError } from "../protocol/errors/connect_error.ts";
 import { ConnectionError } from "../client/errors.ts";
+import { reasonOf } from "../client/reason.ts";
 import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
 
 /** What a person can do about a code of the protocol, in words of the command line. */
@@ -57,7 +58,7 @@ export function explainFailure(error: unknown): string {
         : REMEDIES[error.code],
     );
   }
-  if (!(error instanceof ConnectionError)) return messageOf(error);
+  if (!(error instanceof ConnectionError)) return reasonOf(error);
   if (error.code === "unreachable") return explainUnreachable(error);
   if (error.code === "tls") {
     return error.message.replaceAll(/\btls\.(cert|key|ca)\b/g, "--tls-$1");
@@ -124,6 +125,3 @@ const codeIn = (error: Error & { code?: unknown }): string =>
 
 const withRemedy = (message: string, remedy: string | undefined): string =>
   remedy === undefined ? message : `${message}; ${remedy}`;
-
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);

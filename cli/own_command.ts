@@ -35,7 +35,7 @@ export function ownCommand(
 }
 
 /** What to add to a help text whose examples call the command by its short name. */
-export const standsFor = (
+export const commandHint = (
   name: keyof typeof COMMANDS,
   program: string,
 ): string => `\nHere ${name} is: ${ownCommand(name, program)}`;

@@ -1,10 +1,24 @@
-import type { Command } from "commander";
+import type { Command, Option } from "commander";
+import { reasonOf } from "../client/reason.ts";
 import { explainFailure } from "./explain_failure.ts";
 
 /** A wrong use of the command line: exit code 2. */
 export class UsageError extends Error {
   /** Always `"UsageError"`. */
   override readonly name = "UsageError";
+}
+
+/**
+ * Checks what the command line says.
+ *
+ * @throws {UsageError} with the reason of the check that failed
+ */
+export function orUsageError<T>(check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    throw new UsageError(reasonOf(error), { cause: error });
+  }
 }
 
 /** A signal ended a command before it was done: the shell's exit code for it. */
@@ -50,20 +64,27 @@ const oneLine = (text: string, command: Command): string =>
         : `${missing}; give it, or set ${variable} in the environment`;
     });
 
-/** Commander takes any value of a variable, `0` and `false` too, for yes. */
+/** Tells whether an option takes no value. */
+export const isSwitch = ({ required, optional }: Option): boolean =>
+  !required && !optional;
+
+/** Reads switches from the environment: commander takes `0` and `false` for yes. */
 function readSwitches(
   command: Command,
   env: Readonly<Record<string, string | undefined>>,
 ): void {
   for (const option of command.options) {
-    const { envVar } = option;
-    if (envVar === undefined || option.required || option.optional) continue;
+    const { envVar, negate } = option;
+    if (envVar === undefined || !isSwitch(option)) continue;
     const key = option.attributeName();
-    if (command.getOptionValueSource(key) !== "env") continue;
+    if (command.getOptionValueSource(key) === "cli") continue;
     const value = env[envVar] ?? "";
     if (["", "0", "false", "no"].includes(value)) {
-      command.setOptionValueWithSource(key, option.defaultValue, "default");
-    } else if (!["1", "true", "yes"].includes(value)) {
+      const off = negate ? true : option.defaultValue;
+      command.setOptionValueWithSource(key, off, "default");
+    } else if (["1", "true", "yes"].includes(value)) {
+      command.setOptionValueWithSource(key, !negate, "env");
+    } else {
       throw new UsageError(
         `environment variable ${envVar} is ${
           JSON.stringify(value)

@@ -7,7 +7,7 @@ import {
   type CredentialFlags,
   credentialHeaders,
 } from "./credentials.ts";
-import { UsageError } from "./run.ts";
+import { orUsageError, UsageError } from "./run.ts";
 
 /** Where a Server is and as whom to come there, from the command line. */
 export interface ServerFlags extends CredentialFlags {
@@ -77,11 +77,7 @@ export function connectionOptions(
     names[kind] += ` ${file}`;
     tls[kind] = readOrExplain(names[kind], file, read);
   }
-  try {
-    checkTls(tls, url, names);
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : `${error}`);
-  }
+  orUsageError(() => checkTls(tls, url, names));
   return {
     url,
     path,

@@ -47,7 +47,3 @@ export async function unreachable(
     { cause },
   );
 }
-
-/** The message of whatever was thrown. */
-export const reasonOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);

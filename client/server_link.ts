@@ -12,7 +12,8 @@ import {
 } from "./dial.ts";
 import type { Emitter } from "./emitter.ts";
 import { ConnectionError } from "./errors.ts";
-import { isFinal, offline, reasonOf, unreachable } from "./failures.ts";
+import { isFinal, offline, unreachable } from "./failures.ts";
+import { reasonOf } from "./reason.ts";
 import { checkRequest } from "./message_limits.ts";
 import { firstOutcome } from "./next_change.ts";
 import type {

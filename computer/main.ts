@@ -7,14 +7,14 @@
  *
  * @module
  */
-import "./cli/prepare.ts";
+import "../cli/prepare.ts";
 import { Command, Option } from "commander";
 import process from "node:process";
 import { addCompletion } from "../cli/completion.ts";
-import { standsFor } from "../cli/own_command.ts";
+import { commandHint } from "../cli/own_command.ts";
 import { reporting, runCommand } from "../cli/run.ts";
 import { addServerFlags } from "../cli/server_flags.ts";
-import { teach } from "../cli/teach.ts";
+import { addHelp } from "../cli/add_help.ts";
 import { describeVersions } from "../cli/version.ts";
 import {
   addHostFlags,
@@ -48,7 +48,7 @@ process.exitCode = await runCommand(
 );
 
 function computerCommand(): Command {
-  const program = teach(
+  const program = addHelp(
     reporting(new Command("smcp-computer"), process.env),
     "Offer the tools of MCP servers in an office of A2C-SMCP",
     [
@@ -58,10 +58,10 @@ function computerCommand(): Command {
     ],
   ).version(describeVersions()).addHelpText(
     "after",
-    AFTER_HELP + standsFor("smcp-computer", process.execPath),
+    AFTER_HELP + commandHint("smcp-computer", process.execPath),
   );
   const add = (name: string, summary: string, ...examples: string[]) =>
-    teach(
+    addHelp(
       program.command(name),
       summary,
       examples.map((line) => `smcp-computer ${line}`),

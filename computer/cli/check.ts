@@ -15,7 +15,7 @@ import { type CheckView, liveCheckView, plainCheckView } from "./check_view.ts";
 import { loadHostConfig, strayVariables } from "./host_config.ts";
 import { logTo } from "./logging.ts";
 import { type HostFlags, person } from "./make_computer.ts";
-import { firstSignal } from "./signals.ts";
+import { firstSignal } from "../../cli/signals.ts";
 
 /** What to check. */
 export interface CheckFlags extends HostFlags {
@@ -73,7 +73,7 @@ export async function check(flags: CheckFlags): Promise<void> {
     view.waitFor([]);
     view.print(lastLines(findings, config, shown, stopped !== undefined));
     view.close();
-    conclude(findings, found, stopped);
+    conclude(findings, found, stopped?.exitCode);
   } finally {
     view.close();
     await tools.close();

@@ -15,7 +15,7 @@ import {
 import { Turns } from "./terminal/turns.ts";
 import { logTo } from "./logging.ts";
 import { report } from "./report.ts";
-import { exitAtOnce } from "./signals.ts";
+import { exitAtOnce } from "../../cli/signals.ts";
 
 /** How a person at a terminal is received. */
 export interface InteractOptions {

@@ -3,8 +3,8 @@ import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
 import process from "node:process";
 import { reasonOf } from "../util/values.ts";
-import { isClosedOutput, outliveOutput } from "../../cli/closed_output.ts";
 import { LineQueue } from "../../cli/line_queue.ts";
+import { surviveUncaught } from "../../cli/uncaught.ts";
 import { patientStream } from "../../cli/patient_stream.ts";
 import { hideSecrets } from "../util/hide_secrets.ts";
 import { log } from "../util/log.ts";
@@ -57,13 +57,8 @@ export const logWritten = async (): Promise<void> =>
 /** How long the end of a command waits for who reads its log. */
 const FLUSH_MS = 1000;
 
-/** Lets no fault of one MCP server end the others, and no closed terminal keep the end from coming. */
-export function survive(): void {
-  outliveOutput(process.stdout, process.stderr);
-  const onFault = (error: unknown) => {
-    if (isClosedOutput(error)) return; // the log would fail like what is to be logged
-    log.error("Unexpected: {reason}", { reason: reasonOf(error) });
-  };
-  process.on("uncaughtException", onFault);
-  process.on("unhandledRejection", onFault);
-}
+/** Lets no fault of one MCP server end the others. */
+export const survive = (): void =>
+  surviveUncaught((error) =>
+    log.error("Unexpected: {reason}", { reason: reasonOf(error) })
+  );

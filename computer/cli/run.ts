@@ -7,7 +7,7 @@ import { loadHostConfig } from "./host_config.ts";
 import { logTo, logWritten, survive, toStderr } from "./logging.ts";
 import { type ComputerFlags, makeComputer } from "./make_computer.ts";
 import { report } from "./report.ts";
-import { firstSignal } from "./signals.ts";
+import { firstSignal } from "../../cli/signals.ts";
 
 /** What `run` is told on the command line. */
 export interface RunFlags extends ComputerFlags {

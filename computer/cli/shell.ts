@@ -10,7 +10,7 @@ import { loadHostConfig } from "./host_config.ts";
 import { interact } from "./interact.ts";
 import { logTo, logWritten, survive, toStderr } from "./logging.ts";
 import { type ComputerFlags, makeComputer } from "./make_computer.ts";
-import { firstSignal } from "./signals.ts";
+import { firstSignal } from "../../cli/signals.ts";
 
 /** What `shell` is told on the command line. */
 export interface ShellFlags extends ComputerFlags {

@@ -1,11 +1,11 @@
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 import process from "node:process";
 import { addCompletion } from "../../cli/completion.ts";
-import { orFault } from "../../cli/or_fault.ts";
-import { ownCommand, shellWord, standsFor } from "../../cli/own_command.ts";
-import { prepare } from "../../cli/prepare.ts";
+import { integer } from "../../cli/integer.ts";
+import { listenOrExplain } from "../../cli/listen.ts";
+import { commandHint, ownCommand, shellWord } from "../../cli/own_command.ts";
 import { reporting, runCommand } from "../../cli/run.ts";
-import { teach } from "../../cli/teach.ts";
+import { addHelp } from "../../cli/add_help.ts";
 import { describeVersions } from "../../cli/version.ts";
 import { textWidth } from "../../cli/terminal_text.ts";
 import { addServingFlags, addViewFlags } from "./flags.ts";
@@ -37,7 +37,6 @@ const HOST = "127.0.0.1";
 export async function runUp(
   createServer: () => EmbeddedServer,
 ): Promise<void> {
-  prepare(process);
   process.exitCode = await runCommand(
     () => upCommand(createServer),
     process.argv.slice(2),
@@ -50,15 +49,15 @@ function upCommand(createServer: () => EmbeddedServer): Command {
     "smcp up --config computer.json",
     "smcp up --config claude_desktop_config.json --office demo --yes",
   ];
-  const program = teach(
+  const program = addHelp(
     reporting(new Command("smcp"), process.env),
     "A Server and this machine's Computer in one process",
     examples,
   ).version(describeVersions()).addHelpText(
     "afterAll",
-    standsFor("smcp", process.execPath),
+    commandHint("smcp", process.execPath),
   );
-  const serves = teach(
+  const serves = addHelp(
     program.command("up"),
     "Serve the MCP servers of a configuration to agents here",
     examples,
@@ -70,7 +69,7 @@ function upCommand(createServer: () => EmbeddedServer): Command {
     )
     .addOption(
       new Option("--port <number>", "port to listen on, 0 for any free one")
-        .env("SMCP_PORT").argParser(port).default(8787),
+        .env("SMCP_PORT").argParser(integer(0, 65535)).default(8787),
     )
     .action((flags: UpFlags) => up(createServer(), flags));
   addCompletion(program, (script) => console.log(script));
@@ -80,26 +79,16 @@ function upCommand(createServer: () => EmbeddedServer): Command {
 async function up(server: EmbeddedServer, flags: UpFlags): Promise<void> {
   try {
     const address = { hostname: HOST, port: flags.port };
-    const { url } = await orFault(() => server.listen(address), process)
-      .catch((error) => {
-        throw new Error(
-          `cannot listen on ${HOST} port ${flags.port}: ${
-            LISTEN_ERRORS[error.code] ?? error.message
-          }`,
-          { cause: error },
-        );
-      });
+    const { url } = await listenOrExplain(
+      () => server.listen(address),
+      address,
+    );
     console.log(howToReach(url, flags.office));
     await run({ ...flags, url, path: "/smcp/" });
   } finally {
     await server.close();
   }
 }
-
-const LISTEN_ERRORS: Readonly<Record<string, string>> = {
-  EADDRINUSE: "the port is in use; choose another with --port, or 0 for any",
-  EACCES: "no permission for this port; choose one from 1024 up with --port",
-};
 
 /** What to type, and what to write, to use the tools. */
 function howToReach(url: string, office: string): string {
@@ -119,9 +108,3 @@ and in code:
 const fits = (line: string): boolean =>
   !process.stdout.isTTY || process.platform === "win32" ||
   textWidth(line) < (process.stdout.columns ?? 80);
-
-function port(text: string): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value <= 65535) return value;
-  throw new InvalidArgumentError("Expected a whole number from 0 to 65535.");
-}

@@ -1,3 +1,4 @@
+import { reasonOf as wholeReasonOf } from "../../client/reason.ts";
 import { redactUrl } from "./redact_text.ts";
 
 /** Tells whether a value is a JSON object. */
@@ -6,5 +7,4 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 /** What an error says, whatever was thrown; secrets in URLs are redacted, since `fetch` quotes them. */
 export const reasonOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error))
-    .replaceAll(/https?:\/\/[^\s"'()<>]+/gi, redactUrl);
+  wholeReasonOf(error).replaceAll(/https?:\/\/[^\s"'()<>]+/gi, redactUrl);

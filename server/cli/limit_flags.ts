@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { integer } from "./flag_values.ts";
+import { integer } from "../../cli/integer.ts";
 import { DEFAULT_LIMITS, type LimitName } from "../limits/limits.ts";
 import { MAX_CONNECT_BYTES } from "../limits/early_budget.ts";
 import type { SmcpServerOptions } from "../options.ts";

@@ -26,10 +26,10 @@ export const logOptions = (): Option[] => [
 ];
 
 /** What commander makes of {@linkcode logOptions}. */
-interface LogFlags {
-  logLevel: LogSettings["level"];
-  logFormat?: "json" | "pretty";
-  logFile?: string;
+export interface LogFlags {
+  readonly logLevel: LogSettings["level"];
+  readonly logFormat?: "json" | "pretty";
+  readonly logFile?: string;
 }
 
 /** Reads what commander made of {@linkcode logOptions}. */

@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { integer, isSet } from "./flag_values.ts";
+import { integer } from "../../cli/integer.ts";
 import { createMetrics } from "../observe/prometheus.ts";
 import type { SmcpServerOptions } from "../options.ts";
 
@@ -13,15 +13,12 @@ export interface ObserveSettings {
   readonly tracing: boolean;
 }
 
-const METRICS = "SMCP_METRICS";
-const TRACING = "SMCP_TRACING";
-
 /** The options of the command about metrics and traces. */
 export const observeOptions = (): Option[] => [
   new Option(
     "--metrics",
-    `serve /metrics to those that may connect; without authentication to this machine alone (env: ${METRICS}=1)`,
-  ),
+    "serve /metrics to those that may connect; without authentication to this machine alone",
+  ).env("SMCP_METRICS"),
   new Option(
     "--metrics-port <number>",
     "serve /metrics on a port of its own, to whoever reaches it",
@@ -30,8 +27,8 @@ export const observeOptions = (): Option[] => [
     .default("127.0.0.1").env("SMCP_METRICS_HOST"),
   new Option(
     "--tracing",
-    `make OpenTelemetry spans of calls; Deno exports them with OTEL_DENO=true (env: ${TRACING}=1)`,
-  ),
+    "make OpenTelemetry spans of calls; Deno exports them with OTEL_DENO=true",
+  ).env("SMCP_TRACING"),
 ];
 
 /** What commander makes of {@linkcode observeOptions}. */
@@ -42,16 +39,15 @@ export interface ObserveFlags {
   readonly tracing?: true;
 }
 
-/** Reads the flags, and the environment for switches that are not given. */
+/** Reads what commander made of {@linkcode observeOptions}. */
 export const readObserve = (
   { metrics, metricsPort, metricsHost, tracing }: ObserveFlags,
-  env: Readonly<Record<string, string | undefined>>,
 ): ObserveSettings => ({
-  metrics: metrics ?? (isSet(METRICS, env) || metricsPort !== undefined),
+  metrics: metrics === true || metricsPort !== undefined,
   ...(metricsPort !== undefined && {
     listen: { hostname: metricsHost, port: metricsPort },
   }),
-  tracing: tracing ?? isSet(TRACING, env),
+  tracing: tracing === true,
 });
 
 /** Loads what was asked for, and nothing else. */

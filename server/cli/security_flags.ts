@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import { isSet } from "./flag_values.ts";
+import { UsageError } from "../../cli/run.ts";
 import { type Hosts, readHosts } from "../http/host_rule.ts";
 import type { Origins } from "../http/origin_rule.ts";
 
@@ -82,39 +82,35 @@ export const securityOptions = (): Option[] => [
     "names that requests may be for, such as smcp.example.com, or * (default: over loopback localhost alone, unless --trust-proxy; else any)",
   ).env("SMCP_HOSTS").argParser(hosts),
   new Option(
-    `--insecure`,
-    `listen on a public address without authentication (env: ${INSECURE}=1)`,
-  ),
+    "--insecure",
+    "listen on a public address without authentication",
+  ).env("SMCP_INSECURE"),
   new Option(
     "--require-tls",
-    `refuse a public address without --tls-cert (env: ${REQUIRE_TLS}=1)`,
-  ),
+    "refuse a public address without --tls-cert",
+  ).env("SMCP_REQUIRE_TLS"),
   new Option(
     "--audit-payloads",
-    `write parameters and results of tool calls to the audit log (env: ${PAYLOADS}=1)`,
-  ),
+    "write parameters and results of tool calls to the audit log",
+  ).env("SMCP_AUDIT_PAYLOADS"),
 ];
 
-const INSECURE = "SMCP_INSECURE";
-const REQUIRE_TLS = "SMCP_REQUIRE_TLS";
-const PAYLOADS = "SMCP_AUDIT_PAYLOADS";
-
 /** What commander makes of {@linkcode securityOptions}. */
-interface SecurityFlags {
-  apiKeys?: string;
-  jwtKey?: string;
-  jwtJwksUrl?: string;
-  jwtAlgorithms?: string[];
-  jwtIssuer?: string;
-  jwtAudience?: string;
-  tlsCert?: string;
-  tlsKey?: string;
-  tlsClientCa?: string;
-  origins: Origins;
-  hosts?: Hosts;
-  insecure?: true;
-  requireTls?: true;
-  auditPayloads?: true;
+export interface SecurityFlags {
+  readonly apiKeys?: string;
+  readonly jwtKey?: string;
+  readonly jwtJwksUrl?: string;
+  readonly jwtAlgorithms?: readonly string[];
+  readonly jwtIssuer?: string;
+  readonly jwtAudience?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly tlsClientCa?: string;
+  readonly origins: Origins;
+  readonly hosts?: Hosts;
+  readonly insecure?: true;
+  readonly requireTls?: true;
+  readonly auditPayloads?: true;
 }
 
 /** Reads what commander made of {@linkcode securityOptions}. */
@@ -127,14 +123,14 @@ export function readSecurity(
   const secret = env[JWT_SECRET];
   if ((tlsCert ?? tlsClientCa) !== undefined || tlsKey !== undefined) {
     if (tlsCert === undefined || tlsKey === undefined) {
-      throw new InvalidArgumentError(
-        "error: --tls-cert and --tls-key belong together",
+      throw new UsageError(
+        "--tls-cert and --tls-key belong together",
       );
     }
   }
   if ([jwtKey, jwtJwksUrl, secret].filter((key) => key).length > 1) {
-    throw new InvalidArgumentError(
-      `error: only one of --jwt-key, --jwt-jwks-url and ${JWT_SECRET} can be used`,
+    throw new UsageError(
+      `only one of --jwt-key, --jwt-jwks-url and ${JWT_SECRET} can be used`,
     );
   }
   checkRestrictions({
@@ -159,13 +155,13 @@ export function readSecurity(
     },
     origins: flags.origins,
     ...(flags.hosts && { hosts: flags.hosts }),
-    insecure: flags.insecure ?? isSet(INSECURE, env),
-    requireTls: flags.requireTls ?? isSet(REQUIRE_TLS, env),
-    auditPayloads: flags.auditPayloads ?? isSet(PAYLOADS, env),
+    insecure: flags.insecure === true,
+    requireTls: flags.requireTls === true,
+    auditPayloads: flags.auditPayloads === true,
   };
 }
 
-/** @throws {InvalidArgumentError} when nothing would ask for what a JWT must have: there is no key, or no value */
+/** @throws {UsageError} when nothing would ask for what a JWT must have: there is no key, or no value */
 function checkRestrictions(
   flags: Readonly<Record<string, string | readonly string[] | undefined>>,
   hasKey: boolean,
@@ -174,10 +170,10 @@ function checkRestrictions(
     value !== undefined && (value.length === 0) === hasKey
   ).map(([flag]) => flag);
   if (idle.length === 0) return;
-  throw new InvalidArgumentError(
+  throw new UsageError(
     hasKey
-      ? `error: no value for ${idle.join(", ")}: give one, or leave it out`
-      : `error: no key for ${
+      ? `no value for ${idle.join(", ")}: give one, or leave it out`
+      : `no key for ${
         idle.join(", ")
       }: add --jwt-key, --jwt-jwks-url or ${JWT_SECRET}`,
   );

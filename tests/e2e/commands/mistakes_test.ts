@@ -270,7 +270,7 @@ const mistakes = (world: World): Mistake[] => [
     command: "agent",
     args: agent(world.free, "call", "count", "--timeout", "4000"),
     code: 2,
-    says: /Expected a whole number from 1 to 3600/,
+    says: /Expected an integer from 1 to 3600/,
   },
   {
     name: "a tool that nobody allows",

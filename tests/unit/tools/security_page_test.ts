@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { limitOptions } from "../../../server/cli/limit_flags.ts";
-import { readSettings } from "../../../server/cli/settings.ts";
+import { readSettings } from "../../support/server/read_settings.ts";
 import { resolveLimits } from "../../../server/limits/limits.ts";
 import { allTestNames } from "../../support/test_names.ts";
 
@@ -52,11 +52,11 @@ Deno.test("docs/security.md names a test for each promise, and each of them exis
   assertEquals(faults, []);
 });
 
-Deno.test("docs/security.md tells the defaults of the flags of a connection's budget", () => {
+Deno.test("docs/security.md tells the defaults of the flags of a connection's budget", async () => {
   const defaults = new Map<string, unknown>(
     limitOptions().map(({ long, defaultValue }) => [long ?? "", defaultValue]),
   );
-  const { maxMessageBytes } = readSettings([], {});
+  const { maxMessageBytes } = await readSettings([]);
   defaults.set("--max-message-bytes", maxMessageBytes);
   const { socketsPerAddress } = resolveLimits();
   defaults.set("--max-sockets-per-address", socketsPerAddress);

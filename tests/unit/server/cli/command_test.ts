@@ -1,12 +1,12 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
-import { CommandExit, readSettings } from "../../../../server/cli/settings.ts";
+import { assert, assertEquals } from "@std/assert";
+import {
+  readSettings,
+  tryReadSettings,
+} from "../../../support/server/read_settings.ts";
 
-const exitOf = (args: string[], env: Record<string, string> = {}) => {
-  const { exitCode, message } = assertThrows(
-    () => readSettings(args, env),
-    CommandExit,
-  );
-  return { exitCode, lines: message.split("\n").length };
+const exitOf = async (args: string[], env: Record<string, string> = {}) => {
+  const { exitCode, errors } = await tryReadSettings(args, env);
+  return { exitCode, lines: errors.length };
 };
 
 const SECURITY = {
@@ -30,8 +30,8 @@ const TIMES = {
   heartbeat: { interval: 25, timeout: 20 },
 };
 
-Deno.test("readSettings() defaults to loopback, port 8787, 8 MiB and limits", () => {
-  assertEquals(readSettings([], {}), {
+Deno.test("readSettings() defaults to loopback, port 8787, 8 MiB and limits", async () => {
+  assertEquals(await readSettings([], {}), {
     protocol: "0.2",
     host: "127.0.0.1",
     port: 8787,
@@ -52,9 +52,9 @@ Deno.test("readSettings() defaults to loopback, port 8787, 8 MiB and limits", ()
   });
 });
 
-Deno.test("readSettings() reads every flag", () => {
+Deno.test("readSettings() reads every flag", async () => {
   assertEquals(
-    readSettings([
+    await readSettings([
       "--host=::1",
       "--port",
       "0",
@@ -79,7 +79,7 @@ Deno.test("readSettings() reads every flag", () => {
   );
 });
 
-Deno.test("readSettings() has a flag for every limit and time (spec §10)", () => {
+Deno.test("readSettings() has a flag for every limit and time (spec §10)", async () => {
   const {
     limits,
     maxConnectBytes,
@@ -89,7 +89,7 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", () =
     headerTimeout,
     minUploadRate,
     heartbeat,
-  } = readSettings([
+  } = await readSettings([
     "--min-upload-rate=11",
     "--max-connections-per-address=1",
     "--max-sockets=12",
@@ -129,35 +129,43 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", () =
     ],
     [6, 7, 3000, 8, 11, { interval: 9, timeout: 10 }],
   );
-  assertEquals(readSettings(["--trust-proxy"], {}).trustedProxies, 1);
+  assertEquals((await readSettings(["--trust-proxy"], {})).trustedProxies, 1);
   assertEquals(
-    readSettings(["--trust-proxy", "--port=1"], {}).trustedProxies,
+    (await readSettings(["--trust-proxy", "--port=1"], {})).trustedProxies,
     1,
   );
 });
 
-Deno.test("readSettings() takes names for --hosts, and nothing that no request could match", () => {
-  const hosts = (...args: string[]) => readSettings(args, {}).hosts;
-  assertEquals(hosts(), undefined);
-  assertEquals(hosts("--hosts=*"), "*");
-  assertEquals(hosts("--hosts= A.example, [::1]"), ["a.example", "::1"]);
+Deno.test("readSettings() takes names for --hosts, and nothing that no request could match", async () => {
+  const hosts = async (...args: string[]) =>
+    (await readSettings(args, {})).hosts;
+  assertEquals(await hosts(), undefined);
+  assertEquals(await hosts("--hosts=*"), "*");
+  assertEquals(await hosts("--hosts= A.example, [::1]"), ["a.example", "::1"]);
   for (const list of ["", ",", "https://a.example", "a.example:80", "a,*"]) {
-    assertEquals(exitOf([`--hosts=${list}`]), { exitCode: 2, lines: 1 }, list);
+    assertEquals(
+      await exitOf([`--hosts=${list}`]),
+      { exitCode: 2, lines: 1 },
+      list,
+    );
   }
 });
 
-Deno.test("readSettings() takes 0 and false in SMCP_NO_LIMITS for no", () => {
+Deno.test("readSettings() takes 0 and false in SMCP_NO_LIMITS for no", async () => {
   for (const value of ["1", "true", "yes"]) {
-    assertEquals(readSettings([], { SMCP_NO_LIMITS: value }).limits, false);
+    assertEquals(
+      (await readSettings([], { SMCP_NO_LIMITS: value })).limits,
+      false,
+    );
   }
   for (const value of ["0", "false", "no", ""]) {
-    const { limits } = readSettings([], { SMCP_NO_LIMITS: value });
+    const { limits } = await readSettings([], { SMCP_NO_LIMITS: value });
     assert(limits !== false, value);
   }
-  assertEquals(exitOf([], { SMCP_NO_LIMITS: "maybe" }).exitCode, 2);
+  assertEquals((await exitOf([], { SMCP_NO_LIMITS: "maybe" })).exitCode, 2);
 });
 
-Deno.test("readSettings() exits 2 with one line for a bad flag or value", () => {
+Deno.test("readSettings() exits 2 with one line for a bad flag or value", async () => {
   for (
     const args of [
       ["--prot", "1"],
@@ -174,14 +182,14 @@ Deno.test("readSettings() exits 2 with one line for a bad flag or value", () => 
       ["serve"],
     ]
   ) {
-    assertEquals(exitOf(args), { exitCode: 2, lines: 1 }, args.join(" "));
+    assertEquals(await exitOf(args), { exitCode: 2, lines: 1 }, args.join(" "));
   }
 });
 
-Deno.test("readSettings() has a flag for everything about security and the log (spec §10)", () => {
+Deno.test("readSettings() has a flag for everything about security and the log (spec §10)", async () => {
   const env = { SMCP_JWT_SECRET: "shared" };
   const { apiKeys, jwt, tls, origins, insecure, auditPayloads, log } =
-    readSettings([
+    await readSettings([
       "--api-keys=keys.json",
       "--jwt-algorithms=HS256, HS512",
       "--jwt-issuer=https://issuer.example",
@@ -211,14 +219,16 @@ Deno.test("readSettings() has a flag for everything about security and the log (
   assertEquals(origins, ["https://a.example", "http://b.example:8080"]);
   assertEquals([insecure, auditPayloads], [true, true]);
   assertEquals(log, { level: "debug", format: "pretty", file: "smcp.log" });
-  assertEquals(readSettings(["--origins=*"], {}).origins, "*");
-  assertEquals(readSettings(["--jwt-key=k.pem"], {}).jwt, { keyFile: "k.pem" });
+  assertEquals((await readSettings(["--origins=*"], {})).origins, "*");
+  assertEquals((await readSettings(["--jwt-key=k.pem"], {})).jwt, {
+    keyFile: "k.pem",
+  });
   const { jwksUrl } =
-    readSettings(["--jwt-jwks-url=https://i.example/keys"], {}).jwt;
+    (await readSettings(["--jwt-jwks-url=https://i.example/keys"], {})).jwt;
   assertEquals(jwksUrl, "https://i.example/keys");
 });
 
-Deno.test("readSettings() exits 2 with one line for security that can not be what was meant", () => {
+Deno.test("readSettings() exits 2 with one line for security that can not be what was meant", async () => {
   const secret = { SMCP_JWT_SECRET: "shared" };
   const table: [string[], Record<string, string>?][] = [
     [["--tls-cert=c"]],
@@ -242,42 +252,46 @@ Deno.test("readSettings() exits 2 with one line for security that can not be wha
     [[], { SMCP_AUDIT_PAYLOADS: "maybe" }],
   ];
   for (const [args, env] of table) {
-    assertEquals(exitOf(args, env), { exitCode: 2, lines: 1 }, args.join(" "));
+    assertEquals(
+      await exitOf(args, env),
+      { exitCode: 2, lines: 1 },
+      args.join(" "),
+    );
   }
 });
 
-Deno.test("readSettings() names what a JWT must have and nothing would ask it for, and the way out", () => {
-  const messageOf = (...args: string[]) =>
-    assertThrows(() => readSettings(args, {}), CommandExit).message;
+Deno.test("readSettings() names what a JWT must have and nothing would ask it for, and the way out", async () => {
+  const messageOf = async (...args: string[]) =>
+    (await tryReadSettings(args)).errors[0];
   assertEquals(
-    messageOf("--jwt-issuer=i", "--jwt-audience=a"),
+    await messageOf("--jwt-issuer=i", "--jwt-audience=a"),
     "error: no key for --jwt-issuer, --jwt-audience: add --jwt-key, --jwt-jwks-url or SMCP_JWT_SECRET",
   );
   assertEquals(
-    messageOf("--jwt-key=k", "--jwt-issuer=i", "--jwt-audience="),
+    await messageOf("--jwt-key=k", "--jwt-issuer=i", "--jwt-audience="),
     "error: no value for --jwt-audience: give one, or leave it out",
   );
   // What a file of variables leaves empty is not asked for.
-  assertEquals(readSettings(["--jwt-issuer="], {}).jwt, {});
+  assertEquals((await readSettings(["--jwt-issuer="], {})).jwt, {});
 });
 
-Deno.test("readSettings() turns metrics and traces on by flags; a port of their own turns metrics on", () => {
-  const observe = (args: string[], env: Record<string, string> = {}) =>
-    readSettings(args, env).observe;
-  assertEquals(observe(["--metrics"]), { metrics: true, tracing: false });
-  assertEquals(observe(["--tracing"]), { metrics: false, tracing: true });
-  assertEquals(observe(["--metrics-port=9464"]), {
+Deno.test("readSettings() turns metrics and traces on by flags; a port of their own turns metrics on", async () => {
+  const observe = async (args: string[], env: Record<string, string> = {}) =>
+    (await readSettings(args, env)).observe;
+  assertEquals(await observe(["--metrics"]), { metrics: true, tracing: false });
+  assertEquals(await observe(["--tracing"]), { metrics: false, tracing: true });
+  assertEquals(await observe(["--metrics-port=9464"]), {
     metrics: true,
     listen: { hostname: "127.0.0.1", port: 9464 },
     tracing: false,
   });
   assertEquals(
-    observe(["--metrics-port=0", "--metrics-host=::1"]).listen,
+    (await observe(["--metrics-port=0", "--metrics-host=::1"])).listen,
     { hostname: "::1", port: 0 },
   );
-  assertEquals(observe([], { SMCP_METRICS: "1", SMCP_TRACING: "yes" }), {
+  assertEquals(await observe([], { SMCP_METRICS: "1", SMCP_TRACING: "yes" }), {
     metrics: true,
     tracing: true,
   });
-  assertEquals(exitOf(["--metrics-port=x"]).exitCode, 2);
+  assertEquals((await exitOf(["--metrics-port=x"])).exitCode, 2);
 });

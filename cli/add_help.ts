@@ -6,7 +6,7 @@ import type { Command } from "commander";
  * @param summary one line, also shown in lists of commands
  * @param examples command lines
  */
-export const teach = (
+export const addHelp = (
   command: Command,
   summary: string,
   examples: readonly string[],

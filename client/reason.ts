@@ -1,0 +1,3 @@
+/** The message of whatever was thrown. */
+export const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

@@ -1,0 +1,88 @@
+import { Command, Help } from "commander";
+import process from "node:process";
+import { addCompletion } from "../../cli/completion.ts";
+import { addHelp } from "../../cli/add_help.ts";
+import { commandHint } from "../../cli/own_command.ts";
+import { isSwitch, reporting, runCommand } from "../../cli/run.ts";
+import { describeVersions } from "../../cli/version.ts";
+import {
+  addSettings,
+  readSettings,
+  type Settings,
+  type SettingsFlags,
+} from "./settings.ts";
+
+const AFTER_HELP = `
+A key that is hard to guess, and how to store it hashed:
+  openssl rand -hex 32
+  printf 'sha256:%s' "$(printf %s "$KEY" | sha256sum | cut -d' ' -f1)"
+
+SIGINT and SIGTERM drain. SIGHUP reads keys and certificates again and opens the log file anew.
+Exit codes: 0 stopped, 1 failed, 2 wrong usage.`;
+
+/**
+ * Runs the server's command; once it has served, it ends the process itself: nothing that is still
+ * open may delay the end.
+ *
+ * @param args without the program's own name
+ * @returns the exit code
+ */
+export async function runServer(args: readonly string[]): Promise<number> {
+  let hasServed = false;
+  const code = await runCommand(
+    () =>
+      serverCommand(process.env, async (settings) => {
+        const { serve } = await import("./serve.ts");
+        hasServed = true;
+        await serve(settings);
+      }),
+    args,
+    (line) => console.error(line),
+  );
+  if (hasServed) process.exit(code);
+  return code;
+}
+
+/**
+ * Makes the server's command.
+ *
+ * @param env the environment
+ * @param serve does what is asked for
+ */
+export function serverCommand(
+  env: Readonly<Record<string, string | undefined>>,
+  serve: (settings: Settings) => void | Promise<void>,
+): Command {
+  const program = addHelp(
+    reporting(new Command("smcp-server"), env),
+    "Serve A2C-SMCP: offices of agents and computers",
+    [
+      "smcp-server",
+      "smcp-server --host 0.0.0.0 --api-keys keys.json   # and TLS",
+      "smcp-server --api-keys keys.json --trust-proxy 1   # behind nginx or Caddy",
+    ],
+  )
+    .version(describeVersions())
+    .addHelpText(
+      "after",
+      AFTER_HELP + commandHint("smcp-server", process.execPath),
+    )
+    .configureHelp({ optionDescription })
+    .allowExcessArguments(false)
+    .action((flags: SettingsFlags) => serve(readSettings(flags, env)));
+  addSettings(program);
+  addCompletion(program, (script) => console.log(script));
+  return program;
+}
+
+/** Shows how a switch is turned on in the environment. */
+function optionDescription(
+  this: Help,
+  option: Command["options"][number],
+): string {
+  const text = Help.prototype.optionDescription.call(this, option);
+  const { envVar } = option;
+  return envVar !== undefined && isSwitch(option)
+    ? text.replace(`env: ${envVar})`, `env: ${envVar}=1)`)
+    : text;
+}

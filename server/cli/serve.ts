@@ -1,0 +1,156 @@
+import process from "node:process";
+import { explainFailure } from "../../cli/explain_failure.ts";
+import { listenOrExplain } from "../../cli/listen.ts";
+import { orUsageError, UsageError } from "../../cli/run.ts";
+import { firstSignal } from "../../cli/signals.ts";
+import { surviveUncaught } from "../../cli/uncaught.ts";
+import { PROFILES } from "../../protocol/mod.ts";
+import { anyOf } from "../auth/authenticator.ts";
+import { clearText, exposure } from "../http/bind_rule.ts";
+import { createSmcpServer, type SmcpServer } from "../mod.ts";
+import { failure, log } from "../shared/log.ts";
+import { loadSecurity, type Security } from "./load_security.ts";
+import { type Logging, startLogging } from "./logging.ts";
+import { loadObservers } from "./observe_flags.ts";
+import type { Settings } from "./settings.ts";
+
+/**
+ * Serves until a signal has drained the server.
+ *
+ * @throws {UsageError} when keys, certificates or the log cannot be used as they are given
+ * @throws {Error} when the server cannot listen, or not any more
+ */
+export async function serve(settings: Settings): Promise<void> {
+  const security = orUsageError(() => loadSecurity(settings));
+  const exposed = checkExposure(settings, security);
+  const logging = orUsageError(() => startLogging(settings.log));
+  try {
+    if (exposed) log.warn(`INSECURE: listening on ${exposed}`);
+    await run(settings, security, logging);
+  } finally {
+    await logging.flush();
+  }
+}
+
+async function run(
+  settings: Settings,
+  loaded: Security,
+  logging: Logging,
+): Promise<void> {
+  let security = loaded;
+  const server = createSmcpServer({
+    ...settings,
+    ...await loadObservers(settings.observe),
+    ...(security.authenticators.length > 0 && {
+      authenticator: {
+        authenticate: (credentials) =>
+          anyOf(security.authenticators).authenticate(credentials),
+        refresh: (identity) =>
+          anyOf(security.authenticators).refresh?.(identity),
+      },
+    }),
+  });
+  const lost = Promise.withResolvers<never>();
+  lost.promise.catch(() => {}); // it may happen before, or after, it is waited for
+  const url = await listen(server, settings, security, lost.reject);
+  const metrics = await listenMetrics(server, settings);
+  surviveUncaught((error, kind) => log.error(kind, failure(error)));
+  // Before the line: who has read it may send one.
+  const stopped = firstSignal({
+    signals: ["SIGINT", "SIGTERM"],
+    exit: (code) => void logging.flush().then(() => process.exit(code)),
+  });
+  if (isReloadable(settings, security)) {
+    process.on("SIGHUP", () => {
+      const old = security;
+      security = reload(settings, old, server, logging);
+      // It reports its failures itself.
+      if (security !== old) void server.recheckSessions();
+    });
+  }
+  console.log(
+    `A2C-SMCP ${
+      PROFILES[settings.protocol].version
+    } server listening on ${url} (paths /smcp/ and /socket.io/, health ${url}/health${metrics})`,
+  );
+  const { name } = await Promise.race([stopped, lost.promise]);
+  log.info(`${name}: draining`);
+  await server.close();
+}
+
+/**
+ * Finds what is insecure about the address.
+ *
+ * @returns what the operator insists on with `--insecure`, if anything
+ * @throws {UsageError} when nobody insists
+ */
+function checkExposure(
+  { host, insecure, requireTls }: Settings,
+  { authenticators, tls }: Security,
+): string | undefined {
+  const clear = clearText(host, tls !== undefined);
+  if (clear !== undefined && requireTls) {
+    throw new UsageError(
+      `cannot listen on ${clear}; use --tls-cert and --tls-key, or leave out --require-tls`,
+    );
+  }
+  const authenticated = authenticators.length > 0 ||
+    tls?.clientCa !== undefined;
+  const exposed = exposure(host, authenticated);
+  if (exposed === undefined || insecure) return exposed;
+  throw new UsageError(
+    `cannot listen on ${exposed}; use --api-keys, a --jwt option or --tls-client-ca, or insist with --insecure`,
+  );
+}
+
+async function listen(
+  server: SmcpServer,
+  { host, port, insecure }: Settings,
+  { tls }: Security,
+  onLost: (error: Error) => void,
+): Promise<string> {
+  const address = { hostname: host, port };
+  const options = { ...address, insecure, onLost, ...(tls && { tls }) };
+  return (await listenOrExplain(() => server.listen(options), address)).url;
+}
+
+/** @returns the address for the line on stdout; nothing without a port of its own */
+async function listenMetrics(
+  server: SmcpServer,
+  { observe: { listen: address } }: Settings,
+): Promise<string> {
+  if (address === undefined) return "";
+  const { url } = await listenOrExplain(
+    () => server.listenMetrics(address),
+    address,
+    "--metrics-",
+  );
+  return `, metrics ${url}/metrics`;
+}
+
+/** Tells whether SIGHUP has anything to do. */
+const isReloadable = (
+  { log: { file } }: Settings,
+  { authenticators, tls }: Security,
+): boolean =>
+  file !== undefined || tls !== undefined || authenticators.length > 0;
+
+/** Reads keys and certificates again; what is invalid changes nothing, and open connections stay. */
+function reload(
+  settings: Settings,
+  old: Security,
+  server: SmcpServer,
+  logging: Logging,
+): Security {
+  try {
+    logging.reopen();
+    const security = loadSecurity(settings);
+    if (security.tls) server.reloadTls(security.tls);
+    log.info("SIGHUP: keys, certificates and log file are read anew");
+    return security;
+  } catch (error) {
+    const reason = explainFailure(error);
+    log.error("SIGHUP: everything stays as it was. {reason}", { reason });
+    return old;
+  }
+}
