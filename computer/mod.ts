@@ -33,19 +33,27 @@
  * {@linkcode SmcpComputerOptions}. The types of the wire, the names of events and `ErrorCode` are
  * in `@a2c-smcp/sdk/protocol`.
  *
+ * A {@linkcode ToolHost} hosts the same without a Server, for a program that calls the tools itself.
+ *
  * The contract with the other roles is in [docs/protocol.md](../docs/protocol.md).
  *
  * @module
  */
 export { SmcpComputer } from "./computer.ts";
+export { ToolHost } from "./tool_host.ts";
 export type {
+  CallHostedToolOptions,
   ComputerStatus,
+  FindDocumentsOptions,
   SmcpComputerOptions,
   ToolHostOptions,
   ToolHostStatus,
 } from "./options.ts";
 export type { HostingOptions } from "./host/hosting_options.ts";
-export type { ComputerEvents } from "./requests/computer_events.ts";
+export type {
+  ComputerEvents,
+  ToolHostEvents,
+} from "./requests/computer_events.ts";
 export type { ToolCallEnded, ToolCallStarted } from "./tools/call_events.ts";
 export { localDirResolver } from "./resources/dpe/local_dir_resolver.ts";
 export type {
@@ -100,12 +108,14 @@ export type {
 } from "../client/options.ts";
 export type { ClientTlsOptions } from "../client/tls/tls.ts";
 export {
-  type AgentCallData,
   type CallToolResult,
-  type ClientEvent,
-  type ClientEvents,
+  type Desktop,
   ErrorCode,
   type ErrorPayload,
+  type GetComputerConfigRet,
+  type GetDPERet,
+  type GetFinderRet,
+  type GetResourcesRet,
   type MCPServerConfig,
   type MCPServerInput,
   type MCPServerInputBase,
@@ -118,4 +128,6 @@ export {
   ProtocolError,
   type ProtocolErrorOptions,
   ProtocolVersionError,
+  resultMeta,
+  type SMCPTool,
 } from "../protocol/mod.ts";

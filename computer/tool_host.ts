@@ -1,41 +1,83 @@
-import { Emitter } from "../client/emitter.ts";
+import { Emitter, type Listener } from "../client/emitter.ts";
 import {
-  type AgentCallData,
-  type ClientEvent,
-  type ClientEvents,
+  type CallToolResult,
+  type Desktop,
+  GET_DESKTOP_EVENT,
+  GET_DPE_EVENT,
+  GET_FINDER_EVENT,
+  GET_RESOURCES_EVENT,
+  type GetComputerConfigRet,
+  type GetDPERet,
+  type GetFinderRet,
+  type GetResourcesRet,
   type ServerEvent,
+  type SMCPTool,
+  TOOL_CALL_EVENT,
   UPDATE_CONFIG_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
-import { parseComputerConfig } from "./config/parse_config.ts";
+import type { ConfigChanges } from "./config/diff_configs.ts";
+import type { ComputerInputs } from "./config/inputs/input_store.ts";
+import {
+  type ComputerConfig,
+  parseComputerConfig,
+} from "./config/parse_config.ts";
+import { redactConfig } from "./config/redact.ts";
+import type { ServerSettings } from "./config/settings.ts";
 import { Hosting } from "./host/hosting.ts";
-import type { ToolHostOptions, ToolHostStatus } from "./options.ts";
-import { ComputerRequestHandler } from "./requests/request_handler.ts";
-import type { ComputerEvents } from "./requests/computer_events.ts";
+import type {
+  CallHostedToolOptions,
+  FindDocumentsOptions,
+  ToolHostOptions,
+  ToolHostStatus,
+} from "./options.ts";
+import type {
+  ComputerEvents,
+  ToolHostEvents,
+} from "./requests/computer_events.ts";
 import { forwardHostEvents } from "./requests/forward_events.ts";
+import { ComputerRequestHandler } from "./requests/request_handler.ts";
+import type {
+  OfficeOutlet,
+  ToolHostParts,
+} from "./requests/tool_host_parts.ts";
+import type { DpeResolver } from "./resources/dpe/resolver.ts";
 import { ResourceWatch } from "./resources/resource_watch.ts";
 import { hideSecrets } from "./util/hide_secrets.ts";
 import { logThrown } from "./util/log.ts";
 
-/** The office that a {@linkcode ToolHost} is in, if there is one. */
-export interface OfficeLink {
-  /** Tells the office what changed. */
-  changed(...events: ServerEvent[]): void;
-  /** The largest message that its Server takes, in bytes, if it is known. */
-  maxPayload(): number | undefined;
-}
+/** The caller of requests that this process makes, unless it names another. */
+const LOCAL_CALLER = "local";
+const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
+const DEFAULT_DOCUMENT_TIMEOUT_MS = 30_000;
+const MAX_TIMEOUT_MS = 3_600_000;
 
-const NO_OFFICE: OfficeLink = { changed() {}, maxPayload: () => undefined };
+let readParts: (host: ToolHost) => ToolHostParts;
 
-/** Hosts MCP servers and answers requests for their tools, windows and documents; needs no Server. */
-export class ToolHost {
-  /** The MCP servers and the inputs. */
-  readonly hosting: Hosting;
-  /** Answers requests. */
-  readonly answers: ComputerRequestHandler;
-  /** Tells what happens. */
-  readonly events: Emitter<ComputerEvents> = new Emitter(logThrown);
+/** Opens a host for the rest of the Computer; not exported from the package. */
+export const partsOf = (host: ToolHost): ToolHostParts => readParts(host);
+
+/**
+ * Hosts MCP servers, and offers their tools, windows and documents to this process.
+ *
+ * A {@linkcode SmcpComputer} is a tool host with a connection to a Server; this is one without,
+ * for programs whose Agent runs in the same process, and for tests.
+ */
+export class ToolHost implements AsyncDisposable {
+  readonly #hosting: Hosting;
+  readonly #requests: ComputerRequestHandler;
   readonly #watch: ResourceWatch;
+  readonly #events = new Emitter<ComputerEvents>(logThrown);
+  #office: OfficeOutlet | undefined;
+
+  static {
+    readParts = (host) => ({
+      hosting: host.#hosting,
+      requests: host.#requests,
+      events: host.#events,
+      attach: (office) => host.#office = office,
+    });
+  }
 
   /**
    * Creates a host that has started nothing.
@@ -43,64 +85,249 @@ export class ToolHost {
    * @throws {ConfigError} that lists every mistake in `servers` and `inputs`
    * @throws {TypeError} when `maxMessageBytes` is no limit
    */
-  constructor(options: ToolHostOptions, office: OfficeLink = NO_OFFICE) {
+  constructor(options: ToolHostOptions) {
     const { servers, inputs = [], confirm } = options;
     const config = parseComputerConfig({ inputs, servers }, "options");
-    const { events } = this;
+    const changed = (...events: ServerEvent[]) =>
+      this.#office?.changed(...events);
     const configChanged = () => {
-      office.changed(UPDATE_CONFIG_EVENT, UPDATE_TOOL_LIST_EVENT);
-      events.emit("config_changed", undefined);
+      changed(UPDATE_CONFIG_EVENT, UPDATE_TOOL_LIST_EVENT);
+      this.#events.emit("config_changed", undefined);
     };
-    this.hosting = new Hosting(config, options, configChanged);
-    const { host } = this.hosting;
-    const changed = (...changes: ServerEvent[]) => office.changed(...changes);
+    this.#hosting = new Hosting(config, options, configChanged);
+    const { host } = this.#hosting;
     this.#watch = new ResourceWatch(host, changed);
-    this.answers = new ComputerRequestHandler({
-      hosting: this.hosting,
+    this.#requests = new ComputerRequestHandler({
+      hosting: this.#hosting,
       watch: this.#watch,
       confirm,
-      events,
-      maxPayload: () => office.maxPayload(),
+      events: this.#events,
+      maxPayload: () => this.#office?.maxPayload,
     });
-    forwardHostEvents(host, events, changed, configChanged);
+    forwardHostEvents(host, this.#events, changed, configChanged);
+  }
+
+  /** The definitions of `${input:ID}` placeholders; values can be set, and are never shown. */
+  get inputs(): ComputerInputs {
+    return this.#hosting.inputs;
   }
 
   /** Tells how the MCP servers are doing. */
   status(): ToolHostStatus {
-    const { host } = this.hosting;
+    const { host } = this.#hosting;
     return {
       servers: host.statuses,
       tools: host.offers(),
       problems: [...host.problems, ...this.#watch.clashes].map(hideSecrets),
-      runningCalls: this.answers.running,
+      runningCalls: this.#requests.running,
     };
   }
 
-  /**
-   * Answers a request of a person at this machine; a tool call needs confirmation as any other.
-   *
-   * @param name stands for the person, as caller and target
-   * @param signal cancels a tool call
-   * @throws {ProtocolError} what an Agent would be answered
-   */
-  answer<E extends ClientEvent>(
-    name: string,
+  /** Adds a listener; returns the function that removes it. */
+  on<E extends keyof ToolHostEvents>(
     event: E,
-    request: Omit<ClientEvents[E]["request"], keyof AgentCallData | "computer">,
-    signal?: AbortSignal,
-  ): Promise<ClientEvents[E]["answer"]> {
-    return this.answers.answerPerson(name, event, request, signal);
+    listener: Listener<ToolHostEvents[E]>,
+  ): () => void {
+    return this.#events.on(event, listener);
   }
 
-  /** Forgets the windows and documents, and what belongs to an office: nothing is announced any more. */
-  leaveForGood(): void {
-    this.#watch.close();
-    this.answers.moveTo(undefined);
+  /**
+   * Starts the MCP servers, all at once; resolves when each runs or has failed.
+   *
+   * Never rejects: {@linkcode status} says how it went. A tool can be called as soon as its own
+   * MCP server runs.
+   */
+  start(): Promise<void> {
+    return this.#hosting.start();
   }
 
-  /** Stops every MCP server for good; nothing that they started is left. */
+  /** Lists the tools that can be called right now. */
+  listTools(): SMCPTool[] {
+    return this.#hosting.host.tools();
+  }
+
+  /**
+   * Calls a tool by the name that {@linkcode listTools} gives it.
+   *
+   * A tool without `auto_apply` needs confirmation, as it does when an Agent calls it from afar.
+   * Every end of a call is a result: failures, refusals, timeouts and cancellations have `isError`
+   * and a code, which `resultMeta` reads.
+   *
+   * @throws {TypeError} when `timeoutMs` is out of range
+   * @throws {ProtocolError} when the call is invalid
+   */
+  async callTool(
+    tool: string,
+    params: Record<string, unknown> = {},
+    options: CallHostedToolOptions = {},
+  ): Promise<CallToolResult> {
+    const { agent = LOCAL_CALLER, signal } = options;
+    const timeout = toSeconds(options.timeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS);
+    const call = { tool_name: tool, params, timeout };
+    return await this.#requests.answerLocal(
+      agent,
+      TOOL_CALL_EVENT,
+      call,
+      signal,
+    );
+  }
+
+  /** Shows the configuration without secrets, as Agents see it. */
+  getConfig(): GetComputerConfigRet {
+    const { host, inputs } = this.#hosting;
+    return redactConfig(host.configs, inputs.definitions);
+  }
+
+  /**
+   * Renders the windows of all MCP servers, most relevant first.
+   *
+   * @param options `size`: how many at most; `window`: only the one with exactly this URI
+   */
+  async getDesktop(
+    { size, window }: { size?: number; window?: string } = {},
+  ): Promise<Desktop[]> {
+    const { desktops } = await this.#requests.answerLocal(
+      LOCAL_CALLER,
+      GET_DESKTOP_EVENT,
+      {
+        ...(size !== undefined && { desktop_size: size }),
+        ...(window !== undefined && { window }),
+      },
+    );
+    return desktops;
+  }
+
+  /**
+   * Lists one page of the resources of an MCP server.
+   *
+   * @param cursor `next_cursor` of the previous page
+   * @throws {ProtocolError} when it does not run, or offers no resources
+   */
+  getResources(mcpServer: string, cursor?: string): Promise<GetResourcesRet> {
+    return this.#requests.answerLocal(LOCAL_CALLER, GET_RESOURCES_EVENT, {
+      mcp_server: mcpServer,
+      ...(cursor !== undefined && { cursor }),
+    });
+  }
+
+  /**
+   * Searches the documents of all MCP servers.
+   *
+   * @throws {ProtocolError} when `offset` or `limit` is out of range
+   */
+  getFinder(options: FindDocumentsOptions = {}): Promise<GetFinderRet> {
+    const { fileType, ...rest } = options;
+    return this.#requests.answerLocal(LOCAL_CALLER, GET_FINDER_EVENT, {
+      ...rest,
+      ...(fileType !== undefined && { file_type: fileType }),
+    });
+  }
+
+  /**
+   * Publishes a document with the resolver of {@linkcode registerDpeResolver}.
+   *
+   * @param uri its `dpe://` URI
+   * @param options `timeoutMs`: for reading and publishing it, in whole seconds; default 30,000
+   * @throws {ProtocolError} 4011 to 4015: why it cannot be published
+   */
+  async getDpe(
+    uri: string,
+    { timeoutMs = DEFAULT_DOCUMENT_TIMEOUT_MS }: { timeoutMs?: number } = {},
+  ): Promise<GetDPERet> {
+    const timeout = toSeconds(timeoutMs);
+    const request = { uri, timeout };
+    return await this.#requests.answerLocal(
+      LOCAL_CALLER,
+      GET_DPE_EVENT,
+      request,
+    );
+  }
+
+  /**
+   * Adds an MCP server and starts it; resolves when it runs or has failed.
+   *
+   * @throws {ConfigError} that lists every mistake
+   * @throws {TypeError} when there is one of that name
+   */
+  async addServer(name: string, settings: ServerSettings): Promise<void> {
+    await this.#hosting.add(name, settings);
+  }
+
+  /**
+   * Replaces an MCP server; calls that run on the old one fail, those on others go on.
+   *
+   * @throws {ConfigError} that lists every mistake; the old one stays
+   * @throws {TypeError} when there is none of that name
+   */
+  async updateServer(name: string, settings: ServerSettings): Promise<void> {
+    await this.#hosting.update(name, settings);
+  }
+
+  /**
+   * Stops an MCP server and forgets it.
+   *
+   * @throws {TypeError} when there is none of that name
+   */
+  async removeServer(name: string): Promise<void> {
+    await this.#hosting.host.removeServer(name);
+  }
+
+  /**
+   * Takes another configuration: servers that differ are replaced, all others go on untouched.
+   *
+   * Resolves when each server that was added or replaced runs or has failed.
+   *
+   * @param config read already, such as by `loadComputerConfig`
+   * @returns what changed
+   */
+  configure(config: ComputerConfig): Promise<ConfigChanges> {
+    return this.#hosting.configure(config);
+  }
+
+  /**
+   * Starts an MCP server that is stopped or failed; resolves when it runs or has failed.
+   *
+   * A person who refused to authorize the host is asked again.
+   *
+   * @throws {TypeError} when there is none of that name
+   */
+  async startServer(name: string): Promise<void> {
+    await this.#hosting.startServer(name);
+  }
+
+  /**
+   * Stops an MCP server and everything that it started, until it is started again or replaced.
+   *
+   * @throws {TypeError} when there is none of that name
+   */
+  async stopServer(name: string): Promise<void> {
+    await this.#hosting.host.stopServer(name);
+  }
+
+  /** Sets who publishes documents; ready made are `localDirResolver` and `s3Resolver`. */
+  registerDpeResolver(resolver: DpeResolver): void {
+    this.#requests.resolver = resolver;
+  }
+
+  /** Gives up running calls and stops every MCP server for good; nothing that they started is left. */
   async close(): Promise<void> {
-    this.leaveForGood();
-    await this.hosting.close();
+    this.#watch.close();
+    this.#requests.moveTo(undefined);
+    await this.#hosting.close();
   }
+
+  /** The same as `close`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** A duration as requests have it: in whole seconds. */
+function toSeconds(timeoutMs: number): number {
+  if (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) {
+    return Math.ceil(timeoutMs / 1000);
+  }
+  throw new TypeError(
+    `timeoutMs cannot be ${timeoutMs}: expected more than 0, and at most ${MAX_TIMEOUT_MS}`,
+  );
 }

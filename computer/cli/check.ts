@@ -107,14 +107,14 @@ async function examine(
       checkServer(tools, name).then((server) => settled([...waiting], server)),
     );
   };
-  tools.events.on("server_state", ({ name, state }) => {
+  tools.on("server_state", ({ name, state }) => {
     if (state !== "starting") lookAt(name);
   });
   servers.filter(({ disabled }) => disabled).forEach(({ name }) =>
     lookAt(name)
   );
   settled([...waiting]);
-  await tools.hosting.start();
+  await tools.start();
   await Promise.all(looks);
   await checkResources(tools);
   return undefined;

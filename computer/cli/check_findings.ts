@@ -1,9 +1,4 @@
-import {
-  GET_DESKTOP_EVENT,
-  GET_FINDER_EVENT,
-  GET_RESOURCES_EVENT,
-  type Resource,
-} from "../../protocol/mod.ts";
+import type { Resource } from "../../protocol/mod.ts";
 import type { ToolHost } from "../tool_host.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
 import { placeholderIds } from "../util/placeholders.ts";
@@ -44,8 +39,8 @@ export async function checkServer(
 
 /** What is wrong with windows and documents is said, in the log, when they are asked for. */
 export async function checkResources(host: ToolHost): Promise<void> {
-  await host.answer("check", GET_DESKTOP_EVENT, {});
-  await host.answer("check", GET_FINDER_EVENT, {});
+  await host.getDesktop();
+  await host.getFinder();
 }
 
 /**
@@ -126,10 +121,7 @@ async function resourcesOf(
   const seen = new Set<string>();
   let cursor: string | undefined;
   do {
-    const page = await host.answer("check", GET_RESOURCES_EVENT, {
-      mcp_server: server,
-      ...(cursor !== undefined && { cursor }),
-    }).catch(() => undefined);
+    const page = await host.getResources(server, cursor).catch(() => undefined);
     found.push(...page?.resources ?? []);
     if (cursor !== undefined) seen.add(cursor);
     cursor = page?.next_cursor;

@@ -33,7 +33,7 @@ export interface ComputerRequestHandlerOptions {
   maxPayload(): number | undefined;
 }
 
-/** What a request of a person at the Computer leaves out: who asks, and whom. */
+/** What a request of this process leaves out: who asks, and whom. */
 type Unsigned<E extends ClientEvent> = Omit<
   ClientEvents[E]["request"],
   keyof AgentCallData | "computer"
@@ -99,24 +99,25 @@ export class ComputerRequestHandler {
   }
 
   /**
-   * Answers a request of a person at this Computer in the same way.
+   * Answers a request of this process in the same way.
    *
-   * @param name that of the Computer, as caller and target
+   * @param caller stands in the Agent's place
+   * @param signal cancels a tool call, which is answered as cancelled then
    */
-  async answerPerson<E extends ClientEvent>(
-    name: string,
+  async answerLocal<E extends ClientEvent>(
+    caller: string,
     event: E,
     request: Unsigned<E>,
-    signal: AbortSignal | undefined,
+    signal?: AbortSignal,
   ): Promise<ClientEvents[E]["answer"]> {
-    const call: AgentCallData = { agent: name, req_id: crypto.randomUUID() };
+    const call: AgentCallData = { agent: caller, req_id: crypto.randomUUID() };
     const cancel = () => this.cancel(call);
     signal?.addEventListener("abort", cancel, { once: true });
     try {
       const answer = this.answer(event, {
         ...request,
         ...call,
-        computer: name,
+        computer: caller,
       });
       if (signal?.aborted) cancel();
       return CLIENT_EVENTS[event].parseAnswer(await answer);

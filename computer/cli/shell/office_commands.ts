@@ -1,16 +1,12 @@
 import { plainLines } from "../../../cli/terminal_text.ts";
-import {
-  GET_CONFIG_EVENT,
-  GET_DESKTOP_EVENT,
-  GET_TOOLS_EVENT,
-  TOOL_CALL_EVENT,
-} from "../../../protocol/mod.ts";
+import { officeLinkOf } from "../../computer.ts";
 import { isRecord } from "../../util/values.ts";
 import { howItEnded } from "../live/lines.ts";
 import type { Style } from "../live/paint.ts";
 import type { ServerState } from "../../host/server_status.ts";
 import { redactUrl } from "../../util/redact_text.ts";
 import { keptFile, oneWord, pretty, type ShellCommand } from "./command.ts";
+import { partsOf } from "../../tool_host.ts";
 import { jsonArgument } from "./json_argument.ts";
 import { drawTable } from "./tables.ts";
 
@@ -24,7 +20,7 @@ const STATE_STYLES: Readonly<Record<ServerState, Style>> = {
 };
 
 /** Seconds that a tool gets where `tc` does not say. */
-const TOOL_TIMEOUT = 60;
+const TOOL_TIMEOUT_S = 60;
 
 /** Commands that look at the Computer. */
 export const LOOK_COMMANDS: readonly ShellCommand[] = [
@@ -55,8 +51,8 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["tools"],
     summary: "list the tools that can be called",
-    run: async (_, { computer, look }) => {
-      const { tools } = await computer.answer(GET_TOOLS_EVENT, {});
+    run: (_, { computer, look }) => {
+      const tools = computer.listTools();
       if (tools.length === 0) return "no tools";
       const servers = new Map(
         computer.status().tools.map(({ name, server }) => [name, server]),
@@ -75,8 +71,7 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["mcp"],
     summary: "show the configuration, without secrets",
-    run: async (_, { computer }) =>
-      pretty(await computer.answer(GET_CONFIG_EVENT, {})),
+    run: (_, { computer }) => pretty(computer.getConfig()),
   },
   {
     words: ["desktop"],
@@ -84,13 +79,13 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
     summary: "show the windows",
     run: async (rest, { computer }) => {
       const [, size, window] = /^(\d+)?\s*(\S+)?$/.exec(rest) ?? [];
-      const { desktops } = await computer.answer(GET_DESKTOP_EVENT, {
-        ...(size !== undefined && { desktop_size: Number(size) }),
+      const windows = await computer.getDesktop({
+        ...(size !== undefined && { size: Number(size) }),
         ...(window !== undefined && { window }),
       });
-      return desktops.length === 0
+      return windows.length === 0
         ? "the desktop is empty"
-        : desktops.map(plainLines).join("\n\n---\n\n");
+        : windows.map(plainLines).join("\n\n---\n\n");
     },
   },
   {
@@ -124,14 +119,14 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
       if (!isRecord(request) || typeof request.tool_name !== "string") {
         throw new Error('expected an object with a "tool_name"');
       }
-      const { tool_name, params = {}, timeout = TOOL_TIMEOUT } = request;
+      const { tool_name, params = {}, timeout = TOOL_TIMEOUT_S } = request;
       if (!isRecord(params)) throw new Error('"params" is no object');
       return pretty(
-        await computer.answer(TOOL_CALL_EVENT, {
-          tool_name,
-          params,
-          timeout: Number(timeout),
-        }, signal),
+        await computer.callTool(tool_name, params, {
+          agent: computer.name,
+          timeoutMs: toMs(timeout),
+          signal,
+        }),
       );
     },
   },
@@ -141,9 +136,19 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
     kept: keptFile,
     summary: "fill inputs in as a MCP server would get them; secrets hidden",
     run: async (rest, { computer }) =>
-      pretty(await computer.inputs.render(await jsonArgument(rest))),
+      pretty(
+        await partsOf(computer).hosting.inputs.render(await jsonArgument(rest)),
+      ),
   },
 ];
+
+/** The seconds that were typed, in milliseconds. */
+function toMs(timeout: unknown): number {
+  if (typeof timeout === "number" && timeout >= 1 && timeout <= 3600) {
+    return timeout * 1000;
+  }
+  throw new Error('"timeout" must be a number of seconds from 1 to 3600');
+}
 
 /** The name of the tool, without its parameters. */
 function keptCall(rest: string): string {
@@ -166,7 +171,9 @@ export const SOCKET_COMMANDS: readonly ShellCommand[] = [
       "connect to the Server of --url, or to another with the same credentials",
     run: async (rest, { computer }) => {
       const url = rest === "" ? computer.url : oneWord(rest, "the address");
-      if (url !== computer.url) await computer.turnTo({ url });
+      if (url !== computer.url) {
+        await officeLinkOf(computer).switchServer({ url });
+      }
       await computer.connect();
       return `connected to ${url}`;
     },
@@ -179,7 +186,9 @@ export const SOCKET_COMMANDS: readonly ShellCommand[] = [
       const [, office = "", name = computer.name] =
         /^(\S+)(?:\s+(.+))?$/.exec(rest) ?? [];
       oneWord(office, "the office");
-      if (name !== computer.name) await computer.turnTo({ name });
+      if (name !== computer.name) {
+        await officeLinkOf(computer).switchServer({ name });
+      }
       await computer.connect();
       await computer.join(office);
       return `joined office ${office} as ${computer.name}`;
@@ -202,7 +211,7 @@ export const SOCKET_COMMANDS: readonly ShellCommand[] = [
       if (computer.office === undefined) {
         throw new Error("in no office; use socket join first");
       }
-      computer.announce();
+      officeLinkOf(computer).announceAll();
       return "told";
     },
   },

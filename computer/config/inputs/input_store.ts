@@ -65,14 +65,6 @@ export interface ComputerInputs {
   forgetValues(id?: string): void;
   /** What is known of the values so far, in the order of the definitions. */
   values(): Promise<InputValue[]>;
-  /**
-   * Fills values in place of `${input:ID}` as an MCP server would get them; what is secret stays hidden.
-   *
-   * Values that are not known yet are resolved, which may ask a person.
-   *
-   * @throws {Error} that names each input without a value
-   */
-  render(value: unknown): Promise<unknown>;
 }
 
 /** What may be shown of the value of an input. */
@@ -170,6 +162,13 @@ export class InputStore implements ComputerInputs {
     }));
   }
 
+  /**
+   * Fills values in place of `${input:ID}` as an MCP server would get them; what is secret stays hidden.
+   *
+   * Values that are not known yet are resolved, which may ask a person.
+   *
+   * @throws {Error} that names each input without a value
+   */
   async render(value: unknown): Promise<unknown> {
     const values = await resolveAll(placeholderIds(value), this);
     for (const id of values.keys()) {

@@ -17,11 +17,11 @@ import {
   GET_TOOLS_EVENT,
   ProtocolError,
   resultMeta,
-  TOOL_CALL_EVENT,
   UPDATE_CONFIG_NOTIFICATION,
   UPDATE_FINDER_NOTIFICATION,
   UPDATE_TOOL_LIST_NOTIFICATION,
 } from "../../../protocol/mod.ts";
+import { officeLinkOf } from "../../../computer/computer.ts";
 import { startComputer, takeSeat } from "../../support/computer/computer.ts";
 import { everyTransport } from "../../support/server/every_transport.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
@@ -116,7 +116,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "answer() takes requests of a person at the Computer, without a Server; its signal cancels a call, even one aborted before",
+    "a Computer runs tools for its own process, without a Server; the signal cancels a call, even one aborted before",
   timeout: 120_000,
 }, async () => {
   await using computer = new SmcpComputer({
@@ -128,11 +128,7 @@ Deno.test({
   computer.start();
   await computer.serversSettled();
   const call = (signal: AbortSignal) =>
-    computer.answer(
-      TOOL_CALL_EVENT,
-      { tool_name: "slow", params: {}, timeout: 60 },
-      signal,
-    );
+    computer.callTool("slow", {}, { signal });
   const abort = new AbortController();
   const pending = call(abort.signal);
   abort.abort();
@@ -140,7 +136,7 @@ Deno.test({
     assertEquals(resultMeta(result).a2c_cancelled, true);
   }
   await assertRejects(
-    () => computer.answer(GET_DPE_EVENT, { uri: "dpe://h" }),
+    () => computer.getDpe("dpe://h"),
     ProtocolError,
     "Invalid DPE URI",
   );
@@ -459,7 +455,7 @@ Deno.test({
   ] as const;
   const announced = () => {
     const last = next((l) => agent.on(UPDATE_FINDER_NOTIFICATION, l));
-    computer.announce();
+    officeLinkOf(computer).announceAll();
     return last;
   };
   await announced();

@@ -7,7 +7,6 @@ import {
   SmcpComputer,
   type SmcpComputerOptions,
 } from "../../../computer/mod.ts";
-import { TOOL_CALL_EVENT } from "../../../protocol/mod.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { scratch } from "../../support/scratch.ts";
 
@@ -107,11 +106,7 @@ async function everythingSaid(
   computer.start();
   await computer.serversSettled();
   await act(async (tool) => {
-    const answer = await computer.answer(TOOL_CALL_EVENT, {
-      tool_name: tool,
-      params: {},
-      timeout: 60,
-    }).then(
+    const answer = await computer.callTool(tool).then(
       (result) => result.isError ? JSON.stringify(result) : "",
       (error) => `${error.message} ${JSON.stringify(error.toPayload?.())}`,
     );

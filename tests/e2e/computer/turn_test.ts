@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { TOOL_CALL_EVENT } from "../../../protocol/mod.ts";
+import { officeLinkOf } from "../../../computer/computer.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { startComputer } from "../../support/computer/computer.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
@@ -7,19 +7,16 @@ import { OFFICE } from "../../support/office.ts";
 
 Deno.test({
   name:
-    "turnTo() takes another name, or another Server, while the MCP servers run on",
+    "switchServer() takes another name, or another Server, while the MCP servers run on",
   timeout: 120_000,
 }, async () => {
   await using other = createSmcpServer();
   const { url: elsewhere } = await other.listen({ port: 0 });
   await using pc = await startComputer({ files: fixture({ only: ["pid"] }) });
   const { computer, office: { agent, url } } = pc;
+  const link = officeLinkOf(computer);
   const pid = async () => {
-    const { content } = await computer.answer(TOOL_CALL_EVENT, {
-      tool_name: "pid",
-      params: {},
-      timeout: 60,
-    });
+    const { content } = await computer.callTool("pid");
     return content[0]?.text;
   };
   const names = async () =>
@@ -27,7 +24,7 @@ Deno.test({
   const before = await pid();
   assert(before);
 
-  await computer.turnTo({ name: "workshop" });
+  await link.switchServer({ name: "workshop" });
   assertEquals(await names(), ["planner"], "it left");
   assertEquals(computer.office, undefined);
   await computer.connect();
@@ -36,17 +33,17 @@ Deno.test({
   const { content } = await agent.callTool("workshop", "pid", {});
   assertEquals(content[0]?.text, before, "the same process");
 
-  await computer.turnTo({ url: elsewhere });
+  await link.switchServer({ url: elsewhere });
   assertEquals(await names(), ["planner"]);
   await computer.connect();
   await computer.join("south");
   assertEquals([computer.url, computer.name], [elsewhere, "workshop"]);
   assertEquals(await pid(), before);
 
-  await assertRejects(() => computer.turnTo({ url: "nowhere" }), TypeError);
+  await assertRejects(() => link.switchServer({ url: "nowhere" }), TypeError);
   assertEquals([computer.url, computer.office], [elsewhere, "south"]);
 
-  await computer.turnTo({ url, name: "pc" });
+  await link.switchServer({ url, name: "pc" });
   await computer.connect();
   await computer.join(OFFICE);
   assertEquals(await names(), ["pc", "planner"]);

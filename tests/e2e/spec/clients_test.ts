@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import type { Socket } from "socket.io";
 import { SmcpAgent, type SmcpAgentOptions } from "../../../agent/mod.ts";
+import { officeLinkOf } from "../../../computer/computer.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import {
   ErrorCode,
@@ -174,7 +175,7 @@ Deno.test("a call that crosses the end of a membership does not run (spec §5)",
     await leave();
   };
   await leave(() => computer.leave());
-  await leave(() => computer.turnTo({ name: "other" }));
+  await leave(() => officeLinkOf(computer).switchServer({ name: "other" }));
   assertEquals(
     answers.map(({ code }) => code),
     [ErrorCode.NOT_IN_ROOM, ErrorCode.NOT_IN_ROOM],

@@ -8,7 +8,7 @@ import {
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SmcpComputer } from "../../../computer/mod.ts";
-import { resultMeta, TOOL_CALL_EVENT } from "../../../protocol/mod.ts";
+import { resultMeta } from "../../../protocol/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { argumentsOf, type CommandName } from "../../support/command.ts";
 import { configFile } from "../../support/computer/config_file.ts";
@@ -125,11 +125,7 @@ Deno.test(
       await agent.type("\x03");
       assertEquals(await assertRestored(agent), 1);
       assertEquals(agent.screen().text.trim(), "error: cancelled");
-      const { content } = await computer.answer(TOOL_CALL_EVENT, {
-        tool_name: "slow_aborted",
-        params: {},
-        timeout: 60,
-      });
+      const { content } = await computer.callTool("slow_aborted");
       assertEquals(content[0]?.text, "it was aborted");
     });
 
