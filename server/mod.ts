@@ -9,7 +9,7 @@
  * console.log(`Agents and Computers connect to ${url}`);
  * ```
  *
- * In public: who may connect, and what they may join as.
+ * On a public address, restrict who may connect, and what they may join as:
  *
  * ```ts
  * import { readFileSync } from "node:fs";
@@ -26,7 +26,7 @@
  * });
  * ```
  *
- * Inside somebody's own Hono app and HTTP server:
+ * Inside an existing Hono app and HTTP server:
  *
  * ```ts
  * import { createServer } from "node:http";

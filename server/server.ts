@@ -10,7 +10,7 @@ import { MetricsFeed } from "./http/metrics_feed.ts";
 import type { TlsOptions } from "./http/tls.ts";
 import { upgradeListener } from "./http/upgrade.ts";
 import { Limiter } from "./limits/limiter.ts";
-import { SocketPlaces } from "./limits/socket_places.ts";
+import { SocketSlots } from "./limits/socket_slots.ts";
 import type { SmcpServerStats } from "./observe/stats.ts";
 import {
   type CloseOptions,
@@ -26,49 +26,51 @@ export interface SmcpServer extends AsyncDisposable {
    * `@hono/node-server`, mounted at `/`: `app.route("/", smcp.app)`.
    */
   readonly app: Hono<SmcpEnv>;
-  /** Counts of this moment. */
+  /** Current counts. */
   readonly stats: SmcpServerStats;
   /**
-   * Takes the WebSocket upgrades of a server that serves {@linkcode SmcpServer.app}; upgrades of
-   * other paths are left to its other listeners, and answered 404 when there are none.
+   * Handles the WebSocket upgrades of a server that serves {@linkcode SmcpServer.app}; upgrades of
+   * other paths are left to its other listeners, or answered with 404 if there are none.
    */
   attach(server: HttpServer | HttpsServer): void;
   /**
-   * Serves a `node:http` or `node:https` server of its own; rejects when the address cannot be
-   * taken, when it needs authentication that is not there, when certificates cannot be used, and
-   * when the server is closed.
+   * Starts a `node:http` or `node:https` server.
+   *
+   * Rejects when the address is unavailable, when it requires authentication that is not set up,
+   * when the certificates are invalid, and when the server is closed.
    */
   listen(options?: ListenOptions): Promise<ListenAddress>;
   /**
-   * Serves `/metrics` at an address of its own, to whoever reaches it; beside everybody's traffic
-   * it is there too, for those that may connect (spec §10).
+   * Serves `/metrics` on a separate address without authentication. The address of the clients
+   * serves it too, to those who may connect (spec §10).
    *
    * @throws {TypeError} when the server has no metrics, or is closed
    */
   listenMetrics(options?: ListenOptions): Promise<ListenAddress>;
   /**
-   * Replaces the certificates of the HTTPS servers that `listen` made, for connections from now
-   * on; those that are open stay.
+   * Replaces the certificates of the HTTPS servers that `listen` started; open connections are not
+   * affected.
    *
-   * @throws {TypeError} when they cannot be used, or only one of both has `clientCa`; the old ones stay
+   * @throws {TypeError} when they are invalid, or when they add or remove `clientCa`; the old ones stay in use
    */
   reloadTls(tls: TlsOptions): void;
   /**
-   * Asks the authenticator again who the holders of all open sessions are, by its `refresh`: their
-   * next join is judged by the answer, and sessions whose credentials are gone are ended, so that
-   * their clients come back with others or hear 401. Resolves when all are asked.
+   * Checks the credentials of all open sessions again with the authenticator's `refresh`.
+   *
+   * The result applies to their next join. Sessions whose credentials are no longer valid are
+   * ended, so that their clients reconnect with others or get 401. Resolves when all are checked.
    */
   recheckSessions(): Promise<void>;
   /**
-   * Shuts down: refuses new sessions, joins and calls, waits for the calls on their way, tells the
-   * offices that their members leave, and disconnects everybody so that clients reconnect by
-   * themselves. A server given to `attach` stays open; one made by `listen` is closed.
+   * Shuts down: refuses new sessions, joins and calls, waits for pending calls, notifies the offices
+   * that their members leave, and disconnects all clients, which then reconnect by themselves.
+   * Servers started by `listen` are closed; those given to `attach` stay open.
    */
   close(options?: CloseOptions): Promise<void>;
 }
 
 /**
- * Makes a server; it does nothing until it listens or is attached.
+ * Creates a server; it does nothing until it listens or is attached.
  *
  * @example
  * ```ts
@@ -83,7 +85,7 @@ export const createSmcpServer = (
   options: SmcpServerOptions = {},
 ): SmcpServer => new PartedServer(options);
 
-/** A server of parts, in the order in which a client meets them: listeners, connections, sessions. */
+/** Connects the parts of a server, in the order of a client's way: listeners, connections, sessions. */
 class PartedServer implements SmcpServer {
   readonly app: Hono<SmcpEnv>;
   readonly #listeners: Listeners;
@@ -102,9 +104,9 @@ class PartedServer implements SmcpServer {
       all.limits,
       (limit) => metrics?.limitHit(limit),
     );
-    const sockets = new SocketPlaces({ limiter, proxies });
+    const sockets = new SocketSlots({ limiter, proxies });
     const connections = new Connections({ ...all, limiter });
-    const { engine, io, places, arrivals, guards } = connections;
+    const { engine, io, slots, arrivals, guards } = connections;
     const sessions = new Sessions(io.of(SMCP_NAMESPACE), {
       ...all,
       limiter,
@@ -114,7 +116,7 @@ class PartedServer implements SmcpServer {
     const stats = () => sessions.stats;
     const draining = () => this.#draining;
     const feed = metrics && new MetricsFeed(metrics, stats, draining);
-    const front = { ...all, engine, limiter, places, guards, draining };
+    const front = { ...all, engine, limiter, slots, guards, draining };
     this.app = httpApp({ ...front, stats });
     this.#listeners = new Listeners({
       app: this.app,

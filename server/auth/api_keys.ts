@@ -16,7 +16,7 @@ export interface ApiKey extends Policy {
   readonly key: string;
 }
 
-/** The SHA-256 of the key that an identity stands for, as long as somebody has that identity. */
+/** The SHA-256 of the key behind each identity. */
 const digests = new WeakMap<Identity, Uint8Array>();
 
 /** The HTTP header that carries a client's key. */
@@ -54,7 +54,7 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
       if (sent === undefined) return { refused: "no API key" };
       const digest = blind(sha256(sent));
       let found: Identity | undefined;
-      for (const key of known) { // all of them: the place of a key is no secret worth leaking
+      for (const key of known) { // no early exit: the time must not reveal the key's position
         if (timingSafeEqual(key.digest, digest)) found = key.identity;
       }
       return found ?? { refused: "unknown API key" };

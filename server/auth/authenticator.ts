@@ -27,11 +27,11 @@ export interface Authenticator {
    */
   authenticate(credentials: Credentials): Awaitable<Identity | Refused>;
   /**
-   * Checks the holder of an open session again after the operator changed something; see
-   * `SmcpServer.recheckSessions`. Absent: identities never change.
+   * Checks the identity of an open session again; see `SmcpServer.recheckSessions`. Absent:
+   * identities never change.
    *
-   * @param identity the very object that {@linkcode Authenticator.authenticate} gave
-   * @returns `undefined` when it cannot tell: the session goes on as it is
+   * @param identity the same object that {@linkcode Authenticator.authenticate} returned
+   * @returns `undefined` when unknown: the session stays unchanged
    */
   refresh?(identity: Identity): Awaitable<Identity | Refused | undefined>;
 }

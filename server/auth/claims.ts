@@ -4,14 +4,13 @@ import type { Refused } from "./authenticator.ts";
 import type { Policy } from "../shared/identity.ts";
 
 /** Seconds by which the clocks of issuer and server may differ. */
-export const CLOCK_TOLERANCE = 5;
+export const CLOCK_TOLERANCE_SECONDS = 5;
 
 /**
- * Turns the claims of a verified JWT into an identity (spec §10).
+ * Converts the claims of a verified JWT to an identity (spec §10).
  *
- * `role`, `office_id` and `name` restrict it; each may be one string or several, and `*` in the
- * last two stands for any text. A claim that cannot be understood refuses: it was meant to
- * restrict something.
+ * `role`, `office_id` and `name` restrict it; each is a string or a list of strings, and `*` in the
+ * last two matches any text. An invalid claim is a refusal, since it was meant to restrict something.
  */
 export function readClaims(
   claims: Readonly<Record<string, unknown>>,
@@ -34,7 +33,7 @@ export function readClaims(
     ...(offices && { offices }),
     ...(names && { names }),
   };
-  const expiresAt = (exp + CLOCK_TOLERANCE) * 1000; // as long as a new session would be let in
+  const expiresAt = (exp + CLOCK_TOLERANCE_SECONDS) * 1000; // as long as the token opens sessions
   return { principal: `jwt:${sub}`, policy, expiresAt };
 }
 
@@ -49,7 +48,7 @@ const isRole = (value: unknown): value is Role =>
 
 const isText = (value: unknown): value is string => typeof value === "string";
 
-/** @returns `undefined` when the claim is absent, `null` when it holds anything else */
+/** @returns `undefined` when the claim is absent, `null` when it is invalid */
 function readList<T>(
   claim: unknown,
   is: (value: unknown) => value is T,

@@ -1,7 +1,7 @@
 import type { JWTVerifyOptions } from "jose";
 import type { Identity } from "../shared/identity.ts";
 import type { Authenticator, Credentials, Refused } from "./authenticator.ts";
-import { CLOCK_TOLERANCE, readClaims } from "./claims.ts";
+import { CLOCK_TOLERANCE_SECONDS, readClaims } from "./claims.ts";
 import {
   type Jose,
   type JwtKey,
@@ -10,7 +10,7 @@ import {
 } from "./jwt_keys.ts";
 import { describeRefusal } from "./jwt_refusal.ts";
 
-/** The name of the key that verified the token of an identity, as long as somebody has that identity. */
+/** The name of the key that verified the token behind each identity. */
 const keyNames = new WeakMap<Identity, string>();
 
 /** Options for {@linkcode jwt}. */
@@ -34,17 +34,17 @@ const ASYMMETRIC = [
 /**
  * Authenticates clients by JWT: in the header `Authorization: Bearer …`, or as `auth.token` (spec §10).
  *
- * A token must have `sub` and `exp`; {@linkcode readClaims} tells what else counts. When it expires,
- * the session ends; clients whose `auth` is a function come back with what that gives then.
+ * A token must have `sub` and `exp`; see {@linkcode readClaims} for the other claims. When it
+ * expires, the session ends; clients whose `auth` is a function reconnect with a new result of it.
  *
- * @throws {TypeError} when the options cannot work: a short secret, no public key, mixed algorithms,
- * an empty issuer or audience
+ * @throws {TypeError} for invalid options: a short secret, no public key, mixed algorithms, an empty
+ * issuer or audience
  */
 export function jwt(options: JwtOptions): Authenticator {
   const verifying = verifyOptions(options);
   const load = keyLoader(options.key);
   let loading: Promise<{ jose: Jose; keys: KeySource }> | undefined;
-  // At the first token, so that servers without JWT never load it.
+  // Loaded with the first token: servers without JWT never need it.
   const loaded = () =>
     loading ??= import("jose").then((jose) => ({ jose, keys: load(jose) }));
   return {
@@ -86,7 +86,7 @@ async function verify(
   }
 }
 
-/** The issuer's JWK set could not be had: that says nothing about the token. */
+/** Returns whether the issuer's JWK set was unavailable, which says nothing about the token. */
 const isOutage = (code: string): boolean =>
   ["ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID", "ERR_JOSE_GENERIC"].includes(code);
 
@@ -101,7 +101,7 @@ function verifyOptions(
 ): JWTVerifyOptions {
   const isSecret = "secret" in key;
   const pinned = algorithms ?? (isSecret ? ["HS256"] : ASYMMETRIC);
-  // A public key must never pass for the secret of an HMAC.
+  // A public key must never be accepted as an HMAC secret.
   const wrong = pinned.find((name) =>
     isSecret ? !SYMMETRIC.test(name) : !ASYMMETRIC.includes(name)
   );
@@ -122,7 +122,7 @@ function verifyOptions(
   }
   return {
     algorithms: [...pinned],
-    clockTolerance: CLOCK_TOLERANCE,
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
     requiredClaims: ["sub", "exp"],
     ...(issuer !== undefined && { issuer }),
     ...(audience !== undefined && { audience }),

@@ -1,35 +1,35 @@
 import { createHash, createPublicKey } from "node:crypto";
 import type { JSONWebKeySet, JWK, JWTVerifyGetKey, ResolvedKey } from "jose";
 
-/** What JWTs are verified with. */
+/** The key or keys that verify JWTs. */
 export type JwtKey =
   /** A secret of at least 32 bytes that the issuer shares with this server. */
   | { readonly secret: string }
   /** Public keys as text: PEM, a JWK, or a JWK set. */
   | { readonly publicKey: string }
-  /** Where the issuer publishes its JWK set; fetched when needed, and again when a key is new. */
+  /** The URL of the issuer's JWK set; fetched when needed, and again for an unknown key. */
   | { readonly jwksUrl: string };
 
-/** The package, which is loaded at the first token. */
+/** The package `jose`, which is loaded with the first token. */
 export type Jose = typeof import("jose");
 
 /** The key that verified a token. */
 export type VerifyingKey = ResolvedKey["key"];
 
-/** Keys as `jose` wants them, and how to tell them apart later. */
+/** Keys in the form that `jose` expects, with names to identify them later. */
 export interface KeySource {
   /** Finds the key of a token. */
   readonly find: JWTVerifyGetKey;
   /** Names a key, without showing a secret. */
   nameOf(key: VerifyingKey): Promise<string>;
-  /** The names of all keys that are accepted now; fetches them again where they are fetched. */
+  /** Returns the names of all accepted keys; fetches a remote set again. */
   names(): Promise<ReadonlySet<string>>;
 }
 
 /**
- * Checks the key at once; what `jose` makes of it comes later.
+ * Checks a key immediately, and defers the rest until `jose` is loaded.
  *
- * @throws {TypeError} when it cannot work; shows nothing of it
+ * @throws {TypeError} when the key is invalid; the message contains no part of it
  */
 export function keyLoader(key: JwtKey): (jose: Jose) => KeySource {
   if ("secret" in key) return secretSource(key.secret);
@@ -70,7 +70,7 @@ function remoteSource(jose: Jose, url: URL): KeySource {
     find,
     nameOf: thumbprints(jose),
     async names() {
-      // Once for all sessions that are asked about at the same time.
+      // One request for all sessions that are rechecked at the same time.
       fetching ??= find.reload().finally(() => fetching = undefined);
       await fetching;
       return await namesOf(jose, find.jwks() ?? { keys: [] });
@@ -78,7 +78,7 @@ function remoteSource(jose: Jose, url: URL): KeySource {
   };
 }
 
-/** Names keys by their thumbprints (RFC 7638); `jose` makes one object of each key. */
+/** Names keys by their thumbprints (RFC 7638); `jose` creates one object per key. */
 function thumbprints(jose: Jose): KeySource["nameOf"] {
   const known = new WeakMap<object, string>();
   return async (key) => {
@@ -96,20 +96,20 @@ async function namesOf(
   { keys }: JSONWebKeySet,
 ): Promise<ReadonlySet<string>> {
   const names = keys.map((key) =>
-    // A set may hold keys of kinds that nobody can name, or use.
+    // A set may contain keys of unsupported types.
     jose.calculateJwkThumbprint(key).catch(() => "")
   );
   return new Set(await Promise.all(names));
 }
 
-/** `jose` leaves the body of a failure unread, which holds its connection open. */
+/** Fetches and cancels the body of an error, which `jose` leaves unread: that would hold the connection open. */
 async function tidyFetch(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   if (!response.ok) await response.body?.cancel();
   return response;
 }
 
-/** @throws {TypeError} that shows nothing of the text */
+/** @throws {TypeError} whose message contains no part of the text */
 function readPublicKeys(text: string): JSONWebKeySet {
   if (PRIVATE_PEM.test(text)) throw privateKey();
   let keys: JWK[];
@@ -142,7 +142,7 @@ const notPublicKey = (): TypeError =>
     "Cannot read the JWT keys: expected a public key as PEM, a JWK or a JWK set",
   );
 
-/** Who has it can make tokens: it is the issuer's alone. */
+/** Whoever has a private key can sign tokens. */
 const privateKey = (): TypeError =>
   new TypeError(
     "Cannot verify JWTs with a private key: it can sign them too, and must stay with the issuer; give its public half (openssl pkey -in private.pem -pubout)",

@@ -1,8 +1,8 @@
 import type { errors } from "jose";
 
 /**
- * Says why a token was refused, for the audit log: which claim failed and why, and nothing of what
- * the token holds.
+ * Describes for the audit log why a token was refused: which claim failed and why, without any value
+ * of the token.
  */
 export function describeRefusal(error: errors.JOSEError): string {
   if (error.code === "ERR_JWT_EXPIRED") {
@@ -24,18 +24,18 @@ const isClaimFailure = (
 ): error is errors.JWTClaimValidationFailed =>
   error.code === "ERR_JWT_CLAIM_VALIDATION_FAILED";
 
-/** Why a claim that is there fails. */
+/** Reasons for claims that are present but not accepted. */
 const CLAIMS: Readonly<Record<string, string>> = {
-  iss: "is not the issuer that this server asks for",
-  aud: "is not the audience that this server asks for",
+  iss: "is not the issuer that this server requires",
+  aud: "is not the audience that this server requires",
   nbf: "is in the future",
 };
 
 const REASONS: Readonly<Record<string, string>> = {
   ERR_JOSE_ALG_NOT_ALLOWED: "its algorithm is not accepted",
-  ERR_JWKS_NO_MATCHING_KEY: "none of the keys is its own",
-  ERR_JWKS_MULTIPLE_MATCHING_KEYS: "it does not say which key is its own",
+  ERR_JWKS_NO_MATCHING_KEY: "no key matches it",
+  ERR_JWKS_MULTIPLE_MATCHING_KEYS: "several keys match it",
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: "its signature is wrong",
-  ERR_JWS_INVALID: "it is no JWT",
-  ERR_JWT_INVALID: "it is no JWT",
+  ERR_JWS_INVALID: "it is not a JWT",
+  ERR_JWT_INVALID: "it is not a JWT",
 };

@@ -3,7 +3,7 @@ import type { ApiKey } from "./api_keys.ts";
 
 const patterns = z.array(z.string().min(1)).readonly();
 
-// Strict: a misspelt restriction must not become none.
+// Strict: a misspelled restriction must not be ignored.
 const schema = z.array(z.strictObject({
   id: z.string().min(1).max(256),
   key: z.string().min(1),
@@ -13,16 +13,16 @@ const schema = z.array(z.strictObject({
 })).min(1) satisfies z.ZodType<ApiKey[]>;
 
 /**
- * Reads a list of API keys from JSON: `[{"id": "ci", "key": "…", "offices": ["team-*"]}]`.
+ * Parses a list of API keys from JSON: `[{"id": "ci", "key": "…", "offices": ["team-*"]}]`.
  *
- * @throws {TypeError} naming the fields that are wrong, never what is in them
+ * @throws {TypeError} naming the invalid fields, never their values
  */
 export function parseApiKeys(text: string): ApiKey[] {
   let data: unknown;
   try {
     data = JSON.parse(text);
   } catch {
-    throw new TypeError("Cannot read the API keys: not JSON"); // JSON.parse would quote them
+    throw new TypeError("Cannot read the API keys: not JSON"); // the error of JSON.parse quotes them
   }
   const result = schema.safeParse(data);
   if (result.success) return result.data;

@@ -12,7 +12,7 @@ export interface WantedSeat {
  * Decides whether an identity may join (spec §10).
  *
  * @param now milliseconds since 1970
- * @returns why not, in a person's words, or `undefined`
+ * @returns why not, as a message for people, or `undefined` when it may
  */
 export function checkIdentity(
   { policy, expiresAt }: Identity,
@@ -28,7 +28,7 @@ export function checkIdentity(
 /**
  * Decides whether a policy allows a join (spec §10).
  *
- * @returns why not, in a person's words, or `undefined` when it does
+ * @returns why not, as a message for people, or `undefined` when it does
  */
 export function checkPolicy(
   { roles, offices, names }: Policy,
@@ -56,7 +56,7 @@ export function matches(pattern: string, text: string): boolean {
   const tail = middle.pop();
   if (tail === undefined) return text === pattern;
   if (!text.startsWith(head)) return false;
-  // Not a regular expression: this stays linear whatever the pattern is.
+  // Not a regular expression: this is linear for any pattern.
   let at = head.length;
   for (const part of middle) {
     const found = text.indexOf(part, at);

@@ -12,23 +12,23 @@ import type { ConnectionSlots } from "../limits/connection_slots.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { checkOrigin, type Origins, type Provenance } from "./origin_rule.ts";
 
-/** What decides about requests. */
-export interface EntranceParts extends HostRule {
-  /** What the server speaks. */
+/** The parts of a server that decide about requests. */
+export interface AdmissionParts extends HostRule {
+  /** The protocol version of the server. */
   readonly profile: Profile;
   /** Web origins whose pages may connect. */
   readonly origins: Origins;
-  /** What the server allows. */
+  /** Provides the limits, and records refusals. */
   readonly limiter: Limiter;
-  /** The sessions of each address. */
-  readonly places: ConnectionSlots;
-  /** Told of every refusal. */
+  /** Limits the sessions of each address. */
+  readonly slots: ConnectionSlots;
+  /** Counts refusals. */
   readonly metrics: Metrics | undefined;
   /** Whether new sessions are refused. */
   draining(): boolean;
 }
 
-/** What a request says of whom it is for. */
+/** Returns which host a request is for. */
 export const addressedOf = (
   { headers, url = "", socket }: IncomingMessage,
 ): Addressed => ({
@@ -37,32 +37,32 @@ export const addressedOf = (
   localAddress: clientAddress(socket.localAddress ?? "", undefined, 0),
 });
 
-/** What a request says of the page that makes it. */
+/** Returns which page a request comes from. */
 export const provenanceOf = ({ headers }: IncomingMessage): Provenance => ({
   origin: headers.origin,
   site: headers["sec-fetch-site"],
 });
 
-/** What counts of a request to Engine.IO. */
+/** The parts of an Engine.IO request that its admission depends on. */
 export interface HandshakeRequest extends Provenance {
-  /** Without `?`. */
+  /** The query, without `?`. */
   readonly query: string;
-  /** Where it comes from. */
+  /** The client's address. */
   readonly address: string;
-  /** Takes a place for a new session; tells whether its address had one left. */
+  /** Reserves a slot for a new session; returns whether its address had one left. */
   reserveSlot(): boolean;
 }
 
 /**
- * Decides whether a request of any kind is for this server.
+ * Decides whether a request of any kind is for this server, and records a refusal.
  *
- * @param address where it comes from
- * @returns why not, or `undefined` when it is
+ * @param address the client's address
+ * @returns the refusal, or `undefined` when the request may pass
  */
 export function judgeHost(
   addressed: Addressed,
   address: string,
-  parts: EntranceParts,
+  parts: AdmissionParts,
 ): Refusal | undefined {
   const refused = checkHost(addressed, parts);
   if (refused) note(refused, address, addressed.host, parts);
@@ -70,39 +70,40 @@ export function judgeHost(
 }
 
 /**
- * Decides about one request to Engine.IO, in the same way over polling and for an upgrade: origin,
- * transport, version, shutdown, sessions of its address (spec §2, §10).
+ * Decides whether an Engine.IO request may pass, and records a refusal. Polling and upgrades are
+ * treated alike; checks origin, transport, version, shutdown and the sessions of the address, in this
+ * order (spec §2, §10).
  *
- * @returns why not, or `undefined` when the request may pass
+ * @returns the refusal, or `undefined` when the request may pass
  */
 export function admitRequest(
-  knock: HandshakeRequest,
-  parts: EntranceParts,
+  request: HandshakeRequest,
+  parts: AdmissionParts,
 ): Refusal | undefined {
-  const { query, origin, site, address } = knock;
-  const refused = checkOrigin(knock, parts.origins) ??
+  const { query, origin, site, address } = request;
+  const refused = checkOrigin(request, parts.origins) ??
     checkTransport(query) ?? checkGate(query, parts.profile) ??
-    (opensSession(query) ? judgeSession(knock, parts) : undefined);
+    (opensSession(query) ? admitSession(request, parts) : undefined);
   if (refused) note(refused, address, origin ?? site, parts);
   return refused;
 }
 
-/** @param claim what the client says that it may not, when it is forbidden */
+/** @param claim the forbidden host or origin, for the audit log */
 function note(
   { status, body }: Refusal,
   address: string,
   claim: string | undefined,
-  { metrics, limiter }: EntranceParts,
+  { metrics, limiter }: AdmissionParts,
 ): void {
   const { code, message }: ErrorPayload = JSON.parse(body);
   metrics?.handshakeRefused("http", code);
   const from = status === 403 ? ` (${quote(claim ?? "")})` : "";
-  limiter.refusedHandshake({ code, reason: message + from, address });
+  limiter.recordRefusedHandshake({ code, reason: message + from, address });
 }
 
-function judgeSession(
+function admitSession(
   { address, reserveSlot }: HandshakeRequest,
-  { limiter, draining }: EntranceParts,
+  { limiter, draining }: AdmissionParts,
 ): Refusal | undefined {
   if (draining()) return refusal(503, shuttingDown().toPayload());
   if (reserveSlot()) return undefined;

@@ -4,7 +4,7 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
-/** Tells whether only this machine can reach an address; a name that is not `localhost` might be anywhere. */
+/** Returns whether only this machine can reach an address; of names, only `localhost` counts. */
 export function isLoopback(hostname: string): boolean {
   const family = isIP(hostname);
   if (family === 0) return hostname.toLowerCase() === "localhost";
@@ -12,10 +12,10 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /**
- * Tells what is wrong with listening on an address (spec §10).
+ * Describes the danger of listening on an address without authentication (spec §10).
  *
- * @param authenticated whether clients have to prove who they are
- * @returns the rest of a sentence that ends in "listen on", or `undefined` when nothing is
+ * @param authenticated whether clients must authenticate
+ * @returns the rest of a sentence that begins with "Cannot listen on", or `undefined` if there is no danger
  */
 export const exposure = (
   hostname: string,
@@ -26,9 +26,9 @@ export const exposure = (
     : `${hostname} without authentication: anybody could use the tools of every computer`;
 
 /**
- * Tells what is wrong with listening on an address without TLS (spec §10).
+ * Describes the danger of listening on an address without TLS (spec §10).
  *
- * @returns like {@linkcode exposure}
+ * @returns as {@linkcode exposure}
  */
 export const clearText = (
   hostname: string,

@@ -2,11 +2,11 @@ import type { Duplex } from "node:stream";
 import type { Socket as Connection } from "engine.io";
 import { hasQueuedPackets } from "../wire/mod.ts";
 
-/** Sockets that are still open, so that a shutdown can wait for them. */
+/** Tracks open sockets, so that a shutdown can wait for them. */
 export class OpenSockets {
   readonly #open = new Set<Duplex>();
 
-  /** Counts `socket` until it closes. */
+  /** Tracks `socket` until it closes. */
   add(socket: Duplex): void {
     this.#open.add(socket);
     socket.on("close", () => this.#open.delete(socket));
@@ -17,7 +17,7 @@ export class OpenSockets {
   }
 }
 
-/** Resolves when every connection has handed what was written to it to its transport, or at the deadline. */
+/** Resolves when every connection has passed its queued packets to its transport, or at the deadline. */
 export const flushed = (
   connections: Iterable<Connection>,
   milliseconds: number,
@@ -28,7 +28,7 @@ export const flushed = (
     connection.once("close", done);
   });
 
-/** Resolves when every socket is closed; those that are not at the deadline are destroyed. */
+/** Resolves when every socket is closed; destroys those that are open at the deadline. */
 export async function closed(
   sockets: Iterable<Duplex>,
   milliseconds: number,
@@ -58,8 +58,9 @@ function all<T>(
 }
 
 /**
- * Closes a connection whose client says by a packet that it ends, for Engine.IO's event `packet`:
- * over a WebSocket Engine.IO itself waits until its client is silent for too long.
+ * Closes a connection when its client sends a close packet; a listener of Engine.IO's event `packet`.
+ *
+ * Over a WebSocket, Engine.IO would ignore it and wait for the ping timeout.
  */
 export function endWhenAsked(
   this: Connection,

@@ -10,48 +10,48 @@ import { connectionsOf } from "../wire/mod.ts";
 import { endWhenAsked, flushed } from "./closing.ts";
 import { type EngineOptions, newEngine } from "./new_engine.ts";
 
-/** Milliseconds that a shutdown waits for clients that do not read. */
+/** How long a shutdown waits for clients that do not read. */
 const FLUSH_TIMEOUT_MS = 1000;
 
 /** Options for {@linkcode Connections}. */
 export interface ConnectionsOptions
   extends Omit<EngineOptions, "unfinishedBytes"> {
-  /** Milliseconds from a connection to its request for a session. */
+  /** Milliseconds for a new connection to request a session. */
   readonly connectTimeoutMs: number;
   /** Seconds from a connection to its admission. */
   readonly handshakeTimeout: number;
-  /** What the server allows. */
+  /** Provides the limits, and records refusals. */
   readonly limiter: Limiter;
-  /** Told of refusals. */
+  /** Counts refusals. */
   readonly metrics: Metrics | undefined;
-  /** How many proxies of the operator's own stand in front of the server. */
+  /** Number of trusted proxies in front of the server. */
   readonly proxies: number;
 }
 
-/** The connections of a server, from the HTTP request that opens one, and what each may take. */
+/** The Engine.IO and Socket.IO servers, and the limits of their connections. */
 export class Connections {
-  /** Gets the requests and upgrades that passed the gate. */
+  /** Handles the requests and upgrades that passed the gate. */
   readonly engine: Engine;
-  /** Speaks Socket.IO over them. */
+  /** The Socket.IO server on top of it. */
   readonly io: SocketServer;
-  /** The sessions of each address. */
-  readonly places: ConnectionSlots;
-  /** Those that have no session yet. */
+  /** Limits the sessions of each address. */
+  readonly slots: ConnectionSlots;
+  /** Closes connections that do not open a session in time. */
   readonly arrivals: Arrivals;
-  /** What they send. */
+  /** Check the packets of connections. */
   readonly guards: PacketGuards;
 
-  /** @throws {TypeError} when an option cannot be used */
+  /** @throws {TypeError} when an option is invalid */
   constructor(options: ConnectionsOptions) {
     const { limiter, metrics, proxies, handshakeTimeout } = options;
     const { connectionsPerAddress, unfinishedBytes } = limiter.limits;
-    this.places = new ConnectionSlots(connectionsPerAddress);
+    this.slots = new ConnectionSlots(connectionsPerAddress);
     this.guards = new PacketGuards(options);
     this.engine = newEngine({ ...options, unfinishedBytes });
     this.io = new SocketServer({
       parser: this.guards.parser,
       serveClient: false,
-      // A socket that was refused keeps its connection until then.
+      // A refused socket keeps its connection for this long.
       connectTimeout: handshakeTimeout * 1000,
       cleanupEmptyChildNamespaces: true,
     });
@@ -59,8 +59,8 @@ export class Connections {
       connectMs: options.connectTimeoutMs,
       handshakeMs: handshakeTimeout * 1000,
     });
-    const { places, arrivals, guards } = this;
-    const watched = { places, arrivals, guards, limiter, metrics, proxies };
+    const { slots, arrivals, guards } = this;
+    const watched = { slots, arrivals, guards, limiter, metrics, proxies };
     this.engine.on("connection", (connection: Connection) => {
       connection.on("packet", endWhenAsked);
       guardConnection(connection, watched);
@@ -68,7 +68,7 @@ export class Connections {
     this.io.bind(this.engine);
   }
 
-  /** Disconnects everybody once they have read what was written to them, or after a second. */
+  /** Disconnects all clients once their queued packets are sent, or after a second. */
   async close(): Promise<void> {
     await flushed(connectionsOf(this.engine), FLUSH_TIMEOUT_MS);
     await this.io.close();

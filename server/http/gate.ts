@@ -8,11 +8,11 @@ import { type Refusal, refusal } from "../shared/refusal.ts";
 import { parametersOf } from "../shared/request_target.ts";
 
 /**
- * The version gate: decides about one Engine.IO request before Engine.IO sees it (spec §2).
+ * Checks the protocol version of a request before Engine.IO handles it (spec §2).
  *
- * @param query of the request, without `?`
- * @param profile what the server speaks
- * @returns why not, or `undefined` when the request may pass
+ * @param query the request's query, without `?`
+ * @param profile the protocol version of the server
+ * @returns the refusal, or `undefined` when the request may pass
  */
 export function checkGate(
   query: string,
@@ -27,7 +27,7 @@ export function checkGate(
 /**
  * Refuses JSONP, Engine.IO's transport for browsers without CORS: any page could load it as a script.
  *
- * @param query of the request, without `?`
+ * @param query the request's query, without `?`
  */
 export const checkTransport = (query: string): Refusal | undefined =>
   parametersOf(query).has("j")
@@ -37,7 +37,7 @@ export const checkTransport = (query: string): Refusal | undefined =>
     })
     : undefined;
 
-/** Where Engine.IO answers: each path with and without a trailing slash. */
+/** Returns each path with and without a trailing slash. */
 export const bothForms = (paths: readonly string[]): string[] =>
   paths.flatMap((path) => {
     const bare = path.replace(/\/+$/, "");

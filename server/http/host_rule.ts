@@ -3,12 +3,12 @@ import { ErrorCode } from "../../protocol/mod.ts";
 import { isLoopback } from "./bind_rule.ts";
 import { type Refusal, refusal } from "../shared/refusal.ts";
 
-/** Host names that the server answers to. */
+/** Allowed host names; `"*"` for any. */
 export type Hosts = "*" | readonly string[];
 
-/** What a request says of whom it is for, and where it came in. */
+/** The host that a request is for, and the address that received it. */
 export interface Addressed {
-  /** The `Host` header; HTTP/1.0 may leave it out, a browser never does. */
+  /** The `Host` header; optional in HTTP/1.0, but browsers always send it. */
   readonly host: string | undefined;
   /** The request target; in absolute form it names a host as well. */
   readonly target: string;
@@ -16,22 +16,21 @@ export interface Addressed {
   readonly localAddress: string | undefined;
 }
 
-/** What the operator says about host names. */
+/** The operator's settings about host names. */
 export interface HostRule {
-  /** Names beside those of this machine; `undefined` when the operator named none. */
+  /** Allowed in addition to the names of this machine; `undefined` when not set. */
   readonly hosts: Hosts | undefined;
-  /** How many proxies of the operator's own stand in front of the server. */
+  /** Number of trusted proxies in front of the server. */
   readonly proxies: number;
 }
 
 /**
  * Decides whether a request is for this server (spec §10).
  *
- * A page of a name that its owner points to this machine (DNS rebinding) is of the same origin as
- * the server in its browser's eyes; that foreign name in `Host` is all that gives it away. So what
- * comes in over loopback must be for a name of this machine. A proxy there passes names of its own
- * on, which is why trusting one admits any, and so does an address that is not loopback, unless the
- * operator names the hosts.
+ * Prevents DNS rebinding: a browser treats a page whose name is pointed to this machine as the
+ * server's own origin, and only its foreign name in `Host` reveals it. So a request over loopback must
+ * name this machine. Unless the operator sets the hosts, any name is allowed over other addresses,
+ * and behind a trusted proxy, which forwards public names.
  */
 export function checkHost(
   { host, target, localAddress }: Addressed,
@@ -56,15 +55,15 @@ export function checkHost(
 }
 
 /**
- * Reads names that an operator gives.
+ * Normalizes the operator's host names.
  *
- * @throws {TypeError} naming one that no `Host` header could match
+ * @throws {TypeError} naming one that cannot match any `Host` header
  */
 export function readHosts(hosts: Hosts): Hosts {
   if (hosts === "*") return hosts;
   return hosts.map((host) => {
     const name = hostName(host);
-    // A port would be ignored: any of them is for this server.
+    // A port would be ignored, so it is refused.
     if (name !== undefined && AUTHORITY.exec(host)?.[2] === undefined) {
       return name;
     }
@@ -76,7 +75,7 @@ export function readHosts(hosts: Hosts): Hosts {
   });
 }
 
-/** The name or address of an authority such as `localhost:80`, in its one normal form. */
+/** Returns the normalized name or address of an authority such as `localhost:80`. */
 function hostName(authority: string): string | undefined {
   const [, name] = AUTHORITY.exec(authority) ?? [];
   const url = `http://${name}`;
@@ -84,7 +83,7 @@ function hostName(authority: string): string | undefined {
   return withoutBrackets(new URL(url).hostname.replace(/\.$/, ""));
 }
 
-/** A name or an IPv4 address, or an IPv6 address in brackets, and perhaps a port. */
+/** A name, an IPv4 address, or an IPv6 address in brackets, with an optional port. */
 const AUTHORITY = /^(\[[\d:.a-f]+\]|[^\s:/?#@[\]\\%*]+)(:\d*)?$/i;
 
 const withoutBrackets = (host: string): string =>
@@ -93,7 +92,7 @@ const withoutBrackets = (host: string): string =>
 const authorityOf = (target: string): string | undefined =>
   /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i.exec(target)?.[1];
 
-/** `0.0.0.0` and `::` are where a server says that it listens everywhere; nobody's DNS makes them a name. */
+/** `0.0.0.0` and `::` count, since servers print them as their address; DNS rebinding cannot use them. */
 const isThisMachine = (name: string): boolean =>
   isIP(name) !== 0
     ? isLoopback(name) || name === "0.0.0.0" || name === "::"

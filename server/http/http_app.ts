@@ -5,12 +5,12 @@ import type { Server as Engine } from "engine.io";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { ERROR_CODE_HEADER, ErrorCode } from "../../protocol/mod.ts";
-import { toAnswer, unauthorized } from "../shared/error_payload.ts";
+import { errorPayloadOf, unauthorized } from "../shared/error_payload.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import {
   addressedOf,
+  type AdmissionParts,
   admitRequest,
-  type EntranceParts,
   judgeHost,
   provenanceOf,
 } from "./admit_request.ts";
@@ -21,30 +21,30 @@ import { sessionOf, splitTarget } from "../shared/request_target.ts";
 import { mayReadMetrics } from "./metrics_access.ts";
 import type { SmcpServerStats } from "../observe/stats.ts";
 
-/** The environment of the app: the request and response of `node:http`, as `@hono/node-server` gives them. */
+/** The Hono environment of the app: the request and response of `node:http`, from `@hono/node-server`. */
 export interface SmcpEnv {
-  /** What a handler finds in `c.env`. */
+  /** The type of `c.env`. */
   Bindings: HttpBindings;
 }
 
-/** What the app needs of the server around it. */
-export interface HttpAppParts extends EntranceParts {
-  /** Gets the requests that pass the gate. */
+/** The parts of a server that {@linkcode httpApp} needs. */
+export interface HttpAppParts extends AdmissionParts {
+  /** Handles the requests that pass the gate. */
   readonly engine: Engine;
-  /** Look at what they bring. */
+  /** Check the bodies of requests. */
   readonly guards: PacketGuards;
-  /** Where Engine.IO answers, with and without a trailing slash. */
+  /** Paths of Engine.IO, with and without a trailing slash. */
   readonly paths: readonly string[];
-  /** Decides who may read the metrics here. */
+  /** Decides who may read `/metrics`. */
   readonly authenticator: Authenticator | undefined;
-  /** Counts for `/health`. */
+  /** Returns the counts for `/health`. */
   stats(): SmcpServerStats;
 }
 
-/** The HTTP front: the gate before Engine.IO, `/health`, `/ready` and `/metrics` (spec §2). */
+/** Creates the HTTP app: the gate before Engine.IO, `/health`, `/ready` and `/metrics` (spec §2). */
 export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
   const app = new Hono<SmcpEnv>();
-  // Not of every path: the app may be a part of somebody else's.
+  // Only for these paths: the app may be mounted in another one.
   for (const path of ["/health", "/ready", "/metrics", ...parts.paths]) {
     app.use(path, hostGuard(parts));
   }
@@ -74,24 +74,24 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
     app.all(path, (c) => enter(c, parts));
   }
   app.notFound(() => toResponse(notFound()));
-  app.onError((error) => toResponse(refusal(500, toAnswer(error))));
+  app.onError((error) => toResponse(refusal(500, errorPayloadOf(error))));
   return app;
 }
 
-/** Lets nothing pass but requests that are for this server. */
+/** Creates middleware that refuses requests for other hosts. */
 export const hostGuard =
-  (parts: EntranceParts): MiddlewareHandler => async (c, next) => {
+  (parts: AdmissionParts): MiddlewareHandler => async (c, next) => {
     const { incoming }: Partial<HttpBindings> = c.env ?? {};
     const refused = incoming &&
       judgeHost(addressedOf(incoming), addressOf(incoming, parts), parts);
     if (refused === undefined) return await next();
-    incoming?.resume(); // a body that nobody reads would hold the connection
+    incoming?.resume(); // an unread body would hold the connection open
     return toResponse(refused);
   };
 
 const addressOf = (
   { socket, headers }: Pick<IncomingMessage, "socket" | "headers">,
-  { proxies }: EntranceParts,
+  { proxies }: AdmissionParts,
 ): string =>
   clientAddress(
     socket.remoteAddress ?? "",
@@ -123,10 +123,10 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
     address,
     reserveSlot: () =>
       incoming === undefined || outgoing === undefined ||
-      parts.places.take(incoming, outgoing, address),
+      parts.slots.take(incoming, outgoing, address),
   }, parts);
   if (refused) {
-    incoming?.resume(); // a body that nobody reads would hold the connection
+    incoming?.resume(); // an unread body would hold the connection open
     return toResponse(refused);
   }
   if (incoming === undefined || outgoing === undefined) {
@@ -138,7 +138,7 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
       }),
     );
   }
-  // Engine.IO writes the response itself: what CORS has set goes along.
+  // Engine.IO writes the response itself: copy the CORS headers to it.
   if (parts.origins.length > 0) {
     c.res.headers.forEach((value, name) => {
       if (name.startsWith("access-control-")) outgoing.setHeader(name, value);

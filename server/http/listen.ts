@@ -12,19 +12,19 @@ import type { AddressInfo } from "node:net";
 import type { ListenAddress, ListenOptions } from "./listen_options.ts";
 import { type TlsOptions, toHttpsOptions } from "./tls.ts";
 
-/** How often an HTTP server looks for requests that are late; in milliseconds. */
+/** How often an HTTP server checks for late requests. */
 const CHECK_INTERVAL_MS = 1000;
 
 /**
- * Seconds for the body of a request once its headers are there: the largest message at 1 Mbit/s.
- * One that is late is answered 408, which ends its session.
+ * Time limit for the body of a request after its headers: enough for the largest message at 1 Mbit/s.
+ * A late one is answered with 408, which ends its session.
  */
 const BODY_TIMEOUT_SECONDS = 60;
 
-/** Servers that want a certificate of every client: Node cannot change that once they are made. */
+/** Servers that require client certificates; Node cannot change that after their creation. */
 const wantsCertificates = new WeakSet<HttpServer | HttpsServer>();
 
-/** How an HTTP server differs from the default. */
+/** Options for {@linkcode newServer}. */
 export interface NewServerOptions {
   /** Certificates, for an HTTPS server. */
   readonly tls?: TlsOptions | undefined;
@@ -34,7 +34,7 @@ export interface NewServerOptions {
   readonly bodyTimeout?: number;
 }
 
-/** Makes an HTTPS server where there are certificates, else an HTTP server. */
+/** Creates an HTTPS server if `tls` is given, otherwise an HTTP server. */
 export function newServer(
   listener: RequestListener,
   { tls, headerTimeout, bodyTimeout = BODY_TIMEOUT_SECONDS }: NewServerOptions,
@@ -46,7 +46,7 @@ export function newServer(
   };
   if (tls === undefined) return createServer(timeouts, listener);
   const server = createHttpsServer(
-    // Or a client could hold a connection for two minutes without a word.
+    // The default would let a silent client hold a connection for two minutes.
     {
       ...timeouts,
       handshakeTimeout: headerTimeout * 1000,
@@ -59,9 +59,9 @@ export function newServer(
 }
 
 /**
- * Replaces the certificates of HTTPS servers from the next connection on.
+ * Replaces the certificates of HTTPS servers for new connections.
  *
- * @throws {TypeError} when they cannot be used by all of them; then none is changed
+ * @throws {TypeError} when they do not fit all servers; no server is changed then
  */
 export function replaceCertificates(
   servers: readonly (HttpServer | HttpsServer)[],
@@ -101,9 +101,9 @@ export async function listenOn(
 }
 
 /**
- * Makes a server listen for somebody who may close meanwhile, and would leave its port open.
+ * Makes a server listen, unless its owner is closed before or meanwhile; its port is free then.
  *
- * @throws {TypeError} when `isClosed`, before or after
+ * @throws {TypeError} when `isClosed`
  */
 export async function listenUnless(
   isClosed: () => boolean,
@@ -118,7 +118,7 @@ export async function listenUnless(
   throw new TypeError("Cannot listen: the server is closed");
 }
 
-/** Closes a server and what is left of its connections. */
+/** Closes a server and its remaining connections. */
 export const closeServer = (server: HttpServer | HttpsServer): Promise<void> =>
   new Promise((resolve) => {
     server.close(() => resolve());

@@ -2,26 +2,26 @@ import type { TlsOptions } from "./tls.ts";
 
 /** Options for `SmcpServer.listen()`. */
 export interface ListenOptions {
-  /** Default `127.0.0.1`: loopback unless told otherwise (spec §10). */
+  /** The host to listen on; default `127.0.0.1` (spec §10). */
   hostname?: string;
-  /** Default 0: any free port. */
+  /** The port to listen on; default 0, any free port. */
   port?: number;
-  /** Serve HTTPS with these certificates; default HTTP. */
+  /** Certificates for HTTPS; default plain HTTP. */
   tls?: TlsOptions;
   /**
-   * `true` allows an address that others can reach although nobody is asked who they are: neither
-   * by an `authenticator` nor by `tls.clientCa` (spec §10).
+   * Whether to allow a public address without authentication, that is without an `authenticator` and
+   * without `tls.clientCa`; default `false` (spec §10).
    */
   insecure?: boolean;
   /**
-   * `true` refuses an address that others can reach without `tls`; default a warning in the log,
-   * where there is an `authenticator`, and no proxy in front that is trusted.
+   * Whether to refuse a public address without `tls`; default `false`: logs a warning, if there is an
+   * `authenticator` and no trusted proxy.
    */
   requireTls?: boolean;
   /**
-   * Called once, when the listener accepts no connections any more and could not be revived, such as
-   * in a process that stays without file descriptors; default the error is thrown, uncaught, which
-   * ends the process.
+   * Called once, when the listener stopped accepting connections and could not be restarted, for
+   * example without free file descriptors. By default the error is thrown uncaught, which ends the
+   * process.
    */
   onLost?: (error: Error) => void;
 }

@@ -3,57 +3,57 @@ import type { Server as HttpsServer } from "node:https";
 import { connect, type Socket } from "node:net";
 import { failure, log } from "../shared/log.ts";
 
-/** Milliseconds between two looks at a listener. */
+/** How often a listener is checked. */
 const CHECK_INTERVAL_MS = 2000;
 
-/** So many looks after the first may see nothing of a connection of our own; a stalled process may cause one. */
+/** Further checks that may miss the probe before a restart; a stalled process may cause one. */
 const MAX_MISSED_CHECKS = 1;
 
-/** How often in a row it is revived in vain before it is given up. */
+/** Unsuccessful restarts in a row before the listener counts as lost. */
 const MAX_RESTARTS = 3;
 
-/** A listener that is watched. */
+/** A listener to watch. */
 export interface WatchedListener {
-  /** It listens. */
+  /** The listening server. */
   readonly server: HttpServer | HttpsServer;
-  /** As it was told. */
+  /** The host that it listens on. */
   readonly hostname: string;
-  /** As it was given. */
+  /** The port that it listens on. */
   readonly port: number;
-  /** Called once, when it accepts nothing any more and cannot be revived. */
+  /** Called once, when it accepts no connections and cannot be restarted. */
   lost(error: Error): void;
-  /** Default 2000. */
+  /** Milliseconds between two checks; default 2000. */
   readonly intervalMs?: number;
 }
 
 /**
- * Sees to it that a listener goes on accepting connections.
+ * Restarts a listener that stops accepting connections; open connections stay.
  *
- * A process that has no descriptor left cannot accept. Node goes on when it has some again; Deno
- * never does, and neither says so. So when nobody has connected for a while the watch does, and a
- * listener that does not notice is made to listen anew: open connections stay.
+ * A process without free descriptors cannot accept. Node resumes when some are free again, Deno never
+ * does, and neither reports it. So after a while without connections the watch opens one itself, and
+ * restarts the listener if that connection is not accepted.
  *
- * @returns stops it
+ * @returns a function that stops the watch
  */
 export function watchListener(
   { server, hostname, port, lost, intervalMs = CHECK_INTERVAL_MS }:
     WatchedListener,
 ): () => void {
   let isAlive = true;
-  let unseen = 0;
-  let revived = 0;
+  let missed = 0;
+  let restarts = 0;
   let probe: Socket | undefined;
   let reason: unknown;
   const accepted = () => {
     isAlive = true;
-    if (revived > 0) log.warn("The listener accepts connections again");
-    unseen = revived = 0;
+    if (restarts > 0) log.warn("The listener accepts connections again");
+    missed = restarts = 0;
   };
   const failed = (error: Error) => {
     reason = error;
     log.error("The listener failed", failure(error));
   };
-  const knock = () => {
+  const openProbe = () => {
     const socket = connect({ port, host: hostname });
     probe = socket;
     const done = () => {
@@ -61,24 +61,24 @@ export function watchListener(
       if (probe === socket) probe = undefined;
     };
     socket.on("connect", done);
-    // Without a descriptor for this one nothing is known of the listener.
+    // The probe may lack a descriptor, which says nothing about the listener.
     socket.on("error", () => {
-      unseen = 0;
+      missed = 0;
       done();
     });
-    unseen = 1;
+    missed = 1;
   };
-  const look = () => {
+  const check = () => {
     if (isAlive) {
       isAlive = false;
       return;
     }
-    if (unseen === 0) return knock();
-    if (unseen++ <= MAX_MISSED_CHECKS) return;
+    if (missed === 0) return openProbe();
+    if (missed++ <= MAX_MISSED_CHECKS) return;
     probe?.destroy();
-    unseen = 0;
-    if (revived++ < MAX_RESTARTS) {
-      log.error("The listener accepts no connections: it is started anew");
+    missed = 0;
+    if (restarts++ < MAX_RESTARTS) {
+      log.error("The listener accepts no connections: restarting it");
       server.close();
       server.listen(port, hostname);
       return;
@@ -95,7 +95,7 @@ export function watchListener(
   };
   server.on("connection", accepted);
   server.on("error", failed);
-  const timer = setInterval(look, intervalMs);
+  const timer = setInterval(check, intervalMs);
   timer.unref();
   const stop = () => {
     clearInterval(timer);

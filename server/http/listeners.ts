@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
 import type { Limiter } from "../limits/limiter.ts";
-import type { SocketPlaces } from "../limits/socket_places.ts";
+import type { SocketSlots } from "../limits/socket_slots.ts";
 import { log } from "../shared/log.ts";
 import { invalidRequest, toResponse } from "../shared/refusal.ts";
 import { clearText, exposure } from "./bind_rule.ts";
@@ -24,38 +24,38 @@ import type { TlsOptions } from "./tls.ts";
 import { watchHandshakes } from "./tls_failures.ts";
 import type { UpgradeListener } from "./upgrade.ts";
 
-/** Milliseconds that a shutdown waits for WebSockets to close. */
+/** How long a shutdown waits for WebSockets to close. */
 const CLOSE_TIMEOUT_MS = 1000;
 
-/** Ends the process, unless somebody catches what nobody has caught. */
+/** Throws an error uncaught, which ends the process by default. */
 const raise = (error: Error): void =>
   queueMicrotask(() => {
     throw error;
   });
 
-/** What {@linkcode Listeners} need of the server around them. */
+/** The parts of a server that {@linkcode Listeners} needs. */
 export interface ListenersParts {
   /** Answers HTTP requests. */
   readonly app: Hono<SmcpEnv>;
   /** Answers upgrade requests. */
   readonly onUpgrade: UpgradeListener;
-  /** Counts bytes. */
+  /** Counts the bytes of its HTTP servers. */
   readonly feed: MetricsFeed | undefined;
-  /** Told of failed TLS handshakes. */
+  /** Records failed TLS handshakes. */
   readonly limiter: Limiter;
-  /** Has the places of TCP connections. */
-  readonly sockets: SocketPlaces;
-  /** How many proxies of the operator's own stand in front of the server. */
+  /** Limits TCP connections. */
+  readonly sockets: SocketSlots;
+  /** Number of trusted proxies in front of the server. */
   readonly proxies: number;
   /** Seconds for the headers of a request. */
   readonly headerTimeout: number;
-  /** Whether an authenticator asks clients who they are. */
+  /** Whether there is an authenticator. */
   readonly authenticated: boolean;
-  /** Whether it is too late to listen. */
+  /** Whether the server is shutting down. */
   draining(): boolean;
 }
 
-/** The HTTP servers through which clients come: own ones, and those of somebody else. */
+/** The HTTP servers of clients: those started by `listen`, and those given to `attach`. */
 export class Listeners {
   readonly #parts: ListenersParts;
   readonly #own: (HttpServer | HttpsServer)[] = [];
@@ -66,7 +66,7 @@ export class Listeners {
     this.#parts = parts;
   }
 
-  /** Takes the upgrade requests of a server, and counts its bytes. */
+  /** Handles the upgrade requests of a server, and counts its bytes. */
   attach(server: HttpServer | HttpsServer): void {
     const { feed, onUpgrade } = this.#parts;
     const listener = (
@@ -83,10 +83,10 @@ export class Listeners {
   }
 
   /**
-   * Serves a server of its own.
+   * Starts a server.
    *
-   * @throws {TypeError} when the address needs authentication or TLS that is not there, and when
-   * it is too late
+   * @throws {TypeError} when the address requires authentication or TLS that is not set up, and during
+   * shutdown
    */
   async listen(to: ListenOptions): Promise<ListenAddress> {
     const { sockets, limiter, proxies } = this.#parts;
@@ -94,7 +94,7 @@ export class Listeners {
     const server = this.#newServer(to.tls);
     sockets.guard(server);
     this.attach(server);
-    watchHandshakes(server, (failure) => limiter.failedTls(failure));
+    watchHandshakes(server, (failure) => limiter.recordTlsFailure(failure));
     const address = await listenUnless(this.#parts.draining, server, to);
     this.#own.push(server);
     if (warning !== undefined && proxies === 0) log.warn(warning);
@@ -104,12 +104,12 @@ export class Listeners {
     return address;
   }
 
-  /** Replaces the certificates of the own servers; see `SmcpServer.reloadTls`. */
+  /** Replaces the certificates of the started servers; see `SmcpServer.reloadTls`. */
   reloadTls(tls: TlsOptions): void {
     replaceCertificates(this.#own, tls);
   }
 
-  /** Closes the own servers and all WebSockets, and leaves the others' servers alone from now on. */
+  /** Closes the started servers and all WebSockets, and detaches from attached servers. */
   async close(): Promise<void> {
     for (const stop of this.#stops) stop();
     await closed(this.#upgraded, CLOSE_TIMEOUT_MS);
@@ -117,10 +117,10 @@ export class Listeners {
   }
 
   /**
-   * Decides whether to listen there.
+   * Decides whether an address is safe to listen on.
    *
    * @returns a warning for the log, if any
-   * @throws {TypeError} when the address needs what is not there
+   * @throws {TypeError} when it is not
    */
   #judge(
     { hostname = "127.0.0.1", tls, requireTls, insecure }: ListenOptions,

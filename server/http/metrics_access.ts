@@ -4,12 +4,12 @@ import { isLoopback } from "./bind_rule.ts";
 import { clientAddress } from "../limits/client_address.ts";
 
 /**
- * Tells whether a request may read the metrics beside everybody's traffic (spec §10).
+ * Returns whether a request may read the metrics on the address of the clients (spec §10).
  *
- * With authentication, whoever it lets in. Without, only this machine itself: a request that a
- * proxy forwards is somebody else's.
+ * With authentication, every client that may connect. Without, only this machine, and no request that
+ * a proxy forwarded.
  *
- * @param proxies how many proxies of the operator's own stand in front of the server
+ * @param proxies number of trusted proxies in front of the server
  */
 export async function mayReadMetrics(
   { headers, socket }: Pick<IncomingMessage, "headers" | "socket">,
@@ -27,7 +27,7 @@ export async function mayReadMetrics(
     });
     return "principal" in verdict;
   }
-  const forwardedBySomebody = forwarded !== undefined ||
+  const isForwarded = forwarded !== undefined ||
     headers.forwarded !== undefined || headers.via !== undefined;
-  return !forwardedBySomebody && isLoopback(clientAddress(peer, undefined, 0));
+  return !isForwarded && isLoopback(clientAddress(peer, undefined, 0));
 }

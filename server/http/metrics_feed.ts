@@ -3,7 +3,7 @@ import type { Server as HttpsServer } from "node:https";
 import { getRequestListener } from "@hono/node-server";
 import { Hono, type MiddlewareHandler } from "hono";
 import { invalidRequest, notFound, toResponse } from "../shared/refusal.ts";
-import type { SocketPlaces } from "../limits/socket_places.ts";
+import type { SocketSlots } from "../limits/socket_slots.ts";
 import { closeServer, listenUnless, newServer } from "./listen.ts";
 import type { SmcpServerStats } from "../observe/stats.ts";
 import type { ListenAddress, ListenOptions } from "./listen_options.ts";
@@ -11,10 +11,10 @@ import { LoopLag } from "../observe/loop_lag.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { Traffic } from "../observe/traffic.ts";
 
-/** Seconds for the headers of a request for metrics. */
+/** Time limit for the headers of a request for metrics. */
 const HEADER_TIMEOUT_SECONDS = 10;
 
-/** What a server does for its metrics: it brings the gauges, and serves them at an address of their own. */
+/** Provides the gauges of a server to its metrics, and serves them on separate addresses. */
 export class MetricsFeed {
   readonly #metrics: Metrics;
   readonly #lag = new LoopLag();
@@ -23,8 +23,8 @@ export class MetricsFeed {
   readonly #isClosed: () => boolean;
 
   /**
-   * @param stats counts of this moment
-   * @param isClosed whether it is too late to listen
+   * @param stats returns current counts
+   * @param isClosed returns whether the server is shutting down
    */
   constructor(
     metrics: Metrics,
@@ -43,21 +43,21 @@ export class MetricsFeed {
   /**
    * Counts the bytes of a server from now on.
    *
-   * @returns stops that
+   * @returns a function that stops it
    */
   watch(server: HttpServer | HttpsServer): () => void {
     return this.#traffic.watch(server);
   }
 
   /**
-   * Serves `/metrics` alone, to whoever reaches the address.
+   * Serves `/metrics` on a separate address, without authentication.
    *
-   * @param guard lets no request pass that is not for this server
-   * @param sockets has the places of connections
+   * @param guard refuses requests for other hosts
+   * @param sockets limits TCP connections
    */
   async listen(
     to: ListenOptions,
-    { guard, sockets }: { guard: MiddlewareHandler; sockets: SocketPlaces },
+    { guard, sockets }: { guard: MiddlewareHandler; sockets: SocketSlots },
   ): Promise<ListenAddress> {
     const app = new Hono();
     app.get(
@@ -82,7 +82,7 @@ export class MetricsFeed {
     return address;
   }
 
-  /** Stops everything. */
+  /** Stops measuring, and closes the started servers. */
   async close(): Promise<void> {
     this.#lag.stop();
     await Promise.all(this.#own.map(closeServer));

@@ -3,7 +3,7 @@ import { earlyBytes } from "../limits/early_budget.ts";
 import type { Limits } from "../limits/limits.ts";
 import { type WsEngine, wsEngineOption } from "../wire/mod.ts";
 
-/** Pings of the server; both are announced to clients, which notice a lost server by them. */
+/** Pings of the server; both values are sent to clients, which detect a lost server with them. */
 export interface Heartbeat {
   /** Seconds between two pings. */
   readonly interval: number;
@@ -13,13 +13,13 @@ export interface Heartbeat {
 
 /** Options for {@linkcode newEngine}. */
 export interface EngineOptions extends Pick<Limits, "unfinishedBytes"> {
-  /** The largest message of a client, in bytes. */
+  /** Maximum size of a client's message. */
   readonly maxMessageBytes: number;
-  /** The largest packet that asks for a session, in bytes. */
+  /** Maximum size of a packet that requests a session. */
   readonly maxConnectBytes: number;
-  /** What carries WebSockets. */
+  /** The WebSocket implementation. */
   readonly wsEngine: WsEngine;
-  /** Bytes per second at which a message that has begun must arrive. */
+  /** Minimum bytes per second at which a started message must arrive. */
   readonly minUploadRate: number;
   /** Pings of the server. */
   readonly heartbeat: Heartbeat;

@@ -4,7 +4,7 @@ import { type Refusal, refusal } from "../shared/refusal.ts";
 /** Web origins whose pages may connect. */
 export type Origins = "*" | readonly string[];
 
-/** What a browser says of the page that makes a request. */
+/** The page that a request comes from, according to the browser. */
 export interface Provenance {
   /** The `Origin` header. */
   readonly origin: string | undefined;
@@ -12,7 +12,7 @@ export interface Provenance {
   readonly site: string | undefined;
 }
 
-/** Requests of no page, and of a page that the server's own address has served. */
+/** Values of `Sec-Fetch-Site` for requests of no page, and of the server's own origin. */
 const OWN_SITES: readonly (string | undefined)[] = [
   undefined,
   "none",
@@ -20,11 +20,11 @@ const OWN_SITES: readonly (string | undefined)[] = [
 ];
 
 /**
- * Decides whether a request may come from where it says (spec §10).
+ * Decides whether the origin of a request is allowed (spec §10).
  *
- * CORS does not guard WebSockets: a page of any origin can open one, and only this check stops it.
- * Nor does it guard what a page merely loads: an `<img>` sends no `Origin`, but the browser says
- * that another site asks for it. Who sends neither header is no browser, and may pass.
+ * CORS does not cover WebSockets, which a page of any origin can open, nor resources that a page
+ * loads: an `<img>` sends no `Origin`, but `Sec-Fetch-Site` reveals another site. Clients that send
+ * neither header are not browsers, and may pass.
  */
 export function checkOrigin(
   { origin, site }: Provenance,

@@ -1,23 +1,22 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { ServerOptions } from "node:https";
 
-/** Certificates of a server, and optionally of its clients' authorities (spec §10); all as PEM. */
+/** The certificate of a server, and optionally the authorities of its clients; all as PEM (spec §10). */
 export interface TlsOptions {
   /** The server's certificate chain without the root. */
   readonly cert: string;
   /** The private key of the first certificate. */
   readonly key: string;
-  /** Certificate authorities of clients: requires a client certificate that one of them issued (mTLS). */
+  /** Certificate authorities of clients: requires a client certificate issued by one of them (mTLS). */
   readonly clientCa?: string;
 }
 
 /**
- * Checks certificates and turns them into options of `node:https`.
+ * Checks certificates and converts them to options of `node:https`.
  *
- * Deno takes anything for a certificate when it is replaced, and fails at each handshake from
- * then on: what is checked here cannot do that.
+ * The check is needed since Deno accepts any text as a replacement, and then fails every handshake.
  *
- * @throws {TypeError} naming what cannot be used, without any of it
+ * @throws {TypeError} naming the invalid part, without its content
  */
 export function toHttpsOptions(
   { cert, key, clientCa }: TlsOptions,

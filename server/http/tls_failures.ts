@@ -3,18 +3,18 @@ import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { TlsFailure } from "../limits/limiter.ts";
 
-/** What is known of a handshake that failed. */
+/** The known facts about a failed TLS handshake. */
 export interface HandshakeError {
-  /** Of OpenSSL, or of the socket. */
+  /** The error code of OpenSSL, or of the socket. */
   readonly code: string;
-  /** Why the client's certificate was not accepted, if that was it. */
+  /** Why the client's certificate was not accepted, if it was not. */
   readonly certificate?: string;
 }
 
 /**
- * Says which side misses what when a TLS handshake failed.
+ * Describes why a TLS handshake failed, and what to change on which side.
  *
- * A client that does not trust the server often just hangs up.
+ * A client that does not trust the server often just closes the connection.
  */
 export function describeTlsFailure(
   { code, certificate }: HandshakeError,
@@ -49,13 +49,13 @@ export function describeTlsFailure(
 const TRUST_HINT =
   "give it the authority (--tls-ca), or this server the whole chain (--tls-cert)";
 
-/** Reports the failed TLS handshakes of a server; one without TLS has none. */
+/** Reports the failed TLS handshakes of a server, if it has TLS. */
 export function watchHandshakes(
   server: HttpServer | HttpsServer,
   report: (failure: TlsFailure) => void,
 ): void {
   if (!("setSecureContext" in server)) return;
-  // Node forgets it when the connection is gone.
+  // Node no longer has the address when the connection is closed.
   const addresses = new WeakMap<object, string>();
   server.on("connection", (raw: Socket) => {
     addresses.set(raw, raw.remoteAddress ?? "unknown");
@@ -63,7 +63,7 @@ export function watchHandshakes(
   server.on("tlsClientError", (error, socket) => {
     const raw: unknown = Reflect.get(socket, "_parent");
     if (!(raw instanceof Object)) return;
-    // Whoever only looks whether the port is open, as load balancers do, wants no TLS.
+    // A port check, as load balancers make them: no handshake was attempted.
     if (Reflect.get(raw, "bytesRead") === 0) return;
     const certificate: unknown = socket.authorizationError;
     report({
@@ -76,7 +76,7 @@ export function watchHandshakes(
   });
 }
 
-/** Of the runtimes one gives the code, another an error with it. */
+/** Returns an error code, which some runtimes wrap in an error. */
 const codeOf = (value: unknown): string =>
   value instanceof Error && "code" in value
     ? String(value.code)

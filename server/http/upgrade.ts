@@ -6,8 +6,8 @@ import { endSocket } from "../shared/end_socket.ts";
 import { failure, log } from "../shared/log.ts";
 import {
   addressedOf,
+  type AdmissionParts,
   admitRequest,
-  type EntranceParts,
   judgeHost,
   provenanceOf,
 } from "./admit_request.ts";
@@ -22,19 +22,19 @@ import { splitTarget } from "../shared/request_target.ts";
 
 type EngineRequest = Parameters<Engine["handleUpgrade"]>[0];
 
-/** What upgrades need of the server around them. */
-export interface UpgradeParts extends EntranceParts {
-  /** Gets the requests that pass the gate. */
+/** The parts of a server that {@linkcode upgradeListener} needs. */
+export interface UpgradeParts extends AdmissionParts {
+  /** Handles the requests that pass the gate. */
   readonly engine: Engine;
-  /** Where Engine.IO answers, with and without a trailing slash. */
+  /** Paths of Engine.IO, with and without a trailing slash. */
   readonly paths: readonly string[];
 }
 
 /**
- * A listener of the `upgrade` event.
+ * Handles an `upgrade` event.
  *
- * @param alone whether nobody else listens on that server
- * @returns whether the socket is the listener's now
+ * @param alone whether the server has no other listener of the event
+ * @returns whether the listener has taken the socket
  */
 export type UpgradeListener = (
   request: IncomingMessage,
@@ -44,9 +44,9 @@ export type UpgradeListener = (
 ) => boolean;
 
 /**
- * The gate of WebSocket upgrades: the check and the bytes are those of polling (spec §2).
+ * Creates the gate of WebSocket upgrades, with the same checks and answers as polling (spec §2).
  *
- * Never throws: a throw in this listener would leave the client waiting forever.
+ * The listener never throws: that would leave the client waiting forever.
  */
 export const upgradeListener =
   (parts: UpgradeParts): UpgradeListener => (request, socket, head, alone) => {
@@ -67,12 +67,12 @@ export const upgradeListener =
           query,
           ...provenanceOf(request),
           address,
-          reserveSlot: () => parts.places.take(kept, socket, address),
+          reserveSlot: () => parts.slots.take(kept, socket, address),
         }, parts);
       if (refused) {
         refuseUpgrade(socket, refused);
       } else {
-        // Synchronous up to here: one await would lose the first frames.
+        // Synchronous up to here: an await would lose the first frames.
         parts.engine.handleUpgrade(kept, socket, head);
       }
     } catch (error) {
@@ -83,8 +83,8 @@ export const upgradeListener =
   };
 
 /**
- * Copies what Engine.IO needs of a request and keeps as long as the connection; the rest, useless
- * after the upgrade, would stay in memory with it.
+ * Copies the fields of a request that Engine.IO uses. It keeps the request as long as the connection,
+ * and the other fields would stay in memory with it.
  */
 const minimalRequest = (
   { method, url, headers, socket }: IncomingMessage,

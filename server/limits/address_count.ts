@@ -23,7 +23,7 @@ export class AddressCount {
       if (!held) return;
       held = false;
       const left = (this.#open.get(address) ?? 0) - 1;
-      // An address without any is forgotten, or a scan would leave millions behind.
+      // Without this, a scan from many addresses would leave millions of entries.
       if (left > 0) this.#open.set(address, left);
       else this.#open.delete(address);
     };

@@ -15,10 +15,9 @@ interface Arrival extends Deadline {
 }
 
 /**
- * Closes connections that do not get as far as a session, so that their places are free again.
+ * Closes connections that do not open a session in time, so that their slots become free.
  *
- * Engine.IO would wait half a minute for the next request of a client that polls, before it closes
- * its connection: who has not said anything yet is not waited for.
+ * Engine.IO would wait half a minute for the next request of a polling client.
  */
 export class Arrivals {
   readonly #times: ArrivalTimes;

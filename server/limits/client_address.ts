@@ -1,14 +1,14 @@
 import { isIP, isIPv4, isIPv6 } from "node:net";
 
 /**
- * The address that a request came from (spec §10).
+ * Returns the address that a request came from (spec §10).
  *
- * Each trusted proxy appends to `X-Forwarded-For` whom it got the request from; what stands before
- * those entries was written by the client itself and is not believed.
+ * Each trusted proxy appends the address of its own client to `X-Forwarded-For`; entries before
+ * those may be forged and are ignored.
  *
- * @param peer the other end of the TCP connection; empty when it is gone already
- * @param forwarded the header, as `node:http` gives it
- * @param proxies how many proxies of the operator's own stand in front of the server; 0 ignores the header
+ * @param peer the remote address of the TCP connection; empty when it is closed already
+ * @param forwarded the `X-Forwarded-For` header
+ * @param proxies the number of trusted proxies in front of the server; 0 ignores the header
  */
 export function clientAddress(
   peer: string,
@@ -23,27 +23,27 @@ export function clientAddress(
   return hop !== undefined && isIP(hop) !== 0 ? hop : plain(peer);
 }
 
-/** What counts as one address: an IPv4 address, or the /64 that one customer gets of IPv6. */
+/** Groups addresses for counting: an IPv4 address by itself, IPv6 addresses by their /64 network. */
 export function addressGroup(address: string): string {
-  // Asked for each event of a flood, and most addresses have no colon.
+  // Fast path: this runs for each event of a flood.
   if (!address.includes(":") || !isIPv6(address)) return address;
   return `${expand(address).slice(0, 4).join(":")}::/64`;
 }
 
-/** Without a port or the brackets that go with it. */
+/** Removes a port, and the brackets of an IPv6 address. */
 function bare(hop: string): string {
   const [, address = hop] = /^\[(.*)\](?::\d+)?$/.exec(hop) ??
     /^([^:]*):\d+$/.exec(hop) ?? [];
   return address;
 }
 
-/** An IPv4 address that came over an IPv6 socket is the IPv4 address. */
+/** Converts an IPv4-mapped IPv6 address to IPv4. */
 function plain(address: string): string {
   const [, v4 = ""] = /^::ffff:(.*)$/i.exec(address) ?? [];
   return isIPv4(v4) ? v4 : address;
 }
 
-/** The first groups of an IPv6 address, written out without leading zeros. */
+/** Expands an IPv6 address to its groups, without leading zeros. */
 function expand(address: string): string[] {
   const [unzoned = ""] = address.toLowerCase().split("%");
   const [head = "", tail] = unzoned.split("::");

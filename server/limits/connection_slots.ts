@@ -3,9 +3,9 @@ import type { Socket as Connection } from "engine.io";
 import { AddressCount } from "./address_count.ts";
 import { addressGroup } from "./client_address.ts";
 
-/** What carries a request, and closes with it: the response, or the socket of an upgrade. */
+/** The response to a request, or the socket of an upgrade; it closes with the request. */
 export interface Carrier {
-  /** Tells when it is closed, which it is once. */
+  /** Adds a listener; it is called once. */
   on(event: "close", listener: () => void): unknown;
 }
 
@@ -27,20 +27,20 @@ export class ConnectionSlots {
 
   /** Reserves a slot for the session that a request opens; returns whether one was free. */
   take(request: IncomingMessage, carrier: Carrier, address: string): boolean {
-    const giveBack = this.#count.take(addressGroup(address));
-    if (giveBack === undefined) return false;
-    this.#pending.set(request, giveBack);
+    const release = this.#count.take(addressGroup(address));
+    if (release === undefined) return false;
+    this.#pending.set(request, release);
     carrier.on("close", () => {
-      if (this.#pending.delete(request)) giveBack();
+      if (this.#pending.delete(request)) release();
     });
     return true;
   }
 
   /** Transfers the slot of a request to the session that it has opened. */
   opened(connection: Connection): void {
-    const giveBack = this.#pending.get(connection.request);
-    if (giveBack === undefined) return;
+    const release = this.#pending.get(connection.request);
+    if (release === undefined) return;
     this.#pending.delete(connection.request);
-    connection.on("close", giveBack);
+    connection.on("close", release);
   }
 }

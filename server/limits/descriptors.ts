@@ -2,22 +2,22 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 import { devNull } from "node:os";
 
 /**
- * Descriptors that are left for everything but sockets: a quarter, within bounds. In one turn Deno
- * accepts up to 128 connections, and has closed none of those that are refused before the next.
+ * Bounds of the quarter of all descriptors that is reserved for everything but sockets. Deno accepts
+ * up to 128 connections in one turn, and closes refused ones only after it.
  */
 const RESERVED_DESCRIPTORS = { least: 128 + 64, most: 1024 } as const;
 
-/** How many descriptors more are tried out at least, where nobody tells how many there are. */
+/** The minimum number of descriptors to try at once where the limit is unknown. */
 const DESCRIPTOR_STEP = 256;
 
-/** The soft limit of open files in the text of `/proc/self/limits`; `undefined` when it has none. */
+/** Parses the soft limit of open files from `/proc/self/limits`; `undefined` if it is missing. */
 export function readOpenFiles(limits: string): number | undefined {
   const [, soft] = /^Max open files\s+(\d+|unlimited)\s/m.exec(limits) ?? [];
   if (soft === undefined) return undefined;
   return soft === "unlimited" ? Infinity : Number(soft);
 }
 
-/** How many of so many descriptors may be sockets. */
+/** Returns how many of a number of descriptors may be sockets. */
 export const socketsWithin = (descriptors: number): number => {
   const quarter = Math.ceil(descriptors / 4);
   const reserved = Math.max(
@@ -27,25 +27,25 @@ export const socketsWithin = (descriptors: number): number => {
   return Math.max(1, descriptors - reserved);
 };
 
-/** What tells how many descriptors the process has. */
+/** Provides the number of descriptors of the process. */
 export interface DescriptorSource {
-  /** The limit, where the system tells. */
+  /** Returns the limit; `undefined` where it is unknown. */
   limit(): number | undefined;
-  /** Tries how many of `count` more can be had just now; `undefined` when that cannot be told. */
+  /** Returns how many of `count` more can be opened right now; `undefined` where that is unknown. */
   openable(count: number): number | undefined;
 }
 
 /**
- * How many sockets leave the process the descriptors that it needs for everything else.
+ * Limits the number of sockets so that enough descriptors are left for everything else.
  *
- * Where the system does not tell the limit, it is found by trying as the sockets become more: each
- * time half as many again, so that all trials together cost about what the sockets do.
+ * Where the limit is unknown, it is explored as the number of sockets grows: each trial opens as many
+ * descriptors as there are sockets, so that all trials together cost about as much as the sockets.
  */
-export class DescriptorRoom {
+export class DescriptorBudget {
   readonly #source: DescriptorSource;
-  /** So many sockets have room. */
+  /** The number of sockets known to fit. */
   #sockets = 0;
-  /** Whether more than that never have. */
+  /** Whether that is the limit, and needs no more trials. */
   #isFinal = false;
 
   constructor(source: DescriptorSource = system) {
@@ -56,7 +56,7 @@ export class DescriptorRoom {
     this.#isFinal = true;
   }
 
-  /** Tells whether there is room for one more beside `open` sockets. */
+  /** Returns whether another socket fits in addition to `open` ones. */
   allows(open: number): boolean {
     if (open >= this.#sockets && !this.#isFinal) this.#explore(open);
     return open < this.#sockets;
@@ -71,7 +71,6 @@ export class DescriptorRoom {
   }
 }
 
-/** What this process may ask. */
 const system: DescriptorSource = {
   limit() {
     const file = "/proc/self/limits";
@@ -101,14 +100,14 @@ const isExhausted = (error: unknown): boolean =>
   error instanceof Error && "code" in error &&
   (error.code === "EMFILE" || error.code === "ENFILE");
 
-/** What there is of the global of Deno. */
+/** The part of the `Deno` global that is used. */
 interface Runtime {
   readonly permissions: {
     querySync(what: { name: "read"; path: string }): { state: string };
   };
 }
 
-/** Whether a file can be read without a question to whoever sits at the terminal. */
+/** Returns whether a file can be read without a permission prompt. */
 function mayRead(path: string): boolean {
   const runtime = Reflect.get(globalThis, "Deno") as Runtime | undefined;
   return runtime === undefined ||

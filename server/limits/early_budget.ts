@@ -1,33 +1,33 @@
-/** Bytes that a CONNECT may have unless the operator says otherwise. */
+/** Default of `SmcpServerOptions.maxConnectBytes`. */
 export const MAX_CONNECT_BYTES = 16 * 1024;
 
-/** Packets that a connection may send before it has a session: the client needs one or two. */
+/** Maximum number of packets that a connection may send before it has a session; clients need one or two. */
 export const EARLY_PACKETS = 32;
 
-/** The bytes that it may send before, when a CONNECT may have so many: a few attempts. */
+/** Returns the maximum bytes that a connection may send before it has a session: enough for a few attempts. */
 export const earlyBytes = (maxConnectBytes: number): number =>
   4 * maxConnectBytes;
 
-/** What a connection may send before it has a session. */
+/** The packets and bytes that a connection may send before it has a session. */
 export class EarlyBudget {
   readonly #maxBytes: number;
   #packets = 0;
   #bytes = 0;
 
-  /** @param maxConnectBytes what a CONNECT may have */
+  /** @param maxConnectBytes maximum size of a CONNECT packet */
   constructor(maxConnectBytes: number) {
     this.#maxBytes = earlyBytes(maxConnectBytes);
   }
 
-  /** How many bytes are left. */
+  /** The number of bytes left. */
   get bytesLeft(): number {
     return this.#maxBytes - this.#bytes;
   }
 
   /**
-   * Takes a packet from the budget.
+   * Counts a packet.
    *
-   * @returns why there is no more of it
+   * @returns why the budget is exceeded, or `undefined` if it is not
    */
   take(bytes: number): string | undefined {
     this.#bytes += bytes;

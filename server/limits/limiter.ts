@@ -4,87 +4,87 @@ import { addressGroup } from "./client_address.ts";
 import { labelOf, type LimitName, type Limits, overLimit } from "./limits.ts";
 import { LogThrottle } from "./log_throttle.ts";
 
-/** Who is over a limit; before a session is open only the address is known. */
+/** The client that exceeded a limit; without a session only its address is known. */
 export type LimitSubject = Pick<AuditParty, "address"> & Partial<AuditParty>;
 
 /** A handshake that was refused. */
 export interface RefusedHandshake {
-  /** Of the flat error that the client hears; below 10 it is Engine.IO's own. */
+  /** The code of the error sent to the client; below 10 it is Engine.IO's own. */
   readonly code: number;
-  /** Why, for the operator. */
+  /** The reason, for the operator. */
   readonly reason: string;
   /** Where it came from. */
   readonly address: string;
 }
 
-/** A client that got no TLS connection. */
+/** A failed TLS handshake. */
 export interface TlsFailure {
-  /** Which side misses what. */
+  /** Which side lacks what. */
   readonly reason: string;
   /** Where it came from. */
   readonly address: string;
 }
 
-/** What a flood may come of. */
+/** The audit events that a client can cause in floods. */
 type Flooding = Extract<
   AuditEvent,
   { event: "handshake_refused" | "limit_hit" | "packet_refused" | "tls_failed" }
 >;
 
 /**
- * What a server allows, and what becomes known of those who want more, or something else: every hit
- * is counted, a flood of them is one line of the audit log in ten seconds.
+ * The limits of a server, and the record of refusals: every limit hit is counted, and a flood of
+ * refusals makes one line of the audit log in ten seconds.
  */
 export class Limiter {
-  /** What is allowed. */
+  /** The limits in effect. */
   readonly limits: Limits;
   readonly #count: (limit: LimitName) => void;
   readonly #lines = new LogThrottle<Flooding>((event, omitted) =>
     audit(omitted > 0 ? { ...event, omitted } : event)
   );
 
-  /** @param count told of every hit, however many there are */
+  /** @param count called for every hit, including those that are not logged */
   constructor(limits: Limits, count: (limit: LimitName) => void) {
     this.limits = limits;
     this.#count = count;
   }
 
-  /** Takes note of one hit, and makes what its client hears. */
+  /** Records a hit, and creates the error for the client. */
   refuse(
     limit: Parameters<typeof overLimit>[1],
-    offender: LimitSubject,
+    subject: LimitSubject,
   ): ProtocolError {
-    this.hit(limit, offender);
+    this.recordHit(limit, subject);
     return overLimit(this.limits, limit);
   }
 
   /**
-   * Takes note of one hit.
+   * Records that a client exceeded a limit.
    *
-   * @param now milliseconds of a clock that never goes back
+   * @param now milliseconds of a monotonic clock
    * @returns whether it was written to the log
    */
-  hit(
+  recordHit(
     limit: LimitName,
-    offender: LimitSubject,
+    subject: LimitSubject,
     now: number = performance.now(),
   ): boolean {
     this.#count(limit);
     return this.#write(
-      { event: "limit_hit", limit: labelOf(limit), ...offender },
+      { event: "limit_hit", limit: labelOf(limit), ...subject },
       limit,
       now,
     );
   }
 
   /**
-   * Takes note of a refused handshake; those of one address, code and reason are one thing, whatever
-   * a reason quotes: that is often the client's choice.
+   * Records a refused handshake; those with the same address, code and reason are throttled together.
+   * Quoted parts of a reason do not count, since clients can often choose them.
    *
-   * @param now as in {@linkcode hit}
+   * @param now as in {@linkcode recordHit}
    * @returns whether it was written to the log
    */
-  refusedHandshake(
+  recordRefusedHandshake(
     refused: RefusedHandshake,
     now: number = performance.now(),
   ): boolean {
@@ -96,12 +96,12 @@ export class Limiter {
   }
 
   /**
-   * Takes note of a session that was closed for a packet.
+   * Records a session that was closed because of a packet.
    *
-   * @param now as in {@linkcode hit}
+   * @param now as in {@linkcode recordHit}
    * @returns whether it was written to the log
    */
-  refusedPacket(
+  recordRefusedPacket(
     refused: AuditParty & { readonly reason: string },
     now: number = performance.now(),
   ): boolean {
@@ -109,12 +109,15 @@ export class Limiter {
   }
 
   /**
-   * Takes note of a TLS handshake that failed.
+   * Records a failed TLS handshake.
    *
-   * @param now as in {@linkcode hit}
+   * @param now as in {@linkcode recordHit}
    * @returns whether it was written to the log
    */
-  failedTls(failure: TlsFailure, now: number = performance.now()): boolean {
+  recordTlsFailure(
+    failure: TlsFailure,
+    now: number = performance.now(),
+  ): boolean {
     return this.#write(
       { event: "tls_failed", ...failure },
       `tls ${failure.reason}`,
@@ -122,7 +125,7 @@ export class Limiter {
     );
   }
 
-  /** Writes what was left out of the log and not told yet: nothing more will come. */
+  /** Writes summaries of all omitted lines, at shutdown. */
   flush(): void {
     this.#lines.flush();
   }
@@ -136,5 +139,5 @@ export class Limiter {
   }
 }
 
-/** A text in JSON's quotes. */
+/** A JSON string. */
 const QUOTED_TEXT = /"(?:[^"\\]|\\.)*"/g;

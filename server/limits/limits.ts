@@ -1,49 +1,49 @@
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 
-/** Counts and rates that a server allows; over one of them a client hears 429 (spec §10). */
+/** Count and rate limits of a server; a client that exceeds one gets the error 429 (spec §10). */
 export interface Limits {
-  /** Sessions open at once from one address; default 100. IPv6 addresses count by their /64. */
+  /** Open sessions per address; default 100. IPv6 addresses are counted by their /64 network. */
   readonly connectionsPerAddress: number;
   /**
-   * TCP connections open at once, with a session or without, of servers that `listen` makes; default
-   * and at most as many as leave the process a quarter of its descriptors (192 to 1024), or any number
-   * where that cannot be found out.
+   * Open TCP connections, with or without a session, of servers that `listen` started. The default
+   * and maximum leave the process a quarter of its file descriptors (192 to 1024); unlimited where
+   * their number is unknown.
    */
   readonly sockets: number;
   /**
-   * TCP connections open at once from one address; default 400, or four times
-   * `connectionsPerAddress` where that is more, since a session over polling takes two. Behind `trustedProxies` they are the proxy's, and not counted.
+   * Open TCP connections per address; default 400 or four times `connectionsPerAddress`, whichever is
+   * larger, since a polling session takes two. Not counted with `trustedProxies`: they are the proxy's.
    */
   readonly socketsPerAddress: number;
-  /** Events per second of one connection, and how many may come at once; default 1000. */
+  /** Events per second of one connection, also the maximum burst; default 1000. */
   readonly eventsPerSecond: number;
   /**
-   * Calls of one Agent that wait for a Computer's answer; default 1000: all that an Agent can send
-   * in a second at the default rate, and far more than one model asks for at once.
+   * Pending calls of one Agent; default 1000, as many as the default rate allows per second, and far
+   * more than a model requests at once.
    */
   readonly callsPerAgent: number;
-  /** Members of one office, its Agent included; default 1000, which a notice reaches in about 20 ms. */
+  /** Members of one office, including its Agent; default 1000, which a notification reaches in about 20 ms. */
   readonly membersPerOffice: number;
   /**
-   * Bytes that wait for a client which does not read them, before it is cut off; default 32 MiB,
-   * four messages of the default size. A single message is always taken, however large.
+   * Bytes queued for a client that does not read, before it is disconnected; default 32 MiB, four
+   * messages of the default maximum size. A single message is always accepted, however large.
    */
   readonly queuedBytes: number;
   /**
-   * Bytes that all messages together hold which have begun to come over WebSockets and not ended;
-   * default 128 MiB. Over it the connection with the largest of them is closed with 1013.
+   * Bytes of all unfinished WebSocket messages together; default 128 MiB. Beyond that, the connection
+   * with the largest one is closed with 1013.
    */
   readonly unfinishedBytes: number;
 }
 
-/** Which of the limits. */
+/** The name of a limit. */
 export type LimitName = keyof Limits;
 
-/** The name of a limit as errors, metrics and the audit log write it: `events_per_second`. */
+/** Returns the name of a limit in errors, metrics and the audit log, such as `events_per_second`. */
 export const labelOf = (limit: LimitName): string =>
   limit.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
 
-/** What applies unless the operator says otherwise. */
+/** The default limits. */
 export const DEFAULT_LIMITS: Limits = {
   connectionsPerAddress: 100,
   sockets: Infinity,
@@ -55,10 +55,10 @@ export const DEFAULT_LIMITS: Limits = {
   unfinishedBytes: 128 * 2 ** 20,
 };
 
-/** TCP connections for each session that an address may have. */
+/** Allowed TCP connections for each allowed session of an address. */
 const SOCKETS_PER_SESSION = 4;
 
-/** Every count and rate lifted, for load tests. */
+/** No limits, for load tests. */
 const UNLIMITED: Limits = {
   connectionsPerAddress: Infinity,
   sockets: Infinity,
@@ -71,10 +71,10 @@ const UNLIMITED: Limits = {
 };
 
 /**
- * Completes what an operator set.
+ * Fills in the defaults of limits.
  *
- * @param wanted `false` lifts them all
- * @throws {RangeError} when a limit is less than 1, or no number
+ * @param wanted `false` removes all limits
+ * @throws {RangeError} when a limit is less than 1, or not a number
  */
 export function resolveLimits(wanted: false | Partial<Limits> = {}): Limits {
   if (wanted === false) return UNLIMITED;
@@ -98,9 +98,8 @@ export function resolveLimits(wanted: false | Partial<Limits> = {}): Limits {
 }
 
 /**
- * The 429 error sent to a client over a limit, with the limit's name and value beside the code
- * (spec §10). Where a request was refused, `details` says that nothing of it ran, and when another
- * attempt is worth it.
+ * Creates the 429 error for a client over a limit, with the limit's name and value (spec §10). For a
+ * refused request, `details` says that it did not run, and when to try again.
  */
 export function overLimit(
   limits: Limits,
@@ -119,7 +118,7 @@ export function overLimit(
   );
 }
 
-/** Milliseconds: until the rate allows one more, or some call is likely to have ended. */
+/** Milliseconds until the rate allows another event, or some call has probably ended. */
 const RETRY_IN_MS: Readonly<
   Partial<Record<LimitName, (max: number) => number>>
 > = {

@@ -4,20 +4,20 @@ const SUMMARY_INTERVAL_MS = 10_000;
 /** The number of subjects that are tracked separately; all others share one entry. */
 const MAX_TRACKED_KEYS = 1000;
 
-/** The last line about something, and what was left out since. */
+/** The last line about a subject, and what was omitted since. */
 interface Line<T> {
   readonly at: number;
   omitted: number;
-  /** The last of those. */
+  /** The last omitted item. */
   last: T | undefined;
 }
 
 /**
- * Keeps floods out of a log: one line about a thing in ten seconds, which says how many were left
- * out before it. However many things there are, no more than a thousand lines come in that time,
- * and as many for what was left out of things that nobody hears of any more: all are counted.
+ * Keeps floods out of a log: writes one line per subject in ten seconds, with the number of lines
+ * omitted before it.
  *
- * Pure but for its own memory: the caller brings the clock.
+ * At most a thousand subjects are written in that time, and as many summaries of subjects that are
+ * forgotten; every line is counted in one of them. The caller provides the clock.
  */
 export class LogThrottle<T> {
   readonly #write: (item: T, omitted: number) => void;
@@ -31,44 +31,44 @@ export class LogThrottle<T> {
   /**
    * Writes a line, or omits it.
    *
-   * @param thing what the line is about
-   * @param now milliseconds of a clock that never goes back
+   * @param subject what the line is about
+   * @param now milliseconds of a monotonic clock
    * @returns whether it was written
    */
-  take(thing: string, item: T, now: number): boolean {
-    const key = this.#keyOf(thing, now);
+  take(subject: string, item: T, now: number): boolean {
+    const key = this.#keyOf(subject, now);
     const line = this.#lines.get(key);
     if (line !== undefined && now - line.at < SUMMARY_INTERVAL_MS) {
       line.omitted++;
       line.last = item;
       return false;
     }
-    this.#lines.delete(key); // the map is in the order of its lines
+    this.#lines.delete(key); // keeps the map in the order of the last lines
     this.#lines.set(key, { at: now, omitted: 0, last: undefined });
     this.#write(item, line?.omitted ?? 0);
     return true;
   }
 
-  /** Writes what was left out and not told yet: the last line about each thing, and the number of the others. */
+  /** Writes summaries of all omitted lines: the last line about each subject, and the number of the others. */
   flush(): void {
-    for (const line of this.#lines.values()) this.#tell(line);
+    for (const line of this.#lines.values()) this.#summarize(line);
     this.#lines.clear();
   }
 
-  /** The thing itself, or what stands for all that cannot be remembered. */
-  #keyOf(thing: string, now: number): string {
-    if (this.#lines.has(thing) || this.#lines.size < MAX_TRACKED_KEYS) {
-      return thing;
+  /** Returns the subject, or the shared key when too many subjects are tracked. */
+  #keyOf(subject: string, now: number): string {
+    if (this.#lines.has(subject) || this.#lines.size < MAX_TRACKED_KEYS) {
+      return subject;
     }
     for (const [known, line] of this.#lines) {
       if (now - line.at < SUMMARY_INTERVAL_MS) break;
       this.#lines.delete(known);
-      this.#tell(line);
+      this.#summarize(line);
     }
-    return this.#lines.size < MAX_TRACKED_KEYS ? thing : OTHERS_KEY;
+    return this.#lines.size < MAX_TRACKED_KEYS ? subject : OTHERS_KEY;
   }
 
-  #tell({ last, omitted }: Line<T>): void {
+  #summarize({ last, omitted }: Line<T>): void {
     if (last !== undefined) this.#write(last, omitted - 1);
   }
 }

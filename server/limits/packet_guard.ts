@@ -11,40 +11,40 @@ import type { Session } from "../shared/session.ts";
 import { holdReading, type PacketGuard, purposeOf } from "../wire/mod.ts";
 import { EarlyBudget } from "./early_budget.ts";
 
-/** What Engine.IO puts between the packets of a POST. */
+/** Separates the Engine.IO packets of a POST. */
 const PACKET_SEPARATOR = "\u001e";
 
-/** Packets of one POST: Engine.IO reads all of them before anybody else has a turn. */
+/** Maximum number of packets in a POST: Engine.IO handles all of them in one turn. */
 const MAX_POST_PACKETS = 2000;
 
-/** While it has a session a connection may ask for so many others, which it never gets. */
+/** Maximum number of further CONNECT packets during a session; each of them is refused. */
 const MAX_CONNECTS = 32;
 
-/** How much a connection may send. */
+/** Limits of what a connection may send. */
 export interface PacketLimits {
-  /** Bytes of a packet that asks for a session. */
+  /** Bytes of a packet that requests a session. */
   readonly maxConnectBytes: number;
-  /** Bytes of a packet with its attachments. */
+  /** Bytes of a packet, including its attachments. */
   readonly maxMessageBytes: number;
 }
 
 /**
- * The packets of one connection, whatever carries them: a small budget until it has a session,
- * and then what may come of each kind.
+ * Checks the packets of one connection, over any transport: against a small budget until it has a
+ * session, and then against the limits of each kind.
  */
 export class ConnectionGuard implements PacketGuard {
   readonly #connection: Connection;
   readonly #limits: PacketLimits;
   readonly #refused: (reason: string, session: Session | undefined) => void;
   #session: Session | undefined;
-  /** There while the connection has no session. */
+  /** Set while the connection has no session. */
   #early: EarlyBudget | undefined;
   #connects = 0;
-  /** Of a packet whose attachments come, and of those. */
+  /** Bytes of an unfinished binary packet and its attachments so far. */
   #collected = 0;
   #isRefused = false;
 
-  /** @param refused told why the connection is closed, once */
+  /** @param refused called once, with the reason for closing the connection */
   constructor(
     connection: Connection,
     limits: PacketLimits,
@@ -55,11 +55,11 @@ export class ConnectionGuard implements PacketGuard {
     this.#refused = refused;
     this.leave();
     connection.on("close", (reason: string) => {
-      if (reason === "parse error") this.refuse("no packet of Engine.IO");
+      if (reason === "parse error") this.refuse("not an Engine.IO packet");
     });
   }
 
-  /** It has a session from now on. */
+  /** Notes that the connection has a session now. */
   admit(session: Session): void {
     this.#session = session;
     this.#early = undefined;
@@ -67,14 +67,14 @@ export class ConnectionGuard implements PacketGuard {
     this.#connection.off("packet", this.#count);
   }
 
-  /** It has none from now on. */
+  /** Notes that the connection has no session any more. */
   leave(): void {
     this.#session = undefined;
     this.#early = new EarlyBudget(this.#limits.maxConnectBytes);
     this.#connection.on("packet", this.#count);
   }
 
-  /** Looks at the body of a POST as it comes: Engine.IO takes it apart at once. */
+  /** Checks the body of a POST as it arrives: Engine.IO decodes all of it in one turn. */
   watch(request: IncomingMessage): void {
     let packets = 1;
     let bytes = 0;
@@ -96,9 +96,9 @@ export class ConnectionGuard implements PacketGuard {
     });
   }
 
-  /** For the decoder. */
+  /** Returns why the decoder must not accept a packet; `undefined` when it may. */
   judge(packet: unknown): string | undefined {
-    if (this.#isRefused) return "it came behind a refused packet";
+    if (this.#isRefused) return "it follows a refused packet";
     if (typeof packet !== "string") return this.#collect(sizeOf(packet));
     switch (purposeOf(packet)) {
       case "connect":
@@ -113,7 +113,7 @@ export class ConnectionGuard implements PacketGuard {
     }
   }
 
-  /** Closes the connection, without waiting for what it has not read. */
+  /** Closes the connection, without waiting for queued packets to be sent. */
   refuse(reason: string): void {
     if (this.#isRefused) return;
     this.#isRefused = true;
@@ -121,7 +121,7 @@ export class ConnectionGuard implements PacketGuard {
     this.#connection.close(true);
   }
 
-  /** For the decoder. */
+  /** Pauses or resumes reading, for the decoder. */
   hold(held: boolean): void {
     holdReading(this.#connection, held);
   }
@@ -139,13 +139,13 @@ export class ConnectionGuard implements PacketGuard {
     return undefined;
   }
 
-  /** A client whose token is too long should hear why it cannot connect. */
+  /** Sends the reason to a client whose token is too long. */
   #answer(bytes: number): void {
     const { maxConnectBytes: max } = this.#limits;
     const { message, data } = toConnectError(
       new ProtocolError(
         ErrorCode.BAD_REQUEST,
-        `Invalid auth: it makes a CONNECT of ${bytes} bytes, this server takes ${max}; send less`,
+        `Invalid auth: the CONNECT packet has ${bytes} bytes, this server accepts ${max}; send less`,
       ),
     );
     const body = JSON.stringify({ message, data });
@@ -167,7 +167,7 @@ export class ConnectionGuard implements PacketGuard {
   };
 }
 
-/** What a packet that asks for a session of the protocol begins with. */
+/** The beginning of a packet that requests a session of the protocol's namespace. */
 const CONNECT_PACKET = `0${SMCP_NAMESPACE}`;
 
 const sizeOf = (data: unknown): number =>

@@ -10,9 +10,9 @@ export class PacketGuards {
   #latest: PacketGuard | undefined;
 
   /**
-   * What applies to each connection.
+   * Applies `limits` to each connection.
    *
-   * @throws {TypeError} when a CONNECT can have no bytes
+   * @throws {TypeError} when `maxConnectBytes` is not above 0
    */
   constructor(limits: PacketLimits) {
     if (!(limits.maxConnectBytes > 0)) {
@@ -23,13 +23,13 @@ export class PacketGuards {
     this.#limits = limits;
   }
 
-  /** The `parser` of the Socket.IO server; that server gets its connections right after this. */
+  /** The `parser` of the Socket.IO server, which creates a decoder right after {@linkcode PacketGuards.add}. */
   readonly parser: ReturnType<typeof guardedParser> = guardedParser(() => {
     if (this.#latest) return this.#latest;
     throw new Error("Cannot decode: no connection was added");
   });
 
-  /** Guards a connection that is just open, for as long as it is. */
+  /** Guards a new connection until it closes. */
   add(
     connection: Connection,
     refused: ConstructorParameters<typeof ConnectionGuard>[2],
@@ -41,12 +41,12 @@ export class PacketGuards {
     connection.on("close", () => this.#guards.delete(id));
   }
 
-  /** The guard of a connection, if it is open. */
+  /** Returns the guard of a connection, if it is open. */
   of(connection: Connection): ConnectionGuard | undefined {
     return this.#guards.get(idOf(connection));
   }
 
-  /** Looks at the body of a request to Engine.IO. */
+  /** Checks the body of a request to Engine.IO. */
   watch(request: IncomingMessage, sid: string | undefined): void {
     if (request.method !== "POST" || sid === undefined) return;
     this.#guards.get(sid)?.watch(request);

@@ -2,14 +2,14 @@ import type { Socket as Connection } from "engine.io";
 import { type CutOff, limitQueue } from "../wire/mod.ts";
 
 /**
- * Cuts off a client for which more than `maxBytes` wait to be sent (spec §10); one message may be
+ * Disconnects a client for which more than `maxBytes` are queued (spec §10); a single message may be
  * larger.
  *
- * Engine.IO queues without bound for a reader that does not read over polling, where text counts
- * by its length. What it gives to a WebSocket waits there.
+ * Engine.IO queues without bound for a polling client that does not read, where text is counted by
+ * its length. A WebSocket has a queue of its own.
  *
- * @param maxBytes `Infinity` for any number
- * @param cut told just before the connection is closed
+ * @param maxBytes `Infinity` for no limit
+ * @param cut called just before the connection is closed
  */
 export function guardQueue(
   connection: Connection,
@@ -18,10 +18,10 @@ export function guardQueue(
 ): void {
   const limit = (transport: Connection["transport"]): boolean =>
     limitQueue(transport, maxBytes, cut);
-  if (limit(connection.transport)) return; // what began as a WebSocket stays one
+  if (limit(connection.transport)) return; // a WebSocket never changes its transport
   connection.on("upgrade", limit);
   if (maxBytes === Infinity) return;
-  // Bytes since the transport took its last batch, and those of that batch.
+  // Bytes queued since the transport took its last batch, and bytes of that batch.
   let queued = 0;
   let handed = 0;
   let over = false;
@@ -31,7 +31,7 @@ export function guardQueue(
     queued += size;
     if (over || waiting === 0 || waiting + size <= maxBytes) return;
     over = true;
-    // Later: whoever is just sending does not expect the connection to close under it.
+    // Deferred: the code that sends this packet does not expect the connection to close meanwhile.
     queueMicrotask(() => {
       cut("queuedBytes");
       connection.close(true);

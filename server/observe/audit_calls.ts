@@ -16,7 +16,7 @@ export const auditCalls = (payloads: boolean): CallObserver => (call) => {
   return ending(call, request, payloads ? payload : undefined);
 };
 
-/** @param shown the request, where it is to be written: it stays in memory until then */
+/** @param shown the request, if it is to be written; it stays in memory until then */
 function ending(
   { agent, seat, computer }: ObservedCall,
   { tool_name, req_id }: ToolCallReq,

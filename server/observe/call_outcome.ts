@@ -8,7 +8,7 @@ import type { Payload } from "../wire/mod.ts";
 /**
  * Summarizes how a call ended, for logs and metrics.
  *
- * @param body what the Agent heard; `undefined` when it was gone by then
+ * @param body the Agent's answer; `undefined` if the Agent was gone
  * @returns `ok`, `tool error` (of the MCP server itself), `cancelled`, `agent gone`, or `error` and a code
  */
 export function outcomeOf(body: Payload | undefined): string {

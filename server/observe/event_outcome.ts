@@ -2,9 +2,9 @@ import { outcomeOf } from "./call_outcome.ts";
 import { type Answer, Payload } from "../wire/mod.ts";
 
 /**
- * Tells in a word or two how an event was answered, for metrics.
+ * Summarizes how an event was answered, for metrics.
  *
- * @param answer given or not; `undefined` when its sender was gone
+ * @param answer `undefined` if its sender was gone
  * @returns as {@linkcode outcomeOf}; `refused` for a join or a leave that was answered with `false`
  */
 export function eventOutcome(answer: Answer | undefined): string {

@@ -2,7 +2,7 @@
 const CHECK_INTERVAL_MS = 250;
 
 /**
- * Measures how late timers fire: the delay that a busy event loop adds for everybody.
+ * Measures how late timers fire: the delay that a busy event loop adds to everything.
  *
  * The runtime's own histogram, which `prom-client` reads, is wrong on Deno.
  */
@@ -22,7 +22,7 @@ export class LoopLag {
 
   /** Returns the longest delay in seconds since the last call. */
   read(): number {
-    // A loop that is blocked right now is late already.
+    // The current check may be late already.
     const now = performance.now() - this.#expected;
     const worst = Math.max(this.#worst, now, 0) / 1000;
     this.#worst = 0;

@@ -14,9 +14,9 @@ export interface MetricsSource {
 
 /** The stage at which a client was refused. */
 export type RefusalStage =
-  /** At the HTTP request: version, origin, shutdown, connections of its address, what Engine.IO refuses. */
+  /** At the HTTP request: version, origin, shutdown, connections per address, or by Engine.IO. */
   | "http"
-  /** At the namespace: its credentials, its `auth` object, or another namespace. */
+  /** At the namespace: credentials, the `auth` object, or an unknown namespace. */
   | "namespace";
 
 /** Collects and renders the metrics of a server; see `createMetrics`. */
@@ -30,7 +30,7 @@ export interface Metrics {
   /**
    * Records the answer to an event.
    *
-   * @param event its current name, or `unknown`: never a name that a client made up
+   * @param event its current name, or `unknown`; never a name that a client made up
    * @param outcome `ok`, `tool error`, `cancelled`, `agent gone`, `refused`, or `error` and a code
    * @param seconds from its arrival to its answer
    */

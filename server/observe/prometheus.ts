@@ -2,7 +2,7 @@ import { memoryUsage } from "node:process";
 import { labelOf } from "../limits/limits.ts";
 import type { Metrics, MetricsSource, RefusalStage } from "./metrics.ts";
 
-/** Seconds: from a call within one machine to the longest timeout that is usual. */
+/** In seconds: from a call within one machine to the longest usual timeout. */
 const DURATION_BUCKETS = [
   0.001,
   0.0025,
@@ -22,12 +22,12 @@ const DURATION_BUCKETS = [
   300,
 ];
 
-/** Why a client was refused, by the code that it heard. */
+/** The reasons for refusals, by the code sent to the client. */
 const REFUSAL_REASONS: Readonly<
   Record<RefusalStage, Readonly<Record<number, string>>>
 > = {
   http: {
-    // Engine.IO's own.
+    // Codes of Engine.IO.
     0: "unknown_transport",
     2: "handshake_method",
     3: "bad_request",
@@ -46,8 +46,7 @@ const REFUSAL_REASONS: Readonly<
 };
 
 /**
- * Makes the metrics of one server for Prometheus; `prom-client` is loaded by this call, and by
- * nothing else.
+ * Creates the metrics of one server for Prometheus. Only this call loads `prom-client`.
  *
  * ```ts
  * import { createMetrics, createSmcpServer } from "@a2c-smcp/sdk/server";

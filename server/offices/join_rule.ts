@@ -1,7 +1,7 @@
 import type { Role } from "../../protocol/mod.ts";
 import type { Member } from "../shared/member.ts";
 
-/** What a connection is before it joins. */
+/** The state of a connection before it joins. */
 export interface Joiner {
   /** Declared at connect or fixed by the first join, also after leaving. */
   readonly role: Role | undefined;
@@ -9,25 +9,25 @@ export interface Joiner {
   readonly member: Member | undefined;
 }
 
-/** What the server has to do about a join, decided without touching anything. */
+/** How the server must handle a join. */
 export type JoinDecision =
   /** The seat is the joiner's: `leave` its old office first, then disconnect `evict`. */
   | { kind: "admit"; leave?: Member; evict?: Member }
-  /** It holds this very seat already: nobody is told. */
+  /** The joiner already holds this seat: no notification. */
   | { kind: "already-member" }
-  /** Why not, in a person's words; `full` when the office has no seat left. */
+  /** The reason, as a message for people; `full` when the office has no free seat. */
   | { kind: "refuse"; reason: string; full?: true };
 
 /**
  * Decides whether a connection may join an office (spec §5, §9).
  *
- * Pure: a registry applies the decision in the same step in which it read `holder`, which
- * is what makes the claim of a seat atomic.
+ * Has no side effects: a registry applies the decision in the same step in which it read `holder`,
+ * which makes the claim of a seat atomic.
  *
- * @param wanted who wants to join, and where
- * @param joiner what the connection is now
- * @param holder who holds the wanted seat (the Agent's, or the Computer's name)
- * @param full whether the office has all the members it may have; a seat taken over is none more
+ * @param wanted the requested seat
+ * @param joiner the current state of the connection
+ * @param holder the current holder of the requested seat (the Agent's, or the Computer's name)
+ * @param full whether the office has its maximum of members; taking over a seat is still possible
  */
 export function decideJoin(
   wanted: Member,
@@ -78,7 +78,7 @@ const refuse = (reason: string): JoinDecision & { kind: "refuse" } => ({
   reason,
 });
 
-/** The same instance under another principal is somebody who guessed the id (spec §9). */
+/** Another principal with the same instance id has guessed it (spec §9). */
 const isSameInstance = (a: Member, b: Member): boolean =>
   a.instance !== undefined && a.instance === b.instance &&
   a.principal === b.principal;

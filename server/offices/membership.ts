@@ -13,7 +13,7 @@ import {
   ProtocolError,
   type Role,
 } from "../../protocol/mod.ts";
-import { shuttingDown, toAnswer } from "../shared/error_payload.ts";
+import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
 import { failure, log, short } from "../shared/log.ts";
 import { checkIdentity } from "../auth/policy.ts";
 import { audit, type AuditSeat, partyOf, seatOf } from "../shared/audit.ts";
@@ -23,19 +23,19 @@ import type { Limiter } from "../limits/limiter.ts";
 import type { OfficeRegistry } from "./registry.ts";
 import type { Session } from "../shared/session.ts";
 
-/** Prefixed, so that an office named like a socket's id does not reach that socket (spec §5). */
+/** Returns the Socket.IO room of an office; the prefix keeps it apart from socket ids (spec §5). */
 const roomOf = (office: string): string => `office:${office}`;
 
 /** Ends the calls of a session that leaves its office. */
 export interface CallEnder {
   /**
-   * @param role of the session in its office
-   * @param gone whether its connection is gone
+   * @param role the session's role in its office
+   * @param gone whether its connection is closed
    */
   end(session: Session, role: Role, gone: boolean): void;
 }
 
-/** Joins, leaves, and what the office hears of them (spec §3, §5, §9). */
+/** Handles joins and leaves, and notifies the offices (spec §3, §5, §9). */
 export class Membership {
   readonly #nsp: Namespace;
   readonly #registry: OfficeRegistry;
@@ -47,7 +47,7 @@ export class Membership {
 
   /**
    * @param sessions the connections of this server by Socket.IO id
-   * @param profile what the server speaks
+   * @param profile the protocol version of the server
    */
   constructor(
     nsp: Namespace,
@@ -93,7 +93,7 @@ export class Membership {
         : { kind: "refuse", reason: forbidden };
       if (decision.kind === "refuse") {
         if (decision.full) {
-          this.#limiter.hit("membersPerOffice", partyOf(session));
+          this.#limiter.recordHit("membersPerOffice", partyOf(session));
         }
         return [false, decision.reason];
       }
@@ -128,12 +128,12 @@ export class Membership {
     });
   }
 
-  /** A lost connection and the server's shutdown count as leaving (spec §3, §5). */
+  /** Makes a session leave its office, after it disconnected or at shutdown (spec §3, §5). */
   async depart(session: Session): Promise<void> {
     if (session.member) await this.#moveOut(session, session.member);
   }
 
-  /** The members of an office (spec §4). */
+  /** Lists the members of an office (spec §4). */
   async list(office: string): Promise<Member[]> {
     return await this.#registry.list(office);
   }
@@ -141,7 +141,7 @@ export class Membership {
   /**
    * Sends a notification to the members of an office.
    *
-   * @param except the socket that caused it, where it must not hear of itself
+   * @param except the socket that must not get it, usually the one that caused it
    */
   notify(
     office: string,
@@ -150,9 +150,9 @@ export class Membership {
     except?: string,
   ): void {
     const room = this.#nsp.to(roomOf(office));
-    const heard = except === undefined ? room : room.except(except);
+    const receivers = except === undefined ? room : room.except(except);
     for (const name of namesOf(this.#profile, event)) {
-      heard.emit(name, payload);
+      receivers.emit(name, payload);
     }
   }
 
@@ -174,10 +174,10 @@ export class Membership {
     await this.#release(member);
   }
 
-  /** The seat is the new socket's by now: nothing is released, and the old one may not come back. */
+  /** Disconnects the former holder of a seat; the seat already belongs to the new socket. */
   #evict(member: Member): void {
     const session = this.#sessions.get(member.socket);
-    // One that has not moved in yet was never announced; one of another node was.
+    // A session of another node was announced; one that has not finished joining was not.
     if (session === undefined) {
       this.#announce(LEAVE_OFFICE_NOTIFICATION, member);
     } else if (session.member?.office === member.office) {
@@ -186,7 +186,7 @@ export class Membership {
     session?.socket.disconnect(true);
   }
 
-  /** All that is done at once: the notice first, then nothing of the office reaches the socket. */
+  /** Announces the leave, and removes the socket from the office, in one synchronous step. */
   #unseat(session: Session, member: Member): void {
     this.#announce(LEAVE_OFFICE_NOTIFICATION, member);
     this.#calls.end(session, member.role, !session.socket.connected);
@@ -199,7 +199,7 @@ export class Membership {
     this.notify(office, event, { office_id: office, [role]: name }, socket);
   }
 
-  /** A registry that fails here must not keep the client from going on. */
+  /** Releases a seat; a failure is logged only, since the client can continue. */
   async #release(member: Member): Promise<void> {
     try {
       await this.#registry.release(member);
@@ -213,7 +213,7 @@ export class Membership {
   }
 }
 
-/** Naming another office is an attempt to act in it (spec §10). */
+/** Refuses to leave another office, and audits it as an attempt to act there (spec §10). */
 function refuseLeave(session: Session): OfficeAck {
   const reason = "Cannot leave an office that you are not in";
   audit({
@@ -232,6 +232,6 @@ async function officeAck(act: () => Promise<OfficeAck>): Promise<OfficeAck> {
     return await act();
   } catch (error) {
     if (error instanceof ProtocolError) return [false, error.message];
-    return [false, toAnswer(error).message];
+    return [false, errorPayloadOf(error).message];
   }
 }

@@ -3,19 +3,19 @@ import type { Member } from "../shared/member.ts";
 import type { JoinDecision, Joiner } from "./join_rule.ts";
 
 /**
- * Holds the members of every office; the single source of truth (spec §5).
+ * Stores the members of every office; the single source of truth (spec §5).
  *
- * A seat is the Agent's of an office, or one Computer's name in it. Rooms of Socket.IO carry
- * broadcasts; they are never asked who is a member.
+ * An office has one seat for its Agent, and one for each name of a Computer. Socket.IO rooms are only
+ * used for broadcasts, never to determine membership.
  */
 export interface OfficeRegistry {
   /**
    * Decides with {@linkcode decideJoin} and takes the seat when it admits, in one atomic step.
    *
-   * The seat in `leave` stays taken until it is released, so that its office hears of the
-   * leave first; the seat of `evict` is the joiner's from this moment.
+   * The seat in `leave` stays taken until it is released, so that its office is notified first; the
+   * seat in `evict` belongs to the joiner immediately.
    *
-   * @param capacity how many members the office may have (spec §10)
+   * @param capacity maximum number of members (spec §10)
    */
   claim(
     wanted: Member,

@@ -14,12 +14,12 @@ export interface Claim {
 }
 
 /**
- * Decides whether a connection may send a request whose payload is valid: member (4103), role
- * (403), name (403), office (4104), in this order (spec §5).
+ * Decides whether a connection may send a request with a valid payload. Checks membership (4103), role
+ * (403), name (403) and office (4104), in this order (spec §5).
  *
- * An Agent may give any name, since released SDKs take it from another setting than that of the
- * join: the name of its seat counts, so nobody is deceived. Only credentials that restrict names hold
- * it to that name; a Computer may only speak for itself.
+ * A Computer must give its own name. An Agent may give any, since released SDKs take it from another
+ * setting than the name of the join; the name of its seat is used instead. Credentials that restrict
+ * names require the exact name of an Agent, too.
  *
  * @param member the sender's seat, if it has one
  * @param policy what the sender's credentials allow

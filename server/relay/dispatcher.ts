@@ -14,7 +14,7 @@ import {
   type ServerEvent,
   type ServerEventSpec,
 } from "../../protocol/mod.ts";
-import { toAnswer } from "../shared/error_payload.ts";
+import { errorPayloadOf } from "../shared/error_payload.ts";
 import { log, quote, short } from "../shared/log.ts";
 import { checkAccess } from "./access_rule.ts";
 import { addressGroup } from "../limits/client_address.ts";
@@ -29,7 +29,7 @@ import type { Relay } from "./relay.ts";
 import type { Session } from "../shared/session.ts";
 import { type Answer, type Incoming, Payload } from "../wire/mod.ts";
 
-/** Answers an event, whether its sender waits for that or not; with nothing when it is gone. */
+/** Answers an event, whether or not its sender asked for an ack; `undefined` when the sender is gone. */
 type Reply = (answer: Answer | undefined) => void;
 
 /** Routes every event of every connection; always sends a requested ack (spec §3, §6). */
@@ -63,7 +63,7 @@ export class Dispatcher {
     this.#membership = membership;
   }
 
-  /** Handles one event once all earlier ones of the session took effect. Never throws. */
+  /** Handles one event after all earlier ones of the session took effect. Never throws. */
   receive(session: Session, incoming: Incoming): void {
     if (!session.events.take(performance.now())) {
       return this.#refuseFlood(session, incoming);
@@ -73,14 +73,14 @@ export class Dispatcher {
     session.enqueue(() => this.#take(session, incoming, answer));
   }
 
-  /** @returns when it has been taken; `undefined` when it has */
+  /** @returns a promise if the event is still being handled, otherwise `undefined` */
   #take(
     session: Session,
     incoming: Incoming,
     answer: Reply,
   ): Promise<void> | undefined {
     const { event } = incoming;
-    // A disconnected client needs no answers, but what it told its office before (a cancel) counts.
+    // A disconnected client needs no answers, but its earlier notifications (a cancel) still count.
     if (!session.socket.connected && this.#ackOf(event) !== "none") return;
     try {
       return this.#handle(session, incoming, answer)
@@ -107,7 +107,7 @@ export class Dispatcher {
     }
   }
 
-  /** @returns to be told of the answer; `undefined` where nobody measures */
+  /** @returns a function to call with the answer; `undefined` without metrics */
   #measure(
     { event: name }: Incoming,
   ): Reply | undefined {
@@ -124,9 +124,9 @@ export class Dispatcher {
       );
   }
 
-  /** Answers immediately, not in turn: events over the rate must not fill the queue. */
+  /** Answers immediately instead of in order: events over the rate must not fill the queue. */
   #refuseFlood(session: Session, incoming: Incoming): void {
-    this.#limiter.hit("eventsPerSecond", partyOf(session));
+    this.#limiter.recordHit("eventsPerSecond", partyOf(session));
     // Created once: an error costs more than everything else done for such an event.
     const error = this.#flood ??= overLimit(
       this.#limiter.limits,
@@ -146,7 +146,7 @@ export class Dispatcher {
     return SERVER_EVENTS[event].ack;
   }
 
-  /** @throws {ProtocolError} 400, unless it is a notification: those are ignored (spec §3) */
+  /** @throws {ProtocolError} 400, unless the event is a notification, which is ignored (spec §3) */
   #refuse(session: Session, name: string): void {
     if (hasNotificationPrefix(name)) {
       log.debug("A client's own {name} is not relayed", {
@@ -260,10 +260,10 @@ const answering = (
 const refusing =
   (session: Session, event: string, answer: Reply) => (error: unknown) => {
     if (error instanceof ProtocolError) auditRefusal(session, event, error);
-    answer(Payload.of(toAnswer(error)));
+    answer(Payload.of(errorPayloadOf(error)));
   };
 
-/** Audits attempts to reach another office or to act beyond a role; other refusals are the common case. */
+/** Audits attempts to reach another office or to exceed a role; other refusals are common mistakes. */
 function auditRefusal(
   session: Session,
   request: string,

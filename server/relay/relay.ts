@@ -5,8 +5,8 @@ import {
   type Profile,
   type Role,
 } from "../../protocol/mod.ts";
-import { shuttingDown, toAnswer } from "../shared/error_payload.ts";
-import { ask } from "./send_request.ts";
+import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
+import { sendRequest } from "./send_request.ts";
 import { swapRemove } from "../shared/swap_remove.ts";
 import { Deadlines } from "../shared/deadlines.ts";
 import { partyOf } from "../shared/audit.ts";
@@ -33,7 +33,7 @@ export class Relay {
   readonly #sessions: ReadonlyMap<string, LinkedSession>;
   readonly #profile: Profile;
   readonly #requestTimeout: number;
-  readonly #watch: CallObserver;
+  readonly #observer: CallObserver;
   readonly #limiter: Limiter;
   readonly #calls = new Deadlines<PendingCall>();
   #idle: (() => void) | undefined;
@@ -41,9 +41,9 @@ export class Relay {
 
   /**
    * @param sessions the connections of this server by Socket.IO id
-   * @param profile what the server speaks
+   * @param profile the protocol version of the server
    * @param requestTimeout seconds to wait for requests without a timeout of their own
-   * @param watch called for each request that passed its checks
+   * @param observer called for each request that passed its checks
    * @param limiter limits the pending calls of an Agent
    */
   constructor(
@@ -51,24 +51,24 @@ export class Relay {
     sessions: ReadonlyMap<string, LinkedSession>,
     profile: Profile,
     requestTimeout: number,
-    watch: CallObserver,
+    observer: CallObserver,
     limiter: Limiter,
   ) {
     this.#registry = registry;
     this.#sessions = sessions;
     this.#profile = profile;
     this.#requestTimeout = requestTimeout;
-    this.#watch = watch;
+    this.#observer = observer;
     this.#limiter = limiter;
   }
 
   /**
-   * Checks a request and sends it on; the answer comes later, so that events behind this one
-   * (a cancel) do not wait for it.
+   * Checks a request and forwards it. Does not wait for the answer, so that later events (a cancel)
+   * are handled meanwhile.
    *
-   * @param payload goes to the Computer untouched, unless it gives another name for the Agent
-   * @param answer called once; with `undefined` when the Agent is gone by then
-   * @returns when it has been sent on; `undefined` when it has
+   * @param payload forwarded unchanged, unless it names the Agent differently
+   * @param answer called once; with `undefined` when the Agent is gone
+   * @returns a promise if the request is not forwarded yet, otherwise `undefined`
    * @throws {ProtocolError} when the request is invalid, or its sender may not send it
    */
   forward(
@@ -91,22 +91,22 @@ export class Relay {
       computer,
       payload: request.agent === seat.name ? payload : inNameOf(seat, payload),
     };
-    const reply = replying(answer, this.#watch(call));
+    const reply = replying(answer, this.#observer(call));
     const deadline = answerDeadline(
       event,
       "timeout" in request ? request.timeout : undefined,
       this.#requestTimeout,
     );
     try {
-      this.#checkRoom(agent);
+      this.#checkCapacity(agent);
       const found = this.#registry.find(seat.office, computer);
       if (!(found instanceof Promise)) {
         return void this.#send(call, found, deadline, reply);
       }
       return found.then((found) => this.#send(call, found, deadline, reply))
-        .catch((error) => reply(Payload.of(toAnswer(error))));
+        .catch((error) => reply(Payload.of(errorPayloadOf(error))));
     } catch (error) {
-      reply(Payload.of(toAnswer(error)));
+      reply(Payload.of(errorPayloadOf(error)));
     }
   }
 
@@ -141,15 +141,15 @@ export class Relay {
     this.#calls.clear();
   }
 
-  /** @throws {ProtocolError} when no call may be made now */
-  #checkRoom(agent: Session): void {
+  /** @throws {ProtocolError} when the Agent may not make another call now */
+  #checkCapacity(agent: Session): void {
     if (this.#closed) throw shuttingDown();
     if (agent.calls.length >= this.#limiter.limits.callsPerAgent) {
       throw this.#limiter.refuse("callsPerAgent", partyOf(agent));
     }
   }
 
-  /** @throws {ProtocolError} when the request cannot be sent on */
+  /** @throws {ProtocolError} when the request cannot be forwarded */
   #target(
     { agent, seat, computer }: ObservedCall,
     found: Member | undefined,
@@ -157,7 +157,7 @@ export class Relay {
     // Another client with the same instance_id may have taken over the seat meanwhile.
     if (agent.member !== seat) throw notInOffice();
     const session = found && this.#sessions.get(found.socket);
-    // The registry may lag behind the socket: one that left or is gone must not get the call.
+    // The registry may lag behind: a Computer that left must not get the call.
     const seated = session?.socket.connected &&
       session.member?.office === seat.office &&
       session.member.name === computer;
@@ -181,7 +181,7 @@ export class Relay {
       reply(body);
       if (this.#calls.size === 0) this.#idle?.();
     };
-    const asked = ask(
+    const sent = sendRequest(
       computer.link,
       namesOf(this.#profile, request.event),
       request.payload,
@@ -189,12 +189,12 @@ export class Relay {
         try {
           finish(readAnswer(first));
         } catch (error) {
-          reply(Payload.of(toAnswer(error))); // an answer that cannot be encoded again
+          reply(Payload.of(errorPayloadOf(error))); // an answer that cannot be encoded again
         }
       },
     );
     const end = (body: Payload | undefined) => {
-      asked.forget();
+      sent.forget();
       finish(body);
     };
     const now = performance.now();
@@ -202,7 +202,7 @@ export class Relay {
       due: now + deadline,
       end: (error) => end(error && Payload.of(error)),
       expire: () => {
-        const best = asked.best();
+        const best = sent.best();
         end(
           best === undefined
             ? Payload.of(

@@ -9,13 +9,13 @@ import {
 import type { Member } from "../shared/member.ts";
 import { Payload } from "../wire/mod.ts";
 
-/** Seconds that the Server waits beyond a request's own `timeout`, so that the Computer's answer comes first (spec §7). */
+/** Added to a request's own `timeout`, so that the Computer's answer comes first (spec §7). */
 const ANSWER_MARGIN_SECONDS = 5;
 
 /**
- * Returns how many milliseconds the Server waits for a Computer's answer (spec §7).
+ * Returns how many milliseconds to wait for a Computer's answer (spec §7).
  *
- * @param timeout the request's field; counts for the events that define it, and for no other
+ * @param timeout the request's field; used only for events that define it
  * @param fallback seconds for requests without one
  */
 export function answerDeadline(
@@ -30,8 +30,8 @@ export function answerDeadline(
 }
 
 /**
- * A request in the name of the Agent's seat, where it gave another one: so the Computer knows a
- * call and its cancel by the same name, and asks its user about nobody else (spec §5, §7).
+ * Replaces the Agent's name in a request by that of its seat, so that the Computer gets a call and its
+ * cancel with the same name, and shows the right one to its user (spec §5, §7).
  */
 export const inNameOf = ({ name }: Member, payload: Payload): Payload =>
   Payload.of({ ...Object(payload.parse()), agent: name });
@@ -42,12 +42,12 @@ export function readAnswer(first: Payload | undefined): Payload {
   return Payload.of(
     new ProtocolError(
       ErrorCode.INTERNAL_ERROR,
-      "The computer's answer is no object",
+      "The computer's answer is not an object",
     ).toPayload(),
   );
 }
 
-/** The target is not in the caller's office; whether it is elsewhere is never said (spec §5). */
+/** The error when the target is not in the caller's office; never reveals whether it is in another (spec §5). */
 export const computerNotFound = (computer: string): ProtocolError =>
   new ProtocolError(
     ErrorCode.NOT_FOUND,
@@ -55,7 +55,7 @@ export const computerNotFound = (computer: string): ProtocolError =>
     { fields: { computer } },
   );
 
-/** The Computer went away before it answered (spec §5). */
+/** The error when the Computer left before it answered (spec §5). */
 export const computerDisconnected = (computer: string): ErrorPayload =>
   new ProtocolError(
     ErrorCode.NOT_FOUND,
@@ -63,7 +63,7 @@ export const computerDisconnected = (computer: string): ErrorPayload =>
     { fields: { computer, reason: "computer disconnected" } },
   ).toPayload();
 
-/** The Computer did not answer in time (spec §7). */
+/** The error when the Computer did not answer in time (spec §7). */
 export const answerTimedOut = (
   computer: string,
   milliseconds: number,

@@ -2,26 +2,26 @@ import { ErrorCode, toErrorPayload } from "../../protocol/mod.ts";
 import type { Link, Payload } from "../wire/mod.ts";
 
 /** A request that a client has not answered yet. */
-export interface Asked {
+export interface SentRequest {
   /** Ignores a late answer. */
   forget(): void;
-  /** Returns the best answer so far that does not count as a real one, if any. */
+  /** Returns the best provisional answer so far, if any. */
   best(): Payload | undefined;
 }
 
 /**
  * Sends a request under every event name that the client may know (spec §12); the first real answer
- * counts. A client that does not know a name answers with nothing, with 400, or not at all, so those
- * count only when nothing better arrives.
+ * counts. An empty ack and 400 are provisional: they may mean that the client does not know the name,
+ * and count only if nothing better arrives.
  *
  * @param answered called once, unless the request is forgotten
  */
-export function ask(
+export function sendRequest(
   link: Link,
   names: readonly string[],
   payload: Payload,
   answered: (answer: Payload | undefined) => void,
-): Asked {
+): SentRequest {
   const [only, another] = names;
   if (only !== undefined && another === undefined) {
     const id = link.request(only, payload, answered);

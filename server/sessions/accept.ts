@@ -30,43 +30,44 @@ import type { Relay } from "../relay/relay.ts";
 import type { Session } from "../shared/session.ts";
 import { Link } from "../wire/mod.ts";
 
-/** Who does what with the events of a session. */
+/** The parts of a server that {@linkcode acceptSessions} needs. */
 export interface SessionParts {
-  /** What the server speaks. */
+  /** The protocol version of the server. */
   readonly profile: Profile;
-  /** Gets every event. */
+  /** Handles every event. */
   readonly dispatcher: Dispatcher;
-  /** Ends the calls of a session that is gone. */
+  /** Ends the calls of a disconnected session. */
   readonly relay: Relay;
-  /** Frees its seat. */
+  /** Releases the seat of a disconnected session. */
   readonly membership: Membership;
-  /** Decides who may connect; absent: everybody. */
+  /** Decides who may connect; without it, everybody may. */
   readonly authenticator: Authenticator | undefined;
-  /** The connections that have no session yet. */
+  /** Closes connections that do not open a session in time. */
   readonly arrivals: Arrivals;
-  /** What connections send before they have a session, and then. */
+  /** Check the packets of connections. */
   readonly guards: PacketGuards;
-  /** How many events a session may send. */
+  /** Provides the limits, and records refusals. */
   readonly limiter: Limiter;
-  /** How many proxies of the operator's own stand in front of the server. */
+  /** Number of trusted proxies in front of the server. */
   readonly proxies: number;
-  /** Told of every refusal. */
+  /** Counts refusals. */
   readonly metrics: Metrics | undefined;
 }
 
-/** What is known of a connection once it is let in. */
+/** The data of an admitted connection. */
 interface Admission {
-  readonly introduction: HandshakeAuth;
+  readonly handshakeAuth: HandshakeAuth;
   readonly identity: Identity | undefined;
   readonly address: string;
-  /** How often sessions had been rechecked when it was asked for. */
+  /** The number of rechecks before its authentication started. */
   readonly rechecks: number;
 }
 
 /**
- * Makes a session of every connection of the namespace that may connect, and whose `auth` is valid; refuses all others (spec §2, §10).
+ * Creates a session for every connection to the namespace that may connect and whose `auth` is valid;
+ * refuses all others (spec §2, §10).
  *
- * @returns asks again who the holders of all sessions are
+ * @returns a function that rechecks the credentials of all sessions
  */
 export function acceptSessions(
   nsp: Namespace,
@@ -86,7 +87,7 @@ export function acceptSessions(
       (session) => parts.membership.depart(session),
     );
   const taken = new WeakSet<Socket["conn"]>();
-  // Of the connection, not of the session: who comes and goes over one gets no more for it.
+  // Per connection, not per session: reconnecting over one must not refill the bucket.
   const events = new WeakMap<Socket["conn"], TokenBucket>();
   const eventsOf = ({ conn }: Socket): TokenBucket => {
     const { eventsPerSecond } = parts.limiter.limits;
@@ -97,7 +98,7 @@ export function acceptSessions(
   };
   nsp.use(async (socket, next) => {
     parts.arrivals.asked(socket.conn);
-    // The first CONNECT is free, further ones count as events: they cost as much.
+    // Every CONNECT but the first counts as an event, since it costs as much.
     const again = events.has(socket.conn);
     const bucket = eventsOf(socket);
     if (again && !bucket.take(performance.now())) {
@@ -111,11 +112,11 @@ export function acceptSessions(
         toConnectError(parts.limiter.refuse("eventsPerSecond", { address })),
       );
     }
-    // While one CONNECT waits here, Socket.IO takes any number of others from the same connection.
+    // Socket.IO accepts further CONNECTs of a connection while one is pending here.
     if (taken.has(socket.conn)) return next(alreadyConnected());
     taken.add(socket.conn);
     const admission = await admit(socket, parts, rechecks);
-    // All that is kept of it is in the admission.
+    // Credentials must not stay in memory; the admission has all that is needed.
     socket.handshake.auth = {};
     if (admission instanceof Error) {
       taken.delete(socket.conn);
@@ -144,7 +145,8 @@ export function acceptSessions(
     sessions.set(socket.id, session);
     endAtExpiry(session);
     const { rechecks: before }: Admission = socket.data;
-    if (before !== rechecks) void recheckAll([again(session)]); // of keys that are replaced by now
+    // Keys were replaced while it authenticated.
+    if (before !== rechecks) void recheckAll([again(session)]);
     socket.on("error", connectionFailed);
     socket.on("disconnect", () => {
       taken.delete(socket.conn);
@@ -171,7 +173,7 @@ const alreadyConnected = (): Error =>
     ),
   );
 
-/** @returns the refusal for the client when it may not connect */
+/** @returns the error for a client that may not connect */
 async function admit(
   { handshake: { auth, headers, address: peer } }: Socket,
   { authenticator, limiter, proxies, metrics }: SessionParts,
@@ -183,7 +185,7 @@ async function admit(
     const { code, message } = refusal.data;
     const reason = why ?? message;
     metrics?.handshakeRefused("namespace", code);
-    limiter.refusedHandshake({ code, reason, address });
+    limiter.recordRefusedHandshake({ code, reason, address });
     return refusal;
   };
   try {
@@ -197,7 +199,7 @@ async function admit(
     }
     return {
       identity: verdict,
-      introduction: readHandshakeAuth(auth),
+      handshakeAuth: readHandshakeAuth(auth),
       address,
       rechecks,
     };
@@ -209,7 +211,7 @@ async function admit(
 const taskFailed = (error: unknown): void =>
   log.error("A task failed", failure(error));
 
-/** Also told of what a client sends as event "error": nothing of it is worth a line. */
+/** Also called for a client's own event "error", so its argument is not logged. */
 function connectionFailed(this: Socket): void {
   log.debug("A connection failed", { socket: this.id });
 }
@@ -217,7 +219,7 @@ function connectionFailed(this: Socket): void {
 const newSession = (
   socket: Socket,
   link: Link,
-  { identity, introduction: { role, instance }, address }: Admission,
+  { identity, handshakeAuth: { role, instance }, address }: Admission,
   { profile }: SessionParts,
   events: TokenBucket,
 ): LinkedSession => ({

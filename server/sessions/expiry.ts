@@ -17,15 +17,15 @@ const SYSTEM_CLOCK: Clock = {
   now: () => Date.now(),
   after: (milliseconds, callBack) => {
     const timer = setTimeout(callBack, milliseconds);
-    timer.unref(); // nobody stays up for the end of a session
+    timer.unref(); // must not keep the process alive
     return () => clearTimeout(timer);
   },
 };
 
 /**
- * Calls back at a given time, never before it and never synchronously; a past time means now.
+ * Calls back at a given time, never earlier and never synchronously; a past time means now.
  *
- * @param time milliseconds since 1970, as far away as it may be
+ * @param time milliseconds since 1970, however far in the future
  * @returns a function that cancels it
  */
 export function atTime(

@@ -9,29 +9,29 @@ import type { PacketGuards } from "../limits/packet_guards.ts";
 import { guardQueue } from "../limits/queue_guard.ts";
 import type { ConnectionSlots } from "../limits/connection_slots.ts";
 
-/** What watches over connections. */
+/** The limits of connections. */
 export interface ConnectionGuards {
-  /** The sessions of each address. */
-  readonly places: ConnectionSlots;
-  /** Those without a session. */
+  /** Limits the sessions of each address. */
+  readonly slots: ConnectionSlots;
+  /** Closes connections that do not open a session in time. */
   readonly arrivals: Arrivals;
-  /** What they send. */
+  /** Check the packets of connections. */
   readonly guards: PacketGuards;
-  /** What the server allows. */
+  /** Provides the limits, and records refusals. */
   readonly limiter: Limiter;
-  /** Told of refusals. */
+  /** Counts refusals. */
   readonly metrics: Metrics | undefined;
-  /** How many proxies of the operator's own stand in front of the server. */
+  /** Number of trusted proxies in front of the server. */
   readonly proxies: number;
 }
 
-/** Bounds what a connection that is just open takes of the server, in both directions. */
+/** Applies all limits to a new connection, in both directions. */
 export function guardConnection(
   connection: Connection,
   watched: ConnectionGuards,
 ): void {
   const { guards, limiter, metrics, proxies } = watched;
-  watched.places.opened(connection);
+  watched.slots.opened(connection);
   watched.arrivals.opened(connection);
   const address = clientAddress(
     connection.remoteAddress,
@@ -41,12 +41,14 @@ export function guardConnection(
   guardQueue(
     connection,
     limiter.limits.queuedBytes,
-    (limit) => limiter.hit(limit, { address }),
+    (limit) => limiter.recordHit(limit, { address }),
   );
   guards.add(connection, (reason, session) => {
-    if (session) return limiter.refusedPacket({ reason, ...partyOf(session) });
+    if (session) {
+      return limiter.recordRefusedPacket({ reason, ...partyOf(session) });
+    }
     const code = ErrorCode.BAD_REQUEST;
     metrics?.handshakeRefused("namespace", code);
-    limiter.refusedHandshake({ code, reason, address });
+    limiter.recordRefusedHandshake({ code, reason, address });
   });
 }

@@ -9,14 +9,14 @@ import {
 export interface HandshakeAuth {
   /** The role that the client must join with. */
   readonly role: Role | undefined;
-  /** Identifies a client that reconnects among others of the same name. */
+  /** Distinguishes a reconnecting client from others with the same name. */
   readonly instance: string | undefined;
 }
 
 const MAX_INSTANCE_LENGTH = 256;
 
 /**
- * Reads the `auth` object of a connection; fields of other uses are ignored.
+ * Reads the `auth` object of a connection; ignores other fields.
  *
  * @throws {ProtocolError} 400 when `role` or `instance_id` is present but invalid
  */

@@ -4,8 +4,8 @@ import type { Session } from "../shared/session.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 
 /**
- * Rechecks sessions, and tells in one line of those about which nothing could be learned: an issuer
- * that cannot be reached says nothing about anybody, and they stay.
+ * Waits for rechecks of sessions, and logs one line for all that failed: those sessions stay, since an
+ * unreachable issuer says nothing about their credentials.
  */
 export async function recheckAll(
   rechecks: readonly Promise<void>[],
@@ -14,21 +14,21 @@ export async function recheckAll(
     .filter((each) => each.status === "rejected");
   const [first] = failures;
   if (first === undefined) return;
-  log.error("Cannot ask again who sessions belong to; they stay", {
+  log.error("Cannot recheck the credentials of sessions; they stay", {
     sessions: failures.length,
     ...failure(first.reason),
   });
 }
 
 /**
- * Asks again who the holder of a session is: its next join is judged by the answer, and one whose
- * credentials are gone is ended (spec §10).
+ * Rechecks the credentials of a session: the result applies to its next join, and ends the session if
+ * they are no longer valid (spec §10).
  *
- * Its calls are answered and its office is told first. Like at {@linkcode endAtExpiry} the
- * connection is closed, so that the client comes back by itself, with other credentials if it has
- * any, and else hears 401.
+ * Before that, its calls are answered and its office is notified. As in {@linkcode endAtExpiry}, the
+ * connection is closed, so that the client reconnects by itself: with other credentials if it has any,
+ * otherwise it gets 401.
  *
- * @param depart makes it leave its office
+ * @param depart removes the session from its office
  */
 export async function recheck(
   session: Session,
@@ -43,7 +43,7 @@ export async function recheck(
     session.identity = verdict;
     return;
   }
-  // What it has sent already may include a join.
+  // Refuses joins that are queued already.
   session.identity = { ...identity, expiresAt: 0 };
   audit({
     event: "session_revoked",

@@ -8,29 +8,29 @@ import type { Limiter } from "../limits/limiter.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { namespaceCount } from "../wire/mod.ts";
 
-/** Who is told of refusals. */
+/** The parts of a server that record refusals. */
 export interface RefusalParts {
-  /** Writes them to the audit log. */
+  /** Writes refusals to the audit log. */
   readonly limiter: Limiter;
-  /** Counts them. */
+  /** Counts refusals. */
   readonly metrics: Metrics | undefined;
-  /** How many proxies of the operator's own stand in front of the server. */
+  /** Number of trusted proxies in front of the server. */
   readonly proxies: number;
 }
 
-/** What Engine.IO says of a request that it refuses. */
+/** A request that Engine.IO refused. */
 interface EngineRefusal {
   readonly req: IncomingMessage;
   readonly code: number;
   readonly message: string;
 }
 
-/** A namespace that a client made up exists while it is refused; at so many Socket.IO refuses by itself. */
+/** Maximum number of unknown namespaces, which exist while they are refused; beyond it Socket.IO refuses them itself. */
 const MAX_NAMESPACES = 100;
 
 /**
- * Refuses sockets on any namespace but those that `io` has (spec §2), and takes note of requests
- * for a session that Engine.IO refuses: an older version of it, an unknown transport (spec §10).
+ * Refuses sockets on namespaces that `io` does not have (spec §2), and records session requests that
+ * Engine.IO refuses: another version of it, an unknown transport (spec §10).
  */
 export function rejectUnknownNamespaces(
   io: Server,
@@ -44,7 +44,7 @@ export function rejectUnknownNamespaces(
     const reason = "Invalid namespace";
     const address = clientAddress(peer, headers["x-forwarded-for"], proxies);
     metrics?.handshakeRefused("namespace", code);
-    limiter.refusedHandshake({ code, reason, address });
+    limiter.recordRefusedHandshake({ code, reason, address });
     next(toConnectError(new ProtocolError(code, reason)));
   };
   io.of("/").use(refuse);
@@ -52,7 +52,7 @@ export function rejectUnknownNamespaces(
     .use(refuse);
   io.engine.on("connection_error", (refusal: EngineRefusal) => {
     const { req: { url = "", socket, headers }, code, message } = refusal;
-    // Requests for a session that ended are the common case.
+    // Requests of ended sessions are common, and not worth recording.
     if (!opensSession(splitTarget(url).query)) return;
     const address = clientAddress(
       socket.remoteAddress ?? "",
@@ -60,6 +60,6 @@ export function rejectUnknownNamespaces(
       proxies,
     );
     metrics?.handshakeRefused("http", code);
-    limiter.refusedHandshake({ code, reason: message, address });
+    limiter.recordRefusedHandshake({ code, reason: message, address });
   });
 }

@@ -16,25 +16,25 @@ import { acceptSessions } from "./accept.ts";
 
 /** Options for {@linkcode Sessions}. */
 export interface SessionsOptions {
-  /** What the server speaks. */
+  /** The protocol version of the server. */
   readonly profile: Profile;
-  /** Who is a member of which office. */
+  /** Stores the members of every office. */
   readonly registry: OfficeRegistry;
   /** Seconds to wait for requests without a timeout of their own. */
   readonly requestTimeout: number;
-  /** Told of each request that is relayed. */
-  readonly watch: CallObserver;
-  /** Decides who may connect; absent: everybody. */
+  /** Called for each relayed request. */
+  readonly observer: CallObserver;
+  /** Decides who may connect; without it, everybody may. */
   readonly authenticator: Authenticator | undefined;
-  /** What the server allows. */
+  /** Provides the limits, and records refusals. */
   readonly limiter: Limiter;
-  /** The connections that have no session yet. */
+  /** Closes connections that do not open a session in time. */
   readonly arrivals: Arrivals;
-  /** What connections send. */
+  /** Check the packets of connections. */
   readonly guards: PacketGuards;
-  /** How many proxies of the operator's own stand in front of the server. */
+  /** Number of trusted proxies in front of the server. */
   readonly proxies: number;
-  /** Told of events and refusals. */
+  /** Counts events and refusals. */
   readonly metrics: Metrics | undefined;
 }
 
@@ -45,7 +45,7 @@ export class Sessions {
   readonly #membership: Membership;
   readonly #recheck: () => Promise<void>;
 
-  /** Makes a session of every connection of `nsp` that may connect. */
+  /** Accepts the connections of `nsp`. */
   constructor(nsp: Namespace, options: SessionsOptions) {
     const { profile, registry, limiter, metrics } = options;
     const relay = new Relay(
@@ -53,7 +53,7 @@ export class Sessions {
       this.#open,
       profile,
       options.requestTimeout,
-      options.watch,
+      options.observer,
       limiter,
     );
     const membership = new Membership(
@@ -74,7 +74,7 @@ export class Sessions {
     this.#membership = membership;
   }
 
-  /** Counts of this moment. */
+  /** Current counts. */
   get stats(): SmcpServerStats {
     const members = [...this.#open.values()].flatMap((s) => s.member ?? []);
     return {
@@ -84,16 +84,15 @@ export class Sessions {
     };
   }
 
-  /** Asks again who the holders of all sessions are. */
+  /** Rechecks the credentials of all sessions. */
   recheck(): Promise<void> {
     return this.#recheck();
   }
 
   /**
-   * Refuses joins and calls, waits for the calls on their way, and tells the offices that their
-   * members leave.
+   * Refuses joins and calls, waits for pending calls, and notifies the offices that their members leave.
    *
-   * @param graceMs how long to wait for calls at most
+   * @param graceMs maximum time to wait for calls
    */
   async drain(graceMs: number): Promise<void> {
     this.#membership.close();

@@ -13,9 +13,9 @@ export interface AuditParty {
   readonly principal?: string;
 }
 
-/** A line that stands for a flood; see `LogThrottle`. */
+/** A throttled line; see `LogThrottle`. */
 export interface AuditFlood {
-  /** How many lines about the same were left out before this one; absent for none. */
+  /** Number of lines about the same subject that were omitted before this one; absent for none. */
   readonly omitted?: number;
 }
 
@@ -27,18 +27,18 @@ export interface AuditSeat {
 }
 
 /**
- * What is worth a line of the audit log (spec §10).
+ * A line of the audit log (spec §10).
  *
- * No credential is ever part of one; parameters and results only where the operator asked for them.
+ * Never contains credentials; parameters and results only if the operator enabled them.
  */
 export type AuditEvent =
-  /** A request for a session was refused; `code` is that of the flat error, Engine.IO's below 10. */
+  /** A session was refused; `code` is that of the flat error, below 10 that of Engine.IO. */
   | (
     & { event: "handshake_refused"; code: number; reason: string }
     & { address: string }
     & AuditFlood
   )
-  /** A client got no TLS connection; the reason says which side misses what. */
+  /** A TLS handshake failed; the reason says which side lacks what. */
   | ({ event: "tls_failed"; reason: string; address: string } & AuditFlood)
   /** A join was answered with `false`. */
   | (
@@ -46,23 +46,23 @@ export type AuditEvent =
     & AuditParty
     & Partial<AuditSeat>
   )
-  /** A request for another office (4104), in another's name or of another role (403). */
+  /** A request for another office (4104), or with the name or role of another member (403). */
   | (
     & { event: "access_refused"; request: string; code: number; reason: string }
     & AuditParty
     & Partial<AuditSeat>
   )
-  /** A client is over a limit. */
+  /** A client exceeded a limit. */
   | (
     & { event: "limit_hit"; limit: string; address: string }
     & Partial<AuditParty>
     & AuditFlood
   )
-  /** A session sent what is no packet, or too much of it, and its connection was closed. */
+  /** A session sent an invalid or oversized packet, and its connection was closed. */
   | ({ event: "packet_refused"; reason: string } & AuditParty & AuditFlood)
-  /** The credentials of a session expired, and it was ended. */
+  /** A session was ended because its credentials expired. */
   | ({ event: "session_expired" } & AuditParty & Partial<AuditSeat>)
-  /** The credentials of a session are gone, and it was ended. */
+  /** A session was ended because its credentials were revoked. */
   | (
     & { event: "session_revoked"; reason: string }
     & AuditParty
@@ -109,11 +109,11 @@ const LEVELS = {
   tool_call: "info",
 } as const satisfies Record<AuditEvent["event"], "info" | "warning">;
 
-/** Writes one line of the audit log; the only place that does. */
+/** Writes one line of the audit log; all of them are written here. */
 export function audit({ event, ...fields }: AuditEvent): void {
   const level = LEVELS[event];
   if (!logger.isEnabledFor(level)) return;
-  // A record as it stands: there are no placeholders to look for, and every call has a line.
+  // A finished record, which skips LogTape's search for placeholders: every call writes a line.
   const record = {
     category,
     level,
@@ -125,7 +125,7 @@ export function audit({ event, ...fields }: AuditEvent): void {
   logger.emit(record);
 }
 
-/** Whose connection a session is. */
+/** Returns the client of a session, for an audit line. */
 export const partyOf = (
   { address, socket, identity }: Session,
 ): AuditParty => ({
@@ -134,7 +134,7 @@ export const partyOf = (
   ...(identity && { principal: identity.principal }),
 });
 
-/** The seat of a member, without the rest of what is known of it. */
+/** Returns the seat of a member, for an audit line. */
 export const seatOf = ({ office, role, name }: Member): AuditSeat => ({
   office,
   role,

@@ -13,8 +13,8 @@ export interface Deadline {
 /**
  * Watches many deadlines with one timer.
  *
- * Nearly all are removed long before they are due. That touches no timer: it fires for what was the
- * earliest deadline when it was set, and only then looks at what is left.
+ * Nearly all are removed long before they are due. Removing one does not touch the timer, which fires
+ * at the earliest deadline of the time when it was set, and is only then set again.
  */
 export class Deadlines<T extends Deadline> {
   readonly #open: T[] = [];

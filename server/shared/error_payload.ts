@@ -6,7 +6,7 @@ import {
 import { failure, log } from "./log.ts";
 
 /** Converts a thrown value to the error sent to the client; only a {@linkcode ProtocolError} keeps its message. */
-export function toAnswer(error: unknown): ErrorPayload {
+export function errorPayloadOf(error: unknown): ErrorPayload {
   if (error instanceof ProtocolError) return error.toPayload();
   log.error("A handler failed", failure(error));
   return new ProtocolError(ErrorCode.INTERNAL_ERROR, "Internal error")
@@ -15,7 +15,7 @@ export function toAnswer(error: unknown): ErrorPayload {
 
 /** Converts a thrown value to the error that refuses a namespace connection; the client finds it as `error.data`. */
 export function toConnectError(error: unknown): Error & { data: ErrorPayload } {
-  const data = toAnswer(error);
+  const data = errorPayloadOf(error);
   return Object.assign(new Error(data.message), { data });
 }
 

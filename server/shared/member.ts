@@ -1,6 +1,6 @@
 import type { Role } from "../../protocol/mod.ts";
 
-/** A member of an office, as the registry knows it (spec §5). */
+/** A member of an office (spec §5). */
 export interface Member {
   /** Fixed for its connection by the first join. */
   readonly role: Role;
@@ -14,6 +14,6 @@ export interface Member {
   readonly version: string;
   /** Random per client instance, never shown to anybody; absent means "never the same as another". */
   readonly instance: string | undefined;
-  /** Who the connection is authenticated as; absent without authentication. */
+  /** The authenticated identity of the connection; absent without authentication. */
   readonly principal: string | undefined;
 }

@@ -19,7 +19,7 @@ export interface Session {
   readonly version: string;
   /** `auth.instance_id`, never shown to anybody (spec §9). */
   readonly instance: string | undefined;
-  /** Who it is authenticated as; absent without authentication. Replaced when keys are read again. */
+  /** Its authenticated identity; absent without authentication. Replaced by rechecks. */
   identity: Identity | undefined;
   /** The client's network address. */
   readonly address: string;

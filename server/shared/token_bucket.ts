@@ -1,7 +1,6 @@
 /**
- * Allows a number of things per second, and as many at once when none came for a second.
- *
- * Pure but for its own two numbers: the caller brings the clock.
+ * Limits a rate per second; after an idle second, a burst of the same number is allowed. The caller
+ * provides the clock.
  */
 export class TokenBucket {
   readonly #perSecond: number;
@@ -10,7 +9,7 @@ export class TokenBucket {
 
   /**
    * @param perSecond at least 1; `Infinity` allows everything
-   * @param now milliseconds of a clock that never goes back
+   * @param now milliseconds of a monotonic clock
    */
   constructor(perSecond: number, now: number) {
     this.#perSecond = perSecond;
@@ -18,7 +17,7 @@ export class TokenBucket {
     this.#filledAt = now;
   }
 
-  /** Takes one if there is one; tells whether there was. */
+  /** Takes a token; returns whether there was one. */
   take(now: number): boolean {
     if (this.#perSecond === Infinity) return true;
     const earned = (now - this.#filledAt) / 1000 * this.#perSecond;

@@ -311,7 +311,7 @@ Deno.test("refusals of one address for other reasons are lines of their own, and
   ) await refused(url, { auth });
   assertEquals(log.audit.map(({ reason }) => reason), [
     "no token",
-    "token refused: claim aud is not the audience that this server asks for",
+    "token refused: claim aud is not the audience that this server requires",
     "token refused: claim exp is past",
   ]);
   assertEquals(log.text.includes("hunter2"), false);

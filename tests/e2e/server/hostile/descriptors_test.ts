@@ -115,7 +115,7 @@ Deno.test("connections through a trusted proxy are not one address's; the bound 
   do answer = await health(port); while (answer.status === 200);
   assertEquals([answer.status, JSON.parse(answer.body)], [503, {
     code: 500,
-    message: "The server has no room for another connection: try again later",
+    message: "The server cannot accept another connection: try again later",
   }]);
 });
 

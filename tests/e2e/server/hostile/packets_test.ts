@@ -136,7 +136,7 @@ Deno.test({
   raw.send(`40/smcp,{"api_key":"${"x".repeat(16_384)}"}`);
   assertMatch(
     await raw.frame("44/smcp,"),
-    /"code":400,"message":"Invalid auth: it makes a CONNECT of \d+ bytes, this server takes 16384; send less"/,
+    /"code":400,"message":"Invalid auth: the CONNECT packet has \d+ bytes, this server accepts 16384; send less"/,
   );
   await raw.closed;
   await server.unharmed();

@@ -209,11 +209,11 @@ Deno.test("jwt() refuses what is expired, forged, of another issuer or algorithm
     ["its signature is wrong", await sign(other, "HS256", claims)],
     ["its algorithm is not accepted", await sign(KEY, "HS384", claims)],
     [
-      "claim iss is not the issuer that this server asks for",
+      "claim iss is not the issuer that this server requires",
       await sign(KEY, "HS256", { ...claims, iss: "https://other.example" }),
     ],
     [
-      "claim aud is not the audience that this server asks for",
+      "claim aud is not the audience that this server requires",
       await sign(KEY, "HS256", { ...claims, aud: "other" }),
     ],
     [
@@ -235,8 +235,8 @@ Deno.test("jwt() refuses what is expired, forged, of another issuer or algorithm
       "its signature is wrong",
       `${head}.${body}.${signature.split("").reverse().join("")}`,
     ],
-    ["it is no JWT", "not-a-token"],
-    ["it is no JWT", ".."],
+    ["it is not a JWT", "not-a-token"],
+    ["it is not a JWT", ".."],
   ];
   for (const [why, token] of bad) {
     const verdict = await ask(options, token);

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import {
-  DescriptorRoom,
+  DescriptorBudget,
   type DescriptorSource,
   readOpenFiles,
   socketsWithin,
@@ -35,28 +35,28 @@ Deno.test("socketsWithin() leaves a quarter for all else, from 192 to 1024", () 
 });
 
 /** How many sockets a room takes, one after the other. */
-function fill(room: DescriptorRoom, most: number): number {
+function fill(room: DescriptorBudget, most: number): number {
   let open = 0;
   while (open < most && room.allows(open)) open++;
   return open;
 }
 
-Deno.test("DescriptorRoom keeps to the limit that the system tells, and tries nothing", () => {
+Deno.test("DescriptorBudget keeps to the limit that the system tells, and tries nothing", () => {
   let tried = 0;
   const source: DescriptorSource = {
     limit: () => 256,
     openable: (count) => tried += count,
   };
-  assertEquals(fill(new DescriptorRoom(source), 1000), 64);
+  assertEquals(fill(new DescriptorBudget(source), 1000), 64);
   assertEquals(tried, 0);
 });
 
-Deno.test("DescriptorRoom finds a limit that nobody tells before it is reached, at the cost of a few trials", () => {
+Deno.test("DescriptorBudget finds a limit that nobody tells before it is reached, at the cost of a few trials", () => {
   for (const limit of [220, 256, 1000, 5000]) {
     let open = 0;
     let tried = 0;
     const own = 20;
-    const room = new DescriptorRoom({
+    const room = new DescriptorBudget({
       limit: () => undefined,
       openable(count) {
         const found = Math.min(count, limit - own - open);
@@ -71,8 +71,8 @@ Deno.test("DescriptorRoom finds a limit that nobody tells before it is reached, 
   }
 });
 
-Deno.test("DescriptorRoom bounds nothing where nothing can be found out", () => {
-  const room = new DescriptorRoom({
+Deno.test("DescriptorBudget bounds nothing where nothing can be found out", () => {
+  const room = new DescriptorBudget({
     limit: () => undefined,
     openable: () => undefined,
   });

@@ -167,7 +167,7 @@ Deno.test("AddressCount.take() keeps nothing when unlimited", () => {
   assertEquals(count.size, 0);
 });
 
-Deno.test("Limiter.hit() counts every hit, and writes one line in ten seconds for an address and limit", () => {
+Deno.test("Limiter.recordHit() counts every hit, and writes one line in ten seconds for an address and limit", () => {
   const counted: string[] = [];
   const limiter = new Limiter(DEFAULT_LIMITS, (limit) => counted.push(limit));
   const rows = [
@@ -180,12 +180,16 @@ Deno.test("Limiter.hit() counts every hit, and writes one line in ten seconds fo
     ["eventsPerSecond", "a", 10_001, false],
   ] as const;
   for (const [limit, address, now, written] of rows) {
-    assertEquals(limiter.hit(limit, { address }, now), written, `at ${now}`);
+    assertEquals(
+      limiter.recordHit(limit, { address }, now),
+      written,
+      `at ${now}`,
+    );
   }
   assertEquals(counted.length, rows.length);
 });
 
-Deno.test("Limiter.refusedHandshake() writes one line in ten seconds for an address, code and reason, with the number of those left out", () => {
+Deno.test("Limiter.recordRefusedHandshake() writes one line in ten seconds for an address, code and reason, with the number of those left out", () => {
   using log = captureLog();
   const limiter = new Limiter(DEFAULT_LIMITS, () => {});
   const rows = [
@@ -204,7 +208,11 @@ Deno.test("Limiter.refusedHandshake() writes one line in ten seconds for an addr
   ] as const;
   for (const [code, reason, address, now, written] of rows) {
     const refused = { code, reason, address };
-    assertEquals(limiter.refusedHandshake(refused, now), written, `at ${now}`);
+    assertEquals(
+      limiter.recordRefusedHandshake(refused, now),
+      written,
+      `at ${now}`,
+    );
   }
   const lines = () =>
     log.audit.map(({ code, reason, omitted }) => [code, reason, omitted]);

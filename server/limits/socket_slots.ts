@@ -6,48 +6,51 @@ import { endSocket } from "../shared/end_socket.ts";
 import { type Refusal, refusal, toHttpText } from "../shared/refusal.ts";
 import { AddressCount } from "./address_count.ts";
 import { addressGroup, clientAddress } from "./client_address.ts";
-import { DescriptorRoom } from "./descriptors.ts";
+import { DescriptorBudget } from "./descriptors.ts";
 import type { Limiter } from "./limiter.ts";
 
-/** So many refused sockets at once stay open until their answer is read; the others are closed at once. */
+/** Maximum number of refused sockets that wait for their answer to be read; others are closed immediately. */
 const MAX_PENDING_REFUSALS = 16;
 
-/** Seconds after which somebody who found no room may try again. */
+/** Seconds after which a refused client may try again. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** What counts TCP connections. */
-export interface SocketPlacesParts {
-  /** How many there may be, and who is told of more. */
+/** Options for {@linkcode SocketSlots}. */
+export interface SocketSlotsOptions {
+  /** Provides the limits, and records refusals. */
   readonly limiter: Limiter;
-  /** How many proxies of the operator's own stand in front of the server: theirs are all clients' connections. */
+  /** Number of trusted proxies; with any, connections are not counted by address. */
   readonly proxies: number;
-  /** How many the process has descriptors for. */
-  readonly room?: DescriptorRoom;
+  /** Limits the connections by the descriptors of the process. */
+  readonly descriptors?: DescriptorBudget;
 }
 
 /**
- * Places of TCP connections, with a session or without: in all fewer than the process has
- * descriptors, since one that has none left can neither accept nor open anything any more.
+ * Limits TCP connections, with or without a session, in total and per address.
+ *
+ * There are always fewer than the process has descriptors: without one it can neither accept nor
+ * open anything.
  */
-export class SocketPlaces {
+export class SocketSlots {
   readonly #limiter: Limiter;
-  readonly #room: DescriptorRoom;
+  readonly #descriptors: DescriptorBudget;
   readonly #perAddress: AddressCount;
   #open = 0;
   #answering = 0;
 
   constructor(
-    { limiter, proxies, room = new DescriptorRoom() }: SocketPlacesParts,
+    { limiter, proxies, descriptors = new DescriptorBudget() }:
+      SocketSlotsOptions,
   ) {
     this.#limiter = limiter;
-    this.#room = room;
+    this.#descriptors = descriptors;
     const { socketsPerAddress } = limiter.limits;
     this.#perAddress = new AddressCount(
       proxies > 0 ? Infinity : socketsPerAddress,
     );
   }
 
-  /** Stands between a server that does not listen yet and its connections, before anything is read of them. */
+  /** Refuses excess connections of a server before anything is read from them; call it before the server listens. */
   guard(server: HttpServer | HttpsServer): void {
     const isSecure = "setSecureContext" in server;
     const listeners = server.listeners("connection");
@@ -61,13 +64,13 @@ export class SocketPlaces {
   #admits(socket: Socket, isSecure: boolean): boolean {
     const address = clientAddress(socket.remoteAddress ?? "", undefined, 0);
     const { sockets } = this.#limiter.limits;
-    if (this.#open >= sockets || !this.#room.allows(this.#open)) {
-      this.#limiter.hit("sockets", { address });
-      this.#refuse(socket, isSecure, noRoom());
+    if (this.#open >= sockets || !this.#descriptors.allows(this.#open)) {
+      this.#limiter.recordHit("sockets", { address });
+      this.#refuse(socket, isSecure, outOfSockets());
       return false;
     }
-    const giveBack = this.#perAddress.take(addressGroup(address));
-    if (giveBack === undefined) {
+    const release = this.#perAddress.take(addressGroup(address));
+    if (release === undefined) {
       const error = this.#limiter.refuse("socketsPerAddress", { address });
       this.#refuse(socket, isSecure, refusal(429, error.toPayload()));
       return false;
@@ -75,13 +78,13 @@ export class SocketPlaces {
     this.#open++;
     socket.on("close", () => {
       this.#open--;
-      giveBack();
+      release();
     });
     return true;
   }
 
   #refuse(socket: Socket, isSecure: boolean, answer: Refusal): void {
-    // Nobody could read an answer before a TLS handshake, which would cost more than all else.
+    // An answer would need a TLS handshake first, which is expensive.
     if (isSecure || this.#answering >= MAX_PENDING_REFUSALS) {
       socket.on("error", () => {});
       socket.destroy();
@@ -100,11 +103,11 @@ export class SocketPlaces {
   }
 }
 
-const noRoom = (): Refusal =>
+const outOfSockets = (): Refusal =>
   refusal(
     503,
     new ProtocolError(
       ErrorCode.INTERNAL_ERROR,
-      "The server has no room for another connection: try again later",
+      "The server cannot accept another connection: try again later",
     ).toPayload(),
   );
