@@ -61,9 +61,9 @@ import {
 
 /** An event that an Agent sends and the Server routes to one Computer. */
 export interface ClientEventSpec<E extends ClientEvent> {
-  /** Checks what the Agent sends. */
+  /** Parses the Agent's request. */
   readonly parseRequest: Parser<ClientEvents[E]["request"]>;
-  /** Checks what the Computer answers. */
+  /** Parses the Computer's answer. */
   readonly parseAnswer: Parser<ClientEvents[E]["answer"]>;
 }
 
@@ -107,11 +107,11 @@ export interface ServerEventSpec<E extends ServerEvent> {
   readonly from: Role | "both";
   /** `office`: `(bool, str|null)`; `answer`: an object; `none`: fire and forget (spec §3). */
   readonly ack: "office" | "answer" | "none";
-  /** Checks what the client sends. */
+  /** Parses the client's request. */
   readonly parseRequest: Parser<ServerEvents[E]["request"]>;
-  /** Checks what the Server answers, where the ack is an object. */
+  /** Parses the Server's answer, if the ack is an object. */
   readonly parseAnswer?: Parser<ServerEvents[E]["answer"]>;
-  /** What the office is told about it. */
+  /** The notification sent to the office, if any. */
   readonly notification?: Notification;
 }
 
@@ -162,15 +162,15 @@ export const NOTIFICATIONS: {
   [CANCEL_TOOL_CALL_NOTIFICATION]: parseAgentCallData,
 };
 
-/** Tells whether an event goes from an Agent to a Computer. */
+/** Returns whether the Server routes an event from an Agent to a Computer. */
 export const isClientEvent = (event: string): event is ClientEvent =>
   Object.hasOwn(CLIENT_EVENTS, event);
 
-/** Tells whether an event is answered by the Server itself. */
+/** Returns whether the Server answers an event itself. */
 export const isServerEvent = (event: string): event is ServerEvent =>
   Object.hasOwn(SERVER_EVENTS, event);
 
-/** Tells whether an event is a notification of this version. */
+/** Returns whether an event is a notification of this version. */
 export const isNotification = (event: string): event is Notification =>
   Object.hasOwn(NOTIFICATIONS, event);
 

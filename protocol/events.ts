@@ -29,13 +29,13 @@ import type {
 export const TOOL_CALL_EVENT = "client:tool_call";
 /** Lists the tools of a Computer. */
 export const GET_TOOLS_EVENT = "client:get_tools";
-/** Shows the configuration of a Computer. */
+/** Gets the configuration of a Computer. */
 export const GET_CONFIG_EVENT = "client:get_config";
-/** Shows the desktop of a Computer. */
+/** Gets the desktop of a Computer. */
 export const GET_DESKTOP_EVENT = "client:get_desktop";
 /** Lists the resources of one MCP server. */
 export const GET_RESOURCES_EVENT = "client:get_resources";
-/** Turns a `dpe://` URI into one that can be fetched. */
+/** Resolves a `dpe://` URI to one that can be fetched. */
 export const GET_DPE_EVENT = "client:get_dpe";
 /** Lists the documents of a Computer. */
 export const GET_FINDER_EVENT = "client:get_finder";
@@ -48,18 +48,18 @@ export const LEAVE_OFFICE_EVENT = "server:leave_office";
 export const LIST_ROOM_EVENT = "server:list_room";
 /** Cancels a tool call. */
 export const CANCEL_TOOL_CALL_EVENT = "server:tool_call_cancel";
-/** Says that the Computer's configuration changed. */
+/** Reports a change of the Computer's configuration. */
 export const UPDATE_CONFIG_EVENT = "server:update_config";
-/** Says that the Computer's tools changed. */
+/** Reports a change of the Computer's tools. */
 export const UPDATE_TOOL_LIST_EVENT = "server:update_tool_list";
-/** Says that the Computer's desktop changed. */
+/** Reports a change of the Computer's desktop. */
 export const UPDATE_DESKTOP_EVENT = "server:update_desktop";
-/** Says that the Computer's documents changed. */
+/** Reports a change of the Computer's documents. */
 export const UPDATE_FINDER_EVENT = "server:update_finder";
 
-/** Somebody joined the office. */
+/** A member joined the office. */
 export const ENTER_OFFICE_NOTIFICATION = "notify:enter_office";
-/** Somebody left the office. */
+/** A member left the office. */
 export const LEAVE_OFFICE_NOTIFICATION = "notify:leave_office";
 /** A Computer's configuration changed. */
 export const UPDATE_CONFIG_NOTIFICATION = "notify:update_config";
@@ -78,16 +78,16 @@ export interface ClientEvents {
   [TOOL_CALL_EVENT]: { request: ToolCallReq; answer: CallToolResult };
   /** Lists the tools of a Computer. */
   [GET_TOOLS_EVENT]: { request: GetToolsReq; answer: GetToolsRet };
-  /** Shows the configuration of a Computer. */
+  /** Gets the configuration of a Computer. */
   [GET_CONFIG_EVENT]: {
     request: GetComputerConfigReq;
     answer: GetComputerConfigRet;
   };
-  /** Shows the desktop of a Computer. */
+  /** Gets the desktop of a Computer. */
   [GET_DESKTOP_EVENT]: { request: GetDeskTopReq; answer: GetDeskTopRet };
   /** Lists the resources of one MCP server. */
   [GET_RESOURCES_EVENT]: { request: GetResourcesReq; answer: GetResourcesRet };
-  /** Turns a `dpe://` URI into one that can be fetched. */
+  /** Resolves a `dpe://` URI to one that can be fetched. */
   [GET_DPE_EVENT]: { request: GetDPEReq; answer: GetDPERet };
   /** Lists the documents of a Computer. */
   [GET_FINDER_EVENT]: { request: GetFinderReq; answer: GetFinderRet };
@@ -103,24 +103,24 @@ export interface ServerEvents {
   [LIST_ROOM_EVENT]: { request: ListRoomReq; answer: ListRoomRet };
   /** Cancels a tool call. */
   [CANCEL_TOOL_CALL_EVENT]: { request: AgentCallData; answer: void };
-  /** Says that the Computer's configuration changed. */
+  /** Reports a change of the Computer's configuration. */
   [UPDATE_CONFIG_EVENT]: { request: UpdateComputerConfigReq; answer: void };
-  /** Says that the Computer's tools changed. */
+  /** Reports a change of the Computer's tools. */
   [UPDATE_TOOL_LIST_EVENT]: {
     request: UpdateToolListNotification;
     answer: void;
   };
-  /** Says that the Computer's desktop changed. */
+  /** Reports a change of the Computer's desktop. */
   [UPDATE_DESKTOP_EVENT]: { request: UpdateComputerConfigReq; answer: void };
-  /** Says that the Computer's documents changed. */
+  /** Reports a change of the Computer's documents. */
   [UPDATE_FINDER_EVENT]: { request: UpdateComputerConfigReq; answer: void };
 }
 
 /** Payload of every notification (spec §3). */
 export interface Notifications {
-  /** Somebody joined the office. */
+  /** A member joined the office. */
   [ENTER_OFFICE_NOTIFICATION]: EnterOfficeNotification;
-  /** Somebody left the office. */
+  /** A member left the office. */
   [LEAVE_OFFICE_NOTIFICATION]: LeaveOfficeNotification;
   /** A Computer's configuration changed. */
   [UPDATE_CONFIG_NOTIFICATION]: UpdateMCPConfigNotification;
@@ -141,6 +141,6 @@ export type ServerEvent = keyof ServerEvents;
 /** Name of a notification. */
 export type Notification = keyof Notifications;
 
-/** Tells whether a client sent what only the Server may send. */
+/** Returns whether an event is one that only the Server may send. */
 export const hasNotificationPrefix = (event: string): boolean =>
   event.startsWith("notify:");

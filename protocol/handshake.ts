@@ -10,7 +10,7 @@ import {
   VERSION_PARAMETER,
 } from "./version.ts";
 
-/** What the gate says of one request: pass with this version, or the body of an HTTP 400. */
+/** The decision of the gate: the accepted version, or the body of an HTTP 400. */
 export type VersionCheck =
   | { ok: true; version: string }
   | { ok: false; body: ErrorPayload };
@@ -18,9 +18,9 @@ export type VersionCheck =
 /**
  * Decides whether a request may pass the version gate (spec §2).
  *
- * @param sent every value that the request's query gives for `a2c_version`
- * @param server the version that the server speaks
- * @returns the body's keys are in the order of the spec, so its bytes are the same everywhere
+ * @param sent all values of `a2c_version` in the request's query
+ * @param server the server's version
+ * @returns the decision; the body's keys are in the order of the spec, so that all implementations send the same bytes
  */
 export function checkVersion(
   sent: readonly string[],

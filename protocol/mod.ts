@@ -1,7 +1,7 @@
 /**
  * The wire of A2C-SMCP 0.2: versions, events, payloads, errors and URIs.
  *
- * Pure: no socket, no clock, no file. Runs in Deno, Node, browsers and isolates.
+ * Has no side effects and uses no sockets, clocks or files. Runs in Deno, Node, browsers and isolates.
  *
  * ```ts
  * import { isCompatible, parseToolCallReq } from "@a2c-smcp/sdk/protocol";

@@ -15,24 +15,24 @@ import {
 } from "./events.ts";
 import { PROTOCOL_VERSION } from "./version.ts";
 
-/** The versions of the protocol that a Server can be told to speak (spec §12). */
+/** The protocol versions that a Server supports (spec §12). */
 export type ProtocolName = "0.1" | "0.2";
 
-/** How a version of the protocol differs from the others, as far as a Server has to know (spec §12). */
+/** The properties of a protocol version that matter to a Server (spec §12). */
 export interface Profile {
-  /** What the Server says that it speaks, and compares clients with. */
+  /** The version that the Server announces, and compares with that of clients. */
   readonly version: string;
-  /** Whether clients must send `a2c_version`, and are shown each other's; one that is sent is always checked. */
+  /** Whether clients must send `a2c_version`, and see that of others; a sent one is always checked. */
   readonly handshake: boolean;
-  /** Further names of events, older than the ones of the event table: name → older name. */
+  /** Older names of events: name in the event table → older name. */
   readonly olderNames: Readonly<
     Partial<Record<ClientEvent | ServerEvent | Notification, string>>
   >;
-  /** Events that came with a later version. */
+  /** Events that this version does not have yet. */
   readonly lacks: readonly (ClientEvent | ServerEvent | Notification)[];
 }
 
-/** Every version that a Server can be told to speak (spec §12). */
+/** All versions that a Server supports (spec §12). */
 export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
   "0.2": {
     version: PROTOCOL_VERSION,
@@ -60,9 +60,9 @@ export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
 };
 
 /**
- * Finds the event that a client means by a name, which may be an older one (spec §12).
+ * Returns the event of a name, which may be an older one (spec §12).
  *
- * @returns `undefined` for a name that is no request of that version
+ * @returns `undefined` for a name that is not a request of that version
  */
 export function eventOf(
   profile: Profile,
@@ -75,7 +75,7 @@ export function eventOf(
   return known && !profile.lacks.includes(event) ? event : undefined;
 }
 
-/** Every name that an event is sent under, so that clients of either name hear it; the event's own comes first (spec §12). */
+/** Returns all names under which an event is sent, its current one first, so that clients of any name get it (spec §12). */
 export function namesOf<E extends ClientEvent | Notification>(
   profile: Profile,
   event: E,

@@ -1,7 +1,7 @@
 import { compare, parse, type SemVer } from "std-semver";
 import { ErrorCode, ProtocolError } from "./errors/protocol_error.ts";
 
-/** The version of A2C-SMCP that this package speaks (spec §2). */
+/** The protocol version of this package (spec §2). */
 export const PROTOCOL_VERSION = "0.2.0";
 
 /** The only Socket.IO namespace of the protocol (spec §1). */
@@ -19,15 +19,15 @@ export interface Version {
   readonly major: number;
   /** Additions; incompatible changes while `major` is 0. */
   readonly minor: number;
-  /** Never matters for compatibility. */
+  /** Has no effect on compatibility. */
   readonly patch: number;
 }
 
-/** `@std/semver` takes `v0.2.0`, spaces and pre-releases; the gate does not (spec §2). */
+/** Stricter than `@std/semver`, which accepts `v0.2.0`, spaces and pre-releases (spec §2). */
 const PLAIN = /^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}$/;
 
 /**
- * Reads exactly `MAJOR.MINOR.PATCH`, three plain non-negative integers (spec §2).
+ * Parses exactly `MAJOR.MINOR.PATCH`, three plain non-negative integers (spec §2).
  *
  * @throws {ProtocolError} 400 `Invalid a2c_version: <why>`
  */
@@ -45,8 +45,8 @@ export function parseVersion(text: string): Version {
 }
 
 /**
- * Tells whether a client may speak to a server: major equal; while major is 0, minor equal;
- * else the client's minor at most the server's. PATCH is free (spec §2).
+ * Returns whether a client's version is compatible with a server's: major equal; while major is 0, minor equal;
+ * otherwise the client's minor at most the server's. PATCH has no effect (spec §2).
  */
 export function isCompatible(
   client: Version | string,

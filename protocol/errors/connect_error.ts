@@ -6,19 +6,19 @@ import {
 } from "./protocol_error.ts";
 
 /**
- * The Server speaks another version of the protocol (4008, spec §2).
+ * The Server has an incompatible version of the protocol (4008, spec §2).
  *
- * Connecting again cannot help: upgrade the older side.
+ * Reconnecting cannot help: upgrade the older side.
  */
 export class ProtocolVersionError extends Error {
   /** Always `"ProtocolVersionError"`. */
   override readonly name = "ProtocolVersionError";
-  /** What the Server speaks, as it said. */
+  /** The Server's version. */
   readonly serverVersion: string;
-  /** What this side sent. */
+  /** The version that this side sent. */
   readonly clientVersion: string;
 
-  /** Makes the error of the two versions of a 4008 body. */
+  /** Creates an error from the two versions of a 4008 body. */
   constructor(serverVersion: string, clientVersion: string) {
     super(
       `Cannot connect: the server speaks A2C-SMCP ${serverVersion}, this client ${clientVersion}; upgrade the older of the two`,
@@ -29,7 +29,7 @@ export class ProtocolVersionError extends Error {
 }
 
 /**
- * Reads the body of a refused handshake, whether it arrives as object, string or bytes (spec §2).
+ * Parses the body of a refused handshake: an object, a string or bytes (spec §2).
  *
  * @returns the error, or `undefined` when the body is not one
  */
@@ -46,12 +46,12 @@ export function parseErrorBody(body: unknown): ErrorPayload | undefined {
 }
 
 /**
- * Turns what Socket.IO gives a `connect_error` listener into the Server's own error (spec §2).
+ * Extracts the Server's error from the argument of a `connect_error` listener (spec §2).
  *
- * Takes the bare body, or an `Error` that holds it: in `data` (refused by a middleware) or in
+ * Accepts the body itself, or an `Error` that contains it: in `data` (refused by a middleware) or in
  * `context.responseText` / `context.response` / `description` (refused over HTTP).
  *
- * @returns {@linkcode ProtocolVersionError} for 4008, another {@linkcode ProtocolError} the Server gave,
+ * @returns {@linkcode ProtocolVersionError} for 4008, otherwise the Server's {@linkcode ProtocolError},
  * or `undefined` when the failure is not the Server's answer (no network, no server)
  */
 export function parseConnectError(

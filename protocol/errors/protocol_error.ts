@@ -1,87 +1,87 @@
 /** The error codes of the protocol (spec §6). */
 export const ErrorCode = {
-  /** The request is malformed: a field is missing or wrong; sending it again changes nothing. */
+  /** The request is malformed: a field is missing or invalid; sending it again cannot help. */
   BAD_REQUEST: 400,
-  /** The Server's authenticator does not accept the credentials. */
+  /** The Server does not accept the credentials. */
   UNAUTHORIZED: 401,
   /** The role or the credentials do not allow this. */
   FORBIDDEN: 403,
-  /** Nothing of that name is there: no such Computer in the office, or it left; or no such MCP server. */
+  /** Not found: the Computer is not in the office or left it, or there is no MCP server of that name. */
   NOT_FOUND: 404,
   /** The Computer did not answer in time. */
   TIMEOUT: 408,
-  /** A limit of the Server was reached; the request was not carried out. */
+  /** A limit of the Server was exceeded; the request was not executed. */
   TOO_MANY_REQUESTS: 429,
-  /** Something failed that the sender cannot mend. */
+  /** An internal failure, which the sender cannot fix. */
   INTERNAL_ERROR: 500,
-  /** The Computer offers no tool of that name. */
+  /** The Computer has no tool of that name. */
   TOOL_NOT_FOUND: 4001,
-  /** The Computer's configuration forbids the tool. */
+  /** The Computer's configuration disables the tool. */
   TOOL_DISABLED: 4002,
-  /** The tool failed while it ran. */
+  /** The tool failed during execution. */
   TOOL_EXECUTION_FAILED: 4003,
   /** The tool took longer than the call allowed. */
   TOOL_TIMEOUT: 4004,
-  /** A person has to confirm the call, and nobody can or did. */
+  /** The call requires a user's confirmation, which was not given. */
   TOOL_REQUIRES_CONFIRMATION: 4005,
-  /** The MCP server wants an authorization that is not there yet. */
+  /** The MCP server requires authorization, which is missing. */
   TOOL_AUTHORIZATION_REQUIRED: 4006,
-  /** The authorization at the MCP server was tried, and failed. */
+  /** The authorization at the MCP server failed. */
   TOOL_AUTHORIZATION_FAILED: 4007,
-  /** Client and Server speak versions that do not fit. */
+  /** Client and Server have incompatible versions. */
   PROTOCOL_VERSION_MISMATCH: 4008,
   /** The Computer has no resolver for `dpe://` URIs. */
   DPE_RESOLVER_NOT_CONFIGURED: 4011,
-  /** The URI is no valid `dpe://` URI. */
+  /** The URI is not a valid `dpe://` URI. */
   INVALID_DPE_URI: 4012,
-  /** The resolver could not turn the URI into one that can be fetched. */
+  /** The resolver failed to resolve the URI. */
   DPE_RESOLUTION_FAILED: 4013,
-  /** There is no MCP server of that name; kept for later profiles, 0.2 answers 404. */
+  /** There is no MCP server of that name; reserved for later profiles, 0.2 uses 404. */
   MCP_SERVER_NOT_FOUND: 4014,
-  /** The MCP server does not have what the request needs, such as resources. */
+  /** The MCP server lacks a capability that the request requires, such as resources. */
   MCP_CAPABILITY_NOT_SUPPORTED: 4015,
   /** The office already has an Agent. */
   ROOM_FULL: 4101,
-  /** There is no such office. */
+  /** The office does not exist. */
   ROOM_NOT_FOUND: 4102,
-  /** The client is in no office, or left it before the answer came. */
+  /** The client is not in an office, or left it before the answer. */
   NOT_IN_ROOM: 4103,
-  /** The request is about an office that the client is not in. */
+  /** The request names an office that the client is not in. */
   CROSS_ROOM_ACCESS: 4104,
-  /** No document is at the address. */
+  /** There is no document at the address. */
   DOCUMENT_NOT_FOUND: 4201,
   /** The document has no page of that number. */
   PAGE_OUT_OF_RANGE: 4202,
   /** The page has no such element. */
   ELEMENT_NOT_FOUND: 4203,
-  /** The URI is no valid address of a document, page or element. */
+  /** The URI is not a valid address of a document, page or element. */
   INVALID_FINDER_URI: 4204,
 } as const;
 
-/** An error as it travels: flat, with the fields of its code beside `code` and `message` (spec §6). */
+/** An error on the wire: flat, with the fields of its code next to `code` and `message` (spec §6). */
 export interface ErrorPayload {
   /** One of {@linkcode ErrorCode}, or a code of a later version. */
   code: number;
-  /** A sentence for people. */
+  /** A message for people. */
   message: string;
   /** Structured diagnostics; never tokens, internal addresses or stack traces. */
   details?: Record<string, unknown>;
-  /** What the code adds, such as `uri` and `reason` of 4012. */
+  /** Fields of the code, such as `uri` and `reason` of 4012. */
   [field: string]: unknown;
 }
 
-/** What a {@linkcode ProtocolError} carries beside its code and message. */
+/** Additional parts of a {@linkcode ProtocolError}. */
 export interface ProtocolErrorOptions extends ErrorOptions {
   /** The payload's `details`. */
   details?: Record<string, unknown>;
-  /** Fields of that code, written beside `code` (spec §6). */
+  /** Fields of the code, written next to `code` (spec §6). */
   fields?: Record<string, unknown>;
 }
 
 /**
- * An error that crosses the wire: a code of the protocol with its message and fields (spec §6).
+ * An error that is sent over the wire: a code of the protocol with its message and fields (spec §6).
  *
- * Local failures (no connection, a bad configuration file) are never of this class.
+ * Local failures (no connection, an invalid configuration file) have other classes.
  */
 export class ProtocolError extends Error {
   /** Always `"ProtocolError"`. */
@@ -93,7 +93,7 @@ export class ProtocolError extends Error {
   /** The fields that belong to the code, such as `uri` and `reason`. */
   readonly fields: Record<string, unknown>;
 
-  /** Makes an error of a code, a sentence for people, and what belongs to the code. */
+  /** Creates an error from a code, a message for people, and the fields of the code. */
   constructor(
     code: number,
     message: string,
@@ -105,7 +105,7 @@ export class ProtocolError extends Error {
     this.fields = options.fields ?? {};
   }
 
-  /** The flat form for the wire; `cause` and `stack` stay behind (spec §6). */
+  /** Converts to the flat form for the wire, without `cause` and `stack` (spec §6). */
   toPayload(): ErrorPayload {
     return {
       ...this.fields,
@@ -115,7 +115,7 @@ export class ProtocolError extends Error {
     };
   }
 
-  /** Reads an error of the wire, flat or in the nested form of 0.1; `undefined` when `data` is none (spec §6). */
+  /** Parses an error of the wire, flat or in the nested form of 0.1; `undefined` if `data` is not an error (spec §6). */
   static fromPayload(data: unknown): ProtocolError | undefined {
     const payload = toErrorPayload(data);
     if (!payload) return undefined;
@@ -128,9 +128,9 @@ export class ProtocolError extends Error {
 }
 
 /**
- * Finds the error in an ack or a body: `{code, message}`, or `{error: {code, message}}` as 0.1 nested it.
+ * Extracts the error from an ack or a body: `{code, message}`, or `{error: {code, message}}` as in 0.1.
  *
- * A tool's own result is never taken for an error: what has `content` is a result.
+ * Anything with `content` is a tool's result, never an error.
  */
 export function toErrorPayload(data: unknown): ErrorPayload | undefined {
   if (!isRecord(data) || "content" in data) return undefined;

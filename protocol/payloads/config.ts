@@ -18,17 +18,17 @@ export type SERVER_NAME = string;
 export interface BaseMCPServerConfig {
   /** Unique in its Computer; the key in `servers`. */
   name: string;
-  /** Never started; its tools are neither listed nor callable. */
+  /** Whether the server is disabled: never started, its tools neither listed nor callable. */
   disabled: boolean;
   /** Original names of tools that are neither listed nor callable. */
   forbidden_tools: string[];
-  /** By original tool name; laid over `default_tool_meta` field by field (spec §7). */
+  /** By original tool name; each field overrides that of `default_tool_meta` (spec §7). */
   tool_meta: Record<TOOL_NAME, ToolMeta>;
-  /** For tools without a field of their own; an `alias` here is an error. */
+  /** Defaults for fields that `tool_meta` does not set; an `alias` here is an error. */
   default_tool_meta?: ToolMeta | null;
-  /** Put before the name of each tool that has no `alias`; `"auto"`: the server's own name and `_`. */
+  /** The prefix of the names of tools without an `alias`; `"auto"`: the server's name and `_`. */
   tool_prefix?: string | null;
-  /** A VRL program that is run on each result (spec §7). */
+  /** A VRL program that transforms each result (spec §7). */
   vrl?: string | null;
 }
 
@@ -40,19 +40,19 @@ export interface MCPServerStdioParameters {
   args: string[];
   /** Added to the MCP SDK's default environment; never the Computer's whole one. */
   env: Record<string, string> | null;
-  /** Pass on the Computer's variables for certificate authorities and proxies; default `true`. */
+  /** Whether to pass the Computer's variables for certificate authorities and proxies; default `true`. */
   inherit_env?: boolean | null;
-  /** Where it runs; null: where the Computer runs. */
+  /** The working directory; null means that of the Computer. */
   cwd: string | null;
-  /** Of its output; default `utf-8`. */
+  /** The encoding of its output; default `utf-8`. */
   encoding: string;
-  /** What to do about bytes that are not in `encoding`. */
+  /** How to handle bytes that are invalid in `encoding`. */
   encoding_error_handler: "strict" | "ignore" | "replace";
 }
 
 /** An MCP server that is a child process (spec §4). */
 export interface MCPServerStdioConfig extends BaseMCPServerConfig {
-  /** Says which kind this is. */
+  /** The discriminator. */
   type: "stdio";
   /** How to start it. */
   server_parameters: MCPServerStdioParameters;
@@ -65,19 +65,19 @@ export type HeaderValue = string | number | boolean;
 export interface MCPServerStreamableHttpParameters {
   /** The endpoint, `http:` or `https:`. */
   url: string;
-  /** Sent with each request. */
+  /** Headers of each request. */
   headers: Record<string, HeaderValue> | null;
-  /** For a request, ISO 8601; default `PT30S`. */
+  /** Timeout of a request, ISO 8601; default `PT30S`. */
   timeout: string;
-  /** For an event stream that stays silent, ISO 8601; default `PT300S`. */
+  /** Timeout of a silent event stream, ISO 8601; default `PT300S`. */
   sse_read_timeout: string;
-  /** End the MCP session when the Computer lets go of it. */
+  /** Whether to end the MCP session when the Computer disconnects. */
   terminate_on_close: boolean;
 }
 
 /** An MCP server behind Streamable HTTP; `http` is read as `streamable` (spec §4). */
 export interface MCPServerStreamableHttpConfig extends BaseMCPServerConfig {
-  /** Says which kind this is. */
+  /** The discriminator. */
   type: "streamable";
   /** How to reach it. */
   server_parameters: MCPServerStreamableHttpParameters;
@@ -87,17 +87,17 @@ export interface MCPServerStreamableHttpConfig extends BaseMCPServerConfig {
 export interface MCPSSEParameters {
   /** The event stream's address, `http:` or `https:`. */
   url: string;
-  /** Sent with each request. */
+  /** Headers of each request. */
   headers: Record<string, HeaderValue> | null;
-  /** For a request, in seconds; default 5. */
+  /** Timeout of a request in seconds; default 5. */
   timeout: number;
-  /** For an event stream that stays silent, in seconds; default 300. */
+  /** Timeout of a silent event stream in seconds; default 300. */
   sse_read_timeout: number;
 }
 
 /** An MCP server behind HTTP with SSE (spec §4). */
 export interface MCPSSEConfig extends BaseMCPServerConfig {
-  /** Says which kind this is. */
+  /** The discriminator. */
   type: "sse";
   /** How to reach it. */
   server_parameters: MCPSSEParameters;
@@ -109,7 +109,7 @@ export type MCPServerConfig =
   | MCPServerStreamableHttpConfig
   | MCPSSEConfig;
 
-/** Asks a Computer for its configuration (spec §4). */
+/** Requests a Computer's configuration (spec §4). */
 export interface GetComputerConfigReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
@@ -117,25 +117,25 @@ export interface GetComputerConfigReq extends AgentCallData {
 
 /** A Computer's configuration without secrets (spec §4, §7). */
 export interface GetComputerConfigRet {
-  /** The definitions of the placeholders; never their values. */
+  /** The definitions of placeholders, never their values. */
   inputs?: MCPServerInput[] | null;
   /** By name. */
   servers: Record<SERVER_NAME, MCPServerConfig>;
 }
 
-/** What a Computer says about itself: its configuration, tools, desktop or documents changed (spec §3). */
+/** Reports a change of a Computer's configuration, tools, desktop or documents (spec §3). */
 export interface UpdateComputerConfigReq {
   /** Its own name. */
   computer: string;
 }
 
-/** Says that a Computer's configuration changed; the seeds' name for the notification (spec §3). */
+/** Notifies of a change of a Computer's configuration; named as in other SDKs (spec §3). */
 export type UpdateMCPConfigNotification = UpdateComputerConfigReq;
 
-/** Says that a Computer's tools changed; the seeds' name for the event and its notification (spec §3). */
+/** Reports a change of a Computer's tools, and notifies of it; named as in other SDKs (spec §3). */
 export type UpdateToolListNotification = UpdateComputerConfigReq;
 
-/** A string that holds a placeholder gets its real form when the server starts. */
+/** A string with a placeholder is checked when the server starts, after substitution. */
 const hasPlaceholder = (text: string): boolean => text.includes("${");
 
 const strictUrl = z.string().check(z.refine(
@@ -167,7 +167,7 @@ const headers = z._default(
 const seconds = z.number().check(z.positive());
 const on = (initially: boolean) => z._default(z.boolean(), initially);
 
-/** What every provider of models takes in the name of a tool. */
+/** The characters that all model providers accept in the name of a tool. */
 const toolPrefix = z.string().check(
   z.regex(
     /^[A-Za-z0-9_-]{1,64}$/,
@@ -230,7 +230,7 @@ const sse = (url: z.ZodMiniString) =>
     }),
   });
 
-/** @internal What a Computer loads: every mistake is named. */
+/** @internal The configuration that a Computer loads: every mistake is an error. */
 export const mcpServerConfigSchema = z.discriminatedUnion("type", [
   stdio,
   streamable(strictUrl, strictDuration),
@@ -243,7 +243,7 @@ export const mcpServerConfigSchema = z.discriminatedUnion("type", [
   }),
 );
 
-/** @internal What an Agent is shown: URLs may be redacted, older SDKs write durations their own way. */
+/** @internal The configuration that an Agent sees: URLs may be redacted, and older SDKs write other durations. */
 export const getComputerConfigRetSchema = z.looseObject({
   inputs: maybe(listOf(inputSchema)),
   servers: mapOf(
@@ -265,7 +265,7 @@ export const updateComputerConfigReqSchema = z.looseObject({
   computer: identifier,
 }) satisfies z.ZodMiniType<UpdateComputerConfigReq>;
 
-/** Parses a {@linkcode MCPServerConfig} as people write it: fills in defaults, takes `http` for `streamable`. */
+/** Parses an {@linkcode MCPServerConfig} of a configuration file: fills in defaults, and accepts `http` for `streamable`. */
 export const parseMCPServerConfig: Parser<MCPServerConfig> = parser(
   mcpServerConfigSchema,
 );

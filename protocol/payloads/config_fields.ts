@@ -1,8 +1,8 @@
 /**
  * @internal
  *
- * The fields that the validators of a configuration know, taken from them, so that there is one
- * truth: what is no field can be told from what is.
+ * The fields of a configuration, derived from its validators so that there is a single source of
+ * truth. They serve to detect unknown fields.
  *
  * @module
  */
@@ -19,7 +19,7 @@ export interface ServerFields {
   readonly parameters: readonly string[];
 }
 
-/** Every value of `type` that leads to an option of a union, with that option. */
+/** Maps each value of `type` to its option of a union. */
 const byType = <O extends z.ZodMiniObject>(
   options: readonly O[],
 ): [type: unknown, option: O][] =>
@@ -30,7 +30,7 @@ const byType = <O extends z.ZodMiniObject>(
     ])
   );
 
-/** By the `type` of an MCP server, `http` included. */
+/** By the `type` of an MCP server, including `http`. */
 export const serverFields: ReadonlyMap<unknown, ServerFields> = new Map(
   byType(mcpServerConfigSchema._zod.def.options).map(([type, { shape }]) => [
     type,
@@ -49,7 +49,7 @@ export const inputFields: ReadonlyMap<unknown, readonly string[]> = new Map(
   ]),
 );
 
-/** Those of `tool_meta` and `default_tool_meta` that are known so far; later versions have more. */
+/** The known fields of `tool_meta` and `default_tool_meta`; later versions may add more. */
 export const toolMetaFields: readonly string[] = Object.keys(
   toolMetaSchema.shape,
 );

@@ -1,29 +1,29 @@
 import * as z from "../validation/schema.ts";
 import { isPlainObject, plainObject } from "../validation/plain_values.ts";
 
-/** What every piece of a result may have beside its own fields. */
+/** The optional fields of all content blocks. */
 export interface BlockBase {
-  /** For whom it is, and how important. */
+  /** Its audience and priority. */
   annotations?: Record<string, unknown> | null;
   /** Metadata under the name of MCP. */
   _meta?: Record<string, unknown> | null;
-  /** The same as the Python SDK writes it. */
+  /** The same, under the name that the Python SDK writes. */
   meta?: Record<string, unknown> | null;
 }
 
-/** A text, for models and people. */
+/** A text block. */
 export interface TextBlock extends BlockBase {
-  /** Which kind of block it is. */
+  /** The discriminator. */
   type: "text";
   /** The text. */
   text: string;
 }
 
-/** An image. */
+/** An image block. */
 export interface ImageBlock extends BlockBase {
-  /** Never there, so that `block.text` can be read of any block. */
+  /** Always absent; declared so that `block.text` can be read from any block. */
   text?: never;
-  /** Which kind of block it is. */
+  /** The discriminator. */
   type: "image";
   /** The image as base64. */
   data: string;
@@ -31,45 +31,45 @@ export interface ImageBlock extends BlockBase {
   mimeType: string;
 }
 
-/** A sound. */
+/** An audio block. */
 export interface AudioBlock extends BlockBase {
-  /** Never there, so that `block.text` can be read of any block. */
+  /** Always absent; declared so that `block.text` can be read from any block. */
   text?: never;
-  /** Which kind of block it is. */
+  /** The discriminator. */
   type: "audio";
-  /** The sound as base64. */
+  /** The audio data as base64. */
   data: string;
   /** Such as `audio/wav`. */
   mimeType: string;
 }
 
-/** Names a resource of the MCP server, without its contents. */
+/** A link to a resource of the MCP server, without its contents. */
 export interface ResourceLinkBlock extends BlockBase {
-  /** Never there, so that `block.text` can be read of any block. */
+  /** Always absent; declared so that `block.text` can be read from any block. */
   text?: never;
-  /** Which kind of block it is. */
+  /** The discriminator. */
   type: "resource_link";
-  /** Where it is. */
+  /** Its URI. */
   uri: string;
   /** Its name. */
   name: string;
   /** Its name for people. */
   title?: string | null;
-  /** What it is. */
+  /** Its description. */
   description?: string | null;
   /** Such as `text/plain`. */
   mimeType?: string | null;
-  /** Bytes. */
+  /** The size in bytes. */
   size?: number | null;
 }
 
 /** A resource with its contents. */
 export interface ResourceBlock extends BlockBase {
-  /** Never there, so that `block.text` can be read of any block. */
+  /** Always absent; declared so that `block.text` can be read from any block. */
   text?: never;
-  /** Which kind of block it is. */
+  /** The discriminator. */
   type: "resource";
-  /** The resource: `text` or `blob` (base64) holds what is in it. */
+  /** The resource, with its contents in `text` or `blob` (base64). */
   resource: {
     uri: string;
     mimeType?: string | null;
@@ -80,11 +80,11 @@ export interface ResourceBlock extends BlockBase {
 }
 
 /**
- * One piece of a result, as MCP defines it: `switch (block.type)` knows the fields of each.
+ * A content block of a result, as MCP defines it; `switch (block.type)` narrows its type.
  *
- * A later version of MCP may bring further types. They pass through as they are and end up in the
- * `default` branch, although this union does not name them: a type for "anything else" in it would
- * take the fields of the others away.
+ * Blocks of types that later versions of MCP add pass through unchanged and reach the `default`
+ * branch, although this union does not include them: a member for unknown types would prevent
+ * narrowing.
  */
 export type ContentBlock =
   | TextBlock
@@ -93,7 +93,7 @@ export type ContentBlock =
   | ResourceLinkBlock
   | ResourceBlock;
 
-/** The fields without which a block of a type is none, and what they are. */
+/** The required fields of each type of block, all strings. */
 const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   text: ["text"],
   image: ["data", "mimeType"],
@@ -117,7 +117,7 @@ export const contentBlockSchema = z.pipe(
   }),
 );
 
-/** Where a block has no string although its type promises one. */
+/** Returns the path of the first required field that is not a string, if any. */
 function missingString(block: Record<string, unknown>): string[] | undefined {
   const { type, resource } = block;
   if (typeof type !== "string") return ["type"];

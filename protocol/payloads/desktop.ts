@@ -7,11 +7,11 @@ import type { AgentCallData } from "./tools.ts";
 /** One rendered window: `URI\n\nBODY`, or the URI alone (spec §8.1). */
 export type Desktop = string;
 
-/** Asks a Computer for its desktop (spec §4, §8.1). */
+/** Requests a Computer's desktop (spec §4, §8.1). */
 export interface GetDeskTopReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
-  /** How many windows at most, over all MCP servers; absent: no limit, 0 or less: none. */
+  /** Maximum number of windows of all MCP servers; absent: no limit, 0 or less: no windows. */
   desktop_size?: number;
   /** Only the window with exactly this URI. */
   window?: string;
@@ -21,7 +21,7 @@ export interface GetDeskTopReq extends AgentCallData {
 export interface GetDeskTopRet {
   /** The windows, most relevant first. */
   desktops: Desktop[];
-  /** The request's own. */
+  /** The `req_id` of the request. */
   req_id: string;
 }
 

@@ -2,7 +2,7 @@ import * as z from "../validation/schema.ts";
 import { listOf, plainObject } from "../validation/plain_values.ts";
 import { type Parser, parser } from "../validation/parser.ts";
 
-/** A document as an Agent fetches it from where `get_dpe` sent it (spec §8.3). */
+/** A document that an Agent fetches from the URI of `get_dpe` (spec §8.3). */
 export interface DPEDocument {
   /** The document's key, given by its MCP server. */
   doc_ref: string;
@@ -10,53 +10,53 @@ export interface DPEDocument {
   uri: string;
   /** For people. */
   title: string;
-  /** All of them, in reading order; each with its elements, or with where they are. */
+  /** All pages in reading order; each with its elements, or with the URI of them. */
   pages: DPEPage[];
   /** The original file. */
   file_uri?: string;
   /** `xlsx`, `pdf`, `pptx`, … */
   file_type?: string;
-  /** What it says. */
+  /** A summary. */
   summary?: string;
-  /** Pages of the original; absent or 0 is unknown. */
+  /** Number of pages of the original; absent or 0 means unknown. */
   page_count?: number;
-  /** What it is about. */
+  /** Its keywords. */
   keywords?: string[];
   /** ISO 8601. */
   last_modified?: string;
 }
 
-/** One page; it has `elements`, or in a manifest the `uri` of its own JSON (spec §8.3). */
+/** A page; it has `elements`, or in a manifest the `uri` of its own JSON (spec §8.3). */
 export interface DPEPage {
   /** From 0. */
   page_index: number;
   /** For people. */
   title?: string;
-  /** What is on it, in reading order. */
+  /** Its elements, in reading order. */
   elements?: DPEElement[];
-  /** Where the page with its elements is; relative to where the document is, or absolute. */
+  /** The URI of the page with its elements; absolute, or relative to that of the document. */
   uri?: string;
 }
 
-/** One element of a page; its category may bring fields of its own (spec §8.3). */
+/** An element of a page; its category may define further fields (spec §8.3). */
 export interface DPEElement {
   /** Unique in its document. */
   element_id: string;
-  /** What it is; an unknown category is plain text. */
+  /** The kind of element; treat an unknown one as plain text. */
   category: string;
-  /** What it says. */
+  /** The text. */
   text?: string;
-  /** What it says, in short. */
+  /** A short summary. */
   summary?: string;
   /** Depends on the category. */
   content?: Record<string, unknown>;
-  /** Anything more. */
+  /** Additional data. */
   metadata?: Record<string, unknown>;
-  /** What the category brings. */
+  /** Fields of the category. */
   [field: string]: unknown;
 }
 
-/** Some writers say null for what is not there. */
+/** An optional field, which some programs write as null. */
 const withoutNulls = z.pipe(
   plainObject,
   z.transform((data) =>

@@ -7,7 +7,7 @@ import { maybe } from "../validation/plain_values.ts";
 import { type Parser, parser } from "../validation/parser.ts";
 import type { AgentCallData } from "./tools.ts";
 
-/** Asks a Computer to turn a `dpe://` URI into one that the Agent can fetch (spec §4, §8.3). */
+/** Requests a Computer to resolve a `dpe://` URI to one that the Agent can fetch (spec §4, §8.3). */
 export interface GetDPEReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
@@ -19,13 +19,13 @@ export interface GetDPEReq extends AgentCallData {
 
 /** Where the document can be fetched (spec §4, §8.3). */
 export interface GetDPERet {
-  /** `https:`, `file:` or a scheme of the resolver's own; not to be kept beyond the session. */
+  /** `https:`, `file:` or a custom scheme of the resolver; must not be kept beyond the session. */
   uri: string;
-  /** The media type of what is there. */
+  /** The media type of the document. */
   mime_type?: string;
-  /** Bytes. */
+  /** The size in bytes. */
   size?: number;
-  /** The request's own. */
+  /** The `req_id` of the request. */
   req_id: string;
 }
 

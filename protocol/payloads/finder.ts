@@ -4,21 +4,21 @@ import { listOf } from "../validation/plain_values.ts";
 import { type Parser, parser } from "../validation/parser.ts";
 import type { AgentCallData } from "./tools.ts";
 
-/** Asks a Computer for its catalogue of documents (spec §4, §8.4). */
+/** Requests a Computer's catalog of documents (spec §4, §8.4). */
 export interface GetFinderReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
-  /** Any of them in title, keywords or summary, case-insensitive. */
+  /** Matches documents with any of these in title, keywords or summary, case-insensitive. */
   keywords?: string[];
-  /** Exact file type, such as `pdf`. */
+  /** Matches documents of exactly this file type, such as `pdf`. */
   file_type?: string;
-  /** How many documents to skip; default 0. */
+  /** Number of documents to skip; default 0. */
   offset?: number;
-  /** How many documents to return, 1 to 100; default 20. */
+  /** Maximum number of documents to return, 1 to 100; default 20. */
   limit?: number;
 }
 
-/** One document of the catalogue (spec §4, §8.4). */
+/** A document of the catalog (spec §4, §8.4). */
 export interface DPEDocumentSummary {
   /** The document's key, given by its MCP server. */
   doc_ref: string;
@@ -30,11 +30,11 @@ export interface DPEDocumentSummary {
   file_type: string;
   /** For people. */
   title: string;
-  /** Pages; 0 is unknown. */
+  /** Number of pages; 0 means unknown. */
   page_count: number;
-  /** What it is about. */
+  /** Its keywords. */
   keywords?: string[];
-  /** What it says. */
+  /** A summary. */
   summary?: string;
   /** The MCP server that lists it. */
   server: string;
@@ -48,7 +48,7 @@ export interface DPEPageSummary {
   page_index: number;
   /** For people. */
   title: string;
-  /** How many elements it has. */
+  /** Number of its elements. */
   element_count: number;
   /** Its `dpe://` URI. */
   uri: string;
@@ -60,9 +60,9 @@ export interface DPEPageSummary {
 export interface DPEElementDetail {
   /** Unique in its document. */
   element_id: string;
-  /** What it is; an unknown category is plain text. */
+  /** The kind of element; treat an unknown one as plain text. */
   category: string;
-  /** What it says, in short. */
+  /** A short summary. */
   summary?: string;
   /** Depends on the category. */
   content: Record<string, unknown>;
@@ -72,17 +72,17 @@ export interface DPEElementDetail {
   page_index?: number;
   /** Its `dpe://` URI. */
   uri?: string;
-  /** Anything more. */
+  /** Additional data. */
   metadata?: Record<string, unknown>;
 }
 
-/** A page of the catalogue (spec §4, §8.4). */
+/** A page of the catalog (spec §4, §8.4). */
 export interface GetFinderRet {
   /** From `offset`, at most `limit`. */
   documents: DPEDocumentSummary[];
-  /** How many match, before paging. */
+  /** Number of matching documents, before paging. */
   total_count: number;
-  /** The request's own. */
+  /** The `req_id` of the request. */
   req_id: string;
 }
 

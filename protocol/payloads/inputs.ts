@@ -3,45 +3,45 @@ import { identifier } from "../validation/identifiers.ts";
 import { listOf, mapOf, maybe } from "../validation/plain_values.ts";
 import { type Parser, parser } from "../validation/parser.ts";
 
-/** What every input has (spec §4). */
+/** The common fields of inputs (spec §4). */
 export interface MCPServerInputBase {
-  /** What `${input:ID}` names; unique among all inputs. */
+  /** The ID in `${input:ID}`; unique among all inputs. */
   id: string;
-  /** Words for people. */
+  /** A description for people. */
   description: string;
 }
 
-/** A value that a person types (spec §4). */
+/** A value that the user types (spec §4). */
 export interface MCPServerPromptStringInput extends MCPServerInputBase {
-  /** Says which kind this is. */
+  /** The discriminator. */
   type: "promptString";
   /** The question. */
   description: string;
-  /** Taken when nobody answers. */
+  /** The value to use without an answer. */
   default?: string | null;
-  /** Hide what is typed. */
+  /** Whether to hide the typed text. */
   password?: boolean | null;
 }
 
-/** A value that a person picks (spec §4). */
+/** A value that the user picks (spec §4). */
 export interface MCPServerPickStringInput extends MCPServerInputBase {
-  /** Says which kind this is. */
+  /** The discriminator. */
   type: "pickString";
   /** The question. */
   description: string;
-  /** What there is to pick from. */
+  /** The values to pick from. */
   options: string[];
-  /** Taken when nobody answers. */
+  /** The value to use without an answer. */
   default?: string | null;
 }
 
 /** A value that a command on the Computer prints (spec §4). */
 export interface MCPServerCommandInput extends MCPServerInputBase {
-  /** Says which kind this is. */
+  /** The discriminator. */
   type: "command";
   /** What the value is. */
   description: string;
-  /** A program when `args` is a list, else a line for the shell. */
+  /** A program if `args` is a list, otherwise a shell command. */
   command: string;
   /** A list of arguments, or a map of named ones. */
   args?: string[] | Record<string, string> | null;

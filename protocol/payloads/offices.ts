@@ -8,54 +8,54 @@ import { listOf, maybe } from "../validation/plain_values.ts";
 import { type Parser, parser } from "../validation/parser.ts";
 import type { AgentCallData } from "./tools.ts";
 
-/** What a member of an office is (spec §1). */
+/** The role of a member of an office (spec §1). */
 export type Role = "agent" | "computer";
 
-/** Asks for membership of an office (spec §4, §5). */
+/** Requests to join an office (spec §4, §5). */
 export interface EnterOfficeReq {
   /** Fixed for the connection by its first join. */
   role: Role;
   /** The member's name; a Computer's is unique in its office. No control characters. */
   name: string;
-  /** The office; it comes into being with its first member. No control characters. */
+  /** The office, which its first member creates. No control characters. */
   office_id: string;
 }
 
-/** Gives membership up (spec §4, §5). */
+/** Requests to leave an office (spec §4, §5). */
 export interface LeaveOfficeReq {
   /** Must be the office that the caller is in. */
   office_id: string;
 }
 
-/** Asks for the members of the caller's office (spec §4). */
+/** Requests the members of the caller's office (spec §4). */
 export interface ListRoomReq extends AgentCallData {
   /** Must be the office that the caller is in. */
   office_id: string;
 }
 
-/** One member of an office, as shown to its Agent (spec §4). */
+/** A member of an office (spec §4). */
 export interface SessionInfo {
   /** The Socket.IO id that speaks for the member. */
   sid: string;
   /** The name it joined with. */
   name: string;
-  /** What it is. */
+  /** Its description. */
   role: Role;
   /** The office it is in. */
   office_id: string;
-  /** The version of the request that opened its session; left out by profile 0.1 (spec §12). */
+  /** The version of the request that opened its session; absent in profile 0.1 (spec §12). */
   a2c_version?: string;
 }
 
 /** The members of an office (spec §4). */
 export interface ListRoomRet {
-  /** Every member, the caller included. */
+  /** All members, including the caller. */
   sessions: SessionInfo[];
-  /** The request's own. */
+  /** The `req_id` of the request. */
   req_id: string;
 }
 
-/** Tells the members of an office that somebody joined; exactly one of the names is there (spec §3). */
+/** Notifies of a member that joined; has exactly one of the two names (spec §3). */
 export interface EnterOfficeNotification {
   /** The office. */
   office_id: string;
@@ -65,7 +65,7 @@ export interface EnterOfficeNotification {
   agent?: string;
 }
 
-/** Tells the members of an office that somebody left; exactly one of the names is there (spec §3). */
+/** Notifies of a member that left; has exactly one of the two names (spec §3). */
 export interface LeaveOfficeNotification {
   /** The office. */
   office_id: string;
@@ -75,7 +75,7 @@ export interface LeaveOfficeNotification {
   agent?: string;
 }
 
-/** The two ack arguments of join and leave: success, and why not (spec §3). */
+/** The two ack arguments of join and leave: success, and the reason for a refusal (spec §3). */
 export type OfficeAck = [ok: true, reason: null] | [ok: false, reason: string];
 
 const role = z.enum(["agent", "computer"]);
@@ -119,7 +119,7 @@ export const memberNotificationSchema = z.pipe(
   }),
   z.transform(({ computer, agent, ...rest }) => ({
     ...rest,
-    // The older SDKs send null for the absent name.
+    // Older SDKs send null for the absent name.
     ...(typeof computer === "string" && { computer }),
     ...(typeof agent === "string" && { agent }),
   })),
@@ -149,12 +149,12 @@ export const parseLeaveOfficeNotification: Parser<LeaveOfficeNotification> =
   parser(memberNotificationSchema);
 
 /**
- * Reads the ack of a join or leave: two arguments, or one two-element array (spec §3).
+ * Parses the ack of a join or leave: two arguments, or one two-element array (spec §3).
  *
- * Anything else counts as a refusal, with its message when it holds one: a caller must
- * never take an error object for success.
+ * Anything else counts as a refusal, with its message if it has one: a caller must
+ * never mistake an error object for success.
  *
- * @param args the arguments that the ack callback was called with
+ * @param args the arguments of the ack callback
  */
 export function readOfficeAck(args: readonly unknown[]): OfficeAck {
   const [ok, reason] = args.length === 1 && Array.isArray(args[0])

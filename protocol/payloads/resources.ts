@@ -4,29 +4,29 @@ import { listOf, maybe, plainObject } from "../validation/plain_values.ts";
 import { type Parser, parser } from "../validation/parser.ts";
 import type { AgentCallData } from "./tools.ts";
 
-/** Asks for one page of an MCP server's `resources/list` (spec §4, §8.2). */
+/** Requests a page of an MCP server's `resources/list` (spec §4, §8.2). */
 export interface GetResourcesReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
   /** Name of the MCP server: a key of `servers` in the Computer's configuration. */
   mcp_server: string;
-  /** `next_cursor` of the page before; absent or null for the first page. */
+  /** The `next_cursor` of the previous page; absent or null for the first page. */
   cursor?: string | null;
 }
 
 /**
- * A resource just as the MCP server listed it: nothing in it is validated away (spec §8.2).
+ * A resource exactly as the MCP server listed it; validation removes nothing (spec §8.2).
  *
- * The fields named here are what MCP promises; any of them may be missing or odd.
+ * The fields named here are those of MCP; any of them may be missing or invalid.
  */
 export interface Resource {
-  /** What it is: `window://`, `dpe://`, `file://`, anything. */
+  /** Its URI: `window://`, `dpe://`, `file://` or any other. */
   uri?: string;
   /** Its short name. */
   name?: string;
   /** Its title for people. */
   title?: string;
-  /** What it holds. */
+  /** Its description. */
   description?: string;
   /** Its media type. */
   mimeType?: string;
@@ -38,13 +38,13 @@ export interface Resource {
   [field: string]: unknown;
 }
 
-/** One page of an MCP server's resources (spec §4, §8.2). */
+/** A page of an MCP server's resources (spec §4, §8.2). */
 export interface GetResourcesRet {
-  /** The page, untouched. */
+  /** The resources, unchanged. */
   resources: Resource[];
-  /** Where the next page starts; absent on the last. */
+  /** The cursor of the next page; absent on the last. */
   next_cursor?: string;
-  /** The request's own. */
+  /** The `req_id` of the request. */
   req_id: string;
 }
 

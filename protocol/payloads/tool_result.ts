@@ -2,15 +2,15 @@ import { ErrorCode } from "../errors/protocol_error.ts";
 import type { CallToolResult } from "./tools.ts";
 
 /**
- * Reads a result's metadata, whichever of `_meta` and `meta` it was written under (spec §6).
+ * Returns a result's metadata, from `_meta` and `meta` (spec §6).
  *
- * @returns both merged, `_meta` winning; empty when there is none
+ * @returns both merged, with precedence of `_meta`; empty if there is none
  */
 export function resultMeta(result: CallToolResult): Record<string, unknown> {
   return { ...result.meta, ...result._meta };
 }
 
-/** Adds metadata to a result, under both keys, equal: `meta` for the Python SDK, `_meta` for MCP (spec §6). */
+/** Adds metadata to a result, under both keys: `meta` for the Python SDK, `_meta` for MCP (spec §6). */
 export function withResultMeta(
   result: CallToolResult,
   added: Record<string, unknown>,
@@ -22,11 +22,11 @@ export function withResultMeta(
 }
 
 /**
- * Makes the result of a call that failed on the way to its tool (spec §6).
+ * Creates the result of a call that failed before it reached its tool (spec §6).
  *
  * @param code the `error_code`, such as `ErrorCode.TOOL_NOT_FOUND`
- * @param text for people and models: what happened and what to do
- * @param fields what the code adds to the metadata, such as `mcp_server`
+ * @param text explains the failure and what to do, for people and models
+ * @param fields further metadata of the code, such as `mcp_server`
  */
 export function toolErrorResult(
   code: number,
@@ -36,7 +36,7 @@ export function toolErrorResult(
   return failed(text, { error_code: code, ...fields });
 }
 
-/** Makes the result of a call that ran out of its `timeout`, in seconds (spec §6, §7). */
+/** Creates the result of a call that exceeded its `timeout`, in seconds (spec §6, §7). */
 export function timeoutResult(timeout: number): CallToolResult {
   return failed(`The tool did not answer within ${timeout} s`, {
     error_code: ErrorCode.TOOL_TIMEOUT,
@@ -45,7 +45,7 @@ export function timeoutResult(timeout: number): CallToolResult {
   });
 }
 
-/** Makes the result of a call that its Agent cancelled (spec §6, §7). */
+/** Creates the result of a call that its Agent cancelled (spec §6, §7). */
 export function cancelledResult(): CallToolResult {
   return failed("The call was cancelled by the agent", {
     a2c_cancelled: true,

@@ -16,30 +16,30 @@ import {
 import { type ContentBlock, contentBlockSchema } from "./content.ts";
 import { type Parser, parser } from "../validation/parser.ts";
 
-/** What every request of an Agent starts with (spec §4). */
+/** The common fields of an Agent's requests (spec §4). */
 export interface AgentCallData {
-  /** Name of the calling Agent; a Computer gets the name of its seat, whatever it calls itself. */
+  /** Name of the calling Agent; the Server replaces it by the name of the Agent's seat. */
   agent: string;
   /** Unique among the Agent's calls; the key of idempotency and cancellation. */
   req_id: string;
 }
 
-/** The name of a tool, as a call has it: its alias, or its MCP name (spec §4). */
+/** The name of a tool in a call: its alias, or its MCP name (spec §4). */
 export type TOOL_NAME = string;
 
-/** Asks a Computer to run one of its tools (spec §4, §7). */
+/** Requests a Computer to run one of its tools (spec §4, §7). */
 export interface ToolCallReq extends AgentCallData {
   /** Name of the target Computer, looked up in the caller's office only. */
   computer: string;
   /** The tool's alias, or its MCP name when it has none. */
   tool_name: string;
-  /** The tool's arguments, passed on untouched. */
+  /** The tool's arguments, passed on unchanged. */
   params: Record<string, unknown>;
-  /** Seconds, 1 to 3600. */
+  /** The timeout in seconds, 1 to 3600. */
   timeout: number;
 }
 
-/** Asks a Computer for its tools (spec §4). */
+/** Requests a Computer's tools (spec §4). */
 export interface GetToolsReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
@@ -51,15 +51,15 @@ export type AttributeValue = string | number | boolean | null;
 /** Metadata of a tool: simple values by name (spec §4). */
 export type Attributes = Record<string, AttributeValue>;
 
-/** A tool that a Computer offers (spec §4). */
+/** A tool of a Computer (spec §4). */
 export interface SMCPTool {
-  /** The name to call it by: its alias, or its MCP name (spec §7). */
+  /** The name to call: its alias, or its MCP name (spec §7). */
   name: string;
   /** For people and models; may be empty. */
   description: string;
   /** JSON Schema of `params`. */
   params_schema: Record<string, unknown>;
-  /** JSON Schema of the structured result, or `null`: never absent. */
+  /** JSON Schema of the structured result, or `null`; never absent. */
   return_schema: Record<string, unknown> | null;
   /**
    * Simple values only: `a2c_tool_meta`, `a2c_mcp_server`, `MCP_TOOL_ANNOTATION`, and the MCP
@@ -68,10 +68,10 @@ export interface SMCPTool {
   meta?: Attributes | null;
 }
 
-/** Key of {@linkcode SMCPTool.meta}: the MCP server that has the tool, by its name at the Computer. */
+/** Key of {@linkcode SMCPTool.meta} for the name of the tool's MCP server. */
 export const MCP_SERVER_KEY = "a2c_mcp_server";
 
-/** The MCP server that has a tool; undefined where its Computer does not say, as older ones. */
+/** Returns the name of a tool's MCP server; `undefined` if its Computer is older and does not send it. */
 export function mcpServerOf({ meta }: SMCPTool): string | undefined {
   const server = meta?.[MCP_SERVER_KEY];
   return typeof server === "string" ? server : undefined;
@@ -79,19 +79,19 @@ export function mcpServerOf({ meta }: SMCPTool): string | undefined {
 
 /** The tools of one Computer (spec §4). */
 export interface GetToolsRet {
-  /** Those that can be called, in the order of the Computer's MCP servers. */
+  /** The callable tools, in the order of the Computer's MCP servers. */
   tools: SMCPTool[];
-  /** The request's own. */
+  /** The `req_id` of the request. */
   req_id: string;
 }
 
-/** What a Computer's configuration says about a tool; travels in `a2c_tool_meta` (spec §4, §7). */
+/** The configuration of a tool, which Agents get in `a2c_tool_meta` (spec §4, §7). */
 export interface ToolMeta {
-  /** Run without asking a person first. */
+  /** Whether to run the tool without a user's confirmation. */
   auto_apply?: boolean | null;
-  /** The name to offer the tool under. */
+  /** The name under which to offer the tool. */
   alias?: string | null;
-  /** Free words for the Agent. */
+  /** Free-form tags for the Agent. */
   tags?: string[] | null;
   /** For the Agent: how to map results; the Computer does not apply it. */
   ret_object_mapper?: Record<string, unknown> | null;
@@ -99,17 +99,17 @@ export interface ToolMeta {
   [field: string]: unknown;
 }
 
-/** What a tool call ends with, failures of the tool included (spec §6). */
+/** The result of a tool call, including failures of the tool (spec §6). */
 export interface CallToolResult {
-  /** The pieces of the result. */
+  /** The content blocks of the result. */
   content: ContentBlock[];
-  /** The result as data, when the tool gives any. */
+  /** The structured result, if the tool has one. */
   structuredContent?: Record<string, unknown> | null;
   /** Whether the call failed; absent means no. */
   isError?: boolean | null;
-  /** Result-level metadata (`error_code`, `a2c_timeout`, …); what the Python SDK reads. */
+  /** Result-level metadata (`error_code`, `a2c_timeout`, …), as the Python SDK reads it. */
   meta?: Record<string, unknown> | null;
-  /** The same under the name of MCP; read either with {@linkcode resultMeta}. */
+  /** The same under MCP's name; read either with {@linkcode resultMeta}. */
   _meta?: Record<string, unknown> | null;
   /** Fields of later versions of MCP. */
   [field: string]: unknown;
@@ -175,8 +175,8 @@ export const parseAgentCallData: Parser<AgentCallData> = parser(
   agentCallDataSchema,
 );
 /**
- * Tells whether data is a tool call beyond doubt, as its schema does but without its machinery:
- * every call comes through here twice. What is wrong with anything else the schema says.
+ * Returns whether data is certainly a valid tool call; a fast path of its schema, since every call is
+ * checked twice. For `false`, the schema decides, and names what is invalid.
  *
  * @internal
  */
@@ -187,7 +187,7 @@ export const isToolCallReq = (data: unknown): data is ToolCallReq =>
   isPlainObject(data.params) &&
   Number.isInteger(data.timeout) && Number(data.timeout) >= 1 &&
   Number(data.timeout) <= 3600 &&
-  !Object.hasOwn(data, "__proto__"); // which the schema leaves out
+  !Object.hasOwn(data, "__proto__"); // the schema drops it
 
 /** Parses a {@linkcode ToolCallReq}. */
 export const parseToolCallReq: Parser<ToolCallReq> = (data): ToolCallReq =>

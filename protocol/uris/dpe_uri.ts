@@ -3,22 +3,22 @@ import { ErrorCode, ProtocolError } from "../errors/protocol_error.ts";
 
 /** A document's identity: `dpe://HOST/DOC-REF` (spec §8.3). */
 export interface DpeUri {
-  /** Leads to the MCP server that lists the document. */
+  /** Identifies the MCP server that lists the document. */
   readonly host: string;
   /** The decoded segments of DOC-REF, one or more. */
   readonly docRef: readonly string[];
 }
 
-/** A URI out of a resource list, with what was wrong but could be mended. */
+/** A parsed URI of a listed resource, with the problems that were corrected. */
 export interface ParsedDpeUri {
   /** The document. */
   readonly uri: DpeUri;
-  /** One sentence each, for a WARN in the log. */
+  /** One sentence per problem, for warnings in the log. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads the `dpe://` URI of a `get_dpe` request, where a query or fragment is an error (spec §8.3).
+ * Parses the `dpe://` URI of a `get_dpe` request, where a query or fragment is an error (spec §8.3).
  *
  * @throws {ProtocolError} 4012 with `uri` and `reason`
  */
@@ -29,7 +29,7 @@ export function parseDpeUri(text: string): DpeUri {
 }
 
 /**
- * Reads the `dpe://` URI of a listed resource; a query or fragment is dropped with a warning (spec §8.3).
+ * Parses the `dpe://` URI of a listed resource; drops a query or fragment with a warning (spec §8.3).
  *
  * @throws {ProtocolError} 4012 with `uri` and `reason`
  */
@@ -44,9 +44,9 @@ export function parseListedDpeUri(text: string): ParsedDpeUri {
 }
 
 /**
- * Writes a `dpe://` URI, each segment URL-encoded (spec §8.3).
+ * Formats a `dpe://` URI; URL-encodes each segment (spec §8.3).
  *
- * @throws {ProtocolError} 4012 when the host or the document reference is empty or cannot be written
+ * @throws {ProtocolError} 4012 when the host or the document reference is empty or cannot be encoded
  */
 export function buildDpeUri({ host, docRef }: DpeUri): string {
   try {
@@ -58,7 +58,7 @@ export function buildDpeUri({ host, docRef }: DpeUri): string {
   throw invalid(`dpe://${host}`, MISSING_DOC_REF);
 }
 
-/** The `doc_ref` of a document as it stands in its URI: URL-encoded segments joined by `/` (spec §8.4). */
+/** Returns the `doc_ref` of a document: its URL-encoded segments joined by `/`, as in its URI (spec §8.4). */
 export function docRefOf({ docRef }: DpeUri): string {
   return docRef.map(encodeURIComponent).join("/");
 }

@@ -5,16 +5,16 @@ import { ErrorCode, ProtocolError } from "../errors/protocol_error.ts";
  * An address in the URI space of an MCP server's own documents, from the 0.2 draft (spec §8.4):
  * `dpe://HOST`, `…/DOC`, `…/DOC/pages/N`, `…/DOC/elements/ID`, with an optional query.
  *
- * Never a `get_dpe` URI: what is a page here would be a document of three segments there.
+ * Not a `get_dpe` URI: a page here would be a document of three segments there.
  */
 export type FinderUri = FinderTarget & {
   /** The namespace of the MCP server's documents. */
   readonly host: string;
-  /** How to answer. */
+  /** Options of the answer. */
   readonly query: FinderQuery;
 };
 
-/** What a {@linkcode FinderUri} points at. */
+/** The target of a {@linkcode FinderUri}. */
 export type FinderTarget =
   | { readonly kind: "catalogue" }
   | { readonly kind: "document"; readonly doc: string }
@@ -27,7 +27,7 @@ export type FinderTarget =
 
 /** The query of a {@linkcode FinderUri}. */
 export interface FinderQuery {
-  /** Such as `json` or `markdown`; the MCP server decides. */
+  /** A format of the MCP server, such as `json` or `markdown`. */
   readonly format?: string;
   /** Levels of detail, 0 or more. */
   readonly depth?: number;
@@ -40,7 +40,7 @@ export interface FinderQuery {
 }
 
 /**
- * Reads an address of the 0.2 draft; parameters that it does not know are ignored (spec §8.4).
+ * Parses an address of the 0.2 draft; ignores unknown parameters (spec §8.4).
  *
  * @throws {ProtocolError} 4204 with `uri` and `reason`
  */
@@ -54,16 +54,16 @@ export function parseFinderUri(text: string): FinderUri {
 }
 
 /**
- * Writes an address of the 0.2 draft (spec §8.4).
+ * Formats an address of the 0.2 draft (spec §8.4).
  *
- * @throws {ProtocolError} 4204 when a part is empty or cannot be written
+ * @throws {ProtocolError} 4204 when a part is empty or cannot be encoded
  */
 export function buildFinderUri(uri: FinderUri): string {
   try {
     const base = buildUri("dpe", uri.host, writeTarget(uri));
     const query = writeQuery(uri.query);
     const written = query ? `${base}?${query}` : base;
-    parseFinderUri(written); // a page of -1 or a limit of 0 is refused here
+    parseFinderUri(written); // refuses a page of -1 or a limit of 0
     return written;
   } catch (error) {
     throw invalid(uri.host, error);

@@ -1,20 +1,20 @@
-/** The parts that `window://` and `dpe://` share: an opaque host and URL-encoded segments. */
+/** The common parts of `window://` and `dpe://` URIs: an opaque host and decoded segments. */
 export interface UriParts {
   readonly host: string;
   readonly path: readonly string[];
-  /** `query` or `fragment`, where the text had one. */
+  /** `query` or `fragment`, if the URI has one. */
   readonly dropped: readonly string[];
   readonly query: string | undefined;
 }
 
-/** scheme :// host path ?query #fragment; `[^]` takes line ends as well, which the checks then refuse. */
+/** scheme :// host path ?query #fragment; `[^]` also matches line ends, which the checks refuse. */
 const SHAPE =
   /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#([^]*))?$/i;
 
-/** What can stand in a host: no separators of other URI parts, no white space. */
+/** The characters of a host: no separators of other URI parts, no white space. */
 const HOST = /^[^\s/?#@\\[\]<>"]+$/;
 
-/** Splits a URI; throws a `TypeError` that tells a person what is wrong. */
+/** Parses a URI; throws a `TypeError` with a message for people. */
 export function readUri(scheme: string, text: string): UriParts {
   const match = SHAPE.exec(text);
   if (!match || match[1]?.toLowerCase() !== scheme) {
@@ -33,7 +33,7 @@ export function readUri(scheme: string, text: string): UriParts {
   };
 }
 
-/** Writes a URI of decoded segments; throws a `TypeError` for what cannot be read back. */
+/** Formats a URI of decoded segments; throws a `TypeError` if it could not be parsed again. */
 export function buildUri(
   scheme: string,
   host: string,
@@ -43,7 +43,7 @@ export function buildUri(
   return [`${scheme}://${host}`, ...path.map(encodeSegment)].join("/");
 }
 
-/** Encodes one segment; refuses an empty one and what UTF-8 cannot hold. */
+/** Encodes a segment; refuses an empty one, and one that is not valid Unicode. */
 export function encodeSegment(segment: string): string {
   if (segment === "") throw new TypeError("a path segment must not be empty");
   try {

@@ -8,18 +8,18 @@ export interface WindowUri {
   readonly path: readonly string[];
 }
 
-/** A URI out of a resource list, with what was wrong but could be mended. */
+/** A parsed URI of a listed resource, with the problems that were corrected. */
 export interface ParsedWindowUri {
   /** The window. */
   readonly uri: WindowUri;
-  /** One sentence each, for a WARN in the log. */
+  /** One sentence per problem, for warnings in the log. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads a `window://` URI; a query or fragment is dropped with a warning (spec §8.1).
+ * Parses a `window://` URI; drops a query or fragment with a warning (spec §8.1).
  *
- * @throws {TypeError} that says what is wrong: scheme, host, an empty segment, a broken escape
+ * @throws {TypeError} for an invalid scheme, host or escape, or an empty segment
  */
 export function parseWindowUri(text: string): ParsedWindowUri {
   const { host, path, dropped } = readUri("window", text);
@@ -32,9 +32,9 @@ export function parseWindowUri(text: string): ParsedWindowUri {
 }
 
 /**
- * Writes a `window://` URI, each segment URL-encoded (spec §8.1).
+ * Formats a `window://` URI; URL-encodes each segment (spec §8.1).
  *
- * @throws {TypeError} when the host or a segment is empty or cannot be written
+ * @throws {TypeError} when the host or a segment is empty or cannot be encoded
  */
 export function buildWindowUri({ host, path }: WindowUri): string {
   return buildUri("window", host, path);

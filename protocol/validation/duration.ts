@@ -1,13 +1,13 @@
-/** @internal Weeks alone, or days and a time; years and months have no fixed length. */
+/** @internal Either weeks, or days and a time; years and months have no fixed length. */
 export const ISO_DURATION =
   /^P(?:(\d+(?:\.\d+)?)W|(?:(\d+(?:\.\d+)?)D)?(?:T(?=\d)(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?)$/;
 
 const SECONDS = [7 * 86_400, 86_400, 3_600, 60, 1];
 
 /**
- * Reads an ISO 8601 duration such as `PT30S` or `P1DT2H` into seconds (spec §4).
+ * Parses an ISO 8601 duration such as `PT30S` or `P1DT2H`; returns seconds (spec §4).
  *
- * @throws {TypeError} for anything else, years and months included
+ * @throws {TypeError} for anything else, including years and months
  */
 export function parseDuration(text: string): number {
   const parts = ISO_DURATION.exec(text)?.slice(1);

@@ -1,6 +1,6 @@
 import * as z from "./schema.ts";
 
-/** Tells whether data is an {@linkcode identifier}; zod's own length counts code points. */
+/** Returns whether data is an {@linkcode identifier}; zod's own length check counts code points. */
 export const isIdentifier = (data: unknown): boolean =>
   typeof data === "string" && data.length >= 1 && data.length <= 256;
 
@@ -10,7 +10,7 @@ export const identifier = z.string()
   // For JSON Schema, which cannot see a refinement.
   .register(z.globalRegistry, { minLength: 1, maxLength: 256 });
 
-// deno-lint-ignore no-control-regex -- control characters are what it is about
+// deno-lint-ignore no-control-regex -- control characters are what this matches
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
 /** `name` and `office_id`: an identifier without control characters (spec §5). */

@@ -2,16 +2,16 @@ import type * as z from "./schema.ts";
 import { ErrorCode, ProtocolError } from "../errors/protocol_error.ts";
 
 /**
- * Turns unknown wire data into `T`; unknown fields pass through, nothing is coerced (spec §1, §4).
+ * Parses unknown wire data; unknown fields pass through, and no value is coerced (spec §1, §4).
  *
- * @throws {ProtocolError} 400 that names each failing field, also as `details.fields`
+ * @throws {ProtocolError} 400 that names each invalid field, also in `details.fields`
  */
 export type Parser<T> = (data: unknown) => T;
 
-/** A hostile payload can have any number of failing fields; the answer names the first few. */
+/** Maximum number of invalid fields that an error names; a hostile payload can have any number. */
 const NAMED_FIELDS = 10;
 
-/** Makes a {@linkcode Parser} of a schema, so that no caller meets the validation library. */
+/** Creates a {@linkcode Parser} from a schema, so that callers do not depend on the validation library. */
 export const parser = <T>(schema: z.ZodMiniType<T>): Parser<T> => (data) => {
   const result = schema.safeParse(data);
   if (result.success) return result.data;

@@ -1,25 +1,25 @@
 import * as z from "./schema.ts";
 
-/** Tells whether data is a JSON object. */
+/** Returns whether data is a JSON object. */
 export const isPlainObject = (data: unknown): data is Record<string, unknown> =>
   Object.prototype.toString.call(data) === "[object Object]";
 
-/** A JSON object, passed on as it is: `z.record()` copies it, and drops a key named `__proto__`. */
+/** A JSON object, passed through unchanged: `z.record()` would copy it, and drop a key named `__proto__`. */
 export const plainObject = z.custom<Record<string, unknown>>(
   isPlainObject,
   "Invalid input: expected object",
 );
 
 /**
- * What a list or a map is made of. Their transforms hide it from `z.toJSONSchema()`, with which
- * the schema of the configuration file is written.
+ * The item schemas of lists and maps. Their transforms hide them from `z.toJSONSchema()`, which
+ * generates the schema of the configuration file.
  */
 export const partsOf = new WeakMap<
   z.core.$ZodType,
   { items: z.core.$ZodType } | { values: z.core.$ZodType }
 >();
 
-/** A list that stops at its first failing item: `z.array()` reports each, and a hostile list has millions. */
+/** A list whose validation stops at the first invalid item: `z.array()` reports each, and a hostile list has millions. */
 export const listOf = <T>(item: z.ZodMiniType<T>) => {
   const collect = z.transform((items: unknown[], context): T[] => {
     const parsed: T[] = [];
@@ -35,7 +35,7 @@ export const listOf = <T>(item: z.ZodMiniType<T>) => {
   return list;
 };
 
-/** A map of names that stops at its first failing value, for the same reason. */
+/** A map by name whose validation stops at the first invalid value, for the same reason. */
 export const mapOf = <T>(value: z.ZodMiniType<T>) => {
   const collect = z.transform(
     (data: Record<string, unknown>, context): Record<string, T> => {

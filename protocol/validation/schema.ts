@@ -1,6 +1,6 @@
 /**
- * The validation library as the wire uses it: the form of it that bundlers can shake, with English
- * messages. Without them every message would be "Invalid input".
+ * The validation library in its tree-shakable form, with English messages; without a locale every
+ * message would be "Invalid input".
  *
  * @module
  */
@@ -8,7 +8,7 @@ import * as z from "zod/mini";
 // @ts-types="zod/v4/locales/en.d.ts"
 import en from "zod/v4/locales/en.js";
 
-// Like the library's other form: whoever has chosen a language keeps it.
+// As in the library's default form, a locale that the program has set is kept.
 if (!z.config().localeError) z.config(en());
 
 export * from "zod/mini";
