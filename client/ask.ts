@@ -5,10 +5,10 @@ import type { RequestOptions } from "./options.ts";
 /**
  * Emits an event and resolves with every argument of its ack.
  *
- * @param isLost tells whether the caller's session is over: a later answer is dropped
- * @param heard called with the same at once, before anything that the Server sent after the ack is read
- * @throws {ConnectionError} `lost` when the connection goes away first, `timeout`
- * @throws the signal's reason, once it is aborted; a later answer is dropped
+ * @param isLost returns whether the caller's session has ended: a later answer is dropped
+ * @param onAck called synchronously with the same arguments, before later packets of the Server are read
+ * @throws {ConnectionError} `lost` when the connection ends first, or `timeout`
+ * @throws the signal's reason when it is aborted; a later answer is dropped
  */
 export function ask(
   socket: Socket,
@@ -16,7 +16,7 @@ export function ask(
   payload: unknown,
   { timeoutMs, signal }: RequestOptions,
   isLost: () => boolean,
-  heard?: (args: unknown[]) => void,
+  onAck?: (args: unknown[]) => void,
 ): Promise<unknown[]> {
   if (signal?.aborted) return Promise.reject(signal.reason);
   return new Promise((resolve, reject) => {
@@ -28,7 +28,7 @@ export function ask(
       (error: Error | null, ...args: unknown[]) => {
         signal?.removeEventListener("abort", onAbort);
         if (!error && !isLost()) {
-          heard?.(args);
+          onAck?.(args);
           return resolve(args);
         }
         reject(

@@ -36,7 +36,7 @@ export class Retry {
     this.#timer = setTimeout(work, backoff(this.#attempts++, Math.random()));
   }
 
-  /** Resets the delay, and drops the attempt that waits. */
+  /** Resets the delay, and cancels a scheduled attempt. */
   reset(): void {
     clearTimeout(this.#timer);
     this.#attempts = 0;

@@ -7,7 +7,7 @@ const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/i;
 /**
  * Detects credentials that would be sent to another machine unencrypted (spec §10).
  *
- * @returns a warning that says what to do, or undefined
+ * @returns a warning that says what to do, or `undefined`
  */
 export function secretsInClear(
   { url, auth, headers = {} }: Pick<
@@ -21,5 +21,5 @@ export function secretsInClear(
     Object.keys(auth ?? {}).length > 0;
   const inHeaders = Object.keys(headers).some((n) => SECRET_HEADER.test(n));
   if (!inAuth && !inHeaders) return undefined;
-  return `The key or token goes to ${host} unencrypted, where everybody on the way can read it: use https:// there`;
+  return `The key or token goes to ${host} unencrypted, where anyone on the way can read it: use https:// there`;
 }

@@ -4,9 +4,9 @@ import type { Socket } from "socket.io-client";
 export const CLOSE_TIMEOUT_MS = 3_000;
 
 /**
- * Resolves once nothing is left of the connection under a socket; at once where there is none.
+ * Resolves when the connection of a socket is closed; immediately if there is none.
  *
- * Bounded, since a Server that is gone never reads what waits to be sent.
+ * Limited in time, since a Server that is gone never reads the queued packets.
  */
 export function whenClosed(socket: Socket | undefined): Promise<void> {
   const engine = socket?.io.engine;

@@ -11,7 +11,7 @@ import type {
   RequestOptions,
 } from "./options.ts";
 import { type Receiver, refuseRequest } from "./receive.ts";
-import { ServerLink, type SignedOptions } from "./server_link.ts";
+import { type RoleOptions, ServerLink } from "./server_link.ts";
 
 /**
  * A client's connection to a Server: handshake, membership, reconnect (spec §2, §9).
@@ -27,11 +27,11 @@ export class Connection implements AsyncDisposable {
 
   /**
    * @param options address, name, role and credentials
-   * @param onThrow receives what listeners and handlers throw, for the log
-   * @throws {TypeError} when the URL cannot be one of a Server
+   * @param onThrow receives errors of listeners and handlers, for the log
+   * @throws {TypeError} when the URL or the certificates are invalid
    */
   constructor(
-    options: SignedOptions,
+    options: RoleOptions,
     onThrow: (error: unknown) => void,
   ) {
     const events = this.#events = new Emitter(onThrow);
@@ -65,12 +65,12 @@ export class Connection implements AsyncDisposable {
     return this.#membership.office;
   }
 
-  /** Whether the Server counts this client as a member right now. */
+  /** Whether this client is currently a member of its office. */
   get joined(): boolean {
     return this.#membership.joined;
   }
 
-  /** The largest message in bytes that the Server takes, as it said at the handshake (spec §9). */
+  /** Maximum message size in bytes that the Server accepts, as announced in the handshake (spec §9). */
   get maxPayload(): number | undefined {
     return this.#link.maxPayload;
   }
@@ -89,9 +89,9 @@ export class Connection implements AsyncDisposable {
   }
 
   /**
-   * Connects; resolves once the Server accepted this client, at once if already connected.
+   * Connects; resolves when the Server has accepted this client, immediately if already connected.
    *
-   * @throws {ProtocolVersionError} the Server speaks another version; no reconnect follows
+   * @throws {ProtocolVersionError} the Server has an incompatible version; no reconnect follows
    * @throws {ProtocolError} the Server refused for another reason
    * @throws {ConnectionError} `unreachable`, `tls`, or `closed` by a call of `close`
    */
@@ -100,7 +100,7 @@ export class Connection implements AsyncDisposable {
   }
 
   /**
-   * Joins an office, and joins it again after each reconnect until `leave` (spec §5, §9).
+   * Joins an office, and rejoins it after each reconnect until `leave` (spec §5, §9).
    *
    * @throws {ConnectionError} `refused` with the Server's reason, `offline`, `lost` or `timeout`
    */
@@ -110,10 +110,10 @@ export class Connection implements AsyncDisposable {
   }
 
   /**
-   * Leaves the office; resolves when the seat is free for the next one. Without an office, or
-   * offline, there is nothing left to do. A pending join fails with `refused`.
+   * Leaves the office; resolves when the seat is free. Does nothing without an office or a
+   * connection. A pending join fails with `refused`.
    *
-   * @throws {ConnectionError} `refused`: still in the office; `lost` or `timeout`: left all the same
+   * @throws {ConnectionError} `refused`: still in the office; `lost` or `timeout`: left anyway
    */
   leave(): Promise<void> {
     return this.#membership.leave();
@@ -122,9 +122,9 @@ export class Connection implements AsyncDisposable {
   /**
    * Sends a request and resolves with the first argument of its ack.
    *
-   * @throws {ProtocolError} the answer is an error of the protocol
+   * @throws {ProtocolError} the answer is an error
    * @throws {ConnectionError} `offline`, `lost`, `timeout` or `too_large`
-   * @throws the signal's reason, once it is aborted
+   * @throws the signal's reason when it is aborted
    */
   async request(
     event: string,
@@ -147,13 +147,13 @@ export class Connection implements AsyncDisposable {
     return this.#link.send(event, payload);
   }
 
-  /** Whether this client is connected, and in its office where it has one. */
+  /** Whether this client is connected, and in its office if it has one. */
   get isReady(): boolean {
     return this.#link.isOpen &&
       (this.office === undefined || this.joined);
   }
 
-  /** Resolves once this client is connected, and back in its office where it is in one. */
+  /** Resolves when this client is connected, and back in its office if it has one. */
   ready(signal?: AbortSignal): Promise<void> {
     const isReady = () => {
       if (this.#link.state === "closed" || this.#link.state === "idle") {
@@ -165,10 +165,10 @@ export class Connection implements AsyncDisposable {
   }
 
   /**
-   * Leaves and disconnects for good; pending requests fail with `lost`.
+   * Leaves the office and disconnects permanently; pending requests fail with `lost`.
    *
-   * Resolves when the seat and the name are free for the next one, and nothing is left open; with a
-   * Server that no longer answers, after a few seconds.
+   * Resolves when the seat and the name are free and everything is closed; if the Server does not
+   * answer, after a few seconds.
    */
   close(): Promise<void> {
     const membership = this.#membership;

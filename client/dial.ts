@@ -14,10 +14,10 @@ import { BACKOFF } from "./backoff.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { parseServerUrl } from "./url.ts";
 
-/** How long a handshake, a join or a leave may take. */
+/** Time limit for a handshake, a join or a leave. */
 export const HANDSHAKE_TIMEOUT_MS = 20_000;
 
-/** Where to connect, with which credentials. */
+/** The target of a connection, with credentials. */
 export interface Dial {
   readonly options: ConnectionOptions;
   readonly credentials: (give: (auth: Record<string, unknown>) => void) => void;
@@ -32,7 +32,7 @@ export async function credentialsOf(
   return { ...given, role, instance_id: instanceId };
 }
 
-/** Creates a socket that is not connected yet and sends the version with every request (spec §2). */
+/** Creates an unconnected socket that sends the version with every request (spec §2). */
 export function dial(
   { options, credentials }: Dial,
   transports: string[] = options.transports ?? ["polling", "websocket"],
@@ -55,10 +55,10 @@ export function dial(
 }
 
 /**
- * Calls back with the largest message that the Server takes, in bytes, at each handshake of a
- * socket; call it right after the first `connect` (spec §9).
+ * Calls back at each handshake of a socket with the maximum message size that the Server accepts, in
+ * bytes; call it right after the first `connect` (spec §9).
  *
- * @returns to be called right after each further `connect`
+ * @returns a function to call right after each further `connect`
  */
 export function watchMaxPayload(
   socket: Socket,
@@ -74,16 +74,16 @@ export function watchMaxPayload(
 
 /** Why a handshake failed. */
 export interface Refusal {
-  /** What the Server said, if it was the Server. */
+  /** The Server's error, if there is one. */
   readonly known: ProtocolError | ProtocolVersionError | undefined;
-  /** What Socket.IO reported. */
+  /** The error of Socket.IO. */
   readonly cause: unknown;
 }
 
 /**
  * Finds the Server's error behind a failed handshake (spec §2).
  *
- * A refused WebSocket hides it, as it hides failures of TLS, so a client that uses nothing else
+ * A refused WebSocket hides it, and also TLS failures, so a client that uses only WebSockets
  * sends one request over polling.
  */
 export async function explainRefusal(

@@ -1,14 +1,14 @@
-/** Calls listeners by event name; what one throws reaches neither the others nor the emitter. */
+/** Calls listeners by event name; an error of one affects neither the others nor the caller. */
 export class Emitter<Events> {
   readonly #listeners = new Map<keyof Events, Set<unknown>>();
   readonly #onThrow: (error: unknown) => void;
 
-  /** @param onThrow receives what a listener throws or rejects with, for the log */
+  /** @param onThrow receives errors and rejections of listeners, for the log */
   constructor(onThrow: (error: unknown) => void) {
     this.#onThrow = onThrow;
   }
 
-  /** Adds a listener; the same one twice is called once. Returns the function that takes it away. */
+  /** Adds a listener, at most once; returns the function that removes it. */
   on<E extends keyof Events>(
     event: E,
     listener: Listener<Events[E]>,
@@ -19,7 +19,7 @@ export class Emitter<Events> {
     return () => void listeners.delete(listener);
   }
 
-  /** Calls the listeners in the order in which they were added; does not wait for them. */
+  /** Calls the listeners in the order in which they were added, without waiting for promises. */
   emit<E extends keyof Events>(event: E, value: Events[E]): void {
     for (const listener of [...this.#listeners.get(event) ?? []]) {
       try {

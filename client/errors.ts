@@ -1,14 +1,14 @@
 /**
  * Why a {@linkcode ConnectionError} happened:
  *
- * - `unreachable`: nobody answered at the URL, or what answered is no A2C-SMCP server
- * - `tls`: the TLS handshake failed; the message says which side misses what
+ * - `unreachable`: nothing answered at the URL, or it was not an A2C-SMCP server
+ * - `tls`: the TLS handshake failed; the message says which side lacks what
  * - `offline`: not connected at the moment of the call
- * - `lost`: the connection went away before the answer came; the request may have been carried out
+ * - `lost`: the connection ended before the answer; the request may have been executed
  * - `timeout`: no answer in time
- * - `refused`: the Server declined to let this client join an office
+ * - `refused`: the Server refused to let this client join or leave an office
  * - `closed`: this client was closed
- * - `too_large`: the request is larger, or nested deeper, than the Server takes: nothing was sent,
+ * - `too_large`: the request is larger, or nested deeper, than the Server accepts: nothing was sent,
  *   and the connection stays
  */
 export type ConnectionErrorCode =
@@ -21,14 +21,14 @@ export type ConnectionErrorCode =
   | "closed"
   | "too_large";
 
-/** A failure of this side of the wire; unlike a `ProtocolError` it never crosses it. */
+/** A failure on this side of the wire; unlike a `ProtocolError`, it is never sent. */
 export class ConnectionError extends Error {
   /** Always `"ConnectionError"`. */
   override readonly name = "ConnectionError";
-  /** What kind of failure it is. */
+  /** The kind of failure. */
   readonly code: ConnectionErrorCode;
 
-  /** Makes an error of a code and a sentence that says what to do. */
+  /** Creates an error from a code and a message that says what to do. */
   constructor(
     code: ConnectionErrorCode,
     message: string,

@@ -5,19 +5,19 @@ import type { ConnectionOptions, ConnectionState } from "./options.ts";
 import { codeOf, describeFailure } from "./request_failure.ts";
 import { tlsReason } from "./tls/tls_failure.ts";
 
-/** Refusals that a retry with the same version and credentials cannot change. */
-const FINAL: readonly number[] = [
+/** Refusals that do not change with a retry with the same version and credentials. */
+const FINAL_ERROR_CODES: readonly number[] = [
   ErrorCode.BAD_REQUEST,
   ErrorCode.UNAUTHORIZED,
   ErrorCode.FORBIDDEN,
 ];
 
-/** Tells whether a refusal is final, so that a retry is pointless. */
+/** Returns whether a refusal is final, so that a retry is pointless. */
 export const isFinal = (error: unknown): boolean =>
   error instanceof ProtocolVersionError ||
-  error instanceof ProtocolError && FINAL.includes(error.code);
+  error instanceof ProtocolError && FINAL_ERROR_CODES.includes(error.code);
 
-/** The error of a request without a connection. */
+/** Creates the error for a request without a connection. */
 export const offline = (state: ConnectionState): ConnectionError =>
   new ConnectionError(
     "offline",
@@ -26,7 +26,7 @@ export const offline = (state: ConnectionState): ConnectionError =>
       : "Not connected: call connect() first",
   );
 
-/** The error of a first attempt that reached no Server, or failed at TLS. */
+/** Creates the error for a first attempt that reached no Server, or failed at TLS. */
 export async function unreachable(
   { url, tls }: Pick<ConnectionOptions, "url" | "tls">,
   cause: unknown,

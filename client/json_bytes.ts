@@ -2,8 +2,8 @@ const counted = new WeakMap<object, number>();
 const encoder = new TextEncoder();
 
 /**
- * Bytes of a message as JSON, counted once per object: the store of results, the limit of results
- * and that of messages all ask, and nobody changes a message after it was made.
+ * Returns the size of a message as JSON in bytes, computed once per object.
+ * Several checks need it, and messages never change after their creation.
  */
 export function jsonBytes(message: object): number {
   const known = counted.get(message);

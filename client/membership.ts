@@ -5,38 +5,41 @@ import { HANDSHAKE_TIMEOUT_MS } from "./dial.ts";
 import { ConnectionError } from "./errors.ts";
 import type { ConnectionEvents, RequestOptions } from "./options.ts";
 
-/** What membership needs of the connection. */
-export interface MembershipLine {
-  /** Sends a request; `heard` is called with its ack at once, before the promise resolves. */
+/** The connection that {@linkcode Membership} uses. */
+export interface MembershipConnection {
+  /** Sends a request; calls `onAck` synchronously with its ack, before the promise resolves. */
   ask(
     event: string,
     payload: object,
     options: RequestOptions,
-    heard: (args: unknown[]) => void,
+    onAck: (args: unknown[]) => void,
   ): Promise<unknown[]>;
   /** Sends without waiting. */
   send(event: string, payload: object): void;
-  /** This client is a member now. */
+  /** Called when this client has become a member. */
   joined(joined: ConnectionEvents["joined"]): void;
-  /** It was not let back in; it asks again. */
+  /** Called when a rejoin failed and will be tried again. */
   failed(failed: ConnectionEvents["rejoin_failed"]): void;
 }
 
 /** The office of a client, rejoined after each reconnect (spec §5, §9). */
 export class Membership {
   readonly #who: { role: Role; name: string };
-  readonly #line: MembershipLine;
+  readonly #connection: MembershipConnection;
   #office: string | undefined;
   #joined = false;
   /** Counts calls of `leave`, which cancel pending joins. */
   #leaves = 0;
-  /** Offices that the Server was asked to let this client into, and has not answered yet. */
+  /** Offices of pending joins. */
   readonly #asking = new Set<string>();
   #retry: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(who: { role: Role; name: string }, line: MembershipLine) {
+  constructor(
+    who: { role: Role; name: string },
+    connection: MembershipConnection,
+  ) {
     this.#who = who;
-    this.#line = line;
+    this.#connection = connection;
   }
 
   /** The office that this client is in, or rejoins. */
@@ -44,27 +47,27 @@ export class Membership {
     return this.#office;
   }
 
-  /** Whether the Server counts this client as a member right now. */
+  /** Whether this client is currently a member of its office. */
   get joined(): boolean {
     return this.#joined;
   }
 
-  /** Joins; from then on `restore` goes back to this office. */
+  /** Joins an office, which `restore` then rejoins. */
   async join(office: string): Promise<void> {
-    // The way back to another office must not cross this one.
-    const wayBack = this.#retry;
+    // A pending rejoin of another office must not interfere.
+    const pendingRejoin = this.#retry;
     this.#stopRetry();
     const leaves = this.#leaves;
     try {
       await this.#askToJoin(office, () => {
-        if (this.#leaves !== leaves) return this.#giveUp(office);
-        this.#stopRetry(); // another office may have refused this client meanwhile
+        if (this.#leaves !== leaves) return this.#leaveSilently(office);
+        this.#stopRetry(); // a rejoin of another office may have been scheduled meanwhile
         this.#office = office;
         this.#joined = true;
-        this.#line.joined({ office, rejoined: false });
+        this.#connection.joined({ office, rejoined: false });
       });
     } catch (error) {
-      if (wayBack !== undefined) this.restore();
+      if (pendingRejoin !== undefined) this.restore();
       throw error;
     }
     if (this.#leaves !== leaves) {
@@ -78,11 +81,11 @@ export class Membership {
   }
 
   /**
-   * Leaves; resolves when the seat is free. Where the Server cannot hold one there is nothing to ask.
+   * Leaves; resolves when the seat is free. Sends nothing if the Server cannot hold a seat.
    *
-   * A refused leave changes nothing: this client is still in its office.
+   * If the Server refuses, this client is still in its office.
    *
-   * @param timeoutMs how long the Server may take for it
+   * @param timeoutMs time limit for the Server's answer
    */
   async leave(timeoutMs: number = HANDSHAKE_TIMEOUT_MS): Promise<void> {
     const office = this.#office;
@@ -90,7 +93,7 @@ export class Membership {
     const asking = [...this.#asking];
     this.#leaves++;
     this.forget();
-    // A join that is on its way took effect before this is read, or was refused.
+    // When the Server handles this, pending joins have taken effect or were refused.
     for (const office of asking) {
       if (await this.#tryToLeave(office, timeoutMs)) return;
     }
@@ -111,20 +114,20 @@ export class Membership {
     );
   }
 
-  /** The connection is there again: goes back to the office, if any. */
+  /** Rejoins the office, if any; call it after a reconnect. */
   restore(): void {
     if (this.#office !== undefined && !this.#joined) {
       this.#rejoin(this.#office, 0);
     }
   }
 
-  /** The connection is gone, which counts as leaving at the Server. */
+  /** Notes that the connection is lost, which the Server treats as leaving. */
   lost(): void {
     this.#joined = false;
     this.#stopRetry();
   }
 
-  /** There is no office to go back to any more. */
+  /** Forgets the office, so that it is not rejoined. */
   forget(): void {
     this.lost();
     this.#office = undefined;
@@ -133,16 +136,16 @@ export class Membership {
   async #rejoin(office: string, attempt: number): Promise<void> {
     try {
       await this.#askToJoin(office, () => {
-        if (this.#office !== office) return this.#giveUp(office); // left meanwhile
+        if (this.#office !== office) return this.#leaveSilently(office); // left meanwhile
         this.#joined = true;
-        this.#line.joined({ office, rejoined: true });
+        this.#connection.joined({ office, rejoined: true });
       });
     } catch (error) {
       const refused = error instanceof ConnectionError &&
         ["refused", "timeout"].includes(error.code);
       if (!refused || this.#office !== office) return; // lost again, or left
       const retryIn = backoff(attempt, Math.random());
-      this.#line.failed({ office, reason: error.message, retryIn });
+      this.#connection.failed({ office, reason: error.message, retryIn });
       this.#retry = setTimeout(() => {
         this.#retry = undefined;
         this.#rejoin(office, attempt + 1);
@@ -155,12 +158,12 @@ export class Membership {
     this.#retry = undefined;
   }
 
-  /** Leaves an office that lets this client in too late. */
-  #giveUp(office: string): void {
-    this.#line.send(LEAVE_OFFICE_EVENT, { office_id: office });
+  /** Leaves an office whose join succeeded too late. */
+  #leaveSilently(office: string): void {
+    this.#connection.send(LEAVE_OFFICE_EVENT, { office_id: office });
   }
 
-  /** @param accepted called at once: requests of the new office can be right behind the ack */
+  /** @param accepted called synchronously, since requests of the new office may directly follow the ack */
   async #askToJoin(office: string, accepted: () => void): Promise<void> {
     const { role, name } = this.#who;
     this.#asking.add(office);
@@ -171,15 +174,15 @@ export class Membership {
         accepted,
       );
     } catch (error) {
-      // The Server may still let it in, and would then count it as a member.
-      if (isTimeout(error) && !this.#joined) this.#giveUp(office);
+      // The join may still succeed, and would leave this client a member.
+      if (isTimeout(error) && !this.#joined) this.#leaveSilently(office);
       throw error;
     } finally {
       this.#asking.delete(office);
     }
   }
 
-  /** @returns whether this client was in that office */
+  /** @returns whether this client was in the office */
   async #tryToLeave(office: string, timeoutMs: number): Promise<boolean> {
     let wasIn = true;
     const refused = () => void (wasIn = false);
@@ -205,7 +208,7 @@ export class Membership {
     refused?: () => void,
     timeoutMs: number = HANDSHAKE_TIMEOUT_MS,
   ): Promise<void> {
-    const args = await this.#line.ask(
+    const args = await this.#connection.ask(
       event,
       payload,
       { timeoutMs },

@@ -1,18 +1,18 @@
 import { ConnectionError } from "./errors.ts";
 import { jsonBytes } from "./json_bytes.ts";
 
-/** Bytes of a packet around the message: type, namespace, ack id, name of the event. */
+/** Upper bound for the bytes of a packet around its message: type, namespace, ack id, event name. */
 const FRAMING_BYTES = 64;
-/** The Server accepts 64 open brackets at once, including the packet's own array. */
+/** Maximum nesting of a message: the Server accepts 64 levels, including the packet's own array. */
 export const MAX_DEPTH = 63;
 
 /**
- * Says why a message cannot be sent: the Server would end the connection instead (spec §9).
+ * Returns why a message cannot be sent: the Server would close the connection (spec §9).
  *
- * @param maxPayload bytes, as the Server announced at the handshake; undefined: not known
- * @returns undefined when it can be sent
+ * @param maxPayload bytes, as announced in the handshake; `undefined` if unknown
+ * @returns `undefined` when it can be sent
  */
-export function tooMuch(
+export function whyUnsendable(
   message: object,
   maxPayload: number | undefined,
 ): string | undefined {
@@ -22,16 +22,16 @@ export function tooMuch(
   if (maxPayload === undefined) return undefined;
   const bytes = jsonBytes(message);
   return bytes + FRAMING_BYTES > maxPayload
-    ? `it has ${bytes} bytes, and the server takes messages of at most ${maxPayload}`
+    ? `it has ${bytes} bytes, and the server accepts messages of at most ${maxPayload}`
     : undefined;
 }
 
 /**
- * Refuses a request that the Server would answer by ending the connection, and with it every other
- * call.
+ * Refuses a request for which the Server would close the connection, which would fail all other
+ * calls, too.
  *
- * @throws {ConnectionError} `too_large` that says both sizes; nothing was sent
- * @throws {TypeError} when the payload is no JSON, such as one with a BigInt
+ * @throws {ConnectionError} `too_large`, naming both sizes
+ * @throws {TypeError} when the payload cannot be converted to JSON, such as one with a BigInt
  */
 export function checkRequest(
   event: string,
@@ -40,7 +40,7 @@ export function checkRequest(
 ): void {
   let why: string | undefined;
   try {
-    why = tooMuch(payload, maxPayload);
+    why = whyUnsendable(payload, maxPayload);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new TypeError(`Cannot send ${event} as JSON: ${reason}`, {
@@ -52,7 +52,7 @@ export function checkRequest(
   }
 }
 
-/** Tells whether lists and objects are nested deeper than so many levels. */
+/** Returns whether lists and objects are nested deeper than a number of levels. */
 export const isDeeper = (value: unknown, levels: number): boolean =>
   typeof value === "object" && value !== null &&
   (levels === 0 ||

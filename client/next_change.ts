@@ -3,9 +3,9 @@ import { ConnectionError } from "./errors.ts";
 import type { ConnectionEvents } from "./options.ts";
 
 /**
- * Resolves when a connection comes, goes, or joins its office; looks at nothing itself.
+ * Resolves at the next change: connected, disconnected, or joined an office.
  *
- * @throws the signal's reason, once it is aborted
+ * @throws the signal's reason when it is aborted
  */
 function nextChange(
   events: Emitter<ConnectionEvents>,
@@ -27,9 +27,9 @@ function nextChange(
 }
 
 /**
- * Resolves once a connection is as it should be; looks at each change.
+ * Resolves when `isReady` returns true; checks it after each change of the connection.
  *
- * @param isReady throws where it cannot become so any more
+ * @param isReady throws if that has become impossible
  */
 export async function until(
   isReady: () => boolean,
@@ -39,7 +39,7 @@ export async function until(
   while (!isReady()) await nextChange(events, signal);
 }
 
-/** How the first attempt to connect ends: with `connected`, an error, or the end of the connection. */
+/** Awaits the outcome of the first attempt to connect: `connected`, an error, or the end of the connection. */
 export function firstOutcome(events: Emitter<ConnectionEvents>): {
   readonly done: Promise<void>;
   readonly fail: (error: Error) => void;

@@ -3,29 +3,29 @@ import type { ProtocolError } from "../protocol/errors/protocol_error.ts";
 import type { Notifications } from "../protocol/events.ts";
 import type { ClientTlsOptions } from "./tls/tls.ts";
 
-/** A Server's API key for this client. */
+/** An API key. */
 export interface ApiKeyCredentials {
-  /** As issued by the operator; keep it in settings or the environment, never in the source. */
+  /** The key issued by the operator; keep it in settings or the environment, never in the source. */
   api_key: string;
-  /** What the Server's authenticator wants beside it. */
+  /** Further fields for the Server's authenticator. */
   [field: string]: unknown;
 }
 
-/** A JWT, or whatever else a Server takes for a token. */
+/** A JWT or another token. */
 export interface TokenCredentials {
-  /** Without "Bearer". */
+  /** The token, without "Bearer". */
   token: string;
-  /** What the Server's authenticator wants beside it. */
+  /** Further fields for the Server's authenticator. */
   [field: string]: unknown;
 }
 
-/** What an authenticator of the operator's own asks for. */
+/** Credentials for a custom authenticator. */
 export interface OtherCredentials {
-  /** There is none. */
+  /** Not part of these credentials. */
   api_key?: never;
-  /** There is none. */
+  /** Not part of these credentials. */
   token?: never;
-  /** Whatever it is. */
+  /** The fields of the credentials. */
   [field: string]: unknown;
 }
 
@@ -56,7 +56,7 @@ export interface ConnectionOptions {
   tls?: ClientTlsOptions;
   /** Extra HTTP headers; browsers cannot send them with a WebSocket. */
   headers?: Record<string, string>;
-  /** Default polling, then upgraded to WebSocket: only so can a refusal be read everywhere (spec §2). */
+  /** Default polling with an upgrade to WebSocket, since only polling reveals the reason of a refusal everywhere (spec §2). */
   transports?: ("polling" | "websocket")[];
 }
 
@@ -64,15 +64,15 @@ export interface ConnectionOptions {
 export interface ConnectionEvents {
   /** The Server accepted this client, for the first time or again. */
   connected: { reconnected: boolean };
-  /** The connection was lost; for good unless `reconnecting`. */
+  /** The connection was lost; permanently unless `reconnecting`. */
   disconnected: { reason: string; reconnecting: boolean };
-  /** Member of an office, by a call of `join` or after a reconnect. */
+  /** This client joined an office, by a call of `join` or after a reconnect. */
   joined: { office: string; rejoined: boolean };
   /** The Server refused to let this client rejoin its office; next attempt after `retryIn` ms. */
   rejoin_failed: { office: string; reason: string; retryIn: number };
-  /** The Server refused this client or speaks another version; no reconnect follows. */
+  /** The Server refused this client or has an incompatible version; no reconnect follows. */
   refused: ProtocolError | ProtocolVersionError;
-  /** A notification of the office, already checked. */
+  /** A valid notification of the office. */
   notification: AnyNotification;
 }
 
@@ -89,7 +89,7 @@ export type ConnectionState =
   | "reconnecting"
   | "closed";
 
-/** Answers a request of the Server; what it throws becomes a flat error (spec §6). */
+/** Answers a request of the Server; a thrown error becomes a flat error (spec §6). */
 export type RequestHandler = (
   event: string,
   payload: unknown,
@@ -97,8 +97,8 @@ export type RequestHandler = (
 
 /** Options for a single request. */
 export interface RequestOptions {
-  /** Milliseconds until it fails with `timeout`. */
+  /** Milliseconds until the request fails with `timeout`. */
   timeoutMs: number;
-  /** Aborts the wait for the answer; the other side may go on. */
+  /** Aborts the wait for the answer; the other side may continue. */
   signal?: AbortSignal | undefined;
 }

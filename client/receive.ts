@@ -3,13 +3,13 @@ import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
 import { isNotification, NOTIFICATIONS } from "../protocol/event_table.ts";
 import type { AnyNotification, RequestHandler } from "./options.ts";
 
-/** The handlers of what the Server sends. */
+/** The handlers of the Server's events. */
 export interface Receiver {
   /** Answers requests. */
   answer: RequestHandler;
-  /** Takes notifications, already checked. */
+  /** Receives valid notifications. */
   readonly notify: (notification: AnyNotification) => void;
-  /** Takes what goes wrong, for the log. */
+  /** Receives errors, for the log. */
   readonly onThrow: (error: unknown) => void;
 }
 
@@ -26,8 +26,8 @@ export function listen(socket: Socket, receiver: Receiver): void {
  * Handles one event of the Server: answers a request, passes on a known notification, ignores
  * the rest (spec §3, §6).
  *
- * @param args as `socket.onAny` gives them: the ack last, where one was asked for
- * @param isCurrent tells whether the event's session still exists: a late ack must be dropped,
+ * @param args the arguments of `socket.onAny`: the ack callback last, if the Server expects an ack
+ * @param isCurrent returns whether the event's session still exists: a late ack must be dropped,
  * since its id may be reused by the next session
  */
 export async function receive(

@@ -1,11 +1,11 @@
 /**
- * Reads what Socket.IO reports about a failed request: its own words ("xhr poll error") say
- * nothing, the reason is somewhere inside.
+ * Extracts the reason of a failed request from an error of Socket.IO, whose message ("xhr poll error")
+ * does not tell it.
  *
  * @module
  */
 
-/** The system's or TLS's code of the error behind it, over either transport. */
+/** Returns the underlying error code of the system or TLS, over either transport. */
 export const codeOf = (cause: unknown): string | undefined =>
   firstString(
     at(cause, "context", "statusText", "code"),
@@ -13,7 +13,7 @@ export const codeOf = (cause: unknown): string | undefined =>
     at(cause, "description", "code"),
   );
 
-/** Says in a few words what happened to the request. */
+/** Describes briefly why the request failed. */
 export function describeFailure(cause: unknown): string {
   const status = Number(at(cause, "description"));
   if (status >= 502 && status <= 504) {
@@ -27,7 +27,7 @@ export function describeFailure(cause: unknown): string {
     at(cause, "description", "message"),
     at(cause, "message"),
   ) ?? String(cause);
-  // What came was an answer, but none of Engine.IO.
+  // There was an answer, but not from Engine.IO.
   return /^(server|parse) error$/.test(message)
     ? "what answers there is no A2C-SMCP server"
     : message;

@@ -27,19 +27,19 @@ import { checkTls } from "./tls/tls.ts";
 import { parseServerUrl } from "./url.ts";
 
 /** Options of a connection, with the client's role. */
-export type SignedOptions = ConnectionOptions & { role: Role };
+export type RoleOptions = ConnectionOptions & { role: Role };
 
 /** Callbacks of a {@linkcode ServerLink}. */
-export interface LinkFollowers {
-  /** Hears of each change; the connection's own listeners. */
+export interface LinkListeners {
+  /** The listeners of the connection. */
   readonly events: Emitter<ConnectionEvents>;
-  /** Takes what the Server sends. */
+  /** Handles the Server's events. */
   readonly receiver: Receiver;
-  /** The Server let this client in, which is known by now. */
+  /** Called after the event `connected`. */
   connected(): void;
-  /** The connection is gone, which is not known yet. */
+  /** Called when the connection is lost, before the event `disconnected`. */
   lost(): void;
-  /** It will not come back, which is not known yet. */
+  /** Called when the connection has ended permanently, before the event `disconnected`. */
   ended(): void;
 }
 
@@ -48,10 +48,10 @@ export interface LinkFollowers {
  * refusal (spec §2, §9).
  */
 export class ServerLink {
-  readonly #options: SignedOptions;
+  readonly #options: RoleOptions;
   readonly #dial: Dial;
-  readonly #followers: LinkFollowers;
-  /** Says that a later socket is the same instance coming back; shown to nobody (spec §9). */
+  readonly #listeners: LinkListeners;
+  /** Identifies this client after a reconnect; not shown to other members (spec §9). */
   readonly #instanceId = crypto.randomUUID();
   readonly #retry = new Retry();
   #socket: Socket | undefined;
@@ -59,19 +59,19 @@ export class ServerLink {
   #maxPayload: number | undefined;
   #opened: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
-  /** Counts calls of `close`: they overtake a `connect` that waits for the one before. */
+  /** Counts calls of `close`, which cancel a `connect` that waits for the previous one. */
   #closes = 0;
   #watchHandshake: (() => void) | undefined;
 
-  /** @throws {TypeError} when the URL or the certificates cannot be used */
+  /** @throws {TypeError} when the URL or the certificates are invalid */
   constructor(
-    options: SignedOptions,
-    followers: LinkFollowers,
+    options: RoleOptions,
+    listeners: LinkListeners,
   ) {
     parseServerUrl(options.url);
     checkTls(options.tls, options.url);
     this.#options = options;
-    this.#followers = followers;
+    this.#listeners = listeners;
     this.#dial = {
       options,
       credentials: (give) =>
@@ -92,12 +92,12 @@ export class ServerLink {
     return this.#socket?.connected === true;
   }
 
-  /** Bytes of the largest message that the Server takes, as it said at the handshake. */
+  /** Maximum message size in bytes that the Server accepts, as announced in the handshake. */
   get maxPayload(): number | undefined {
     return this.#maxPayload;
   }
 
-  /** Connects; resolves once the Server accepted this client, at once if already connected. */
+  /** Connects; resolves when the Server has accepted this client, immediately if already connected. */
   async connect(): Promise<void> {
     const closes = this.#closes;
     if (this.#closing) await this.#closing;
@@ -109,10 +109,10 @@ export class ServerLink {
   }
 
   /**
-   * Disconnects for good; resolves when nothing is left open.
+   * Disconnects permanently; resolves when everything is closed.
    *
-   * @param leave leaves the office first, where there may be a seat to give up; asked only while
-   * there is a connection
+   * @param leave leaves the office, if there may be a seat to release; called only while there is a
+   * connection
    */
   close(leave: () => Promise<void> | undefined): Promise<void> {
     this.#closes++;
@@ -129,7 +129,7 @@ export class ServerLink {
     event: string,
     payload: object,
     options: RequestOptions,
-    heard?: (args: unknown[]) => void,
+    onAck?: (args: unknown[]) => void,
   ): Promise<unknown[]> {
     const socket = this.#socket;
     if (!socket?.connected) throw offline(this.#state);
@@ -137,7 +137,7 @@ export class ServerLink {
     const leaving = this.#state === "closed";
     const isLost = () =>
       !socket.connected || !leaving && this.#state === "closed";
-    return await ask(socket, event, payload, options, isLost, heard);
+    return await ask(socket, event, payload, options, isLost, onAck);
   }
 
   /** Sends without waiting for an answer; returns false without a connection. */
@@ -149,13 +149,13 @@ export class ServerLink {
     return true;
   }
 
-  /** Where tokens come from may be out of order for a while: only the first connect fails of it. */
+  /** Fails the first connect; later the source of tokens may be unavailable for a while, so it retries. */
   #authFailed(error: unknown): void {
     const socket = this.#socket;
     if (this.#state !== "reconnecting" || socket === undefined) {
       return this.#end(`the auth function failed: ${reasonOf(error)}`);
     }
-    this.#followers.receiver.onThrow(error);
+    this.#listeners.receiver.onThrow(error);
     socket.disconnect();
     this.#connectLater(socket);
   }
@@ -165,9 +165,9 @@ export class ServerLink {
   ): Promise<void> {
     const socket = this.#socket;
     this.#state = "closed";
-    // The Server frees the seat of a connection that ends when it notices, and not in this moment.
+    // Leave first: the Server may notice the end of the connection, and release the seat, only later.
     const leaving = socket?.connected ? leave() : undefined;
-    if (leaving) await leaving.catch(() => {}); // the connection ends all the same
+    if (leaving) await leaving.catch(() => {}); // the connection ends anyway
     const gone = whenClosed(socket);
     this.#end("closed by this client");
     await gone;
@@ -177,7 +177,7 @@ export class ServerLink {
     this.#state = "connecting";
     const socket = dial(this.#dial);
     this.#socket = socket;
-    const first = firstOutcome(this.#followers.events);
+    const first = firstOutcome(this.#listeners.events);
     socket.on("connect", () => this.#onConnect());
     socket.on("disconnect", (reason) => this.#onDisconnect(socket, reason));
     socket.on("connect_error", async (error) => {
@@ -193,10 +193,10 @@ export class ServerLink {
       first.fail(failure);
       this.#end(failure.message);
       if (!(failure instanceof ConnectionError)) {
-        this.#followers.events.emit("refused", failure);
+        this.#listeners.events.emit("refused", failure);
       }
     });
-    listen(socket, this.#followers.receiver);
+    listen(socket, this.#listeners.receiver);
     socket.connect();
     const found = (bytes: number) => this.#maxPayload = bytes;
     this.#watchHandshake = watchMaxPayload(socket, found);
@@ -207,22 +207,22 @@ export class ServerLink {
     const reconnected = this.#state === "reconnecting";
     this.#state = "connected";
     this.#retry.reset();
-    this.#followers.events.emit("connected", { reconnected });
-    this.#followers.connected();
+    this.#listeners.events.emit("connected", { reconnected });
+    this.#listeners.connected();
   }
 
   #onDisconnect(socket: Socket, reason: string): void {
     if (this.#socket !== socket) return;
-    this.#followers.lost();
-    // What waits to be sent would go out before this client is back in its office.
+    this.#listeners.lost();
+    // Queued packets would be sent before this client is back in its office.
     socket.sendBuffer = [];
     const isClosing = this.#state === "closed";
     if (!socket.active || isClosing) return this.#end(reason);
     this.#state = "reconnecting";
-    this.#followers.events.emit("disconnected", { reason, reconnecting: true });
+    this.#listeners.events.emit("disconnected", { reason, reconnecting: true });
   }
 
-  /** Socket.IO tries again by itself only when no Server was reached, not when one said no. */
+  /** Reconnects after a refusal; Socket.IO itself retries only when it reached no Server. */
   #connectLater(socket: Socket): void {
     this.#retry.later(() => {
       socket.connect();
@@ -235,10 +235,10 @@ export class ServerLink {
     if (socket === undefined) return;
     this.#socket = undefined;
     this.#state = "closed";
-    this.#followers.ended();
+    this.#listeners.ended();
     this.#retry.reset();
     socket.disconnect();
-    this.#followers.events.emit("disconnected", {
+    this.#listeners.events.emit("disconnected", {
       reason,
       reconnecting: false,
     });

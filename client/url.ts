@@ -1,17 +1,17 @@
 import { VERSION_PARAMETER } from "../protocol/version.ts";
 
-/** Where to connect: the address without its query, and the query's parameters. */
+/** The parts of a Server's URL. */
 export interface ServerAddress {
   /** Scheme, host and port; a path in the URL is not part of it. */
   readonly origin: string;
-  /** What the URL's query says, the protocol's own parameter left out (spec §2). */
+  /** The parameters of the URL's query, without that of the protocol (spec §2). */
   readonly query: Record<string, string>;
 }
 
 /**
- * Reads the URL of a Server; the version cannot be set through it (spec §2).
+ * Parses the URL of a Server; the version cannot be set through it (spec §2).
  *
- * @throws {TypeError} that shows the URL's problem and a right one
+ * @throws {TypeError} with an example of a valid URL
  */
 export function parseServerUrl(url: string): ServerAddress {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;

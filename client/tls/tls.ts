@@ -1,8 +1,8 @@
 import { hasNodeModules, nodeModule } from "./node_modules.ts";
 
-/** How a client proves who it is, and whom it trusts, over TLS (spec §10); all as PEM. */
+/** Certificates of a client and its trusted authorities; all as PEM (spec §10). */
 export interface ClientTlsOptions {
-  /** The client's certificate, and those between it and the root; goes with `key`. */
+  /** The client's certificate chain without the root; requires `key`. */
   readonly cert?: string;
   /** The private key of the first certificate. */
   readonly key?: string;
@@ -10,17 +10,17 @@ export interface ClientTlsOptions {
   readonly ca?: string;
 }
 
-/** What each of {@linkcode ClientTlsOptions} is called where a person gave it. */
+/** The names of {@linkcode ClientTlsOptions} in errors, such as those of flags. */
 export type TlsNames = Readonly<Record<keyof ClientTlsOptions, string>>;
 
 const OPTIONS: TlsNames = { cert: "tls.cert", key: "tls.key", ca: "tls.ca" };
 
 /**
- * Checks certificates before a connection fails for them in words of its library.
+ * Checks certificates, for clearer errors than those of the TLS library.
  *
- * @param url of the Server
- * @param names what the options are called, for errors
- * @throws {TypeError} that names what cannot be used, without any of it
+ * @param url the Server's URL
+ * @param names the names of the options in errors
+ * @throws {TypeError} naming the invalid option, without its content
  */
 export function checkTls(
   tls: ClientTlsOptions | undefined,
@@ -52,7 +52,7 @@ export function checkTls(
     );
   }
   const crypto = nodeModule("node:crypto");
-  if (crypto === undefined) return; // an old Node: the handshake will tell
+  if (crypto === undefined) return; // an old Node: invalid certificates fail the handshake
   const read = <T>(what: string, make: () => T): T => {
     try {
       return make();
@@ -80,10 +80,10 @@ export function checkTls(
   }
 }
 
-/** Whether a URL asks for TLS. */
+/** Returns whether a URL requires TLS. */
 export const isTls = (url: string): boolean => /^(https|wss):/i.test(url);
 
-/** When a certificate ends, if it has ended. */
+/** Returns when a certificate expired, if it has. */
 export function expiryOf(cert: string | undefined): string | undefined {
   const crypto = nodeModule("node:crypto");
   if (cert === undefined || crypto === undefined) return undefined;
@@ -91,6 +91,6 @@ export function expiryOf(cert: string | undefined): string | undefined {
   return pastDate(validTo);
 }
 
-/** A date in the past, or nothing. */
+/** Returns a date if it is in the past. */
 export const pastDate = (date: string | undefined): string | undefined =>
   date !== undefined && Date.parse(date) < Date.now() ? date : undefined;

@@ -1,15 +1,15 @@
 import { nodeModule } from "./node_modules.ts";
 import { type ClientTlsOptions, expiryOf, isTls, pastDate } from "./tls.ts";
 
-/** How long reading a Server's certificate once more may take. */
+/** Time limit for reading a Server's certificate after a failure. */
 const INSPECT_TIMEOUT_MS = 3_000;
 
 /**
- * Says which side misses what when a TLS handshake failed; speaks of options by their names, such
+ * Describes why a TLS handshake failed, and what to change on which side, with option names such
  * as `tls.ca`.
  *
- * @param code of the error behind the failed request, such as `CERT_HAS_EXPIRED`
- * @returns undefined when it was something else
+ * @param code the error code of the failed request, such as `CERT_HAS_EXPIRED`
+ * @returns `undefined` for other failures
  */
 export async function tlsReason(
   code: string | undefined,
@@ -37,7 +37,7 @@ export async function tlsReason(
   return code === "ECONNRESET" ? hungUp(tls) : undefined;
 }
 
-/** Of the many codes for a chain that does not end at an authority that is known. */
+/** Matches the codes for a chain without a known authority. */
 const UNTRUSTED =
   /UNABLE_TO_(VERIFY|GET)|SELF_SIGNED|UnknownIssuer|CERT_UNTRUSTED|INVALID_CA/i;
 
@@ -53,7 +53,7 @@ function notAccepted({ cert }: ClientTlsOptions): string {
     : `the client certificate tls.cert has expired (${date}); have it renewed`;
 }
 
-/** Where a server refuses a certificate, some libraries see no more than the end of the connection. */
+/** Some libraries only report the end of the connection when a server refuses a certificate. */
 const hungUp = (tls: ClientTlsOptions): string =>
   tls.cert === undefined
     ? "the server hung up; if it wants a client certificate, give tls.cert and tls.key"
@@ -73,7 +73,7 @@ const expired = (date?: string): string =>
     date === undefined ? "" : ` (${date})`
   }; its operator has to renew it, and nothing with tls.ca helps`;
 
-/** When the Server's certificate ended: Deno does not tell that from an unknown authority. */
+/** Returns when the Server's certificate expired: Deno reports the same code for an unknown authority. */
 function peerExpiry(url: string): Promise<string | undefined> {
   const tls = nodeModule("node:tls");
   if (tls === undefined) return Promise.resolve(undefined);

@@ -4,14 +4,14 @@ import {
   ProtocolError,
   toolErrorResult,
 } from "../../protocol/mod.ts";
-import { tooMuch } from "../../client/message_limits.ts";
+import { whyUnsendable } from "../../client/message_limits.ts";
 
 /** Puts an error in place of a result that cannot be sent (spec §9). */
 export function limitResult(
   result: CallToolResult,
   maxPayload: number | undefined,
 ): CallToolResult {
-  const why = tooMuch(result, maxPayload);
+  const why = whyUnsendable(result, maxPayload);
   return why === undefined ? result : toolErrorResult(
     ErrorCode.TOOL_EXECUTION_FAILED,
     `The tool ran, but its result cannot be sent: ${why}`,
@@ -27,7 +27,7 @@ export function limitAnswer<T extends object>(
   answer: T,
   maxPayload: number | undefined,
 ): T {
-  const why = tooMuch(answer, maxPayload);
+  const why = whyUnsendable(answer, maxPayload);
   if (why === undefined) return answer;
   throw new ProtocolError(
     ErrorCode.INTERNAL_ERROR,
