@@ -1,6 +1,6 @@
 /**
- * The Computer of A2C-SMCP: hosts MCP servers, keeps their credentials, and offers their tools
- * to the Agent of an office.
+ * The Computer of A2C-SMCP: hosts MCP servers, keeps their credentials, and offers their tools to
+ * the Agent of an office.
  *
  * Runs in Deno and Node.
  *
@@ -29,7 +29,7 @@
  * }
  * ```
  *
- * Tools without `auto_apply` run with a person's word alone: see `confirm` of
+ * Tools without `auto_apply` require user confirmation: see `confirm` of
  * {@linkcode SmcpComputerOptions}. The types of the wire, the names of events and `ErrorCode` are
  * in `@a2c-smcp/sdk/protocol`.
  *

@@ -6,38 +6,38 @@ import {
   UPDATE_TOOL_LIST_EVENT,
 } from "../../protocol/mod.ts";
 
-/** Milliseconds for which changes are collected, so that a burst becomes one announcement. */
-const BURST = 50;
+/** Changes within this time are announced once. */
+const COALESCE_MS = 50;
 
-/** Announces changes, a burst of them once; the last state always arrives (spec §8.5). */
+/** Announces changes to the office, each burst once; the last state always arrives (spec §8.5). */
 export class Announcer {
   readonly #send: (event: ServerEvent) => void;
   readonly #changed = new Set<ServerEvent>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param send tells the office; what cannot be told now is told again after the next join */
+  /** @param send emits an event to the office; events lost while offline are announced after a join */
   constructor(send: (event: ServerEvent) => void) {
     this.#send = send;
   }
 
-  /** Something changed; it is announced soon. */
+  /** Announces events, shortly. */
   changed(...events: ServerEvent[]): void {
     for (const event of events) this.#changed.add(event);
-    this.#timer ??= setTimeout(() => this.#flush(), BURST);
+    this.#timer ??= setTimeout(() => this.#flush(), COALESCE_MS);
   }
 
-  /** Everything may have changed. */
+  /** Announces everything, after a rejoin: any of it may have changed. */
   all(): void {
     this.joined();
     this.changed(UPDATE_DESKTOP_EVENT, UPDATE_FINDER_EVENT);
   }
 
-  /** An office that knows nothing yet: its Agent asks for windows and documents when it wants them. */
+  /** Announces configuration and tools to a new office; its Agent fetches windows and documents on demand. */
   joined(): void {
     this.changed(UPDATE_CONFIG_EVENT, UPDATE_TOOL_LIST_EVENT);
   }
 
-  /** Forgets what was not announced. */
+  /** Drops pending announcements. */
   close(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

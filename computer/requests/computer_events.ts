@@ -2,7 +2,7 @@ import type { ConnectionEvents } from "../../client/options.ts";
 import type { McpHostEvents } from "../host/host.ts";
 import type { ToolCallEnded, ToolCallStarted } from "../tools/call_events.ts";
 
-/** What happens to a tool host. */
+/** Events of a tool host, with their values. */
 export interface ToolHostEvents
   extends
     Pick<McpHostEvents, "server_state" | "tools_changed" | "config_changed"> {
@@ -12,7 +12,7 @@ export interface ToolHostEvents
   call_ended: ToolCallEnded;
 }
 
-/** What happens to a Computer. */
+/** Events of a Computer, with their values. */
 export interface ComputerEvents extends
   ToolHostEvents,
   Pick<

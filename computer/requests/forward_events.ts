@@ -13,17 +13,17 @@ import type { ComputerRequestHandler } from "./request_handler.ts";
 import type { McpHost } from "../host/host.ts";
 import type { ComputerEvents } from "./computer_events.ts";
 
-/** Who is told of what happens to a Computer. */
+/** Where the events of a connection are forwarded to. */
 export interface ForwardTargets {
-  /** Its own listeners. */
+  /** The Computer's listeners. */
   readonly events: Emitter<ComputerEvents>;
-  /** Those who are in its office. */
+  /** Announces changes to the office. */
   readonly announcer: Announcer;
-  /** Those who answer the office's requests. */
+  /** Answers requests of the office. */
   readonly answers: ComputerRequestHandler;
 }
 
-/** Passes on what comes from the Server. */
+/** Forwards events and requests of the Server. */
 export function forwardConnectionEvents(
   connection: Connection,
   { events, announcer, answers }: ForwardTargets,
@@ -34,7 +34,7 @@ export function forwardConnectionEvents(
   connection.on("refused", forward("refused", events));
   connection.on("joined", (joined) => {
     answers.moveTo(joined.office);
-    // What was announced while it was away reached nobody.
+    // Announcements made while disconnected were lost.
     if (joined.rejoined) announcer.all();
     else announcer.joined();
     events.emit("joined", joined);
@@ -43,7 +43,7 @@ export function forwardConnectionEvents(
     if (event === CANCEL_TOOL_CALL_NOTIFICATION) answers.cancel(payload);
   });
   connection.onRequest((event, payload) => {
-    // It crossed the end of a membership: its Agent was told already that nobody answers.
+    // The request arrived after leaving; the Server has already answered its Agent with an error.
     if (isClientEvent(event) && !connection.joined) {
       throw new ProtocolError(
         ErrorCode.NOT_IN_ROOM,
@@ -55,10 +55,10 @@ export function forwardConnectionEvents(
 }
 
 /**
- * Passes on what happens to the MCP servers.
+ * Forwards events of the MCP servers.
  *
- * @param changed tells the office
- * @param configChanged is told when there are others than before
+ * @param changed announces an event to the office
+ * @param configChanged is called when servers were added, replaced or removed
  */
 export function forwardHostEvents(
   host: McpHost,

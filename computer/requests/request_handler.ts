@@ -19,27 +19,27 @@ import { RecentServers } from "../resources/recent_servers.ts";
 import type { ResourceWatch } from "../resources/resource_watch.ts";
 import { WarnOnce } from "../util/warn_once.ts";
 
-/** What a {@linkcode ComputerRequestHandler} works with. */
+/** The parts that a {@linkcode ComputerRequestHandler} works with. */
 export interface ComputerRequestHandlerOptions {
   /** The MCP servers and the inputs. */
   readonly hosting: Hosting;
   /** Their windows and documents. */
   readonly watch: ResourceWatch;
-  /** Asks a person about tool calls. */
+  /** Asks the user for confirmation of tool calls. */
   readonly confirm: Confirm | undefined;
-  /** Is told of each tool call, and of its end. */
+  /** Receives the start and the end of each tool call. */
   readonly events: Emitter<ComputerEvents>;
-  /** The largest message that the Server takes, in bytes, if it is known. */
+  /** The Server's limit for messages in bytes, if known. */
   maxPayload(): number | undefined;
 }
 
-/** What a request of this process leaves out: who asks, and whom. */
+/** A request without the fields that name caller and target. */
 type Unsigned<E extends ClientEvent> = Omit<
   ClientEvents[E]["request"],
   keyof AgentCallData | "computer"
 >;
 
-/** Answers requests, and keeps what belongs to those of one office. */
+/** Answers requests, and holds the state that belongs to one office. */
 export class ComputerRequestHandler {
   /** Publishes documents, if the user registered one. */
   resolver: DpeResolver | undefined;
@@ -55,12 +55,12 @@ export class ComputerRequestHandler {
     this.#confirmations = new Confirmations(options.confirm);
   }
 
-  /** How many tool calls are running. */
+  /** Number of running tool calls. */
   get running(): number {
     return this.#calls.running;
   }
 
-  /** Calls belong to an office; a rejoin of the same one keeps them (spec §7.4). */
+  /** Sets the office; calls and history of another one are dropped, a rejoin keeps them (spec §7.4). */
   moveTo(office: string | undefined): void {
     if (office !== this.#office) {
       this.#calls.clear();
@@ -69,7 +69,7 @@ export class ComputerRequestHandler {
     this.#office = office;
   }
 
-  /** Cancels a tool call; unknown and finished ones are ignored (spec §7.6). */
+  /** Cancels a tool call; unknown and ended calls are ignored (spec §7.6). */
   cancel(call: AgentCallData): void {
     this.#calls.cancel(call);
   }
@@ -77,7 +77,7 @@ export class ComputerRequestHandler {
   /**
    * Answers a request of an Agent.
    *
-   * @throws {ProtocolError} what the Agent is answered instead
+   * @throws {ProtocolError} sent to the Agent as the answer
    */
   async answer(event: string, payload: unknown): Promise<unknown> {
     const { hosting, watch, maxPayload } = this.#options;
@@ -101,8 +101,8 @@ export class ComputerRequestHandler {
   /**
    * Answers a request of this process in the same way.
    *
-   * @param caller stands in the Agent's place
-   * @param signal cancels a tool call, which is answered as cancelled then
+   * @param caller used in place of an Agent's name
+   * @param signal cancels a tool call, which is then answered as cancelled
    */
   async answerLocal<E extends ClientEvent>(
     caller: string,

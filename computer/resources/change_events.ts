@@ -13,14 +13,14 @@ export interface ListedUris {
   readonly documents: ReadonlySet<string>;
 }
 
-/** What was heard of an MCP server. */
+/** A change that an MCP server reported, or that was found by listing. */
 export type ResourceNotice =
-  /** Its resources were listed again: after a start, a loss (none then), or `list_changed`. */
+  /** Its resources were listed: after a start, a stop (empty then), or `list_changed`. */
   | { readonly kind: "listed"; readonly uris: ListedUris }
-  /** It said that a resource has other contents. */
+  /** It reported new contents of a resource. */
   | { readonly kind: "updated"; readonly uri: string };
 
-/** What an MCP server lists before it is asked, and when it is gone. */
+/** The lists of an MCP server that was not listed yet, or does not run. */
 export const NO_URIS: ListedUris = { windows: new Set(), documents: new Set() };
 
 /** Picks the windows and the documents out of a list of resources. */
@@ -35,10 +35,10 @@ export function listedUris(
 }
 
 /**
- * Decides what the office is told after a notice (spec §8.5): a list only when the set of URIs is
- * another one, contents always.
+ * Decides which events to announce to the office (spec §8.5): a list only if its set of URIs
+ * changed, new contents always.
  *
- * @param before what the MCP server listed the last time
+ * @param before the previous lists of the MCP server
  */
 export function changeEvents(
   before: ListedUris,

@@ -1,16 +1,16 @@
-/** One of the contents that an MCP server gives for a resource: text, or bytes as base64. */
+/** One item of a resource's contents, as an MCP server returned it: text, or bytes as base64. */
 export interface ResourceContents {
-  /** What it is the contents of: the resource, or a part of it. */
+  /** URI of the resource, or of a part of it. */
   readonly uri?: string;
   /** Its media type. */
   readonly mimeType?: string;
-  /** Text. */
+  /** The text. */
   readonly text?: string;
-  /** Bytes, as base64. */
+  /** The bytes, as base64. */
   readonly blob?: string;
 }
 
-/** Reads contents as an MCP server sent them: a field that is no string is not there. */
+/** Reads contents sent by an MCP server; fields that are not strings are dropped. */
 export const readContents = (
   { uri, mimeType, text, blob }: Record<string, unknown>,
 ): ResourceContents => ({

@@ -15,15 +15,15 @@ export interface HostClaims {
   readonly documents: ReadonlySet<string>;
 }
 
-/** Where the documents of a host are to be read. */
+/** The MCP server that the documents of a host are read from. */
 export interface HostRoute {
   /** The MCP server. */
   readonly server: string;
-  /** Others that use the host as well, for a WARN in the log. */
+  /** Other servers that use the host, for a warning in the log. */
   readonly passedOver: readonly string[];
 }
 
-/** Collects the hosts that an MCP server's resources use; URIs that cannot be read have none. */
+/** Collects the hosts of an MCP server's resources; invalid URIs are skipped. */
 export function hostClaims(
   server: string,
   resources: readonly Resource[],
@@ -45,7 +45,7 @@ export function hostClaims(
 }
 
 /**
- * Names the hosts that more than one MCP server uses, one sentence each (spec §8.1, §8.3).
+ * Describes each host that more than one MCP server uses, in one sentence (spec §8.1, §8.3).
  *
  * @param claims in the order in which the servers were registered
  */
@@ -67,7 +67,7 @@ export function hostClashes(claims: readonly HostClaims[]): string[] {
 
 /**
  * Finds the MCP server of a document: the first registered one that lists documents of its host,
- * or else windows of it (spec §8.3).
+ * else the first that lists windows of it (spec §8.3).
  *
  * @param claims in the order in which the servers were registered
  */

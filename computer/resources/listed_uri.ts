@@ -1,18 +1,18 @@
 import { hideSecrets } from "../util/hide_secrets.ts";
 
-/** Tells whether a resource is a window, by its scheme alone; it may still be an invalid one. */
+/** Checks whether a URI has the `window:` scheme; it may still be invalid. */
 export const isWindow = (uri: unknown): uri is string =>
   typeof uri === "string" && /^window:/i.test(uri);
 
-/** Tells whether a resource is a document, by its scheme alone; it may still be an invalid one. */
+/** Checks whether a URI has the `dpe:` scheme; it may still be invalid. */
 export const isDocument = (uri: unknown): uri is string =>
   typeof uri === "string" && /^dpe:/i.test(uri);
 
-/** Makes a listed URI fit for a log, whatever an MCP server put there: quoted, short. */
+/** Quotes and shortens a listed URI of any content for the log. */
 export const quoteUri = (uri: unknown): string => {
   const text = hideSecrets(JSON.stringify(uri) ?? "undefined");
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 };
 
-/** The part of a `window://` or `dpe://` URI that tells which resource it is: no query, no fragment (spec §8). */
+/** Returns the identifying part of a `window://` or `dpe://` URI: without query and fragment (spec §8). */
 export const identityOf = (uri: string): string => uri.replace(/[?#][^]*$/, "");

@@ -1,19 +1,19 @@
-/** Which MCP servers tools were called of; decides what Desktop and Finder show first (spec §8.1). */
+/** Remembers which MCP servers were used last, for the order of Desktop and Finder (spec §8.1). */
 export class RecentServers {
   readonly #servers = new Set<string>();
 
-  /** Each once, the one used last at the end. */
+  /** Server names without duplicates, the most recent last. */
   get history(): string[] {
     return [...this.#servers];
   }
 
-  /** A tool of the server was called. */
+  /** Records a tool call of a server. */
   used(server: string): void {
     this.#servers.delete(server);
     this.#servers.add(server);
   }
 
-  /** Forgets everything: the calls of one office are none of another's business. */
+  /** Forgets everything: the history of one office must not leak into another. */
   clear(): void {
     this.#servers.clear();
   }

@@ -13,8 +13,8 @@ import { WarnOnce } from "../util/warn_once.ts";
 import { takesPart } from "./servers.ts";
 import { WatchedServer } from "./watched_server.ts";
 
-/** A server in one of these states is there, or soon again. */
-const THERE: ReadonlySet<ServerState> = new Set([
+/** States of a server that runs or will run soon. */
+const LIVE_STATES: ReadonlySet<ServerState> = new Set([
   "starting",
   "running",
   "restarting",
@@ -22,9 +22,9 @@ const THERE: ReadonlySet<ServerState> = new Set([
 
 /**
  * Watches the resources of all MCP servers: subscribes to windows and documents, announces
- * changes, and knows which server a host belongs to (spec §8.3, §8.5).
+ * changes, and finds the server of a host (spec §8.3, §8.5).
  *
- * Nothing in here is waited for by an MCP session: a notification only sets work going.
+ * No MCP session waits for this work: notifications only trigger it.
  */
 export class ResourceWatch {
   readonly #host: McpHost;
@@ -32,7 +32,7 @@ export class ResourceWatch {
   readonly #servers = new Map<string, WatchedServer>();
   readonly #warnOnce = new WarnOnce();
 
-  /** @param changed is told what the office is to hear */
+  /** @param changed receives the events to announce to the office */
   constructor(host: McpHost, changed: (...events: ServerEvent[]) => void) {
     this.#host = host;
     this.#changed = changed;
@@ -47,14 +47,14 @@ export class ResourceWatch {
     });
   }
 
-  /** Hosts that more than one MCP server uses, one sentence each. */
+  /** Describes each host that more than one MCP server uses, in one sentence. */
   get clashes(): string[] {
     return hostClashes(this.#claims());
   }
 
-  /** Finds the MCP server of a document's host; lists again when none is known (spec §8.3). */
+  /** Finds the MCP server of a document's host; lists all again if none is known (spec §8.3). */
   async route(host: string): Promise<string | undefined> {
-    const route = this.#find(host) ?? await this.#findAnew(host);
+    const route = this.#find(host) ?? await this.#listAndFind(host);
     if (route && route.passedOver.length > 0) {
       log.warn(
         "Documents of host {host} are read from {server}; also used by {others}",
@@ -64,12 +64,12 @@ export class ResourceWatch {
     return route?.server;
   }
 
-  /** Compares a list that was just fetched with what is known: not every server tells of changes. */
+  /** Compares a freshly fetched list with the known one: not every server announces changes. */
   saw(server: string, resources: readonly Resource[]): void {
     if (!this.#servers.get(server)?.saw(resources)) this.#refresh(server);
   }
 
-  /** The URI that an MCP server lists a document under. */
+  /** Returns the URI under which an MCP server lists a document. */
   originalOf(server: string, uri: string): string {
     return this.#servers.get(server)?.originalOf(uri) ?? uri;
   }
@@ -83,7 +83,7 @@ export class ResourceWatch {
   #onState(name: string, state: ServerState): void {
     const connection = this.#host.server(name)?.connection;
     const watched = this.#watched(name);
-    if (!connection) watched.ended(THERE.has(state));
+    if (!connection) watched.ended(LIVE_STATES.has(state));
     else watched.started(connection).then(() => this.#warnOfClashes());
   }
 
@@ -108,7 +108,7 @@ export class ResourceWatch {
     return watched;
   }
 
-  /** In the order of the configuration: the order in which the servers were registered. */
+  /** In the order of the configuration, which is the order of registration. */
   #claims(): HostClaims[] {
     return this.#host.configs.flatMap(({ name }) =>
       this.#servers.get(name)?.claims ?? []
@@ -119,8 +119,8 @@ export class ResourceWatch {
     return routeHost(this.#claims(), host);
   }
 
-  /** Waits for no server longer than it takes to find one that lists the host. */
-  #findAnew(host: string): Promise<HostRoute | undefined> {
+  /** Lists all servers again; resolves as soon as one of them lists the host. */
+  #listAndFind(host: string): Promise<HostRoute | undefined> {
     return new Promise((resolve) => {
       const refreshes = [...this.#servers.keys()].map(async (name) => {
         await this.#refresh(name);

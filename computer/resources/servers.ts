@@ -7,22 +7,22 @@ import { allPages } from "../host/mcp/pages.ts";
 export interface RunningServer {
   /** The key in the configuration. */
   readonly name: string;
-  /** How to speak to it. */
+  /** Its MCP connection. */
   readonly connection: McpConnection;
 }
 
-/** Tells whether an MCP server takes part in Desktop and Finder (spec §8). */
+/** Checks whether an MCP server takes part in Desktop and Finder (spec §8). */
 export const takesPart = ({ capabilities }: McpConnection): boolean =>
   capabilities.resources?.subscribe === true;
 
-/** The running MCP servers that take part in Desktop and Finder, in the order of the configuration. */
+/** Lists the running MCP servers that take part in Desktop and Finder, in the order of the configuration. */
 export const participants = (host: McpHost): RunningServer[] =>
   host.configs.flatMap(({ name }) => {
     const connection = host.server(name)?.connection;
     return connection && takesPart(connection) ? [{ name, connection }] : [];
   });
 
-/** All resources of an MCP server, page by page. */
+/** Lists all resources of an MCP server, page by page. */
 export const listResources = (
   connection: McpConnection,
   signal?: AbortSignal,

@@ -14,12 +14,11 @@ import type { Resource, ServerEvent } from "../../protocol/mod.ts";
 import { identityOf, isDocument } from "./listed_uri.ts";
 import { listResources, takesPart } from "./servers.ts";
 
-/** How many subscriptions are asked for at a time. */
-const AT_A_TIME = 16;
-/** Milliseconds that an MCP server gets to take them all before the rest of the work goes on. */
-const SUBSCRIBE_PATIENCE = 5_000;
+const MAX_CONCURRENT_SUBSCRIPTIONS = 16;
+/** Limit for all subscriptions of a server; after it, work goes on with those that succeeded. */
+const SUBSCRIBE_TIMEOUT_MS = 5_000;
 
-/** What is known of the resources of one MCP server, kept up to date while it runs. */
+/** Tracks the resources of one MCP server while it runs. */
 export class WatchedServer {
   readonly #name: string;
   readonly #changed: (...events: ServerEvent[]) => void;
@@ -31,26 +30,26 @@ export class WatchedServer {
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
 
-  /** @param changed is told what the office is to hear (spec §8.5) */
+  /** @param changed receives the events to announce to the office (spec §8.5) */
   constructor(name: string, changed: (...events: ServerEvent[]) => void) {
     this.#name = name;
     this.#changed = changed;
   }
 
-  /** The hosts of its resources; undefined before they were listed. */
+  /** The hosts of its resources; undefined before the first listing. */
   get claims(): HostClaims | undefined {
     return this.#claims;
   }
 
   /**
-   * The URI that it lists a document under, which is the one that it knows: Agents see it without
-   * query and fragment (spec §8.3).
+   * Returns the URI under which the server lists a document, which is the only one it understands:
+   * Agents see it without query and fragment (spec §8.3).
    */
   originalOf(uri: string): string {
     return this.#originals.get(identityOf(uri)) ?? uri;
   }
 
-  /** It runs, again or for the first time: nothing that the old process was told counts. */
+  /** Starts tracking a new connection; subscriptions of an earlier one are gone. */
   async started(connection: McpConnection): Promise<void> {
     if (this.#connection === connection) return;
     this.#connection = connection;
@@ -59,9 +58,9 @@ export class WatchedServer {
   }
 
   /**
-   * It does not run: it has no windows and documents now.
+   * Marks the server as stopped: it has no windows and documents now.
    *
-   * @param comesBack keeps its hosts, so that no other server is taken for it meanwhile
+   * @param comesBack keeps its hosts, so that no other server takes them over meanwhile
    */
   ended(comesBack: boolean): void {
     this.#connection = undefined;
@@ -69,7 +68,7 @@ export class WatchedServer {
     this.#list(NO_URIS);
   }
 
-  /** Takes a list of its resources; tells whether it says what is known already. */
+  /** Records a list of its resources; returns whether the URIs are unchanged. */
   saw(resources: readonly Resource[]): boolean {
     this.#originals = originalsOf(resources);
     const uris = listedUris(resources);
@@ -77,9 +76,9 @@ export class WatchedServer {
   }
 
   /**
-   * Lists its resources, subscribes to the new ones, and tells what changed.
+   * Lists the resources, subscribes to new ones, and announces changes.
    *
-   * What is asked for while it runs is done once more after it. Never rejects.
+   * Calls while it runs are coalesced into one more run. Never rejects.
    */
   refresh(): Promise<void> {
     const connection = this.#connection;
@@ -91,7 +90,7 @@ export class WatchedServer {
     }
     return this.#running = this.#refresh()
       .catch((error) => {
-        if (this.#connection !== connection) return; // it ended meanwhile
+        if (this.#connection !== connection) return; // the server ended meanwhile
         log.warn("Cannot list the resources of {server}: {reason}", {
           server: this.#name,
           reason: reasonOf(error),
@@ -109,7 +108,7 @@ export class WatchedServer {
     this.#originals = originalsOf(resources);
     if (!takesPart(connection)) return;
     const uris = listedUris(resources);
-    // Before the office hears of it: what changes after somebody has read it is announced.
+    // Subscribes before announcing, so that no change after an Agent's read is missed.
     await this.#subscribe(connection, uris);
     if (this.#connection === connection) this.#list(uris);
   }
@@ -130,16 +129,20 @@ export class WatchedServer {
     const missing = [...wanted.difference(subscribed)];
     let reason: string | undefined;
     await withTimeout(
-      SUBSCRIBE_PATIENCE,
+      SUBSCRIBE_TIMEOUT_MS,
       (signal) =>
-        forEachConcurrent(missing, AT_A_TIME, async (uri) => {
-          try {
-            await connection.subscribe(uri, { signal });
-            subscribed.add(uri);
-          } catch (error) {
-            reason = reasonOf(error);
-          }
-        }),
+        forEachConcurrent(
+          missing,
+          MAX_CONCURRENT_SUBSCRIPTIONS,
+          async (uri) => {
+            try {
+              await connection.subscribe(uri, { signal });
+              subscribed.add(uri);
+            } catch (error) {
+              reason = reasonOf(error);
+            }
+          },
+        ),
     ).catch((error) => reason = reasonOf(error));
     if (reason === undefined) return;
     log.warn("Cannot subscribe to {count} resources of {server}: {reason}", {
@@ -150,7 +153,7 @@ export class WatchedServer {
   }
 }
 
-/** By identity; one that is listed without a query stands for itself, else the first does. */
+/** Maps identities to listed URIs; a URI without a query wins, else the first one. */
 function originalsOf(resources: readonly Resource[]): Map<string, string> {
   const originals = new Map<string, string>();
   for (const uri of resources.map(({ uri }) => uri).filter(isDocument)) {

@@ -6,7 +6,7 @@ import {
 } from "../../protocol/mod.ts";
 import { whyUnsendable } from "../../client/message_limits.ts";
 
-/** Puts an error in place of a result that cannot be sent (spec §9). */
+/** Replaces a result that cannot be sent with an error (spec §9). */
 export function limitResult(
   result: CallToolResult,
   maxPayload: number | undefined,
@@ -19,9 +19,9 @@ export function limitResult(
 }
 
 /**
- * Passes an answer on that can be sent.
+ * Returns the answer if it can be sent.
  *
- * @throws {ProtocolError} 500 that says why it cannot
+ * @throws {ProtocolError} 500 with the reason if it cannot
  */
 export function limitAnswer<T extends object>(
   answer: T,

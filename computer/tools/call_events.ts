@@ -6,7 +6,7 @@ export interface ToolCallStarted {
   readonly agent: string;
   /** Unique among the Agent's calls. */
   readonly req_id: string;
-  /** The name that the tool was called by. */
+  /** The name that the Agent used: the alias, or the tool's own name. */
   readonly tool: string;
 }
 
@@ -14,6 +14,6 @@ export interface ToolCallStarted {
 export interface ToolCallEnded extends ToolCallStarted {
   /** How long it took. */
   readonly milliseconds: number;
-  /** What was answered, failures of the tool included; absent when the request itself was refused. */
+  /** The answer, including failures of the tool; absent when the request itself was refused. */
   readonly result?: CallToolResult;
 }

@@ -18,10 +18,10 @@ import type { ServerView } from "../host/server_status.ts";
 import { whereabouts } from "../host/describe_state.ts";
 
 /**
- * Makes the result of a call that the Computer could not bring to an end (spec §6).
+ * Creates the result of a call that the Computer could not complete (spec §6).
  *
- * What the MCP server itself said is repeated; an error of the way to it is not, since it can
- * hold addresses and tokens. One that is not running now is said to be so, and until when.
+ * An error of the MCP server itself is repeated; an error of the transport is not, since it may
+ * contain addresses and tokens. The state of a server that is not running is added.
  */
 export function callFailure(
   tool: string,
@@ -46,9 +46,9 @@ export function callFailure(
 }
 
 /**
- * Makes the error of a request other than a tool call that an MCP server did not answer well.
+ * Creates the error for a failed MCP request other than a tool call.
  *
- * What the MCP server finds wrong with the request is a 400, everything else a 500.
+ * Invalid params reported by the MCP server become a 400, everything else a 500.
  */
 export const requestFailure = (server: string, error: unknown): ProtocolError =>
   new ProtocolError(
@@ -61,18 +61,20 @@ export const requestFailure = (server: string, error: unknown): ProtocolError =>
 
 function whatHappened(error: unknown): string {
   if (error instanceof ProtocolError) {
-    return `answered with what is no tool result (${error.message})`;
+    return `answered with something that is not a tool result (${error.message})`;
   }
   if (error instanceof MessageTooLargeError) return error.message;
   const code = mcpErrorCode(error);
   if (!(error instanceof Error) || code === undefined) {
     return "could not be reached";
   }
-  // What the MCP SDK made up is told by its words: a server may use the same codes.
-  const isOf = (made: number, words: string) =>
-    code === made && error.message.endsWith(words);
-  if (isOf(CONNECTION_CLOSED, "Connection closed")) return "was lost meanwhile";
-  if (isOf(REQUEST_TIMEOUT, "Request timed out")) {
+  // The MCP SDK's own errors are recognised by their text: a server may use the same codes.
+  const isSdkError = (sdkCode: number, text: string) =>
+    code === sdkCode && error.message.endsWith(text);
+  if (isSdkError(CONNECTION_CLOSED, "Connection closed")) {
+    return "was lost meanwhile";
+  }
+  if (isSdkError(REQUEST_TIMEOUT, "Request timed out")) {
     return "did not answer in time";
   }
   return `answered: ${error.message}`;

@@ -1,23 +1,23 @@
 import { createHash } from "node:crypto";
 import type { ToolCallReq } from "../../protocol/mod.ts";
 
-/** Characters of a text that is kept as it is: to hash a short one takes longer than all else. */
-const SHORT = 512;
+/** A text up to this length is used unhashed: hashing it would take longer than everything else. */
+const MAX_UNHASHED_CHARACTERS = 512;
 
 /**
- * A short text that is equal for calls of the same tool with the same params, whatever the order
- * of their keys (spec §7.4).
+ * Computes a short text that is equal for calls of the same tool with equal params; the order of
+ * keys does not matter (spec §7.4).
  */
 export function callFingerprint(
   { tool_name, params }: Pick<ToolCallReq, "tool_name" | "params">,
 ): string {
-  const text = JSON.stringify(sorted([tool_name, params])); // starts with a bracket, as no hash does
-  return text.length <= SHORT
+  const text = JSON.stringify(sorted([tool_name, params])); // starts with a bracket; no hash does
+  return text.length <= MAX_UNHASHED_CHARACTERS
     ? text
     : createHash("sha256").update(text).digest("base64");
 }
 
-/** The same value with the keys of its objects in order. */
+/** Returns an equal value with the keys of all objects sorted. */
 function sorted(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(sorted);

@@ -8,43 +8,43 @@ import {
 import { callFingerprint } from "./call_fingerprint.ts";
 import { ResultStore, type ResultStoreLimits } from "./result_store.ts";
 
-/** Why a running call is given up. */
+/** Why a running call is aborted: it was cancelled, or the Computer left the office. */
 export type AbortReason = "cancelled" | "left";
 
-/** One execution that any number of equal requests wait for. */
+/** One execution, shared by any number of equal requests. */
 interface RunningCall {
   readonly fingerprint: string;
   readonly result: Promise<CallToolResult>;
   readonly abort: AbortController;
 }
 
-/** Results of the last calls; together with the running ones, what makes calls idempotent. */
 const DEFAULT_LIMITS: ResultStoreLimits = { count: 1_000, bytes: 16 * 2 ** 20 };
 
 /**
- * The tool calls of one office, running and ended, by Agent and `req_id` (spec §7.4, §7.6).
+ * Keeps the running and ended tool calls of one office by Agent and `req_id`, which makes calls
+ * idempotent (spec §7.4, §7.6).
  *
- * Cleared when the Computer leaves the office.
+ * Must be cleared when the Computer leaves the office.
  */
 export class CallTable {
   readonly #running = new Map<string, RunningCall>();
   readonly #ended: ResultStore;
 
-  /** Makes an empty table. */
+  /** @param limits bound the results of ended calls that are kept */
   constructor(limits: ResultStoreLimits = DEFAULT_LIMITS) {
     this.#ended = new ResultStore(limits);
   }
 
-  /** How many calls are running. */
+  /** Number of running calls. */
   get running(): number {
     return this.#running.size;
   }
 
   /**
-   * Executes a call once: an equal request shares the execution, or gets the stored result.
+   * Executes a call once: an equal request shares the execution or gets the stored result.
    *
-   * @param execute gets a signal whose reason is an {@linkcode AbortReason}; must not throw for it
-   * @throws {ProtocolError} 400 when the `req_id` stands for another tool or other params
+   * @param execute gets a signal whose reason is an {@linkcode AbortReason}; must not reject on abort
+   * @throws {ProtocolError} 400 when the `req_id` was used for another tool or other params
    */
   run(
     request: ToolCallReq,
@@ -75,14 +75,14 @@ export class CallTable {
     return call.result;
   }
 
-  /** Gives a running call up; one that is unknown or has ended is ignored (spec §7.6). */
+  /** Aborts a running call; unknown and ended calls are ignored (spec §7.6). */
   cancel(call: AgentCallData): void {
     this.#running.get(keyOf(call))?.abort.abort(
       "cancelled" satisfies AbortReason,
     );
   }
 
-  /** Gives every running call up and forgets all results. */
+  /** Aborts all running calls and forgets all results. */
   clear(): void {
     const calls = [...this.#running.values()];
     this.#running.clear();

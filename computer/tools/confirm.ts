@@ -1,7 +1,7 @@
 import { ErrorCode } from "../../protocol/mod.ts";
 import type { EffectiveToolMeta } from "../host/tool_meta.ts";
 
-/** A tool call that waits for a person's word. */
+/** A tool call that needs user confirmation. */
 export interface ConfirmRequest {
   /** The calling Agent. */
   readonly agent: string;
@@ -9,57 +9,57 @@ export interface ConfirmRequest {
   readonly server: string;
   /** The tool's original name. */
   readonly tool: string;
-  /** The name that it was called by: its alias, or the original name. */
+  /** The name that the Agent used: its alias, or the original name. */
   readonly name: string;
   /** The arguments. */
   readonly params: Record<string, unknown>;
 }
 
-/** `always` stands for all calls of the tool, from any Agent, until its MCP server is replaced or the Computer ends. */
+/** `always` allows all calls of the tool, by any Agent, until its MCP server is replaced or the Computer closes. */
 export type ConfirmAnswer = "once" | "always" | "no";
 
 /**
  * Asks whether a tool may run (spec §7.3).
  *
- * A throw counts as "no". Several calls may be asked about at once.
+ * An error counts as "no". Several questions may be open at once.
  *
- * @param signal withdraws the question: the call was cancelled, timed out, or was settled otherwise
+ * @param signal withdraws the question: the call was cancelled, timed out, or decided by another answer
  */
 export type Confirm = (
   request: ConfirmRequest,
   signal: AbortSignal,
 ) => ConfirmAnswer | Promise<ConfirmAnswer>;
 
-/** A call that does not run. */
+/** The refusal of a call. */
 export interface ConfirmRefusal {
-  /** Says which kind this is. */
+  /** Discriminates the union. */
   readonly kind: "refuse";
   /** 4005. */
   readonly code: number;
-  /** For people and models. */
+  /** The reason, for users and models. */
   readonly text: string;
 }
 
-/** What stands between a call and its tool. */
+/** Whether a call may run, must be confirmed by the user, or is refused. */
 export type ConfirmDecision =
   | { readonly kind: "run" }
   | { readonly kind: "ask" }
   | ConfirmRefusal;
 
 /**
- * Decides whether a call needs a person's word (spec §7.3).
+ * Decides whether a call needs user confirmation (spec §7.3).
  *
  * @param meta of the tool
- * @param settled whether somebody said "always" before
- * @param canAsk whether there is anybody to ask
+ * @param alwaysAllowed whether the user answered "always" before
+ * @param canAsk whether there is a user to ask
  */
 export function decideConfirmation(
   { auto_apply }: Pick<EffectiveToolMeta, "auto_apply">,
-  settled: boolean,
+  alwaysAllowed: boolean,
   canAsk: boolean,
   { name, server }: Pick<ConfirmRequest, "name" | "server">,
 ): ConfirmDecision {
-  if (auto_apply === true || settled) return { kind: "run" };
+  if (auto_apply === true || alwaysAllowed) return { kind: "run" };
   if (canAsk) return { kind: "ask" };
   return {
     kind: "refuse",
@@ -70,8 +70,8 @@ export function decideConfirmation(
   };
 }
 
-/** What an Agent is told when a person said no. */
-export const refusedByPerson = (
+/** Creates the refusal of a call that the user declined. */
+export const refusedByUser = (
   { name, server }: Pick<ConfirmRequest, "name" | "server">,
 ): ConfirmRefusal => ({
   kind: "refuse",

@@ -6,40 +6,40 @@ import {
   type ConfirmRefusal,
   type ConfirmRequest,
   decideConfirmation,
-  refusedByPerson,
+  refusedByUser,
 } from "./confirm.ts";
 import { log } from "../util/log.ts";
 import { effectiveToolMeta } from "../host/tool_meta.ts";
 
-/** A question that waits for its answer. */
+/** A question to the user that is not answered yet. */
 interface Question {
   readonly config: MCPServerConfig;
   readonly tool: string;
-  /** Answers it in the person's place, and takes it back from them. */
-  readonly settle: () => void;
+  /** Allows the call and withdraws the question. */
+  readonly allow: () => void;
 }
 
-/** The person's word on tool calls: whom to ask, and for which tools it was given for good. */
+/** Asks for user confirmation of tool calls and remembers "always" answers. */
 export class Confirmations {
   readonly #confirm: Confirm | undefined;
-  /** Tools by the configuration of their server: one that is replaced may be another program. */
+  /** Allowed tools by the configuration of their server: a replaced one may be another program. */
   readonly #always = new WeakMap<MCPServerConfig, Set<string>>();
   readonly #open = new Set<Question>();
 
-  /** @param confirm asks a person; without it, calls that need their word are refused */
+  /** @param confirm asks the user; without it, calls that need confirmation are refused */
   constructor(confirm?: Confirm) {
     this.#confirm = confirm;
   }
 
   /**
-   * Gets the word on one call; resolves to `run` or `refuse`.
+   * Decides on one call, asking the user if necessary; resolves to `run` or `refuse`.
    *
-   * An "always" answers all questions about the same tool that are open at that moment.
+   * An "always" also answers all open questions about the same tool.
    *
    * @param config of the MCP server
-   * @param signal withdraws the question; what comes of it does not matter then
+   * @param signal withdraws the question; the decision is meaningless then
    */
-  async settle(
+  async decide(
     request: ConfirmRequest,
     config: MCPServerConfig,
     signal: AbortSignal,
@@ -54,21 +54,21 @@ export class Confirmations {
     if (decision.kind !== "ask") return decision;
     switch (await this.#ask(request, config, signal)) {
       case "always":
-        this.#settleAll(config, tool);
+        this.#allowAlways(config, tool);
         return { kind: "run" };
       case "once":
         return { kind: "run" };
       default:
-        return refusedByPerson(request);
+        return refusedByUser(request);
     }
   }
 
-  #settleAll(config: MCPServerConfig, tool: string): void {
+  #allowAlways(config: MCPServerConfig, tool: string): void {
     const tools = this.#always.get(config) ?? new Set();
     this.#always.set(config, tools.add(tool));
     for (const question of [...this.#open]) {
       if (question.config === config && question.tool === tool) {
-        question.settle();
+        question.allow();
       }
     }
   }
@@ -87,7 +87,7 @@ export class Confirmations {
     const question: Question = {
       config,
       tool: request.tool,
-      settle: () => end("once"),
+      allow: () => end("once"),
     };
     const onAbort = () => end("no");
     signal.addEventListener("abort", onAbort, { once: true });

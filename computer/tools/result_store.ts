@@ -5,11 +5,11 @@ import {
 } from "../../protocol/mod.ts";
 import { jsonBytes } from "../../client/json_bytes.ts";
 
-/** How much a {@linkcode ResultStore} keeps. */
+/** The limits of a {@linkcode ResultStore}. */
 export interface ResultStoreLimits {
-  /** How many results. */
+  /** Number of results. */
   readonly count: number;
-  /** Bytes of all of them, as JSON. */
+  /** Total bytes of the results as JSON. */
   readonly bytes: number;
 }
 
@@ -21,25 +21,23 @@ export interface StoredResult {
   readonly result: CallToolResult;
 }
 
-/** Keeps the results of the last calls within bounds, the oldest shrinking and going first (spec §7.4). */
+/** Keeps the results of the last calls; over a limit, the oldest are shrunk or dropped first (spec §7.4). */
 export class ResultStore {
   readonly #limits: ResultStoreLimits;
   readonly #entries = new Map<string, StoredResult & { bytes: number }>();
   #bytes = 0;
 
-  /** Makes an empty store. */
+  /** Creates an empty store. */
   constructor(limits: ResultStoreLimits) {
     this.#limits = limits;
   }
 
-  /** The result of a call, while it is kept. */
+  /** Returns the result of a call, if it is still kept. */
   get(key: string): StoredResult | undefined {
     return this.#entries.get(key);
   }
 
-  /**
-   * Keeps a result; of one that there is no room for, that its tool ran: it must not run again.
-   */
+  /** Adds a result; one that is too large is replaced with an error, so that its tool does not run again. */
   add(key: string, stored: StoredResult): void {
     const bytes = jsonBytes(stored.result);
     this.#remove(key);

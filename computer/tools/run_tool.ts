@@ -17,7 +17,7 @@ import { SessionForgottenError } from "../host/mcp/answering_fetch.ts";
 import type { NamedTool } from "../host/tool_naming.ts";
 import { transformResult } from "../vrl/transform_result.ts";
 
-/** What running a tool needs beside the request. */
+/** What running a tool needs besides the request. */
 export interface ToolCallContext {
   /** The MCP servers. */
   readonly host: McpHost;
@@ -26,10 +26,10 @@ export interface ToolCallContext {
 }
 
 /**
- * Runs a tool and makes a result of whatever comes of it (spec §6, §7); never rejects.
+ * Runs a tool; failures become results too (spec §6, §7). Never rejects.
  *
  * @param target the tool that the request names
- * @param signal gives the call up; its reason is an {@linkcode AbortReason}
+ * @param signal aborts the call; its reason is an {@linkcode AbortReason}
  */
 export async function runToolCall(
   request: ToolCallReq,
@@ -37,9 +37,9 @@ export async function runToolCall(
   context: ToolCallContext,
   signal: AbortSignal,
 ): Promise<CallToolResult> {
-  const early = giveUp(request.timeout, signal);
+  const early = earlyEnd(request.timeout, signal);
   try {
-    // The MCP SDK answers every abort like a timeout, so who ended the call is known here alone.
+    // The MCP SDK reports every abort as a timeout; only here is it known why the call ended.
     const result = await Promise.race([
       early.result,
       execute(request, target, context, early.signal),
@@ -50,7 +50,7 @@ export async function runToolCall(
   }
 }
 
-/** Asks, calls, transforms: what happens within the time of a call. */
+/** Confirms, calls and transforms; all of it counts against the call's timeout. */
 async function execute(
   { agent, tool_name, params }: ToolCallReq,
   { server: view, tool: { name: tool } }: NamedTool,
@@ -60,23 +60,25 @@ async function execute(
   const { name: server, config } = view;
   const failure = (error?: unknown) =>
     callFailure(tool_name, host.server(server)?.view ?? view, error);
-  const word = await confirmations.settle(
+  const decision = await confirmations.decide(
     { agent, server, tool, name: tool_name, params },
     config,
     signal,
   );
-  if (word.kind === "refuse") return toolErrorResult(word.code, word.text);
+  if (decision.kind === "refuse") {
+    return toolErrorResult(decision.code, decision.text);
+  }
   try {
     signal.throwIfAborted();
     const now = host.server(server);
-    // The word was about that configuration: another may be another program, or forbid the tool.
+    // The decision was about that configuration: a new one may be another program, or forbid the tool.
     if (now?.config !== config) return replaced(tool_name, server);
     const { connection } = now;
     if (!connection) return failure();
     const result = await connection.callTool(tool, params, { signal })
       .catch(async (error) => {
         if (!(error instanceof SessionForgottenError)) throw error;
-        // It ran nothing, so this is still the first time.
+        // The server ran nothing, so the tool still runs at most once.
         const next = await now.connectAgain(connection);
         signal.throwIfAborted();
         if (!next || host.server(server) !== now) throw error;
@@ -99,8 +101,8 @@ async function execute(
   }
 }
 
-/** What ends a call before its tool does: the time is up, or it is given up. */
-function giveUp(timeout: number, signal: AbortSignal): {
+/** Ends a call before its tool does: on timeout or abort. */
+function earlyEnd(timeout: number, signal: AbortSignal): {
   readonly result: Promise<CallToolResult>;
   readonly signal: AbortSignal;
   readonly done: () => void;

@@ -1,8 +1,8 @@
 /**
- * Makes a trigger for work that must not run twice at once: what is asked for while it runs is
- * done once more after it, so that the last state is always seen.
+ * Returns a trigger that runs `work` once at a time; all triggers while it runs are coalesced into
+ * one more run, so the last state is always seen.
  *
- * @param work its failures are its own business
+ * @param work must handle its own errors
  */
 export function coalesce(work: () => Promise<void>): () => void {
   let running = false;

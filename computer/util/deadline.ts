@@ -1,12 +1,11 @@
-/** Milliseconds of the longest timer there is, 24 days; a longer one goes off at once. */
+/** The longest delay that `setTimeout` takes, about 24 days; a longer one fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Does work for so long at most.
+ * Runs `work` with a time limit.
  *
- * @param work gets a signal that is aborted when the time is over; what it ends with after that
- * is dropped
- * @throws what the work throws, or an error that says how long it took
+ * @param work gets a signal that is aborted at the limit; its outcome after that is dropped
+ * @throws what `work` throws, or an error that states the limit
  */
 export async function withTimeout<T>(
   milliseconds: number,

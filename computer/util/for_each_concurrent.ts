@@ -1,12 +1,12 @@
 /**
- * Works on items in their order, a few at a time.
+ * Runs `work` over items, in order and with bounded concurrency.
  *
- * @param most how many at a time
- * @throws the first failure; nothing new is begun after it
+ * @param limit how many items are worked on at a time
+ * @throws the first failure; no further item is started after it
  */
 export async function forEachConcurrent<T>(
   items: readonly T[],
-  most: number,
+  limit: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
   let next = 0;
@@ -21,5 +21,5 @@ export async function forEachConcurrent<T>(
       }
     }
   };
-  await Promise.all(Array.from({ length: most }, worker));
+  await Promise.all(Array.from({ length: limit }, worker));
 }

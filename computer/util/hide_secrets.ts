@@ -1,7 +1,7 @@
 import { secretPattern } from "./hide_values.ts";
 import { REDACTED } from "./redact_text.ts";
 
-/** Tells the values that nobody may see, as far as they are known by now. */
+/** Returns the secret values that are known so far. */
 export type SecretSource = () => Iterable<string>;
 
 const sources = new Set<SecretSource>();
@@ -9,9 +9,9 @@ let known: readonly string[] = [];
 let pattern: RegExp | undefined;
 
 /**
- * Lets no line of this process say the values of a source, until the result is disposed of.
+ * Hides the values of a source in all output of this process until the result is disposed.
  *
- * One place for all Computers of a process: the log is one for all of them.
+ * Kept per process, not per Computer, since all Computers of a process write to one log.
  */
 export function guardSecrets(source: SecretSource): Disposable {
   sources.add(source);
@@ -19,9 +19,10 @@ export function guardSecrets(source: SecretSource): Disposable {
 }
 
 /**
- * Takes every secret that is known out of a text; all that the Computer says passes here: lines
- * of the log, states and problems of MCP servers, errors that Agents and people are shown. Results
- * of tools do not: they are what the tool is for.
+ * Replaces every known secret in a text.
+ *
+ * Everything that a Computer reports passes through here: log lines, states and problems of MCP
+ * servers, errors for Agents and users. Results of tools do not: the Agent needs them unchanged.
  */
 export function hideSecrets(text: string): string {
   const now = [...sources].flatMap((source) => [...source()]);

@@ -4,19 +4,18 @@ import { REDACTED, SECRET_NAME } from "./redact_text.ts";
 import { secretForms } from "./secret_forms.ts";
 
 /**
- * Takes secret values out of a text, such as what an MCP server printed before it died, in every
- * form of {@linkcode secretForms}.
+ * Replaces secret values in a text, in every form of {@linkcode secretForms}.
  */
 export function hideValues(text: string, values: Iterable<string>): string {
   const pattern = secretPattern(values);
   return pattern ? text.replaceAll(pattern, REDACTED) : text;
 }
 
-/** Matches every form of each value; undefined where there are none. */
+/** Builds a pattern that matches every form of each value; undefined if there are no forms. */
 export function secretPattern(values: Iterable<string>): RegExp | undefined {
   const forms = new Set([...values].flatMap(secretForms));
   if (forms.size === 0) return undefined;
-  // The longest first: one value may be the beginning of another.
+  // Longest first: one value may be a prefix of another.
   const longest = [...forms].sort((a, b) => b.length - a.length);
   return new RegExp(
     longest.map((form) => form.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"))
@@ -26,8 +25,8 @@ export function secretPattern(values: Iterable<string>): RegExp | undefined {
 }
 
 /**
- * The variables and headers of a configuration whose names say that they are secret, and the
- * credentials in variables that are URLs.
+ * Collects the values of variables and headers with a secret-sounding name, and the credentials in
+ * variables that are URLs.
  */
 export function secretsIn(
   { type, server_parameters }: MCPServerConfig,

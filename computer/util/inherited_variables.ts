@@ -1,4 +1,4 @@
-/** Where certificates of certificate authorities are, by the tools that MCP servers are made of. */
+/** Where the runtimes and tools that MCP servers use look for CA certificates. */
 const CA_VARIABLES = [
   "NODE_EXTRA_CA_CERTS",
   "NODE_USE_SYSTEM_CA",
@@ -43,17 +43,17 @@ export const INHERITED_VARIABLES: readonly string[] = [
   ...PROXY_VARIABLES,
 ];
 
-/** An environment, as `process.env` is one. */
+/** An environment such as `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Picks what an MCP server needs to reach the network from here: its authorities and proxies. */
+/** Picks the variables that an MCP server needs to reach the network: CA certificates and proxies. */
 export function inheritedVariables(
   environment: Environment,
 ): Record<string, string> {
   return Object.fromEntries(
     INHERITED_VARIABLES.flatMap((name) => {
       const value = environment[name];
-      // A shell function, as Bash exports them, is code.
+      // Bash exports shell functions in this form; they are code.
       return value === undefined || value.startsWith("()")
         ? []
         : [[name, value]];
@@ -61,13 +61,13 @@ export function inheritedVariables(
   );
 }
 
-/** Passwords shorter than this stand in ordinary words. */
-const HIDDEN_FROM = 4;
+/** Hiding a shorter password would blot out ordinary words that contain it. */
+const MIN_HIDDEN_CHARACTERS = 4;
 
 /**
- * The credentials in the values of variables that are URLs, such as that of a proxy.
+ * Extracts the credentials from variables that are URLs, such as a proxy's.
  *
- * As they stand there, and decoded: a program may report either.
+ * Returns them both as written and percent-decoded: a program may report either.
  */
 export const urlCredentials = (
   variables: Readonly<Record<string, string>>,
@@ -81,7 +81,9 @@ export const urlCredentials = (
     if (scheme === undefined && sign === -1) return [];
     const password = userinfo.slice(sign + 1);
     return [userinfo, password, decoded(password)]
-      .filter((text) => text === userinfo || text.length >= HIDDEN_FROM);
+      .filter((text) =>
+        text === userinfo || text.length >= MIN_HIDDEN_CHARACTERS
+      );
   });
 
 function decoded(text: string): string {

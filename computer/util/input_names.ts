@@ -1,12 +1,12 @@
-/** Begins the id of an input that stands for a variable of the environment, as in `${env:HOME}`. */
+/** Prefix of an input id that stands for an environment variable, as in `${env:HOME}`. */
 export const ENVIRONMENT_ID = "env:";
 
 /**
- * The environment variables that may hold an input's value; the first that is set counts.
+ * Lists the environment variables that may hold an input's value; the first that is set wins.
  *
- * `SMCP_INPUT_` and the id as it is, then the id in capitals with `_` for all that a shell does
- * not take in a name: `github-token` is `SMCP_INPUT_GITHUB_TOKEN`. An id such as `env:HOME` is
- * the variable `HOME` itself.
+ * `SMCP_INPUT_` with the id unchanged, then with the id in upper case and `_` for every character
+ * that a shell does not allow in a name: `github-token` is `SMCP_INPUT_GITHUB_TOKEN`. An id such as
+ * `env:HOME` is the variable `HOME` itself.
  */
 export function inputVariables(id: string): string[] {
   const own = id.startsWith(ENVIRONMENT_ID)
@@ -19,9 +19,9 @@ export function inputVariables(id: string): string[] {
 }
 
 /**
- * Reads `ID=VALUE`; the value may be empty, or hold further `=`.
+ * Reads `ID=VALUE`; the value may be empty or contain further `=`.
  *
- * @throws {TypeError} when there is no id; never shows the value
+ * @throws {TypeError} when there is no id; the message never contains the value
  */
 export function parseInputFlag(text: string): [id: string, value: string] {
   const sign = text.indexOf("=");
@@ -33,13 +33,13 @@ export function parseInputFlag(text: string): [id: string, value: string] {
   );
 }
 
-/** Says that an input has no value, and how to give it one. */
+/** Describes an input without a value, and how to give it one. */
 export function noValue(id: string): string {
   const variable = inputVariables(id)[id.startsWith(ENVIRONMENT_ID) ? 0 : 1] ??
     `SMCP_INPUT_${id}`;
   return `input "${id}" has no value; give one with --input ${id}=VALUE or the environment variable ${variable}`;
 }
 
-/** Says that a placeholder names nothing. */
+/** Describes a placeholder whose input is not defined. */
 export const notDefined = (id: string): string =>
   `there is no input "${id}"; define it under "inputs", or correct \${input:${id}}`;

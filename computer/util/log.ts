@@ -4,29 +4,32 @@ import type { ConnectionOptions } from "../../client/options.ts";
 import { reasonOf } from "./values.ts";
 import { hideSecrets } from "./hide_secrets.ts";
 
-/** What a line of the log is about; texts in it lose every secret. */
+/** The properties of a log line; secrets in strings are hidden. */
 type Properties = Readonly<Record<string, string | number | boolean>>;
 
-/** The log of the Computer. */
+/** The log of a Computer. */
 interface ComputerLog {
-  /** What is of interest when something is looked for. */
+  /** Logs what helps to find a cause. */
   info(message: string, properties?: Properties): void;
-  /** What somebody should look at. */
+  /** Logs what an operator should look at. */
   warn(message: string, properties?: Properties): void;
-  /** What should not have happened. */
+  /** Logs what should never happen. */
   error(message: string, properties?: Properties): void;
 }
 
 const logger = getLogger(["a2c-smcp", "computer"]);
 
-/** Values of inputs, variables, headers, params and results never enter it. */
+/** Never pass it values of inputs, variables or headers, nor params or results of tools. */
 export const log: ComputerLog = {
-  info: (message, properties) => logger.info(message, discreet(properties)),
-  warn: (message, properties) => logger.warn(message, discreet(properties)),
-  error: (message, properties) => logger.error(message, discreet(properties)),
+  info: (message, properties) =>
+    logger.info(message, withoutSecrets(properties)),
+  warn: (message, properties) =>
+    logger.warn(message, withoutSecrets(properties)),
+  error: (message, properties) =>
+    logger.error(message, withoutSecrets(properties)),
 };
 
-const discreet = (properties: Properties = {}): Record<string, unknown> =>
+const withoutSecrets = (properties: Properties = {}): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(properties).map(([name, value]) => [
       name,
@@ -34,13 +37,13 @@ const discreet = (properties: Properties = {}): Record<string, unknown> =>
     ]),
   );
 
-/** Takes what listeners and handlers throw: it must reach nobody else. */
+/** Logs what a user's listener or handler throws, so that it disturbs nothing else. */
 export const logThrown = (error: unknown): void =>
   log.error("A listener or handler failed: {reason}", {
     reason: reasonOf(error),
   });
 
-/** Warns of credentials that go to another machine unencrypted. */
+/** Warns when credentials are sent unencrypted to another machine. */
 export function warnOfClearText(options: ConnectionOptions): void {
   const warning = secretsInClear(options);
   if (warning !== undefined) log.warn("{warning}", { warning });

@@ -1,18 +1,18 @@
-/** `${input:ID}`: what stands for a value that the configuration does not hold (spec §4). */
+/** `${input:ID}` stands for a value that is not in the configuration (spec §4). */
 const PLACEHOLDER = /\$\{input:([^}]*)\}/g;
 
-/** A stretch of a string: literal text, or one placeholder. */
+/** A part of a string: literal text, or one placeholder. */
 export type TextPart =
   | { readonly kind: "text"; readonly text: string }
   | {
     readonly kind: "placeholder";
-    /** With its `${input:` and `}`. */
+    /** Including `${input:` and `}`. */
     readonly text: string;
-    /** What it asks for. */
+    /** The id of the input. */
     readonly id: string;
   };
 
-/** Cuts a string into literal runs and placeholders. */
+/** Splits a string into literal text and placeholders. */
 export function splitPlaceholders(value: string): TextPart[] {
   const parts: TextPart[] = [];
   let at = 0;
@@ -28,7 +28,7 @@ export function splitPlaceholders(value: string): TextPart[] {
   return parts;
 }
 
-/** The ids of all placeholders in a configuration, each once, in the order of their appearance. */
+/** Collects the ids of all placeholders in a configuration, without duplicates, in order of appearance. */
 export function placeholderIds(value: unknown): string[] {
   const ids = new Set<string>();
   collect(value, ids);

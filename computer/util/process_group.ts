@@ -1,16 +1,18 @@
 import type { ChildProcess } from "node:child_process";
 import process from "node:process";
 
-/** Whether a child can lead a process group of its own. */
+/** Whether the platform has process groups. */
 export const HAS_GROUPS: boolean = process.platform !== "win32";
 
 const living = new Set<ChildProcess>();
 
 /**
- * Sees to it that a group does not outlive this process, be it that `process.exit` or an error
- * ends it. A signal that nobody listens to does so unseen: commands listen before they start any.
+ * Kills the process group of `child` when this process exits, by `process.exit` or an error.
  *
- * @returns what to call once the group is gone
+ * A signal without a listener ends a process without an `exit` event; commands therefore listen for
+ * signals before they start any child.
+ *
+ * @returns removes the guard; call it once the group is gone
  */
 export function guardGroup(child: ChildProcess): () => void {
   if (living.size === 0) process.on("exit", killAll);
@@ -28,7 +30,7 @@ function killAll(): void {
 /**
  * Signals a child and everything that it started; the child must have been spawned `detached`.
  *
- * Those that are gone already are no error: the group may outlive its leader, or be empty.
+ * Processes that have already exited are ignored: the group may outlive its leader, or be empty.
  */
 export function signalGroup(
   child: ChildProcess,
@@ -39,8 +41,8 @@ export function signalGroup(
     if (HAS_GROUPS) process.kill(-child.pid, signal);
     else child.kill(signal);
   } catch {
-    // Nobody is left in the group; or Deno allows to run some programs only, and then to end no
-    // more than what this process started itself.
+    // The group is empty, or Deno has permission to run only some programs: then it may signal only
+    // processes that this one started itself.
     child.kill(signal);
   }
 }

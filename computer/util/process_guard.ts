@@ -3,12 +3,12 @@ import { randomUUID } from "node:crypto";
 import process from "node:process";
 import { HAS_GROUPS } from "./process_group.ts";
 
-/** Marks the environment of a child, and so of everything that it starts. */
-const MARK = "A2C_SMCP_CHILD";
+/** Environment variable that marks a child, and by inheritance everything that it starts. */
+const MARK_VARIABLE = "A2C_SMCP_CHILD";
 
 /**
- * Waits until its input ends, then ends the group that it was told of and, on Linux, whatever
- * carries the mark, wherever it went meanwhile: again and again, for it may fork.
+ * Reads a group id from stdin and waits for the end of stdin; then kills that group and, on Linux,
+ * every process with the mark, even in other groups. It repeats, since a process may fork meanwhile.
  */
 const SCRIPT = `
 trap "" HUP INT TERM
@@ -29,36 +29,37 @@ done
 `;
 
 /**
- * Ends everything that one child started, whatever becomes of this process.
+ * Ends everything that one child started, even if this process is killed.
  *
- * It is a shell that holds the other end of a pipe: the pipe is closed when the child has ended,
- * and by the system when this process is gone, be it by SIGKILL. Where there is no shell, or it
- * may not be run, nothing is guarded.
+ * The guard is a shell that reads from a pipe: the pipe is closed by {@linkcode end}, or by the
+ * system when this process is gone, even by SIGKILL. Without a shell, or without permission to run
+ * it, there is no guard.
  */
 export class ProcessGuard {
-  /** What the child needs in its environment. */
+  /** Variables that the child must get in its environment. */
   readonly environment: Readonly<Record<string, string>>;
   readonly #watcher: ChildProcess | undefined;
   readonly #ended = Promise.withResolvers<void>();
 
-  /** Begins to watch. */
+  /** Starts the guarding shell. */
   constructor() {
     const id = randomUUID();
-    this.environment = HAS_GROUPS ? { [MARK]: id } : {};
+    this.environment = HAS_GROUPS ? { [MARK_VARIABLE]: id } : {};
     this.#watcher = HAS_GROUPS && mayRunShell()
-      ? startWatcher(`${MARK}=${id}`)
+      ? startWatcher(`${MARK_VARIABLE}=${id}`)
       : undefined;
     const ended = () => this.#ended.resolve();
     if (!this.#watcher) ended();
     this.#watcher?.once("error", ended);
     this.#watcher?.once("exit", ended);
-    this.#watcher?.stdin?.on("error", () => {}); // it has ended
+    this.#watcher?.stdin?.on("error", () => {}); // the shell has exited
   }
 
   /**
-   * Starts the child: the leader of a process group, with {@linkcode environment} in its own.
+   * Starts the child.
    *
-   * @throws what `spawn` throws; nothing is watched then
+   * @param spawn starts it as the leader of a process group, with {@linkcode environment} in its own
+   * @throws what `spawn` throws; the guard ends then
    */
   start<C extends ChildProcess>(spawn: () => C): C {
     try {
@@ -73,7 +74,7 @@ export class ProcessGuard {
     }
   }
 
-  /** Ends all that is left of the child; resolves when nothing is. */
+  /** Kills whatever is left of the child; resolves when nothing is left. */
   end(): Promise<void> {
     this.#watcher?.stdin?.end();
     return this.#ended.promise;
@@ -86,21 +87,21 @@ function startWatcher(mark: string): ChildProcess | undefined {
       stdio: ["pipe", "ignore", "ignore"],
       env: { PATH: process.env.PATH },
       cwd: "/",
-      detached: true, // what ends this process's group leaves it alone
+      detached: true, // survives a signal to this process's group
     });
   } catch {
-    return undefined; // Deno throws what Node emits
+    return undefined; // Deno throws where Node emits an error
   }
 }
 
-/** What there is of the global of Deno. */
+/** The part of the `Deno` global that is used here. */
 interface Runtime {
   readonly permissions?: {
     querySync?(what: { name: "run"; command: string }): { state: string };
   };
 }
 
-/** Deno would ask whoever sits at the terminal for a permission that it was not given. */
+/** Checks the permission first: Deno would prompt for a missing one at the terminal. */
 function mayRunShell(): boolean {
   const runtime = Reflect.get(globalThis, "Deno") as Runtime | undefined;
   const answer = runtime?.permissions?.querySync?.({

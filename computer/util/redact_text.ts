@@ -1,36 +1,36 @@
 import { splitPlaceholders } from "./placeholders.ts";
 
-/** What stands where a literal value was (spec §7). */
+/** Replaces a literal value (spec §7). */
 export const REDACTED = "<redacted>";
 
-/** An option with one of these in its name has a value that nobody else sees (spec §7). */
+/** Matches names of options whose values are secret (spec §7). */
 export const SECRET_NAME: RegExp = /key|token|secret|password|auth/i;
 
-/** `--x=v`, and what programs take in the same sense: `NAME=v`, `Header: v`. */
+/** Matches `--x=v` and its equivalents `NAME=v` and `Header: v`. */
 const NAMED_VALUE = /^([^=:\s/]+)(=|:\s*)([^]+)$/;
 
 const IS_URL = /^[a-z][a-z0-9+.-]*:\/\//i;
 
-/** Scheme (which a placeholder may hold), userinfo, authority and path, query, fragment. */
+/** Captures scheme (which may contain a placeholder), userinfo, authority and path, query, fragment. */
 const URL_PARTS =
   /^([a-z][a-z0-9+.-]*:\/\/)?([^/?#]*@)?([^?#]*)(?:\?([^#]*))?(?:#([^]*))?$/i;
 
-/** Stands for a placeholder while the text around it is worked on: it has none of a URL's signs. */
-const MARK = "\ue000";
+/** Private-use character that replaces each placeholder during redaction; no URL syntax matches it. */
+const PLACEHOLDER_MARK = "\ue000";
 
-/** The value of a variable or a header: placeholders stay, literal runs go (spec §7). */
+/** Redacts the literal text of a variable's or header's value; placeholders stay (spec §7). */
 export const redactValue = (value: string | number | boolean): string =>
   withMarks(`${value}`, redactMarked);
 
-/** Redacts userinfo, query and fragment of a URL, parameter names and placeholders excepted (spec §7). */
+/** Redacts userinfo, query and fragment of a URL; names of parameters and placeholders stay (spec §7). */
 export const redactUrl = (url: string): string =>
   withMarks(url, redactMarkedUrl);
 
 /**
  * Redacts the arguments of a program (spec §7).
  *
- * The value of an option whose name tells of a secret goes, as `--x v`, `--x=v`, `X=v` (docker's
- * `-e`) or `X: v` (a header), one within the other too; so do userinfo and query of URLs. The rest is shown.
+ * Removes the values of options with a secret-sounding name, written as `--x v`, `--x=v`, `X=v`
+ * (docker's `-e`) or `X: v` (a header), also nested, and what {@linkcode redactUrl} removes of URLs.
  */
 export const redactArguments = (args: readonly string[]): string[] =>
   args.map((arg, i) => {
@@ -74,10 +74,12 @@ const redactMarked = (text: string): string =>
 function withMarks(value: string, redact: (marked: string) => string): string {
   const placeholders: string[] = [];
   const marked = splitPlaceholders(value).map((part) => {
-    if (part.kind === "text") return part.text.replaceAll(MARK, "\ufffd");
+    if (part.kind === "text") {
+      return part.text.replaceAll(PLACEHOLDER_MARK, "\ufffd");
+    }
     placeholders.push(part.text);
-    return MARK;
+    return PLACEHOLDER_MARK;
   });
   return redact(marked.join(""))
-    .replaceAll(MARK, () => placeholders.shift() ?? "");
+    .replaceAll(PLACEHOLDER_MARK, () => placeholders.shift() ?? "");
 }

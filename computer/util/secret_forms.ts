@@ -1,24 +1,26 @@
 import { Buffer } from "node:buffer";
 
-/** Shorter values, and lines of values, stand in ordinary words; hiding them would blot out all that is said. */
-export const HIDDEN_FROM = 4;
-/** Lines of a value that are looked for one by one. */
-const MOST_LINES = 200;
-/** Signs of base64 that are no coincidence. */
-const LEAST_BASE64 = 4;
+/** Hiding shorter values, or lines of values, would blot out ordinary words that contain them. */
+export const MIN_SECRET_CHARACTERS = 4;
+/** How many lines of a value are searched for on their own. */
+const MAX_LINES = 200;
+/** A shorter base64 text could match by coincidence. */
+const MIN_BASE64_CHARACTERS = 4;
 
 /**
- * Every form in which a program may print a value that it was given.
+ * Lists every form in which a program may print a value that it was given.
  *
- * As it is and without white space around it, and each line of it; in JSON (with and without
- * letters beyond ASCII, in a JSON string within JSON too) and as JavaScript and Python quote it; in
- * a URL and in a form; in HTML; in base64, as a part of something longer too, such as
- * `user:password`. What is hashed, compressed, encrypted or cut in the middle is not found.
+ * Covered are: the value as it is and trimmed, and each line of it; as JSON (with and without
+ * non-ASCII letters, also as a JSON string within JSON) and as JavaScript and Python quote it;
+ * URL- and form-encoded; HTML-escaped; as base64, also as part of something longer such as
+ * `user:password`. A value that is hashed, compressed, encrypted or truncated is not found.
  */
 export function secretForms(value: string): string[] {
   const whole = [value, value.trim()];
-  const lines = value.split(/\r?\n/).slice(0, MOST_LINES)
-    .map((line) => line.trim()).filter(({ length }) => length >= HIDDEN_FROM);
+  const lines = value.split(/\r?\n/).slice(0, MAX_LINES)
+    .map((line) => line.trim()).filter(({ length }) =>
+      length >= MIN_SECRET_CHARACTERS
+    );
   const forms = new Set([...whole, ...lines].flatMap(formsOf));
   forms.delete("");
   return [...forms];
@@ -60,7 +62,10 @@ function htmlForms(text: string): string[] {
   ];
 }
 
-/** What a text becomes wherever it begins within a group of three bytes, without the signs that depend on what is around it. */
+/**
+ * Encodes a text at each of the three offsets that it can have within a base64 group, without the
+ * characters that depend on its neighbours.
+ */
 function base64Forms(text: string): string[] {
   const bytes = Buffer.from(text);
   const forms = [0, 1, 2].map((before) => {
@@ -70,7 +75,7 @@ function base64Forms(text: string): string[] {
       first,
       Math.floor(padded.length * 8 / 6),
     );
-  }).filter(({ length }) => length >= LEAST_BASE64);
+  }).filter(({ length }) => length >= MIN_BASE64_CHARACTERS);
   return [
     bytes.toString("base64"),
     bytes.toString("base64url"),

@@ -1,28 +1,26 @@
 import { hideSecrets } from "./hide_secrets.ts";
 
-/** Characters that are shown. */
-const SHOWN = 4_000;
-/** Lines that are shown. */
+const SHOWN_CHARACTERS = 4_000;
 const SHOWN_LINES = 10;
-/** Characters that are kept: secrets are looked for before what is shown is cut out. */
-const KEPT = 4 * SHOWN;
+/** More than is shown, so that a secret at the cut is still recognised before the text is cut. */
+const KEPT_CHARACTERS = 4 * SHOWN_CHARACTERS;
 
-/** The end of a text that comes in chunks, for messages. */
+/** Keeps the end of a text that comes in chunks, for messages. */
 export class TextTail {
   readonly #decoder = new TextDecoder();
   #text = "";
 
-  /** Adds a chunk; what is older than the last few thousand characters is forgotten. */
+  /** Adds a chunk; only the last few thousand characters are kept. */
   push(chunk: Uint8Array): void {
     const text = this.#text + this.#decoder.decode(chunk, { stream: true });
-    this.#text = text.slice(-KEPT);
+    this.#text = text.slice(-KEPT_CHARACTERS);
   }
 
-  /** The last lines, without secrets; cut between words, since half of one is not recognised. */
+  /** Returns the last lines without secrets; cut between words, since half a secret is not recognised. */
   toString(): string {
     const text = hideSecrets(this.#text);
-    const shown = text.length > SHOWN
-      ? text.slice(-SHOWN).replace(/^\S*/, "")
+    const shown = text.length > SHOWN_CHARACTERS
+      ? text.slice(-SHOWN_CHARACTERS).replace(/^\S*/, "")
       : text;
     return shown.trimEnd().split("\n").slice(-SHOWN_LINES).join("\n");
   }

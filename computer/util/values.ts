@@ -5,6 +5,6 @@ import { redactUrl } from "./redact_text.ts";
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What an error says, whatever was thrown; secrets in URLs are redacted, since `fetch` quotes them. */
+/** Returns the message of anything thrown; secrets in URLs are redacted, since `fetch` quotes URLs. */
 export const reasonOf = (error: unknown): string =>
   wholeReasonOf(error).replaceAll(/https?:\/\/[^\s"'()<>]+/gi, redactUrl);

@@ -1,18 +1,18 @@
 import { log } from "./log.ts";
 
-/** How many sentences are remembered; a hostile list of resources could have any number. */
-const MOST = 1_000;
+/** How many warnings are remembered; a hostile list of resources could cause any number. */
+const MAX_REMEMBERED = 1_000;
 
-/** Logs what is odd, once: a desktop is organized again and again, and its resources stay odd. */
+/** Logs each warning once: a desktop is organized again and again from the same invalid resources. */
 export class WarnOnce {
-  readonly #said = new Set<string>();
+  readonly #logged = new Set<string>();
 
-  /** Logs those sentences that are new. */
+  /** Logs the warnings that were not logged before. */
   warn(warnings: readonly string[]): void {
     for (const warning of warnings) {
-      if (this.#said.has(warning)) continue;
-      if (this.#said.size >= MOST) this.#said.clear();
-      this.#said.add(warning);
+      if (this.#logged.has(warning)) continue;
+      if (this.#logged.size >= MAX_REMEMBERED) this.#logged.clear();
+      this.#logged.add(warning);
       log.warn("{warning}", { warning });
     }
   }

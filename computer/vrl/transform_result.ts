@@ -11,14 +11,14 @@ export interface TransformedCall {
   readonly server: string;
   /** The tool's original name. */
   readonly tool: string;
-  /** The arguments that it was called with. */
+  /** The arguments of the call. */
   readonly parameters: Record<string, unknown>;
 }
 
 /**
  * Runs the VRL program of a server on a result (spec §7.9).
  *
- * What fails is a warning, and leaves the result as it is; never rejects.
+ * A failure is logged and leaves the result unchanged; never rejects.
  */
 export async function transformResult(
   result: CallToolResult,

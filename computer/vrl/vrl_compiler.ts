@@ -2,10 +2,10 @@ import { compileErrorText } from "./vrl_text.ts";
 
 /** Checks and runs VRL programs. */
 export interface VrlCompiler {
-  /** What is wrong with a program, with the line and a caret; undefined when it compiles. */
+  /** Returns the compiler's errors with the line and a caret; undefined when the program compiles. */
   check(program: string): string | undefined;
   /**
-   * Runs a program; returns what became of the event, of whatever type.
+   * Runs a program; returns the event afterwards, which may be of any type.
    *
    * @throws {Error} when the program fails or aborts
    */
@@ -14,11 +14,11 @@ export interface VrlCompiler {
 
 let loading: Promise<VrlCompiler> | undefined;
 
-/** By its file: bundlers would take the build for browsers, which starts nowhere else. */
+/** Imports the Node build by its file: bundlers would choose the build for browsers. */
 const importCompiler = (): Promise<typeof import("@bpinternal/verel")> =>
   import("@bpinternal/verel/dist/node/index.js");
 
-/** Loads the compiler with the first use: it has 12 MB, and few configurations need it. */
+/** Loads the compiler on first use: it takes 12 MB, and few configurations need it. */
 export function loadVrlCompiler(): Promise<VrlCompiler> {
   return loading ??= importCompiler().then(
     ({ check, execute }) => ({
@@ -36,7 +36,7 @@ export function loadVrlCompiler(): Promise<VrlCompiler> {
 /**
  * Checks the VRL program of a configuration (spec §7.9).
  *
- * @throws {Error} with what is wrong, the line and a caret
+ * @throws {Error} with the compiler's errors, the line and a caret
  */
 export async function checkVrl(
   program: string | null | undefined,

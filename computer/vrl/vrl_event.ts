@@ -1,10 +1,10 @@
 import { type CallToolResult, withResultMeta } from "../../protocol/mod.ts";
 
-/** The key of a result's metadata that holds what a VRL program made of it (spec §7.9). */
+/** Key of the result's metadata for the output of its VRL program (spec §7.9). */
 export const VRL_TRANSFORMED = "a2c_vrl_transformed";
 
 /**
- * What a VRL program gets: the result, with the call that led to it (spec §7.9).
+ * Creates the event that a VRL program gets: the result and the call (spec §7.9).
  *
  * @param tool the original name, not the alias
  */
@@ -19,7 +19,7 @@ export const vrlEvent = (
   parameters,
 });
 
-/** Adds what a VRL program made, of whatever type, as a JSON string (spec §7.9). */
+/** Adds the output of a VRL program, of any type, as a JSON string (spec §7.9). */
 export const withTransformed = (
   result: CallToolResult,
   event: unknown,

@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
 
-/** What the compiler says of one mistake, as far as it is told. */
+/** The fields of a compiler diagnostic that are used here. */
 export interface VrlDiagnostic {
-  /** In a few words. */
+  /** A short description. */
   readonly message: string;
-  /** Where, and what it is about there; offsets are bytes of the program. */
+  /** Places in the program, each with a description; spans are byte offsets. */
   readonly labels: readonly {
     readonly message: string;
     readonly primary: boolean;
@@ -12,18 +12,18 @@ export interface VrlDiagnostic {
   }[];
 }
 
-/** The lines of the program that are shown at most. */
-const MOST = 3;
+/** How many errors are shown at most. */
+const MAX_ERRORS = 3;
 
-/** Says what is wrong with a program: the words, the line, and a caret below the place. */
+/** Describes compile errors: the message, the line of the program, and a caret below the place. */
 export const compileErrorText = (
   program: string,
   errors: readonly VrlDiagnostic[],
 ): string =>
-  errors.slice(0, MOST).map(({ message, labels }) => {
+  errors.slice(0, MAX_ERRORS).map(({ message, labels }) => {
     const label = labels.find(({ primary }) => primary) ?? labels[0];
     if (!label) return message;
-    // Of a slip of syntax the compiler tells its own names of what it read.
+    // The label of a syntax error holds the compiler's internal names of tokens.
     const what = /syntax token|^$/.test(label.message)
       ? message
       : `${message}: ${label.message}`;
@@ -35,8 +35,10 @@ export const compileErrorText = (
   }).join("\n");
 
 /**
- * Says where a program failed, for a log: never with the compiler's words, which repeat what is in
- * the result, nor with those of an `abort`, which may be made of it.
+ * Describes where a program failed, for the log.
+ *
+ * Leaves out the compiler's message, which repeats content of the result, and that of an `abort`,
+ * which the program may build from it.
  */
 export function runtimeErrorText(program: string, message: string): string {
   const [, name, offset] =
@@ -46,7 +48,7 @@ export function runtimeErrorText(program: string, message: string): string {
   return `its function ${name} failed in line ${line}, column ${column}`;
 }
 
-/** A place in a program, by its bytes; both counted from 1. */
+/** Converts a byte offset to line and column, both counted from 1. */
 function placeOf(
   program: string,
   offset: number,

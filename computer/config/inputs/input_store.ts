@@ -14,7 +14,7 @@ import { REDACTED } from "../../util/redact_text.ts";
 import { fillPlaceholders } from "./fill_placeholders.ts";
 import { inputVariables, notDefined, noValue } from "../../util/input_names.ts";
 import { resolveAll, TransientInputError } from "./resolve_all.ts";
-import { HIDDEN_FROM } from "../../util/secret_forms.ts";
+import { MIN_SECRET_CHARACTERS } from "../../util/secret_forms.ts";
 
 /** An input that a person can give a value for. */
 export type AskedInput = MCPServerPromptStringInput | MCPServerPickStringInput;
@@ -246,7 +246,7 @@ export class InputStore implements ComputerInputs {
 
   #remember(input: MCPServerInput, value: unknown): void {
     for (const text of textsIn(value)) {
-      if (isSecret(input) || text.length >= HIDDEN_FROM) {
+      if (isSecret(input) || text.length >= MIN_SECRET_CHARACTERS) {
         this.#secrets.add(text);
       }
     }

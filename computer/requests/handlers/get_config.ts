@@ -6,7 +6,7 @@ import { redactConfig } from "../../config/redact.ts";
 import type { McpHost } from "../../host/host.ts";
 import type { Handler } from "./handler.ts";
 
-/** What the configuration is made of. */
+/** What {@linkcode getConfig} needs. */
 export interface GetConfigNeeds {
   /** The MCP servers. */
   readonly host: Pick<McpHost, "configs">;
@@ -14,7 +14,7 @@ export interface GetConfigNeeds {
   readonly inputs: readonly MCPServerInput[];
 }
 
-/** Shows the configuration without secrets (spec §7). */
+/** Returns the configuration without secrets (spec §7). */
 export const getConfig: Handler<typeof GET_CONFIG_EVENT, GetConfigNeeds> = (
   _request,
   { host, inputs },

@@ -5,7 +5,7 @@ import { participants } from "../../resources/servers.ts";
 import type { Handler } from "./handler.ts";
 import type { ResourceNeeds } from "./resource_needs.ts";
 
-/** Shows the windows of all MCP servers (spec §8.1). */
+/** Returns the windows of all MCP servers (spec §8.1). */
 export const getDesktop: Handler<typeof GET_DESKTOP_EVENT, ResourceNeeds> =
   async (
     { desktop_size, window, req_id },

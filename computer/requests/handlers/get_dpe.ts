@@ -10,11 +10,11 @@ import type { DpeResolver } from "../../resources/dpe/resolver.ts";
 import type { ResourceWatch } from "../../resources/resource_watch.ts";
 import type { Handler } from "./handler.ts";
 
-/** What a document is found, read and published with. */
+/** What {@linkcode getDpe} needs to find, read and publish a document. */
 export interface GetDpeNeeds {
   /** The MCP servers. */
   readonly host: McpHost;
-  /** Knows which of them has a document. */
+  /** Finds the server of a document. */
   readonly watch: Pick<ResourceWatch, "route" | "originalOf">;
   /** Publishes documents, if the user registered one. */
   readonly resolver: DpeResolver | undefined;

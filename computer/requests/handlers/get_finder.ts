@@ -5,7 +5,7 @@ import { participants } from "../../resources/servers.ts";
 import type { Handler } from "./handler.ts";
 import type { ResourceNeeds } from "./resource_needs.ts";
 
-/** Shows a page of the catalogue of documents (spec §8.4). */
+/** Returns a page of the catalogue of documents (spec §8.4). */
 export const getFinder: Handler<typeof GET_FINDER_EVENT, ResourceNeeds> =
   async (
     request,

@@ -9,13 +9,13 @@ import type { McpConnection } from "../../host/mcp/connection.ts";
 import type { McpHost } from "../../host/host.ts";
 import type { Handler } from "./handler.ts";
 
-/** What a page of resources is read from. */
+/** What {@linkcode getResources} needs. */
 export interface GetResourcesNeeds {
   /** The MCP servers. */
   readonly host: Pick<McpHost, "server">;
 }
 
-/** Passes one page of an MCP server's resources on, untouched (spec §8.2). */
+/** Returns one page of an MCP server's resources, unchanged (spec §8.2). */
 export const getResources: Handler<
   typeof GET_RESOURCES_EVENT,
   GetResourcesNeeds
@@ -52,7 +52,7 @@ function running(
   throw new ProtocolError(
     ErrorCode.NOT_FOUND,
     reason
-      ? `MCP server "${name}" can not be asked: ${reason}`
+      ? `MCP server "${name}" cannot be asked: ${reason}`
       : `There is no MCP server "${name}" on this Computer`,
     { fields: { mcp_server: name, ...(reason && { reason }) } },
   );

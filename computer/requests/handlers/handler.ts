@@ -3,9 +3,9 @@ import type { ClientEvent, ClientEvents } from "../../../protocol/mod.ts";
 /**
  * Answers one kind of request of an Agent.
  *
- * `Needs` is what this kind works with, beside the request.
+ * `Needs` are the parts of the Computer that it uses.
  *
- * @throws {ProtocolError} what the Agent is answered instead
+ * @throws {ProtocolError} sent to the Agent as the answer
  */
 export type Handler<E extends ClientEvent, Needs> = (
   request: ClientEvents[E]["request"],

@@ -24,7 +24,7 @@ import type { Handler } from "./handler.ts";
 import type { ResourceNeeds } from "./resource_needs.ts";
 import { toolCall, type ToolCallNeeds } from "./tool_call.ts";
 
-/** What the handlers need together. */
+/** What all handlers together need. */
 export type HandlerNeeds =
   & ToolCallNeeds
   & GetConfigNeeds
@@ -33,7 +33,7 @@ export type HandlerNeeds =
   & GetToolsNeeds
   & ResourceNeeds;
 
-/** Who answers which request of an Agent (spec §3); a tool call measures its own result. */
+/** The handler of each request (spec §3); a tool call checks the size of its own result. */
 const HANDLERS: { readonly [E in ClientEvent]?: Handler<E, HandlerNeeds> } = {
   [TOOL_CALL_EVENT]: toolCall,
   [GET_TOOLS_EVENT]: limited(getTools),
@@ -47,7 +47,7 @@ const HANDLERS: { readonly [E in ClientEvent]?: Handler<E, HandlerNeeds> } = {
 /**
  * Answers a request of an Agent.
  *
- * @throws {ProtocolError} what the Agent is answered instead
+ * @throws {ProtocolError} sent to the Agent as the answer
  */
 export async function answerRequest(
   event: string,
@@ -68,7 +68,7 @@ async function handle<E extends ClientEvent>(
   return await handler(CLIENT_EVENTS[event].parseRequest(payload), needs);
 }
 
-/** Refuses an answer that the Server would not take. */
+/** Rejects answers that exceed the Server's limit. */
 function limited<E extends ClientEvent, Needs>(
   handler: Handler<E, Needs>,
 ): Handler<E, Needs & Pick<HandlerNeeds, "maxPayload">> {

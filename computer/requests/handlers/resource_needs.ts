@@ -3,14 +3,14 @@ import type { RecentServers } from "../../resources/recent_servers.ts";
 import type { ResourceWatch } from "../../resources/resource_watch.ts";
 import type { WarnOnce } from "../../util/warn_once.ts";
 
-/** What the desktop and the finder are made of. */
+/** What Desktop and Finder need. */
 export interface ResourceNeeds {
   /** The MCP servers. */
   readonly host: McpHost;
-  /** Is told which windows and documents they list. */
+  /** Receives the resources that each server lists. */
   readonly watch: Pick<ResourceWatch, "saw">;
-  /** The MCP servers of which tools were called. */
+  /** The MCP servers whose tools were called. */
   readonly recent: Pick<RecentServers, "history">;
-  /** Says what is odd about resources. */
+  /** Logs warnings about invalid resources. */
   readonly warnOnce: WarnOnce;
 }

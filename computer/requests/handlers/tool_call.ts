@@ -10,15 +10,15 @@ import type { CallTable } from "../../tools/call_table.ts";
 import { runToolCall, type ToolCallContext } from "../../tools/run_tool.ts";
 import type { Handler } from "./handler.ts";
 
-/** What a tool call needs beside its request. */
+/** What {@linkcode toolCall} needs. */
 export interface ToolCallNeeds extends ToolCallContext {
   /** The tool calls of the office. */
   readonly calls: CallTable;
-  /** The MCP servers of which tools were called. */
+  /** The MCP servers whose tools were called. */
   readonly recent: RecentServers;
-  /** The largest message that the Server takes, in bytes, if it is known. */
+  /** The Server's limit for messages in bytes, if known. */
   readonly maxPayload: number | undefined;
-  /** Is told of each tool call; the function it returns, how the call ended. */
+  /** Called when a call starts; the function that it returns, when the call ends. */
   readonly onCall: (
     call: ToolCallStarted,
   ) => (result?: CallToolResult) => void;
@@ -46,10 +46,10 @@ export const toolCall: Handler<typeof TOOL_CALL_EVENT, ToolCallNeeds> = async (
     let isOwn = false;
     const known = await calls.run(request, async (signal) => {
       isOwn = true;
-      // Before it is stored: of one that cannot be sent, that is what is to be said again.
+      // Checked before it is stored, so that a repeated request gets the same error.
       return limitResult(await run(signal), maxPayload);
     });
-    // One that an earlier request ran was measured for its Server, which may be another by now.
+    // A stored result was checked against the limit of an earlier Server.
     result = isOwn ? known : limitResult(known, maxPayload);
     return result;
   } finally {

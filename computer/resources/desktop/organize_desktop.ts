@@ -9,7 +9,7 @@ import { identityOf, quoteUri } from "../listed_uri.ts";
 import { orderServers } from "../server_order.ts";
 import { windowLayout } from "./window_layout.ts";
 
-/** A window and what its MCP server gave for it. */
+/** A window with its contents. */
 export interface ReadWindow {
   /** The MCP server that lists it. */
   readonly server: string;
@@ -19,11 +19,11 @@ export interface ReadWindow {
   readonly contents: readonly ResourceContents[];
 }
 
-/** The desktop, and what is to be said about it. */
+/** The desktop, with warnings about its windows. */
 export interface OrganizedDesktop {
   /** Rendered, most relevant first. */
   readonly desktops: Desktop[];
-  /** One sentence each, for a WARN in the log. */
+  /** One sentence each, for the log. */
   readonly warnings: string[];
 }
 
@@ -31,8 +31,8 @@ export interface OrganizedDesktop {
  * Organizes the windows of all MCP servers into a desktop (spec §8.1).
  *
  * @param windows those of one server in the order of its resource list
- * @param size how many windows at most, over all servers; undefined: no limit
- * @param history the MCP server of each tool call, the oldest first
+ * @param size the maximum number of windows over all servers; undefined: no limit
+ * @param history the MCP server of each tool call, oldest first
  */
 export function organizeDesktop(
   windows: readonly ReadWindow[],
@@ -63,7 +63,7 @@ export function organizeDesktop(
   return { desktops, warnings };
 }
 
-/** A window that can be shown. */
+/** A valid window. */
 interface Pane {
   readonly uri: string;
   readonly texts: readonly string[];
@@ -101,7 +101,7 @@ function toPane(
   };
 }
 
-/** One server's windows: its first fullscreen one alone, or all by priority. */
+/** Orders the windows of one server: only its first fullscreen window, else all by priority. */
 function arrange(panes: readonly Pane[]): readonly Pane[] {
   const fullscreen = panes.find((pane) => pane.fullscreen);
   return fullscreen

@@ -7,34 +7,34 @@ import { identityOf, isWindow, quoteUri } from "../listed_uri.ts";
 import { listResources, type RunningServer } from "../servers.ts";
 import type { ReadWindow } from "./organize_desktop.ts";
 
-/** The Server waits 30 s for the whole desktop (spec §7). */
-const PATIENCE = 10_000;
-/** How many windows of one server are read at a time. */
-const AT_A_TIME = 16;
+/** Limit for each MCP server; the Server waits 30 s for the whole desktop (spec §7). */
+const READ_TIMEOUT_MS = 10_000;
+/** Per MCP server. */
+const MAX_CONCURRENT_READS = 16;
 
-/** The windows that could be read, and what was found on the way. */
+/** The windows that could be read, with warnings about the others. */
 export interface WindowReading {
   /** Server by server, those of one in the order of its resource list. */
   readonly windows: readonly ReadWindow[];
-  /** What could not be read, one sentence each, for a WARN in the log. */
+  /** What could not be read, one sentence each, for the log. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads the windows of all MCP servers at once; one that fails or is slow hides only itself.
+ * Reads the windows of all MCP servers at once; a failed or slow server affects only its own.
  *
- * @param wanted only the window with exactly this URI (spec §8.1)
- * @param listed is told what each server lists
- * @param patience milliseconds that each server gets
+ * @param wanted reads only the window with exactly this URI (spec §8.1)
+ * @param listed receives the resources of each server
+ * @param timeoutMs limit for each server
  */
 export async function readWindows(
   servers: readonly RunningServer[],
   wanted: string | undefined,
   listed: (server: string, resources: readonly Resource[]) => void,
-  patience: number = PATIENCE,
+  timeoutMs: number = READ_TIMEOUT_MS,
 ): Promise<WindowReading> {
   const readings = await Promise.all(
-    servers.map((server) => readServer(server, wanted, listed, patience)),
+    servers.map((server) => readServer(server, wanted, listed, timeoutMs)),
   );
   return {
     windows: readings.flatMap(({ windows }) => windows),
@@ -46,34 +46,38 @@ async function readServer(
   { name, connection }: RunningServer,
   wanted: string | undefined,
   listed: (server: string, resources: readonly Resource[]) => void,
-  patience: number,
+  timeoutMs: number,
 ): Promise<WindowReading> {
   const read = new Map<Resource, ReadWindow>();
   const warnings: string[] = [];
   let windows: Resource[] = [];
   try {
-    await withTimeout(patience, async (signal) => {
+    await withTimeout(timeoutMs, async (signal) => {
       const resources = await listResources(connection, signal);
       listed(name, resources);
       windows = resources.filter(({ uri }) => matches(uri, wanted));
-      await forEachConcurrent(windows, AT_A_TIME, async (resource) => {
-        const contents = await connection.readResource(String(resource.uri), {
-          signal,
-        }).catch((error) => {
-          if (signal.aborted) throw error;
-          warnings.push(
-            `Cannot read ${quoteUri(resource.uri)} of "${name}": ${
-              reasonOf(error)
-            }`,
-          );
-        });
-        if (!contents) return;
-        read.set(resource, {
-          server: name,
-          resource,
-          contents: contents.map(readContents),
-        });
-      });
+      await forEachConcurrent(
+        windows,
+        MAX_CONCURRENT_READS,
+        async (resource) => {
+          const contents = await connection.readResource(String(resource.uri), {
+            signal,
+          }).catch((error) => {
+            if (signal.aborted) throw error;
+            warnings.push(
+              `Cannot read ${quoteUri(resource.uri)} of "${name}": ${
+                reasonOf(error)
+              }`,
+            );
+          });
+          if (!contents) return;
+          read.set(resource, {
+            server: name,
+            resource,
+            contents: contents.map(readContents),
+          });
+        },
+      );
     });
   } catch (error) {
     warnings.push(

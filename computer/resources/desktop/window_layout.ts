@@ -2,17 +2,17 @@ import type { Resource } from "../../../protocol/mod.ts";
 import { isRecord } from "../../util/values.ts";
 import { hideSecrets } from "../../util/hide_secrets.ts";
 
-/** How a window wants to be shown. */
+/** How a window is to be shown. */
 export interface WindowLayout {
   /** 0 to 1; higher is shown first. */
   readonly priority: number;
   /** Hides the other windows of its MCP server. */
   readonly fullscreen: boolean;
-  /** What was wrong but could be mended, one sentence each, for a WARN in the log. */
+  /** Invalid fields that were replaced with defaults, one sentence each, for the log. */
   readonly warnings: readonly string[];
 }
 
-/** Reads the layout of a window from its resource; absent and null are the same (spec §8.1). */
+/** Reads the layout of a window from its resource; null counts as absent (spec §8.1). */
 export function windowLayout({ annotations, _meta }: Resource): WindowLayout {
   const { priority, audience }: Record<string, unknown> = isRecord(annotations)
     ? annotations

@@ -3,15 +3,15 @@ import { buildDpeUri, parseDpeUri } from "../../../protocol/mod.ts";
 import { isRecord } from "../../util/values.ts";
 import type { ResourceContents } from "../contents.ts";
 
-/** A file that contents become. */
+/** A file made of contents. */
 export interface DocumentFile {
-  /** `[A-Za-z0-9._-]`, at most 120 characters, unique to the document: a name on any storage. */
+  /** `[A-Za-z0-9._-]`, at most 120 characters, unique to the document; valid on any storage. */
   readonly name: string;
-  /** What is in it. */
+  /** Its content. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Its media type. */
   readonly mimeType: string;
-  /** What the MCP server calls it. */
+  /** Its URI at the MCP server. */
   readonly uri?: string;
 }
 
@@ -19,18 +19,18 @@ export interface DocumentFile {
 export interface DocumentFiles {
   /** The document itself. */
   readonly document: DocumentFile;
-  /** What it refers to, such as the pages of a manifest. */
+  /** The files that it refers to, such as the pages of a manifest. */
   readonly parts: readonly DocumentFile[];
 }
 
-/** Characters of a name that tell a person which document it is; the hash after them tells it apart. */
-const READABLE = 64;
+/** Length of the readable part of a file name; the hash after it makes the name unique. */
+const READABLE_NAME_CHARACTERS = 64;
 
 /**
- * Makes files of a document's contents; names depend on the URI and the position alone, so that a
+ * Converts a document's contents to files; names depend only on the URI and the position, so a
  * document that is resolved again replaces itself.
  *
- * @param dpeUri `dpe://HOST/DOC-REF`; nothing that it holds can make a name with a path in it
+ * @param dpeUri `dpe://HOST/DOC-REF`; cannot inject a path into a name
  * @throws {Error} when there are no contents, or some are neither text nor base64
  */
 export async function documentFiles(
@@ -48,10 +48,10 @@ export async function documentFiles(
 }
 
 /**
- * Writes into a manifest where its pages are: each page's `uri` that a part was stored for is
- * replaced. What is no manifest stays as it is.
+ * Replaces the `uri` of each page of a manifest whose part was stored; other documents stay
+ * unchanged.
  *
- * @param links where the parts are, by the URI that the MCP server calls them by
+ * @param links addresses of the stored parts, by their URI at the MCP server
  */
 export function linkParts(
   document: DocumentFile,
@@ -73,7 +73,7 @@ async function baseName(dpeUri: string): Promise<string> {
   const hex = [...new Uint8Array(hash, 0, 16)]
     .map((byte) => byte.toString(16).padStart(2, "0"));
   const readable = [uri.host, ...uri.docRef].join("-")
-    .replaceAll(/[^A-Za-z0-9]+/g, "-").slice(0, READABLE)
+    .replaceAll(/[^A-Za-z0-9]+/g, "-").slice(0, READABLE_NAME_CHARACTERS)
     .replaceAll(/^-+|-+$/g, "");
   return [readable, hex.join("")].filter((part) => part !== "").join("-");
 }

@@ -8,9 +8,8 @@ import type { DpeResolver } from "./resolver.ts";
 /**
  * Publishes documents as files of a directory, for Agents that see the same disk (spec §8.3).
  *
- * Nothing is ever written outside of the directory: names are made of harmless characters, and a
- * link that lies in the place of a file is replaced, never followed. A reader sees a whole file,
- * the old or the new one.
+ * Nothing is ever written outside the directory: names contain only safe characters, and a link in
+ * the place of a file is replaced, not followed. Files are replaced atomically.
  *
  * ```ts
  * import { localDirResolver, type SmcpComputer } from "@a2c-smcp/sdk/computer";

@@ -7,13 +7,12 @@ import {
 } from "./document_files.ts";
 import type { DpeResolution } from "./resolver.ts";
 
-/** How many files are stored at a time. */
-const AT_A_TIME = 8;
+const MAX_CONCURRENT_UPLOADS = 8;
 
 /**
- * Stores a document and its parts; the parts first, so that the document can say where they are.
+ * Stores a document and its parts; the parts first, so that the document can link to them.
  *
- * @param store puts a file, in place of one of the same name, and tells its URI
+ * @param store stores or replaces a file and returns its URI
  * @throws {Error} as `documentFiles` and `store`
  */
 export async function publish(
@@ -23,7 +22,7 @@ export async function publish(
 ): Promise<DpeResolution> {
   const { document, parts } = await documentFiles(dpeUri, contents);
   const links = new Map<string, string>();
-  await forEachConcurrent(parts, AT_A_TIME, async (part) => {
+  await forEachConcurrent(parts, MAX_CONCURRENT_UPLOADS, async (part) => {
     const stored = await store(part);
     if (part.uri !== undefined) links.set(part.uri, stored);
   });

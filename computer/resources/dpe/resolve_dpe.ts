@@ -10,19 +10,19 @@ import { withTimeout } from "../../util/deadline.ts";
 import type { ResourceContents } from "../contents.ts";
 import type { DpeResolver } from "./resolver.ts";
 
-/** Seconds for reading and resolving when the request does not say (spec §8.3). */
-const DEFAULT_TIMEOUT = 30;
+/** Default limit for reading and resolving (spec §8.3). */
+const DEFAULT_TIMEOUT_S = 30;
 
-/** What {@linkcode resolveDpe} needs of the Computer. */
+/** What {@linkcode resolveDpe} needs. */
 export interface DpeSources {
-  /** What the user registered. */
+  /** The resolver that the user registered. */
   readonly resolver: DpeResolver | undefined;
-  /** Finds the MCP server of a host; undefined when none lists it. */
+  /** Finds the MCP server of a host; undefined if no server lists it. */
   route(host: string): Promise<string | undefined>;
   /**
    * Reads a resource.
    *
-   * @throws {Error} whose message says why it cannot be read
+   * @throws {Error} with the reason as its message
    */
   read(
     server: string,
@@ -34,11 +34,11 @@ export interface DpeSources {
 /**
  * Answers `client:get_dpe` (spec §8.3).
  *
- * @throws {ProtocolError} 4012 not a DPE URI, 4011 no resolver, 4013 everything after that,
+ * @throws {ProtocolError} 4012 not a DPE URI, 4011 no resolver, 4013 any later failure,
  * with `uri` and `reason`
  */
 export async function resolveDpe(
-  { uri, timeout = DEFAULT_TIMEOUT, req_id }: GetDPEReq,
+  { uri, timeout = DEFAULT_TIMEOUT_S, req_id }: GetDPEReq,
   sources: DpeSources,
 ): Promise<GetDPERet> {
   const { host } = parseDpeUri(uri);
@@ -78,7 +78,7 @@ async function publish(
   );
 }
 
-/** The resolver is the user's code: nothing about its answer is certain. */
+/** Validates the resolver's answer: it is the user's code. */
 function readResolution(answer: unknown): Omit<GetDPERet, "req_id"> {
   const { uri, mime_type, size }: Record<string, unknown> = isRecord(answer)
     ? answer

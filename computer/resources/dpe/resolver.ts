@@ -1,35 +1,35 @@
 import type { ResourceContents } from "../contents.ts";
 
-/** What a {@linkcode DpeResolver} knows beside the contents. */
+/** What a {@linkcode DpeResolver} gets besides the contents. */
 export interface DpeResolverContext {
-  /** The MCP server that the contents come from. */
+  /** The MCP server that provided the contents. */
   readonly mcp_server_name: string;
-  /** The media type of the first contents, where the MCP server gave one. */
+  /** The media type of the first contents, if the MCP server gave one. */
   readonly mime_type?: string;
-  /** Aborted when the time of the request is over. */
+  /** Aborted when the request times out. */
   readonly signal: AbortSignal;
 }
 
 /** Where an Agent finds a document. */
 export interface DpeResolution {
-  /** An absolute URI of any scheme but `dpe:`. */
+  /** An absolute URI with any scheme except `dpe:`. */
   readonly uri: string;
-  /** The media type of what is there. */
+  /** The media type of the document. */
   readonly mime_type?: string | undefined;
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size?: number | undefined;
 }
 
-/** Puts a document where Agents can fetch it (spec §8.3). */
+/** Publishes documents where Agents can fetch them (spec §8.3). */
 export interface DpeResolver {
   /**
    * Publishes the contents of a document.
    *
-   * What it throws, and what takes longer than the request's `timeout`, is answered with 4013;
-   * the error's message is sent to the Agent, so it must hold no secret.
+   * An error, or exceeding the request's `timeout`, is answered with 4013. The error's message is
+   * sent to the Agent, so it must not contain secrets.
    *
    * @param dpeUri `dpe://HOST/DOC-REF`, as requested
-   * @param contents as the MCP server gave them; the document first, parts of it after
+   * @param contents as the MCP server returned them: the document first, then its parts
    */
   resolve(
     dpeUri: string,

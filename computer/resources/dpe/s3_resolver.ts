@@ -3,31 +3,31 @@ import type { DocumentFile } from "./document_files.ts";
 import { publish } from "./publish.ts";
 import type { DpeResolver } from "./resolver.ts";
 
-/** Where an {@linkcode s3Resolver} puts documents, and how it may. */
+/** Options for {@linkcode s3Resolver}. */
 export interface S3ResolverOptions {
-  /** Address of the storage, such as `https://s3.eu-central-1.amazonaws.com`; as Agents see it too. */
+  /** URL of the storage, such as `https://s3.eu-central-1.amazonaws.com`; Agents must reach it too. */
   readonly endpoint: string;
   /** An existing bucket. */
   readonly bucket: string;
-  /** The bucket's region; `auto` or `us-east-1` where the storage has none. */
+  /** The bucket's region; `auto` or `us-east-1` for a storage without regions. */
   readonly region: string;
-  /** Stays on the Computer, and in the URIs, where it is no secret. */
+  /** Part of the presigned URIs; not a secret. */
   readonly accessKeyId: string;
   /** Never leaves the Computer. */
   readonly secretAccessKey: string;
-  /** Put before the name of each object, such as `documents/`; default none. */
+  /** Prefix of the name of each object, such as `documents/`; default: empty. */
   readonly prefix?: string;
   /** Seconds that the URIs are good for, 1 to 604,800; default 3,600. */
   readonly expiresIn?: number;
 }
 
-/** A busy storage answers 503; the whole is bounded by the request's timeout. */
+/** A busy storage answers 503; retries end with the request's timeout. */
 const RETRIES = 3;
 
 /**
- * Publishes documents to an object storage that speaks S3 (spec §8.3).
+ * Publishes documents to an S3-compatible object storage (spec §8.3).
  *
- * The bucket can stay private: the URIs are presigned, and good for anybody who has them until
+ * The bucket can stay private: the URIs are presigned and grant access to anybody who has them until
  * they expire. Objects are addressed as `ENDPOINT/BUCKET/PREFIX…`.
  *
  * ```ts
@@ -44,7 +44,7 @@ const RETRIES = 3;
  * }
  * ```
  *
- * @throws {TypeError} when the endpoint is no URL, or `expiresIn` is out of its range
+ * @throws {TypeError} when the endpoint is not a URL, or `expiresIn` is out of its range
  */
 export function s3Resolver(options: S3ResolverOptions): DpeResolver {
   const { endpoint, bucket, prefix = "", expiresIn = 3_600 } = options;
@@ -81,8 +81,8 @@ export function s3Resolver(options: S3ResolverOptions): DpeResolver {
       signal,
     }).catch(() => {
       signal.throwIfAborted();
-      // What `fetch` says holds the address of the storage.
-      throw new Error("the object storage can not be reached");
+      // The message of `fetch` contains the address of the storage.
+      throw new Error("the object storage cannot be reached");
     });
     await response.body?.cancel();
     if (!response.ok) {

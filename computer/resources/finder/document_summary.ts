@@ -7,18 +7,18 @@ import {
 import { isRecord } from "../../util/values.ts";
 import { identityOf } from "../listed_uri.ts";
 
-/** A document's entry in the catalogue, and what is to be said about it. */
+/** A document's entry in the catalogue, with warnings about it. */
 export interface ReadSummary {
   /** The entry. */
   readonly summary: DPEDocumentSummary;
-  /** What was wrong but could be mended, one sentence each, for a WARN in the log. */
+  /** Invalid fields that were replaced with defaults, one sentence each, for the log. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Makes a document's entry in the catalogue out of its resource (spec §8.4).
+ * Creates a document's entry in the catalogue from its resource (spec §8.4).
  *
- * @throws {ProtocolError} 4012 when its URI is none of a document
+ * @throws {ProtocolError} 4012 when its URI is not a document URI
  */
 export function documentSummary(
   server: string,

@@ -5,21 +5,21 @@ import { isDocument } from "../listed_uri.ts";
 import { listResources, type RunningServer } from "../servers.ts";
 import type { ListedDocument } from "./organize_finder.ts";
 
-/** Milliseconds that each MCP server gets; the Server waits 30 s for the whole catalogue (spec §7). */
-const PATIENCE = 10_000;
+/** Limit for each MCP server; the Server waits 30 s for the whole catalogue (spec §7). */
+const LIST_TIMEOUT_MS = 10_000;
 
-/** The documents that are listed, and what was found on the way. */
+/** The listed documents, with warnings about servers that failed. */
 export interface DocumentListing {
   /** Server by server, those of one in the order of its resource list. */
   readonly documents: readonly ListedDocument[];
-  /** What could not be listed, one sentence each, for a WARN in the log. */
+  /** Servers that could not be listed, one sentence each, for the log. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Lists the documents of all MCP servers at once; one that fails or is slow hides only itself.
+ * Lists the documents of all MCP servers at once; a failed or slow server affects only its own.
  *
- * @param listed is told what each server lists
+ * @param listed receives the resources of each server
  */
 export async function listDocuments(
   servers: readonly RunningServer[],
@@ -30,7 +30,7 @@ export async function listDocuments(
     servers.map(async ({ name, connection }) => {
       try {
         const resources = await withTimeout(
-          PATIENCE,
+          LIST_TIMEOUT_MS,
           (signal) => listResources(connection, signal),
         );
         listed(name, resources);

@@ -16,31 +16,31 @@ export interface ListedDocument {
   readonly resource: Resource;
 }
 
-/** What is looked for, and which part of it. */
+/** Filters, and the page of the matches to return. */
 export type FinderQuery = Pick<
   GetFinderReq,
   "keywords" | "file_type" | "offset" | "limit"
 >;
 
-/** A page of the catalogue, and what is to be said about it. */
+/** A page of the catalogue, with warnings about documents. */
 export interface OrganizedFinder {
-  /** From `offset`, at most `limit`. */
+  /** At most `limit` documents from `offset` on. */
   readonly documents: DPEDocumentSummary[];
-  /** How many match, before paging. */
+  /** Number of matches before paging. */
   readonly total_count: number;
-  /** One sentence each, for a WARN in the log. */
+  /** One sentence each, for the log. */
   readonly warnings: string[];
 }
 
-/** How many documents an answer holds when the request does not say (spec §8.4). */
+/** Default number of documents in an answer (spec §8.4). */
 const DEFAULT_LIMIT = 20;
 
 /**
  * Organizes the documents of all MCP servers into one page of a catalogue (spec §8.4).
  *
  * @param documents those of one server in the order of its resource list
- * @param query as the request has it, checked already
- * @param history the MCP server of each tool call, the oldest first
+ * @param query of the request, already validated
+ * @param history the MCP server of each tool call, oldest first
  */
 export function organizeFinder(
   documents: readonly ListedDocument[],
@@ -101,7 +101,7 @@ function isAbout(
   return wanted.some((word) => texts.some((text) => text.includes(word)));
 }
 
-/** Stable; a date that cannot be read counts as none. */
+/** Sorts stably, newest first; an invalid date counts as missing. */
 function newestFirst(
   documents: readonly DPEDocumentSummary[],
 ): DPEDocumentSummary[] {

@@ -65,14 +65,14 @@ Deno.test("Confirmations asks anew after once and no, and never again after alwa
   const confirmations = new Confirmations(() => answers[asked++] ?? "no");
   const files = config();
   const settle = async (tool = "write_file") =>
-    (await confirmations.settle(request({ tool }), files, never)).kind;
+    (await confirmations.decide(request({ tool }), files, never)).kind;
   assertEquals(await settle(), "run");
   assertEquals(await settle(), "refuse");
   assertEquals(await settle(), "run");
   assertEquals(await settle(), "run");
   assertEquals(asked, 3);
   assertEquals(await settle("another"), "refuse");
-  const replaced = await confirmations.settle(request(), config(), never);
+  const replaced = await confirmations.decide(request(), config(), never);
   assertEquals(replaced.kind, "refuse");
 });
 
@@ -88,7 +88,7 @@ Deno.test("Confirmations refuses with 4005 when a person says no, or can not be 
   ];
   for (const [confirm, text] of sayNo) {
     const word = await new Confirmations(confirm)
-      .settle(request(), config(), never);
+      .decide(request(), config(), never);
     assert(word.kind === "refuse");
     assertEquals(word.code, 4005);
     assertStringIncludes(word.text, text);
@@ -102,8 +102,8 @@ Deno.test("Confirmations tells the person tool, server and arguments, and asks n
     return "once";
   });
   const files = config({ read: { auto_apply: true } });
-  await confirmations.settle(request(), files, never);
-  await confirmations.settle(request({ tool: "read" }), files, never);
+  await confirmations.decide(request(), files, never);
+  await confirmations.decide(request({ tool: "read" }), files, never);
   assertEquals(asked, [request()]);
 });
 
@@ -114,7 +114,7 @@ Deno.test("Confirmations withdraws the question of a call that is given up", asy
     return new Promise(() => {});
   });
   const call = new AbortController();
-  const word = confirmations.settle(request(), config(), call.signal);
+  const word = confirmations.decide(request(), config(), call.signal);
   const question = await asked.promise;
   assert(!question.aborted);
   call.abort();
@@ -132,7 +132,7 @@ Deno.test("Confirmations answers open questions about a tool with its always, an
   );
   const files = config();
   const settle = (tool: string) =>
-    confirmations.settle(request({ tool }), files, never);
+    confirmations.decide(request({ tool }), files, never);
   const words = [settle("a"), settle("a"), settle("b")];
   const [first, second, other] = questions;
   first?.answer("always");
