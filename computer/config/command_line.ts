@@ -1,25 +1,25 @@
 import type { MCPServerCommandInput } from "../../protocol/mod.ts";
 
-/** What to run for an input of type `command`. */
+/** What an input of type `command` runs. */
 export type CommandLine =
   | {
-    /** A program, found as the shell would find it, and its arguments as they are. */
+    /** A program, looked up in `PATH`, with its arguments. */
     readonly kind: "program";
     readonly program: string;
     readonly args: readonly string[];
   }
   | {
-    /** A line for the shell. */
+    /** A shell command line. */
     readonly kind: "shell";
     readonly line: string;
   };
 
 /**
- * Says what to run for an input of type `command` (spec §4).
+ * Determines what an input of type `command` runs (spec §4).
  *
- * Without `args` the command is a line for the shell, as in the Python SDK. With a list it is a
- * program and its arguments. A map stands for options: `{"field": "token"}` is `--field token`,
- * a name of one letter gets one dash, and a name that has dashes keeps them.
+ * Without `args` the command is a shell command line, as in the Python SDK; with a list, a program
+ * and its arguments. A map stands for options: `{"field": "token"}` is `--field token`, a name of
+ * one letter gets one dash, and a name with leading dashes keeps them.
  */
 export function commandLine(
   { command, args }: Pick<MCPServerCommandInput, "command" | "args">,

@@ -3,21 +3,21 @@ import { placeholderIds } from "../util/placeholders.ts";
 import { sameJson } from "./same_json.ts";
 import type { ComputerConfig } from "./parse_config.ts";
 
-/** What leads from one configuration to another; servers that are in no list stay as they are. */
+/** The difference between two configurations; servers in none of the lists are unchanged. */
 export interface ConfigChanges {
-  /** New ones. */
+  /** New servers. */
   readonly add: readonly MCPServerConfig[];
-  /** Those that differ, as they are to be. */
+  /** Changed servers, with their new configuration. */
   readonly update: readonly MCPServerConfig[];
-  /** Names of those that are gone. */
+  /** Names of removed servers. */
   readonly remove: readonly string[];
 }
 
 /**
  * Compares two configurations.
  *
- * A server differs when its own configuration does, or the definition of an input that it uses:
- * the value may be another one then. The order of keys and of servers does not matter.
+ * A server has changed if its own configuration differs, or the definition of an input that it
+ * uses, since the value may differ then. The order of keys and of servers is ignored.
  */
 export function diffConfigs(
   before: ComputerConfig,

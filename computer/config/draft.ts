@@ -5,29 +5,29 @@ import { draftVsCodeInputs } from "./vs_code_inputs.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
 import { type Strictness, unknownFileFields } from "./unknown_fields.ts";
 
-/** One MCP server of a file, in our own form but not checked yet. */
+/** An MCP server of a file, converted to our own format but not validated. */
 export interface ServerDraft {
-  /** Where it stands in the file. */
+  /** Its place in the file. */
   readonly path: ConfigPath;
-  /** The name that the file files it under; absent in a list. */
+  /** Its key in the file; absent in a list. */
   readonly key?: string;
-  /** As our own format would have it. */
+  /** The server in our own format. */
   readonly entry: unknown;
-  /** Whose fields it has. */
+  /** How unknown fields are treated. */
   readonly strictness: Strictness;
-  /** Where a field of `entry` stands in the file, below `path`; default: where our format has it. */
+  /** Maps the path of a field of `entry` to its path in the file below `path`; default: identity. */
   readonly pathOf?: (field: ConfigPath) => ConfigPath;
 }
 
-/** A file in our own form, not checked yet. */
+/** A file converted to our own format, not validated. */
 export interface ConfigDraft {
   /** The definitions of inputs. */
   readonly inputs: unknown;
-  /** Whose file it is. */
+  /** How unknown fields are treated. */
   readonly strictness: Strictness;
   /** In the order of the file. */
   readonly servers: readonly ServerDraft[];
-  /** What could not be brought into our form. */
+  /** What could not be converted. */
   readonly problems: readonly ConfigProblem[];
 }
 
@@ -35,10 +35,10 @@ const OWN_FORMAT =
   'expected {"inputs": [...], "servers": {NAME: {"type": ..., "server_parameters": {...}}}}';
 
 /**
- * Brings what people have into our own form (spec §4): `{inputs, servers}`, a list of MCP servers
+ * Converts any supported format to our own (spec §4): `{inputs, servers}`, a list of MCP servers
  * (Python SDK), `{mcpServers}` (Claude Desktop, Cursor, Windsurf), VS Code's `mcp.json`.
  *
- * Pure: the values of variables are read when a server starts, not here.
+ * Pure: environment variables are read when a server starts, not here.
  */
 export function draftConfig(
   data: unknown,
@@ -117,7 +117,6 @@ function draftMap(
   const drafts = Object.entries(servers).map(([key, entry]): ServerDraft => {
     const path = [field, key];
     if (!isForeign(entry) && (field === "servers" || hasOwnForm(entry))) {
-      // The key says the name already.
       return {
         path,
         key,

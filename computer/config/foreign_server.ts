@@ -6,17 +6,17 @@ import {
   type FoundVariables,
 } from "./foreign_variables.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
-import { slipsIn } from "./unknown_fields.ts";
+import { misspelledGuards } from "./unknown_fields.ts";
 
-/** A MCP server as another program's configuration has it, brought into our own form. */
+/** An MCP server of another program's configuration, converted to our own format. */
 export interface ForeignDraft {
-  /** Without the name; not checked yet. */
+  /** Without the name; not validated. */
   readonly entry: Record<string, unknown>;
-  /** Where a field of `entry` stands in the other form. */
+  /** Maps the path of a field of `entry` to its path in the other format. */
   readonly pathOf: (field: ConfigPath) => ConfigPath;
-  /** The environment variables that it uses. */
+  /** The environment variables that it uses, as inputs. */
   readonly inputs: readonly MCPServerPromptStringInput[];
-  /** What could not be brought over; paths are below the server. */
+  /** What could not be converted; paths are relative to the server. */
   readonly problems: readonly ConfigProblem[];
 }
 
@@ -24,8 +24,8 @@ const URL_FIELDS = ["url", "serverUrl", "httpUrl"];
 const APPROVED_FIELDS = ["alwaysAllow", "autoApprove"];
 const FORBIDDEN_FIELDS = ["forbidden_tools", "disabledTools", "excludeTools"];
 
-/** Fields whose slip would leave something unguarded; any other that is unknown is the program's own. */
-const GUARDS = [
+/** Fields that restrict something, so that a misspelled one is an error; other unknown fields are ignored. */
+const GUARD_FIELDS = [
   ...FORBIDDEN_FIELDS,
   "disabled",
   "tool_meta",
@@ -33,7 +33,7 @@ const GUARDS = [
   "inherit_env",
 ];
 
-/** How the others call the kinds of MCP servers. */
+/** Types of MCP servers by their names in other formats. */
 const TYPES: ReadonlyMap<unknown, "stdio" | "streamable" | "sse"> = new Map([
   ["stdio", "stdio"],
   ["sse", "sse"],
@@ -43,19 +43,19 @@ const TYPES: ReadonlyMap<unknown, "stdio" | "streamable" | "sse"> = new Map([
   ["streamableHttp", "streamable"],
 ]);
 
-/** Tells whether an entry has its parameters beside its type, as all formats but ours do. */
+/** Checks whether an entry has its parameters next to its type, as all formats except ours do. */
 export const isForeign = (entry: unknown): boolean =>
   isRecord(entry) && !("server_parameters" in entry) &&
   ["command", ...URL_FIELDS].some((field) => field in entry);
 
 /**
- * Brings one MCP server of `mcpServers`, or of VS Code's `servers`, into our own form.
+ * Converts one MCP server of `mcpServers`, or of VS Code's `servers`, to our own format.
  *
- * A URL without a type is Streamable HTTP unless its path ends in `/sse`. Tools that are to run
- * unasked (`alwaysAllow`, `autoApprove`) get `auto_apply`, those that are switched off are
- * forbidden. `disabled`, `tool_meta`, `default_tool_meta`, `forbidden_tools`, `tool_prefix`,
- * `inherit_env` and `vrl` are taken as they are; fields that only concern the other program are dropped, unless they look like a slip
- * in one that guards something.
+ * A URL without a type is Streamable HTTP unless its path ends in `/sse`. Tools that run without
+ * confirmation (`alwaysAllow`, `autoApprove`) get `auto_apply`; disabled tools become forbidden
+ * ones. `disabled`, `tool_meta`, `default_tool_meta`, `forbidden_tools`, `tool_prefix`,
+ * `inherit_env` and `vrl` are kept. Fields that only concern the other program are dropped, unless
+ * they look like a misspelled field that restricts something.
  */
 export function draftForeign(
   entry: unknown,
@@ -63,7 +63,7 @@ export function draftForeign(
   context: ForeignContext,
 ): ForeignDraft {
   const source = isRecord(entry) ? entry : {};
-  const problems = slipsIn(source, GUARDS);
+  const problems = misspelledGuards(source, GUARD_FIELDS);
   const urlField = URL_FIELDS.find((name) => name in source);
   const found: FoundVariables = { inputs: [], unknown: [] };
   const expand = (name: string, value = source[name]): unknown =>
@@ -72,7 +72,7 @@ export function draftForeign(
   if ("envFile" in source) {
     problems.push({
       path: ["envFile"],
-      text: "files of variables are not read; move what is needed to env",
+      text: "envFile is not supported; move the variables to env",
     });
   }
   const server_parameters = present(
@@ -86,7 +86,7 @@ export function draftForeign(
       }
       : { url: urlField && expand(urlField), headers: expand("headers") },
   );
-  // Others may mean a shell's own variable; VS Code does not.
+  // In other formats an unknown variable may be meant for a shell; in VS Code's it cannot.
   if (field === "servers") problems.push(...found.unknown.map(unknownVariable));
   return {
     entry: {
@@ -113,7 +113,7 @@ const unknownVariable = (
 ): ConfigProblem => ({
   path,
   text:
-    `${variable} stands for nothing here; write its value, or use \${env:NAME} or \${input:ID}`,
+    `${variable} is not supported here; write its value, or use \${env:NAME} or \${input:ID}`,
 });
 
 function typeOf(
@@ -134,7 +134,7 @@ function typeOf(
   return /\/sse\/?([?#]|$)/.test(`${source[urlField]}`) ? "sse" : "streamable";
 }
 
-/** VS Code takes numbers, and null for a variable that is not to be set. */
+/** Normalizes numbers, and null for a variable that is to be unset, which VS Code allows. */
 const readEnv = (env: unknown): unknown =>
   isRecord(env)
     ? Object.fromEntries(
@@ -188,7 +188,7 @@ function names(
   if (Array.isArray(value) && value.every((item) => typeof item === "string")) {
     return value;
   }
-  problems.push({ path: [field], text: "expected a list of names of tools" });
+  problems.push({ path: [field], text: "expected a list of tool names" });
   return [];
 }
 

@@ -3,38 +3,38 @@ import { isRecord } from "../util/values.ts";
 import { ENVIRONMENT_ID } from "../util/input_names.ts";
 import type { ConfigPath } from "./problem.ts";
 
-/** What the variables of other programs' configurations stand for. */
+/** The values of variables in other programs' configurations. */
 export interface ForeignContext {
-  /** Of `${workspaceFolder}`: the folder that the file belongs to. */
+  /** Value of `${workspaceFolder}`: the folder that the file belongs to. */
   readonly workspaceFolder: string;
-  /** Of `${userHome}`. */
+  /** Value of `${userHome}`. */
   readonly userHome: string;
-  /** Of `${pathSeparator}`. */
+  /** Value of `${pathSeparator}`. */
   readonly pathSeparator: string;
 }
 
-/** What was found on the way while variables were replaced. */
+/** Collects what is found while variables are replaced. */
 export interface FoundVariables {
-  /** The variables of the environment, as inputs: their values are read when a server starts. */
+  /** Environment variables as inputs: their values are read when a server starts. */
   readonly inputs: MCPServerPromptStringInput[];
-  /** Variables that stand for nothing here, with their `${` and `}`. */
+  /** Unsupported variables, including `${` and `}`. */
   readonly unknown: { readonly path: ConfigPath; readonly variable: string }[];
 }
 
 const VARIABLE = /\$\{([^}]*)\}/g;
 
-/** `${TOKEN}` and `${TOKEN:-default}`, as Claude Code has them; a shell's own are in small letters. */
+/** `${TOKEN}` and `${TOKEN:-default}` of Claude Code; lower-case names are left to the shell. */
 const BARE_NAME = /^([A-Z_][A-Z0-9_]*)(?::-([^]*))?$/;
 
 /**
  * Replaces the variables of VS Code, Cursor and Claude Code in every string of a value.
  *
  * `${env:NAME}` becomes the placeholder `${input:env:NAME}`, so that the value stays out of the
- * configuration, and a variable that is not set concerns one server alone.
+ * configuration, and a missing variable affects only one server.
  *
  * @param bare whether `${NAME}` is a variable too
- * @param found is added to
- * @param path where the value stands
+ * @param found receives what is found
+ * @param path of the value
  */
 export function expandVariables(
   value: unknown,

@@ -1,16 +1,16 @@
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
 
-/** What the validator says about one field. */
+/** An issue reported by the validator. */
 export interface Issue {
   /** Its kind. */
   readonly code?: string | undefined;
-  /** Where, below what was validated. */
+  /** Path within the validated value. */
   readonly path: readonly PropertyKey[];
-  /** In the validator's words. */
+  /** The validator's message. */
   readonly message: string;
 }
 
-/** Says for a person what the validator found, below a path. */
+/** Converts issues of the validator to readable problems below a path. */
 export const explainIssues = (
   path: ConfigPath,
   issues: readonly Issue[],
@@ -33,10 +33,10 @@ function textOf({ code, path, message }: Issue, isInput: boolean): string {
   const [, expected, received] =
     /^Invalid input: expected (\w+), received (\w+)$/.exec(message) ?? [];
   if (expected !== undefined && received !== undefined) {
-    const wanted = WORDS[expected] ?? expected;
+    const wanted = TYPE_NAMES[expected] ?? expected;
     return received === "undefined"
       ? `it is missing; expected ${wanted}`
-      : `expected ${wanted}, not ${WORDS[received] ?? received}`;
+      : `expected ${wanted}, not ${TYPE_NAMES[received] ?? received}`;
   }
   const [, options] = /^Invalid option: expected one of (.+)$/.exec(message) ??
     [];
@@ -57,8 +57,8 @@ function textOf({ code, path, message }: Issue, isInput: boolean): string {
   return message;
 }
 
-/** What the validator's words for kinds of values mean to a person. */
-const WORDS: Readonly<Record<string, string>> = {
+/** Readable names of the validator's types. */
+const TYPE_NAMES: Readonly<Record<string, string>> = {
   string: "a text",
   number: "a number",
   int: "a whole number",

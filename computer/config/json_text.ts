@@ -8,21 +8,21 @@ import {
 } from "jsonc-parser";
 import { ConfigError, type ConfigPath, type ConfigProblem } from "./problem.ts";
 
-/** What a text of JSON holds, and where. */
+/** Parsed JSON, with the places of its values. */
 export interface ReadJson {
-  /** Its value; of a key that is there twice, the last one's. */
+  /** The value; of a duplicate key, the last one. */
   readonly value: unknown;
-  /** Keys that are there twice. */
+  /** Duplicate keys. */
   readonly problems: readonly ConfigProblem[];
-  /** Line and column of a problem. */
+  /** Returns line and column of a problem. */
   readonly locate: (problem: ConfigProblem) => string;
 }
 
 /**
  * Reads JSON with comments and trailing commas.
  *
- * @param file is named in errors
- * @throws {ConfigError} when it is not JSON at all
+ * @param file name for errors
+ * @throws {ConfigError} when the text is not JSON
  */
 export function readJsonText(text: string, file: string): ReadJson {
   const errors: ParseError[] = [];
@@ -56,30 +56,30 @@ export function readJsonText(text: string, file: string): ReadJson {
   };
 }
 
-/** What stands before a person, by the parser's own name of it. */
+/** Messages by the parser's error codes. */
 const JSON_ERRORS: Readonly<Record<string, string>> = {
   InvalidSymbol:
-    'this is no value; a text stands in double quotes: "like this"',
-  InvalidNumberFormat: "this is no number",
+    'this is not a value; a string is written in double quotes: "like this"',
+  InvalidNumberFormat: "this is not a number",
   PropertyNameExpected: "expected a name in double quotes here",
   ValueExpected: "a value is missing here",
   ColonExpected: 'expected ":" here, between the name and its value',
-  CommaExpected: 'expected "," here, before what comes next',
+  CommaExpected: 'expected "," here, before the next item',
   CloseBraceExpected: 'expected "}" here',
   CloseBracketExpected: 'expected "]" here',
   EndOfFileExpected: "there is something after the end",
-  InvalidCommentToken: "this is no comment; write // or /* */",
-  UnexpectedEndOfComment: "a comment has no end",
-  UnexpectedEndOfString: 'a text has no end; a " is missing',
-  UnexpectedEndOfNumber: "a number has no end",
+  InvalidCommentToken: "this is not a comment; write // or /* */",
+  UnexpectedEndOfComment: "a comment is not closed",
+  UnexpectedEndOfString: 'a string is not closed; a " is missing',
+  UnexpectedEndOfNumber: "a number is incomplete",
   InvalidUnicode: "expected four hexadecimal digits after \\u",
   InvalidEscapeCharacter:
-    'this means nothing after "\\"; write "\\\\" for the sign itself',
+    'this is not an escape sequence; write "\\\\" for a backslash',
   InvalidCharacter:
-    "a line break, a tab or the like stands in a text; write \\n or \\t",
+    "a string contains a line break, a tab or another control character; write \\n or \\t",
 };
 
-/** JSON takes the last of them without a word: what the first one guarded would be open. */
+/** Finds duplicate keys. `JSON.parse` would silently take the last one and drop, say, a restriction. */
 function duplicateKeys(
   node: Node,
   path: ConfigPath,
@@ -99,7 +99,7 @@ function duplicateKeys(
       seen.set(key, name.offset);
       return below;
     }
-    const text = `it is there twice, first at ${
+    const text = `duplicate key, first at ${
       positionOf(first)
     }; remove one of them`;
     return [
@@ -109,7 +109,7 @@ function duplicateKeys(
   });
 }
 
-/** What is missing is reported where it should stand. */
+/** Finds the node of a path; a missing field is reported at its parent. */
 function nearestNode(tree: Node, path: ConfigPath): Node {
   for (let length = path.length; length > 0; length--) {
     const node = findNodeAtLocation(tree, path.slice(0, length));

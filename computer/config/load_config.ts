@@ -11,9 +11,9 @@ import { readJsonText } from "./json_text.ts";
 import { ConfigError, type ConfigProblem } from "./problem.ts";
 import { vrlProblems } from "./vrl_problems.ts";
 
-/** A configuration as it was read from text. */
+/** A configuration read from text. */
 export interface ReadText extends ReadConfig {
-  /** Line and column of a problem. */
+  /** Returns line and column of a problem. */
   readonly locate: (problem: ConfigProblem) => string;
 }
 
@@ -21,8 +21,8 @@ export interface ReadText extends ReadConfig {
  * Loads a configuration file: JSON, comments and trailing commas allowed, in our own format or
  * that of Claude Desktop, Cursor, Windsurf, VS Code or the Python SDK (spec §4).
  *
- * A VRL program that does not compile is no mistake of the file: it rejects the configuration
- * of its server alone, when that starts (spec §7.9).
+ * VRL programs are not compiled here: one that does not compile only keeps its own server from
+ * starting (spec §7.9).
  *
  * @throws {ConfigError} that names file, line, path, problem and fix
  */
@@ -38,8 +38,8 @@ export async function loadComputerConfig(
 }
 
 /**
- * Reads the text of a configuration that is to replace another, and compiles the VRL programs
- * in it: one that does not compile must not replace one that does (spec §7.9).
+ * Parses the text of a configuration that is to replace another, and compiles its VRL programs: one
+ * that does not compile must not replace one that does (spec §7.9).
  *
  * @throws {ConfigError} as {@linkcode loadComputerConfig}
  */
@@ -54,9 +54,9 @@ export async function parseComputerConfigText(
 }
 
 /**
- * Reads the text of a configuration as far as it can be read.
+ * Parses the text of a configuration; invalid parts are reported and left out.
  *
- * @throws {ConfigError} when it is not JSON at all
+ * @throws {ConfigError} when the text is not JSON
  */
 export function readConfigText(text: string, file: string): ReadText {
   const { value, problems, locate } = readJsonText(text, file);
@@ -68,7 +68,7 @@ export function readConfigText(text: string, file: string): ReadText {
   return { ...read, problems: [...problems, ...read.problems], locate };
 }
 
-/** VS Code and Cursor keep their file in a folder of the workspace. */
+/** Returns the workspace of a file; VS Code and Cursor keep theirs in a subfolder. */
 function workspaceOf(file: string): string {
   const folder = dirname(file);
   return [".vscode", ".cursor"].includes(basename(folder))

@@ -1,11 +1,11 @@
-/** How many letters of a word may be wrong, missing, too many or swapped for it to be a slip. */
-const SLIPS = 2;
+/** Maximum edit distance of a word that counts as misspelled. */
+const MAX_EDITS = 2;
 
 /**
- * Finds the word that somebody may have meant; undefined where none is near.
+ * Finds the known word that a misspelled one most likely stands for; undefined if no word is close.
  *
- * Case, `_` and `-` do not count: `forbiddenTools` is `forbidden_tools`. Of a short word, half of
- * the letters must be right.
+ * Ignores case, `_` and `-`: `forbiddenTools` is `forbidden_tools`. At least half of the letters of a
+ * short word must match.
  */
 export function nearestWord(
   word: string,
@@ -13,22 +13,22 @@ export function nearestWord(
 ): string | undefined {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[_-]/g, "");
   const wanted = plain(word);
-  if (wanted.length > LONGEST) return undefined;
-  let best: { word: string; slips: number } | undefined;
+  if (wanted.length > MAX_WORD_CHARACTERS) return undefined;
+  let best: { word: string; edits: number } | undefined;
   for (const candidate of known) {
-    const slips = distance(wanted, plain(candidate));
-    const most = Math.min(SLIPS, Math.floor(plain(candidate).length / 2));
-    if (slips <= most && slips < (best?.slips ?? Infinity)) {
-      best = { word: candidate, slips };
+    const edits = distance(wanted, plain(candidate));
+    const limit = Math.min(MAX_EDITS, Math.floor(plain(candidate).length / 2));
+    if (edits <= limit && edits < (best?.edits ?? Infinity)) {
+      best = { word: candidate, edits };
     }
   }
   return best?.word;
 }
 
-/** Longer than every known word and its slips; a longer text is not compared at all. */
-const LONGEST = 64;
+/** Longer texts are not compared: no known word is that long. */
+const MAX_WORD_CHARACTERS = 64;
 
-/** Letters to insert, remove, replace or swap with the next one (optimal string alignment). */
+/** Computes the edit distance, counting swapped neighbours as one edit (optimal string alignment). */
 function distance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   const at = (i: number, j: number) => rows[i]?.[j] ?? Infinity;

@@ -12,7 +12,7 @@ import { ConfigError, type ConfigPath, type ConfigProblem } from "./problem.ts";
 import { explainIssues } from "./issue_text.ts";
 import { unknownInputFields, unknownServerFields } from "./unknown_fields.ts";
 
-/** What a Computer hosts. */
+/** The configuration of a Computer. */
 export interface ComputerConfig {
   /** The definitions of the placeholders. */
   readonly inputs: readonly MCPServerInput[];
@@ -20,28 +20,28 @@ export interface ComputerConfig {
   readonly servers: readonly MCPServerConfig[];
 }
 
-/** A configuration, and what is wrong with it. */
+/** A configuration with its problems. */
 export interface ReadConfig {
-  /** What could be read. */
+  /** The valid parts. */
   readonly config: ComputerConfig;
-  /** Every mistake. */
+  /** Every problem. */
   readonly problems: readonly ConfigProblem[];
-  /** Where each MCP server stands, by name. */
+  /** The place of each MCP server by name. */
   readonly places: ReadonlyMap<string, ConfigPath>;
 }
 
-const NOWHERE: ForeignContext = {
+const NO_CONTEXT: ForeignContext = {
   workspaceFolder: ".",
   userHome: "~",
   pathSeparator: "/",
 };
 
 /**
- * Reads a configuration in any of the formats of {@linkcode draftConfig} (spec §4).
+ * Parses a configuration in any of the formats of {@linkcode draftConfig} (spec §4).
  *
  * @param source names the origin in messages
  * @param locate finds the place of a problem in the source
- * @throws {ConfigError} that lists every mistake
+ * @throws {ConfigError} that lists every problem
  */
 export function parseComputerConfig(
   data: unknown,
@@ -54,13 +54,13 @@ export function parseComputerConfig(
 }
 
 /**
- * Reads a configuration as far as it can be read.
+ * Parses a configuration; invalid parts are reported and left out.
  *
- * @param context what variables such as `${userHome}` stand for
+ * @param context the values of variables such as `${userHome}`
  */
 export function readConfig(
   data: unknown,
-  context: ForeignContext = NOWHERE,
+  context: ForeignContext = NO_CONTEXT,
 ): ReadConfig {
   const draft = draftConfig(data, context);
   const problems = [...draft.problems];

@@ -1,26 +1,26 @@
-/** Where something stands in a file, as the keys on the way there. */
+/** The place of a value in a configuration: keys and indexes from the top. */
 export type ConfigPath = readonly (string | number)[];
 
-/** One mistake in a configuration. */
+/** One problem of a configuration. */
 export interface ConfigProblem {
-  /** Where. */
+  /** The place of the problem. */
   readonly path: ConfigPath;
-  /** What is wrong and how to put it right. */
+  /** What is wrong, and how to fix it. */
   readonly text: string;
 }
 
-/** A configuration that cannot be used, with everything that is wrong with it. */
+/** Thrown for an invalid configuration; lists all of its problems. */
 export class ConfigError extends Error {
   /** Always `"ConfigError"`. */
   override readonly name = "ConfigError";
-  /** Every mistake found. */
+  /** Every problem found. */
   readonly problems: readonly ConfigProblem[];
 
   /**
-   * Makes the error of all mistakes of one configuration, a line for each.
+   * Creates an error whose message has one line per problem.
    *
-   * @param source the file's name, or where else the configuration came from
-   * @param lines where a problem is, such as `12:5`, if that is known
+   * @param source name of the file, or another origin of the configuration
+   * @param lines returns the position of a problem, such as `12:5`, if known
    */
   constructor(
     source: string,

@@ -5,9 +5,9 @@ import type { ServerSettings } from "./settings.ts";
 import { vrlProblems } from "./vrl_problems.ts";
 
 /**
- * Reads the configuration of one MCP server that is given in code (spec §4, §7.9).
+ * Validates the configuration of an MCP server given in code (spec §4, §7.9).
  *
- * @throws {ConfigError} that lists every mistake
+ * @throws {ConfigError} that lists every problem
  */
 export async function readServerConfig(
   name: string,

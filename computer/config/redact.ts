@@ -14,9 +14,9 @@ import {
 } from "../util/redact_text.ts";
 
 /**
- * What Agents may see of a Computer's configuration (spec §7).
+ * Redacts a Computer's configuration for Agents (spec §7).
  *
- * Built of the known fields alone: one that this version does not know could hold anything.
+ * Copies known fields only: an unknown one could contain anything.
  */
 export function redactConfig(
   servers: readonly MCPServerConfig[],
@@ -136,7 +136,7 @@ function redactInput(input: MCPServerInput): MCPServerInput {
   }
 }
 
-/** A secret can stand anywhere in it, in any form: the program that it begins with is shown. */
+/** Keeps only the program's name: the rest may contain a secret anywhere and in any form. */
 function redactShellLine(line: string): string {
   const [program = "", ...rest] = line.trim().split(/\s+/);
   if (!/^[\w.~:/\\-]+$/.test(program)) return REDACTED;

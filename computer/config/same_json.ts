@@ -1,6 +1,6 @@
 import { isRecord } from "../util/values.ts";
 
-/** Tells whether two values are the same JSON, whatever the order of their keys. */
+/** Compares two JSON values; the order of keys is ignored. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) {

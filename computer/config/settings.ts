@@ -5,7 +5,7 @@ import type {
   MCPSSEConfig,
 } from "../../protocol/mod.ts";
 
-/** A configuration in which everything that has a default may be left out. */
+/** A configuration whose fields with defaults are optional. */
 export type Sparse<
   C extends MCPServerConfig,
   Required extends keyof C["server_parameters"],
@@ -18,7 +18,7 @@ export type Sparse<
       & Pick<C["server_parameters"], Required>;
   };
 
-/** How to host one MCP server, as a person writes it (spec §4). */
+/** The configuration of an MCP server as users write it (spec §4). */
 export type ServerSettings =
   | Sparse<MCPServerStdioConfig, "command">
   | Sparse<MCPServerStreamableHttpConfig, "url">

@@ -8,15 +8,15 @@ import { nearestWord } from "./nearest_word.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
 
 /**
- * How fields that nobody knows are taken: in our own form each is an error; elsewhere another
- * program may know them, and only what looks like a slip in a field of ours is one.
+ * How unknown fields are treated. In our own format each is an error; in another program's format,
+ * where they may be valid, only those that look like a misspelled field of ours.
  */
 export type Strictness = "own" | "foreign";
 
-/** The fields at the top of our own form. */
+/** The top-level fields of our own format. */
 const FILE_FIELDS = ["$schema", "inputs", "servers"];
 
-/** Finds fields of a file that nobody knows. */
+/** Finds unknown top-level fields of a file. */
 export const unknownFileFields = (
   file: Readonly<Record<string, unknown>>,
   strictness: Strictness,
@@ -25,7 +25,7 @@ export const unknownFileFields = (
     ? unknownIn(file, FILE_FIELDS, "own")
     : unknownIn(file, [...FILE_FIELDS, "mcpServers"], "foreign");
 
-/** Finds fields of one MCP server in our form that nobody knows; what it has not is no matter. */
+/** Finds unknown fields of an MCP server in our format; missing fields are not reported. */
 export function unknownServerFields(
   entry: unknown,
   strictness: Strictness,
@@ -42,7 +42,7 @@ export function unknownServerFields(
         unknownIn(server_parameters, fields.parameters, strictness),
       )
       : [],
-    // Later versions have more of these (spec §4): only slips are errors.
+    // Later versions may add fields here (spec §4), so only misspelled ones are errors.
     ...metas.flatMap(([tool, meta]) =>
       below(["tool_meta", tool], unknownIn(meta, toolMetaFields, "foreign"))
     ),
@@ -53,7 +53,7 @@ export function unknownServerFields(
   ];
 }
 
-/** Finds fields of definitions of inputs that nobody knows. */
+/** Finds unknown fields of input definitions. */
 export const unknownInputFields = (
   inputs: unknown,
   strictness: Strictness,
@@ -63,8 +63,8 @@ export const unknownInputFields = (
     return fields ? below([i], unknownIn(input, fields, strictness)) : [];
   });
 
-/** Finds slips in the fields of another program's form that guard something. */
-export const slipsIn = (
+/** Finds misspelled fields among those that restrict something in another program's format. */
+export const misspelledGuards = (
   entry: Readonly<Record<string, unknown>>,
   guards: readonly string[],
 ): ConfigProblem[] => unknownIn(entry, guards, "foreign");
@@ -82,8 +82,8 @@ function unknownIn(
     return [{
       path: [field],
       text: meant === undefined
-        ? `there is no such field; remove it, or use one of ${known.join(", ")}`
-        : `there is no such field; did you mean "${meant}"?`,
+        ? `unknown field; remove it, or use one of ${known.join(", ")}`
+        : `unknown field; did you mean "${meant}"?`,
     }];
   });
 }

@@ -6,8 +6,8 @@ import type { ConfigPath, ConfigProblem } from "./problem.ts";
 /**
  * Compiles the VRL programs of MCP servers (spec §7.9).
  *
- * @param places where each server stands in its file
- * @returns one problem for each that does not compile, with the compiler's own message
+ * @param places of the servers in their file
+ * @returns one problem with the compiler's message for each program that does not compile
  */
 export async function vrlProblems(
   servers: readonly MCPServerConfig[],

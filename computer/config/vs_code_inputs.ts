@@ -1,10 +1,10 @@
 import { isRecord } from "../util/values.ts";
 
 /**
- * Brings VS Code's inputs into our own form.
+ * Converts VS Code's inputs to our own format.
  *
- * An input of type `command` runs a command of the editor, which is not here: a person, `--input`
- * or the environment gives its value instead.
+ * An input of type `command` runs a command of the editor, which is not available here; its value
+ * comes from the user, `--input` or the environment instead.
  */
 export const draftVsCodeInputs = (inputs: unknown): unknown =>
   Array.isArray(inputs) ? inputs.map(draftInput) : inputs;
@@ -17,7 +17,7 @@ function draftInput(input: unknown): unknown {
     return {
       type: "promptString",
       id,
-      description: `What the command ${command} of VS Code gives`,
+      description: `The result of VS Code's command ${command}`,
       password: true,
     };
   }
@@ -26,6 +26,6 @@ function draftInput(input: unknown): unknown {
     : described;
 }
 
-/** An option is its value, or has a label beside it. */
+/** Returns the value of an option, which may be an object with a label. */
 const valueOf = (option: unknown): unknown =>
   isRecord(option) && "value" in option ? option.value : option;

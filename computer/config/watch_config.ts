@@ -6,25 +6,24 @@ import { coalesce } from "../util/coalesce.ts";
 import { parseComputerConfigText, readConfigFile } from "./load_config.ts";
 import type { ComputerConfig } from "./parse_config.ts";
 
-/** Who hears of a configuration file that changed. */
+/** Receives the new configuration, or the reason why it is invalid. */
 export interface ConfigListener {
-  /** The file holds this now. */
+  /** Called with the new configuration. */
   readonly changed: (config: ComputerConfig) => unknown;
-  /** The file cannot be used as it is; the reason names what is wrong, line by line. */
+  /** Called when the file is invalid, with one problem per line. */
   readonly refused: (reason: string) => void;
 }
 
-/** Milliseconds without a further event after which the file is read: editors write in steps. */
-const QUIET = 100;
-/** Milliseconds after which it is read all the same: other files may change all the time. */
-const LONGEST_WAIT = 1_000;
+/** The file is read after this time without an event: editors write in several steps. */
+const QUIET_PERIOD_MS = 100;
+/** The file is read at the latest after this time: other files of the directory may keep changing. */
+const MAX_DELAY_MS = 1_000;
 
 /**
  * Watches a configuration file until it is closed.
  *
- * Watches its directory, and that of the file behind a symbolic link: editors and deployments
- * replace files by new ones. Only what differs from the last text is reported; the first text
- * always is.
+ * Watches the directories of the file and of the target of a symbolic link, since editors and
+ * deployments replace files. Reports the first text, and then each text that differs from the last.
  *
  * @throws {Error} when the directory cannot be watched
  */
@@ -65,8 +64,8 @@ export async function watchConfig(
   const later = () => {
     if (closed) return;
     clearTimeout(quiet);
-    quiet = setTimeout(read, QUIET);
-    anyway ??= setTimeout(read, LONGEST_WAIT);
+    quiet = setTimeout(read, QUIET_PERIOD_MS);
+    anyway ??= setTimeout(read, MAX_DELAY_MS);
   };
   const target = await realpath(file).catch(() => file);
   const folders = new Set([file, target].map((path) => dirname(resolve(path))));
@@ -81,7 +80,7 @@ export async function watchConfig(
       const watcher = watch(folder, later);
       watcher.on(
         "error",
-        (error) => refused(`Cannot watch it: ${reasonOf(error)}`),
+        (error) => refused(`Cannot watch the directory: ${reasonOf(error)}`),
       );
       watchers.push(watcher);
     }

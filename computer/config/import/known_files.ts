@@ -1,10 +1,10 @@
 import { posix, win32 } from "node:path";
 
-/** What tells where programs keep their files. */
+/** The machine whose files are looked for. */
 export interface Machine {
-  /** As `process.platform` has it. */
+  /** A value of `process.platform`. */
   readonly platform: string;
-  /** The person's home directory. */
+  /** The user's home directory. */
   readonly home: string;
   /** The current directory, which may be a project. */
   readonly directory: string;
@@ -12,17 +12,17 @@ export interface Machine {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** A place where a program keeps MCP servers. */
+/** A file in which a program keeps its MCP servers. */
 export interface KnownFile {
-  /** For people. */
+  /** The program's name, for display. */
   readonly program: string;
-  /** For names that must be told apart. */
+  /** Appended to names that clash. */
   readonly suffix: string;
   /** Its path; there may be no such file. */
   readonly file: string;
 }
 
-/** Where Claude Desktop, Cursor, VS Code and Windsurf keep their MCP servers, a project's own first. */
+/** Lists where Claude Desktop, Cursor, VS Code and Windsurf keep MCP servers; the project's files first. */
 export function knownFiles(
   { platform, home, directory, env }: Machine,
 ): KnownFile[] {
@@ -45,7 +45,7 @@ export function knownFiles(
     ],
   ];
   return places.filter(([, , file], i) =>
-    places.findIndex(([, , other]) => other === file) === i // the project may be the home
+    places.findIndex(([, , other]) => other === file) === i // the project may be the home directory
   ).map(([program, suffix, file]) => ({ program, suffix, file }));
 }
 

@@ -5,26 +5,26 @@ import { ENVIRONMENT_ID } from "../../util/input_names.ts";
 import { splitPlaceholders } from "../../util/placeholders.ts";
 import { sameJson } from "../same_json.ts";
 
-/** A configuration, and what tells its names from those of others. */
+/** A configuration to merge. */
 export interface ForeignConfig {
-  /** Appended to a name that another configuration has too. */
+  /** Appended to names that another configuration also uses. */
   readonly suffix: string;
-  /** What it holds. */
+  /** The configuration. */
   readonly config: ComputerConfig;
 }
 
-/** All of them in one, and the names of each that it got there. */
+/** The result of a merge. */
 export interface MergedConfig {
-  /** Everything, once. */
+  /** The merged configuration. */
   readonly config: ComputerConfig;
-  /** For each configuration, what its MCP servers are called now. */
+  /** For each configuration, the new names of its MCP servers by their old names. */
   readonly names: readonly ReadonlyMap<string, string>[];
 }
 
 /**
- * Puts configurations together: what is equal is taken once; what is not, but has the same name,
- * gets the configuration's suffix. Of inputs that stand for one variable the first is taken: by
- * another name that variable would not be found.
+ * Merges configurations. Equal entries are kept once; different ones with the same name get the
+ * configuration's suffix. Of inputs for the same environment variable the first wins: renamed, it
+ * would no longer find its variable.
  */
 export function mergeConfigs(
   configs: readonly ForeignConfig[],
@@ -56,7 +56,7 @@ export function mergeConfigs(
   };
 }
 
-/** Finds a name under which there is nothing, or the same; puts the item there. */
+/** Stores an item under the first name that is free or holds an equal item; returns the name. */
 function place<T>(
   taken: Map<string, T>,
   name: string,

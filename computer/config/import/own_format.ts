@@ -8,7 +8,7 @@ import { redactConfig } from "../redact.ts";
 import { REDACTED } from "../../util/redact_text.ts";
 import { sameJson } from "../same_json.ts";
 
-/** Brings a configuration into the form that people write: without what is there by default. */
+/** Converts a configuration to the form that people write: without default values. */
 export function toOwnFormat(
   { inputs, servers }: ComputerConfig,
 ): Record<string, unknown> {
@@ -49,7 +49,7 @@ const differing = (
     Object.entries(value).filter(([key, item]) => !sameJson(item, usual[key])),
   );
 
-/** The places of literal values that Agents are not shown, such as `env.GITHUB_TOKEN` (spec §7). */
+/** Lists the paths of literal values that are redacted for Agents, such as `env.GITHUB_TOKEN` (spec §7). */
 export function hiddenValues(server: MCPServerConfig): string[] {
   const shown = redactConfig([server], []).servers[server.name];
   const { server_parameters } = shown ?? {};

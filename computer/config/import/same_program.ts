@@ -1,16 +1,22 @@
 import { basename } from "node:path";
 import type { MCPServerConfig } from "../../../protocol/mod.ts";
 
-/** Programs that run another one, which their arguments name. */
+/** Programs that run another program, named in their arguments. */
 const RUNNERS =
   /^(npx|bunx|uvx|pipx|uv|pnpm|yarn|npm|bun|deno|node|python[\d.]*|ruby|java|docker|podman)$/i;
-/** What tells a runner to run. */
-const VERBS: ReadonlySet<string> = new Set(["run", "exec", "dlx", "tool", "x"]);
-/** Options of runners whose value is an argument of its own. */
-const WITH_VALUE =
+/** Subcommands of runners, before the program's name. */
+const RUNNER_SUBCOMMANDS: ReadonlySet<string> = new Set([
+  "run",
+  "exec",
+  "dlx",
+  "tool",
+  "x",
+]);
+/** Options of runners that are followed by their value. */
+const OPTIONS_WITH_VALUE =
   /^(-e|--env|--env-file|-v|--volume|--mount|-p|--publish|--name|--network|-w|--workdir|-u|--user|--with|--from|--python|--directory|--project|--package|--config)$/;
 
-/** Gives "auto" for a prefix to MCP servers that are one program more than once: their tools have the same names. */
+/** Sets `tool_prefix: "auto"` for MCP servers that run the same program, since their tools' names clash. */
 export function prefixSamePrograms(
   servers: readonly MCPServerConfig[],
 ): { servers: MCPServerConfig[]; prefixed: string[] } {
@@ -32,7 +38,7 @@ export function prefixSamePrograms(
   };
 }
 
-/** A text that is equal for MCP servers of the same tools; undefined when that cannot be told. */
+/** Returns a text that is equal for MCP servers with the same tools; undefined if that is unknown. */
 export function programOf(
   { type, server_parameters }: MCPServerConfig,
 ): string | undefined {
@@ -42,9 +48,9 @@ export function programOf(
   if (/^(sh|bash|zsh|cmd|powershell|pwsh)$/i.test(program)) return undefined;
   if (!RUNNERS.test(program)) return command;
   const named = args.find((arg, i) =>
-    !arg.startsWith("-") && !VERBS.has(arg) &&
-    !WITH_VALUE.test(args[i - 1] ?? "")
+    !arg.startsWith("-") && !RUNNER_SUBCOMMANDS.has(arg) &&
+    !OPTIONS_WITH_VALUE.test(args[i - 1] ?? "")
   );
-  // Of another version it has the same tools, or nearly so.
+  // Without the version: other versions have mostly the same tools.
   return named?.replace(/(?<=.)@[^@/]*$/, "");
 }

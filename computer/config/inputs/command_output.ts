@@ -5,18 +5,17 @@ import { HAS_GROUPS, signalGroup } from "../../util/process_group.ts";
 import { TextTail } from "../../util/text_tail.ts";
 import type { CommandLine } from "../command_line.ts";
 
-/** Bytes of output that a value may have. */
-const LONGEST = 1_048_576;
+const MAX_OUTPUT_BYTES = 1_048_576;
 
 /**
- * Runs a command and resolves to what it prints, without white space around it.
+ * Runs a command and resolves to its trimmed output.
  *
- * It gets this process's environment, since it is the user's own, and no input. It may leave
- * others behind that hold its output: all of them end with it.
+ * The command gets this process's environment, since the user wrote it, and no input. Processes
+ * that it leaves running are killed when it exits.
  *
  * @param signal ends the command and everything that it started
- * @throws {Error} with the last lines of its stderr when it fails, or prints nothing or too much;
- * the signal's reason when that ended it
+ * @throws {Error} with the last lines of its stderr when it fails or prints nothing or too much;
+ * the signal's reason on abort
  */
 export async function commandOutput(
   command: CommandLine,
@@ -30,21 +29,21 @@ export async function commandOutput(
   let length = 0;
   child.stdout?.on("data", (chunk: Uint8Array) => {
     length += chunk.length;
-    if (length > LONGEST) signalGroup(child, "SIGKILL");
+    if (length > MAX_OUTPUT_BYTES) signalGroup(child, "SIGKILL");
     else chunks.push(chunk);
   });
   child.stderr?.on("data", (chunk: Uint8Array) => diagnostics.push(chunk));
   const onAbort = () => {
     signalGroup(child, "SIGKILL");
-    child.stdout?.destroy(); // somebody outside of the group may hold them
+    child.stdout?.destroy(); // a process outside the group may hold them open
     child.stderr?.destroy();
   };
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     const how = await ended(child);
     signal.throwIfAborted();
-    if (length > LONGEST) {
-      throw new Error(`it printed more than ${LONGEST} bytes`);
+    if (length > MAX_OUTPUT_BYTES) {
+      throw new Error(`it printed more than ${MAX_OUTPUT_BYTES} bytes`);
     }
     if (how !== undefined) {
       throw new Error([how, diagnostics.toString()].filter(Boolean).join("\n"));
@@ -75,20 +74,20 @@ function start(
     : spawn(command.program, [...command.args], options);
 }
 
-/** Resolves to what went wrong, or to nothing. */
+/** Resolves to a description of the failure, or to undefined on success. */
 function ended(child: ChildProcess): Promise<string | undefined> {
   return new Promise((resolve) => {
     child.once("error", (error: Error & { code?: string }) =>
       resolve(
         error.code === "ENOENT"
-          ? `there is no program "${child.spawnfile}"; a line for the shell has no "args"`
+          ? `there is no program "${child.spawnfile}"; a shell command line takes no "args"`
           : error.message,
       ));
     child.once("exit", () => signalGroup(child, "SIGKILL"));
     child.once("close", (code, by) => {
       resolve(
         by
-          ? `it was ended by ${by}`
+          ? `it was killed by ${by}`
           : code === 0
           ? undefined
           : `it exited with code ${code}`,

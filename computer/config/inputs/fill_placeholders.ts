@@ -1,17 +1,17 @@
 import { splitPlaceholders } from "../../util/placeholders.ts";
 
-/** How many lists and objects deep a placeholder may stand, as in the Python SDK. */
-const DEEPEST = 10;
+/** Maximum nesting of lists and objects, as in the Python SDK. */
+const MAX_DEPTH = 10;
 
 /**
- * Puts values in place of `${input:ID}`, in every string of a value (spec §4).
+ * Replaces `${input:ID}` in every string of a value (spec §4).
  *
- * A string that is nothing but one placeholder becomes the value itself, of whatever type; in all
- * others the value is written into the text, structured ones as JSON. A value is not looked into:
- * a placeholder in it stays text.
+ * A string that consists of one placeholder becomes the input's value, of any type; in other
+ * strings the value is inserted as text, structured values as JSON. Placeholders within inserted
+ * values are not replaced.
  *
  * @param values by id
- * @throws {Error} that names an id without a value, or says that `value` is nested too deeply
+ * @throws {Error} that names an id without a value, or when `value` is nested too deeply
  */
 export function fillPlaceholders(
   value: unknown,
@@ -27,9 +27,9 @@ function fill(
 ): unknown {
   if (typeof value === "string") return fillString(value, values);
   if (typeof value !== "object" || value === null) return value;
-  if (depth === DEEPEST) {
+  if (depth === MAX_DEPTH) {
     throw new Error(
-      `Cannot fill in inputs: the configuration is nested deeper than ${DEEPEST} levels`,
+      `Cannot fill in inputs: the configuration is nested deeper than ${MAX_DEPTH} levels`,
     );
   }
   return Array.isArray(value)

@@ -16,71 +16,71 @@ import { inputVariables, notDefined, noValue } from "../../util/input_names.ts";
 import { resolveAll, TransientInputError } from "./resolve_all.ts";
 import { MIN_SECRET_CHARACTERS } from "../../util/secret_forms.ts";
 
-/** An input that a person can give a value for. */
+/** An input whose value a user can be asked for. */
 export type AskedInput = MCPServerPromptStringInput | MCPServerPickStringInput;
 
 /**
- * Asks a person for the value of an input (spec §4).
+ * Asks the user for the value of an input (spec §4).
  *
  * @param signal withdraws the question
- * @returns the value, of any type that JSON has; undefined when nobody answers
+ * @returns the value, of any JSON type; undefined without an answer
  */
 export type AskInput = (
   input: AskedInput,
   signal: AbortSignal,
 ) => Promise<unknown>;
 
-/** Where values come from, in this order; the `default` of an input comes last. */
+/** The sources of values in order of precedence; the `default` of an input comes last. */
 export interface InputSources {
-  /** By id. */
+  /** Values by id. */
   readonly values?: Readonly<Record<string, unknown>>;
-  /** Variables such as `SMCP_INPUT_TOKEN`. */
+  /** Environment variables such as `SMCP_INPUT_TOKEN`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** A person. */
+  /** Asks the user. */
   readonly ask?: AskInput | undefined;
 }
 
-/** Milliseconds that the command of an input gets. */
-const COMMAND_PATIENCE = 30_000;
-/** What can be done about the inputs of a Computer; their values are for its MCP servers alone. */
+/** Limit for the command of an input. */
+const COMMAND_TIMEOUT_MS = 30_000;
+
+/** The inputs of a Computer; only its MCP servers get their values. */
 export interface ComputerInputs {
-  /** The definitions, in their order; never a value. */
+  /** The definitions in order, without values. */
   readonly definitions: MCPServerInput[];
   /**
-   * Adds a definition, or replaces the one of the same id in its place; its value is forgotten if
-   * they differ.
+   * Adds a definition, or replaces the one with the same id; if they differ, the value is forgotten.
    *
-   * @throws {ConfigError} that lists every mistake
+   * @throws {ConfigError} that lists every problem
    */
   put(input: MCPServerInput): void;
-  /** Takes a definition and its value away; the values of all others stay. */
+  /** Removes a definition and its value. */
   remove(id: string): void;
   /**
-   * Sets a value by hand; servers get it with their next start.
+   * Sets a value; MCP servers get it when they next start.
    *
-   * @throws {Error} when there is no such input, or the value is none of its options
+   * @throws {Error} when the input is not defined, or the value is not one of its options
    */
   setValue(id: string, value: unknown): void;
-  /** Forgets one value, or all: they are resolved anew when they are next needed. */
+  /** Forgets one value, or all; they are resolved again when they are next needed. */
   forgetValues(id?: string): void;
-  /** What is known of the values so far, in the order of the definitions. */
+  /** Lists the values resolved so far, in the order of the definitions. */
   values(): Promise<InputValue[]>;
 }
 
-/** What may be shown of the value of an input. */
+/** The value of an input, as far as it may be shown. */
 export interface InputValue {
-  /** Of which input. */
+  /** The input's id. */
   readonly id: string;
-  /** Whether it has one by now. */
+  /** Whether the value is resolved. */
   readonly known: boolean;
-  /** The value itself, of an input that is no secret. */
+  /** The value, unless the input is secret. */
   readonly value?: unknown;
 }
 
 /**
- * The inputs of a configuration and their values, each resolved when it is first needed, once.
+ * Holds the inputs of a configuration and resolves each value once, when it is first needed.
  *
- * Values stay in here: they go to the MCP servers that use them, and to nobody else.
+ * Values are passed only to the MCP servers that use them.
  */
 export class InputStore implements ComputerInputs {
   readonly #sources: InputSources;
@@ -91,9 +91,9 @@ export class InputStore implements ComputerInputs {
   readonly #onChange: () => void;
 
   /**
-   * Makes a store that has resolved nothing yet.
+   * Creates a store without resolved values.
    *
-   * @param onChange is told when a definition changed by `put`, `remove` or `replace`
+   * @param onChange is called when `put`, `remove` or `replace` changed a definition
    */
   constructor(
     definitions: readonly MCPServerInput[] = [],
@@ -109,7 +109,7 @@ export class InputStore implements ComputerInputs {
     return [...this.#definitions.values()];
   }
 
-  /** Text that must not be seen: every value so far that is secret, or long enough to be told from words. */
+  /** Texts to hide: every resolved value that is secret, or too long to be an ordinary word. */
   get secrets(): ReadonlySet<string> {
     return this.#secrets;
   }
@@ -129,7 +129,7 @@ export class InputStore implements ComputerInputs {
     this.replace(this.definitions.filter((input) => input.id !== id));
   }
 
-  /** Puts other definitions in place of all; values whose definition is the same stay. */
+  /** Replaces all definitions; values whose definition is unchanged are kept. */
   replace(definitions: readonly MCPServerInput[]): void {
     const before = new Map(this.#definitions);
     this.#definitions.clear();
@@ -179,9 +179,9 @@ export class InputStore implements ComputerInputs {
   }
 
   /**
-   * The value of an input; whoever asks while it is being resolved shares the question.
+   * Resolves the value of an input; concurrent calls share one resolution.
    *
-   * @throws {Error} that names the id: not defined, no value, not an option, or why its command failed
+   * @throws {Error} that names the id: not defined, no value, not an option, or a failed command
    */
   value(id: string): Promise<unknown> {
     const known = this.#values.get(id);
@@ -214,11 +214,11 @@ export class InputStore implements ComputerInputs {
     if (variable !== undefined) return environment?.[variable];
     if (input.type === "command") {
       return await withTimeout(
-        COMMAND_PATIENCE,
-        (late) =>
+        COMMAND_TIMEOUT_MS,
+        (timeout) =>
           commandOutput(
             commandLine(input),
-            AbortSignal.any([late, this.#closed.signal]),
+            AbortSignal.any([timeout, this.#closed.signal]),
           ),
       ).catch((error) => {
         throw new TransientInputError(
@@ -235,7 +235,7 @@ export class InputStore implements ComputerInputs {
     if (value === undefined) throw new Error(noValue(id));
     if (input.type === "pickString" && !isOption(input.options, value)) {
       throw new Error(
-        `the value of input "${id}" is none of its options: ${
+        `the value of input "${id}" is not one of its options: ${
           input.options.join(", ")
         }`,
       );
@@ -266,7 +266,7 @@ const isSecret = (input: MCPServerInput): boolean =>
 const isOption = (options: readonly string[], value: unknown): boolean =>
   options.length === 0 || options.some((option) => option === value);
 
-/** A value as it stands in a configuration, and each text within it. */
+/** Lists a value as it is written in a configuration, and each text within it. */
 function textsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null) return [`${value}`];

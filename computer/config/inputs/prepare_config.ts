@@ -8,13 +8,13 @@ import { fillPlaceholders } from "./fill_placeholders.ts";
 import { type InputValues, resolveAll } from "./resolve_all.ts";
 
 /**
- * Fills the inputs into what an MCP server is started with (spec §4).
+ * Fills the inputs into a configuration (spec §4).
  *
- * That is `server_parameters`: the other fields are shown to Agents, who never see a value.
- * Inputs are resolved one after the other, in the order in which they appear.
+ * Only `server_parameters` are filled: Agents see the other fields, but never a value. Inputs are
+ * resolved one after another, in order of appearance.
  *
- * @param signal stops waiting; an input that others wait for too goes on
- * @throws {Error} that names every input without a value, and each field that a value does not fit
+ * @param signal stops waiting; resolving an input continues, since others may wait for it
+ * @throws {Error} that names every input without a value, and each field with an invalid value
  */
 export async function prepareConfig(
   config: MCPServerConfig,
@@ -32,7 +32,7 @@ export async function prepareConfig(
       stopped.promise,
       resolveAll(ids, inputs, signal),
     ]);
-    return fitting({
+    return validated({
       ...config,
       server_parameters: fillPlaceholders(config.server_parameters, values),
     });
@@ -41,8 +41,8 @@ export async function prepareConfig(
   }
 }
 
-/** The value of a sole placeholder keeps its type, which may be none that belongs there. */
-function fitting(filled: unknown): MCPServerConfig {
+/** Validates the result: a value keeps its type, which its field may not allow. */
+function validated(filled: unknown): MCPServerConfig {
   const read = mcpServerConfigSchema.safeParse(filled);
   if (read.success) return read.data;
   const problems = explainIssues([], read.error.issues).map(({ path, text }) =>

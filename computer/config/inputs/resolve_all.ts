@@ -1,23 +1,23 @@
 import { reasonOf } from "../../util/values.ts";
 
-/** An input that has no value now, and may have one the next time: its command failed. */
+/** Thrown when the command of an input failed, which may succeed when it is tried again. */
 export class TransientInputError extends Error {
   /** Always `"TransientInputError"`. */
   override readonly name = "TransientInputError";
 }
 
-/** Who knows the values of inputs. */
+/** Resolves the values of inputs. */
 export interface InputValues {
   /** Resolves a value; rejects with a sentence that names the input. */
   value(id: string): Promise<unknown>;
 }
 
 /**
- * Resolves inputs one after the other, so that a person is asked one thing at a time.
+ * Resolves inputs one after another, so that the user is asked one question at a time.
  *
  * @param signal stops before the next one
- * @throws {Error} that names every input without a value; a {@linkcode TransientInputError} when it
- * helps to try again
+ * @throws {Error} that names every input without a value; a {@linkcode TransientInputError} if
+ * another attempt may succeed
  */
 export async function resolveAll(
   ids: readonly string[],

@@ -363,15 +363,15 @@ const mistakes = (world: World): Mistake[] => [
     args: ["check", "--config", world.slip],
     code: 1,
     says:
-      /slip\.json:1:\d+: servers\.a\.forbiden_tools: there is no such field; did you mean "forbidden_tools"\?/,
+      /slip\.json:1:\d+: servers\.a\.forbiden_tools: unknown field; did you mean "forbidden_tools"\?/,
   },
   {
-    name: "a key that is there twice",
+    name: "a duplicate key",
     command: "computer",
     args: computer(world.free, world.twice),
     code: 1,
     says:
-      /twice\.json:2:2: servers: it is there twice, first at 1:2; remove one of them/,
+      /twice\.json:2:2: servers: duplicate key, first at 1:2; remove one of them/,
   },
   {
     name: "an import of nothing",

@@ -63,11 +63,11 @@ Deno.test("readConfig() refuses unknown fields of our own form, and says what wa
   ];
   for (const [file, path, meant] of rows) {
     assertEquals(problemsOf(file), [
-      `${path}: there is no such field; did you mean "${meant}"?`,
+      `${path}: unknown field; did you mean "${meant}"?`,
     ]);
   }
   const [other = ""] = problemsOf({ servers: { a: { ...stdio, colour: 1 } } });
-  assertStringIncludes(other, "servers.a.colour: there is no such field; ");
+  assertStringIncludes(other, "servers.a.colour: unknown field; ");
   assertStringIncludes(other, "forbidden_tools");
 });
 
@@ -105,12 +105,12 @@ Deno.test("readConfig() keeps what other programs know, and refuses slips in wha
   ];
   for (const [file, path] of slips) {
     const [problem = "", ...more] = problemsOf(file);
-    assert(problem.startsWith(`${path}: there is no such field`), problem);
+    assert(problem.startsWith(`${path}: unknown field`), problem);
     assertEquals(more, []);
   }
 });
 
-Deno.test("a key that is there twice in the JSON is an error with its line and column", async () => {
+Deno.test("a duplicate key in the JSON is an error with its line and column", async () => {
   const text = `{
   "servers": {
     "a": {
@@ -127,14 +127,14 @@ Deno.test("a key that is there twice in the JSON is an error with its line and c
   );
   assertEquals(
     error.message,
-    "my.json:7:7: servers.a.forbidden_tools: it is there twice, first at 6:7; remove one of them",
+    "my.json:7:7: servers.a.forbidden_tools: duplicate key, first at 6:7; remove one of them",
   );
   const foreign =
     '{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}';
   await assertRejects(
     () => parseComputerConfigText(foreign, "claude.json"),
     ConfigError,
-    "claude.json:1:40: mcpServers.a: it is there twice",
+    "claude.json:1:40: mcpServers.a: duplicate key",
   );
 });
 
@@ -143,7 +143,7 @@ Deno.test("errors of a configuration speak of the file, in no parser's or valida
     ["", "f.json:1:1: Cannot read it as JSON: the file is empty"],
     [
       '{"servers": {}\n "inputs": []}',
-      'f.json:2:2: Cannot read it as JSON: expected "," here, before what comes next',
+      'f.json:2:2: Cannot read it as JSON: expected "," here, before the next item',
     ],
     [
       '{"servers": {}',

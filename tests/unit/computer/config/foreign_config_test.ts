@@ -256,7 +256,7 @@ Deno.test("readConfig() reads VS Code's mcp.json, inputs and variables included"
         {
           type: "promptString",
           id: "branch",
-          description: "What the command git.branch of VS Code gives",
+          description: "The result of VS Code's command git.branch",
           password: true,
         },
         {
@@ -335,11 +335,11 @@ Deno.test("readConfig() names each problem where it stands in the file", () => {
     ],
     [
       { mcpServers: { x: { command: "x", envFile: ".env" } } },
-      "mcpServers.x.envFile: files of variables are not read",
+      "mcpServers.x.envFile: envFile is not supported",
     ],
     [
       { servers: { x: { command: "${config:x}" } } },
-      "servers.x.command: ${config:x} stands for nothing here",
+      "servers.x.command: ${config:x} is not supported here",
     ],
     [{ servers: { x: { command: "x" }, y: 5 } }, "servers.y: "],
     [
