@@ -12,26 +12,26 @@ import {
 } from "../host/mcp/message_limit.ts";
 
 /**
- * Adds the options about the MCP servers of a configuration file.
+ * Adds the options that configure hosted MCP servers.
  *
- * @param needed whether there must be one
+ * @param required whether `--config` is mandatory
  */
-export const addHostFlags = (command: Command, needed = true): Command =>
+export const addHostFlags = (command: Command, required = true): Command =>
   command
     .addOption(
       new Option("--config <file>", "the MCP servers to host")
-        .env("SMCP_CONFIG").makeOptionMandatory(needed),
+        .env("SMCP_CONFIG").makeOptionMandatory(required),
     )
     .addOption(
       new Option(
         "--oauth-dir <dir>",
-        "keep authorizations for MCP servers in files of this directory",
+        "the directory that keeps authorizations for MCP servers",
       ).env("SMCP_OAUTH_DIR").default(defaultOAuthDirectory(process.env)),
     )
     .addOption(
       new Option(
         "--input <id=value>",
-        "the value of an input; repeatable, and seen by everybody who lists processes: the environment's SMCP_INPUT_<ID> is not",
+        "the value of an input; repeatable; visible to everybody who lists processes, unlike the environment variable SMCP_INPUT_<ID>",
       ).argParser(collectInput).default({}, "none"),
     )
     .addOption(
@@ -42,9 +42,9 @@ export const addHostFlags = (command: Command, needed = true): Command =>
         .default(DEFAULT_MESSAGE_BYTES),
     );
 
-/** Adds the options about how a Computer serves. */
-export const addServingFlags = (command: Command, needed = true): Command =>
-  addHostFlags(command, needed)
+/** Adds the options of a Computer that joins an office. */
+export const addServingFlags = (command: Command, required = true): Command =>
+  addHostFlags(command, required)
     .addOption(
       new Option("--name <name>", "the name to join with; unique in the office")
         .env("SMCP_NAME").argParser(readName("--name", "SMCP_NAME"))
@@ -53,11 +53,11 @@ export const addServingFlags = (command: Command, needed = true): Command =>
     .addOption(
       new Option(
         "--dpe-dir <dir>",
-        "publish documents as files of this directory, for agents on this disk",
+        "publish documents as files in this directory, for agents on the same disk",
       ).env("SMCP_DPE_DIR"),
     )
     .addOption(
-      new Option("--yes", "run tools without auto_apply unasked")
+      new Option("--yes", "run every tool without confirmation")
         .env("SMCP_YES"),
     );
 
@@ -65,24 +65,27 @@ export const addServingFlags = (command: Command, needed = true): Command =>
 export const addRunFlags = (command: Command): Command =>
   addViewFlags(addServingFlags(addServerFlags(command)));
 
-/** Adds the options about what is watched and shown while a Computer serves. */
+/** Adds the options about watching the configuration and showing progress. */
 export const addViewFlags = (command: Command): Command =>
   command
     .addOption(
-      new Option("--watch", "take the configuration anew whenever it changes")
+      new Option("--watch", "reload the configuration when its file changes")
         .env("SMCP_WATCH"),
     )
     .addOption(
-      new Option("--plain", "write lines on a terminal too, instead of a view")
+      new Option(
+        "--plain",
+        "print lines instead of a live view, on a terminal too",
+      )
         .env("SMCP_PLAIN"),
     );
 
-/** Adds the office that a Computer joins. */
-export const addOffice = (command: Command, needed = true): Command =>
+/** Adds `--office`. */
+export const addOffice = (command: Command, required = true): Command =>
   command.addOption(
     new Option("--office <office>", "the office to join")
       .env("SMCP_OFFICE").argParser(readName("--office", "SMCP_OFFICE"))
-      .makeOptionMandatory(needed),
+      .makeOptionMandatory(required),
   );
 
 function collectInput(

@@ -6,10 +6,10 @@ import type { ComputerConfig } from "../config/parse_config.ts";
 import { inputVariables } from "../util/input_names.ts";
 
 /**
- * Loads the configuration of a command line, and holds its `--input` options to it.
+ * Loads the configuration of a command, and checks `--input` options against it.
  *
  * @throws {ConfigError} that names file, line, path, problem and fix
- * @throws {UsageError} when a value is for no input
+ * @throws {UsageError} when a value is given for an unknown input
  */
 export async function loadHostConfig(
   file: string,
@@ -32,14 +32,14 @@ function whichThereAre(id: string, inputs: readonly MCPServerInput[]): string {
   const meant = nearestWord(id, ids);
   if (meant !== undefined) return `did you mean "${meant}"?`;
   return ids.length === 0
-    ? "it has no inputs at all"
+    ? "it has no inputs"
     : `it has ${ids.map((id) => `"${id}"`).join(", ")}`;
 }
 
 /**
- * Says which variables of the environment look like values of inputs and are for none.
+ * Describes environment variables that look like values of inputs but match no input.
  *
- * That is no error: several Computers may share one environment.
+ * These are warnings, not errors: several Computers may share one environment.
  */
 export function strayVariables(
   environment: Readonly<Record<string, string | undefined>>,
@@ -50,7 +50,7 @@ export function strayVariables(
     .filter((name) => name.startsWith("SMCP_INPUT_") && !known.includes(name))
     .map((name) => {
       const meant = nearestWord(name, known);
-      return `the environment variable ${name} is for no input of the configuration${
+      return `the environment variable ${name} matches no input of the configuration${
         meant === undefined ? "" : `; did you mean ${meant}?`
       }`;
     });

@@ -19,13 +19,13 @@ import { hiddenValues, toOwnFormat } from "../config/import/own_format.ts";
 import { prefixSamePrograms } from "../config/import/same_program.ts";
 import { redactConfig } from "../config/redact.ts";
 
-/** What to import, and where to. */
+/** The flags of `import`. */
 export interface ImportFlags {
-  /** This file instead of those that are known. */
+  /** A file to import instead of the known ones. */
   from?: string;
   /** The file to write. */
   out: string;
-  /** Put it in place of one that is there. */
+  /** Replace an existing file. */
   force?: boolean;
   /** Write nothing. */
   dryRun?: boolean;
@@ -33,13 +33,13 @@ export interface ImportFlags {
   json?: boolean;
 }
 
-/** A file that was found and read. */
+/** A file that was read. */
 interface Source extends ForeignConfig {
   readonly place: KnownFile;
   readonly problems: readonly string[];
 }
 
-/** Brings the MCP servers of other programs into a configuration of ours. */
+/** Writes a configuration with the MCP servers of other programs. */
 export async function importConfig(flags: ImportFlags): Promise<void> {
   const { out, force, dryRun } = flags;
   if (!force && !dryRun && existsSync(out)) throw taken(out);
@@ -86,7 +86,7 @@ function placesOf({ from }: ImportFlags): KnownFile[] {
   });
 }
 
-/** What can be read of it is taken; a file that cannot be read at all is one problem. */
+/** Reads the valid parts of a file; an unreadable file becomes one problem. */
 async function readSource(place: KnownFile): Promise<Source> {
   const { file, suffix } = place;
   try {
@@ -105,7 +105,7 @@ async function readSource(place: KnownFile): Promise<Source> {
   }
 }
 
-/** The values of secrets are in the file that is written, and nowhere else. */
+/** Prints what was imported; secret values are never printed, only written to the file. */
 function report(
   sources: readonly Source[],
   { config, names }: MergedConfig,
@@ -139,7 +139,7 @@ function report(
       const values = hiddenValues(server);
       if (values.length > 0) {
         console.log(
-          `  ! takes over values of ${
+          `  ! imports values of ${
             names[i]?.get(server.name) ?? server.name
           } that may be secret: ${values.join(", ")}`,
         );
@@ -150,9 +150,7 @@ function report(
   const ids = config.inputs.map(({ id }) => id);
   if (ids.length > 0) {
     console.log(
-      `Not copied, but read from the environment or asked for: ${
-        ids.join(", ")
-      }`,
+      `Not copied; read from the environment, or asked for: ${ids.join(", ")}`,
     );
   }
   if (dryRun) {
@@ -188,7 +186,7 @@ async function write(
   }
 }
 
-/** Puts a new file in the place of one that others may read, or have open already. */
+/** Replaces a file with a new one, since others may have the old one open or be allowed to read it. */
 async function replace(file: string, text: string): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
   try {
@@ -212,7 +210,7 @@ const WRITE_ERRORS: Readonly<Record<string, string>> = {
 
 const taken = (file: string): Error =>
   new Error(
-    `${file} is there already; choose another with --out, or replace it with --force`,
+    `${file} already exists; choose another with --out, or replace it with --force`,
   );
 
 function nothing(
@@ -221,11 +219,11 @@ function nothing(
 ): Error {
   return new Error(
     sources.length === 0
-      ? `no configuration was found; name one with --from FILE (looked for ${
+      ? `no configuration was found; name a file with --from FILE (looked for ${
         looked.map(({ file }) => file).join(", ")
       })`
       : sources.some(({ problems }) => problems.length > 0)
-      ? "no MCP server could be taken over; correct what is listed above"
-      : "no MCP server is in what was found; name another file with --from",
+      ? "no MCP server could be imported; correct the problems listed above"
+      : "the files that were found contain no MCP servers; name another file with --from",
   );
 }

@@ -17,31 +17,31 @@ import { logTo } from "./logging.ts";
 import { report } from "./report.ts";
 import { exitAtOnce } from "../../cli/signals.ts";
 
-/** How a person at a terminal is received. */
+/** Options of the interactive shell. */
 export interface InteractOptions {
-  /** The office to join at once. */
+  /** The office to join at the start. */
   readonly office?: string;
-  /** Where lines are kept. */
+  /** The history file. */
   readonly history: string;
-  /** Keep them whole, with parameters of tools and values of inputs. */
+  /** Keep parameters of tools and values of inputs in the history. */
   readonly historyValues?: boolean;
 }
 
-/** A command that is being carried out. */
+/** A running command. */
 interface Running {
-  /** Gives it up. */
+  /** Aborts it. */
   readonly abort: AbortController;
-  /** Lines that were shown meanwhile. */
+  /** Lines that were printed while it ran. */
   readonly noted: Set<string>;
 }
 
-/** Milliseconds that a command has to say how it ended when it is given up. */
-const LAST_WORDS_MS = 1_000;
+/** How long an aborted command may take to report how it ended. */
+const ABORT_GRACE_MS = 1_000;
 
 /**
- * Reads lines from a person at a terminal until they have enough, or a signal ends it.
+ * Runs the interactive shell until the user quits or a signal arrives.
  *
- * @param shown takes the view that shows things above the line that is typed
+ * @param shown receives the view that prints above the input line
  */
 export async function interact(
   context: ShellContext,
@@ -70,15 +70,15 @@ export async function interact(
     close: () => prompt.close(),
   };
   shown(view);
-  const giveUp = () => running?.abort.abort(new Error("given up"));
+  const abort = () => running?.abort.abort(new Error("aborted"));
   const stopListening = listen({
     interrupted: () => {
       prompt.interrupted();
-      giveUp();
+      abort();
     },
     ended: () => {
       ended = true;
-      giveUp();
+      abort();
       prompt.close();
     },
   });
@@ -95,7 +95,7 @@ export async function interact(
     const line = await prompt.readLine();
     if (line === undefined) break;
     running = { abort: new AbortController(), noted: new Set() };
-    const { text, failed, quit } = await obey(line, context, running);
+    const { text, failed, quit } = await execute(line, context, running);
     running = undefined;
     if (text !== "") prompt.print(failed ? styled(text, "bad", colour) : text);
     if (quit) break;
@@ -107,35 +107,38 @@ export async function interact(
   await writeHistory(file, kept);
 }
 
-/** Carries a line out, or gives it up; what was shown meanwhile is not said again. */
-async function obey(
+/** Executes a line until it ends or is aborted; output that was already printed is not repeated. */
+async function execute(
   line: string,
   context: ShellContext,
   { abort: { signal }, noted }: Running,
 ): Promise<LineOutcome> {
   const outcome = await Promise.race([
     runLine(line, context, signal),
-    givenUp(signal),
+    aborted(signal),
   ]);
   const news = outcome.text.split("\n").some((line) => !noted.has(line));
   return news ? outcome : { ...outcome, text: "" };
 }
 
-/** A command that Ctrl-C does not end by itself is not waited for any longer. */
-const givenUp = (signal: AbortSignal): Promise<LineOutcome> =>
+/** Resolves some time after an abort, for commands that do not end on Ctrl-C. */
+const aborted = (signal: AbortSignal): Promise<LineOutcome> =>
   new Promise((resolve) =>
     signal.addEventListener(
       "abort",
       () =>
-        setTimeout(() => resolve({ text: "not waited for" }), LAST_WORDS_MS),
+        setTimeout(
+          () => resolve({ text: "aborted; it may still be running" }),
+          ABORT_GRACE_MS,
+        ),
       { once: true },
     )
   );
 
 /**
- * Hears of signals; SIGHUP for good, since it comes more than once when a terminal is closed.
+ * Listens for signals. The listener for SIGHUP stays, since closing a terminal sends it repeatedly.
  *
- * @returns what to call once there is nothing left to give up but the waiting for the end
+ * @returns makes further signals exit at once; call it when only cleaning up is left
  */
 function listen(
   { interrupted, ended }: { interrupted: () => void; ended: () => void },

@@ -9,7 +9,7 @@ import { patientStream } from "../../cli/patient_stream.ts";
 import { hideSecrets } from "../util/hide_secrets.ts";
 import { log } from "../util/log.ts";
 
-/** Sends what the package logs from warnings on to a writer of lines. */
+/** Passes warnings and errors of the package's log to `write`. */
 export async function logTo(write: (line: string) => void): Promise<void> {
   const format = getTextFormatter();
   await configure({
@@ -29,35 +29,34 @@ export async function logTo(write: (line: string) => void): Promise<void> {
 let stderr: LineQueue | undefined;
 
 /**
- * Writes a line of the log where it does not mix with results, and waits for nobody who reads it:
- * see {@linkcode LineQueue}.
+ * Writes a line of the log to stderr without waiting for its reader; see {@linkcode LineQueue}.
  */
 export function toStderr(line: string): void {
   stderr ??= new LineQueue(
     sharesOutput() ? process.stderr : patientStream(process.stderr, Socket),
     {
       leftOut: (lines) =>
-        `${lines} lines were left out here: nobody read them\n`,
+        `${lines} lines were left out here: the reader was too slow\n`,
     },
   );
   stderr.add(`${line}\n`);
 }
 
-/** Whether stdout is the same pipe: it must go on to wait for its reader, lest results get lost. */
+/** Checks whether stdout is the same pipe, which must keep waiting for its reader: results must not get lost. */
 function sharesOutput(): boolean {
   if (process.stderr.isTTY) return false;
   const [out, err] = [fstatSync(1), fstatSync(2)];
   return out.dev === err.dev && out.ino === err.ino;
 }
 
-/** Resolves when what was logged is written, or after a second in which nobody read it. */
+/** Resolves when the log is written, or after a second in which nothing was read. */
 export const logWritten = async (): Promise<void> =>
-  await stderr?.flush(FLUSH_MS);
+  await stderr?.flush(FLUSH_TIMEOUT_MS);
 
-/** How long the end of a command waits for who reads its log. */
-const FLUSH_MS = 1000;
+/** How long the end of a command waits for the reader of its log. */
+const FLUSH_TIMEOUT_MS = 1000;
 
-/** Lets no fault of one MCP server end the others. */
+/** Keeps the process running after uncaught errors, and logs them. */
 export const survive = (): void =>
   surviveUncaught((error) =>
     log.error("Unexpected: {reason}", { reason: reasonOf(error) })

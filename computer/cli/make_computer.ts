@@ -13,28 +13,28 @@ import {
   terminalQuestions,
 } from "./terminal/questions.ts";
 
-/** How MCP servers are hosted, from the command line. */
+/** Flags about hosting MCP servers. */
 export interface HostFlags {
-  /** Where authorizations for MCP servers are kept. */
+  /** Directory of authorizations for MCP servers. */
   oauthDir: string;
   /** Values of inputs by id. */
   input: Record<string, string>;
-  /** Bytes that one message of an MCP server may have. */
+  /** Maximum bytes of a message of an MCP server. */
   maxMessage: number;
 }
 
-/** The same for a Computer that serves. */
+/** Flags of a Computer that joins an office. */
 export interface ComputerFlags extends HostFlags, ServerFlags {
-  /** Where documents are published; absent: they are not. */
+  /** Directory to publish documents in; absent: documents are not published. */
   dpeDir?: string;
-  /** Run tools without `auto_apply` unasked. */
+  /** Run every tool without confirmation. */
   yes?: boolean;
 }
 
 /**
- * Makes the Computer of a command line; whoever sits at the terminal is asked.
+ * Creates the Computer of a command; questions go to the terminal.
  *
- * @param view where questions and notes go; asked for when there is one
+ * @param view returns the current view, for questions and notes
  */
 export function makeComputer(
   flags: ComputerFlags,
@@ -60,13 +60,13 @@ export function makeComputer(
   return computer;
 }
 
-/** Whom questions can be put to: nobody unless a person sits at a terminal. */
+/** Returns the callbacks that ask the user; empty without a terminal. */
 export function person(
   view: () => Pick<View, "asking">,
 ): Partial<Pick<SmcpComputerOptions, keyof TerminalQuestions>> {
   const { stdin: input, stdout: output } = process;
   if (!input.isTTY || !output.isTTY) return {};
-  // A question hides the cursor and reads key by key; a program that ends meanwhile puts that right.
+  // Restores what an open question changes, if the program ends meanwhile.
   process.once("exit", () => {
     input.setRawMode(false);
     output.write("\x1b[?25h");
@@ -79,7 +79,7 @@ export function person(
   };
 }
 
-/** The address is for this terminal alone: it goes into no log. */
+/** Shows the URL on this terminal only; it must not be logged. */
 function showPage({ server, url }: AuthorizationRequest, view: View): void {
   view.note(
     `MCP server ${server}: authorize this Computer in a browser on this machine:\n  ${url}`,

@@ -2,15 +2,15 @@ import type { SmcpComputer } from "../computer.ts";
 import { hideSecrets } from "../util/hide_secrets.ts";
 import { callLine, stateLine } from "./live/lines.ts";
 
-/** What is told line by line. */
+/** Options for {@linkcode report}. */
 export interface ReportOptions {
-  /** Takes one or more lines. */
+  /** Receives one or more lines. */
   readonly note: (text: string) => void;
-  /** Whether what a live view shows all the time is left out. */
+  /** Leave out what a live view already shows. */
   readonly brief: boolean;
 }
 
-/** Tells what happens to a Computer. */
+/** Reports the events of a Computer as lines. */
 export function report(
   computer: SmcpComputer,
   { note: show, brief }: ReportOptions,
@@ -51,7 +51,7 @@ export function report(
   const last = new Map<string, string>();
   computer.on("server_state", (status) => {
     const line = stateLine(status);
-    // One that cannot start is tried again for ever: that is said once.
+    // A server that cannot start is retried forever; its error is reported once.
     if (line === undefined || line === last.get(status.name)) return;
     last.set(status.name, line);
     note(line);

@@ -9,19 +9,19 @@ import { type ComputerFlags, makeComputer } from "./make_computer.ts";
 import { report } from "./report.ts";
 import { firstSignal } from "../../cli/signals.ts";
 
-/** What `run` is told on the command line. */
+/** The flags of `run`. */
 export interface RunFlags extends ComputerFlags {
   /** The configuration file. */
   config: string;
   /** The office to join. */
   office: string;
-  /** Take the configuration anew whenever its file changes. */
+  /** Reload the configuration when its file changes. */
   watch?: boolean;
-  /** Write lines on a terminal too. */
+  /** Print lines instead of a live view. */
   plain?: boolean;
 }
 
-/** Hosts the MCP servers of a file until a signal ends it; throws what a person has to see to. */
+/** Hosts the MCP servers of a configuration file until a signal arrives; throws errors that need the user. */
 export async function run(flags: RunFlags): Promise<void> {
   const { office, config } = flags;
   await logTo(toStderr);
@@ -54,7 +54,7 @@ export async function run(flags: RunFlags): Promise<void> {
   }
 }
 
-/** Never resolves: rejects when the Server does not want this Computer, or not any more. */
+/** Joins the office; rejects when the Server refuses or dismisses this Computer, and never resolves. */
 async function serve(computer: SmcpComputer, office: string): Promise<void> {
   await computer.connect();
   const end = dismissed(computer);
@@ -65,12 +65,14 @@ async function serve(computer: SmcpComputer, office: string): Promise<void> {
 function dismissed(computer: SmcpComputer): Promise<never> {
   return new Promise((_, reject) => {
     computer.on("disconnected", ({ reason, reconnecting }) => {
-      if (!reconnecting) reject(new Error(`disconnected for good: ${reason}`));
+      if (!reconnecting) {
+        reject(new Error(`disconnected permanently: ${reason}`));
+      }
     });
   });
 }
 
-/** Takes every new state of the file; one that cannot be used changes nothing. */
+/** Applies every valid version of the file. */
 const follow = (
   file: string,
   computer: SmcpComputer,
@@ -88,6 +90,6 @@ const follow = (
     },
     refused: (reason) =>
       view.note(
-        `the old configuration stays, the new one has mistakes:\n${reason}`,
+        `kept the previous configuration; the new one is invalid:\n${reason}`,
       ),
   });

@@ -11,28 +11,28 @@ import { textWidth } from "../../cli/terminal_text.ts";
 import { addServingFlags, addViewFlags } from "./flags.ts";
 import { run, type RunFlags } from "./run.ts";
 
-/** The part of a Server that `up` needs; the role itself is not for this one to import. */
+/** The part of a Server that `up` needs; a Computer must not import the role itself. */
 export interface EmbeddedServer {
-  /** Listens; tells where. */
+  /** Listens and returns the URL. */
   listen(
     address: { hostname: string; port: number },
   ): Promise<{ readonly url: string }>;
-  /** Disconnects everybody. */
+  /** Disconnects all clients. */
   close(): Promise<void>;
 }
 
-/** What `up` is told on the command line. */
+/** The flags of `up`. */
 interface UpFlags extends Omit<RunFlags, "url" | "path"> {
   port: number;
 }
 
-/** Where `up` listens: it asks nobody who they are. */
-const HOST = "127.0.0.1";
+/** The address of `up`: it must stay local, since there is no authentication. */
+const LOOPBACK_HOST = "127.0.0.1";
 
 /**
- * The command `up`: a Server and this machine's Computer in one process.
+ * Runs the command `up`: a Server and this machine's Computer in one process.
  *
- * @param createServer makes the Server
+ * @param createServer creates the Server
  */
 export async function runUp(
   createServer: () => EmbeddedServer,
@@ -78,7 +78,7 @@ function upCommand(createServer: () => EmbeddedServer): Command {
 
 async function up(server: EmbeddedServer, flags: UpFlags): Promise<void> {
   try {
-    const address = { hostname: HOST, port: flags.port };
+    const address = { hostname: LOOPBACK_HOST, port: flags.port };
     const { url } = await listenOrExplain(
       () => server.listen(address),
       address,
@@ -90,7 +90,7 @@ async function up(server: EmbeddedServer, flags: UpFlags): Promise<void> {
   }
 }
 
-/** What to type, and what to write, to use the tools. */
+/** Describes how to use the tools, on the command line and in code. */
 function howToReach(url: string, office: string): string {
   const command = `${ownCommand("smcp-agent", process.execPath)} tools`;
   const flags = `--url ${url} --office ${shellWord(office)}`;
@@ -104,7 +104,7 @@ and in code:
 `;
 }
 
-/** Whether a line goes on the terminal in one; where it cannot be broken, or is not shown, it does. */
+/** Checks whether a command fits on one line; true where it could not be split or is not shown. */
 const fits = (line: string): boolean =>
   !process.stdout.isTTY || process.platform === "win32" ||
   textWidth(line) < (process.stdout.columns ?? 80);

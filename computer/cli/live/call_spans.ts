@@ -6,7 +6,7 @@ import type {
 } from "../../tools/call_events.ts";
 import type { Span } from "./paint.ts";
 
-/** Shows a tool call that is running. */
+/** Formats a running tool call. */
 export const runningCall = (
   call: ToolCallStarted & { readonly since: number },
   { now, columns }: { now: number; columns: number },
@@ -16,7 +16,7 @@ export const runningCall = (
   [`  ${Math.floor((now - call.since) / 1000)} s`, "dim"],
 ];
 
-/** Shows a tool call that is over. */
+/** Formats an ended tool call. */
 export function endedCall(
   call: ToolCallEnded,
   { at, columns }: { at: Date; columns: number },
@@ -31,7 +31,7 @@ export function endedCall(
   ];
 }
 
-/** Leaves room for what is said after it, however long the names are. */
+/** Shortens long names, to leave room for the rest of the line. */
 const who = ({ tool, agent }: ToolCallStarted, columns: number): Span[] => {
   const room = Math.max(10, columns - 42);
   const name = shorten(plain(tool), Math.ceil(room * 0.6));

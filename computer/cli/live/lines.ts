@@ -3,7 +3,7 @@ import { resultMeta } from "../../../protocol/mod.ts";
 import type { ToolCallEnded } from "../../tools/call_events.ts";
 import type { ServerStatus } from "../../host/server_status.ts";
 
-/** Says where an MCP server stands; undefined for what is no news: another attempt begins. */
+/** Describes a state of an MCP server; undefined if not worth reporting, as the start of an attempt. */
 export function stateLine(
   { name, state, tools, error, nextAttempt, problems }: ServerStatus,
 ): string | undefined {
@@ -16,10 +16,10 @@ export function stateLine(
   if (error === undefined) return `MCP server ${name}: ${state}`;
   if (!nextAttempt && state !== "failed") return undefined;
   const line = `MCP server ${name}: ${state}: ${error}`;
-  return nextAttempt ? `${line}\n  it is started again by itself` : line;
+  return nextAttempt ? `${line}\n  it will be restarted` : line;
 }
 
-/** Says how a tool call ended. */
+/** Describes an ended tool call. */
 export const callLine = (
   { agent, tool, milliseconds, result }: ToolCallEnded,
 ): string =>
@@ -27,7 +27,7 @@ export const callLine = (
     Math.round(milliseconds)
   } ms`;
 
-/** Says in a word or two how a tool call ended. */
+/** Summarizes the outcome of a tool call in a word or two. */
 export function howItEnded(result: ToolCallEnded["result"]): string {
   if (!result) return "refused";
   if (!result.isError) return "ok";

@@ -7,16 +7,16 @@ import { type Canvas, Screen } from "./screen.ts";
 import { type RunningCall, statusBlock } from "./status_block.ts";
 import type { View } from "./view.ts";
 
-/** What happens at once is drawn at once. */
-const FRAME_MS = 50;
-/** While something is timed. */
+/** Changes within this time are drawn together. */
+const REDRAW_DELAY_MS = 50;
+/** Redraw interval while a duration is shown. */
 const TICK_MS = 1_000;
 
 /**
- * Shows a Computer in a block at the end of the terminal, and what happens above it: calls that
- * ended, and what it is told to note.
+ * Shows the status of a Computer in a block at the end of the terminal; ended calls and notes are
+ * printed above it.
  *
- * @param colour whether it has colours
+ * @param colour whether to use colours
  */
 export function liveView(
   computer: SmcpComputer,
@@ -61,9 +61,9 @@ export function liveView(
     screen.draw([], notes.join("\n"));
     notes = [];
   };
-  const changed = () => drawIn(FRAME_MS);
+  const changed = () => drawIn(REDRAW_DELAY_MS);
   const resumed = () => {
-    screen.leave(); // others wrote after it, since Ctrl-Z
+    screen.leave(); // the shell wrote below the block after Ctrl-Z
     changed();
   };
   const offs = [

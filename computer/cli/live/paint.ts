@@ -1,20 +1,20 @@
 import { plain, shorten, textWidth } from "../../../cli/terminal_text.ts";
 
-/** What a piece of text means, and so what it looks like. */
+/** The meaning of a text, which determines its look. */
 export type Style = "good" | "bad" | "busy" | "dim" | "bold";
 
-/** A piece of a line. */
+/** A part of a line. */
 export type Span = readonly [text: string, style?: Style];
 
-/** A line: what is seen, and the same with its colours. */
+/** A line, with and without colours. */
 export interface ScreenLine {
-  /** As wide as the terminal at most. */
+  /** Plain text, at most as wide as the terminal. */
   readonly text: string;
-  /** With colours. */
+  /** The text with colour codes. */
   readonly coloured: string;
 }
 
-const CODES: Readonly<Record<Style, number>> = {
+const STYLE_CODES: Readonly<Record<Style, number>> = {
   good: 32,
   bad: 31,
   busy: 33,
@@ -22,15 +22,17 @@ const CODES: Readonly<Record<Style, number>> = {
   bold: 1,
 };
 
-/** Gives a text its look, where there are colours. */
+/** Styles a text, if colours are enabled. */
 export const styled = (
   text: string,
   style: Style | undefined,
   colour: boolean,
 ): string =>
-  colour && style && text !== "" ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text;
+  colour && style && text !== ""
+    ? `\x1b[${STYLE_CODES[style]}m${text}\x1b[0m`
+    : text;
 
-/** Makes a line of pieces, cut where it would be too wide; nothing in them acts on a terminal. */
+/** Joins spans to a line, truncated to the width; control characters are escaped. */
 export function paint(
   spans: readonly Span[],
   { columns, colour }: { columns: number; colour: boolean },

@@ -1,70 +1,70 @@
 import { textWidth } from "../../../cli/terminal_text.ts";
 import type { ScreenLine } from "./paint.ts";
 
-/** What a {@linkcode Screen} draws on; a terminal. */
+/** The terminal that a {@linkcode Screen} draws on. */
 export interface Canvas {
-  /** Takes text and control sequences. */
+  /** Writes text and control sequences. */
   write(text: string): unknown;
   /** Its width. */
   readonly columns?: number;
   /** Its height. */
   readonly rows?: number;
-  /** Tells when its size changes. */
+  /** Adds a listener for changes of the size. */
   on(event: "resize", listener: () => void): unknown;
-  /** Takes a listener away. */
+  /** Removes a listener. */
   off(event: "resize", listener: () => void): unknown;
 }
 
-/** Terminals that know it show all that is between at once; the others ignore it. */
-const BEGIN = "\x1b[?2026h";
-const END = "\x1b[?2026l";
+/** Synchronized output: terminals that support it draw everything in between at once. */
+const BEGIN_UPDATE = "\x1b[?2026h";
+const END_UPDATE = "\x1b[?2026l";
 const CLEAR_BELOW = "\x1b[J";
 
 /**
- * A block of lines at the end of a terminal's output, with all that was printed above it.
+ * Keeps a block of lines at the end of a terminal's output; other output is printed above it.
  *
- * Drawn over itself in one write: nothing flickers. Neither cursor nor keyboard are
- * changed, so that nothing has to be restored, whatever ends the program.
+ * Redraws in one write, without flicker. Cursor and keyboard modes are not changed, so nothing has to
+ * be restored however the program ends.
  */
 export class Screen {
   readonly #canvas: Canvas;
   #drawn: readonly ScreenLine[] = [];
 
-  /** Makes a screen on which nothing is drawn yet. */
+  /** Creates an empty screen. */
   constructor(canvas: Canvas) {
     this.#canvas = canvas;
   }
 
-  /** How wide a line may be: the last column would begin a new line on some terminals. */
+  /** Maximum width of a line: on some terminals, writing to the last column wraps. */
   get columns(): number {
     return Math.max(1, (this.#canvas.columns ?? 80) - 1);
   }
 
-  /** How many lines a block may have: the cursor is below it. */
+  /** Maximum height of the block: the cursor is below it. */
   get rows(): number {
     return Math.max(1, (this.#canvas.rows ?? 24) - 1);
   }
 
-  /** Replaces the block, and puts text above it. */
+  /** Replaces the block, and prints text above it. */
   draw(block: readonly ScreenLine[], above = ""): void {
     const lines = [
       ...above === "" ? [] : above.split("\n"),
       ...block.map(({ coloured }) => coloured),
     ];
-    // Cleared first: a row that is only written over still counts as wrapped when windows change.
+    // Cleared first: terminals still treat overwritten rows as wrapped when they are resized.
     this.#canvas.write(
-      BEGIN + this.#toTop() + CLEAR_BELOW +
-        lines.map((line) => `${line}\n`).join("") + END,
+      BEGIN_UPDATE + this.#toTop() + CLEAR_BELOW +
+        lines.map((line) => `${line}\n`).join("") + END_UPDATE,
     );
     this.#drawn = block;
   }
 
-  /** Leaves what is drawn where it is, and draws below whatever came after it. */
+  /** Leaves the block as it is; the next one is drawn below the output that followed it. */
   leave(): void {
     this.#drawn = [];
   }
 
-  /** Where the cursor goes to draw over the block; a window that became narrower wrapped its lines. */
+  /** Returns the sequence that moves the cursor to the top of the block, whose lines may have wrapped. */
   #toTop(): string {
     const columns = this.#canvas.columns ?? 80;
     const rows = this.#drawn.reduce(

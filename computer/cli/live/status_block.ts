@@ -12,35 +12,35 @@ import type { ServerState, ServerStatus } from "../../host/server_status.ts";
 import { runningCall } from "./call_spans.ts";
 import { paint, type ScreenLine, type Span, type Style } from "./paint.ts";
 
-/** A tool call that is running. */
+/** A running tool call. */
 export interface RunningCall extends ToolCallStarted {
-  /** Milliseconds since 1970. */
+  /** Start time in milliseconds since the epoch. */
   readonly since: number;
 }
 
-/** All that the block shows. */
+/** The content of the block. */
 export interface LiveStatus {
-  /** Of the Computer. */
+  /** Status of the Computer. */
   readonly status: ComputerStatus;
-  /** Address of the Server. */
+  /** URL of the Server. */
   readonly url: string;
-  /** In the order in which they began. */
+  /** Running calls, oldest first. */
   readonly calls: readonly RunningCall[];
-  /** Milliseconds since 1970. */
+  /** Current time in milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** How the block may look. */
+/** Limits for the look of the block. */
 export interface BlockLook {
-  /** Its greatest width. */
+  /** Maximum width. */
   readonly columns: number;
-  /** Its greatest height. */
+  /** Maximum height. */
   readonly rows: number;
-  /** Whether it has colours. */
+  /** Whether to use colours. */
   readonly colour: boolean;
 }
 
-const SIGNS: Readonly<Record<ServerState, Span>> = {
+const STATE_SYMBOLS: Readonly<Record<ServerState, Span>> = {
   running: ["●", "good"],
   starting: ["◌", "busy"],
   restarting: ["◌", "busy"],
@@ -49,10 +49,9 @@ const SIGNS: Readonly<Record<ServerState, Span>> = {
   disabled: ["○", "dim"],
 };
 
-/** The most calls that are shown one by one. */
-const MOST_CALLS = 5;
+const MAX_SHOWN_CALLS = 5;
 
-/** Draws how a Computer is doing: connection, office, MCP servers, problems, running calls. */
+/** Renders the status of a Computer: connection, office, MCP servers, problems, running calls. */
 export function statusBlock(
   live: LiveStatus,
   look: BlockLook,
@@ -63,7 +62,7 @@ export function statusBlock(
   ] as const;
   const calls = callLines(live, look);
   const room = look.rows - head.length - calls.length;
-  // Reasons are shown as far as there is room for them, the MCP servers before that.
+  // MCP servers come first; their errors get as many lines as fit.
   const bodies = [3, 1, 0].map((lines) => bodyLines(live, look, lines));
   const body = bodies.find(({ length }) => length <= room) ?? bodies.at(-1);
   return [...head, ...fit(body ?? [], room), ...calls].slice(0, look.rows)
@@ -88,7 +87,7 @@ function connectionLine({ status, url }: LiveStatus): Span[] {
   ];
 }
 
-/** @param lines how many of them the reason for each problem may take */
+/** @param lines maximum lines of the text of each problem */
 function bodyLines(
   { status: { servers, problems }, now }: LiveStatus,
   { columns }: BlockLook,
@@ -107,7 +106,7 @@ function bodyLines(
     ...failedFirst(servers).flatMap((server): Span[][] => [
       [
         ["  "],
-        SIGNS[server.state],
+        STATE_SYMBOLS[server.state],
         [` ${pad(shorten(plain(server.name), name), name)}  `],
         [pad(server.state, state), "dim"],
         ["  "],
@@ -126,19 +125,19 @@ function bodyLines(
   ];
 }
 
-/** What somebody has to see to is not below what does not fit. */
+/** Puts failed servers first, so that they are not cut off. */
 const failedFirst = (servers: readonly ServerStatus[]): ServerStatus[] =>
   servers.toSorted((a, b) =>
     Number(b.state === "failed") - Number(a.state === "failed")
   );
 
-/** The first of these lines; the last of them says when there are more. */
-const atMost = (most: number, lines: readonly string[]): string[] =>
-  lines.slice(0, most).map((line, i) =>
-    i === most - 1 && lines.length > most ? `${line} …` : line
+/** Returns the first lines; the last of them is marked if there are more. */
+const atMost = (limit: number, lines: readonly string[]): string[] =>
+  lines.slice(0, limit).map((line, i) =>
+    i === limit - 1 && lines.length > limit ? `${line} …` : line
   );
 
-/** What it offers, or when it is tried again. */
+/** Describes the number of tools, the time of the next attempt, and restarts. */
 function progress(
   { state, tools, nextAttempt, restarts }: ServerStatus,
   now: number,
@@ -160,13 +159,13 @@ function callLines(
   { calls, now }: LiveStatus,
   { columns }: BlockLook,
 ): Span[][] {
-  const shown = calls.slice(0, MOST_CALLS)
+  const shown = calls.slice(0, MAX_SHOWN_CALLS)
     .map((call) => runningCall(call, { now, columns }));
   const more = calls.length - shown.length;
-  return more > 0 ? [...shown, [[`  ▸ ${more} calls more`, "dim"]]] : shown;
+  return more > 0 ? [...shown, [[`  ▸ ${more} more calls`, "dim"]]] : shown;
 }
 
-/** Drops the last lines where there are too many, and says how many. */
+/** Drops lines that do not fit, and adds their number. */
 function fit(lines: readonly Span[][], room: number): Span[][] {
   if (lines.length <= room) return [...lines];
   const kept = lines.slice(0, Math.max(0, room - 1));

@@ -1,16 +1,16 @@
 import { plainLines } from "../../../cli/terminal_text.ts";
 
-/** Where a person sees how a Computer is doing. */
+/** Shows the user what a Computer does. */
 export interface View {
-  /** Shows something that happened, as one or more lines. */
+  /** Prints one or more lines. */
   note(text: string): void;
-  /** Leaves the terminal to a question until that is answered. */
+  /** Hands the terminal over to a question until it is answered. */
   asking<T>(question: () => Promise<T>): Promise<T>;
-  /** Ends the view; what it noted stays. */
+  /** Ends the view; printed notes stay visible. */
   close(): void;
 }
 
-/** Writes line by line, to wherever `print` does: a file, a pipe, a journal. */
+/** Creates a view that prints lines, for files, pipes and journals. */
 export const plainView = (print: (text: string) => void): View => ({
   note: (text) => print(plainLines(text)),
   asking: (question) => question(),

@@ -1,8 +1,8 @@
 import type { ConfirmAnswer } from "../../tools/confirm.ts";
 
-/** A key that was pressed, as `node:readline` reports it. */
+/** A pressed key, as reported by `node:readline`. */
 export interface PressedKey {
-  /** Such as `y`, `up`, `return`. */
+  /** Name such as `y`, `up`, `return`. */
   readonly name?: string | undefined;
   /** Whether Ctrl was held. */
   readonly ctrl?: boolean | undefined;
@@ -10,13 +10,13 @@ export interface PressedKey {
   readonly meta?: boolean | undefined;
 }
 
-/** One answer to choose from. */
+/** An answer to choose. */
 export interface Choice {
-  /** What it means. */
+  /** The answer. */
   readonly answer: ConfirmAnswer;
-  /** The key that gives it at once. */
+  /** The key that chooses it. */
   readonly key: string;
-  /** What is shown for it. */
+  /** The text shown for it. */
   readonly label: string;
 }
 
@@ -27,16 +27,16 @@ export const CHOICES: readonly Choice[] = [
   { answer: "no", key: "n", label: "No" },
 ];
 
-/** What a key leads to: another selection, or the answer. */
+/** The effect of a key: a new selection, or the answer. */
 export type KeyOutcome =
   | { readonly selected: ConfirmAnswer }
   | { readonly answer: ConfirmAnswer };
 
 /**
- * Decides what a key means to the question whether a tool may run.
+ * Decides the effect of a key on the question whether a tool may run.
  *
- * The arrows stop at the first and the last answer, so that no number of them turns a "no" into a
- * "yes" by going round; every key that has no meaning changes nothing.
+ * The arrows stop at the first and the last answer, so that repeated ones cannot wrap from "no" to
+ * "yes". Other keys have no effect.
  */
 export function answerOf(
   selected: ConfirmAnswer,

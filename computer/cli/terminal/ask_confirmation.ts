@@ -7,22 +7,22 @@ import { describeCall, sizeOf } from "./describe_call.ts";
 import { eachKey, ignoreKeys, type UntilKeysCount } from "./keyboard.ts";
 import type { TerminalStreams } from "./streams.ts";
 
-/** What is seen of a question. */
+/** The visible state of a question. */
 interface Shown {
-  /** The answer that Enter gives; undefined once it was given. */
+  /** The answer that Enter chooses; undefined after the answer. */
   readonly selected: ConfirmAnswer | undefined;
-  /** What stands below the answers, or the answer that was given. */
+  /** The line below the answers, or the chosen answer. */
   readonly last: string;
 }
 
-const HINT = "y, a or n; or ↑ ↓ and Enter";
+const KEY_HINT = "y, a or n; or ↑ ↓ and Enter";
 
 /**
- * Asks whether a tool may run; "no" unless a person says otherwise.
+ * Asks whether a tool may run; defaults to "no".
  *
- * Keys count from the moment on that the answers say so and the cursor is hidden.
+ * Keys are ignored until the key hint appears and the cursor is hidden.
  *
- * @param untilKeysCount tells when that is
+ * @param untilKeysCount resolves when keys are accepted
  * @param signal withdraws the question
  */
 export async function askConfirmation(
@@ -47,7 +47,7 @@ export async function askConfirmation(
     return "no";
   }
   let selected: ConfirmAnswer = "no";
-  const redraw = () => draw({ selected, last: HINT });
+  const redraw = () => draw({ selected, last: KEY_HINT });
   const answered = new AbortController();
   output.on("resize", redraw);
   output.write(HIDE_CURSOR);

@@ -9,22 +9,21 @@ export interface Size {
   readonly rows: number;
 }
 
-/** How large a terminal is; as most are where it does not say. */
+/** Returns the size of a terminal; 80 × 24 if unknown. */
 export const sizeOf = (output: Partial<Size>): Size => ({
   columns: output.columns ?? 80,
   rows: output.rows ?? 24,
 });
 
-/** Columns that the frame of a question takes. */
-const FRAME = 4;
-/** Rows that it takes, with the answers to choose from. */
-const AROUND = 9;
+const FRAME_COLUMNS = 4;
+/** Rows of the frame and the answers. */
+const FRAME_ROWS = 9;
 
 /**
- * The question whether a tool may run: tool, server, arguments (spec §7.3); nothing in it acts on
- * a terminal.
+ * Formats the question whether a tool may run: tool, server, arguments (spec §7.3). Control
+ * characters are escaped.
  *
- * Arguments are shown as far as the answers can still be seen below them.
+ * Arguments are truncated so that the answers below them stay visible.
  */
 export function describeCall(
   { agent, server, tool, name, params }: ConfirmRequest,
@@ -37,12 +36,12 @@ export function describeCall(
   const args = Object.entries(params).map(([key, value]) =>
     `  ${plain(key)}: ${plain(JSON.stringify(value) ?? "")}`
   );
-  const width = columns - FRAME;
-  const room = rows - AROUND - wrap(head, width).split("\n").length;
+  const width = columns - FRAME_COLUMNS;
+  const room = rows - FRAME_ROWS - wrap(head, width).split("\n").length;
   return [
     head,
     ...args.length === 0
-      ? ["  without arguments"]
+      ? ["  no arguments"]
       : cut(args.join("\n"), width, Math.max(1, room)),
   ].join("\n");
 }
@@ -55,5 +54,5 @@ function cut(text: string, width: number, room: number): string[] {
   if (lines.length <= room && seen === text) return lines;
   const kept = lines.slice(0, room - 1);
   const count = kept.reduce((sum, line) => sum + line.trim().length + 1, 0);
-  return [...kept, `  … and ${text.length - count} characters more`];
+  return [...kept, `  … and ${text.length - count} more characters`];
 }

@@ -3,25 +3,25 @@ import type { Readable } from "node:stream";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import type { PressedKey } from "./answer_of.ts";
 
-/** Where keys come from; a terminal can hand them over one by one. */
+/** The input; terminals support raw mode, in which keys arrive one by one. */
 export type KeyInput = Readable & { setRawMode?: (raw: boolean) => unknown };
 
-/** Milliseconds after a question appears in which no key counts: it was meant for something else. */
-const UNCOUNTED_MS = 500;
+/** Keys pressed this soon after a question appears were meant for something else. */
+const IGNORE_KEYS_MS = 500;
 
-/** Resolves when keys count; it resolves at once when the signal is aborted. */
+/** Resolves when keys are accepted, or at once when the signal is aborted. */
 export type UntilKeysCount = (signal: AbortSignal) => Promise<void>;
 
-/** Waits out the time in which no key counts. */
+/** Waits until keys are accepted. */
 export const untilKeysCount: UntilKeysCount = async (signal) => {
-  await setTimeout(UNCOUNTED_MS, undefined, { signal }).catch(() => {});
-  await setImmediate(); // keys that came while nothing was read are read before the wait ends
+  await setTimeout(IGNORE_KEYS_MS, undefined, { signal }).catch(() => {});
+  await setImmediate(); // keys that are already buffered are read first
 };
 
 /**
- * Takes every key that was typed before, and until `wait` is over, for nothing.
+ * Drops all keys typed before and until `wait` resolves.
  *
- * Lines that were pasted for whoever reads next are there again afterwards: {@linkcode takeBack}.
+ * Lines pasted for the next reader are restored by {@linkcode takeBack}.
  */
 export async function ignoreKeys(
   input: KeyInput,
@@ -42,7 +42,7 @@ export async function ignoreKeys(
 }
 
 /**
- * Takes what waits in the input's own buffer: lines that were typed ahead for the shell.
+ * Takes the buffered input: lines typed ahead for the shell.
  *
  * @returns puts it back
  */
@@ -54,7 +54,7 @@ export function takeBack(input: Readable): () => void {
   };
 }
 
-/** Hands each key over until the signal is aborted; rejects when there will be no more. */
+/** Passes each key to `pressed` until the signal is aborted; rejects at the end of the input. */
 export async function eachKey(
   input: KeyInput,
   pressed: (key: PressedKey) => void,

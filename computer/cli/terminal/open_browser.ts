@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import process from "node:process";
 
-/** Opens a page in the person's browser, where there is one; that there is none is no error. */
+/** Opens a page in the user's browser; does nothing if there is no browser. */
 export function openBrowser(url: string): void {
   const [command, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
   const child = spawn(command, [...args, url], {
@@ -14,6 +14,6 @@ export function openBrowser(url: string): void {
 
 const OPENERS: Partial<Record<string, [string, ...string[]]>> = {
   darwin: ["open"],
-  // Unlike `start` it takes the signs of a URL for nothing else.
+  // Unlike `start`, it does not interpret characters such as `&` in the URL.
   win32: ["rundll32", "url.dll,FileProtocolHandler"],
 };

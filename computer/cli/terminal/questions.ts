@@ -13,30 +13,30 @@ import {
 import type { TerminalStreams } from "./streams.ts";
 import { Turns } from "./turns.ts";
 
-/** A person at the terminal, who is asked one thing at a time. */
+/** Asks the user at the terminal, one question at a time. */
 export interface TerminalQuestions {
-  /** Asks for the value of an input; what is secret is not shown as it is typed. */
+  /** Asks for the value of an input; secrets are not echoed. */
   readonly askInput: AskInput;
   /** Asks whether a tool may run. */
   readonly confirm: Confirm;
 }
 
 /**
- * Makes the questions of a terminal; the library that draws those for values is loaded with the
- * first.
+ * Creates the questions of a terminal; the prompt library is loaded with the first question for a
+ * value.
  *
- * What was typed before a question appeared, and for half a second after it did, was meant for
- * something else and answers nothing. A question whose signal is aborted disappears; Esc and
- * Ctrl-C are "no answer", and "no".
+ * Keys typed before a question appears, and for half a second after, are ignored: they were meant for
+ * something else. A question whose signal is aborted disappears. Esc and Ctrl-C mean "no answer" and
+ * "no".
  *
- * @param wait how long keys do not count
+ * @param wait resolves when keys are accepted
  */
 export function terminalQuestions(
   streams: TerminalStreams,
   wait: UntilKeysCount = untilKeysCount,
 ): TerminalQuestions {
   const turns = new Turns();
-  /** Lines that were pasted into the shell are still there for it afterwards. */
+  /** Puts lines that were pasted into the shell back afterwards. */
   const ask = <T>(question: () => Promise<T>): Promise<T> =>
     turns.take(async () => {
       const putBack = takeBack(streams.input);

@@ -2,10 +2,10 @@ import type { Writable } from "node:stream";
 import type { Size } from "./describe_call.ts";
 import type { KeyInput } from "./keyboard.ts";
 
-/** Where a person reads and types; both must be terminals. */
+/** The user's input and output; both must be terminals. */
 export interface TerminalStreams {
-  /** What they type. */
+  /** The keyboard. */
   readonly input: KeyInput;
-  /** What they read. */
+  /** The screen. */
   readonly output: Writable & Partial<Size>;
 }

@@ -1,8 +1,8 @@
-/** Lets one piece of work go on at a time, in the order in which they came. */
+/** Runs tasks one at a time, in order. */
 export class Turns {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Does the work when its turn has come; what it throws is for the caller alone. */
+  /** Runs the work after all earlier work; its error reaches only the caller. */
   take<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#last.then(work);
     this.#last = done.catch(() => {});

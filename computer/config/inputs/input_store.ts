@@ -163,9 +163,9 @@ export class InputStore implements ComputerInputs {
   }
 
   /**
-   * Fills values in place of `${input:ID}` as an MCP server would get them; what is secret stays hidden.
+   * Replaces `${input:ID}` with the values that an MCP server would get; secrets stay hidden.
    *
-   * Values that are not known yet are resolved, which may ask a person.
+   * Missing values are resolved, which may ask the user.
    *
    * @throws {Error} that names each input without a value
    */

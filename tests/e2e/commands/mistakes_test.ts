@@ -379,14 +379,14 @@ const mistakes = (world: World): Mistake[] => [
     args: ["import", "--out", `${world.directory}/new.json`],
     env: { HOME: world.directory, XDG_CONFIG_HOME: world.directory },
     code: 1,
-    says: /no configuration was found; name one with --from FILE/,
+    says: /no configuration was found; name a file with --from FILE/,
   },
   {
     name: "an import onto a file that is there",
     command: "computer",
     args: ["import", "--from", world.missing, "--out", world.empty],
     code: 1,
-    says: /empty\.json is there already; .*--out, or .*--force/,
+    says: /empty\.json already exists; .*--out, or .*--force/,
   },
   {
     name: "an import into a directory that is not there",

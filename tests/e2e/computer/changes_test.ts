@@ -242,7 +242,7 @@ Deno.test({
     /computer\.json:1:\d+: servers\.a\.server_parameters: it is missing/,
   );
   assertStringIncludes(mistakes[0], file.slice(-13));
-  await computer.line(/^the old configuration stays/);
+  await computer.line(/^kept the previous configuration/);
   assertEquals(Object.keys((await agent.getConfig("pc")).servers), ["a", "b"]);
 
   await write(servers({ a: server("a"), b: server("b2"), c: server("c") }));

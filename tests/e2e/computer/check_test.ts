@@ -173,7 +173,7 @@ Deno.test({
   assertEquals(code, 0, stderr);
   assertStringIncludes(
     stdout,
-    "! takes over values of git that may be secret: env.TOKEN",
+    "! imports values of git that may be secret: env.TOKEN",
   );
   assertMatch(
     stdout,
@@ -203,7 +203,7 @@ Deno.test({
 
   const again = await run();
   assertEquals(again.code, 1);
-  assertMatch(again.stderr, /new\.json is there already; .*--out.*--force/);
+  assertMatch(again.stderr, /new\.json already exists; .*--out.*--force/);
   await Deno.writeTextFile(out, "what others may read");
   await Deno.chmod(out, 0o644);
   const opened = await Deno.open(out);

@@ -204,7 +204,7 @@ Deno.test(
       const third = call("fail", "longer than the screen ".repeat(200));
       const { text } = await asked(3);
       for (
-        const row of ["wants to run", "characters more", "○ Yes, this once"]
+        const row of ["wants to run", "more characters", "○ Yes, this once"]
       ) {
         assertStringIncludes(text, row);
       }

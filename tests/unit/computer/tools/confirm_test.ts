@@ -150,7 +150,7 @@ Deno.test("describeCall() shows tool, server and arguments, and nothing that act
   );
   assertStringIncludes(
     describeCall(request({ params: {} })),
-    "without arguments",
+    "no arguments",
   );
   const text = describeCall(request({
     agent: "a\u001b[2J",
@@ -163,5 +163,5 @@ Deno.test("describeCall() shows tool, server and arguments, and nothing that act
 Deno.test("describeCall() cuts long arguments and says how much is missing", () => {
   const text = describeCall(request({ params: { a: "x".repeat(100_000) } }));
   assert(text.length < 3_000);
-  assertStringIncludes(text, "characters more");
+  assertStringIncludes(text, "more characters");
 });
