@@ -45,16 +45,16 @@ import { forwardOfficeEvents } from "./office/office_events.ts";
 /**
  * An Agent: joins one office and uses the Computers in it (spec §1, §9).
  *
- * What every request may throw, beside what its own description adds:
+ * Every request may throw, besides what its own description lists:
  *
- * - `ProtocolError`: what the Server or the Computer answered, such as 404 (no such Computer in the
- *   office, or it vanished), 4103 (not in an office), 408 (no answer), 400 (a bad request or answer),
- *   429 (over a limit: what did not run is sent again until its time is up)
- * - `ConnectionError`: `offline`, `lost`, `timeout`, and `too_large`, of which nothing was sent
- * - the reason of its `signal`, as soon as that is aborted
+ * - `ProtocolError`: an error of the Server or the Computer, such as 404 (the Computer is not or no longer
+ *   in the office), 4103 (not in an office), 408 (no answer), 400 (invalid request or answer),
+ *   429 (over a limit; a request that did not run is repeated until its timeout)
+ * - `ConnectionError`: `offline`, `lost`, `timeout`, and `too_large`, for which nothing was sent
+ * - the `reason` of the `signal`, as soon as it is aborted
  *
- * Failures of a tool are results with `isError` (spec §6). After a lost connection the Agent comes
- * back by itself, into its office too; what was on its way fails with `lost` and is not repeated.
+ * Failures of a tool are results with `isError` (spec §6). After a lost connection the Agent
+ * reconnects and rejoins its office; pending requests fail with `lost` and are not repeated.
  */
 export class SmcpAgent implements AsyncDisposable {
   readonly #connection: Connection;
@@ -62,13 +62,13 @@ export class SmcpAgent implements AsyncDisposable {
   readonly #events = new Emitter<AgentEvents>(logThrown);
   readonly #catalogue: ToolCatalogue;
   readonly #requests: Requests;
-  /** Another one when URIs that a Computer gave must not be used any more (spec §8.3). */
+  /** Replaced when URIs given by a Computer become invalid (spec §8.3). */
   #session = {};
 
   /**
-   * Makes an Agent that is not connected yet.
+   * Creates an Agent that is not connected.
    *
-   * @throws {TypeError} when `url` cannot be one of a Server, or `tls` not be used
+   * @throws {TypeError} when `url` or `tls` is invalid
    */
   constructor(options: SmcpAgentOptions) {
     this.#options = options;
@@ -88,22 +88,22 @@ export class SmcpAgent implements AsyncDisposable {
     return this.#options.name;
   }
 
-  /** The office that this Agent is in, or goes back to after a reconnect. */
+  /** The office that this Agent is in, or rejoins after a reconnect. */
   get office(): string | undefined {
     return this.#connection.office;
   }
 
-  /** Where the connection stands. */
+  /** The state of the connection. */
   get state(): ConnectionState {
     return this.#connection.state;
   }
 
-  /** The tools by Computer of the office: a live view, kept up to date from the join on (spec §9). */
+  /** The tools of each Computer in the office; a live view that is updated from the join on (spec §9). */
   get tools(): ReadonlyMap<string, readonly SMCPTool[]> {
     return this.#catalogue.byComputer;
   }
 
-  /** Resolves once the tools of every Computer known so far are there, or could not be fetched. */
+  /** Resolves once the tools of every known Computer are fetched, or failed to be. */
   toolsSettled(): Promise<void> {
     return this.#catalogue.settled();
   }
@@ -117,12 +117,12 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Connects to the Server; from then on the connection is kept up (spec §2, §9).
+   * Connects to the Server, and reconnects from then on (spec §2, §9).
    *
-   * One attempt, for all who call meanwhile; after one that failed it may be called again.
+   * Makes one attempt, shared by concurrent calls; after a failure it may be called again.
    *
-   * @throws {ProtocolVersionError} the Server speaks another version; no reconnect follows
-   * @throws {ProtocolError} the Server refused, such as 401
+   * @throws {ProtocolVersionError} the Server speaks another version
+   * @throws {ProtocolError} the Server refused the connection, such as 401
    * @throws {ConnectionError} `unreachable`, `tls` or `closed`
    */
   connect(): Promise<void> {
@@ -131,19 +131,20 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Joins an office as its Agent, and again after each reconnect until `leave` (spec §5, §9).
+   * Joins an office as its Agent, and rejoins it after each reconnect until `leave` (spec §5, §9).
    *
    * @throws {ConnectionError} `refused` with the Server's reason, such as "Room already has an
-   * agent", or as an Agent is in one office at a time; `offline`, `lost` or `timeout`
+   * agent", or because an Agent can be in one office only; `offline`, `lost` or `timeout`
    */
   join(office: string): Promise<void> {
     return this.#connection.join(office);
   }
 
   /**
-   * Leaves the office; resolves when the Agent's seat is free. Pending calls fail with 4103 (spec §5).
+   * Leaves the office; resolves once the Server has freed the seat. Pending calls fail with 4103
+   * (spec §5).
    *
-   * @throws {ConnectionError} `refused`: nothing changed; `lost`, `timeout`: left all the same
+   * @throws {ConnectionError} `refused`: still in the office; `lost`, `timeout`: left nevertheless
    */
   leave(): Promise<void> {
     this.#session = {};
@@ -152,8 +153,8 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Leaves and disconnects for good; pending calls fail with `lost`. Resolves when the seat is
-   * free; with a Server that no longer answers, after a few seconds.
+   * Leaves and disconnects permanently; pending calls fail with `lost`. Resolves when the seat is
+   * free, or after a few seconds if the Server does not answer.
    */
   async close(): Promise<void> {
     await this.#connection.close();
@@ -168,9 +169,9 @@ export class SmcpAgent implements AsyncDisposable {
   /**
    * Runs a tool (spec §7).
    *
-   * Resolves with a result for everything that the tool itself ends with; read its metadata
-   * with `resultMeta`. After `timeout` seconds the call is cancelled at the Computer and
-   * resolves with the timeout result. An aborted `signal` cancels it and rejects at once.
+   * Resolves with a result for success and for failures of the tool; read its metadata with
+   * `resultMeta`. After the timeout the call is cancelled at the Computer and resolves with a
+   * timeout result. An aborted `signal` cancels it and rejects at once.
    *
    * @param tool as {@linkcode tools} names it
    * @param params as the tool's `params_schema` says
@@ -186,14 +187,14 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Cancels a running call by its `req_id`: it resolves with the result of a cancelled call. Unknown
-   * and finished ones are ignored, and all while offline (spec §7).
+   * Cancels a running call by its `req_id`; it resolves with a "cancelled" result. Does nothing for
+   * unknown and ended calls, and while offline (spec §7).
    */
   cancel(reqId: string): void {
     this.#requests.cancel(reqId);
   }
 
-  /** Fetches the tools of a Computer; {@linkcode tools} has those that were fetched already. */
+  /** Fetches the tools of a Computer; {@linkcode tools} holds those already fetched. */
   getTools(
     computer: string,
     options: AgentRequestOptions = {},
@@ -220,7 +221,8 @@ export class SmcpAgent implements AsyncDisposable {
   /**
    * Yields the desktop now, and again after each change until the loop ends (spec §8.1, §9).
    *
-   * A Computer that is away is waited for once it was there; an aborted `signal` throws its reason.
+   * Throws if the first fetch fails; later it waits for a Computer that is away. Throws the reason of
+   * an aborted `signal`.
    */
   followDesktop(
     computer: string,
@@ -240,7 +242,7 @@ export class SmcpAgent implements AsyncDisposable {
     return requestResources(this.#requests, computer, mcpServer, options);
   }
 
-  /** Iterates over all resources of an MCP server, fetching pages as they are needed (spec §8.2). */
+  /** Iterates over all resources of an MCP server, fetching each page when it is needed (spec §8.2). */
   allResources(
     computer: string,
     mcpServer: string,
@@ -263,7 +265,7 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Opens a document: finds out where it is, and fetches it; its pages follow when they are read
+   * Opens a document: resolves its address and fetches it; pages are fetched when they are read
    * (spec §8.3).
    *
    * ```ts
@@ -277,8 +279,8 @@ export class SmcpAgent implements AsyncDisposable {
    * ```
    *
    * @param uri `dpe://HOST/DOC-REF`, as the Computer's Finder or resources list it
-   * @throws {ProtocolError} as {@linkcode getDpe}; 4201 nothing is where the Computer says
-   * @throws {DocumentError} it cannot be fetched, or is no document
+   * @throws {ProtocolError} as {@linkcode getDpe}; 4201 the document is not at the address that the Computer gave
+   * @throws {DocumentError} it cannot be fetched, or is not a document
    */
   openDocument(
     computer: string,
@@ -300,7 +302,7 @@ export class SmcpAgent implements AsyncDisposable {
     return requestFinder(this.#requests, computer, options);
   }
 
-  /** Lists the members of the office, this Agent included (spec §4). */
+  /** Lists the members of the office, including this Agent (spec §4). */
   listRoom(options: AgentRequestOptions = {}): Promise<SessionInfo[]> {
     return requestMembers(this.#requests, this.office, options);
   }

@@ -19,7 +19,7 @@
  * }
  * ```
  *
- * The names of events, and the types within those of the wire, are in `@a2c-smcp/sdk/protocol`.
+ * Names of events and all wire types are in `@a2c-smcp/sdk/protocol`.
  *
  * The contract with the other roles is in [docs/protocol.md](../docs/protocol.md).
  *

@@ -4,11 +4,11 @@ import type { DocumentHandler } from "./documents/fetch_text.ts";
 /** Options of an Agent. */
 export interface SmcpAgentOptions extends ConnectionOptions {
   /**
-   * Calls made while offline fail at once (default), or wait for the connection, and for the way
-   * back into the office, within their time; before `connect` they fail all the same. Those who wait
-   * wait for a Computer too that is not back yet, in the first minute after the Agent came back.
+   * What happens to calls while offline: they fail at once (default), or wait within their timeout
+   * until the Agent has reconnected and rejoined its office. Before `connect` they always fail. With
+   * `wait`, calls in the first minute after a rejoin also wait for a Computer that has not rejoined.
    */
   offline?: "fail" | "wait";
-  /** Fetch documents of schemes other than `http`, `https` and `file`; by scheme, such as `s3` (spec §8.3). */
+  /** Fetches documents of other schemes than `http`, `https` and `file`; by scheme, such as `s3` (spec §8.3). */
   documentHandlers?: Readonly<Record<string, DocumentHandler>>;
 }

@@ -17,9 +17,8 @@ export interface ReadOptions {
 /**
  * A document that an Agent opened (spec §8.3).
  *
- * Pages that the document does not hold itself are fetched when they are asked for, each time.
- * Where they are is forgotten when the Agent leaves its office or loses its connection, and asked
- * for again then, or when it went stale.
+ * Pages that the document does not contain are fetched each time they are read. Their addresses are
+ * resolved again after the Agent left its office or lost its connection, and when they are stale.
  */
 export class OpenDocument {
   readonly #source: DocumentSource;
@@ -41,10 +40,10 @@ export class OpenDocument {
   }
 
   /**
-   * Fetches a document, without the pages that it does not hold itself.
+   * Fetches a document, without the pages that it does not contain.
    *
    * @internal
-   * @param session returns another value once earlier URIs must not be used any longer
+   * @param session returns another value once earlier URIs are invalid
    */
   static async open(
     source: DocumentSource,
@@ -65,7 +64,7 @@ export class OpenDocument {
     return this.#source.uri;
   }
 
-  /** What it says about itself. */
+  /** The document's own metadata. */
   get info(): Omit<DPEDocument, "pages"> {
     const { pages: _, ...info } = this.#found.document;
     return info;
@@ -80,7 +79,7 @@ export class OpenDocument {
    * Reads a page with its elements.
    *
    * @param index its `page_index`
-   * @throws {ProtocolError} 4202 there is no such page; 4201 it is not where it should be
+   * @throws {ProtocolError} 4202 there is no such page; 4201 it is not at its address
    * @throws {DocumentError}
    */
   async page(index: number, { signal }: ReadOptions = {}): Promise<DPEPage> {
@@ -98,18 +97,18 @@ export class OpenDocument {
     }
     throw new ProtocolError(
       ErrorCode.DOCUMENT_NOT_FOUND,
-      `Cannot read page ${index} of ${this.uri}: nothing is where it should be`,
+      `Cannot read page ${index} of ${this.uri}: nothing is at its address`,
       { fields: { uri: this.uri } },
     );
   }
 
-  /** Reads all pages in reading order, each when it is asked for. */
+  /** Reads all pages lazily, in reading order. */
   async *pages(options: ReadOptions = {}): AsyncGenerator<DPEPage, void, void> {
     for (const index of this.pageIndexes) yield await this.page(index, options);
   }
 
   /**
-   * Finds an element, page by page.
+   * Finds an element by reading page by page.
    *
    * @throws {ProtocolError} 4203 there is no such element
    * @throws {DocumentError}
@@ -126,7 +125,7 @@ export class OpenDocument {
     );
   }
 
-  /** Writes the whole document as Markdown, for the input of a language model. */
+  /** Converts the whole document to Markdown, as input for a language model. */
   async toMarkdown(options: ReadOptions = {}): Promise<string> {
     const pages: DPEPage[] = [];
     for await (const page of this.pages(options)) pages.push(page);

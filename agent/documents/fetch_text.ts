@@ -2,29 +2,27 @@ import { abortable } from "../requests/abortable.ts";
 import { DocumentError } from "./errors.ts";
 
 /**
- * Fetches what a URI of one scheme leads to.
+ * Fetches the text at a URI of one scheme.
  *
- * @param uri as a Computer's resolver gave it
- * @returns its text, or undefined when nothing is there any longer: then the Computer is asked again
+ * @param uri as given by a Computer's resolver
+ * @returns undefined if the URI is stale; the Computer is then asked for a new one
  */
 export type DocumentHandler = (
   uri: string,
   options: { signal: AbortSignal },
 ) => Promise<string | undefined>;
 
-/** HTTP statuses of a stale URI, not of a failure; 403 is an expired signature. */
+/** HTTP statuses of a stale URI; 403 means an expired signature. */
 const STALE_STATUSES = [403, 404, 410];
-/** The largest document that an Agent could work with. */
 const MAX_DOCUMENT_BYTES = 64 * 2 ** 20;
 
 /**
  * Fetches text over HTTP, from a file, or through the handler of another scheme.
  *
- * @param handlers by scheme, without the colon; one of `http`, `https` or `file` is used instead of
- * what is built in
- * @returns undefined when nothing is there any longer
+ * @param handlers by scheme, without the colon; they take precedence over the built-in ones
+ * @returns undefined if the URI is stale
  * @throws {DocumentError} `unsupported` or `unreachable`
- * @throws the signal's reason, once it is aborted
+ * @throws the signal's reason on abort
  */
 export async function fetchText(
   uri: string,
@@ -34,7 +32,7 @@ export async function fetchText(
   const scheme = uri.slice(0, uri.indexOf(":")).toLowerCase();
   const handler = Object.hasOwn(handlers, scheme)
     ? handlers[scheme]
-    : BUILT_IN.get(scheme);
+    : BUILT_IN_HANDLERS.get(scheme);
   if (!handler) {
     throw new DocumentError(
       "unsupported",
@@ -47,7 +45,7 @@ export async function fetchText(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof DocumentError) throw error;
-    // What `fetch` says quotes the URI, and with it the signature that opens the document.
+    // The error of `fetch` quotes the URI, including the signature that grants access.
     throw new DocumentError(
       "unreachable",
       `Cannot fetch a ${scheme}: URI${where(uri)}`,
@@ -74,7 +72,7 @@ const fetchHttp: DocumentHandler = async (uri, { signal }) => {
   return await readText(response);
 };
 
-/** Reads with a reader, since not every browser can iterate over a body. */
+/** Reads with a reader, since not all browsers can iterate over a body. */
 async function readText({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   const reader = body?.getReader();
@@ -92,7 +90,7 @@ async function readText({ body }: Response): Promise<string> {
   }
 }
 
-/** What Node and Deno have of their file system; asked for by name, since bundlers follow imports. */
+/** Returns the file system of Node and Deno; not imported, since bundlers would follow the import. */
 const fileSystem = (): typeof import("node:fs/promises") | undefined => {
   const { process }: Partial<ServerGlobals> = globalThis;
   return process?.getBuiltinModule?.("node:fs/promises");
@@ -117,7 +115,7 @@ const readFile: DocumentHandler = async (uri, { signal }) => {
     const stat = await fs.stat(file);
     // A device or a pipe could go on forever.
     if (!stat.isFile()) {
-      throw new DocumentError("unreachable", "Cannot read: it is no file");
+      throw new DocumentError("unreachable", "Cannot read: it is not a file");
     }
     if (stat.size > MAX_DOCUMENT_BYTES) throw tooLarge();
     return await fs.readFile(file, { encoding: "utf8", signal });
@@ -127,7 +125,7 @@ const readFile: DocumentHandler = async (uri, { signal }) => {
   }
 };
 
-const BUILT_IN: ReadonlyMap<string, DocumentHandler> = new Map([
+const BUILT_IN_HANDLERS: ReadonlyMap<string, DocumentHandler> = new Map([
   ["http", fetchHttp],
   ["https", fetchHttp],
   ["file", readFile],
@@ -136,7 +134,7 @@ const BUILT_IN: ReadonlyMap<string, DocumentHandler> = new Map([
 const tooLarge = (): DocumentError =>
   new DocumentError(
     "unreachable",
-    `Cannot read: there are more than ${MAX_DOCUMENT_BYTES} bytes`,
+    `Cannot read: it is larger than ${MAX_DOCUMENT_BYTES} bytes`,
   );
 
 const isMissing = (error: unknown): boolean =>

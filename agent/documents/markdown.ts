@@ -1,7 +1,7 @@
 import type { DPEDocument, DPEElement, DPEPage } from "../../protocol/mod.ts";
 
-/** What Markdown has a form for, by category in small letters without signs; the rest is plain text. */
-const FORMS: ReadonlyMap<string, (text: string) => string> = new Map([
+/** Formatters by category, in lower case and letters only; other categories become plain text. */
+const FORMATTERS: ReadonlyMap<string, (text: string) => string> = new Map([
   ["title", (text) => `### ${oneLine(text)}`],
   ["heading", (text) => `### ${oneLine(text)}`],
   ["listitem", (text) => `- ${text.replaceAll("\n", "\n  ")}`],
@@ -13,10 +13,10 @@ const FORMS: ReadonlyMap<string, (text: string) => string> = new Map([
 ]);
 
 /**
- * Writes a document as Markdown for a language model (spec §8.3).
+ * Converts a document to Markdown for a language model (spec §8.3).
  *
  * A `#` heading for the document, `##` for each page that has a title, `###` for titles within;
- * elements of unknown categories are plain text, those that say nothing are left out.
+ * elements of unknown categories become plain text, empty ones are left out.
  *
  * @param pages with their elements, in reading order
  */
@@ -39,14 +39,14 @@ function toBlock(element: DPEElement): string {
   const text = textOf(element).trim();
   if (text === "") return "";
   const category = element.category.toLowerCase().replaceAll(/[^a-z]/g, "");
-  return FORMS.get(category)?.(text) ?? text;
+  return FORMATTERS.get(category)?.(text) ?? text;
 }
 
-/** The first of these that is not empty: `text`, `summary`, the `text` of `content`. */
+/** Returns the first that is not empty of `text`, `summary`, and the `text` of `content`. */
 const textOf = ({ text, summary, content }: DPEElement): string =>
   text || summary || (typeof content?.text === "string" ? content.text : "");
 
-/** A fence that is longer than any in the text. */
+/** Wraps a text in a fence longer than any in the text. */
 function fenced(text: string): string {
   const runs = text.match(/`{3,}/g) ?? [];
   const fence = "`".repeat(Math.max(3, ...runs.map((r) => r.length + 1)));

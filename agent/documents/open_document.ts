@@ -3,18 +3,18 @@ import { REQUEST_TIMEOUT_S } from "../requests/requests.ts";
 import { OpenDocument } from "./document.ts";
 import { DocumentSource, type DocumentSourceOptions } from "./source.ts";
 
-/** What opening a document needs of the Agent. */
+/** What {@linkcode openDocument} needs of the Agent. */
 export interface Opening extends Pick<DocumentSourceOptions, "handlers"> {
-  /** Asks the document's Computer with `client:get_dpe`. */
+  /** Requests the address from the document's Computer with `client:get_dpe`. */
   getDpe(
     uri: string,
     options: { timeout: number; signal?: AbortSignal },
   ): ReturnType<DocumentSourceOptions["getDpe"]>;
-  /** Returns another value once earlier URIs must not be used any longer. */
+  /** Returns another value once earlier URIs are invalid. */
   session(): unknown;
 }
 
-/** Opens a document; the Computer, and each fetch after it, get the same time (spec §8.3). */
+/** Opens a document; the timeout applies to the Computer, and to each fetch (spec §8.3). */
 export function openDocument(
   uri: string,
   { getDpe, handlers, session }: Opening,

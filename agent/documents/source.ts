@@ -13,41 +13,41 @@ import { type DocumentHandler, fetchText } from "./fetch_text.ts";
 
 /** What a {@linkcode DocumentSource} needs of the Agent. */
 export interface DocumentSourceOptions {
-  /** Asks the document's Computer with `client:get_dpe`, which is bounded already. */
+  /** Requests the address from the document's Computer with `client:get_dpe`; has its own timeout. */
   readonly getDpe: (
     uri: string,
     signal: AbortSignal | undefined,
   ) => Promise<GetDPERet>;
-  /** For schemes besides `http`, `https` and `file`. */
+  /** Handlers for schemes other than `http`, `https` and `file`. */
   readonly handlers: Readonly<Record<string, DocumentHandler>>;
-  /** Seconds for each fetch. */
+  /** Timeout of each fetch in seconds. */
   readonly timeout: number;
 }
 
-/** A document and where it was found. */
+/** A document with its address. */
 export interface FoundDocument {
-  /** What is there. */
+  /** The document. */
   readonly document: DPEDocument;
-  /** What the URIs of its pages are relative to; valid in this session only. */
+  /** Its address, the base URI of its pages; valid in this session only. */
   readonly at: string;
 }
 
-/** Gets a document and its pages from wherever the Computer put them. */
+/** Fetches a document and its pages from where the Computer published them. */
 export class DocumentSource {
   /** The document's `dpe://` URI. */
   readonly uri: string;
   readonly #options: DocumentSourceOptions;
 
-  /** Makes a source; sends no request yet. */
+  /** Creates a source; sends no request. */
   constructor(uri: string, options: DocumentSourceOptions) {
     this.uri = uri;
     this.#options = options;
   }
 
   /**
-   * Asks the Computer where the document is, and fetches it.
+   * Requests the document's address from the Computer, and fetches it.
    *
-   * @throws {ProtocolError} as `client:get_dpe` is answered; 4201 nothing is there
+   * @throws {ProtocolError} an error of `client:get_dpe`; 4201 nothing is there
    * @throws {DocumentError}
    */
   async find(signal: AbortSignal | undefined): Promise<FoundDocument> {
@@ -56,9 +56,9 @@ export class DocumentSource {
   }
 
   /**
-   * Fetches a page of a manifest; undefined when its URI went stale.
+   * Fetches a page of a manifest; undefined if its URI is stale.
    *
-   * @param at where the document was found
+   * @param at address of the document
    */
   async page(
     { uri = "", page_index }: DPEPage,
@@ -67,7 +67,7 @@ export class DocumentSource {
   ): Promise<DPEPage | undefined> {
     const target = resolveUri(uri, at);
     if (target === undefined) {
-      throw this.#invalid(`the uri of page ${page_index} is none`);
+      throw this.#invalid(`the uri of page ${page_index} is not valid`);
     }
     const text = isScheme(target, "dpe")
       ? (await this.#resolve(target, signal)).text
@@ -81,7 +81,7 @@ export class DocumentSource {
     throw this.#invalid(`the JSON of page ${index} has no elements`);
   }
 
-  /** Requests a new URI once when the first one is stale (spec §8.3). */
+  /** Requests a new URI once if the first one is stale (spec §8.3). */
   async #resolve(
     uri: string,
     signal: AbortSignal | undefined,
@@ -93,12 +93,12 @@ export class DocumentSource {
     }
     throw new ProtocolError(
       ErrorCode.DOCUMENT_NOT_FOUND,
-      `Cannot open ${uri}: nothing is where the Computer says that it is`,
+      `Cannot open ${uri}: nothing is at the address that the Computer gave`,
       { fields: { uri } },
     );
   }
 
-  /** Keeps a remote document from naming files of this machine. */
+  /** Fetches a text; a remote document must not refer to files of this machine. */
   async #fetch(
     uri: string,
     at: string,
@@ -107,23 +107,23 @@ export class DocumentSource {
     if (isScheme(uri, "file") && !isScheme(at, "file")) {
       throw new DocumentError(
         "unsupported",
-        `Cannot read ${this.uri}: it names a file, but is no file itself`,
+        `Cannot read ${this.uri}: it refers to a local file, but is not local itself`,
       );
     }
-    const late = new AbortController();
+    const timedOut = new AbortController();
     const { timeout } = this.#options;
     const timer = setTimeout(() =>
-      late.abort(
+      timedOut.abort(
         new DocumentError(
           "unreachable",
-          `Cannot read ${this.uri}: nothing came within ${timeout} s`,
+          `Cannot read ${this.uri}: no answer within ${timeout} s`,
         ),
       ), timeout * 1000);
     try {
       return await fetchText(
         uri,
         this.#options.handlers,
-        signal ? AbortSignal.any([signal, late.signal]) : late.signal,
+        signal ? AbortSignal.any([signal, timedOut.signal]) : timedOut.signal,
       );
     } finally {
       clearTimeout(timer);
@@ -135,8 +135,7 @@ export class DocumentSource {
     try {
       json = JSON.parse(text);
     } catch (cause) {
-      // The parser quotes what it cannot read; that may be anything.
-      throw this.#invalid("what is there is not JSON", cause);
+      throw this.#invalid("it is not JSON", cause);
     }
     try {
       return parse(json);

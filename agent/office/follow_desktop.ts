@@ -22,7 +22,7 @@ export interface DesktopSource {
 /**
  * Yields the desktop now, and again after each change (spec §9).
  *
- * Changes that arrive while the consumer works on the last state are merged into one.
+ * Changes that arrive while the consumer is busy are coalesced into one.
  */
 export async function* followDesktop(
   computer: string,
@@ -30,8 +30,8 @@ export async function* followDesktop(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Desktop[], void, void> {
   let change = Promise.withResolvers<void>();
-  const about = (told: { computer?: string }) => {
-    if (told.computer === computer) change.resolve();
+  const onNotification = (payload: { computer?: string }) => {
+    if (payload.computer === computer) change.resolve();
   };
   let over: { reason: unknown } | undefined;
   const fail = (reason: unknown) => {
@@ -40,8 +40,8 @@ export async function* followDesktop(
   };
   const onAbort = () => fail(signal?.reason);
   const offs = [
-    source.on(UPDATE_DESKTOP_NOTIFICATION, about),
-    source.on(ENTER_OFFICE_NOTIFICATION, about), // it came back, perhaps with other windows
+    source.on(UPDATE_DESKTOP_NOTIFICATION, onNotification),
+    source.on(ENTER_OFFICE_NOTIFICATION, onNotification), // its windows may have changed
     source.on("joined", () => change.resolve()),
     source.on("disconnected", ({ reason, reconnecting }) => {
       if (!reconnecting) fail(new ConnectionError("closed", reason));
@@ -67,7 +67,7 @@ export async function* followDesktop(
   }
 }
 
-/** Tells whether the Computer or the connection is away; an event follows when it is back. */
+/** Checks whether only the Computer or the connection is away; an event follows when it is back. */
 const mayComeBack = (error: unknown): boolean =>
   isComputerNotFound(error) ||
   error instanceof ConnectionError &&

@@ -7,7 +7,7 @@ import { Requests } from "../requests/requests.ts";
 import { catalogueStep, ToolCatalogue } from "../tools/tool_catalogue.ts";
 
 /**
- * Keeps the tools of an Agent's office up to date, and emits the office's events (spec §9).
+ * Forwards the events of an Agent's office, and keeps its tools up to date (spec §9).
  *
  * @param name the Agent's own name
  */
@@ -16,7 +16,7 @@ export function forwardOfficeEvents(
   name: string,
   events: Emitter<AgentEvents>,
 ): ToolCatalogue {
-  // It does not wait while offline: after a reconnect everything is asked for again anyway.
+  // Without `offline: "wait"`: after a reconnect everything is fetched again anyway.
   const requests = new Requests(connection, { name });
   const catalogue = new ToolCatalogue({
     list: async () =>

@@ -1,7 +1,7 @@
 /**
- * Makes work abortable that may ignore the signal; its outcome after an abort is dropped.
+ * Settles like `work`, or rejects on abort; the outcome of `work` after that is dropped.
  *
- * @throws what the work throws, or the signal's reason as soon as that is aborted
+ * @throws what `work` throws, or the signal's reason
  */
 export async function abortable<T>(
   work: Promise<T>,

@@ -29,7 +29,7 @@ export class Arrivals {
     });
   }
 
-  /** Tells whether a request failed only because its Computer has not reconnected yet. */
+  /** Checks whether a request failed only because its Computer has not reconnected yet. */
   isExpected(error: unknown): boolean {
     return isComputerNotFound(error) && error instanceof ProtocolError &&
       !("mcp_server" in error.fields) && !("reason" in error.fields) &&
@@ -37,10 +37,11 @@ export class Arrivals {
   }
 
   /**
-   * Watches for a Computer; to be called before the request is sent, so that none is missed.
+   * Watches for a Computer; must be called before the request is sent, so that its arrival is not
+   * missed.
    *
-   * @returns `entered` resolves when it entered, or the Agent came back or was closed meanwhile: it
-   * is worth another attempt
+   * @returns `entered` resolves when another attempt makes sense: the Computer entered, or the Agent
+   * rejoined or was closed; `forget` stops watching
    */
   expect(computer: string): { entered: Promise<void>; forget: () => void } {
     const { promise, resolve } = Promise.withResolvers<void>();

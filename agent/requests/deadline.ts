@@ -4,7 +4,7 @@ export class Deadline {
   readonly #ms: number;
   readonly #signal: AbortSignal | undefined;
 
-  /** @param signal the caller's signal, which ends every wait too */
+  /** @param signal the caller's signal, which also ends every wait */
   constructor(ms: number, signal: AbortSignal | undefined) {
     this.#ms = ms;
     this.#signal = signal;
@@ -23,16 +23,16 @@ export class Deadline {
   /**
    * Waits for work, at most until the deadline.
    *
-   * @param work heeds its signal
-   * @param late makes what is thrown when the time is up
-   * @throws what `late` makes, or the caller's reason as soon as its signal is aborted
+   * @param work must react to its signal
+   * @param timeoutError creates the error that is thrown at the deadline
+   * @throws the timeout error, or the reason of the caller's signal
    */
   async wait<T>(
     work: (signal: AbortSignal) => Promise<T>,
-    late: () => unknown,
+    timeoutError: () => unknown,
   ): Promise<T> {
     const over = new AbortController();
-    const timer = setTimeout(() => over.abort(late()), this.leftMs);
+    const timer = setTimeout(() => over.abort(timeoutError()), this.leftMs);
     const signal = this.#signal;
     try {
       return await work(

@@ -6,12 +6,12 @@ export interface AgentRequestOptions {
 
 /** Options for a tool call. */
 export interface CallToolOptions extends AgentRequestOptions {
-  /** Seconds, 1 to 3600; default 60. */
+  /** Timeout in seconds, 1 to 3600; default 60. */
   timeout?: number;
   /**
-   * The call's `req_id`, for `SmcpAgent.cancel`; random when absent. A call that is
-   * repeated with the same one, such as after `lost`, does not run twice while the Computer stays in
-   * the office: it gets the result of the first (spec §7).
+   * The call's `req_id`, for `SmcpAgent.cancel`; default random. A call repeated with the same one,
+   * such as after `lost`, does not run twice while the Computer stays in the office: it gets the
+   * result of the first (spec §7).
    */
   reqId?: string;
 }
@@ -32,13 +32,13 @@ export interface GetResourcesOptions extends AgentRequestOptions {
 
 /** Options for a request for a document's address (spec §8.3). */
 export interface GetDpeOptions extends AgentRequestOptions {
-  /** Seconds, 1 to 3600; default 30. */
+  /** Timeout in seconds, 1 to 3600; default 30. */
   timeout?: number;
 }
 
 /** Options for opening a document (spec §8.3). */
 export interface OpenDocumentOptions extends AgentRequestOptions {
-  /** Seconds for the Computer, and for each fetch after it, 1 to 3600; default 30. */
+  /** Timeout in seconds of the Computer, and of each fetch, 1 to 3600; default 30. */
   timeout?: number;
 }
 
@@ -48,8 +48,8 @@ export interface GetFinderOptions extends AgentRequestOptions {
   keywords?: string[];
   /** Exact file type, such as `pdf`. */
   fileType?: string;
-  /** How many to skip; default 0. */
+  /** Number of documents to skip; default 0. */
   offset?: number;
-  /** How many to return, 1 to 100; default 20. */
+  /** Maximum number of documents to return, 1 to 100; default 20. */
   limit?: number;
 }

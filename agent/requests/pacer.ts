@@ -1,12 +1,12 @@
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import { sleep } from "./sleep.ts";
 
-/** The part of the Server's rate to use: cancellations count too, and clocks differ. */
+/** Share of the Server's rate to use: cancellations count too, and clocks differ. */
 const RATE_SHARE = 0.9;
 /** After this long without a request the Server allows a burst again. */
 const RECOVERED_MS = 1_000;
-/** Delay before another attempt where a refusal names none. */
-const RETRY_MS = 100;
+/** Delay before another attempt if a refusal names none. */
+const DEFAULT_RETRY_MS = 100;
 
 /** A refusal of a request that did not run and can be sent again (spec §10). */
 export interface Refusal {
@@ -23,7 +23,7 @@ export function refusalOf(error: unknown): Refusal | undefined {
     error.code !== ErrorCode.TOO_MANY_REQUESTS || error.details?.ran !== false
   ) return undefined;
   const { retry_in_ms } = error.details;
-  const retryInMs = isPositive(retry_in_ms) ? retry_in_ms : RETRY_MS;
+  const retryInMs = isPositive(retry_in_ms) ? retry_in_ms : DEFAULT_RETRY_MS;
   return { error, retryInMs };
 }
 
@@ -38,23 +38,23 @@ export class Pacer {
   #gapMs = 0;
   /** When the next request may be sent. */
   #nextAt = 0;
-  #most = Infinity;
+  #maxRunning = Infinity;
   #running = 0;
   readonly #waiting = new Set<() => void>();
 
   /** Takes a turn if one is free at once; release it with `done`. */
   tryTurn(): boolean {
-    if (this.#gapMs > 0 || this.#running >= this.#most) return false;
+    if (this.#gapMs > 0 || this.#running >= this.#maxRunning) return false;
     this.#running++;
     return true;
   }
 
   /** Waits for a turn; release it with `done`. */
   async turn(signal: AbortSignal): Promise<void> {
-    while (this.#running >= this.#most) await this.#room(signal);
+    while (this.#running >= this.#maxRunning) await this.#slot(signal);
     this.#running++;
     const ms = this.#book(performance.now());
-    if (ms < 1) return; // no timer is that fine
+    if (ms < 1) return; // below the resolution of timers
     try {
       await sleep(ms, signal);
     } catch (error) {
@@ -67,7 +67,7 @@ export class Pacer {
   done(): void {
     this.#running--;
     const [next] = this.#waiting;
-    if (next === undefined || this.#running >= this.#most) return;
+    if (next === undefined || this.#running >= this.#maxRunning) return;
     this.#waiting.delete(next);
     next();
   }
@@ -82,7 +82,7 @@ export class Pacer {
       const free = performance.now() + refusal.retryInMs;
       this.#nextAt = Math.max(this.#nextAt, free);
     } else if (limit === "calls_per_agent") {
-      this.#most = max;
+      this.#maxRunning = max;
     }
   }
 
@@ -98,7 +98,7 @@ export class Pacer {
   }
 
   /** Waits until fewer requests are pending than the limit allows. */
-  #room(signal: AbortSignal): Promise<void> {
+  #slot(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const onAbort = () => {
         this.#waiting.delete(go);

@@ -18,23 +18,23 @@ export const REQUEST_TIMEOUT_S = 30;
 /** Added to a timeout before this side fails: 5 s for the Server, 5 s for the network (spec §7). */
 export const ANSWER_GRACE_S = 10;
 
-/** Who sends requests, and what happens to those made while offline. */
-interface Sender {
+/** The options of {@linkcode Requests}. */
+interface RequestsOptions {
   readonly name: string;
   readonly offline?: "fail" | "wait";
 }
 
-/** Signs an Agent's requests with its name and a `req_id`, sends them, and checks the answers. */
+/** Sends an Agent's requests with its name and a `req_id`, and validates the answers. */
 export class Requests {
   readonly #connection: Connection;
-  readonly #options: Sender;
+  readonly #options: RequestsOptions;
   readonly #pacer = new Pacer();
   /** Present only with `offline: "wait"`. */
   readonly #arrivals: Arrivals | undefined;
 
   constructor(
     connection: Connection,
-    options: Sender,
+    options: RequestsOptions,
   ) {
     this.#connection = connection;
     this.#options = options;
@@ -69,7 +69,7 @@ export class Requests {
   ): Promise<ClientEvents[E]["answer"]> {
     const { parseRequest, parseAnswer } = CLIENT_EVENTS[event];
     const signed = this.#signed(request, reqId);
-    parseRequest(signed); // a timer would take `Infinity` for no time at all
+    parseRequest(signed); // a timer would treat an infinite timeout as 0
     return parseAnswer(await this.#send(event, signed, seconds, signal));
   }
 
@@ -83,7 +83,7 @@ export class Requests {
     return this.#send(event, this.#signed(request), seconds, signal);
   }
 
-  /** Cancels a call; there is nothing to cancel while offline. */
+  /** Cancels a call; does nothing while offline. */
   cancel(reqId: string): void {
     this.#connection.send(CANCEL_TOOL_CALL_EVENT, this.#signed({}, reqId));
   }
@@ -101,17 +101,17 @@ export class Requests {
     seconds: number,
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
-    const clock = new Deadline(seconds * 1000, signal);
+    const deadline = new Deadline(seconds * 1000, signal);
     const { computer } = request;
     for (;;) {
-      if (this.#arrivals) await this.#online(clock, seconds);
+      if (this.#arrivals) await this.#online(deadline, seconds);
       const arrival = computer === undefined
         ? undefined
         : this.#arrivals?.expect(computer);
       try {
-        return await this.#attempt(event, request, clock, signal);
+        return await this.#attempt(event, request, deadline, signal);
       } catch (error) {
-        await this.#untilAgain(error, arrival?.entered, clock);
+        await this.#untilAgain(error, arrival?.entered, deadline);
       } finally {
         arrival?.forget();
       }
@@ -121,16 +121,19 @@ export class Requests {
   async #attempt(
     event: string,
     request: object,
-    clock: Deadline,
+    deadline: Deadline,
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
     const pacer = this.#pacer;
     if (!pacer.tryTurn()) {
-      await clock.wait((signal) => pacer.turn(signal), () => pacer.last?.error);
+      await deadline.wait(
+        (signal) => pacer.turn(signal),
+        () => pacer.last?.error,
+      );
     }
     try {
-      return await this.#connection.request(event, aged(request, clock), {
-        timeoutMs: clock.leftMs,
+      return await this.#connection.request(event, aged(request, deadline), {
+        timeoutMs: deadline.leftMs,
         signal,
       });
     } finally {
@@ -142,23 +145,23 @@ export class Requests {
   async #untilAgain(
     error: unknown,
     entered: Promise<void> | undefined,
-    clock: Deadline,
+    deadline: Deadline,
   ): Promise<void> {
     const refusal = refusalOf(error);
     if (refusal) {
       this.#pacer.learn(refusal);
       const { retryInMs } = refusal;
-      await clock.wait((signal) => sleep(retryInMs, signal), () => error);
+      await deadline.wait((signal) => sleep(retryInMs, signal), () => error);
     } else if (entered && this.#arrivals?.isExpected(error)) {
-      await clock.wait((signal) => abortable(entered, signal), () => error);
+      await deadline.wait((signal) => abortable(entered, signal), () => error);
     } else {
       throw error;
     }
   }
 
-  async #online(clock: Deadline, seconds: number): Promise<void> {
+  async #online(deadline: Deadline, seconds: number): Promise<void> {
     if (this.#connection.isReady) return;
-    await clock.wait(
+    await deadline.wait(
       (signal) => this.#connection.ready(signal),
       () => new ConnectionError("offline", `Not connected within ${seconds} s`),
     );

@@ -10,8 +10,8 @@ const BLOB_HANDLE_KEY = "a2c_blob_handle";
 /**
  * Replaces a result whose binary content was left out with an error.
  *
- * Computers of the released Python SDK empty what is larger than 32 KiB (`data: ""`) and name a
- * handle to fetch it by. Until this Agent can do that, an empty image must not pass for the image.
+ * Computers of the released Python SDK empty content larger than 32 KiB (`data: ""`) and add a
+ * handle to fetch it. This Agent cannot fetch it, and an empty image must not pass for the image.
  */
 export function refuseMissingBlobs(result: CallToolResult): CallToolResult {
   const missing = result.content.flatMap((block, i) => {

@@ -2,7 +2,7 @@ import { backoff } from "../../client/backoff.ts";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import { sleep } from "../requests/sleep.ts";
 
-/** How many requests an Agent makes on its own at once, to leave room for its user's. */
+/** Concurrent requests that an Agent makes on its own; leaves slots for those of its user. */
 const MAX_CONCURRENT = 8;
 
 /**
@@ -17,7 +17,7 @@ export class RequestQueue {
   /**
    * Makes a request, at once if a slot is free.
    *
-   * @param isTransient tells which failures are worth another attempt
+   * @param isTransient selects the failures worth another attempt
    * @throws what `request` throws, or an `AbortError` after {@linkcode RequestQueue.end}
    */
   async run<T>(
@@ -51,7 +51,7 @@ export class RequestQueue {
   }
 }
 
-/** Tells whether the Server limits the rate. */
+/** Checks whether the Server refused a request for its rate. */
 export const isTooMany = (error: unknown): boolean =>
   error instanceof ProtocolError &&
   error.code === ErrorCode.TOO_MANY_REQUESTS;

@@ -69,11 +69,11 @@ export class ToolCatalogue {
 
   /** Starts over after a join: forgets Computers that left, fetches the tools of all others. */
   refresh(): void {
-    const asked = this.#queue.run(() => this.#office.list(), isUnsure);
-    const listing = asked.then((computers) => {
+    const request = this.#queue.run(() => this.#office.list(), isTransient);
+    const listing = request.then((computers) => {
       if (this.#listing !== listing) return;
       for (const known of [...this.#tools.keys()]) {
-        // One whose tools are being fetched may have come after the list was made.
+        // A Computer that is being fetched may have entered after the list was made.
         const isComing = this.#fetches.has(known);
         if (!computers.includes(known) && !isComing) this.forget(known);
       }
@@ -102,7 +102,7 @@ export class ToolCatalogue {
 
   /** Forgets a Computer. */
   forget(computer: string): void {
-    this.#fetches.delete(computer); // its answer is dropped when it comes
+    this.#fetches.delete(computer); // a pending answer is dropped
     if (this.#tools.delete(computer)) {
       this.#office.changed(computer, undefined);
     }
@@ -128,15 +128,15 @@ export class ToolCatalogue {
     const fetch: Fetch = { again: false, done: Promise.resolve() };
     this.#fetches.set(computer, fetch);
     const current = () => this.#fetches.get(computer) === fetch;
-    const asked = this.#queue.run(() => this.#office.fetch(computer));
-    fetch.done = asked.then((tools) => {
+    const request = this.#queue.run(() => this.#office.fetch(computer));
+    fetch.done = request.then((tools) => {
       if (!current()) return;
       this.#tools.set(computer, tools);
       this.#office.changed(computer, tools);
     }, (error) => {
       if (!current()) return;
       if (!isComputerNotFound(error)) this.#office.failed(computer, error);
-      else if (!fetch.again) this.forget(computer); // or else it has come back
+      else if (!fetch.again) this.forget(computer); // otherwise it has come back
     }).then(() => {
       if (!current()) return;
       this.#fetches.delete(computer);
@@ -150,7 +150,7 @@ interface Fetch {
   done: Promise<void>;
 }
 
-/** Tells whether another attempt may succeed. */
-const isUnsure = (error: unknown): boolean =>
+/** Checks whether another attempt may succeed. */
+const isTransient = (error: unknown): boolean =>
   isTooMany(error) ||
   error instanceof ConnectionError && error.code === "timeout";

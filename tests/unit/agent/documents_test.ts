@@ -208,7 +208,7 @@ Deno.test("bad JSON and wrong shapes are errors that name the field, and quote n
     "/empty": { page_index: 0, uri: "again" },
   });
   const rows: [string, why: string][] = [
-    ["/text", `Cannot read ${URI}: what is there is not JSON`],
+    ["/text", `Cannot read ${URI}: it is not JSON`],
     ["/shape", "title"],
     ["/page", "pages.0.elements.0.category"],
     ["/manifest", "the JSON of page 0 has no elements"],
@@ -259,7 +259,7 @@ Deno.test("a handler that ignores its signal is left behind after the timeout, o
   const error = await assertRejects(
     () => late,
     DocumentError,
-    "nothing came within 0.01 s",
+    "no answer within 0.01 s",
   );
   assertEquals(error.code, "unreachable");
   const abort = new AbortController();
@@ -310,7 +310,7 @@ Deno.test("files are read; a missing one is stale, a directory and a device are 
     assertEquals((await (await opening).page(0)).elements, [element("a", "é")]);
     assertEquals(opening.asked.length, 2);
     for (const uri of [pathToFileURL(folder).href, "file:///dev/zero"]) {
-      await assertRejects(() => open([uri]), DocumentError, "it is no file");
+      await assertRejects(() => open([uri]), DocumentError, "it is not a file");
     }
   } finally {
     await rm(folder, { recursive: true });
