@@ -170,7 +170,7 @@ export class SmcpAgent implements AsyncDisposable {
    * Runs a tool (spec §7).
    *
    * Resolves with a result for success and for failures of the tool; read its metadata with
-   * `resultMeta`. After the timeout the call is cancelled at the Computer and resolves with a
+   * `resultMeta`. After `timeoutMs` the call is cancelled at the Computer and resolves with a
    * timeout result. An aborted `signal` cancels it and rejects at once.
    *
    * @param tool as {@linkcode tools} names it

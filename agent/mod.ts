@@ -19,7 +19,7 @@
  * }
  * ```
  *
- * Names of events and all wire types are in `@a2c-smcp/sdk/protocol`.
+ * All wire types are in `@a2c-smcp/sdk/protocol`.
  *
  * The contract with the other roles is in [docs/protocol.md](../docs/protocol.md).
  *
@@ -43,7 +43,6 @@ export type { AgentEvents } from "./office/events.ts";
 export type { Listener } from "../client/emitter.ts";
 export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
 export type {
-  AnyNotification,
   ApiKeyCredentials,
   ConnectionEvents,
   ConnectionOptions,
@@ -54,19 +53,21 @@ export type {
 } from "../client/options.ts";
 export type { ClientTlsOptions } from "../client/tls/tls.ts";
 export {
+  type AgentCallData,
   type CallToolResult,
   type ContentBlock,
   type Desktop,
   type DPEDocument,
   type DPEElement,
   type DPEPage,
+  type EnterOfficeNotification,
   ErrorCode,
   type ErrorPayload,
   type GetComputerConfigRet,
   type GetDPERet,
   type GetFinderRet,
   type GetResourcesRet,
-  type Notifications,
+  type LeaveOfficeNotification,
   ProtocolError,
   type ProtocolErrorOptions,
   ProtocolVersionError,

@@ -1,15 +1,19 @@
 /** Limits of the delay between attempts. */
 export interface BackoffLimits {
   /** Milliseconds before the first attempt; doubles with each further one. */
-  readonly first: number;
+  readonly minDelayMs: number;
   /** Maximum number of milliseconds before an attempt. */
-  readonly most: number;
+  readonly maxDelayMs: number;
   /** Randomizes each delay by up to this fraction of it, 0 to 1. */
   readonly jitter: number;
 }
 
 /** The delays between attempts to reconnect (spec §9). */
-export const BACKOFF = { first: 500, most: 30_000, jitter: 0.5 } as const;
+export const BACKOFF = {
+  minDelayMs: 500,
+  maxDelayMs: 30_000,
+  jitter: 0.5,
+} as const;
 
 /**
  * Computes the delay before the next attempt, in milliseconds (spec §9).
@@ -20,9 +24,9 @@ export const BACKOFF = { first: 500, most: 30_000, jitter: 0.5 } as const;
 export function backoff(
   attempt: number,
   random: number,
-  { first, most, jitter }: BackoffLimits = BACKOFF,
+  { minDelayMs, maxDelayMs, jitter }: BackoffLimits = BACKOFF,
 ): number {
-  const delay = Math.min(first * 2 ** attempt, most);
+  const delay = Math.min(minDelayMs * 2 ** attempt, maxDelayMs);
   return Math.round(delay * (1 + jitter * (2 * random - 1)));
 }
 

@@ -5,8 +5,8 @@ import { offline } from "./failures.ts";
 import { Membership } from "./membership.ts";
 import { until } from "./next_change.ts";
 import type {
-  ConnectionEvents,
   ConnectionState,
+  LinkEvents,
   RequestHandler,
   RequestOptions,
 } from "./options.ts";
@@ -22,7 +22,7 @@ import { type RoleOptions, ServerLink } from "./server_link.ts";
 export class Connection implements AsyncDisposable {
   readonly #link: ServerLink;
   readonly #membership: Membership;
-  readonly #events: Emitter<ConnectionEvents>;
+  readonly #events: Emitter<LinkEvents>;
   readonly #receiver: Receiver;
 
   /**
@@ -51,7 +51,7 @@ export class Connection implements AsyncDisposable {
       ask: (...request) => link.ask(...request),
       send: (event, payload) => link.send(event, payload),
       joined: (joined) => events.emit("joined", joined),
-      failed: (failed) => events.emit("rejoin_failed", failed),
+      failed: (failed) => events.emit("rejoinFailed", failed),
     });
   }
 
@@ -76,9 +76,9 @@ export class Connection implements AsyncDisposable {
   }
 
   /** Adds a listener; returns the function that removes it. */
-  on<E extends keyof ConnectionEvents>(
+  on<E extends keyof LinkEvents>(
     event: E,
-    listener: Listener<ConnectionEvents[E]>,
+    listener: Listener<LinkEvents[E]>,
   ): () => void {
     return this.#events.on(event, listener);
   }

@@ -48,8 +48,8 @@ export function dial(
     forceNew: true,
     autoConnect: false,
     timeout: HANDSHAKE_TIMEOUT_MS,
-    reconnectionDelay: BACKOFF.first,
-    reconnectionDelayMax: BACKOFF.most,
+    reconnectionDelay: BACKOFF.minDelayMs,
+    reconnectionDelayMax: BACKOFF.maxDelayMs,
     randomizationFactor: BACKOFF.jitter,
   });
 }

@@ -19,7 +19,7 @@ export interface MembershipConnection {
   /** Called when this client has become a member. */
   joined(joined: ConnectionEvents["joined"]): void;
   /** Called when a rejoin failed and will be tried again. */
-  failed(failed: ConnectionEvents["rejoin_failed"]): void;
+  failed(failed: ConnectionEvents["rejoinFailed"]): void;
 }
 
 /** The office of a client, rejoined after each reconnect (spec §5, §9). */
@@ -144,12 +144,12 @@ export class Membership {
       const refused = error instanceof ConnectionError &&
         ["refused", "timeout"].includes(error.code);
       if (!refused || this.#office !== office) return; // lost again, or left
-      const retryIn = backoff(attempt, Math.random());
-      this.#connection.failed({ office, reason: error.message, retryIn });
+      const retryInMs = backoff(attempt, Math.random());
+      this.#connection.failed({ office, reason: error.message, retryInMs });
       this.#retry = setTimeout(() => {
         this.#retry = undefined;
         this.#rejoin(office, attempt + 1);
-      }, retryIn);
+      }, retryInMs);
     }
   }
 

@@ -1,6 +1,6 @@
 import type { Emitter } from "./emitter.ts";
 import { ConnectionError } from "./errors.ts";
-import type { ConnectionEvents } from "./options.ts";
+import type { LinkEvents } from "./options.ts";
 
 /**
  * Resolves at the next change: connected, disconnected, or joined an office.
@@ -8,7 +8,7 @@ import type { ConnectionEvents } from "./options.ts";
  * @throws the signal's reason when it is aborted
  */
 function nextChange(
-  events: Emitter<ConnectionEvents>,
+  events: Emitter<LinkEvents>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -33,14 +33,14 @@ function nextChange(
  */
 export async function until(
   isReady: () => boolean,
-  events: Emitter<ConnectionEvents>,
+  events: Emitter<LinkEvents>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   while (!isReady()) await nextChange(events, signal);
 }
 
 /** Awaits the outcome of the first attempt to connect: `connected`, an error, or the end of the connection. */
-export function firstOutcome(events: Emitter<ConnectionEvents>): {
+export function firstOutcome(events: Emitter<LinkEvents>): {
   readonly done: Promise<void>;
   readonly fail: (error: Error) => void;
 } {

@@ -68,10 +68,14 @@ export interface ConnectionEvents {
   disconnected: { reason: string; reconnecting: boolean };
   /** This client joined an office, by a call of `join` or after a reconnect. */
   joined: { office: string; rejoined: boolean };
-  /** The Server refused to let this client rejoin its office; next attempt after `retryIn` ms. */
-  rejoin_failed: { office: string; reason: string; retryIn: number };
+  /** The Server refused to let this client rejoin its office; the next attempt follows after `retryInMs`. */
+  rejoinFailed: { office: string; reason: string; retryInMs: number };
   /** The Server refused this client or has an incompatible version; no reconnect follows. */
   refused: ProtocolError | ProtocolVersionError;
+}
+
+/** The events of a connection, and what its role makes events of its own of. */
+export interface LinkEvents extends ConnectionEvents {
   /** A valid notification of the office. */
   notification: AnyNotification;
 }

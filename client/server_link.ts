@@ -17,9 +17,9 @@ import { reasonOf } from "./reason.ts";
 import { checkRequest } from "./message_limits.ts";
 import { firstOutcome } from "./next_change.ts";
 import type {
-  ConnectionEvents,
   ConnectionOptions,
   ConnectionState,
+  LinkEvents,
   RequestOptions,
 } from "./options.ts";
 import { listen, type Receiver } from "./receive.ts";
@@ -32,7 +32,7 @@ export type RoleOptions = ConnectionOptions & { role: Role };
 /** Callbacks of a {@linkcode ServerLink}. */
 export interface LinkListeners {
   /** The listeners of the connection. */
-  readonly events: Emitter<ConnectionEvents>;
+  readonly events: Emitter<LinkEvents>;
   /** Handles the Server's events. */
   readonly receiver: Receiver;
   /** Called after the event `connected`. */

@@ -22,7 +22,7 @@
  *       },
  *     },
  *   });
- *   computer.on("server_state", ({ name, state }) => console.log(name, state));
+ *   computer.on("serverState", ({ name, state }) => console.log(name, state));
  *   await computer.connect();
  *   await computer.join("office-1");
  *   return computer; // `await computer.close()` stops everything
@@ -30,8 +30,7 @@
  * ```
  *
  * Tools without `auto_apply` require user confirmation: see `confirm` of
- * {@linkcode SmcpComputerOptions}. The types of the wire, the names of events and `ErrorCode` are
- * in `@a2c-smcp/sdk/protocol`.
+ * {@linkcode SmcpComputerOptions}. All wire types are in `@a2c-smcp/sdk/protocol`.
  *
  * A {@linkcode ToolHost} hosts the same without a Server, for a program that calls the tools itself.
  *
@@ -67,7 +66,6 @@ export {
 } from "./resources/dpe/s3_resolver.ts";
 export type { ResourceContents } from "./resources/contents.ts";
 export type { McpHostEvents, OfferedTool } from "./host/host.ts";
-export type { BackoffLimits } from "../client/backoff.ts";
 export type { RestartPolicy } from "./host/restart_policy.ts";
 export type { ServerState, ServerStatus } from "./host/server_status.ts";
 export type {
@@ -97,7 +95,6 @@ export type { ServerSettings, Sparse } from "./config/settings.ts";
 export type { Listener } from "../client/emitter.ts";
 export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
 export type {
-  AnyNotification,
   ApiKeyCredentials,
   ConnectionEvents,
   ConnectionOptions,
@@ -124,7 +121,6 @@ export {
   type MCPServerStdioConfig,
   type MCPServerStreamableHttpConfig,
   type MCPSSEConfig,
-  type Notifications,
   ProtocolError,
   type ProtocolErrorOptions,
   ProtocolVersionError,

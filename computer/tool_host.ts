@@ -92,7 +92,7 @@ export class ToolHost implements AsyncDisposable {
       this.#office?.changed(...events);
     const configChanged = () => {
       changed(UPDATE_CONFIG_EVENT, UPDATE_TOOL_LIST_EVENT);
-      this.#events.emit("config_changed", undefined);
+      this.#events.emit("configChanged", undefined);
     };
     this.#hosting = new Hosting(config, options, configChanged);
     const { host } = this.#hosting;

@@ -66,7 +66,9 @@ async function carryOut(
 ): Promise<Message> {
   const dot = tool.indexOf(".");
   const [computer, name] = [tool.slice(0, dot), tool.slice(dot + 1)];
-  const result = await agent.callTool(computer, name, params, { timeout: 30 });
+  const result = await agent.callTool(computer, name, params, {
+    timeoutMs: 30_000,
+  });
   return { role: "result", text: textOf(result) };
 }
 

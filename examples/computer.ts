@@ -25,8 +25,8 @@ await using computer = new SmcpComputer({
     return String(params.text).includes("secret") ? "no" : "once";
   },
 });
-computer.on("server_state", ({ name, state }) => console.log(name, state));
-computer.on("call_ended", ({ tool, result }) => {
+computer.on("serverState", ({ name, state }) => console.log(name, state));
+computer.on("callEnded", ({ tool, result }) => {
   console.log(tool, result?.isError ? "failed" : "is done");
 });
 await computer.connect();

@@ -32,8 +32,8 @@ export interface SmcpServerOptions {
    * 16 KiB. A connection without a session may send four times as much, in 32 packets (spec §10).
    */
   maxConnectBytes?: number;
-  /** Seconds to wait for a Computer's answer where the request has no timeout of its own; default 30 (spec §7). */
-  requestTimeout?: number;
+  /** Milliseconds to wait for a Computer's answer where the request has no timeout of its own; default 30,000 (spec §7). */
+  requestTimeoutMs?: number;
   /** Web origins whose pages may connect, such as `https://app.example`, or `"*"`; default none (spec §2). */
   origins?: "*" | readonly string[];
   /**
@@ -61,15 +61,15 @@ export interface SmcpServerOptions {
   tracer?: CallTracer;
   /** Number of trusted proxies in front of the server, whose `X-Forwarded-For` counts; default 0. */
   trustedProxies?: number;
-  /** Seconds that a client has from its connection to its admission; default 10 (spec §10). */
-  handshakeTimeout?: number;
+  /** Milliseconds that a client has from its connection to its admission; default 10,000 (spec §10). */
+  handshakeTimeoutMs?: number;
   /**
    * Milliseconds that a client has from its connection to the packet that asks for a session, after
    * which its place is free again; default 5000.
    */
   connectTimeoutMs?: number;
-  /** Seconds that a request of a server made by `listen` may take for its headers; default 10 (spec §10). */
-  headerTimeout?: number;
+  /** Milliseconds that a request of a server made by `listen` may take for its headers; default 10,000 (spec §10). */
+  headerTimeoutMs?: number;
   /**
    * The WebSocket implementation: `"fast"`, this package's own, which relays calls without
    * re-encoding them, or `"stock"`, the package `ws`; default `"fast"`.
@@ -98,7 +98,7 @@ export type ResolvedOptions =
   & Omit<ConnectionsOptions, "limiter">
   & Omit<SessionsOptions, "limiter" | "arrivals" | "guards">
   & Pick<HttpAppParts, "paths" | "origins" | "hosts">
-  & { readonly limits: Limits; readonly headerTimeout: number };
+  & { readonly limits: Limits; readonly headerTimeoutMs: number };
 
 /**
  * Fills in the defaults of a server's options.
@@ -114,17 +114,17 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
     paths: bothForms(options.paths ?? ["/smcp/", "/socket.io/"]),
     maxMessageBytes: options.maxMessageBytes ?? 8 * MEBIBYTE,
     maxConnectBytes: options.maxConnectBytes ?? MAX_CONNECT_BYTES,
-    requestTimeout: options.requestTimeout ?? 30,
+    requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
     origins: options.origins ?? [],
     hosts: options.hosts && readHosts(options.hosts),
     authenticator: options.authenticator,
     registry: options.registry ?? new MemoryRegistry(),
     limits: resolveLimits(options.limits),
     proxies: options.trustedProxies ?? 0,
-    handshakeTimeout: options.handshakeTimeout ?? 10,
+    handshakeTimeoutMs: options.handshakeTimeoutMs ?? 10_000,
     connectTimeoutMs: options.connectTimeoutMs ?? 5000,
-    headerTimeout: options.headerTimeout ?? 10,
-    heartbeat: options.heartbeat ?? { interval: 25, timeout: 20 },
+    headerTimeoutMs: options.headerTimeoutMs ?? 10_000,
+    heartbeat: options.heartbeat ?? { intervalMs: 25_000, timeoutMs: 20_000 },
     wsEngine: options.wsEngine ?? "fast",
     minUploadRate: options.minUploadRate ?? MIN_UPLOAD_RATE,
     observer: tracer

@@ -125,7 +125,7 @@ class PartedServer implements SmcpServer {
       limiter,
       sockets,
       proxies,
-      headerTimeout: all.headerTimeout,
+      headerTimeoutMs: all.headerTimeoutMs,
       authenticated: authenticator !== undefined,
       draining,
     });

@@ -40,7 +40,7 @@ export async function call(tool: string, flags: CallFlags): Promise<void> {
     return await waitingFor(
       `calling ${plain(tool)} on ${plain(computer)} (Ctrl-C cancels)`,
       agent.callTool(computer, tool, params, {
-        timeout: flags.timeout,
+        timeoutMs: flags.timeout * 1000,
         signal,
       }),
     );

@@ -17,7 +17,7 @@ export async function officeTools(
 ): Promise<Map<string, readonly SMCPTool[]>> {
   const failed = new Map<string, unknown>();
   agent.on("tools", ({ computer }) => failed.delete(computer));
-  agent.on("tools_failed", ({ computer, error }) => {
+  agent.on("toolsFailed", ({ computer, error }) => {
     failed.set(computer, error);
   });
   await abortable(agent.toolsSettled(), signal);

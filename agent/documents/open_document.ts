@@ -1,5 +1,5 @@
 import type { OpenDocumentOptions } from "../requests/options.ts";
-import { REQUEST_TIMEOUT_S } from "../requests/requests.ts";
+import { REQUEST_TIMEOUT_MS } from "../requests/requests.ts";
 import { OpenDocument } from "./document.ts";
 import { DocumentSource, type DocumentSourceOptions } from "./source.ts";
 
@@ -8,7 +8,7 @@ export interface Opening extends Pick<DocumentSourceOptions, "handlers"> {
   /** Requests the address from the document's Computer with `client:get_dpe`. */
   getDpe(
     uri: string,
-    options: { timeout: number; signal?: AbortSignal },
+    options: { timeoutMs: number; signal?: AbortSignal },
   ): ReturnType<DocumentSourceOptions["getDpe"]>;
   /** Returns another value once earlier URIs are invalid. */
   session(): unknown;
@@ -18,13 +18,13 @@ export interface Opening extends Pick<DocumentSourceOptions, "handlers"> {
 export function openDocument(
   uri: string,
   { getDpe, handlers, session }: Opening,
-  { timeout = REQUEST_TIMEOUT_S, ...reading }: OpenDocumentOptions,
+  { timeoutMs = REQUEST_TIMEOUT_MS, ...reading }: OpenDocumentOptions,
 ): Promise<OpenDocument> {
   const source = new DocumentSource(uri, {
     getDpe: (uri, signal) =>
-      getDpe(uri, { timeout, ...(signal && { signal }) }),
+      getDpe(uri, { timeoutMs, ...(signal && { signal }) }),
     handlers,
-    timeout,
+    timeoutMs,
   });
   return OpenDocument.open(source, session, reading);
 }

@@ -20,8 +20,8 @@ export interface DocumentSourceOptions {
   ) => Promise<GetDPERet>;
   /** Handlers for schemes other than `http`, `https` and `file`. */
   readonly handlers: Readonly<Record<string, DocumentHandler>>;
-  /** Timeout of each fetch in seconds. */
-  readonly timeout: number;
+  /** Timeout of each fetch in milliseconds. */
+  readonly timeoutMs: number;
 }
 
 /** A document with its address. */
@@ -111,14 +111,14 @@ export class DocumentSource {
       );
     }
     const timedOut = new AbortController();
-    const { timeout } = this.#options;
+    const { timeoutMs } = this.#options;
     const timer = setTimeout(() =>
       timedOut.abort(
         new DocumentError(
           "unreachable",
-          `Cannot read ${this.uri}: no answer within ${timeout} s`,
+          `Cannot read ${this.uri}: no answer within ${timeoutMs / 1000} s`,
         ),
-      ), timeout * 1000);
+      ), timeoutMs);
     try {
       return await fetchText(
         uri,

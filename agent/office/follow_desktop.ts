@@ -1,10 +1,6 @@
 import { ConnectionError } from "../../client/errors.ts";
 import type { Listener } from "../../client/emitter.ts";
-import {
-  type Desktop,
-  ENTER_OFFICE_NOTIFICATION,
-  UPDATE_DESKTOP_NOTIFICATION,
-} from "../../protocol/mod.ts";
+import type { Desktop } from "../../protocol/mod.ts";
 import { isComputerNotFound } from "../requests/computer_not_found.ts";
 import type { AgentEvents } from "./events.ts";
 
@@ -40,8 +36,8 @@ export async function* followDesktop(
   };
   const onAbort = () => fail(signal?.reason);
   const offs = [
-    source.on(UPDATE_DESKTOP_NOTIFICATION, onNotification),
-    source.on(ENTER_OFFICE_NOTIFICATION, onNotification), // its windows may have changed
+    source.on("updateDesktop", onNotification),
+    source.on("enterOffice", onNotification), // its windows may have changed
     source.on("joined", () => change.resolve()),
     source.on("disconnected", ({ reason, reconnecting }) => {
       if (!reconnecting) fail(new ConnectionError("closed", reason));

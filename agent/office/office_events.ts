@@ -1,7 +1,7 @@
 import type { Connection } from "../../client/connection.ts";
 import type { Emitter } from "../../client/emitter.ts";
 import type { Notification, Notifications } from "../../protocol/mod.ts";
-import type { AgentEvents } from "./events.ts";
+import { type AgentEvents, NOTIFICATION_EVENTS } from "./events.ts";
 import { requestMembers, requestTools } from "../requests/queries.ts";
 import { Requests } from "../requests/requests.ts";
 import { catalogueStep, ToolCatalogue } from "../tools/tool_catalogue.ts";
@@ -26,12 +26,12 @@ export function forwardOfficeEvents(
     fetch: (computer) => requestTools(requests, computer, {}),
     changed: (computer, tools) => events.emit("tools", { computer, tools }),
     failed: (computer, error) =>
-      events.emit("tools_failed", { computer, error }),
+      events.emit("toolsFailed", { computer, error }),
   });
   const notify = <N extends Notification>({ event, payload }: {
     event: N;
-    payload: Notifications[N] & AgentEvents[N];
-  }) => events.emit(event, payload);
+    payload: Notifications[N] & AgentEvents[(typeof NOTIFICATION_EVENTS)[N]];
+  }) => events.emit(NOTIFICATION_EVENTS[event], payload);
   connection.on("notification", (notification) => {
     catalogue.apply(catalogueStep(notification));
     notify(notification);
@@ -45,7 +45,7 @@ export function forwardOfficeEvents(
     events.emit("disconnected", lost);
   });
   connection.on("connected", (to) => events.emit("connected", to));
-  connection.on("rejoin_failed", (f) => events.emit("rejoin_failed", f));
+  connection.on("rejoinFailed", (f) => events.emit("rejoinFailed", f));
   connection.on("refused", (error) => events.emit("refused", error));
   return catalogue;
 }

@@ -6,8 +6,11 @@ export interface AgentRequestOptions {
 
 /** Options for a tool call. */
 export interface CallToolOptions extends AgentRequestOptions {
-  /** Timeout in seconds, 1 to 3600; default 60. */
-  timeout?: number;
+  /**
+   * Timeout in milliseconds, at most 3,600,000; default 60,000. The Computer is told whole seconds,
+   * rounded up.
+   */
+  timeoutMs?: number;
   /**
    * The call's `req_id`, for `SmcpAgent.cancel`; default random. A call repeated with the same one,
    * such as after `lost`, does not run twice while the Computer stays in the office: it gets the
@@ -32,14 +35,14 @@ export interface GetResourcesOptions extends AgentRequestOptions {
 
 /** Options for a request for a document's address (spec §8.3). */
 export interface GetDpeOptions extends AgentRequestOptions {
-  /** Timeout in seconds, 1 to 3600; default 30. */
-  timeout?: number;
+  /** Timeout in milliseconds, rounded up to seconds, at most 3,600,000; default 30,000. */
+  timeoutMs?: number;
 }
 
 /** Options for opening a document (spec §8.3). */
 export interface OpenDocumentOptions extends AgentRequestOptions {
-  /** Timeout in seconds of the Computer, and of each fetch, 1 to 3600; default 30. */
-  timeout?: number;
+  /** Timeout in milliseconds of the Computer, and of each fetch, at most 3,600,000; default 30,000. */
+  timeoutMs?: number;
 }
 
 /** Options for a search for documents (spec §8.4). */

@@ -22,10 +22,11 @@ import type {
   GetResourcesOptions,
 } from "./options.ts";
 import {
-  ANSWER_GRACE_S,
-  REQUEST_TIMEOUT_S,
+  ANSWER_GRACE_MS,
+  REQUEST_TIMEOUT_MS,
   type Requests,
 } from "./requests.ts";
+import { wireTimeout } from "./wire_timeout.ts";
 
 /** Stands for no office: a valid name, which the Server answers with 4103. */
 const NO_OFFICE = "-";
@@ -88,16 +89,20 @@ export async function* requestAllResources(
 }
 
 /** Requests the address of a document (spec §8.3). */
-export function requestDpe(
+export async function requestDpe(
   requests: Requests,
   computer: string,
   uri: string,
-  { signal, timeout }: GetDpeOptions,
+  { signal, timeoutMs }: GetDpeOptions,
 ): Promise<GetDPERet> {
-  return requests.request(
+  return await requests.request(
     GET_DPE_EVENT,
-    { computer, uri, ...(timeout !== undefined && { timeout }) },
-    (timeout ?? REQUEST_TIMEOUT_S) + ANSWER_GRACE_S,
+    {
+      computer,
+      uri,
+      ...(timeoutMs !== undefined && { timeout: wireTimeout(timeoutMs) }),
+    },
+    (timeoutMs ?? REQUEST_TIMEOUT_MS) + ANSWER_GRACE_MS,
     signal,
   );
 }
@@ -130,7 +135,7 @@ export async function requestMembers(
   const answer = await requests.send(
     LIST_ROOM_EVENT,
     { office_id: office ?? NO_OFFICE },
-    REQUEST_TIMEOUT_S,
+    REQUEST_TIMEOUT_MS,
     signal,
   );
   return parseListRoomRet(answer).sessions;

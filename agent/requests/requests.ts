@@ -14,9 +14,9 @@ import { Pacer, refusalOf } from "./pacer.ts";
 import { sleep } from "./sleep.ts";
 
 /** How long a Server waits for a Computer where the request has no timeout (spec §7). */
-export const REQUEST_TIMEOUT_S = 30;
+export const REQUEST_TIMEOUT_MS = 30_000;
 /** Added to a timeout before this side fails: 5 s for the Server, 5 s for the network (spec §7). */
-export const ANSWER_GRACE_S = 10;
+export const ANSWER_GRACE_MS = 10_000;
 
 /** The options of {@linkcode Requests}. */
 interface RequestsOptions {
@@ -50,37 +50,37 @@ export class Requests {
     return this.request(
       event,
       request,
-      REQUEST_TIMEOUT_S + ANSWER_GRACE_S,
+      REQUEST_TIMEOUT_MS + ANSWER_GRACE_MS,
       signal,
     );
   }
 
   /**
-   * Sends a request that fails with `timeout` after `seconds`.
+   * Sends a request that fails with `timeout` after `timeoutMs`.
    *
    * @throws {ProtocolError} 400 that names each field that cannot be sent as it is
    */
   async request<E extends ClientEvent>(
     event: E,
     request: Omit<ClientEvents[E]["request"], keyof AgentCallData>,
-    seconds: number,
+    timeoutMs: number,
     signal: AbortSignal | undefined,
     reqId?: string,
   ): Promise<ClientEvents[E]["answer"]> {
     const { parseRequest, parseAnswer } = CLIENT_EVENTS[event];
     const signed = this.#signed(request, reqId);
     parseRequest(signed); // a timer would treat an infinite timeout as 0
-    return parseAnswer(await this.#send(event, signed, seconds, signal));
+    return parseAnswer(await this.#send(event, signed, timeoutMs, signal));
   }
 
   /** Sends any event; neither the request nor the answer is checked. */
   send(
     event: string,
     request: object,
-    seconds: number,
+    timeoutMs: number,
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
-    return this.#send(event, this.#signed(request), seconds, signal);
+    return this.#send(event, this.#signed(request), timeoutMs, signal);
   }
 
   /** Cancels a call; does nothing while offline. */
@@ -98,13 +98,13 @@ export class Requests {
   async #send(
     event: string,
     request: AgentCallData & { computer?: string },
-    seconds: number,
+    timeoutMs: number,
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
-    const deadline = new Deadline(seconds * 1000, signal);
+    const deadline = new Deadline(timeoutMs, signal);
     const { computer } = request;
     for (;;) {
-      if (this.#arrivals) await this.#online(deadline, seconds);
+      if (this.#arrivals) await this.#online(deadline, timeoutMs);
       const arrival = computer === undefined
         ? undefined
         : this.#arrivals?.expect(computer);
@@ -159,11 +159,15 @@ export class Requests {
     }
   }
 
-  async #online(deadline: Deadline, seconds: number): Promise<void> {
+  async #online(deadline: Deadline, timeoutMs: number): Promise<void> {
     if (this.#connection.isReady) return;
     await deadline.wait(
       (signal) => this.#connection.ready(signal),
-      () => new ConnectionError("offline", `Not connected within ${seconds} s`),
+      () =>
+        new ConnectionError(
+          "offline",
+          `Not connected within ${timeoutMs / 1000} s`,
+        ),
     );
   }
 }

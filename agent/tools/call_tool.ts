@@ -8,9 +8,10 @@ import {
 import { refuseMissingBlobs } from "./missing_blobs.ts";
 import type { CallToolOptions } from "../requests/options.ts";
 import type { Requests } from "../requests/requests.ts";
+import { wireTimeout } from "../requests/wire_timeout.ts";
 
 /** The default timeout of a tool call. */
-const TOOL_TIMEOUT_S = 60;
+const TOOL_TIMEOUT_MS = 60_000;
 
 /** Calls a tool; a call that times out or is aborted here is cancelled at the Computer (spec §7). */
 export async function callTool(
@@ -18,14 +19,14 @@ export async function callTool(
   call: Pick<ToolCallReq, "computer" | "tool_name" | "params">,
   options: CallToolOptions,
 ): Promise<CallToolResult> {
-  const { timeout = TOOL_TIMEOUT_S, reqId = crypto.randomUUID(), signal } =
+  const { timeoutMs = TOOL_TIMEOUT_MS, reqId = crypto.randomUUID(), signal } =
     options;
   try {
     return refuseMissingBlobs(
       await requests.request(
         TOOL_CALL_EVENT,
-        { ...call, timeout },
-        timeout,
+        { ...call, timeout: wireTimeout(timeoutMs) },
+        timeoutMs,
         signal,
         reqId,
       ),
@@ -34,7 +35,7 @@ export async function callTool(
     const timedOut = error instanceof ConnectionError &&
       error.code === "timeout";
     if (timedOut || signal?.aborted) requests.cancel(reqId);
-    if (timedOut) return timeoutResult(timeout);
+    if (timedOut) return timeoutResult(timeoutMs / 1000);
     throw error;
   }
 }

@@ -39,7 +39,7 @@ export async function check(flags: CheckFlags): Promise<void> {
     servers: config.servers,
     inputValues: flags.input,
     maxMessageBytes: flags.maxMessage,
-    restart: { first: A_DAY, most: A_DAY }, // each is started once
+    restart: { minDelayMs: A_DAY, maxDelayMs: A_DAY }, // each is started once
     oauth: { directory: flags.oauthDir, authorize: () => {} },
     ...(askInput && { askInput }),
   });
@@ -107,7 +107,7 @@ async function examine(
       checkServer(tools, name).then((server) => settled([...waiting], server)),
     );
   };
-  tools.on("server_state", ({ name, state }) => {
+  tools.on("serverState", ({ name, state }) => {
     if (state !== "starting") lookAt(name);
   });
   servers.filter(({ disabled }) => disabled).forEach(({ name }) =>

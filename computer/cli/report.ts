@@ -20,16 +20,16 @@ export function report(
     if (reconnecting) note(`connection lost (${reason}), reconnecting`);
   });
   computer.on(
-    "rejoin_failed",
-    ({ office, reason, retryIn }) =>
+    "rejoinFailed",
+    ({ office, reason, retryInMs }) =>
       note(
         `cannot join office ${office} again: ${reason}; next attempt in ${
-          (retryIn / 1000).toFixed(1)
+          (retryInMs / 1000).toFixed(1)
         } s`,
       ),
   );
   if (brief) return;
-  computer.on("call_ended", (call) => note(callLine(call)));
+  computer.on("callEnded", (call) => note(callLine(call)));
   computer.on("connected", () => note(`connected to ${computer.url}`));
   computer.on(
     "joined",
@@ -41,7 +41,7 @@ export function report(
       ),
   );
   let problems = new Set<string>();
-  computer.on("tools_changed", () => {
+  computer.on("toolsChanged", () => {
     const now = computer.status().problems;
     for (const text of now) {
       if (!problems.has(text)) note(`problem: ${text}`);
@@ -49,7 +49,7 @@ export function report(
     problems = new Set(now);
   });
   const last = new Map<string, string>();
-  computer.on("server_state", (status) => {
+  computer.on("serverState", (status) => {
     const line = stateLine(status);
     // A server that cannot start is retried forever; its error is reported once.
     if (line === undefined || line === last.get(status.name)) return;

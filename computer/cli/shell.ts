@@ -105,7 +105,7 @@ function recordCalls(
   computer: SmcpComputer,
 ): (ToolCallEnded & { readonly at: Date })[] {
   const calls: (ToolCallEnded & { readonly at: Date })[] = [];
-  computer.on("call_ended", (call) => {
+  computer.on("callEnded", (call) => {
     calls.push({ ...call, at: new Date() });
     if (calls.length > MOST_CALLS) calls.shift();
   });

@@ -39,15 +39,15 @@ export interface McpHostOptions {
 /** What happens to the MCP servers of a {@linkcode McpHost}. */
 export interface McpHostEvents {
   /** A server's state changed. */
-  server_state: ServerStatus;
+  serverState: ServerStatus;
   /** What tools are offered may have changed. */
-  tools_changed: undefined;
+  toolsChanged: undefined;
   /** Servers were added, replaced or removed. */
-  config_changed: undefined;
+  configChanged: undefined;
   /** A server's list of resources changed. */
-  resources_changed: { server: string };
+  resourcesChanged: { server: string };
   /** A subscribed resource changed. */
-  resource_updated: { server: string; uri: string };
+  resourceUpdated: { server: string; uri: string };
 }
 
 /**
@@ -243,15 +243,15 @@ export class McpHost implements AsyncDisposable {
       },
       onTools: () => {
         this.#names = undefined;
-        this.#events.emit("tools_changed", undefined);
+        this.#events.emit("toolsChanged", undefined);
       },
       onNotification: (method, params) => {
         if (method === RESOURCES_CHANGED) {
-          this.#events.emit("resources_changed", { server: name });
+          this.#events.emit("resourcesChanged", { server: name });
         } else if (
           method === RESOURCE_UPDATED && typeof params.uri === "string"
         ) {
-          this.#events.emit("resource_updated", {
+          this.#events.emit("resourceUpdated", {
             server: name,
             uri: params.uri,
           });
@@ -267,13 +267,13 @@ export class McpHost implements AsyncDisposable {
     const { name, state } = status;
     if (this.#servers.get(name) !== server) return; // replaced or removed
     log.info("MCP server {server} is {state}", { server: name, state });
-    this.#events.emit("server_state", status);
+    this.#events.emit("serverState", status);
   }
 
   #changed(): void {
     this.#names = undefined;
-    this.#events.emit("config_changed", undefined);
-    this.#events.emit("tools_changed", undefined);
+    this.#events.emit("configChanged", undefined);
+    this.#events.emit("toolsChanged", undefined);
   }
 }
 

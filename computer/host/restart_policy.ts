@@ -1,15 +1,19 @@
-import type { BackoffLimits } from "../../client/backoff.ts";
-
 /** When an MCP server that was lost, or could not start, is started again. */
-export interface RestartPolicy extends BackoffLimits {
+export interface RestartPolicy {
+  /** Milliseconds before the first attempt; doubles with each further one. */
+  readonly minDelayMs: number;
+  /** Maximum number of milliseconds before an attempt. */
+  readonly maxDelayMs: number;
+  /** Randomizes each delay by up to this fraction of it, 0 to 1. */
+  readonly jitter: number;
   /** Milliseconds of running after which earlier failures no longer count. */
   readonly healthyMs: number;
 }
 
 /** One that crashes is back at once; one that crashes again and again costs next to nothing. */
 export const RESTART_POLICY: RestartPolicy = {
-  first: 100,
-  most: 60_000,
+  minDelayMs: 100,
+  maxDelayMs: 60_000,
   jitter: 0.5,
   healthyMs: 10_000,
 };

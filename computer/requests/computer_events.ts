@@ -5,17 +5,17 @@ import type { ToolCallEnded, ToolCallStarted } from "../tools/call_events.ts";
 /** Events of a tool host, with their values. */
 export interface ToolHostEvents
   extends
-    Pick<McpHostEvents, "server_state" | "tools_changed" | "config_changed"> {
+    Pick<McpHostEvents, "serverState" | "toolsChanged" | "configChanged"> {
   /** A tool was called. */
-  call_started: ToolCallStarted;
+  callStarted: ToolCallStarted;
   /** The call was answered. */
-  call_ended: ToolCallEnded;
+  callEnded: ToolCallEnded;
 }
 
-/** Events of a Computer, with their values. */
-export interface ComputerEvents extends
-  ToolHostEvents,
-  Pick<
-    ConnectionEvents,
-    "connected" | "disconnected" | "joined" | "rejoin_failed" | "refused"
-  > {}
+/**
+ * Events of a Computer, with their values: those of its tool host, and those of the connection.
+ *
+ * No name is one of the wire: the Computer itself tells its office what changed (`toolsChanged` as
+ * `server:update_tool_list`, `configChanged` as `server:update_config`).
+ */
+export interface ComputerEvents extends ToolHostEvents, ConnectionEvents {}

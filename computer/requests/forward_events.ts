@@ -30,7 +30,7 @@ export function forwardConnectionEvents(
 ): void {
   connection.on("connected", forward("connected", events));
   connection.on("disconnected", forward("disconnected", events));
-  connection.on("rejoin_failed", forward("rejoin_failed", events));
+  connection.on("rejoinFailed", forward("rejoinFailed", events));
   connection.on("refused", forward("refused", events));
   connection.on("joined", (joined) => {
     answers.moveTo(joined.office);
@@ -66,12 +66,12 @@ export function forwardHostEvents(
   changed: (event: ServerEvent) => void,
   configChanged: () => void,
 ): void {
-  host.on("server_state", forward("server_state", events));
-  host.on("tools_changed", () => {
+  host.on("serverState", forward("serverState", events));
+  host.on("toolsChanged", () => {
     changed(UPDATE_TOOL_LIST_EVENT);
-    events.emit("tools_changed", undefined);
+    events.emit("toolsChanged", undefined);
   });
-  host.on("config_changed", configChanged);
+  host.on("configChanged", configChanged);
 }
 
 const forward =

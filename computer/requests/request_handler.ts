@@ -129,11 +129,11 @@ export class ComputerRequestHandler {
   #observe(call: ToolCallStarted): (result?: CallToolResult) => void {
     const { events } = this.#options;
     const start = performance.now();
-    events.emit("call_started", call);
+    events.emit("callStarted", call);
     return (result) =>
-      events.emit("call_ended", {
+      events.emit("callEnded", {
         ...call,
-        milliseconds: performance.now() - start,
+        durationMs: performance.now() - start,
         ...(result && { result }),
       });
   }

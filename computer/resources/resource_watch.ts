@@ -36,10 +36,10 @@ export class ResourceWatch {
   constructor(host: McpHost, changed: (...events: ServerEvent[]) => void) {
     this.#host = host;
     this.#changed = changed;
-    host.on("server_state", ({ name, state }) => this.#onState(name, state));
-    host.on("config_changed", () => this.#forgetRemoved());
-    host.on("resources_changed", ({ server }) => this.#refresh(server));
-    host.on("resource_updated", ({ server, uri }) => {
+    host.on("serverState", ({ name, state }) => this.#onState(name, state));
+    host.on("configChanged", () => this.#forgetRemoved());
+    host.on("resourcesChanged", ({ server }) => this.#refresh(server));
+    host.on("resourceUpdated", ({ server, uri }) => {
       const connection = host.server(server)?.connection;
       if (!connection || !takesPart(connection)) return;
       const events = changeEvents(NO_URIS, { kind: "updated", uri });

@@ -5,7 +5,7 @@ export interface ToolCallStarted {
   /** The calling Agent. */
   readonly agent: string;
   /** Unique among the Agent's calls. */
-  readonly req_id: string;
+  readonly reqId: string;
   /** The name that the Agent used: the alias, or the tool's own name. */
   readonly tool: string;
 }
@@ -13,7 +13,7 @@ export interface ToolCallStarted {
 /** A tool call that was answered. */
 export interface ToolCallEnded extends ToolCallStarted {
   /** How long it took. */
-  readonly milliseconds: number;
+  readonly durationMs: number;
   /** The answer, including failures of the tool; absent when the request itself was refused. */
   readonly result?: CallToolResult;
 }

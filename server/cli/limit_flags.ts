@@ -112,9 +112,9 @@ export type LimitSettings = Required<
     | "limits"
     | "maxConnectBytes"
     | "trustedProxies"
-    | "handshakeTimeout"
+    | "handshakeTimeoutMs"
     | "connectTimeoutMs"
-    | "headerTimeout"
+    | "headerTimeoutMs"
     | "minUploadRate"
     | "heartbeat"
   >
@@ -130,6 +130,7 @@ export function readLimits(
   limited: boolean,
 ): LimitSettings {
   const number = (key: string) => Number(read[key]);
+  const milliseconds = (key: string) => number(key) * 1000; // flags count seconds
   const limits: Partial<Record<LimitName, number>> = {};
   for (const name of names) {
     const value = read[keyOf(LIMIT_FLAGS[name][0])];
@@ -139,13 +140,13 @@ export function readLimits(
     limits: limited && limits,
     maxConnectBytes: number("maxConnectBytes"),
     trustedProxies: number("trustProxy"),
-    handshakeTimeout: number("handshakeTimeout"),
-    connectTimeoutMs: number("connectTimeout") * 1000,
-    headerTimeout: number("headerTimeout"),
+    handshakeTimeoutMs: milliseconds("handshakeTimeout"),
+    connectTimeoutMs: milliseconds("connectTimeout"),
+    headerTimeoutMs: milliseconds("headerTimeout"),
     minUploadRate: number("minUploadRate"),
     heartbeat: {
-      interval: number("pingInterval"),
-      timeout: number("pingTimeout"),
+      intervalMs: milliseconds("pingInterval"),
+      timeoutMs: milliseconds("pingTimeout"),
     },
   };
 }

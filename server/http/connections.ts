@@ -18,8 +18,8 @@ export interface ConnectionsOptions
   extends Omit<EngineOptions, "unfinishedBytes"> {
   /** Milliseconds for a new connection to request a session. */
   readonly connectTimeoutMs: number;
-  /** Seconds from a connection to its admission. */
-  readonly handshakeTimeout: number;
+  /** Milliseconds from a connection to its admission. */
+  readonly handshakeTimeoutMs: number;
   /** Provides the limits, and records refusals. */
   readonly limiter: Limiter;
   /** Counts refusals. */
@@ -43,7 +43,7 @@ export class Connections {
 
   /** @throws {TypeError} when an option is invalid */
   constructor(options: ConnectionsOptions) {
-    const { limiter, metrics, proxies, handshakeTimeout } = options;
+    const { limiter, metrics, proxies, handshakeTimeoutMs } = options;
     const { connectionsPerAddress, unfinishedBytes } = limiter.limits;
     this.slots = new ConnectionSlots(connectionsPerAddress);
     this.guards = new PacketGuards(options);
@@ -52,12 +52,12 @@ export class Connections {
       parser: this.guards.parser,
       serveClient: false,
       // A refused socket keeps its connection for this long.
-      connectTimeout: handshakeTimeout * 1000,
+      connectTimeout: handshakeTimeoutMs,
       cleanupEmptyChildNamespaces: true,
     });
     this.arrivals = new Arrivals({
       connectMs: options.connectTimeoutMs,
-      handshakeMs: handshakeTimeout * 1000,
+      handshakeMs: handshakeTimeoutMs,
     });
     const { slots, arrivals, guards } = this;
     const watched = { slots, arrivals, guards, limiter, metrics, proxies };

@@ -19,7 +19,7 @@ const CHECK_INTERVAL_MS = 1000;
  * Time limit for the body of a request after its headers: enough for the largest message at 1 Mbit/s.
  * A late one is answered with 408, which ends its session.
  */
-const BODY_TIMEOUT_SECONDS = 60;
+const BODY_TIMEOUT_MS = 60_000;
 
 /** Servers that require client certificates; Node cannot change that after their creation. */
 const wantsCertificates = new WeakSet<HttpServer | HttpsServer>();
@@ -28,20 +28,20 @@ const wantsCertificates = new WeakSet<HttpServer | HttpsServer>();
 export interface NewServerOptions {
   /** Certificates, for an HTTPS server. */
   readonly tls?: TlsOptions | undefined;
-  /** Seconds for the headers of a request. */
-  readonly headerTimeout: number;
-  /** Seconds for its body after them. */
-  readonly bodyTimeout?: number;
+  /** Milliseconds for the headers of a request. */
+  readonly headerTimeoutMs: number;
+  /** Milliseconds for its body after them. */
+  readonly bodyTimeoutMs?: number;
 }
 
 /** Creates an HTTPS server if `tls` is given, otherwise an HTTP server. */
 export function newServer(
   listener: RequestListener,
-  { tls, headerTimeout, bodyTimeout = BODY_TIMEOUT_SECONDS }: NewServerOptions,
+  { tls, headerTimeoutMs, bodyTimeoutMs = BODY_TIMEOUT_MS }: NewServerOptions,
 ): HttpServer | HttpsServer {
   const timeouts: ServerOptions = {
-    headersTimeout: headerTimeout * 1000,
-    requestTimeout: (headerTimeout + bodyTimeout) * 1000,
+    headersTimeout: headerTimeoutMs,
+    requestTimeout: headerTimeoutMs + bodyTimeoutMs,
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
   };
   if (tls === undefined) return createServer(timeouts, listener);
@@ -49,7 +49,7 @@ export function newServer(
     // The default would let a silent client hold a connection for two minutes.
     {
       ...timeouts,
-      handshakeTimeout: headerTimeout * 1000,
+      handshakeTimeout: headerTimeoutMs,
       ...toHttpsOptions(tls),
     },
     listener,

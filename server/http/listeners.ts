@@ -47,8 +47,8 @@ export interface ListenersParts {
   readonly sockets: SocketSlots;
   /** Number of trusted proxies in front of the server. */
   readonly proxies: number;
-  /** Seconds for the headers of a request. */
-  readonly headerTimeout: number;
+  /** Milliseconds for the headers of a request. */
+  readonly headerTimeoutMs: number;
   /** Whether there is an authenticator. */
   readonly authenticated: boolean;
   /** Whether the server is shutting down. */
@@ -143,13 +143,13 @@ export class Listeners {
   }
 
   #newServer(tls: TlsOptions | undefined): HttpServer | HttpsServer {
-    const { app, headerTimeout } = this.#parts;
+    const { app, headerTimeoutMs } = this.#parts;
     return newServer(
       getRequestListener(app.fetch, {
         overrideGlobalObjects: false,
         errorHandler: () => toResponse(invalidRequest()),
       }),
-      { tls, headerTimeout },
+      { tls, headerTimeoutMs },
     );
   }
 }

@@ -12,7 +12,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import { Traffic } from "../observe/traffic.ts";
 
 /** Time limit for the headers of a request for metrics. */
-const HEADER_TIMEOUT_SECONDS = 10;
+const HEADER_TIMEOUT_MS = 10_000;
 
 /** Provides the gauges of a server to its metrics, and serves them on separate addresses. */
 export class MetricsFeed {
@@ -36,7 +36,7 @@ export class MetricsFeed {
     metrics.observe({
       stats,
       bytes: () => this.#traffic.read(),
-      loopLag: () => this.#lag.read(),
+      loopLagMs: () => this.#lag.read(),
     });
   }
 
@@ -74,7 +74,7 @@ export class MetricsFeed {
         overrideGlobalObjects: false,
         errorHandler: () => toResponse(invalidRequest()),
       }),
-      { tls: to.tls, headerTimeout: HEADER_TIMEOUT_SECONDS },
+      { tls: to.tls, headerTimeoutMs: HEADER_TIMEOUT_MS },
     );
     sockets.guard(server);
     const address = await listenUnless(this.#isClosed, server, to);

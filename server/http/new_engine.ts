@@ -5,10 +5,10 @@ import { type WsEngine, wsEngineOption } from "../wire/mod.ts";
 
 /** Pings of the server; both values are sent to clients, which detect a lost server with them. */
 export interface Heartbeat {
-  /** Seconds between two pings. */
-  readonly interval: number;
-  /** Seconds that a client has to answer one. */
-  readonly timeout: number;
+  /** Milliseconds between two pings. */
+  readonly intervalMs: number;
+  /** Milliseconds that a client has to answer one. */
+  readonly timeoutMs: number;
 }
 
 /** Options for {@linkcode newEngine}. */
@@ -38,6 +38,6 @@ export const newEngine = (
       bytesPerSecond: options.minUploadRate,
       bytes: options.unfinishedBytes,
     }, earlyBytes(maxConnectBytes)),
-    pingInterval: heartbeat.interval * 1000,
-    pingTimeout: heartbeat.timeout * 1000,
+    pingInterval: heartbeat.intervalMs,
+    pingTimeout: heartbeat.timeoutMs,
   });

@@ -20,11 +20,11 @@ export class LoopLag {
     this.#timer.unref();
   }
 
-  /** Returns the longest delay in seconds since the last call. */
+  /** Returns the longest delay in milliseconds since the last call. */
   read(): number {
     // The current check may be late already.
     const now = performance.now() - this.#expected;
-    const worst = Math.max(this.#worst, now, 0) / 1000;
+    const worst = Math.max(this.#worst, now, 0);
     this.#worst = 0;
     return worst;
   }

@@ -8,8 +8,8 @@ export interface MetricsSource {
   stats(): SmcpServerStats;
   /** Returns the bytes on the wire so far. */
   bytes(): Bytes;
-  /** Returns the longest event loop delay in seconds since the last call. */
-  loopLag(): number;
+  /** Returns the longest event loop delay in milliseconds since the last call. */
+  loopLagMs(): number;
 }
 
 /** The stage at which a client was refused. */
@@ -32,9 +32,9 @@ export interface Metrics {
    *
    * @param event its current name, or `unknown`; never a name that a client made up
    * @param outcome `ok`, `tool error`, `cancelled`, `agent gone`, `refused`, or `error` and a code
-   * @param seconds from its arrival to its answer
+   * @param durationMs from its arrival to its answer
    */
-  answered(event: string, outcome: string, seconds: number): void;
+  answered(event: string, outcome: string, durationMs: number): void;
   /** The content type of {@linkcode Metrics.text}. */
   readonly contentType: string;
   /** Renders all metrics in the Prometheus text format. */

@@ -116,7 +116,7 @@ export async function createMetrics(): Promise<Metrics> {
     gauge(
       "smcp_event_loop_lag_seconds",
       "How late a timer was at worst since the last reading.",
-      () => source.loopLag(),
+      () => source.loopLagMs() / 1000,
     );
     gauge(
       "process_resident_memory_bytes",
@@ -147,9 +147,9 @@ export async function createMetrics(): Promise<Metrics> {
     handshakeRefused: (stage, code) =>
       refused.inc({ reason: REFUSAL_REASONS[stage][code] ?? String(code) }),
     limitHit: (limit) => limited.inc({ limit: labelOf(limit) }),
-    answered: (event, outcome, seconds) => {
+    answered: (event, outcome, durationMs) => {
       answered.inc({ event, outcome });
-      duration.observe({ event }, seconds);
+      duration.observe({ event }, durationMs / 1000);
     },
     contentType: registry.contentType,
     text: () => registry.metrics(),

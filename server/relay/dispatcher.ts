@@ -120,7 +120,7 @@ export class Dispatcher {
       metrics.answered(
         event,
         eventOutcome(answer),
-        (performance.now() - began) / 1000,
+        performance.now() - began,
       );
   }
 

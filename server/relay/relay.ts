@@ -32,7 +32,7 @@ export class Relay {
   readonly #registry: OfficeRegistry;
   readonly #sessions: ReadonlyMap<string, LinkedSession>;
   readonly #profile: Profile;
-  readonly #requestTimeout: number;
+  readonly #requestTimeoutMs: number;
   readonly #observer: CallObserver;
   readonly #limiter: Limiter;
   readonly #calls = new Deadlines<PendingCall>();
@@ -42,7 +42,7 @@ export class Relay {
   /**
    * @param sessions the connections of this server by Socket.IO id
    * @param profile the protocol version of the server
-   * @param requestTimeout seconds to wait for requests without a timeout of their own
+   * @param requestTimeoutMs how long to wait for requests without a timeout of their own
    * @param observer called for each request that passed its checks
    * @param limiter limits the pending calls of an Agent
    */
@@ -50,14 +50,14 @@ export class Relay {
     registry: OfficeRegistry,
     sessions: ReadonlyMap<string, LinkedSession>,
     profile: Profile,
-    requestTimeout: number,
+    requestTimeoutMs: number,
     observer: CallObserver,
     limiter: Limiter,
   ) {
     this.#registry = registry;
     this.#sessions = sessions;
     this.#profile = profile;
-    this.#requestTimeout = requestTimeout;
+    this.#requestTimeoutMs = requestTimeoutMs;
     this.#observer = observer;
     this.#limiter = limiter;
   }
@@ -95,7 +95,7 @@ export class Relay {
     const deadline = answerDeadline(
       event,
       "timeout" in request ? request.timeout : undefined,
-      this.#requestTimeout,
+      this.#requestTimeoutMs,
     );
     try {
       this.#checkCapacity(agent);

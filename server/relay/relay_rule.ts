@@ -10,23 +10,23 @@ import type { Member } from "../shared/member.ts";
 import { Payload } from "../wire/mod.ts";
 
 /** Added to a request's own `timeout`, so that the Computer's answer comes first (spec §7). */
-const ANSWER_MARGIN_SECONDS = 5;
+const ANSWER_MARGIN_MS = 5_000;
 
 /**
  * Returns how many milliseconds to wait for a Computer's answer (spec §7).
  *
- * @param timeout the request's field; used only for events that define it
- * @param fallback seconds for requests without one
+ * @param timeout the request's field, in seconds; used only for events that define it
+ * @param fallbackMs for requests without one
  */
 export function answerDeadline(
   event: ClientEvent,
   timeout: unknown,
-  fallback: number,
+  fallbackMs: number,
 ): number {
   const timed = event === TOOL_CALL_EVENT || event === GET_DPE_EVENT;
-  if (!timed) return fallback * 1000;
-  return ((typeof timeout === "number" ? timeout : fallback) +
-    ANSWER_MARGIN_SECONDS) * 1000;
+  if (!timed) return fallbackMs;
+  return (typeof timeout === "number" ? timeout * 1000 : fallbackMs) +
+    ANSWER_MARGIN_MS;
 }
 
 /**

@@ -20,8 +20,8 @@ export interface SessionsOptions {
   readonly profile: Profile;
   /** Stores the members of every office. */
   readonly registry: OfficeRegistry;
-  /** Seconds to wait for requests without a timeout of their own. */
-  readonly requestTimeout: number;
+  /** Milliseconds to wait for requests without a timeout of their own. */
+  readonly requestTimeoutMs: number;
   /** Called for each relayed request. */
   readonly observer: CallObserver;
   /** Decides who may connect; without it, everybody may. */
@@ -52,7 +52,7 @@ export class Sessions {
       registry,
       this.#open,
       profile,
-      options.requestTimeout,
+      options.requestTimeoutMs,
       options.observer,
       limiter,
     );

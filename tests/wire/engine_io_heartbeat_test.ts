@@ -4,10 +4,10 @@ import { RawWebSocket } from "../support/wire/raw_websocket.ts";
 import { onEachEngine } from "../support/server/wire_server.ts";
 
 /** Often, and with a time to answer that no test outlasts. */
-const PATIENT = { heartbeat: { interval: 0.02, timeout: 60 } };
+const PATIENT = { heartbeat: { intervalMs: 20, timeoutMs: 60_000 } };
 
 /** With a time to answer that passes, but not before the next request is there. */
-const HASTY = { heartbeat: { interval: 0.02, timeout: 1.5 } };
+const HASTY = { heartbeat: { intervalMs: 20, timeoutMs: 1_500 } };
 
 onEachEngine(
   "the server pings over polling, and goes on when it is answered",

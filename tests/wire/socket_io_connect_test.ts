@@ -91,7 +91,7 @@ onEachEngine(
 );
 
 onEachEngine("a client that never sends CONNECT is closed", async (start) => {
-  await using server = await start({ handshakeTimeout: 0.05 });
+  await using server = await start({ handshakeTimeoutMs: 50 });
   await using raw = await open(server.port);
   await assertRejects(() => raw.text("4"));
 });

@@ -131,7 +131,7 @@ Deno.test("a message that stops coming closes its sender with 1008 after 20 seco
 
 Deno.test("a slow upload of 8 MiB passes, over many heartbeats for whose pongs there is no place", async () => {
   await using server = await startWireServer({
-    heartbeat: { interval: 0.02, timeout: 2 },
+    heartbeat: { intervalMs: 20, timeoutMs: 2_000 },
   });
   await using raw = await RawWebSocket.connect(server.port);
   const message = clientFrame(OP.text, event(1, 8 * MIB - 100));

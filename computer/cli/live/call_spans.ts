@@ -27,7 +27,7 @@ export function endedCall(
     good ? ["✓ ", "good"] : ["✗ ", "bad"],
     ...who(call, columns),
     ...good ? [] : [[`  ${howItEnded(call.result)}`, "bad"]] as const,
-    [`  ${Math.round(call.milliseconds)} ms`, "dim"],
+    [`  ${Math.round(call.durationMs)} ms`, "dim"],
   ];
 }
 

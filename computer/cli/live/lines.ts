@@ -21,10 +21,10 @@ export function stateLine(
 
 /** Describes an ended tool call. */
 export const callLine = (
-  { agent, tool, milliseconds, result }: ToolCallEnded,
+  { agent, tool, durationMs, result }: ToolCallEnded,
 ): string =>
   `call of ${plain(tool)} by ${plain(agent)}: ${howItEnded(result)}, ${
-    Math.round(milliseconds)
+    Math.round(durationMs)
   } ms`;
 
 /** Summarizes the outcome of a tool call in a word or two. */

@@ -67,21 +67,21 @@ export function liveView(
     changed();
   };
   const offs = [
-    computer.on("server_state", changed),
-    computer.on("tools_changed", changed),
-    computer.on("config_changed", changed),
+    computer.on("serverState", changed),
+    computer.on("toolsChanged", changed),
+    computer.on("configChanged", changed),
     computer.on("connected", changed),
     computer.on("disconnected", changed),
     computer.on("joined", changed),
-    computer.on("call_started", (call) => {
-      calls.set(JSON.stringify([call.agent, call.req_id]), {
+    computer.on("callStarted", (call) => {
+      calls.set(JSON.stringify([call.agent, call.reqId]), {
         ...call,
         since: Date.now(),
       });
       changed();
     }),
-    computer.on("call_ended", (call) => {
-      calls.delete(JSON.stringify([call.agent, call.req_id]));
+    computer.on("callEnded", (call) => {
+      calls.delete(JSON.stringify([call.agent, call.reqId]));
       const { columns } = screen;
       const line = endedCall(call, { at: new Date(), columns });
       notes.push(paint(line, { columns, colour }).coloured);

@@ -98,11 +98,11 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
       if (last.length === 0) return "no calls yet";
       return drawTable(
         ["time", "agent", "tool", "ms", "result"],
-        last.map(({ at, agent, tool, milliseconds, result }) => [
+        last.map(({ at, agent, tool, durationMs, result }) => [
           at.toTimeString().slice(0, 8),
           agent,
           tool,
-          `${Math.round(milliseconds)}`,
+          `${Math.round(durationMs)}`,
           [howItEnded(result), result && !result.isError ? "good" : "bad"],
         ]),
         look(),

@@ -30,7 +30,7 @@ export const toolCall: Handler<typeof TOOL_CALL_EVENT, ToolCallNeeds> = async (
   needs,
 ) => {
   const { host, calls, recent, maxPayload, onCall } = needs;
-  const { agent, req_id, tool_name: tool } = request;
+  const { agent, req_id: reqId, tool_name: tool } = request;
   const run = (signal: AbortSignal): Promise<CallToolResult> => {
     const found = host.resolve(tool);
     if (found.kind === "refuse") {
@@ -40,7 +40,7 @@ export const toolCall: Handler<typeof TOOL_CALL_EVENT, ToolCallNeeds> = async (
     recent.used(found.target.server.name);
     return runToolCall(request, found.target, needs, signal);
   };
-  const ended = onCall({ agent, req_id, tool });
+  const ended = onCall({ agent, reqId, tool });
   let result: CallToolResult | undefined;
   try {
     let isOwn = false;

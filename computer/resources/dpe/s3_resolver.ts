@@ -17,8 +17,8 @@ export interface S3ResolverOptions {
   readonly secretAccessKey: string;
   /** Prefix of the name of each object, such as `documents/`; default: empty. */
   readonly prefix?: string;
-  /** Seconds that the URIs are good for, 1 to 604,800; default 3,600. */
-  readonly expiresIn?: number;
+  /** Milliseconds that the URIs are good for, in whole seconds: 1000 to 604,800,000; default 3,600,000. */
+  readonly expiresInMs?: number;
 }
 
 /** A busy storage answers 503; retries end with the request's timeout. */
@@ -44,19 +44,20 @@ const RETRIES = 3;
  * }
  * ```
  *
- * @throws {TypeError} when the endpoint is not a URL, or `expiresIn` is out of its range
+ * @throws {TypeError} when the endpoint is not a URL, or `expiresInMs` is out of its range
  */
 export function s3Resolver(options: S3ResolverOptions): DpeResolver {
-  const { endpoint, bucket, prefix = "", expiresIn = 3_600 } = options;
+  const { endpoint, bucket, prefix = "", expiresInMs = 3_600_000 } = options;
   const { region, accessKeyId, secretAccessKey } = options;
   if (!/^https?:/i.test(endpoint) || !URL.canParse(endpoint)) {
     throw new TypeError(
       `Cannot use the S3 endpoint "${endpoint}": it must be an http(s) URL`,
     );
   }
-  if (!Number.isInteger(expiresIn) || expiresIn < 1 || expiresIn > 604_800) {
+  const expires = expiresInMs / 1000;
+  if (!Number.isInteger(expires) || expires < 1 || expires > 604_800) {
     throw new TypeError(
-      `Cannot presign for ${expiresIn} seconds: it must be 1 to 604800`,
+      `Cannot presign with the expiresInMs ${expiresInMs}: it must be whole seconds, 1000 to 604800000`,
     );
   }
   const client = new AwsClient({
@@ -92,7 +93,7 @@ export function s3Resolver(options: S3ResolverOptions): DpeResolver {
     }
   };
   const presign = async (name: string): Promise<string> => {
-    const url = `${locate(name)}?X-Amz-Expires=${expiresIn}`;
+    const url = `${locate(name)}?X-Amz-Expires=${expires}`;
     const { url: signed } = await client.sign(url, {
       method: "GET",
       aws: { signQuery: true },

@@ -12,14 +12,12 @@ import {
 import type { RequestHandler } from "../../../client/options.ts";
 import {
   CANCEL_TOOL_CALL_NOTIFICATION,
-  ENTER_OFFICE_NOTIFICATION,
   GET_CONFIG_EVENT,
   GET_DESKTOP_EVENT,
   GET_DPE_EVENT,
   GET_FINDER_EVENT,
   GET_RESOURCES_EVENT,
   GET_TOOLS_EVENT,
-  LEAVE_OFFICE_NOTIFICATION,
   type SMCPTool,
   TOOL_CALL_EVENT,
   UPDATE_DESKTOP_EVENT,
@@ -51,7 +49,7 @@ Deno.test("SmcpAgent gets every kind of answer of a Computer", async () => {
   const page = await agent.getResources("pc", "files", { cursor: "c1" });
   assertEquals(page.resources, [{ uri: "x:1", odd: null }]);
   assertEquals(
-    (await agent.getDpe("pc", "dpe://h/d", { timeout: 5 })).uri,
+    (await agent.getDpe("pc", "dpe://h/d", { timeoutMs: 4_001 })).uri,
     "file:///d",
   );
   assertEquals(
@@ -64,7 +62,7 @@ Deno.test("SmcpAgent gets every kind of answer of a Computer", async () => {
     0,
   );
   const result = await agent.callTool("pc", "echo", { a: [1, { b: null }] }, {
-    timeout: 7,
+    timeoutMs: 6_500,
   });
   assertEquals(result.content, [{ type: "text", text: "done" }]);
   assertEquals(asked, [
@@ -202,11 +200,11 @@ Deno.test("SmcpAgent sends no request that the protocol does not allow: 400 name
     ["mcp_server", () => agent.getResources("pc", "")],
     ["limit", () => agent.getFinder("pc", { limit: 101 })],
   ];
-  for (const timeout of [0, -1, 1.5, 3601, 3_000_000, Infinity, NaN]) {
+  for (const timeoutMs of [0, -1, 3_600_001, Infinity, NaN]) {
     bad.push(
-      ["timeout", () => agent.callTool("pc", "echo", {}, { timeout })],
-      ["timeout", () => agent.getDpe("pc", "dpe://h/d", { timeout })],
-      ["timeout", () => agent.openDocument("pc", "dpe://h/d", { timeout })],
+      ["timeoutMs", () => agent.callTool("pc", "echo", {}, { timeoutMs })],
+      ["timeoutMs", () => agent.getDpe("pc", "dpe://h/d", { timeoutMs })],
+      ["timeoutMs", () => agent.openDocument("pc", "dpe://h/d", { timeoutMs })],
     );
   }
   for (const [field, ask] of bad) {
@@ -223,7 +221,7 @@ Deno.test("SmcpAgent.callTool() cancels a call that runs out of time, and return
     if (event === CANCEL_TOOL_CALL_NOTIFICATION) cancelled.resolve(payload);
   });
   const result = await office.agent.callTool("pc", "slow", {}, {
-    timeout: 1,
+    timeoutMs: 1_000,
     reqId: "r1",
   });
   assertEquals(result.isError, true);
@@ -248,7 +246,7 @@ Deno.test("SmcpAgent.callTool() sends the cancel when its signal is aborted, and
     },
   });
   office.agent.on(
-    CANCEL_TOOL_CALL_NOTIFICATION,
+    "toolCallCancel",
     (payload) => cancelled.resolve(payload),
   );
   const abort = new AbortController();
@@ -304,7 +302,7 @@ Deno.test("SmcpAgent keeps its tool catalogue up to date by the notifications", 
   assertEquals((await changed).tools?.map(({ name }) => name), ["one", "two"]);
 
   const gone = once(agent, "tools");
-  const left = once(agent, LEAVE_OFFICE_NOTIFICATION);
+  const left = once(agent, "leaveOffice");
   await second.close();
   assertEquals(await left, { office_id: OFFICE, computer: "second" });
   assertEquals(await gone, { computer: "second", tools: undefined });
@@ -349,7 +347,7 @@ Deno.test("SmcpAgent.followDesktop() ends when the Agent is closed, and says so 
 
 Deno.test("SmcpAgent tells its listeners about every notification", async () => {
   await using office = await startOffice();
-  const entered = once(office.agent, ENTER_OFFICE_NOTIFICATION);
+  const entered = once(office.agent, "enterOffice");
   await office.addComputer("pc", answering);
   assertEquals(await entered, { office_id: OFFICE, computer: "pc" });
 });

@@ -43,7 +43,7 @@ Deno.test({
     }),
   );
   const running = new Promise<void>((resolve) => {
-    const off = computer.on("tools_changed", () => {
+    const off = computer.on("toolsChanged", () => {
       if (computer.status().tools.length < 3) return;
       off();
       resolve();

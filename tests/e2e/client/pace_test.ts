@@ -85,9 +85,9 @@ Deno.test("a call that finds no turn within its timeout fails with the Server's 
     computers: { pc: hanging },
   });
   const { agent } = office;
-  const first = agent.callTool("pc", "slow", {}, { timeout: 60 });
+  const first = agent.callTool("pc", "slow", {}, { timeoutMs: 60_000 });
   const error = await assertRejects(
-    () => agent.callTool("pc", "slow", {}, { timeout: 1 }),
+    () => agent.callTool("pc", "slow", {}, { timeoutMs: 1_000 }),
     ProtocolError,
     "Too many calls",
   );

@@ -43,9 +43,9 @@ Deno.test('a call made with `offline: "wait"` waits for its Computer that comes 
   far.switchTo(undefined);
   near.switchTo(second.port);
   await first.server.close();
-  const offline = agent.callTool("pc", "echo", {}, { timeout: 60 });
+  const offline = agent.callTool("pc", "echo", {}, { timeoutMs: 60_000 });
   await rejoined;
-  const early = agent.callTool("pc", "echo", {}, { timeout: 60 });
+  const early = agent.callTool("pc", "echo", {}, { timeoutMs: 60_000 });
   assertEquals((await agent.listRoom()).length, 1); // the calls were answered before
   far.switchTo(second.port);
   assertEquals((await offline).content, []);
@@ -98,16 +98,17 @@ Deno.test("a Computer that never was there is a 404 at once, unless the Agent ha
   const { bare, calls, enter } = await startAway();
   await using server = bare;
   await using agent = await returned(server.url, "wait");
-  const call = (timeout: number) => agent.callTool("pc", "t", {}, { timeout });
-  await assertRejects(() => call(60), ProtocolError, "not in your office");
+  const call = (timeoutMs: number) =>
+    agent.callTool("pc", "t", {}, { timeoutMs });
+  await assertRejects(() => call(60_000), ProtocolError, "not in your office");
   const rejoined = new Promise<void>((resolve) =>
     agent.on("joined", () => resolve())
   );
   (await server.connection(0)).conn.close();
   await rejoined;
   // The error is that of the Server also where the time is up.
-  await assertRejects(() => call(1), ProtocolError, "not in your office");
-  const waiting = call(60);
+  await assertRejects(() => call(1_000), ProtocolError, "not in your office");
+  const waiting = call(60_000);
   assertEquals(await agent.listRoom(), []);
   enter(1, "other");
   assertEquals(await agent.listRoom(), []);

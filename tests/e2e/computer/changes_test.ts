@@ -6,11 +6,7 @@ import {
 import { parseComputerConfig } from "../../../computer/config/parse_config.ts";
 import type { McpHostOptions } from "../../../computer/host/host.ts";
 import { connectMcp } from "../../../computer/host/mcp/connect.ts";
-import {
-  resultMeta,
-  UPDATE_CONFIG_NOTIFICATION,
-  UPDATE_TOOL_LIST_NOTIFICATION,
-} from "../../../protocol/mod.ts";
+import { resultMeta } from "../../../protocol/mod.ts";
 import {
   type ComputerOffice,
   startComputer,
@@ -59,14 +55,14 @@ Deno.test({
   const slow = (alias: string) =>
     agent.callTool("pc", `${alias}_slow`, {}, {
       signal: cancel.signal,
-      timeout: 600,
+      timeoutMs: 600_000,
     });
   const [onA, onB] = [slow("a"), slow("b")];
   await Promise.all(
     ["a", "b"].map((x) => agent.callTool("pc", `${x}_began`, {})),
   );
   const told = Promise.all(
-    ([UPDATE_CONFIG_NOTIFICATION, UPDATE_TOOL_LIST_NOTIFICATION] as const).map((
+    (["updateConfig", "updateToolList"] as const).map((
       event,
     ) => new Promise<void>((resolve) => agent.on(event, () => resolve()))),
   );
@@ -148,7 +144,7 @@ Deno.test({
   const { office, computer } = pc;
   const first = await pidOf(office, "a");
   const started: string[] = [];
-  computer.on("server_state", ({ state }) => started.push(state));
+  computer.on("serverState", ({ state }) => started.push(state));
   await Promise.all([
     computer.updateServer("a", server("b")),
     computer.updateServer("a", server("c")),
@@ -157,7 +153,7 @@ Deno.test({
   assertEquals(started.filter((state) => state === "running"), ["running"]);
   const last = await pidOf(office, "d");
   const replaced = new Promise<void>((resolve) =>
-    computer.on("config_changed", () => resolve())
+    computer.on("configChanged", () => resolve())
   );
   const updating = computer.updateServer("a", server("e"));
   await replaced;
@@ -233,7 +229,7 @@ Deno.test({
   const { agent } = office;
   const slow = agent.callTool("pc", "a_slow", {}, {
     signal: cancel.signal,
-    timeout: 600,
+    timeoutMs: 600_000,
   });
   await agent.callTool("pc", "a_began", {});
 

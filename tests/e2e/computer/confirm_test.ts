@@ -85,16 +85,18 @@ Deno.test({
   await asked;
   cancel.abort();
   await cancelled.catch(() => {});
-  const late = await agent.callTool("pc", "slow", {}, { timeout: 1 });
+  const late = await agent.callTool("pc", "slow", {}, { timeoutMs: 1_000 });
   assertEquals(resultMeta(late).error_code, 4004);
   const ended = new Promise<void>((done) => {
     const check = () => pc.computer.status().runningCalls === 0 && done();
-    pc.computer.on("call_ended", check);
+    pc.computer.on("callEnded", check);
     check();
   });
   await ended;
   assertEquals(questions.map(({ aborted }) => aborted), [true, true]);
-  const began = await agent.callTool("pc", "slow_began", {}, { timeout: 1 });
+  const began = await agent.callTool("pc", "slow_began", {}, {
+    timeoutMs: 1_000,
+  });
   assertEquals(resultMeta(began).error_code, 4004, "the tool never ran");
 });
 
@@ -112,7 +114,7 @@ Deno.test({
     },
   });
   const { agent } = pc.office;
-  const call = agent.callTool("pc", "pid", {}, { timeout: 120 });
+  const call = agent.callTool("pc", "pid", {}, { timeoutMs: 120_000 });
   await asked;
   await pc.computer.updateServer("files", files(["pid", "echo"]));
   word.resolve("once");

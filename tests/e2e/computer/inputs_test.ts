@@ -181,7 +181,7 @@ Deno.test({
     }),
   );
   const late = Promise.withResolvers<void>();
-  computer.on("server_state", ({ name, state }) => {
+  computer.on("serverState", ({ name, state }) => {
     if (name === "late" && state === "failed") late.resolve();
   });
   await computer.connect();

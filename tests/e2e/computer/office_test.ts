@@ -17,9 +17,6 @@ import {
   GET_TOOLS_EVENT,
   ProtocolError,
   resultMeta,
-  UPDATE_CONFIG_NOTIFICATION,
-  UPDATE_FINDER_NOTIFICATION,
-  UPDATE_TOOL_LIST_NOTIFICATION,
 } from "../../../protocol/mod.ts";
 import { officeLinkOf } from "../../../computer/computer.ts";
 import { startComputer, takeSeat } from "../../support/computer/computer.ts";
@@ -209,7 +206,7 @@ Deno.test({
   assertEquals(error.code, 400);
   const twice = new Promise<void>((resolve) => {
     let calls = 0;
-    pc.computer.on("call_started", () => {
+    pc.computer.on("callStarted", () => {
       if (++calls === 2) resolve();
     });
   });
@@ -398,7 +395,7 @@ Deno.test({
   await using pc = await startComputer({ a: fixture({ only: ["add_tool"] }) });
   const { agent } = pc.office;
   let announced = 0;
-  agent.on(UPDATE_TOOL_LIST_NOTIFICATION, ({ computer }) => {
+  agent.on("updateToolList", ({ computer }) => {
     assertEquals(computer, "pc");
     announced++;
   });
@@ -423,7 +420,7 @@ Deno.test({
 }, async () => {
   await using pc = await startComputer({});
   const { agent } = pc.office;
-  const changed = next<unknown>((l) => agent.on(UPDATE_CONFIG_NOTIFICATION, l));
+  const changed = next<unknown>((l) => agent.on("updateConfig", l));
   await pc.computer.addServer("a", fixture({ only: ["echo"] }));
   assertEquals((await agent.getTools("pc")).length, 1);
   assertEquals(Object.keys((await agent.getConfig("pc")).servers), ["a"]);
@@ -450,17 +447,17 @@ Deno.test({
   const { computer, office: { agent } } = pc;
   const heard: string[] = [];
   const both = [
-    UPDATE_CONFIG_NOTIFICATION,
-    UPDATE_TOOL_LIST_NOTIFICATION,
+    "updateConfig",
+    "updateToolList",
   ] as const;
   const announced = () => {
-    const last = next((l) => agent.on(UPDATE_FINDER_NOTIFICATION, l));
+    const last = next((l) => agent.on("updateFinder", l));
     officeLinkOf(computer).announceAll();
     return last;
   };
   await announced();
   for (const event of both) agent.on(event, () => void heard.push(event));
-  const told = next((l) => agent.on(UPDATE_CONFIG_NOTIFICATION, l));
+  const told = next((l) => agent.on("updateConfig", l));
   computer.inputs.put({ type: "promptString", id: "x", description: "" });
   await told;
   await announced();
@@ -487,7 +484,7 @@ Deno.test({
     }),
   );
   const states: ServerStatus[] = [];
-  computer.on("server_state", (status) => states.push(status));
+  computer.on("serverState", (status) => states.push(status));
   const ready = new Promise<void>((resolve) =>
     office.agent.on("tools", ({ computer, tools }) => {
       if (computer === "slow" && tools?.length === 1) resolve();

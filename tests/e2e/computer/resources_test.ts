@@ -7,12 +7,7 @@ import {
   localDirResolver,
   s3Resolver,
 } from "../../../computer/mod.ts";
-import {
-  ErrorCode,
-  ProtocolError,
-  UPDATE_DESKTOP_NOTIFICATION,
-  UPDATE_FINDER_NOTIFICATION,
-} from "../../../protocol/mod.ts";
+import { ErrorCode, ProtocolError } from "../../../protocol/mod.ts";
 import { startComputer } from "../../support/computer/computer.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
 import {
@@ -151,21 +146,21 @@ Deno.test({
   const heard: string[] = [];
   for (
     const event of [
-      UPDATE_DESKTOP_NOTIFICATION,
-      UPDATE_FINDER_NOTIFICATION,
+      "updateDesktop",
+      "updateFinder",
     ] as const
   ) agent.on(event, ({ computer }) => heard.push(`${event} of ${computer}`));
-  const desktop = `${UPDATE_DESKTOP_NOTIFICATION} of pc`;
-  const finder = `${UPDATE_FINDER_NOTIFICATION} of pc`;
+  const desktop = "updateDesktop of pc";
+  const finder = "updateFinder of pc";
   const window = { uri: "window://s/1" };
   const document = { uri: "dpe://s/1" };
 
   const steps: [
     Parameters<typeof set>[2],
-    typeof UPDATE_DESKTOP_NOTIFICATION | typeof UPDATE_FINDER_NOTIFICATION,
+    "updateDesktop" | "updateFinder",
   ][] = [
-    [{ resources: [window], tell: "list" }, UPDATE_DESKTOP_NOTIFICATION],
-    [{ tell: ["window://s/1"] }, UPDATE_DESKTOP_NOTIFICATION],
+    [{ resources: [window], tell: "list" }, "updateDesktop"],
+    [{ tell: ["window://s/1"] }, "updateDesktop"],
   ];
   for (const [params, event] of steps) {
     const announced = next(agent, event);
@@ -175,7 +170,7 @@ Deno.test({
   assertEquals(heard, [desktop, desktop]);
 
   // The same set of windows in another order, other resources: only the document is news.
-  const announced = next(agent, UPDATE_FINDER_NOTIFICATION);
+  const announced = next(agent, "updateFinder");
   await set(agent, "s", {
     resources: [{ uri: "file:///x" }, window],
     tell: "list",
@@ -185,14 +180,14 @@ Deno.test({
   await announced;
   assertEquals(heard, [desktop, desktop, finder]);
 
-  const again = next(agent, UPDATE_FINDER_NOTIFICATION);
+  const again = next(agent, "updateFinder");
   await set(agent, "s", { tell: [document.uri] });
   await again;
   assertEquals(heard, [desktop, desktop, finder, finder]);
 
   const lost = [
-    next(agent, UPDATE_DESKTOP_NOTIFICATION),
-    next(agent, UPDATE_FINDER_NOTIFICATION),
+    next(agent, "updateDesktop"),
+    next(agent, "updateFinder"),
   ];
   await world.computer.stopServer("s");
   await Promise.all(lost);
@@ -220,8 +215,8 @@ Deno.test({
   });
   const announced = () =>
     Promise.all([
-      next(agent, UPDATE_DESKTOP_NOTIFICATION),
-      next(agent, UPDATE_FINDER_NOTIFICATION),
+      next(agent, "updateDesktop"),
+      next(agent, "updateFinder"),
     ]);
   const added = announced();
   const resources = [{ uri: "window://s/1" }, { uri: "dpe://s/x" }];
@@ -231,7 +226,7 @@ Deno.test({
   assertEquals(seen, ["s"]);
 
   const states: string[] = [];
-  computer.on("server_state", ({ name, state }) => {
+  computer.on("serverState", ({ name, state }) => {
     states.push(`${name} is ${state}`);
   });
   const lost = announced();
@@ -253,7 +248,7 @@ Deno.test({
   const { agent } = world.office;
   let heard = 0;
   const last = Promise.withResolvers<void>();
-  agent.on(UPDATE_DESKTOP_NOTIFICATION, async () => {
+  agent.on("updateDesktop", async () => {
     heard++;
     const [shown] = await agent.getDesktop("pc");
     if (shown?.endsWith("last")) last.resolve();

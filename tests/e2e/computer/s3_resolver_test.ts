@@ -73,7 +73,7 @@ Deno.test({
     "only what is signed can be fetched, until it expires",
     async () => {
       const { uri } = await resolve(
-        { ...storage, expiresIn: 77 },
+        { ...storage, expiresInMs: 77_000 },
         "dpe://h/secret",
         [{ text: "secret" }],
       );
@@ -174,11 +174,11 @@ Deno.test({
       "endpoint",
     );
   }
-  for (const expiresIn of [0, 604_801, 1.5, NaN]) {
+  for (const expiresInMs of [0, 604_801_000, 1_500, NaN]) {
     assertThrows(
-      () => s3Resolver({ ...options, expiresIn }),
+      () => s3Resolver({ ...options, expiresInMs }),
       TypeError,
-      "1 to 604800",
+      "1000 to 604800000",
     );
   }
 });

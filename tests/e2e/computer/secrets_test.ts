@@ -99,10 +99,10 @@ async function everythingSaid(
     inputs,
     inputValues: { ...ODD, value },
     confirm: () => "once",
-    restart: { first: 86_400_000, most: 86_400_000 },
+    restart: { minDelayMs: 86_400_000, maxDelayMs: 86_400_000 },
     ...more,
   });
-  computer.on("server_state", (status) => said.push(JSON.stringify(status)));
+  computer.on("serverState", (status) => said.push(JSON.stringify(status)));
   computer.start();
   await computer.serversSettled();
   await act(async (tool) => {
@@ -162,7 +162,7 @@ Deno.test({
           assertStringIncludes(await call("refuse"), "<redacted>");
           const lost = new Promise<void>((resolve) =>
             computer.on(
-              "server_state",
+              "serverState",
               ({ name, state }) =>
                 name === "run" && state === "restarting" && resolve(),
             )

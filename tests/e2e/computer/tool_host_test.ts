@@ -37,8 +37,8 @@ Deno.test({
       return "no";
     },
   });
-  host.on("call_started", ({ agent, tool }) => heard.push(`${agent} ${tool}`));
-  host.on("call_ended", ({ tool }) => heard.push(`${tool} ended`));
+  host.on("callStarted", ({ agent, tool }) => heard.push(`${agent} ${tool}`));
+  host.on("callEnded", ({ tool }) => heard.push(`${tool} ended`));
 
   await t.step("by the names that Agents would see", () => {
     assertEquals(host.listTools().map(({ name }) => name), ["say", "pid"]);
@@ -96,7 +96,7 @@ Deno.test({
     confirm: () => "once",
   });
   const abort = new AbortController();
-  host.on("call_started", () => abort.abort());
+  host.on("callStarted", () => abort.abort());
   const cancelled = await host.callTool("slow", {}, { signal: abort.signal });
   assertEquals(resultMeta(cancelled).a2c_cancelled, true);
   const late = await host.callTool("slow", {}, { timeoutMs: 1 });
@@ -110,7 +110,7 @@ Deno.test({
 }, async () => {
   await using host = await startHost({ servers: {} });
   let changes = 0;
-  host.on("config_changed", () => changes++);
+  host.on("configChanged", () => changes++);
   await host.addServer("a", fixture({ only: ["echo"] }));
   assertEquals(host.listTools().map(({ name }) => name), ["echo"]);
   await host.updateServer("a", fixture({ only: ["pid"] }));

@@ -427,7 +427,7 @@ Deno.test({
 
 Deno.test("a connection that answers no ping is gone, and its office hears of it", async () => {
   await using server = createSmcpServer({
-    heartbeat: { interval: 0.2, timeout: 0.2 },
+    heartbeat: { intervalMs: 200, timeoutMs: 200 },
   });
   const { url } = await server.listen();
   await using agent = await joinRaw(url, "agent", "agent", "o");
@@ -441,14 +441,14 @@ Deno.test("a connection that answers no ping is gone, and its office hears of it
 });
 
 Deno.test("a connection that never joins the namespace is closed after the handshake time (spec §10)", async () => {
-  await using server = createSmcpServer({ handshakeTimeout: 0.2 });
+  await using server = createSmcpServer({ handshakeTimeoutMs: 200 });
   const { url } = await server.listen();
   await using raw = await RawFrames.open(url);
   await raw.closed;
 });
 
 Deno.test("a request whose headers do not come is answered 408 after the header time (spec §10)", async () => {
-  await using server = createSmcpServer({ headerTimeout: 0.2 });
+  await using server = createSmcpServer({ headerTimeoutMs: 200 });
   const { port } = await server.listen();
   const socket = connect(port, "127.0.0.1");
   socket.write(`GET ${QUERY}polling HTTP/1.1\r\nHost: `);
@@ -461,8 +461,8 @@ Deno.test("a request whose headers do not come is answered 408 after the header 
 Deno.test("a polling POST whose body does not come is answered 408 after its time, and its session ends (spec §10)", async () => {
   await using smcp = createSmcpServer();
   const server = newServer(getRequestListener(smcp.app.fetch), {
-    headerTimeout: 1, // enough for the requests that are not late
-    bodyTimeout: 0.1,
+    headerTimeoutMs: 1_000, // enough for the requests that are not late
+    bodyTimeoutMs: 100,
   });
   smcp.attach(server);
   const { url, port } = await listenOn(server, {});

@@ -121,7 +121,7 @@ Deno.test("a computer that answers no object is answered for with 500 (spec §7)
 });
 
 Deno.test("a computer that does not answer in time is answered for with 408; its late answer is dropped (spec §7)", async () => {
-  await using server = createSmcpServer({ requestTimeout: 0.05 });
+  await using server = createSmcpServer({ requestTimeoutMs: 50 });
   const { url } = await server.listen();
   await using pair = await rawPair(url);
   let late = () => {};

@@ -14,7 +14,6 @@ import {
   UPDATE_CONFIG_EVENT,
   UPDATE_CONFIG_NOTIFICATION,
   UPDATE_FINDER_NOTIFICATION,
-  UPDATE_TOOL_LIST_NOTIFICATION,
 } from "../../../protocol/mod.ts";
 import { startBareServer } from "../../support/server/bare_server.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
@@ -168,7 +167,7 @@ Deno.test("a call that crosses the end of a membership does not run (spec §5)",
   });
   await using computer = computerAt(server.url);
   let calls = 0;
-  computer.on("call_started", () => calls++);
+  computer.on("callStarted", () => calls++);
   const leave = async (leave: () => Promise<void>) => {
     await computer.connect();
     await computer.join(OFFICE);
@@ -216,10 +215,10 @@ Deno.test("a Computer that comes back into its office announces its configuratio
   await computer.connect();
   const told = () =>
     Promise.all(
-      [UPDATE_CONFIG_NOTIFICATION, UPDATE_TOOL_LIST_NOTIFICATION].map((event) =>
+      (["updateConfig", "updateToolList"] as const).map((event) =>
         new Promise((resolve) => {
           const off = office.agent.on(
-            event as typeof UPDATE_CONFIG_NOTIFICATION,
+            event,
             (payload) => {
               off();
               resolve(payload);

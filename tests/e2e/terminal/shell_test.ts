@@ -6,7 +6,6 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { join } from "node:path";
-import { UPDATE_FINDER_NOTIFICATION } from "../../../protocol/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { argumentsOf } from "../../support/command.ts";
 import type { Screen } from "../../support/terminal/emulator.ts";
@@ -123,7 +122,7 @@ Deno.test(
         "joined office north as pc",
       );
       const told = new Promise((resolve) =>
-        office.agent.on(UPDATE_FINDER_NOTIFICATION, resolve)
+        office.agent.on("updateFinder", resolve)
       );
       assertEquals(await say("notify update"), "told");
       await told;

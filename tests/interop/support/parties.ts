@@ -2,12 +2,7 @@ import { fileURLToPath } from "node:url";
 import { SmcpAgent } from "../../../agent/mod.ts";
 import {
   type CallToolResult,
-  ENTER_OFFICE_NOTIFICATION,
-  LEAVE_OFFICE_NOTIFICATION,
   parseCallToolResult,
-  UPDATE_CONFIG_NOTIFICATION,
-  UPDATE_DESKTOP_NOTIFICATION,
-  UPDATE_TOOL_LIST_NOTIFICATION,
 } from "../../../protocol/mod.ts";
 import { type Child, start } from "../../support/child.ts";
 import {
@@ -159,11 +154,11 @@ export async function pythonComputer(
 }
 
 const NOTIFICATIONS = {
-  enter_office: ENTER_OFFICE_NOTIFICATION,
-  leave_office: LEAVE_OFFICE_NOTIFICATION,
-  update_config: UPDATE_CONFIG_NOTIFICATION,
-  update_tool_list: UPDATE_TOOL_LIST_NOTIFICATION,
-  update_desktop: UPDATE_DESKTOP_NOTIFICATION,
+  enter_office: "enterOffice",
+  leave_office: "leaveOffice",
+  update_config: "updateConfig",
+  update_tool_list: "updateToolList",
+  update_desktop: "updateDesktop",
 } as const satisfies Record<Heard, string>;
 
 /** This package's Agent. */
@@ -185,9 +180,9 @@ export function ourAgent(url: string): AgentParty {
         .map(({ name }) => name),
     tools: async () => (await agent.getTools(COMPUTER)).map((t) => ({ ...t })),
     call: (tool, params = {}, { computer = COMPUTER, timeout = 30 } = {}) =>
-      agent.callTool(computer, tool, params, { timeout }),
+      agent.callTool(computer, tool, params, { timeoutMs: timeout * 1000 }),
     callAs: (reqId, tool, timeout) =>
-      agent.callTool(COMPUTER, tool, {}, { reqId, timeout }),
+      agent.callTool(COMPUTER, tool, {}, { reqId, timeoutMs: timeout * 1000 }),
     cancel: (reqId) => Promise.resolve(agent.cancel(reqId)),
     desktop: () => agent.getDesktop(COMPUTER),
     config: async () => ({ ...await agent.getConfig(COMPUTER) }),

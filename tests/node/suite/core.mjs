@@ -105,7 +105,7 @@ test("cancel: the caller's signal reaches the MCP server", async (t) => {
 
 test("timeout: a result that says so, and the MCP server is told", async (t) => {
   const { agent } = await startOffice(t);
-  const result = await agent.callTool("pc", "slow", {}, { timeout: 1 });
+  const result = await agent.callTool("pc", "slow", {}, { timeoutMs: 1_000 });
   assert.equal(resultMeta(result).error_code, 4004);
   const { content } = await agent.callTool("pc", "slow_aborted");
   assert.equal(content[0].text, "it was aborted");
@@ -270,7 +270,7 @@ test("TLS: client certificates over both transports, and a failure says which si
 
 test("drain: a call on its way is answered before the Server closes", async (t) => {
   const { agent, server } = await startOffice(t);
-  const call = agent.callTool("pc", "slow", {}, { timeout: 1 });
+  const call = agent.callTool("pc", "slow", {}, { timeoutMs: 1_000 });
   await agent.callTool("pc", "slow_began");
   const closed = server.close();
   assert.equal(resultMeta(await call).error_code, 4004);

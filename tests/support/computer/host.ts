@@ -37,7 +37,7 @@ export function reached(
   return new Promise((resolve) => {
     const check = () => host.server(name)?.status.state === state;
     if (check()) return resolve();
-    const off = host.on("server_state", () => {
+    const off = host.on("serverState", () => {
       if (!check()) return;
       off();
       resolve();
@@ -48,7 +48,7 @@ export function reached(
 /** Resolves once a resource is said to have changed. */
 export function told(host: McpHost, uri: string): Promise<void> {
   return new Promise((resolve) => {
-    const off = host.on("resource_updated", (update) => {
+    const off = host.on("resourceUpdated", (update) => {
       if (update.uri !== uri) return;
       off();
       resolve();

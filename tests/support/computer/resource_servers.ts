@@ -1,6 +1,5 @@
 import { fileURLToPath } from "node:url";
-import type { SmcpAgent } from "../../../agent/mod.ts";
-import type { Notifications } from "../../../protocol/mod.ts";
+import type { AgentEvents, SmcpAgent } from "../../../agent/mod.ts";
 import type {
   ResourceServerOptions,
   SetParams,
@@ -49,13 +48,13 @@ export async function subscribed(
   return JSON.parse(String(block?.text)).toSorted();
 }
 
-/** Resolves with the next notification of a kind. */
-export function next<N extends keyof Notifications & string>(
+/** Resolves at the next event of a kind. */
+export function next(
   agent: SmcpAgent,
-  notification: N,
+  event: keyof AgentEvents,
 ): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const off = agent.on(notification, () => {
+  const off = agent.on(event, () => {
     off();
     resolve();
   });

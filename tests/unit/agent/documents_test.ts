@@ -55,7 +55,7 @@ function open(
   over: {
     handlers?: Record<string, DocumentHandler>;
     session?: () => unknown;
-    timeout?: number;
+    timeoutMs?: number;
   } = {},
 ): Promise<OpenDocument> & { asked: string[] } {
   const asked: string[] = [];
@@ -66,7 +66,7 @@ function open(
       return Promise.resolve({ uri: at, req_id: "r" });
     },
     handlers: over.handlers ?? {},
-    timeout: over.timeout ?? 60,
+    timeoutMs: over.timeoutMs ?? 60_000,
   });
   const session = over.session ?? (() => "one");
   return Object.assign(OpenDocument.open(source, session, {}), { asked });
@@ -243,7 +243,7 @@ Deno.test("a storage that does not answer is given up after the timeout, or with
     new Promise((_, reject) =>
       signal.addEventListener("abort", () => reject(signal.reason))
     );
-  const late = open(["s3://b/k"], { handlers: { s3: hang }, timeout: 0.01 });
+  const late = open(["s3://b/k"], { handlers: { s3: hang }, timeoutMs: 10 });
   const error = await assertRejects(() => late, DocumentError);
   assertEquals(error.code, "unreachable");
   const abort = new AbortController();
@@ -255,7 +255,7 @@ Deno.test("a storage that does not answer is given up after the timeout, or with
 Deno.test("a handler that ignores its signal is left behind after the timeout, or with the signal", async () => {
   const answer = Promise.withResolvers<string>();
   const deaf: DocumentHandler = () => answer.promise;
-  const late = open(["s3://b/k"], { handlers: { s3: deaf }, timeout: 0.01 });
+  const late = open(["s3://b/k"], { handlers: { s3: deaf }, timeoutMs: 10 });
   const error = await assertRejects(
     () => late,
     DocumentError,

@@ -3,7 +3,6 @@ import type { AgentEvents } from "../../../agent/office/events.ts";
 import { followDesktop } from "../../../agent/office/follow_desktop.ts";
 import { Emitter } from "../../../client/emitter.ts";
 import { ConnectionError } from "../../../client/errors.ts";
-import { UPDATE_DESKTOP_NOTIFICATION } from "../../../protocol/mod.ts";
 
 /** Follows a desktop whose fetches are answered with what is given, in turn. */
 function follow(answers: readonly (string[] | Error)[]) {
@@ -31,7 +30,7 @@ Deno.test("followDesktop() goes on when the connection is lost while it fetches 
   const { events, desktop, fetched } = follow([["one"], lost, ["two"]]);
   assertEquals((await desktop.next()).value, ["one"]);
   const next = desktop.next();
-  events.emit(UPDATE_DESKTOP_NOTIFICATION, { computer: "pc" });
+  events.emit("updateDesktop", { computer: "pc" });
   await fetched[1]?.promise;
   events.emit("disconnected", { reason: "gone", reconnecting: true });
   events.emit("joined", { office: "north", rejoined: true });
@@ -43,7 +42,7 @@ Deno.test("followDesktop() ends with the connection, whatever it is doing then",
   const { events, desktop, fetched } = follow([["one"], lost]);
   assertEquals((await desktop.next()).value, ["one"]);
   const next = desktop.next();
-  events.emit(UPDATE_DESKTOP_NOTIFICATION, { computer: "pc" });
+  events.emit("updateDesktop", { computer: "pc" });
   events.emit("disconnected", { reason: "closed", reconnecting: false });
   await assertRejects(() => next, ConnectionError, "closed");
   fetched.forEach(({ resolve }) => resolve());

@@ -5,7 +5,7 @@ import { parseServerUrl } from "../../../client/url.ts";
 
 Deno.test("backoff() doubles up to its limit and spreads by half", () => {
   assertEquals([0, 1, 2].map((n) => backoff(n, 0.5)), [500, 1000, 2000]);
-  assertEquals(backoff(40, 0.5), BACKOFF.most);
+  assertEquals(backoff(40, 0.5), BACKOFF.maxDelayMs);
   assertEquals(backoff(0, 0), 250);
   assertEquals(backoff(0, 1), 750);
 });

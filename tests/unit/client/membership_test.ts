@@ -40,7 +40,7 @@ function setup() {
     told,
     /** The oldest request that has no answer. */
     next: () => asked.shift(),
-    /** Resolves at the next `rejoin_failed`. */
+    /** Resolves at the next `rejoinFailed`. */
     refused: () => new Promise<void>((resolve) => failed.push(resolve)),
   };
 }

@@ -26,7 +26,7 @@ Deno.test({
       { type: "command", id: "t", description: "", command: `cat ${file}` },
       { type: "promptString", id: "nobody", description: "" },
     ],
-    restart: { first: 1, most: 20 },
+    restart: { minDelayMs: 1, maxDelayMs: 20 },
   });
   const { computer, office: { agent } } = pc;
   const failing = computer.status().servers;
@@ -34,7 +34,7 @@ Deno.test({
   assertStringIncludes(failing[1]?.error ?? "", 'input "nobody"');
   assertEquals(failing[1]?.nextAttempt, undefined);
   const running = new Promise<ServerStatus>((resolve) =>
-    computer.on("server_state", (status) => {
+    computer.on("serverState", (status) => {
       if (status.state === "running") resolve(status);
     })
   );

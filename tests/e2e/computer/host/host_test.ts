@@ -176,7 +176,7 @@ Deno.test({
 }, async () => {
   await using host = hostOf({ a: fixture({ only: ["add_tool"] }) });
   await host.start();
-  const changed = new Promise((resolve) => host.on("tools_changed", resolve));
+  const changed = new Promise((resolve) => host.on("toolsChanged", resolve));
   await textOf(host, "a", "add_tool", { name: "extra" });
   await changed;
   assertEquals(host.tools().map(({ name }) => name), ["add_tool", "extra"]);
@@ -237,7 +237,7 @@ Deno.test({
   await began;
   Deno.kill(pid, "SIGKILL");
   const lost = new Promise<ServerStatus>((resolve) =>
-    host.on("server_state", resolve)
+    host.on("serverState", resolve)
   );
   await assertRejects(() => pending, Error, "Connection closed");
   const { state, error, nextAttempt } = await lost;
@@ -411,7 +411,7 @@ Deno.test({
   await using host = hostOf({ a: fixture() });
   await host.start();
   const changed = new Promise((resolve) =>
-    host.on("resources_changed", resolve)
+    host.on("resourcesChanged", resolve)
   );
   await textOf(host, "a", "change_resources");
   assertEquals(await changed, { server: "a" });

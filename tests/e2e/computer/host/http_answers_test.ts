@@ -40,7 +40,7 @@ async function callOdd(
     maxMessageBytes: MIB,
   });
   const { agent } = pc.office;
-  const result = await agent.callTool("pc", name, {}, { timeout: 3_600 });
+  const result = await agent.callTool("pc", name, {}, { timeoutMs: 3_600_000 });
   const { content } = await agent.callTool("pc", "good", {});
   assertEquals(content[0]?.text, "good", "the next call");
   assertEquals(pc.computer.status().servers[0]?.restarts, 0);

@@ -33,7 +33,7 @@ for (const type of TYPES) {
     await host.start();
     assertEquals(await textOf(host, "a", "echo", { text: "hi" }), "hi");
 
-    const changed = new Promise((resolve) => host.on("tools_changed", resolve));
+    const changed = new Promise((resolve) => host.on("toolsChanged", resolve));
     await textOf(host, "a", "add_tool", { name: "extra" });
     await changed;
     assertEquals(host.resolve("extra").kind, "call");

@@ -27,7 +27,7 @@ Deno.test({
   const { office: { agent }, computer } = pc;
   const errors: string[] = [];
   const back = new Promise<void>((resolve) =>
-    computer.on("server_state", ({ state, error }) => {
+    computer.on("serverState", ({ state, error }) => {
       if (error !== undefined) errors.push(error);
       if (state === "running") resolve();
     })
@@ -102,7 +102,7 @@ Deno.test({
     maxMessageBytes: 150_000,
   });
   const { office: { agent } } = pc;
-  const deaf = agent.callTool("pc", "deaf", {}, { timeout: 60 });
+  const deaf = agent.callTool("pc", "deaf", {}, { timeoutMs: 60_000 });
   const said: string[] = [];
   // The first ones wait in the pipe, until their time is up; the others are refused at once.
   while (!said.some((text) => text.includes("could not be reached"))) {
@@ -110,7 +110,7 @@ Deno.test({
       "pc",
       "echo",
       { text: "x".repeat(100_000) },
-      { timeout: 1 },
+      { timeoutMs: 1_000 },
     );
     said.push(content[0]?.text ?? "");
   }
@@ -127,7 +127,7 @@ Deno.test({
     b: fixture({ only: ["echo"] }),
   });
   const { office: { agent } } = pc;
-  const flood = agent.callTool("pc", "flood", {}, { timeout: 600 });
+  const flood = agent.callTool("pc", "flood", {}, { timeoutMs: 600_000 });
   flood.catch(() => {}); // what fails below is what went wrong
   // Were they delayed until the child is done, which it never is, they would reach their timeout.
   for (let i = 0; i < 20; i++) {
@@ -146,7 +146,7 @@ Deno.test({
   await using pc = await startComputer({ a: fixture() });
   const { office: { agent }, computer } = pc;
   const restarting = new Promise<string>((resolve) =>
-    computer.on("server_state", ({ state, error = "" }) => {
+    computer.on("serverState", ({ state, error = "" }) => {
       if (state === "restarting") resolve(error);
     })
   );

@@ -72,7 +72,7 @@ function person() {
 }
 
 /** Back as soon as can be, however often. */
-const AT_ONCE = { first: 1, most: 20, healthyMs: 0 };
+const AT_ONCE = { minDelayMs: 1, maxDelayMs: 20, healthyMs: 0 };
 
 const begin = (
   server: ServerSettings,
@@ -84,7 +84,7 @@ function settled(computer: SmcpComputer, runs: boolean): Promise<void> {
   return new Promise((resolve) => {
     const check = () =>
       (computer.status().servers[0]?.state === "running") === runs && resolve();
-    computer.on("server_state", check);
+    computer.on("serverState", check);
     check();
   });
 }
@@ -107,7 +107,7 @@ Deno.test({
   await using server = await startHttpFixture("streamable");
   await using pc = await begin(settings("streamable", server.url));
   let calls = 0;
-  pc.computer.on("call_started", () => calls++);
+  pc.computer.on("callStarted", () => calls++);
   for (const [status, code] of [[401, 4006], [403, 4007]] as const) {
     server.refuse(status);
     assertEquals((await call(pc)).meta.error_code, code);
@@ -296,7 +296,7 @@ Deno.test({
   assertStringIncludes(await visit((await request()).url), "was refused");
   const attempt = () =>
     new Promise<void>((resolve) => {
-      const off = pc.computer.on("server_state", ({ state }) => {
+      const off = pc.computer.on("serverState", ({ state }) => {
         if (state !== "failed") return;
         off();
         resolve();
@@ -335,7 +335,7 @@ Deno.test({
       await using pc = await begin(protectedServer(server), {
         oauth: { directory: files.oauth, authorize },
       });
-      pc.computer.on("server_state", (s) => heard.push(JSON.stringify(s)));
+      pc.computer.on("serverState", (s) => heard.push(JSON.stringify(s)));
       const hear = async () => {
         heard.push(JSON.stringify(await call(pc)));
         heard.push(JSON.stringify(await pc.office.agent.getConfig("pc")));

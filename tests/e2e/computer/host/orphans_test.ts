@@ -85,7 +85,7 @@ Deno.test({
   await host.start();
   const escaped = Number(await textOf(host, "a", "escape"));
   const restarting = new Promise<boolean>((resolve) =>
-    host.on("server_state", () => isAlive(escaped).then(resolve))
+    host.on("serverState", () => isAlive(escaped).then(resolve))
   );
   await textOf(host, "a", "crash").catch(() => {});
   assertEquals(await restarting, false);

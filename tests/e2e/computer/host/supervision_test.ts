@@ -12,10 +12,7 @@ import type {
   ServerStatus,
   SmcpComputer,
 } from "../../../../computer/mod.ts";
-import {
-  resultMeta,
-  UPDATE_DESKTOP_NOTIFICATION,
-} from "../../../../protocol/mod.ts";
+import { resultMeta } from "../../../../protocol/mod.ts";
 import {
   type ComputerOffice,
   startComputer,
@@ -39,7 +36,7 @@ import { next } from "../../../support/computer/resource_servers.ts";
 import { runComputer } from "../../../support/computer/run_computer.ts";
 
 /** Back as soon as can be, however often. */
-const AT_ONCE = { first: 1, most: 5, healthyMs: 0 };
+const AT_ONCE = { minDelayMs: 1, maxDelayMs: 5, healthyMs: 0 };
 
 const missing: ServerSettings = {
   type: "stdio",
@@ -49,7 +46,7 @@ const missing: ServerSettings = {
 /** Resolves when a server comes into a state, from now on. */
 const comes = (computer: SmcpComputer, name: string, state: ServerState) =>
   new Promise<ServerStatus>((resolve) => {
-    const off = computer.on("server_state", (status) => {
+    const off = computer.on("serverState", (status) => {
       if (status.name !== name || status.state !== state) return;
       off();
       resolve(status);
@@ -178,11 +175,11 @@ Deno.test({
   await using pc = await startComputer({
     a: fixture({ resourceList: [{ uri: "window://w/1", name: "w" }] }),
     b: fixture({ only: ["pid"] }, { tool_meta: { pid: { alias: "other" } } }),
-  }, { restart: { first: 50, jitter: 0 } });
+  }, { restart: { minDelayMs: 50, jitter: 0 } });
   const { agent } = pc.office;
   const desktop = async () => (await agent.getDesktop("pc")).length;
   await call(pc, "subscribed", { count: 1 });
-  while (await desktop() === 0) await next(agent, UPDATE_DESKTOP_NOTIFICATION);
+  while (await desktop() === 0) await next(agent, "updateDesktop");
   const tools: number[] = [];
   const known = new Promise<void>((resolve) =>
     agent.on("tools", (event) => {
@@ -190,11 +187,11 @@ Deno.test({
       if (tools.at(-1) !== 1 && tools.includes(1)) resolve();
     })
   );
-  const updated = next(agent, UPDATE_DESKTOP_NOTIFICATION);
+  const updated = next(agent, "updateDesktop");
   await call(pc, "crash");
   await updated;
   await known;
-  while (await desktop() === 0) await next(agent, UPDATE_DESKTOP_NOTIFICATION);
+  while (await desktop() === 0) await next(agent, "updateDesktop");
   assertEquals(
     (await call(pc, "subscribed", { count: 1 })).text,
     '["window://w/1"]',
@@ -238,7 +235,7 @@ Deno.test({
     unset: fixture({}, { server_parameters: { command: "${input:x}" } }),
     missing,
     off: fixture({}, { disabled: true }),
-  }, { restart: { first: 60_000 } });
+  }, { restart: { minDelayMs: 60_000 } });
   await host.start();
   const states = () =>
     host.statuses.map(({ state, nextAttempt }) => [
@@ -331,7 +328,7 @@ Deno.test({
   await host.start();
   server.forget();
   const back = new Promise<void>((resolve) =>
-    host.on("server_state", ({ state }) => {
+    host.on("serverState", ({ state }) => {
       if (state === "running") resolve();
     })
   );

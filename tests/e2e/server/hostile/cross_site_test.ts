@@ -137,7 +137,7 @@ Deno.test({
   await using server = createSmcpServer({
     authenticator: { authenticate: () => ({ refused: "no" }) },
     limits: { connectionsPerAddress: 1 },
-    handshakeTimeout: 0.3,
+    handshakeTimeoutMs: 300,
   });
   const { port } = await server.listen();
   const { sid } = JSON.parse((await handshake(port)).body.slice(1));

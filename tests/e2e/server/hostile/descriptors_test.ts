@@ -123,7 +123,7 @@ Deno.test({
   name: "a connection that asks for nothing is closed after the header time",
   timeout: 30_000,
 }, async () => {
-  await using server = createSmcpServer({ headerTimeout: 0.2 });
+  await using server = createSmcpServer({ headerTimeoutMs: 200 });
   const { port } = await server.listen();
   const silent = connect(port, "127.0.0.1");
   silent.resume();

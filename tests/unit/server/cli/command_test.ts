@@ -23,11 +23,11 @@ const OBSERVE = { observe: { metrics: false, tracing: false } };
 const TIMES = {
   maxConnectBytes: 16_384,
   trustedProxies: 0,
-  handshakeTimeout: 10,
+  handshakeTimeoutMs: 10_000,
   connectTimeoutMs: 5000,
-  headerTimeout: 10,
+  headerTimeoutMs: 10_000,
   minUploadRate: 8192,
-  heartbeat: { interval: 25, timeout: 20 },
+  heartbeat: { intervalMs: 25_000, timeoutMs: 20_000 },
 };
 
 Deno.test("readSettings() defaults to loopback, port 8787, 8 MiB and limits", async () => {
@@ -84,9 +84,9 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", asyn
     limits,
     maxConnectBytes,
     trustedProxies,
-    handshakeTimeout,
+    handshakeTimeoutMs,
     connectTimeoutMs,
-    headerTimeout,
+    headerTimeoutMs,
     minUploadRate,
     heartbeat,
   } = await readSettings([
@@ -121,13 +121,13 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", asyn
   assertEquals(
     [
       trustedProxies,
-      handshakeTimeout,
+      handshakeTimeoutMs,
       connectTimeoutMs,
-      headerTimeout,
+      headerTimeoutMs,
       minUploadRate,
       heartbeat,
     ],
-    [6, 7, 3000, 8, 11, { interval: 9, timeout: 10 }],
+    [6, 7_000, 3000, 8_000, 11, { intervalMs: 9_000, timeoutMs: 10_000 }],
   );
   assertEquals((await readSettings(["--trust-proxy"], {})).trustedProxies, 1);
   assertEquals(

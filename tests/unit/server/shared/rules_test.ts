@@ -66,11 +66,11 @@ Deno.test("checkAccess() never says which other office exists", () => {
 });
 
 Deno.test("answerDeadline() is timeout + 5 s where the event has one, else the fallback", () => {
-  assertEquals(answerDeadline(TOOL_CALL_EVENT, 60, 30), 65_000);
-  assertEquals(answerDeadline(GET_DPE_EVENT, 7, 30), 12_000);
-  assertEquals(answerDeadline(GET_DPE_EVENT, undefined, 30), 35_000);
-  assertEquals(answerDeadline(GET_TOOLS_EVENT, undefined, 30), 30_000);
-  assertEquals(answerDeadline(GET_TOOLS_EVENT, 3600, 30), 30_000);
+  assertEquals(answerDeadline(TOOL_CALL_EVENT, 60, 30_000), 65_000);
+  assertEquals(answerDeadline(GET_DPE_EVENT, 7, 30_000), 12_000);
+  assertEquals(answerDeadline(GET_DPE_EVENT, undefined, 30_000), 35_000);
+  assertEquals(answerDeadline(GET_TOOLS_EVENT, undefined, 30_000), 30_000);
+  assertEquals(answerDeadline(GET_TOOLS_EVENT, 3600, 30_000), 30_000);
 });
 
 Deno.test("readAnswer() passes an object unchanged and answers 500 for anything else", () => {
