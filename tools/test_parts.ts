@@ -9,8 +9,8 @@ import {
   NPX_SERVERS,
   S3_SERVER,
 } from "../tests/support/computer/reference_servers.ts";
-import { findNode, NODE_VERSIONS } from "./node.ts";
-import { installPackage, npmPackage, TYPESCRIPT } from "./npm_package.ts";
+import { findNode, NODE_VERSIONS } from "./npm/node.ts";
+import { installPackages, npmPackages, TYPESCRIPT } from "./npm/npm_package.ts";
 import { run } from "./process.ts";
 
 /** Something that tests use and that comes from elsewhere, once. */
@@ -107,10 +107,11 @@ const nodes = NODE_VERSIONS.map((version): Part => ({
 
 /** What npm installs beside the tarball. */
 const tarball: Part = {
-  name: `what the npm tarball depends on, and ${TYPESCRIPT.join(" and ")}`,
+  name: `what the npm tarballs depend on, and ${TYPESCRIPT.join(" and ")}`,
   fetch: () =>
     inScratch(async (folder) => {
-      await installPackage(folder, await npmPackage(folder), TYPESCRIPT);
+      const { sdk, cli } = await npmPackages(folder);
+      await installPackages(folder, sdk, cli, ...TYPESCRIPT);
     }),
 };
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { findNode } from "../../tools/node.ts";
-import { installPackage, npmPackage } from "../../tools/npm_package.ts";
+import { findNode } from "../../tools/npm/node.ts";
+import { installPackages, npmPackages } from "../../tools/npm/npm_package.ts";
 import { run } from "../../tools/process.ts";
 import { here, type Recipe } from "./running.ts";
 
@@ -44,8 +44,8 @@ export async function nodePackage(
 ): Promise<Recipe> {
   const user = join(folder, "node-package");
   await Deno.mkdir(user);
-  await installPackage(user, await npmPackage(folder));
-  const main = "node_modules/@a2c-smcp/sdk/server/main.js";
+  await installPackages(user, (await npmPackages(folder)).cli);
+  const main = "node_modules/@a2c-smcp/cli/lib/server/main.js";
   const command = await findNode(NODE);
   return { name, command, args: [main, ...args], cwd: user };
 }

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { type Child, start } from "../../tests/support/child.ts";
 import { startMain } from "../../tests/support/command.ts";
-import { findNode, NODE_VERSIONS } from "../../tools/node.ts";
-import { BINS, installPackage, npmPackage } from "../../tools/npm_package.ts";
+import { findNode, NODE_VERSIONS } from "../../tools/npm/node.ts";
+import { BINS } from "../../tools/npm/commands_package.ts";
+import { installPackages, npmPackages } from "../../tools/npm/npm_package.ts";
 import config from "../../deno.json" with { type: "json" };
 import { memoryOf } from "./process_usage.ts";
 import type { CommandCost } from "./result.ts";
@@ -137,7 +138,7 @@ const startsOf = (url: string, config: string): Start[] => [
 /** The oldest Node that is promised, with the package installed from its tarball. */
 async function nodeRuntime(folder: string): Promise<Runtime> {
   const node = await findNode(NODE_VERSIONS[0]);
-  await installPackage(folder, await npmPackage(folder));
+  await installPackages(folder, (await npmPackages(folder)).cli);
   const root = join(folder, "node_modules", config.name);
   return {
     name: `Node ${NODE_VERSIONS[0]}`,

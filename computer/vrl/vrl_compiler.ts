@@ -1,3 +1,4 @@
+import { loadPackages } from "../../shared/packages.ts";
 import { compileErrorText } from "./vrl_text.ts";
 
 /** Checks and runs VRL programs. */
@@ -16,7 +17,11 @@ let loading: Promise<VrlCompiler> | undefined;
 
 /** Imports the Node build by its file: bundlers would choose the build for browsers. */
 const importCompiler = (): Promise<typeof import("@bpinternal/verel")> =>
-  import("@bpinternal/verel/dist/node/index.js");
+  loadPackages(
+    "run VRL programs",
+    ["@bpinternal/verel"],
+    () => import("@bpinternal/verel/dist/node/index.js"),
+  );
 
 /** Loads the compiler on first use: it takes 12 MB, and few configurations need it. */
 export function loadVrlCompiler(): Promise<VrlCompiler> {

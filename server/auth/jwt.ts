@@ -1,4 +1,5 @@
 import type { JWTVerifyOptions } from "jose";
+import { loadPackages } from "../../shared/packages.ts";
 import type { Identity } from "../shared/identity.ts";
 import type { Authenticator, Credentials, Refused } from "./authenticator.ts";
 import { CLOCK_TOLERANCE_SECONDS, readClaims } from "./claims.ts";
@@ -46,7 +47,8 @@ export function jwt(options: JwtOptions): Authenticator {
   let loading: Promise<{ jose: Jose; keys: KeySource }> | undefined;
   // Loaded with the first token: servers without JWT never need it.
   const loaded = () =>
-    loading ??= import("jose").then((jose) => ({ jose, keys: load(jose) }));
+    loading ??= loadPackages("verify JWTs", ["jose"], () => import("jose"))
+      .then((jose) => ({ jose, keys: load(jose) }));
   return {
     async authenticate(credentials) {
       const token = sentToken(credentials);

@@ -1,5 +1,6 @@
 import { Option } from "commander";
 import { integer } from "../../cli/integer.ts";
+import { loadPackages } from "../../shared/packages.ts";
 import { createMetrics } from "../observe/prometheus.ts";
 import type { SmcpServerOptions } from "../options.ts";
 
@@ -57,9 +58,14 @@ export async function loadObservers(
   return {
     ...(metrics && { metrics: await createMetrics() }),
     ...(tracing && {
-      tracer: (await import("@opentelemetry/api")).trace.getTracer(
-        "@a2c-smcp/sdk",
-      ),
+      tracer: (await loadOpenTelemetry()).trace.getTracer("@a2c-smcp/sdk"),
     }),
   };
 }
+
+const loadOpenTelemetry = (): Promise<typeof import("@opentelemetry/api")> =>
+  loadPackages(
+    "trace",
+    ["@opentelemetry/api"],
+    () => import("@opentelemetry/api"),
+  );

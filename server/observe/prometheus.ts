@@ -1,3 +1,4 @@
+import { loadPackages } from "../../shared/packages.ts";
 import { memoryUsage } from "node:process";
 import { labelOf } from "../limits/limits.ts";
 import type { Metrics, MetricsSource, RefusalStage } from "./metrics.ts";
@@ -58,7 +59,11 @@ const REFUSAL_REASONS: Readonly<
  * ```
  */
 export async function createMetrics(): Promise<Metrics> {
-  const { Counter, Gauge, Histogram, Registry } = await import("prom-client");
+  const { Counter, Gauge, Histogram, Registry } = await loadPackages(
+    "make metrics",
+    ["prom-client"],
+    () => import("prom-client"),
+  );
   const registry = new Registry();
   const registers = [registry];
   const answered = new Counter({

@@ -16,7 +16,8 @@ import {
 } from "../support/computer/reference_servers.ts";
 import { codeBlocks, readPages } from "./support/blocks.ts";
 import { commandsOf, mistakeIn } from "./support/commands.ts";
-import { denoPack } from "../../tools/npm_package.ts";
+import { installName, PEERS } from "../../tools/npm/dependencies.ts";
+import { denoPack } from "../../tools/npm/npm_package.ts";
 import { complaintOf, isInstalled, outputOf } from "./support/tools.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -134,7 +135,7 @@ Deno.test("the pages name the reference servers that are fetched for them", () =
   for (const [page, text] of pages) {
     for (
       const [name] of withVersions(text).matchAll(
-        /@modelcontextprotocol\/[^\s"`\\]+/g,
+        /@modelcontextprotocol\/(?!sdk\b)[^\s"`\\]+/g,
       )
     ) {
       assert(
@@ -171,6 +172,18 @@ Deno.test({
       await Deno.remove(folder, { recursive: true });
     }
   },
+});
+
+Deno.test("the documentation names every package that npm installs on request", () => {
+  const page = pages.get("docs/getting-started.md") ?? "";
+  const named = [...page.matchAll(/`([^`\n]+)`/g)]
+    .flatMap(([, text = ""]) => text.split(" "));
+  const ofCommands = ["@clack/prompts", "cli-table3", "commander"];
+  const wanted = PEERS.filter((name) => !ofCommands.includes(name));
+  assertEquals(
+    wanted.map(installName).filter((name) => !named.includes(name)),
+    [],
+  );
 });
 
 Deno.test("the API keys of the documentation are valid", () => {

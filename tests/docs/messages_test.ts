@@ -10,6 +10,7 @@ const SOURCES = [
   "computer",
   "protocol",
   "server",
+  "shared",
   "tools",
 ];
 const DENO = /^Requires run access/;

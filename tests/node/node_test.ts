@@ -1,5 +1,5 @@
 /**
- * The npm tarball as a user gets it: installed with npm in an empty folder, then used with the
+ * The npm tarballs as a user gets them: installed with npm in an empty folder, then used with the
  * oldest and the newest Node that is promised.
  *
  * @module
@@ -16,21 +16,24 @@ import {
   ON_TERMINAL,
   startTerminal,
 } from "../support/terminal/terminal.ts";
-import { findNode, NODE_VERSIONS } from "../../tools/node.ts";
+import { findNode, NODE_VERSIONS } from "../../tools/npm/node.ts";
+import { BINS, CLI_NAME } from "../../tools/npm/commands_package.ts";
 import {
-  BINS,
-  installPackage,
-  npmPackage,
+  installPackages,
+  npmPackages,
   TYPESCRIPT,
-} from "../../tools/npm_package.ts";
+} from "../../tools/npm/npm_package.ts";
 import { run } from "../../tools/process.ts";
 import { readTap } from "./read_tap.ts";
 
 const suite = fileURLToPath(new URL("./suite/", import.meta.url));
 const folder = await Deno.makeTempDir({ prefix: "smcp-node-" });
+let tarballs = { sdk: "", cli: "" };
 
 Deno.test.beforeAll(async () => {
-  await installPackage(folder, await npmPackage(folder), TYPESCRIPT);
+  tarballs = await npmPackages(folder);
+  const { sdk, cli } = tarballs;
+  await installPackages(folder, sdk, cli, ...TYPESCRIPT);
   for await (const { name } of Deno.readDir(suite)) {
     await Deno.copyFile(join(suite, name), join(folder, name));
   }
@@ -214,6 +217,23 @@ for (const version of NODE_VERSIONS) {
 }
 
 Deno.test({
+  name: "one global install brings every command",
+  timeout: 600_000,
+}, async () => {
+  const prefix = join(folder, "global");
+  const options = ["--global", "--prefix", prefix, "--prefer-offline"];
+  await run("npm", ["install", ...options, tarballs.cli], folder);
+  const node = await findNode(NODE_VERSIONS[0]);
+  for (const name of Object.keys(BINS)) {
+    const version = await run(node, [
+      join(prefix, "bin", name),
+      "--version",
+    ], folder);
+    assertMatch(version, RegExp(config.version));
+  }
+});
+
+Deno.test({
   name: "TypeScript finds the types of every entrypoint in the tarball",
   timeout: 600_000,
 }, async () => {
@@ -264,15 +284,15 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the tarball's manifest names the commands and the Node that is needed",
+  name:
+    "the tarballs' manifests name the commands, and the Node that is needed",
   timeout: 600_000,
 }, async () => {
-  const manifest = JSON.parse(
-    await Deno.readTextFile(
-      join(folder, "node_modules", config.name, "package.json"),
-    ),
-  );
-  assertEquals(Object.keys(manifest.bin), Object.keys(BINS));
-  assertEquals(manifest.engines, { node: `>=${NODE_VERSIONS[0]}` });
-  assertEquals(manifest.version, config.version);
+  for (const [name, bins] of [[config.name, {}], [CLI_NAME, BINS]] as const) {
+    const path = join(folder, "node_modules", name, "package.json");
+    const manifest = JSON.parse(await Deno.readTextFile(path));
+    assertEquals(Object.keys(manifest.bin ?? {}), Object.keys(bins));
+    assertEquals(manifest.engines, { node: `>=${NODE_VERSIONS[0]}` });
+    assertEquals(manifest.version, config.version);
+  }
 });

@@ -7,8 +7,8 @@ import { assert } from "@std/assert";
 import { delimiter, dirname } from "node:path";
 import { play } from "../docs/support/play.ts";
 import { transcriptOf } from "../docs/support/transcript.ts";
-import { findNode, NODE_VERSIONS } from "../../tools/node.ts";
-import { npmPackage } from "../../tools/npm_package.ts";
+import { findNode, NODE_VERSIONS } from "../../tools/npm/node.ts";
+import { npmPackages } from "../../tools/npm/npm_package.ts";
 import { run } from "../../tools/process.ts";
 
 const page = await Deno.readTextFile(
@@ -26,7 +26,7 @@ const folder = await Deno.makeTempDir({ prefix: "smcp-tarball-" });
 let tarball = "";
 
 Deno.test.beforeAll(async () => {
-  tarball = await npmPackage(folder);
+  tarball = (await npmPackages(folder)).cli;
 });
 
 Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));

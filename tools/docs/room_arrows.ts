@@ -2,6 +2,7 @@ import { posix } from "node:path";
 
 /** Where the package itself lies: the folders at the top that are published as code. */
 export const HOUSE = [
+  "shared",
   "protocol",
   "client",
   "cli",

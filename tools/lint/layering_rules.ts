@@ -11,12 +11,13 @@ export interface Fault {
 
 /** The rooms of the package, and which others each may import; a role never imports another. */
 const ROOMS = {
+  shared: [],
   protocol: [],
-  client: ["protocol"],
-  cli: ["protocol", "client"],
-  agent: ["protocol", "client", "cli"],
-  server: ["protocol", "cli"],
-  computer: ["protocol", "client", "cli"],
+  client: ["shared", "protocol"],
+  cli: ["shared", "protocol", "client"],
+  agent: ["shared", "protocol", "client", "cli"],
+  server: ["shared", "protocol", "cli"],
+  computer: ["shared", "protocol", "client", "cli"],
 } as const satisfies Record<string, readonly string[]>;
 type Room = keyof typeof ROOMS;
 
@@ -137,7 +138,7 @@ function judgeFile(
   if (allowed.includes(to)) return undefined;
   return {
     message: allowed.length === 0
-      ? `${room} imports ${to}; the wire knows no role`
+      ? `${room} imports ${to}; it knows no role`
       : `${room} imports ${to}; it may import itself and ${
         allowed.join(", ")
       }, and no role imports another role`,

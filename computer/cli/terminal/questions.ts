@@ -1,4 +1,5 @@
 import { plain } from "../../../cli/terminal_text.ts";
+import { loadPackages } from "../../../shared/packages.ts";
 import type { Confirm } from "../../tools/confirm.ts";
 import type { AskedInput, AskInput } from "../../config/inputs/input_store.ts";
 import { paint } from "../live/paint.ts";
@@ -73,7 +74,11 @@ async function askInput(
   streams: TerminalStreams,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const { isCancel, password, select, text } = await import("@clack/prompts");
+  const { isCancel, password, select, text } = await loadPackages(
+    "ask on the terminal",
+    ["@clack/prompts"],
+    () => import("@clack/prompts"),
+  );
   const fallback = input.default ?? undefined;
   const common = { ...streams, signal, message };
   let answer: unknown;

@@ -4,6 +4,7 @@ import type {
   MCPServerStreamableHttpConfig,
   MCPSSEConfig,
 } from "../../../protocol/mod.ts";
+import { loadPackages } from "../../../shared/packages.ts";
 import { reasonOf } from "../../util/values.ts";
 import { AuthorizationError } from "../oauth/authorization_error.ts";
 import { authorizedFetch, type Authorizer } from "../oauth/authorized_fetch.ts";
@@ -44,16 +45,18 @@ export const connectMcp = (
     ? connectStdio(config.server_parameters, signal, options)
     : connectHttp(config, signal, options);
 
+const withMcpSdk = <T>(load: () => Promise<T>): Promise<T> =>
+  loadPackages("reach MCP servers", ["@modelcontextprotocol/sdk"], load);
+
 async function connectHttp(
   config: MCPServerStreamableHttpConfig | MCPSSEConfig,
   signal: AbortSignal,
   { pongMs, authorizer, maxMessageBytes = DEFAULT_MESSAGE_BYTES }:
     ConnectOptions,
 ): Promise<McpConnection> {
-  const [{ openConnection }, http] = await Promise.all([
-    import("./client_connection.ts"),
-    import("./http.ts"),
-  ]);
+  const [{ openConnection }, http] = await withMcpSdk(() =>
+    Promise.all([import("./client_connection.ts"), import("./http.ts")])
+  );
   const { url, headers } = config.server_parameters;
   const patience = config.type === "sse"
     ? http.ssePatience(config.server_parameters)
@@ -104,10 +107,9 @@ async function connectStdio(
   signal: AbortSignal,
   { pongMs, maxMessageBytes }: ConnectOptions,
 ): Promise<McpConnection> {
-  const [{ openConnection }, { StdioTransport }] = await Promise.all([
-    import("./client_connection.ts"),
-    import("./stdio.ts"),
-  ]);
+  const [{ openConnection }, { StdioTransport }] = await withMcpSdk(() =>
+    Promise.all([import("./client_connection.ts"), import("./stdio.ts")])
+  );
   const transport = new StdioTransport(parameters, maxMessageBytes);
   try {
     return await openConnection(transport, {

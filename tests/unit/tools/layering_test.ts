@@ -31,6 +31,7 @@ const forbidden: [file: string, source: string, why: string][] = [
   ["protocol/a.ts", `import { Hono } from "hono";`, "hono"],
   ["protocol/a.ts", `import type { S } from "socket.io-client";`, "socket"],
   ["protocol/a.ts", `import { a } from "../client/a.ts";`, "no role"],
+  ["shared/a.ts", `import { a } from "../protocol/a.ts";`, "no role"],
   ["client/a.ts", `import { a } from "../agent/a.ts";`, "no role imports"],
   [
     "client/a.ts",
@@ -167,6 +168,7 @@ const allowed: [file: string, source: string][] = [
   ["client/a.ts", `import { io } from "socket.io-client";`],
   ["cli/a.ts", `import { Command } from "commander";`],
   ["cli/a.ts", `import { a } from "../client/a.ts";`],
+  ["server/auth/a.ts", `import { a } from "../../shared/a.ts";`],
   ["mod.ts", `export { a } from "./protocol/mod.ts";`],
   ["tests/e2e/a_test.ts", `import { a } from "../../server/mod.ts";`],
   ["tests/e2e/a_test.ts", `import { io } from "socket.io-client";`],

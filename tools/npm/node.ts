@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { run } from "./process.ts";
+import { run } from "../process.ts";
 
 /** A slow network has this time, in milliseconds. */
 const PATIENCE = 1_800_000;

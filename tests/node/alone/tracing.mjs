@@ -1,0 +1,7 @@
+// The Server's command; what it needs itself is installed.
+import process from "node:process";
+
+process.argv.push("--port=0", "--tracing");
+await import("@a2c-smcp/sdk/server/main");
+console.log("works");
+process.kill(process.pid, "SIGTERM");

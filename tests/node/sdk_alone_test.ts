@@ -1,0 +1,107 @@
+/**
+ * `npm install @a2c-smcp/sdk` and nothing else: an Agent works, and what needs more says what.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { startOffice } from "../support/office.ts";
+import { findNode, NODE_VERSIONS } from "../../tools/npm/node.ts";
+import {
+  addPackages,
+  installPackages,
+  npmPackages,
+} from "../../tools/npm/npm_package.ts";
+import { run } from "../../tools/process.ts";
+
+/** MB that an Agent's `node_modules` may take on the disk. */
+const MAX_MB = 20;
+
+const scripts = fileURLToPath(new URL("./alone/", import.meta.url));
+const folder = await Deno.makeTempDir({ prefix: "smcp-alone-" });
+
+Deno.test.beforeAll(async () => {
+  await installPackages(folder, (await npmPackages(folder)).sdk);
+  for await (const { name } of Deno.readDir(scripts)) {
+    await Deno.copyFile(join(scripts, name), join(folder, name));
+  }
+  await Deno.copyFile(
+    fileURLToPath(new URL("./suite/mcp_server.mjs", import.meta.url)),
+    join(folder, "mcp_server.mjs"),
+  );
+});
+
+Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
+
+Deno.test(`the package of an Agent has less than ${MAX_MB} MB`, async () => {
+  const output = await run("du", ["-sm", "node_modules"], folder);
+  const megabytes = parseInt(output);
+  assert(megabytes > 0 && megabytes < MAX_MB, output);
+});
+
+for (const version of NODE_VERSIONS) {
+  Deno.test({
+    name: `Node ${version} runs an Agent with the package alone`,
+    timeout: 600_000,
+  }, async () => {
+    const node = await findNode(version);
+    await using office = await startOffice({
+      computers: {
+        pc: () =>
+          Promise.resolve({
+            content: [{ type: "text", text: "hello" }],
+          }),
+      },
+    });
+    await office.agent.leave();
+    const args = ["agent.mjs", office.url, "north"];
+    assertEquals(await run(node, args, folder), "works\n");
+  });
+}
+
+/** What each script says while a package is missing; one builds on what the others installed. */
+const NEEDS: [script: string, says: string, packages: string[]][] = [
+  [
+    "front_door.mjs",
+    "Cannot use createSmcpServer: not all packages that it needs are installed; install them: npm install",
+    ["@hono/node-server", "engine.io@6.6.12", "hono", "socket.io@4.8.4"],
+  ],
+  // Before prom-client, which brings it.
+  ["tracing.mjs", "Cannot trace", ["@opentelemetry/api"]],
+  ["metrics.mjs", "Cannot make metrics", ["prom-client"]],
+  ["jwt.mjs", "Cannot verify JWTs", ["jose"]],
+  ["vrl.mjs", "Cannot run VRL programs", ["@bpinternal/verel"]],
+  ["mcp.mjs", "Cannot reach MCP servers", ["@modelcontextprotocol/sdk"]],
+];
+
+Deno.test({
+  name:
+    "what needs another package names it, and works once the command that it says was run",
+  timeout: 600_000,
+}, async (t) => {
+  const node = await findNode(NODE_VERSIONS[0]);
+  const failure = (script: string) =>
+    run(node, [script], folder).then(
+      () => "nothing failed",
+      (error: Error) => error.message,
+    );
+  assertMatch(
+    await failure("server.mjs"),
+    /Cannot load @a2c-smcp\/sdk\/server: not all packages .*: npm install /,
+  );
+  for (const [script, says, packages] of NEEDS) {
+    await t.step(script, async () => {
+      const text = await failure(script);
+      assert(text.includes(says), text);
+      const [, command = ""] = /; install \w+: npm install (.*)$/m.exec(text) ??
+        [];
+      assertEquals(command.split(" "), packages, text);
+      await addPackages(folder, ...packages);
+      assertMatch(await run(node, [script], folder), /^works$/m);
+    });
+    // The commands are a package of their own, which has it.
+    if (script === "front_door.mjs") await addPackages(folder, "commander");
+  }
+  assertEquals(await run(node, ["server.mjs"], folder), "works\n");
+});

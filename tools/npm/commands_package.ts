@@ -1,0 +1,100 @@
+import { join } from "node:path";
+import config from "../../deno.json" with { type: "json" };
+
+/** The oldest Node that the packages run on. */
+export const OLDEST = 22;
+
+/** The name of the package that brings the commands. */
+export const CLI_NAME = "@a2c-smcp/cli";
+
+/** The commands that npm puts on a user's path, with the modules that they run. */
+export const BINS: Readonly<Record<string, string>> = {
+  "smcp": "main.js",
+  "smcp-server": "server/main.js",
+  "smcp-computer": "computer/main.js",
+  "smcp-agent": "agent/main.js",
+};
+
+const README = `# ${CLI_NAME}
+
+The commands of [A2C-SMCP](https://www.npmjs.com/package/${config.name}):
+${Object.keys(BINS).map((name) => `\`${name}\``).join(", ")}.
+
+\`\`\`sh
+npm install --global ${CLI_NAME}
+smcp up
+\`\`\`
+
+The library behind them is \`${config.name}\`; its documentation is in its folder
+\`docs\`.
+`;
+
+/**
+ * Writes the package of the commands, with all that they can use.
+ *
+ * The code lies in it. Did it depend on the library, then npm would run one that is installed
+ * globally beside it, which does not find what it recommends.
+ *
+ * @param scratch where to put its folder
+ * @param sdk folder with the library as npm gets it
+ * @param dependencies all packages that the library needs or recommends, with the ranges
+ * @returns its folder
+ */
+export async function commandsPackage(
+  scratch: string,
+  sdk: string,
+  dependencies: Readonly<Record<string, string>>,
+): Promise<string> {
+  const folder = join(scratch, "commands");
+  await Deno.mkdir(join(folder, "bin"), { recursive: true });
+  const manifest = {
+    name: CLI_NAME,
+    version: config.version,
+    description: "The commands of A2C-SMCP: Server, Computer, Agent",
+    keywords: ["a2c", "smcp", "mcp", "agent", "tools"],
+    license: config.license,
+    type: "module",
+    engines: { node: `>=${OLDEST}` },
+    bin: Object.fromEntries(
+      Object.keys(BINS).map((name) => [name, binFile(name)]),
+    ),
+    dependencies,
+  };
+  const write = (path: string, text: string, mode = 0o644) =>
+    Deno.writeTextFile(join(folder, path), text, { mode });
+  await write("package.json", JSON.stringify(manifest, null, 2));
+  await write("README.md", README);
+  await Deno.copyFile(join(sdk, "LICENSE"), join(folder, "LICENSE"));
+  await copyCode(sdk, join(folder, "lib"));
+  for (const name of Object.keys(BINS)) {
+    await write(binFile(name), binSource(name), 0o755);
+  }
+  return folder;
+}
+
+/** A command; an older Node would fail somewhere deep inside. */
+const binSource = (name: string): string =>
+  `#!/usr/bin/env node
+if (parseInt(process.versions.node) < ${OLDEST}) {
+  console.error(
+    \`error: ${name} needs Node ${OLDEST} or later, and this is \${process.version}; get one from https://nodejs.org\`,
+  );
+  process.exit(1);
+}
+await import("../lib/${BINS[name]}");
+`;
+
+/** Copies the modules of a folder and those in it; declarations and documentation stay behind. */
+async function copyCode(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to);
+  for await (const { name, isDirectory } of Deno.readDir(from)) {
+    const [source, target] = [join(from, name), join(to, name)];
+    if (isDirectory && !["docs", "gates"].includes(name)) {
+      await copyCode(source, target);
+    } else if (name.endsWith(".js")) await Deno.copyFile(source, target);
+  }
+}
+
+function binFile(name: string): string {
+  return `bin/${name}.js`;
+}

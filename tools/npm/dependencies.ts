@@ -1,0 +1,55 @@
+import config from "../../deno.json" with { type: "json" };
+
+/** What the npm package only recommends: an Agent needs none of it. */
+export const PEERS: readonly string[] = [
+  // The Server.
+  ...["@hono/node-server", "engine.io", "hono", "socket.io"],
+  ...["@opentelemetry/api", "jose", "prom-client"],
+  // The Computer.
+  ...["@bpinternal/verel", "@modelcontextprotocol/sdk"],
+  // The commands.
+  ...["@clack/prompts", "cli-table3", "commander"],
+];
+
+/** The dependencies of the npm package, in the ranges of deno.json: `deno pack` loosens exact ones. */
+export interface Dependencies {
+  /** What is installed with it. */
+  readonly dependencies: Readonly<Record<string, string>>;
+  /** What is installed where somebody asks for it. */
+  readonly peerDependencies: Readonly<Record<string, string>>;
+}
+
+/**
+ * Tells apart what the package needs and what it recommends.
+ *
+ * @param packed names of the packages that the source imports, as `deno pack` found them
+ * @throws {Error} when a recommended package is not imported at all
+ */
+export function splitDependencies(packed: readonly string[]): Dependencies {
+  const unknown = PEERS.find((name) => !packed.includes(name));
+  if (unknown !== undefined) {
+    throw new Error(
+      `Cannot recommend ${unknown}: nothing imports it; take it out of PEERS`,
+    );
+  }
+  const ranges = (names: readonly string[]) =>
+    Object.fromEntries(names.map((name) => [name, rangeOf(name)]));
+  return {
+    dependencies: ranges(packed.filter((name) => !PEERS.includes(name))),
+    peerDependencies: ranges(PEERS.toSorted()),
+  };
+}
+
+/** What `npm install` takes: a package that is pinned has to come in that very version. */
+export function installName(name: string): string {
+  const range = rangeOf(name);
+  return /^\d/.test(range) ? `${name}@${range}` : name;
+}
+
+function rangeOf(name: string): string {
+  const imports: Readonly<Record<string, string>> = config.imports;
+  const target = imports[name] ?? "";
+  const [, range] = /^(?:npm|jsr):@?[^@]+@(.+)$/.exec(target) ?? [];
+  if (range !== undefined) return range;
+  throw new Error(`Cannot find the version of ${name} in deno.json`);
+}
