@@ -126,8 +126,7 @@ export class Hosting {
   /** Stops every MCP server; whoever is asked for a value or an authorization is asked no more. */
   async close(): Promise<void> {
     this.inputs.close();
-    this.#authorizations?.close();
-    await this.host.close();
+    await Promise.all([this.#authorizations?.close(), this.host.close()]);
     this.#guard[Symbol.dispose]();
   }
 }

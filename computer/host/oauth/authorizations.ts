@@ -70,8 +70,9 @@ export class Authorizations {
     for (const { session } of this.#sessions.values()) session.askAgain();
   }
 
-  /** Waits for nobody any more. */
-  close(): void {
-    for (const { session } of this.#sessions.values()) session.close();
+  /** Aborts what is under way; resolves when nothing of it runs. */
+  async close(): Promise<void> {
+    const sessions = [...this.#sessions.values()];
+    await Promise.all(sessions.map(({ session }) => session.close()));
   }
 }

@@ -39,10 +39,12 @@ export interface OAuthSessionOptions {
 export class OAuthSession implements Authorizer {
   readonly #options: OAuthSessionOptions;
   #renewing: Promise<void> | undefined;
+  /** Exchanges the code that the browser brought. */
+  #exchanging: Promise<void> | undefined;
   #listener: RedirectListener | undefined;
   /** Why requests fail while a person is asked, and after they refused. */
   #problem: AuthorizationError | undefined;
-  #closed = false;
+  readonly #closing = new AbortController();
 
   /** Makes a session that has done nothing yet. */
   constructor(options: OAuthSessionOptions) {
@@ -69,10 +71,11 @@ export class OAuthSession implements Authorizer {
     if (!this.#listener) this.#problem = undefined;
   }
 
-  /** Waits for no person any more. */
-  close(): void {
-    this.#closed = true;
+  /** Aborts what is under way, and no longer waits for a person; resolves when nothing of it runs. */
+  async close(): Promise<void> {
+    this.#closing.abort(new Error("The Computer was closed"));
     this.#stopListening();
+    await Promise.allSettled([this.#renewing, this.#exchanging]);
   }
 
   #stopListening(): void {
@@ -86,6 +89,7 @@ export class OAuthSession implements Authorizer {
     fetch: FetchLike,
   ): Promise<void> {
     const { store, serverUrl } = this.#options;
+    const { signal } = this.#closing;
     const { auth, extractWWWAuthenticateParams } = await import(
       "./sdk_auth.ts"
     );
@@ -93,11 +97,12 @@ export class OAuthSession implements Authorizer {
     // Renewed meanwhile, by another request or another Computer of this person.
     if (tokens && tokens.access_token !== refused) return;
     if (this.#problem) throw this.#problem;
+    signal.throwIfAborted();
     const state = randomUUID();
     const listener = await listenAsRegistered(state, client) ??
       await listenForRedirect(state, 0);
     const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(answer);
-    const reached = watched(fetch);
+    const reached = watched(fetch, signal);
     const exchange = {
       serverUrl,
       fetchFn: reached.fetch,
@@ -108,8 +113,10 @@ export class OAuthSession implements Authorizer {
     const provider = this.#provider(listener, state, (url) => page = url);
     try {
       await auth(provider, exchange);
+      signal.throwIfAborted();
     } catch (error) {
       listener.close();
+      if (signal.aborted) throw signal.reason;
       throw failed(error, reached.isTrouble());
     }
     if (!page) return listener.close();
@@ -117,19 +124,19 @@ export class OAuthSession implements Authorizer {
       ? notAuthorizedYet()
       : expired();
     this.#listener = listener;
-    if (this.#closed) this.#stopListening();
-    listener.code
-      .then((authorizationCode) =>
-        auth(provider, { ...exchange, authorizationCode })
-      )
-      .then(() => {
-        this.#problem = undefined;
-        this.#stopListening();
-        this.#options.authorized();
-      }, () => {
-        this.#problem = refusedByPerson();
-        this.#stopListening();
-      });
+    const failedAtPage = () => {
+      this.#problem = refusedByPerson();
+      this.#stopListening();
+    };
+    listener.code.then((authorizationCode) => {
+      if (signal.aborted) return;
+      this.#exchanging = auth(provider, { ...exchange, authorizationCode })
+        .then(() => {
+          this.#problem = undefined;
+          this.#stopListening();
+          if (!signal.aborted) this.#options.authorized();
+        }, failedAtPage);
+    }, failedAtPage);
     this.#options.ask(page.href);
     throw this.#problem;
   }
@@ -208,12 +215,17 @@ const redirectOf = (
 /** Remembers whether the authorization server was out of reach, or in trouble itself. */
 function watched(
   fetch: FetchLike,
+  closing: AbortSignal,
 ): { fetch: FetchLike; isTrouble: () => boolean } {
   let trouble = false;
   return {
     fetch: async (url, init) => {
       try {
-        const response = await fetch(url, init);
+        const signals = init?.signal ? [init.signal, closing] : [closing];
+        const response = await fetch(url, {
+          ...init,
+          signal: AbortSignal.any(signals),
+        });
         trouble = response.status >= 500;
         return response;
       } catch (error) {
