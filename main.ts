@@ -1,16 +1,59 @@
 /**
- * The command `up`: a Server and this machine's Computer in one process.
+ * The command `smcp`: the commands of all roles, and `up`, a Server and this machine's Computer in
+ * one process.
  *
  * ```sh
- * deno run -A mod.ts up --config computer.json
+ * deno run -A main.ts up --config computer.json
+ * deno run -A main.ts agent tools --office home
  * ```
  *
- * `mod.ts` loads this when it is the program that is run; npm's `smcp` always does.
+ * `mod.ts` loads this when it is the program that is run; npm's `smcp` always does. Only the command
+ * that is asked for is loaded.
  *
  * @module
  */
 import "./cli/prepare.ts";
-import { runUp } from "./computer/cli/up.ts";
-import { createSmcpServer } from "./server/mod.ts";
+import process from "node:process";
+import { runSmcp } from "./cli/smcp.ts";
 
-await runUp(createSmcpServer);
+process.exitCode = await runSmcp(process.argv.slice(2), {
+  server: {
+    summary: "Serve A2C-SMCP: offices of agents and computers",
+    load: async () => {
+      const { runServer, serverCommand } = await import(
+        "./server/cli/command.ts"
+      );
+      return {
+        run: runServer,
+        make: () => serverCommand(process.env, () => {}),
+      };
+    },
+  },
+  computer: {
+    summary: "Offer the tools of MCP servers in an office of A2C-SMCP",
+    load: async () => {
+      const { computerCommand, runComputer } = await import(
+        "./computer/cli/command.ts"
+      );
+      return { run: runComputer, make: computerCommand };
+    },
+  },
+  agent: {
+    summary: "Look into an office of A2C-SMCP and call the tools in it",
+    load: async () => {
+      const { agentCommand, runAgent } = await import("./agent/cli/command.ts");
+      return { run: runAgent, make: agentCommand };
+    },
+  },
+  up: {
+    summary: "Serve the MCP servers of a configuration to agents here",
+    load: async () => {
+      const { runUp, upCommand } = await import("./computer/cli/up.ts");
+      const { createSmcpServer } = await import("./server/mod.ts");
+      return {
+        run: (args) => runUp(createSmcpServer, args),
+        make: () => upCommand(createSmcpServer),
+      };
+    },
+  },
+});

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
+import { addHelp } from "./add_help.ts";
 import { bashCompletion } from "./completion_bash.ts";
 import { fishCompletion } from "./completion_fish.ts";
 import { type CommandShape, shapeOf } from "./completion_shape.ts";
 import { zshCompletion } from "./completion_zsh.ts";
-import { addHelp } from "./add_help.ts";
 
 /** The shells that completion can be written for, and who writes it. */
 const WRITERS: Readonly<Record<string, (shape: CommandShape) => string>> = {
@@ -16,10 +16,12 @@ const WRITERS: Readonly<Record<string, (shape: CommandShape) => string>> = {
  * Adds the subcommand `completion SHELL` to a program whose other commands are all there.
  *
  * @param print takes the script
+ * @param read reads what can be completed; unless told, from the program
  */
 export function addCompletion(
   program: Command,
   print: (script: string) => void,
+  read: () => CommandShape | Promise<CommandShape> = () => shapeOf(program),
 ): void {
   const name = program.name();
   const command = addHelp(
@@ -33,7 +35,7 @@ export function addCompletion(
   ).addArgument(
     program.createArgument("<shell>").choices(Object.keys(WRITERS)),
   );
-  command.action((shell: string) =>
-    print(WRITERS[shell]?.(shapeOf(program)) ?? "")
+  command.action(async (shell: string) =>
+    print(WRITERS[shell]?.(await read()) ?? "")
   );
 }

@@ -2,48 +2,65 @@ import type { CommandShape, OptionShape } from "./completion_shape.ts";
 
 /** Writes the completion of a command for fish. */
 export function fishCompletion(program: CommandShape): string {
-  const names = program.commands.map(({ name }) => name);
   const complete = `complete -c ${program.name}`;
-  const none = names.length === 0
-    ? ""
-    : `-n 'not __fish_seen_subcommand_from ${names.join(" ")}'`;
-  const lines = [
+  return [
     `# fish completion of ${program.name}`,
     `${complete} -f`,
-    ...program.commands.map(({ name, description }) =>
-      `${complete} ${none} -a ${name} -d ${quote(description)}`
-    ),
-    ...program.options.map((option) =>
-      `${complete} ${none} ${optionOf(option)}`
-    ),
-    ...program.commands.flatMap((command) => {
-      const seen = `-n '__fish_seen_subcommand_from ${command.name}'`;
-      const { choices } = command;
-      return [
-        ...(choices.length > 0
-          ? [`${complete} ${seen} -a ${quote(choices.join(" "))}`]
-          : []),
-        ...command.options.map((option) =>
-          `${complete} ${seen} ${optionOf(option)}`
-        ),
-      ];
-    }),
-  ];
-  return lines.map((line) => line.replaceAll(/ +/g, " ")).join("\n");
+    ...linesOf(program, complete, []),
+  ].join("\n");
 }
 
+/**
+ * The lines of a command and those below it.
+ *
+ * @param seen what must be true of the words before, for the command to be the one that is typed
+ */
+function linesOf(
+  { commands, options, choices }: CommandShape,
+  complete: string,
+  seen: readonly string[],
+): string[] {
+  const names = commands.map(({ name }) => name);
+  const here = names.length === 0 ? seen : [...seen, `not ${seenOf(names)}`];
+  const start = here.length === 0
+    ? complete
+    : `${complete} -n '${here.join("; and ")}'`;
+  // Commands of others may have the same name, such as `completion`.
+  const isDeep = commands.some(({ commands }) => commands.length > 0);
+  return [
+    ...commands.map(({ name, description }) =>
+      `${start} -a ${name} -d ${quote(description)}`
+    ),
+    ...(choices.length > 0 ? [`${start} -a ${quote(choices.join(" "))}`] : []),
+    ...options.map((option) => `${start} ${optionOf(option)}`),
+    ...commands.flatMap((command) => {
+      const others = names.filter((name) => name !== command.name);
+      return linesOf(command, complete, [
+        ...seen,
+        seenOf([command.name]),
+        ...(isDeep && command.commands.length === 0
+          ? [`not ${seenOf(others)}`]
+          : []),
+      ]);
+    }),
+  ];
+}
+
+const seenOf = (names: readonly string[]): string =>
+  `__fish_seen_subcommand_from ${names.join(" ")}`;
+
 const VALUES: Readonly<Record<string, string>> = {
-  file: "-r -F",
-  directory: "-x -a '(__fish_complete_directories)'",
-  any: "-x",
+  file: " -r -F",
+  directory: " -x -a '(__fish_complete_directories)'",
+  any: " -x",
   none: "",
 };
 
 const optionOf = ({ flag, description, value }: OptionShape): string =>
-  `-l ${flag.replace(/^--/, "")} ${
+  `-l ${flag.replace(/^--/, "")}${
     typeof value === "string"
       ? VALUES[value]
-      : `-x -a ${quote(value.join(" "))}`
+      : ` -x -a ${quote(value.join(" "))}`
   } -d ${quote(description)}`;
 
 const quote = (text: string): string =>

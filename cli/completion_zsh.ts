@@ -1,42 +1,59 @@
 import type { CommandShape, OptionShape } from "./completion_shape.ts";
 
 /** Writes the completion of a command for zsh. */
-export function zshCompletion(program: CommandShape): string {
-  const name = program.name.replaceAll("-", "_");
-  const commands = program.commands.map((command) =>
-    `    ${quote(`${escape(command.name)}:${command.description}`)}`
-  );
-  const cases = program.commands.map((command) =>
-    `    ${command.name})
-      _arguments ${argumentsOf(command)} ;;`
-  );
+export const zshCompletion = (program: CommandShape): string => {
+  const name = functionName(program.name);
   return `#compdef ${program.name}
-_${name}() {
+${functionsOf(program, name).join("\n")}
+compdef ${name} ${program.name}`;
+};
+
+/**
+ * A function for a command, and one for each below it; what leads to a command is shifted out, so
+ * that its own name is always the first word.
+ */
+function functionsOf(command: CommandShape, name: string): string[] {
+  const { commands } = command;
+  if (commands.length === 0) {
+    return [`${name}() {\n  _arguments ${argumentsOf(command)}\n}`];
+  }
+  const list = commands.map(({ name, description }) =>
+    `    ${quote(`${escape(name)}:${description}`)}`
+  );
+  const nameOf = (child: CommandShape) => name + functionName(child.name);
+  const cases = commands.map((child) =>
+    `    ${child.name})
+      shift words
+      (( CURRENT -= 1 ))
+      ${nameOf(child)} ;;`
+  );
+  const own = `${name}() {
   local -a commands
   commands=(
-${commands.join("\n")}
+${list.join("\n")}
   )
-  local command=\${words[2]}
-  if (( CURRENT == 2 )) && [[ $command != -* ]]; then
+  if (( CURRENT == 2 )) && [[ \${words[2]} != -* ]]; then
     _describe command commands
     return
   fi
-  case $command in
+  case \${words[2]} in
 ${cases.join("\n")}
     *)
-      _arguments ${argumentsOf(program)} ;;
+      _arguments ${argumentsOf(command)} ;;
   esac
-}
-compdef _${name} ${program.name}`;
+}`;
+  return [
+    own,
+    ...commands.flatMap((child) => functionsOf(child, nameOf(child))),
+  ];
 }
 
-/** The first word is the program, the second may be a subcommand. */
+const functionName = (name: string): string => `_${name.replaceAll("-", "_")}`;
+
 const argumentsOf = ({ options, choices }: CommandShape): string =>
   [
     ...options.map(optionOf),
-    ...(choices.length > 0
-      ? [quote("1: :"), quote(`2:value:(${choices.join(" ")})`)]
-      : []),
+    ...(choices.length > 0 ? [quote(`1:value:(${choices.join(" ")})`)] : []),
     quote("*: :_files"),
   ].map((argument) => `\\\n        ${argument}`).join(" ");
 

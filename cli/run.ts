@@ -102,12 +102,12 @@ function readSwitches(
  *
  * @param make makes it with {@linkcode reporting}; that may fail for want of a permission
  * @param args without the program's own name
- * @param print writes a line to stderr
+ * @param print writes a line to stderr; default `console.error`
  */
 export async function runCommand(
   make: () => Command,
   args: readonly string[],
-  print: (line: string) => void,
+  print: (line: string) => void = (line) => console.error(line),
 ): Promise<number> {
   try {
     await make().parseAsync(args, { from: "user" });

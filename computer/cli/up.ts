@@ -1,6 +1,5 @@
 import { Command, Option } from "commander";
 import process from "node:process";
-import { addCompletion } from "../../cli/completion.ts";
 import { integer } from "../../cli/integer.ts";
 import { listenOrExplain } from "../../cli/listen.ts";
 import { commandHint, ownCommand, shellWord } from "../../cli/own_command.ts";
@@ -33,36 +32,29 @@ const LOOPBACK_HOST = "127.0.0.1";
  * Runs the command `up`: a Server and this machine's Computer in one process.
  *
  * @param createServer creates the Server
+ * @param args what follows `smcp up`
+ * @returns the exit code
  */
-export async function runUp(
+export const runUp = (
   createServer: () => EmbeddedServer,
-): Promise<void> {
-  process.exitCode = await runCommand(
-    () => upCommand(createServer),
-    process.argv.slice(2),
-    (line) => console.error(line),
-  );
-}
+  args: readonly string[],
+): Promise<number> =>
+  runCommand(() => upCommand(createServer), ["up", ...args]);
 
-function upCommand(createServer: () => EmbeddedServer): Command {
-  const examples = [
-    "smcp up --config computer.json",
-    "smcp up --config claude_desktop_config.json --office demo --yes",
-  ];
-  const program = addHelp(
-    reporting(new Command("smcp"), process.env),
-    "A Server and this machine's Computer in one process",
-    examples,
-  ).version(describeVersions()).addHelpText(
-    "afterAll",
-    commandHint("smcp", process.execPath),
-  );
-  const serves = addHelp(
+/** Makes `smcp` with the command `up` alone. */
+export function upCommand(createServer: () => EmbeddedServer): Command {
+  const program = reporting(new Command("smcp"), process.env)
+    .version(describeVersions())
+    .addHelpText("afterAll", commandHint("smcp", process.execPath));
+  const command = addHelp(
     program.command("up"),
     "Serve the MCP servers of a configuration to agents here",
-    examples,
+    [
+      "smcp up --config computer.json",
+      "smcp up --config claude_desktop_config.json --office demo --yes",
+    ],
   );
-  addViewFlags(addServingFlags(serves))
+  addViewFlags(addServingFlags(command))
     .addOption(
       new Option("--office <office>", "the office to join")
         .env("SMCP_OFFICE").default("home"),
@@ -72,7 +64,6 @@ function upCommand(createServer: () => EmbeddedServer): Command {
         .env("SMCP_PORT").argParser(integer(0, 65535)).default(8787),
     )
     .action((flags: UpFlags) => up(createServer(), flags));
-  addCompletion(program, (script) => console.log(script));
   return program;
 }
 

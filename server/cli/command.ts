@@ -37,7 +37,6 @@ export async function runServer(args: readonly string[]): Promise<number> {
         await serve(settings);
       }),
     args,
-    (line) => console.error(line),
   );
   if (hasServed) process.exit(code);
   return code;

@@ -27,25 +27,38 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 export const argumentsOf = (
   name: CommandName,
   args: readonly string[],
-): string[] => [
+): string[] => argumentsOfFile(`${name}/main.ts`, args);
+
+const argumentsOfFile = (file: string, args: readonly string[]): string[] => [
   "run",
   "-A",
   "--quiet",
   "--frozen",
   "--config",
   `${root}deno.json`,
-  `${root}${name}/main.ts`,
+  `${root}${file}`,
   ...args,
 ];
 
 /** Runs a command to its end, without a terminal. */
-export async function runMain(
+export const runMain = (
   name: CommandName,
+  args: readonly string[],
+  options?: CommandOptions,
+): Promise<CommandEnd> => runFile(`${name}/main.ts`, args, options);
+
+/**
+ * Runs a program of the repository to its end, without a terminal.
+ *
+ * @param file its path from the root
+ */
+export async function runFile(
+  file: string,
   args: readonly string[],
   { env = {}, input, cwd }: CommandOptions = {},
 ): Promise<CommandEnd> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: argumentsOf(name, args),
+    args: argumentsOfFile(file, args),
     clearEnv: true,
     env: { ...bareEnvironment(), NO_COLOR: "1", ...env },
     ...(cwd !== undefined && { cwd }),

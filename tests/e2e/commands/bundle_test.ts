@@ -13,7 +13,8 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 const ALONE = ["--no-config", "--no-lock", "--no-npm", "--no-remote"];
 
 Deno.test({
-  name: "each command runs alone as one file: server, computer with VRL, agent",
+  name:
+    "each command runs alone as one file: server, computer with VRL, agent, smcp",
   timeout: 300_000,
 }, async () => {
   const folder = await Deno.makeTempDir({ prefix: "smcp-bundle-" });
@@ -25,6 +26,7 @@ Deno.test({
         ["server", "server/main.ts"],
         ["computer", "computer/main.ts"],
         ["agent", "agent/main.ts"],
+        ["smcp", "main.ts"],
         ["mcp", "tests/support/fixtures/mcp_stdio.ts"],
       ] as const
     ) await bundle(main, join(folder, `${name}.js`));
@@ -80,6 +82,9 @@ Deno.test({
     const said = agent.lines.join("\n");
     assertMatch(said, /"text": ?"alone"/);
     assertMatch(said, /\\"seen\\": ?\\"echo\\"/);
+    await using smcp = run("smcp", "agent", "members", ...office);
+    assertEquals((await smcp.status).code, 0, smcp.lines.join("\n"));
+    assertMatch(smcp.lines.join("\n"), /^pc +computer/m);
     assertEquals((await computer.stop()).code, 0, computer.lines.join("\n"));
     assertEquals((await server.stop()).code, 0, server.lines.join("\n"));
     assertEquals([...Deno.readDirSync(empty)], []);

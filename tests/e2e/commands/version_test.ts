@@ -6,6 +6,7 @@ import { start } from "../../support/child.ts";
 
 /** All commands, by the files that run them. */
 const COMMANDS = [
+  "main.ts",
   "mod.ts",
   "server/main.ts",
   "computer/main.ts",

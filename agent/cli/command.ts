@@ -1,0 +1,204 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+import process from "node:process";
+import { addCompletion } from "../../cli/completion.ts";
+import { integer } from "../../cli/integer.ts";
+import { readName } from "../../cli/names.ts";
+import { commandHint } from "../../cli/own_command.ts";
+import { reporting, runCommand } from "../../cli/run.ts";
+import { addServerFlags } from "../../cli/server_flags.ts";
+import { addHelp } from "../../cli/add_help.ts";
+import { describeVersions } from "../../cli/version.ts";
+import { splitPair } from "./tool_arguments.ts";
+
+const AFTER_HELP = `
+Exit codes: 0 done, 1 failed (also when the tool itself failed), 2 wrong usage.
+An office has one agent at a time: each command takes its seat, and gives it up at its end.`;
+
+/**
+ * Runs the Agent's command.
+ *
+ * @param args without the program's own name
+ * @returns the exit code
+ */
+export const runAgent = (args: readonly string[]): Promise<number> =>
+  runCommand(agentCommand, args);
+
+/** Makes the Agent's command. */
+export function agentCommand(): Command {
+  const program = addHelp(
+    reporting(new Command("smcp-agent"), process.env),
+    "Look into an office of A2C-SMCP and call the tools in it",
+    [
+      "export SMCP_URL=http://127.0.0.1:8787 SMCP_OFFICE=demo",
+      "smcp-agent members",
+      "smcp-agent tools",
+      "smcp-agent call read_text_file --arg path=notes.txt",
+    ],
+  ).version(describeVersions()).addHelpText(
+    "after",
+    AFTER_HELP + commandHint("smcp-agent", process.execPath),
+  );
+  const add = (name: string, summary: string, ...examples: string[]) =>
+    addOfficeFlags(
+      addHelp(
+        program.command(name),
+        summary,
+        examples.map((line) => `smcp-agent ${line} --office demo`),
+      ),
+    );
+
+  add("members", "List the members of the office", "members")
+    .action(async (flags) => (await looking()).members(flags));
+
+  add("tools", "List the tools of the office", "tools", "tools --verbose")
+    .addOption(computerOption())
+    .addOption(
+      new Option("--verbose", "show the parameters of each tool")
+        .env("SMCP_VERBOSE"),
+    )
+    .action(async (flags) => (await import("./tools.ts")).tools(flags));
+
+  add(
+    "call",
+    "Call a tool; Ctrl-C cancels it",
+    "call read_text_file --arg path=notes.txt",
+    `call echo --params '{"message": "hello"}'`,
+    "call build --timeout 600 --computer laptop",
+  )
+    .argument("<tool>", "its name, as `tools` lists it")
+    .addOption(
+      new Option(
+        "--arg <name=value>",
+        "an argument of the tool, read by its schema; repeatable",
+      ).env("SMCP_ARG").argParser(collectPairs).default([], "none"),
+    )
+    .addOption(
+      new Option(
+        "--params <json>",
+        "all arguments as a JSON object; @FILE and - read it from a file or stdin",
+      ).env("SMCP_PARAMS").conflicts("arg"),
+    )
+    .addOption(
+      new Option("--timeout <seconds>", "1 to 3600")
+        .env("SMCP_TIMEOUT").argParser(integer(1, 3600)).default(60),
+    )
+    .addOption(computerOption())
+    .action(async (tool, flags) =>
+      (await import("./call.ts")).call(tool, flags)
+    );
+
+  add(
+    "desktop",
+    "Show the windows of a Computer",
+    "desktop",
+    "desktop --follow --size 3",
+  )
+    .addOption(
+      new Option("--follow", "show them again after each change, until Ctrl-C")
+        .env("SMCP_FOLLOW"),
+    )
+    .addOption(
+      new Option("--size <count>", "how many windows at most")
+        .env("SMCP_SIZE").argParser(integer(0, 10_000)),
+    )
+    .addOption(
+      new Option("--window <uri>", "only the window with this URI")
+        .env("SMCP_WINDOW"),
+    )
+    .addOption(computerOption())
+    .action(async (flags) => (await following()).desktop(flags));
+
+  add("resources", "List the resources of MCP servers", "resources files")
+    .argument("[mcp_server]", "only of this one")
+    .addOption(computerOption())
+    .action(async (server, flags) =>
+      (await looking()).resources(server, flags)
+    );
+
+  add(
+    "docs",
+    "Search the documents of a Computer",
+    "docs",
+    "docs quarterly report --type pdf",
+  )
+    .argument("[query...]", "words in title, keywords or summary; any counts")
+    .addOption(
+      new Option("--type <file_type>", "only these, such as pdf")
+        .env("SMCP_TYPE"),
+    )
+    .addOption(
+      new Option("--offset <count>", "how many to skip")
+        .env("SMCP_OFFSET").argParser(integer(0, 1_000_000_000)).default(0),
+    )
+    .addOption(
+      new Option("--limit <count>", "how many to show, 1 to 100")
+        .env("SMCP_LIMIT").argParser(integer(1, 100)).default(20),
+    )
+    .addOption(computerOption())
+    .action(async (words, flags) => (await reading()).docs(words, flags));
+
+  add(
+    "read",
+    "Print a document as Markdown",
+    "read dpe://files/report.pdf",
+  )
+    .argument("<uri>", "dpe://HOST/DOCUMENT, as `docs` lists it")
+    .addOption(computerOption())
+    .action(async (uri, flags) => (await reading()).read(uri, flags));
+
+  add("config", "Show the configuration of a Computer", "config")
+    .addOption(computerOption())
+    .action(async (flags) => (await looking()).config(flags));
+
+  add(
+    "watch",
+    "Print every notification of the office, until Ctrl-C",
+    "watch",
+    "watch --json",
+  ).action(async (flags) => (await following()).watch(flags));
+
+  addCompletion(program, (script) => console.log(script));
+  return program;
+}
+
+// What a command does is loaded when it is called: nobody waits for it who wants the help.
+function looking() {
+  return import("./look.ts");
+}
+function following() {
+  return import("./follow.ts");
+}
+function reading() {
+  return import("./documents.ts");
+}
+
+function addOfficeFlags(command: Command): Command {
+  return addServerFlags(command)
+    .addOption(
+      new Option("--office <office>", "the office to join")
+        .env("SMCP_OFFICE").argParser(readName("--office", "SMCP_OFFICE"))
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option("--name <name>", "the name to join with")
+        .env("SMCP_NAME").argParser(readName("--name", "SMCP_NAME"))
+        .default("agent"),
+    )
+    .addOption(new Option("--json", "print JSON").env("SMCP_JSON"));
+}
+
+function computerOption(): Option {
+  return new Option("--computer <name>", "only this Computer")
+    .env("SMCP_COMPUTER");
+}
+
+function collectPairs(
+  text: string,
+  before: [string, string][],
+): [string, string][] {
+  const pair = splitPair(text);
+  if (pair) return [...before, pair];
+  throw new InvalidArgumentError(
+    "Expected NAME=VALUE, such as path=notes.txt.",
+  );
+}

@@ -1,0 +1,131 @@
+import { Command, Option } from "commander";
+import process from "node:process";
+import { addCompletion } from "../../cli/completion.ts";
+import { commandHint } from "../../cli/own_command.ts";
+import { reporting, runCommand } from "../../cli/run.ts";
+import { addServerFlags } from "../../cli/server_flags.ts";
+import { addHelp } from "../../cli/add_help.ts";
+import { describeVersions } from "../../cli/version.ts";
+import {
+  addHostFlags,
+  addOffice,
+  addRunFlags,
+  addServingFlags,
+} from "./flags.ts";
+import { defaultHistoryFile } from "./shell/history_file.ts";
+
+const AFTER_HELP = `
+A configuration file:
+  {
+    "servers": {
+      "files": {
+        "type": "stdio",
+        "server_parameters": {
+          "command": "npx",
+          "args": ["-y", "@modelcontextprotocol/server-filesystem", "."]
+        }
+      }
+    }
+  }
+
+Exit codes: 0 stopped by SIGINT, SIGTERM or SIGHUP, 1 failed, 2 wrong usage,
+130 check was stopped by Ctrl-C.`;
+
+/**
+ * Runs the Computer's command.
+ *
+ * @param args without the program's own name
+ * @returns the exit code
+ */
+export const runComputer = (args: readonly string[]): Promise<number> =>
+  runCommand(computerCommand, args);
+
+/** Makes the Computer's command. */
+export function computerCommand(): Command {
+  const program = addHelp(
+    reporting(new Command("smcp-computer"), process.env),
+    "Offer the tools of MCP servers in an office of A2C-SMCP",
+    [
+      "smcp-computer import   # what Claude Desktop, Cursor, VS Code, Windsurf have",
+      "smcp-computer check --config computer.json",
+      "smcp-computer run --config computer.json --office demo",
+    ],
+  ).version(describeVersions()).addHelpText(
+    "after",
+    AFTER_HELP + commandHint("smcp-computer", process.execPath),
+  );
+  const add = (name: string, summary: string, ...examples: string[]) =>
+    addHelp(
+      program.command(name),
+      summary,
+      examples.map((line) => `smcp-computer ${line}`),
+    );
+
+  const runs = add(
+    "run",
+    "Start the MCP servers and serve until stopped",
+    "run --config computer.json --office demo",
+    "run --config computer.json --office demo --watch --yes",
+  );
+  addOffice(addRunFlags(runs))
+    .action(async (flags) => (await import("./run.ts")).run(flags));
+
+  const checks = add(
+    "check",
+    "Start each MCP server once; say what is there, and what is wrong",
+    "check --config computer.json",
+  );
+  addHostFlags(checks).addOption(json())
+    .action(async (flags) => (await import("./check.ts")).check(flags));
+
+  add(
+    "import",
+    "Write a configuration of what other programs have",
+    "import",
+    "import --dry-run",
+    "import --from ~/.cursor/mcp.json --out cursor.json",
+  )
+    .addOption(
+      new Option("--from <file>", "this file instead of those that are known")
+        .env("SMCP_FROM"),
+    )
+    .addOption(
+      new Option("--out <file>", "the file to write")
+        .env("SMCP_OUT").default("computer.json"),
+    )
+    .addOption(
+      new Option("--force", "replace a file that is there").env("SMCP_FORCE"),
+    )
+    .addOption(
+      new Option("--dry-run", "show what would be written, write nothing")
+        .env("SMCP_DRY_RUN"),
+    )
+    .addOption(json())
+    .action(async (flags) => (await import("./import.ts")).importConfig(flags));
+
+  const shells = add(
+    "shell",
+    "Command a Computer line by line",
+    "shell",
+    "shell --config computer.json --office demo",
+  );
+  addOffice(addServingFlags(addServerFlags(shells), false), false)
+    .addOption(
+      new Option("--history <file>", "keep the lines in this file")
+        .env("SMCP_HISTORY").default(defaultHistoryFile(process.env)),
+    )
+    .addOption(
+      new Option(
+        "--history-values",
+        "keep parameters of tools, values and definitions in it too",
+      ).env("SMCP_HISTORY_VALUES"),
+    )
+    .action(async (flags) => (await import("./shell.ts")).shell(flags));
+
+  addCompletion(program, (script) => console.log(script));
+  return program;
+}
+
+function json(): Option {
+  return new Option("--json", "print JSON").env("SMCP_JSON");
+}

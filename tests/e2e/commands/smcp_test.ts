@@ -1,0 +1,128 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { runFile } from "../../support/command.ts";
+import { modulesOf } from "../../support/modules.ts";
+
+const run = (file: string, ...args: string[]) => runFile(file, args);
+
+const ROLES = ["server", "computer", "agent"] as const;
+
+/** Command lines that end by themselves. */
+const LINES: readonly (readonly [typeof ROLES[number], ...string[]])[] = [
+  ["server", "--help"],
+  ["server", "--version"],
+  ["server", "--port", "http"],
+  ["server", "--prot", "1"],
+  ["server", "completion", "zsh"],
+  ["computer"],
+  ["computer", "run", "--help"],
+  ["computer", "help", "check"],
+  ["computer", "run", "--office", "demo"],
+  ["agent", "call", "--help"],
+  ["agent", "tolls"],
+  ["agent", "members", "--office", "demo", "--url", "http://127.0.0.1:1"],
+];
+
+for (const [role, ...args] of LINES) {
+  const line = [role, ...args].join(" ");
+  Deno.test(`smcp ${line} does what smcp-${line} does`, async () => {
+    assertEquals(
+      await run("main.ts", role, ...args),
+      await run(`${role}/main.ts`, ...args),
+    );
+  });
+}
+
+Deno.test("smcp up takes the flags that mod.ts up takes", async () => {
+  const help = await run("main.ts", "up", "--help");
+  assertEquals(help, await run("mod.ts", "up", "--help"));
+  assertEquals(help, await run("main.ts", "help", "up"));
+  assertMatch(help.stdout, /^Usage: smcp up \[options\]$/m);
+});
+
+Deno.test("smcp --help lists its commands with the summaries of their own help", async () => {
+  const { code, stdout } = await run("main.ts", "--help");
+  assertEquals(code, 0);
+  for (const name of [...ROLES, "up"]) {
+    const own = await run("main.ts", name, "--help");
+    const [, summary = ""] = own.stdout.split("\n\n");
+    assertMatch(stdout, new RegExp(`^  ${name} .*\\b${summary}$`, "m"));
+  }
+});
+
+Deno.test("smcp help AGENT is the help of that command", async () => {
+  assertEquals(
+    await run("main.ts", "help", "agent"),
+    await run("main.ts", "agent", "--help"),
+  );
+});
+
+Deno.test("smcp names the command that was probably meant, and exits 2", async () => {
+  const { code, stderr } = await run("main.ts", "compter", "run");
+  assertEquals(code, 2);
+  assertEquals(
+    stderr,
+    "error: unknown command 'compter' (Did you mean computer?)\n",
+  );
+  assertEquals((await run("main.ts")).code, 2);
+});
+
+Deno.test("smcp completion bash completes the commands of roles, theirs and their flags", async () => {
+  const { stdout: script } = await run("main.ts", "completion", "bash");
+  const complete = async (...words: string[]) => {
+    const { stdout, stderr } = await new Deno.Command("bash", {
+      args: [
+        "-c",
+        `${script}
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _smcp
+printf '%s\\n' "\${COMPREPLY[@]}"`,
+        "bash",
+        "smcp",
+        ...words,
+      ],
+    }).output();
+    assertEquals(new TextDecoder().decode(stderr), "");
+    return new TextDecoder().decode(stdout).trim().split("\n");
+  };
+  assertEquals(await complete("a"), ["agent"]);
+  assertEquals((await complete("")).slice(0, 5), [
+    ...ROLES,
+    "up",
+    "completion",
+  ]);
+  assertEquals(await complete("agent", "c"), ["call", "config", "completion"]);
+  assertEquals(await complete("agent", "call", "--ti"), ["--timeout"]);
+  assertEquals(await complete("computer", "run", "--wat"), ["--watch"]);
+  assertEquals(await complete("server", "--ws-engine", ""), ["fast", "stock"]);
+  assertEquals(await complete("up", "--off"), ["--office"]);
+  assertEquals(await complete("server", "completion", "f"), ["fish"]);
+});
+
+for (const shell of ["zsh", "fish"]) {
+  Deno.test(`smcp completion ${shell} has the flags of every command`, async () => {
+    const { stdout } = await run("main.ts", "completion", shell);
+    for (const flag of ["ws-engine", "history-values", "follow", "port"]) {
+      assertStringIncludes(stdout, flag);
+    }
+  });
+}
+
+Deno.test("smcp loads no role before it is asked for one", async () => {
+  const modules = await modulesOf("main.ts", { dynamic: false });
+  const roles = modules.filter((name) =>
+    /^(agent|computer|server)\//.test(name)
+  );
+  assertEquals(roles, []);
+});
+
+Deno.test("smcp agent loads nothing of server or computer, and no Socket.IO server", async () => {
+  const modules = await modulesOf("agent/cli/command.ts", { dynamic: true });
+  assertEquals(
+    modules.filter((name) =>
+      /^(server|computer)\/|^npm:\/?(socket\.io|engine\.io|hono)@/.test(name)
+    ),
+    [],
+  );
+  // What would be found, were it there.
+  const server = await modulesOf("server/cli/command.ts", { dynamic: true });
+  assertEquals(server.some((name) => /^npm:\/?socket\.io@/.test(name)), true);
+});
