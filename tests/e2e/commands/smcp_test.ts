@@ -10,7 +10,7 @@ const ROLES = ["server", "computer", "agent"] as const;
 const LINES: readonly (readonly [typeof ROLES[number], ...string[]])[] = [
   ["server", "--help"],
   ["server", "--version"],
-  ["server", "--port", "http"],
+  ["server", "--port=http"],
   ["server", "--prot", "1"],
   ["server", "completion", "zsh"],
   ["computer"],
