@@ -10,6 +10,9 @@ const root = fileURLToPath(new URL("../../../../", import.meta.url));
 /** More than pipe and queue hold: each call is a line of some 250 bytes. */
 const CALLS = 8000;
 
+/** The message of the line that stands for lines that were left out. */
+const GAP = "Lines were left out here: nobody read the log";
+
 const MANY = ["--port", "0", "--max-events-per-second", "1000000"];
 
 /** The server's command, whose stderr nobody reads unless the test does. */
@@ -31,10 +34,25 @@ async function startUnread(args: readonly string[]) {
   return {
     url: /https?:\/\/[^\s/]+/.exec(line)?.[0] ?? "",
     kill: (signal: "SIGTERM") => child.kill(signal),
-    /** All of it, to its end. */
-    stderr(): Promise<string> {
+    /** Starts to read the log. */
+    readLog() {
       read = true;
-      return new Response(child.stderr).text();
+      let text = "";
+      const arrived = Promise.withResolvers<void>();
+      const whole = (async () => {
+        const chunks = child.stderr.pipeThrough(new TextDecoderStream());
+        for await (const chunk of chunks) {
+          text += chunk;
+          if (text.includes(GAP)) arrived.resolve();
+        }
+        return text;
+      })();
+      return {
+        /** Resolves when the line that stands for lines left out was read. */
+        gap: arrived.promise,
+        /** All of it, to its end. */
+        whole,
+      };
     },
     status: child.status,
     async [Symbol.asyncDispose]() {
@@ -86,16 +104,15 @@ Deno.test({
     await using bystanders = await startBystanders(server.url);
     await makeCalls(server.url, CALLS);
     await bystanders.check();
-    const log = server.stderr();
-    await bystanders.check(); // its lines come after the gap
+    const log = server.readLog();
+    await log.gap; // until then further lines are left out too
+    await bystanders.check();
     server.kill("SIGTERM");
-    const [{ code }, text] = await Promise.all([server.status, log]);
+    const [{ code }, text] = await Promise.all([server.status, log.whole]);
     assertEquals(code, 0);
     const lines = linesOf(text);
     const noisy = lines.filter(({ office }) => office === "noisy").length;
-    const gaps = lines.filter(({ message }) =>
-      message === "Lines were left out here: nobody read the log"
-    );
+    const gaps = lines.filter(({ message }) => message === GAP);
     const omitted = gaps.reduce((sum, { omitted = 0 }) => sum + omitted, 0);
     assertEquals(gaps.length, 1);
     assert(noisy > 100 && noisy < CALLS, `${noisy} lines came`);
