@@ -22,7 +22,7 @@ Deno.test("the paths that the pages for newcomers name are there", async () => {
   for (const page of ["docs/architecture.md", "CONTRIBUTING.md"]) {
     const text = await Deno.readTextFile(new URL(page, root));
     const paths = [...text.matchAll(
-      /`((?:protocol|client|cli|agent|server|computer|tests|tools|docs)\/[\w./]*)`/g,
+      /`((?:protocol|client|cli|agent|server|computer|mcp|tests|tools|docs)\/[\w./]*)`/g,
     )].map(([, path = ""]) => path);
     assert(paths.length > 10, page);
     const missing: string[] = [];

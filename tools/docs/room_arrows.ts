@@ -9,6 +9,7 @@ export const HOUSE = [
   "agent",
   "server",
   "computer",
+  "mcp",
 ];
 
 const STATIC = /^(?:import|export)\b[^"';]*?(?:\bfrom\s*)?"(\.{1,2}\/[^"]+)"/gm;

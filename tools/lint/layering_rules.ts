@@ -18,6 +18,7 @@ const ROOMS = {
   agent: ["shared", "protocol", "client", "cli"],
   server: ["shared", "protocol", "cli"],
   computer: ["shared", "protocol", "client", "cli"],
+  mcp: ["shared", "protocol", "agent"],
 } as const satisfies Record<string, readonly string[]>;
 type Room = keyof typeof ROOMS;
 
@@ -31,11 +32,15 @@ const PROTOCOL_PACKAGES = ["zod", "std-semver"];
 const PACKAGE_ROOMS: Readonly<Record<string, readonly Room[]>> = {
   "socket.io": ["server"],
   "socket.io-client": ["client"],
+  "@modelcontextprotocol/server": ["mcp"],
   "commander": ["cli", "agent", "server", "computer"],
 };
 
 /** Rooms whose `mod.ts` is all that others may import of them. */
-const FENCED = ["server/wire"];
+const FENCED = ["server/wire", "mcp"];
+
+/** Rooms that commands alone put to use; a role does not know of them. */
+const COMMANDS_ONLY: readonly string[] = ["mcp"] satisfies Room[];
 
 /**
  * Judges one import of one file.
@@ -112,10 +117,15 @@ export function judgeText(file: string, text: string): Fault | undefined {
 function judgeFrontDoor(specifier: string): Fault | undefined {
   const target = specifier.startsWith(".") ? posix.join(specifier) : "";
   // What it runs when it is the program, and what it re-exports.
-  if (target === "main.ts" || roomOf(target) !== undefined) return undefined;
+  const to = roomOf(target);
+  if (target === "main.ts" || to !== undefined && !COMMANDS_ONLY.includes(to)) {
+    return undefined;
+  }
   return {
     message: `The front door imports "${specifier}"; it only re-exports ${
-      Object.keys(ROOMS).join(", ")
+      Object.keys(ROOMS).filter((room) => !COMMANDS_ONLY.includes(room)).join(
+        ", ",
+      )
     }`,
     hint: "Export it from the room that it belongs to",
   };
@@ -136,6 +146,8 @@ function judgeFile(
   if (to === room) return judgeLayers(room, file, target);
   const allowed: readonly Room[] = ROOMS[room];
   if (allowed.includes(to)) return undefined;
+  const isCommand = posix.basename(file) === "main.ts";
+  if (isCommand && COMMANDS_ONLY.includes(to)) return undefined;
   return {
     message: allowed.length === 0
       ? `${room} imports ${to}; it knows no role`

@@ -36,6 +36,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "cli",
     "main.ts",
   ],
+  mcp: ["options.ts", "tools", "calls", "office", "http", LANDING],
   computer: [
     "util",
     "vrl",

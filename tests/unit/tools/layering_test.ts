@@ -40,6 +40,15 @@ const forbidden: [file: string, source: string, why: string][] = [
   ],
   ["cli/a.ts", `import { a } from "../server/a.ts";`, "no role imports"],
   ["server/a.ts", `import { a } from "../client/a.ts";`, "it may import"],
+  ["agent/a.ts", `import { a } from "../mcp/mod.ts";`, "may import itself"],
+  ["mcp/a.ts", `import { a } from "../server/mod.ts";`, "may import itself"],
+  ["server/main.ts", `await import("../mcp/a.ts");`, "shows its mod.ts alone"],
+  ["mod.ts", `export * from "./mcp/mod.ts";`, "only re-exports"],
+  [
+    "agent/a.ts",
+    `import { Server } from "@modelcontextprotocol/server";`,
+    "belongs to mcp",
+  ],
   ["client/a.ts", `import { Command } from "commander";`, "belongs to cli"],
   [
     "server/a.ts",

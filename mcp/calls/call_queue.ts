@@ -1,0 +1,114 @@
+/** What a queue needs of the world. */
+export interface Clock {
+  /** Milliseconds of a clock that never goes back. */
+  now(): number;
+  /** Runs a function later; returns what prevents it. */
+  after(ms: number, run: () => void): () => void;
+}
+
+/** What may run. */
+export interface CallLimits {
+  /** The most that begin in a second, and how many may begin at once. */
+  readonly perSecond: number;
+  /** The most that run at once. */
+  readonly running: number;
+}
+
+/**
+ * Lets calls begin in their order, as many as the limits of the Agent's seat allow: all clients
+ * share that seat, and a refused call helps none of them.
+ */
+export class CallQueue {
+  readonly #limits: CallLimits;
+  readonly #clock: Clock;
+  readonly #waiting = new Set<() => void>();
+  #running = 0;
+  /** How many may begin now. */
+  #allowance: number;
+  #allowedAt: number;
+  #stopTimer: (() => void) | undefined;
+
+  constructor(limits: CallLimits, clock: Clock = systemClock) {
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#allowance = limits.perSecond;
+    this.#allowedAt = clock.now();
+  }
+
+  /** How many wait. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /**
+   * Runs work in its turn.
+   *
+   * @throws the signal's reason, as soon as that is aborted while the work waits
+   */
+  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    await this.#turn(signal);
+    try {
+      return await work();
+    } finally {
+      this.#running--;
+      this.#next();
+    }
+  }
+
+  #turn(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const onAbort = () => {
+        this.#waiting.delete(begin);
+        this.#next();
+        reject(signal.reason);
+      };
+      const begin = () => {
+        signal.removeEventListener("abort", onAbort);
+        resolve();
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#waiting.add(begin);
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    const { perSecond, running } = this.#limits;
+    this.#refill();
+    for (const begin of this.#waiting) {
+      if (this.#running >= running) return; // the end of a call goes on
+      if (this.#allowance < 1) {
+        const ms = Math.ceil((1 - this.#allowance) * 1000 / perSecond);
+        this.#stopTimer ??= this.#clock.after(ms, () => {
+          this.#stopTimer = undefined;
+          this.#next();
+        });
+        return;
+      }
+      this.#waiting.delete(begin);
+      this.#allowance--;
+      this.#running++;
+      begin();
+    }
+    this.#stopTimer?.(); // nobody waits for it any more
+    this.#stopTimer = undefined;
+  }
+
+  #refill(): void {
+    const { perSecond } = this.#limits;
+    if (perSecond === Infinity) return; // Infinity times no time at all is NaN
+    const now = this.#clock.now();
+    const earned = (now - this.#allowedAt) * perSecond / 1000;
+    this.#allowance = Math.min(perSecond, this.#allowance + earned);
+    this.#allowedAt = now;
+  }
+}
+
+const systemClock: Clock = {
+  now: () => performance.now(),
+  after: (ms, run) => {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+};

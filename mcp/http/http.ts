@@ -1,0 +1,108 @@
+import {
+  createMcpHandler,
+  isJsonContentType,
+  isLegacyRequest,
+  readRequestBody,
+} from "@modelcontextprotocol/server";
+import { checkHeaders } from "./guards.ts";
+import { httpError, RpcError } from "./http_error.ts";
+import { createOfficeServer, type ServerParts } from "../office/server.ts";
+import { Sessions } from "./sessions.ts";
+
+/** Who sends an HTTP request, as far as whoever serves HTTP knows. */
+export interface McpCaller {
+  /** The name that it proved to have; a session belongs to the one that opened it. */
+  readonly principal?: string;
+}
+
+/** Serves MCP over HTTP: of 2026-07-28 each request for itself, and before it in sessions. */
+export class HttpFace {
+  readonly #parts: ServerParts;
+  readonly #modern: ReturnType<typeof createMcpHandler>;
+  readonly #sessions: Sessions;
+  readonly #off: () => void;
+  #isClosed = false;
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts;
+    // Its own serving of 2025 has no streams, so that its clients never hear of changes.
+    this.#modern = createMcpHandler(() => createOfficeServer(parts), {
+      legacy: "reject",
+      maxRequestBodySize: parts.options.maxBodyBytes,
+    });
+    this.#sessions = new Sessions({
+      options: parts.options,
+      createServer: (cancelled) => createOfficeServer(parts, cancelled),
+    });
+    this.#off = parts.view.onToolsChanged(() => {
+      this.#modern.notify.toolsChanged();
+      this.#sessions.toolsChanged();
+    });
+  }
+
+  /** Answers one request. */
+  async serve(request: Request, caller: McpCaller): Promise<Response> {
+    const { options, view } = this.#parts;
+    const refused = checkHeaders(request.headers, options);
+    if (refused) {
+      return httpError(refused.status, RpcError.REFUSED, refused.message);
+    }
+    if (this.#isClosed) {
+      return httpError(503, RpcError.REFUSED, "The MCP server is closed");
+    }
+    const body = await readBody(request, options.maxBodyBytes);
+    if (body instanceof Response) return body;
+    try {
+      if (request.method !== "DELETE") await view.ready();
+    } catch (error) {
+      return httpError(503, RpcError.REFUSED, messageOf(error));
+    }
+    const { principal } = caller;
+    if (await isLegacyRequest(request, body.json)) {
+      return await this.#sessions.serve(request, body.json, principal);
+    }
+    return await this.#modern.fetch(request, {
+      parsedBody: body.json,
+      ...(principal !== undefined &&
+        { authInfo: { token: "", clientId: principal, scopes: [] } }),
+    });
+  }
+
+  /** Cancels all that runs, and ends all streams and sessions. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#off();
+    await Promise.all([this.#modern.close(), this.#sessions.close()]);
+  }
+}
+
+/** Reads a body once, for both eras; a refusal where that cannot be. */
+async function readBody(
+  request: Request,
+  maxBytes: number,
+): Promise<{ json?: unknown } | Response> {
+  if (request.method !== "POST") return {};
+  if (!isJsonContentType(request.headers.get("content-type"))) {
+    return httpError(
+      415,
+      RpcError.REFUSED,
+      "Content-Type must be application/json",
+    );
+  }
+  const body = await readRequestBody(request, maxBytes);
+  if (body.tooLarge) {
+    return httpError(
+      413,
+      RpcError.REFUSED,
+      `The body is too large: at most ${maxBytes} bytes`,
+    );
+  }
+  try {
+    return { json: JSON.parse(body.text) };
+  } catch {
+    return httpError(400, RpcError.PARSE, "The body is no valid JSON");
+  }
+}
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

@@ -1,0 +1,108 @@
+import { isInitializeRequest, type Server } from "@modelcontextprotocol/server";
+import { httpError, RpcError } from "./http_error.ts";
+import type { ResolvedOptions } from "../options.ts";
+import { Session } from "./session.ts";
+
+/** What sessions need. */
+export interface SessionsParts {
+  /** How many, and how long they live. */
+  readonly options: Pick<
+    ResolvedOptions,
+    "maxSessions" | "sessionIdleMs" | "abandonedMs"
+  >;
+  /** Makes the server of a session. */
+  readonly createServer: (cancelled: () => AbortSignal) => Promise<Server>;
+}
+
+/** The sessions of clients of MCP 2025-11-25 and before, which open a stream to hear of changes. */
+export class Sessions {
+  readonly #parts: SessionsParts;
+  /** By id; those used longest ago come first. */
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(parts: SessionsParts) {
+    this.#parts = parts;
+  }
+
+  /** How many are open. */
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /**
+   * Answers one HTTP request.
+   *
+   * @param principal whose it is; the sessions of others do not exist for it
+   */
+  async serve(
+    request: Request,
+    parsedBody: unknown,
+    principal: string | undefined,
+  ): Promise<Response> {
+    const id = request.headers.get("mcp-session-id");
+    if (id === null) return await this.#open(request, parsedBody, principal);
+    const session = this.#sessions.get(id);
+    if (session === undefined || session.principal !== principal) {
+      return httpError(
+        404,
+        RpcError.NO_SESSION,
+        "Session not found: it ended; send initialize to begin another",
+      );
+    }
+    this.#sessions.delete(id);
+    this.#sessions.set(id, session);
+    return await session.serve(request, parsedBody);
+  }
+
+  /** Tells all clients that the tools are others now. */
+  toolsChanged(): void {
+    for (const session of this.#sessions.values()) session.toolsChanged();
+  }
+
+  /** Ends all sessions. */
+  async close(): Promise<void> {
+    const sessions = [...this.#sessions.values()];
+    await Promise.all(sessions.map((session) => session.close()));
+  }
+
+  async #open(
+    request: Request,
+    parsedBody: unknown,
+    principal: string | undefined,
+  ): Promise<Response> {
+    const isOpening = request.method === "POST" &&
+      [parsedBody].flat().some((message) => isInitializeRequest(message));
+    if (!isOpening) {
+      return httpError(
+        400,
+        RpcError.REFUSED,
+        "Mcp-Session-Id header is required: send initialize first",
+      );
+    }
+    if (!await this.#makeRoom()) {
+      return httpError(
+        503,
+        RpcError.REFUSED,
+        `Too many sessions: at most ${this.#parts.options.maxSessions}`,
+      );
+    }
+    const session = new Session({
+      principal,
+      options: this.#parts.options,
+      opened: (id, session) => this.#sessions.set(id, session),
+      ended: (id) => this.#sessions.delete(id),
+    });
+    await session.connect(await this.#parts.createServer(session.cancelled));
+    const response = await session.serve(request, parsedBody);
+    if (!response.ok) await session.close(); // it has no id that anybody could use
+    return response;
+  }
+
+  /** Ends the session that was idle longest where no other one has room. */
+  async #makeRoom(): Promise<boolean> {
+    if (this.#sessions.size < this.#parts.options.maxSessions) return true;
+    const idle = [...this.#sessions.values()].find(({ isIdle }) => isIdle);
+    await idle?.close();
+    return idle !== undefined;
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * An office of A2C-SMCP as one MCP server: any MCP client uses the tools of all Computers in it.
+ *
+ * Needs the package `@modelcontextprotocol/server` beside this one; runs in Deno and Node.
+ *
+ * ```ts
+ * import { SmcpAgent } from "@a2c-smcp/sdk/agent";
+ * import { officeMcp } from "@a2c-smcp/sdk/mcp";
+ *
+ * export async function toolsOf(url: string): Promise<string> {
+ *   await using agent = new SmcpAgent({ url, name: "mcp" });
+ *   await agent.connect();
+ *   await agent.join("office-1");
+ *   await using office = officeMcp(agent);
+ *   const response = await office.fetch("http://office/mcp", {
+ *     method: "POST",
+ *     headers: {
+ *       "content-type": "application/json",
+ *       "accept": "application/json, text/event-stream",
+ *     },
+ *     body: JSON.stringify({
+ *       jsonrpc: "2.0",
+ *       id: 1,
+ *       method: "initialize",
+ *       params: {
+ *         protocolVersion: "2025-11-25",
+ *         capabilities: {},
+ *         clientInfo: { name: "curl", version: "1" },
+ *       },
+ *     }),
+ *   });
+ *   return await response.text();
+ * }
+ * ```
+ *
+ * @module
+ */
+import type { SmcpAgent } from "../agent/mod.ts";
+import { CallQueue } from "./calls/call_queue.ts";
+import { HttpFace, type McpCaller } from "./http/http.ts";
+import { type AgentProvider, OfficeView } from "./office/office_view.ts";
+import { type OfficeMcpOptions, resolveOptions } from "./options.ts";
+import {
+  serveOfficeStdio,
+  type StdioConnection,
+  type StdioStreams,
+} from "./stdio.ts";
+
+export type {
+  AgentProvider,
+  McpCaller,
+  OfficeMcpOptions,
+  StdioConnection,
+  StdioStreams,
+};
+export type { SmcpAgent } from "../agent/mod.ts";
+
+/** An office as one MCP server, made by {@linkcode officeMcp}. */
+export interface OfficeMcp extends AsyncDisposable {
+  /** Answers HTTP requests of MCP, as the `fetch` of clients in this process: nothing is sent over a network. */
+  readonly fetch: (
+    input: string | URL | Request,
+    init?: RequestInit,
+  ) => Promise<Response>;
+  /**
+   * Answers an HTTP request of MCP that came over a network.
+   *
+   * The request's `signal` must be aborted when its client goes away, which is how calls are
+   * cancelled: `@hono/node-server` does that, `Deno.serve` misses it for the first request of a
+   * connection.
+   */
+  handle(request: Request, caller?: McpCaller): Promise<Response>;
+  /** Serves the client that has started this process. */
+  serveStdio(streams?: StdioStreams): StdioConnection;
+  /** Cancels all calls, and ends sessions and connections; the Agent stays as it is. */
+  close(): Promise<void>;
+}
+
+/**
+ * Makes an MCP server of the office that an Agent is in.
+ *
+ * The server speaks MCP 2026-07-28 and, in sessions, the revisions from 2024-11-05 to 2025-11-25. It
+ * makes nothing of its own: tools are those of the Computers, and every call is one of the Agent's.
+ *
+ * @param agent in its office, or what gives it at each request
+ * @throws {RangeError} naming a number that is out of its range
+ * @throws {TypeError} naming what cannot be used
+ */
+export function officeMcp(
+  agent: SmcpAgent | AgentProvider,
+  options: OfficeMcpOptions = {},
+): OfficeMcp {
+  const resolved = resolveOptions(options);
+  const { callsPerSecond: perSecond, maxCalls: running } = resolved;
+  const provider = typeof agent === "function" ? agent : () => agent;
+  const view = new OfficeView(provider, resolved);
+  const queue = new CallQueue({ perSecond, running });
+  const parts = { view, queue, options: resolved };
+  const http = new HttpFace(parts);
+  const connections = new Set<StdioConnection>();
+  const close = async () => {
+    const closing = [...connections].map((connection) => connection.close());
+    await Promise.all([http.close(), ...closing]);
+    view.close();
+  };
+  return {
+    fetch: (input, init) => fetchFrom(http, new Request(input, init)),
+    handle: (request, caller = {}) => http.serve(request, caller),
+    serveStdio: (streams = {}) => {
+      const connection = serveOfficeStdio(parts, streams);
+      connections.add(connection);
+      void connection.closed.then(() => connections.delete(connection));
+      return connection;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Behaves as `fetch` does when its signal is aborted: it rejects at once. */
+async function fetchFrom(http: HttpFace, request: Request): Promise<Response> {
+  const { signal } = request;
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([http.serve(request, {}), aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

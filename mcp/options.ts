@@ -1,0 +1,125 @@
+/** Options of {@linkcode officeMcp}. */
+export interface OfficeMcpOptions {
+  /** Only the tools of this Computer, under their own names, without a prefix. */
+  computer?: string;
+  /**
+   * Only tools that match one of these: a name with `*` for any characters, such as `laptop__*`, or
+   * `tag:WORD` for those that their Computer tagged so; default all.
+   */
+  include?: readonly string[];
+  /** No tools that match one of these, even if they are included; default none. */
+  exclude?: readonly string[];
+  /**
+   * What clients see: `"all"` tools (default), or with `"search"` two of ours, `search_tools` and
+   * `call_tool`, for clients that cannot hold many.
+   */
+  tools?: "all" | "search";
+  /** The most characters of a tool's name, 24 to 128; default 48. */
+  nameLimit?: number;
+  /** Leaves out output schemas, which strict clients hold results to and throw away what does not fit; default false. */
+  lenient?: boolean;
+  /** Milliseconds after which a call is given up, 1000 to 3,600,000; default 3,600,000: the client decides. */
+  callTimeoutMs?: number;
+  /** Milliseconds between the signs of life of a running call, for clients that ask for progress; default 10,000. */
+  heartbeatMs?: number;
+  /** The most calls per second, so that the Agent stays below the Server's limit; default 900. Others wait. */
+  callsPerSecond?: number;
+  /** The most calls that run at once; default 900. Others wait. */
+  maxCalls?: number;
+  /**
+   * Names that HTTP requests may be for, beside `localhost` and loopback addresses; `"*"` for any.
+   * Requests without a `Host` header, such as those made in process, pass.
+   */
+  hosts?: "*" | readonly string[];
+  /** Web origins whose pages may call, such as `https://app.example`, or `"*"`; default none. */
+  origins?: "*" | readonly string[];
+  /** The largest body of an HTTP request, in bytes; default 8 MiB. */
+  maxBodyBytes?: number;
+  /** The most sessions of clients of MCP 2025-11-25 and before; default 1000. */
+  maxSessions?: number;
+  /** Milliseconds after which a session that nobody uses ends; default 1,800,000. */
+  sessionIdleMs?: number;
+  /** Milliseconds after which the calls of a session are cancelled when its client listens no more; default 60,000. */
+  abandonedMs?: number;
+}
+
+/** The options with their defaults. */
+export type ResolvedOptions =
+  & Required<Omit<OfficeMcpOptions, "computer">>
+  & Pick<OfficeMcpOptions, "computer">;
+
+const MEBIBYTE = 2 ** 20;
+
+/** The most characters of a name: 64, which models allow, less a client's prefix such as `mcp__office__`. */
+const DEFAULT_NAME_LIMIT = 48;
+/** Below it nothing readable is left of a name beside its hash. */
+const MIN_NAME_LIMIT = 24;
+/** The longest name that MCP allows. */
+const MAX_NAME_LIMIT = 128;
+
+/** Nine tenths of what a Server allows an Agent by default, for calls; the rest is for all else. */
+const SERVER_SHARE = 900;
+
+const DEFAULTS: ResolvedOptions = {
+  include: [],
+  exclude: [],
+  tools: "all",
+  nameLimit: DEFAULT_NAME_LIMIT,
+  lenient: false,
+  callTimeoutMs: 3_600_000,
+  heartbeatMs: 10_000,
+  callsPerSecond: SERVER_SHARE,
+  maxCalls: SERVER_SHARE,
+  hosts: [],
+  origins: [],
+  maxBodyBytes: 8 * MEBIBYTE,
+  maxSessions: 1000,
+  sessionIdleMs: 30 * 60_000,
+  abandonedMs: 60_000,
+};
+
+/** The longest that a timer can wait. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Least and most of each option that is a number. */
+const RANGES = {
+  nameLimit: [MIN_NAME_LIMIT, MAX_NAME_LIMIT],
+  callTimeoutMs: [1000, 3_600_000],
+  heartbeatMs: [1, MAX_TIMER_MS],
+  callsPerSecond: [1, Infinity],
+  maxCalls: [1, Infinity],
+  maxBodyBytes: [1, Infinity],
+  maxSessions: [1, Infinity],
+  sessionIdleMs: [1, MAX_TIMER_MS],
+  abandonedMs: [1, MAX_TIMER_MS],
+} as const satisfies Partial<
+  Record<keyof OfficeMcpOptions, readonly [number, number]>
+>;
+
+/**
+ * Fills in the defaults.
+ *
+ * @throws {RangeError} naming a number that is out of its range
+ * @throws {TypeError} naming what cannot be used
+ */
+export function resolveOptions(options: OfficeMcpOptions): ResolvedOptions {
+  const resolved = { ...DEFAULTS, ...options };
+  for (const [name, [least, most]] of Object.entries(RANGES)) {
+    const value: unknown = Reflect.get(resolved, name);
+    const isInteger = Number.isInteger(value) || value === Infinity;
+    if (isInteger && Number(value) >= least && Number(value) <= most) continue;
+    throw new RangeError(
+      `Cannot use ${name} ${value}: expected a whole number from ${least}${
+        most === Infinity ? "" : ` to ${most}`
+      }`,
+    );
+  }
+  if (resolved.tools !== "all" && resolved.tools !== "search") {
+    throw new TypeError(
+      `Cannot use tools ${
+        JSON.stringify(resolved.tools)
+      }: expected "all" or "search"`,
+    );
+  }
+  return resolved;
+}

@@ -1,0 +1,55 @@
+import type { Server } from "@modelcontextprotocol/server";
+import {
+  serveStdio,
+  StdioServerTransport,
+} from "@modelcontextprotocol/server/stdio";
+import process from "node:process";
+import type { Readable, Writable } from "node:stream";
+import { createOfficeServer, type ServerParts } from "./office/server.ts";
+
+/** The way to a client that has started this process. */
+export interface StdioStreams {
+  /** What the client says; default the process's stdin. */
+  readonly stdin?: Readable;
+  /** What it reads; default the process's stdout, where nothing else may be written. */
+  readonly stdout?: Writable;
+}
+
+/** A connection over stdio. */
+export interface StdioConnection {
+  /** Resolves once the client has gone, or {@linkcode close} was called. */
+  readonly closed: Promise<void>;
+  /** Ends it, and cancels its calls. */
+  close(): Promise<void>;
+}
+
+/** Serves MCP of both eras to one client over two streams. */
+export function serveOfficeStdio(
+  parts: ServerParts,
+  { stdin = process.stdin, stdout = process.stdout }: StdioStreams,
+): StdioConnection {
+  // A client probes the era with a server that is thrown away.
+  const servers = new Set<Server>();
+  const off = parts.view.onToolsChanged(() => {
+    for (const server of servers) {
+      server.sendToolListChanged().catch(() => {
+        // It has just ended.
+      });
+    }
+  });
+  const transport = new StdioServerTransport(stdin, stdout);
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const handle = serveStdio(async () => {
+    const server = await createOfficeServer(parts);
+    servers.add(server);
+    server.onclose = () => void servers.delete(server);
+    return server;
+  }, { transport });
+  const { onclose } = transport;
+  transport.onclose = () => {
+    onclose?.();
+    off();
+    resolve();
+  };
+  return { closed, close: () => handle.close() };
+}

@@ -1,0 +1,83 @@
+import type {
+  CallToolResult as McpResult,
+  ContentBlock as McpBlock,
+} from "@modelcontextprotocol/server";
+import { ConnectionError } from "../../agent/mod.ts";
+import {
+  type CallToolResult,
+  type ContentBlock,
+  ErrorCode,
+  ProtocolError,
+  resultMeta,
+} from "../../protocol/mod.ts";
+import { isObject, withoutNulls } from "./json.ts";
+
+/**
+ * Makes the MCP result of what a Computer answered: everything passes as it is, but what MCP does
+ * not know, such as `meta` beside `_meta`, and null for nothing.
+ */
+export function toMcpResult(result: CallToolResult): McpResult {
+  const { meta: _, _meta, content, ...rest } = result;
+  const merged = resultMeta(result);
+  return {
+    ...withoutNulls(rest),
+    content: content.map(toMcpBlock),
+    ...(Object.keys(merged).length > 0 && { _meta: merged }),
+  };
+}
+
+/** Makes the result of a call that did not reach its tool, or whose answer got lost. */
+export function failureOf(error: unknown): McpResult {
+  const isKnown = error instanceof ProtocolError ||
+    error instanceof ConnectionError;
+  const message = error instanceof Error ? error.message : String(error);
+  return failure(
+    isKnown ? error.code : ErrorCode.INTERNAL_ERROR,
+    message,
+  );
+}
+
+/**
+ * Makes a failed result.
+ *
+ * @param code what programs read, as `error_code` of `_meta`
+ * @param text for the model: what happened, and what to do
+ */
+export const failure = (code: number | string, text: string): McpResult => ({
+  content: [{ type: "text", text }],
+  isError: true,
+  _meta: { error_code: code },
+});
+
+function toMcpBlock(block: ContentBlock): McpBlock {
+  const { meta: _, ...rest } = { ...block };
+  const cleaned = withoutNulls(rest);
+  if (isObject(cleaned.resource)) {
+    cleaned.resource = withoutNulls(cleaned.resource);
+  }
+  if (isMcpBlock(cleaned)) return cleaned;
+  // The SDK refuses a whole result for one piece of a kind that it does not know.
+  return { type: "text", text: JSON.stringify(rest) };
+}
+
+/** The fields of text that a piece of each kind must have. */
+const TEXT_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  text: ["text"],
+  image: ["data", "mimeType"],
+  audio: ["data", "mimeType"],
+  resource_link: ["uri", "name"],
+};
+
+function isMcpBlock(
+  block: Record<string, unknown>,
+): block is Record<string, unknown> & McpBlock {
+  if (typeof block.type !== "string") return false;
+  if (block.type === "resource") return isContents(block.resource);
+  return Object.hasOwn(TEXT_FIELDS, block.type) &&
+    (TEXT_FIELDS[block.type] ?? [])
+      .every((field) => typeof block[field] === "string");
+}
+
+const isContents = (value: unknown): boolean =>
+  isObject(value) && typeof value.uri === "string" &&
+  (typeof value.text === "string" || typeof value.blob === "string");

@@ -1,0 +1,149 @@
+import type { Tool } from "@modelcontextprotocol/server";
+import type { OfferedTool } from "./catalogue.ts";
+import { tagsOf } from "./tool.ts";
+
+/** Finds tools of the office. */
+export const SEARCH_TOOLS = "search_tools";
+/** Calls a tool that was found. */
+export const CALL_TOOL = "call_tool";
+
+const DEFAULT_LIMIT = 10;
+const MAX_LIMIT = 50;
+
+/** The two tools that stand for all others. */
+export const SEARCH_MODE_TOOLS: readonly Tool[] = [
+  {
+    name: SEARCH_TOOLS,
+    title: "Search tools",
+    description:
+      "Find tools of the Computers in this office by words of their names and descriptions. Answers with the name, description and input schema of each; call one with call_tool.",
+    inputSchema: {
+      type: "object",
+      properties: {
+        query: {
+          type: "string",
+          description: "Words to look for; empty lists all tools",
+        },
+        computer: {
+          type: "string",
+          description: "Only tools of this Computer",
+        },
+        limit: {
+          type: "integer",
+          minimum: 1,
+          maximum: MAX_LIMIT,
+          default: DEFAULT_LIMIT,
+          description: "The most tools to answer with",
+        },
+      },
+      required: ["query"],
+    },
+    annotations: { readOnlyHint: true, openWorldHint: false },
+  },
+  {
+    name: CALL_TOOL,
+    title: "Call a tool",
+    description:
+      "Call a tool that search_tools has found, with arguments as its input schema says.",
+    inputSchema: {
+      type: "object",
+      properties: {
+        name: {
+          type: "string",
+          description: "The tool's name, as search_tools gives it",
+        },
+        arguments: {
+          type: "object",
+          description: "The tool's arguments",
+        },
+      },
+      required: ["name"],
+    },
+  },
+];
+
+/** What to look for. */
+export interface SearchQuery {
+  /** Words; any counts. */
+  readonly query: string;
+  /** Only of this Computer. */
+  readonly computer?: string;
+  /** The most to find. */
+  readonly limit: number;
+}
+
+/**
+ * Reads the arguments of `search_tools`.
+ *
+ * @returns a sentence that says what is wrong with them
+ */
+export function readQuery(
+  args: Readonly<Record<string, unknown>>,
+): SearchQuery | string {
+  const { query = "", computer, limit = DEFAULT_LIMIT } = args;
+  if (typeof query !== "string") {
+    return "query: expected words to look for, as a string";
+  }
+  if (computer !== undefined && typeof computer !== "string") {
+    return "computer: expected the name of a Computer, as a string";
+  }
+  if (
+    !Number.isInteger(limit) || Number(limit) < 1 || Number(limit) > MAX_LIMIT
+  ) return `limit: expected a whole number from 1 to ${MAX_LIMIT}`;
+  return {
+    query,
+    limit: Number(limit),
+    ...(computer !== undefined && { computer }),
+  };
+}
+
+/** What a search gives. */
+export interface SearchResult {
+  /** How many match. */
+  readonly total: number;
+  /** The best of them. */
+  readonly tools: readonly Pick<Tool, "name" | "description" | "inputSchema">[];
+}
+
+/** Finds tools: those whose names have the words come before those whose descriptions do. */
+export function searchTools(
+  tools: readonly OfferedTool[],
+  { query, computer, limit }: SearchQuery,
+): SearchResult {
+  const words = wordsOf(query);
+  const found = tools
+    .filter((tool) => computer === undefined || tool.computer === computer)
+    .map((tool) => ({ tool, score: score(tool, words) }))
+    .filter(({ score }) => words.length === 0 || score > 0)
+    .toSorted((a, b) => b.score - a.score);
+  return {
+    total: found.length,
+    tools: found.slice(0, limit).map(({ tool: { shown } }) => ({
+      name: shown.name,
+      ...(shown.description !== undefined &&
+        { description: shown.description }),
+      inputSchema: shown.inputSchema,
+    })),
+  };
+}
+
+/** Words of people and of programs: `readTextFile` is three. */
+const wordsOf = (text: string): string[] =>
+  text.replaceAll(/([a-z\d])([A-Z])/g, "$1 $2").toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
+
+function score(tool: OfferedTool, words: readonly string[]): number {
+  const { shown, original } = tool;
+  const name = new Set(wordsOf(`${shown.name} ${shown.title ?? ""}`));
+  const tags = new Set(tagsOf(original).flatMap(wordsOf));
+  const text = wordsOf(`${shown.description ?? ""}`);
+  let sum = 0;
+  for (const word of words) {
+    if (name.has(word)) sum += 8;
+    else if ([...name].some((each) => each.startsWith(word))) sum += 4;
+    if (tags.has(word)) sum += 4;
+    if (text.includes(word)) sum += 2;
+    else if (text.some((each) => each.startsWith(word))) sum += 1;
+  }
+  return sum;
+}

@@ -1,0 +1,95 @@
+import type { Icon, Tool } from "@modelcontextprotocol/server";
+import { mcpServerOf, type SMCPTool } from "../../protocol/mod.ts";
+import { isObject, parseObject } from "./json.ts";
+
+/** Before the keys of our own in `_meta`. */
+const VENDOR = "a2c-smcp/";
+
+/** The keys of `SMCPTool.meta` that A2C has put there; all others are the MCP server's. */
+const OWN_KEYS = ["MCP_TOOL_ANNOTATION", "a2c_tool_meta", "a2c_mcp_server"];
+
+/** What a tool is shown as. */
+export interface Shown {
+  /** The name that clients see. */
+  readonly name: string;
+  /** The Computer that has it. */
+  readonly computer: string;
+  /** Whether title and description name the Computer. */
+  readonly naming: boolean;
+  /** Whether its output schema is left out. */
+  readonly lenient: boolean;
+}
+
+/** Makes the MCP tool of a Computer's tool. */
+export function toMcpTool(
+  tool: SMCPTool,
+  { name, computer, naming, lenient }: Shown,
+): Tool {
+  const annotations = parseObject(tool.meta?.MCP_TOOL_ANNOTATION);
+  const title = titleOf(tool, annotations);
+  const icons = iconsOf(tool);
+  return {
+    name,
+    ...(title !== undefined &&
+      { title: naming ? `${title} (${computer})` : title }),
+    description: naming
+      ? `[${computer}] ${tool.description}`.trimEnd()
+      : tool.description,
+    inputSchema: { ...tool.params_schema, type: "object" },
+    ...(tool.return_schema && !lenient && { outputSchema: tool.return_schema }),
+    ...(annotations && { annotations }),
+    ...(icons && { icons }),
+    _meta: metaOf(tool, computer),
+  };
+}
+
+/** The words that a Computer's owner tagged a tool with. */
+export function tagsOf({ meta }: SMCPTool): string[] {
+  const tags = parseObject(meta?.a2c_tool_meta)?.tags;
+  return Array.isArray(tags)
+    ? tags.filter((tag) => typeof tag === "string")
+    : [];
+}
+
+function titleOf(
+  tool: SMCPTool,
+  annotations: Record<string, unknown> | undefined,
+): string | undefined {
+  const titles = [Reflect.get(tool, "title"), annotations?.title];
+  return titles.find((title) => typeof title === "string" && title !== "");
+}
+
+/** The icons that a Computer of a later version sends along. */
+function iconsOf(tool: SMCPTool): Icon[] | undefined {
+  const icons: unknown = Reflect.get(tool, "icons");
+  return Array.isArray(icons) ? icons.filter(isIcon) : undefined;
+}
+
+const isIcon = (value: unknown): value is Icon =>
+  isObject(value) && typeof value.src === "string";
+
+/** The MCP server's own metadata as it was before A2C made simple values of it, and where the tool is. */
+function metaOf(tool: SMCPTool, computer: string): Record<string, unknown> {
+  const server = mcpServerOf(tool);
+  const tags = tagsOf(tool);
+  const theirs = Object.entries(tool.meta ?? {})
+    .filter(([key]) => !OWN_KEYS.includes(key))
+    .map(([key, value]) => [key, structured(value)]);
+  return {
+    ...Object.fromEntries(theirs),
+    [`${VENDOR}computer`]: computer,
+    [`${VENDOR}tool`]: tool.name,
+    ...(server !== undefined && { [`${VENDOR}mcp_server`]: server }),
+    ...(tags.length > 0 && { [`${VENDOR}tags`]: tags }),
+  };
+}
+
+/** Undoes what a Computer does to objects and lists of `_meta`: it makes JSON strings of them. */
+function structured(value: unknown): unknown {
+  if (typeof value !== "string" || !/^[[{]/.test(value)) return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}

@@ -1,0 +1,134 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { resolveOptions } from "../../../../mcp/options.ts";
+import { Catalogue } from "../../../../mcp/tools/catalogue.ts";
+import { toolName } from "../../../../mcp/tools/names.ts";
+import type { SMCPTool } from "../../../../protocol/mod.ts";
+
+const tool = (name: string, over: Partial<SMCPTool> = {}): SMCPTool => ({
+  name,
+  description: `does ${name}`,
+  params_schema: { type: "object" },
+  return_schema: null,
+  ...over,
+});
+
+const catalogue = (options: Parameters<typeof resolveOptions>[0] = {}) =>
+  new Catalogue(resolveOptions(options));
+
+const office = (
+  tools: Record<string, readonly SMCPTool[]>,
+): Map<string, readonly SMCPTool[]> => new Map(Object.entries(tools));
+
+const namesOf = ({ tools }: Catalogue) => tools.map(({ shown }) => shown.name);
+
+Deno.test("Catalogue lists by Computer, and leads back from a name to its tool", () => {
+  const table = catalogue();
+  assert(table.update(office({ b: [tool("y"), tool("x")], a: [tool("z")] })));
+  assertEquals(namesOf(table), ["a__z", "b__y", "b__x"]);
+  assertEquals(table.computers, ["a", "b"]);
+  const found = table.find("b__x");
+  assert(found?.kind === "offered");
+  assertEquals([found.computer, found.tool], ["b", "x"]);
+  assertEquals(table.find("b__unknown"), undefined);
+});
+
+Deno.test("Catalogue says since when a tool or its Computer is away, until it is back", () => {
+  const table = catalogue();
+  const [then, later] = [new Date(1000), new Date(2000)];
+  table.update(office({ a: [tool("x"), tool("y")] }), new Date(0));
+  table.update(office({ a: [tool("x")] }), then);
+  const gone = {
+    kind: "away",
+    computer: "a",
+    tool: "y",
+    since: then,
+    hasLeft: false,
+  } as const;
+  assertEquals(table.find("a__y"), gone);
+  table.update(office({}), later);
+  assertEquals(table.find("a__y"), { ...gone, hasLeft: true });
+  assertEquals(table.find("a__x"), {
+    ...gone,
+    tool: "x",
+    since: later,
+    hasLeft: true,
+  });
+  table.update(office({ a: [tool("x")] }));
+  assertEquals(table.find("a__x")?.kind, "offered");
+});
+
+Deno.test("Catalogue.update() tells whether clients see something else", () => {
+  const table = catalogue({ exclude: ["*__hidden"] });
+  assert(!table.update(office({ a: [] })));
+  assert(table.update(office({ a: [tool("x")] })));
+  assert(!table.update(office({ a: [tool("x")] })), "an equal list");
+  assert(!table.update(office({ a: [tool("x"), tool("hidden")] })));
+  assert(table.update(office({ a: [tool("x", { description: "new" })] })));
+  assert(table.update(office({})));
+  assert(!table.update(office({})));
+});
+
+Deno.test("Catalogue shows one Computer without a prefix", () => {
+  const table = catalogue({ computer: "a" });
+  table.update(office({ a: [tool("x")], b: [tool("y")] }));
+  assertEquals(namesOf(table), ["x"]);
+  assertEquals(table.tools[0]?.shown.description, "does x");
+});
+
+Deno.test("Catalogue filters by name and by tag", () => {
+  const tagged = tool("safe", {
+    meta: { a2c_tool_meta: JSON.stringify({ tags: ["ok"] }) },
+  });
+  const all = office({ a: [tool("x"), tagged], b: [tool("x")] });
+  const shown = (options: Parameters<typeof catalogue>[0]) => {
+    const table = catalogue(options);
+    table.update(all);
+    return namesOf(table);
+  };
+  assertEquals(shown({ include: ["a__*"] }), ["a__x", "a__safe"]);
+  assertEquals(shown({ include: ["tag:ok"] }), ["a__safe"]);
+  assertEquals(shown({ exclude: ["*__x"] }), ["a__safe"]);
+  assertEquals(shown({ include: ["a__*"], exclude: ["tag:ok"] }), ["a__x"]);
+});
+
+Deno.test("Catalogue gives no name that a client may hold to another tool, even in a clash", () => {
+  // "a b" is shown as a_b-HASH; somebody calls a Computer just that.
+  const name = toolName("a b", "x", { limit: 48, prefix: true });
+  const imitator = name.split("__")[0] ?? "";
+  const table = catalogue();
+  table.update(office({ "a b": [tool("x")] }));
+  table.update(office({ "a b": [tool("x")], [imitator]: [tool("x")] }));
+  assertEquals(new Set(namesOf(table)).size, 2);
+  table.update(office({ [imitator]: [tool("x")] }));
+  assertEquals(table.find(name)?.kind, "away");
+  assertEquals(table.find(name)?.computer, "a b");
+});
+
+const anyName = fc.oneof(
+  fc.string({ minLength: 1, maxLength: 40 }),
+  fc.stringMatching(/^[a-z_. -]{1,60}$/),
+);
+
+Deno.test("Catalogue names 10,000 random tools uniquely, and the same when Computers come and go", () => {
+  const pairs = fc.sample(fc.tuple(anyName, anyName), 10_000);
+  const computers = new Map<string, SMCPTool[]>();
+  for (const [computer, name] of pairs) {
+    computers.set(computer, [...computers.get(computer) ?? [], tool(name)]);
+  }
+  const table = catalogue();
+  table.update(computers);
+  const tools = [...table.tools];
+  const expected = new Set(pairs.map((pair) => JSON.stringify(pair))).size;
+  assertEquals(tools.length, expected);
+  assertEquals(new Set(namesOf(table)).size, expected);
+  assert(namesOf(table).every((name) => /^[\w-]{1,48}$/.test(name)));
+  for (const { shown, computer, tool } of tools) {
+    const found = table.find(shown.name);
+    assertEquals([found?.computer, found?.tool], [computer, tool]);
+  }
+  const some = new Map([...computers].filter((_, i) => i % 3 === 0));
+  table.update(some);
+  table.update(computers);
+  assertEquals(namesOf(table), tools.map(({ shown }) => shown.name));
+});

@@ -1,0 +1,74 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import fc from "fast-check";
+import { computerPart, toolName } from "../../../../mcp/tools/names.ts";
+
+const naming = { limit: 48, prefix: true };
+const A_NAME = /^[A-Za-z0-9_-]+$/;
+
+Deno.test("toolName() leaves names as they are where they can stand", () => {
+  assertEquals(toolName("laptop", "echo", naming), "laptop__echo");
+  assertEquals(toolName("my_pc-2", "a__b", naming), "my_pc-2__a__b");
+  assertEquals(
+    toolName("laptop", "echo", { limit: 48, prefix: false }),
+    "echo",
+  );
+});
+
+Deno.test("toolName() gives a Computer whose name cannot stand one short hash, the same for all tools", () => {
+  const [first, second] = ["echo", "add"].map((tool) =>
+    toolName("build box", tool, naming)
+  );
+  assertMatch(first ?? "", /^build_box-[0-9a-v]{4}__echo$/);
+  assertEquals(second, first?.replace("echo", "add"));
+  for (const odd of ["a__b", "a_", "日本", "", "x".repeat(60)]) {
+    const part = computerPart(odd, 48);
+    assertMatch(part, /^[A-Za-z0-9_-]*-[0-9a-v]{4}$/);
+    assert(!part.includes("__") && part.length <= 22, part);
+  }
+});
+
+Deno.test("toolName() cuts a long tool, replaces what cannot stand, and adds a hash of both names", () => {
+  const long = toolName("laptop", "x".repeat(85), naming);
+  assertMatch(long, /^laptop__x+_[0-9a-v]{6}$/);
+  assertEquals(long.length, 48);
+  assertMatch(
+    toolName("laptop", "read file.txt", naming),
+    /^laptop__read_file_txt_[0-9a-v]{6}$/,
+  );
+  const here = toolName("laptop", "a b", naming);
+  const there = toolName("desktop", "a b", naming);
+  assert(here.slice(-6) !== there.slice(-6));
+  assertMatch(toolName("pc", "", naming), /^pc__tool_[0-9a-v]{6}$/);
+});
+
+Deno.test("toolName() gives another name at another attempt", () => {
+  const names = [0, 1, 2].map((attempt) =>
+    toolName("laptop", "echo", naming, attempt)
+  );
+  assertEquals(new Set(names).size, 3);
+  assert(names.every((name) => A_NAME.test(name)));
+});
+
+const anyName = fc.oneof(
+  fc.string({ minLength: 1, maxLength: 256 }),
+  fc.string({ unit: "grapheme", minLength: 1, maxLength: 100 }),
+  fc.stringMatching(/^[a-zA-Z0-9_. -]{1,85}$/),
+);
+
+Deno.test("toolName() keeps to alphabet and limit for any names", () => {
+  fc.assert(
+    fc.property(
+      anyName,
+      anyName,
+      fc.integer({ min: 24, max: 128 }),
+      fc.boolean(),
+      fc.nat(3),
+      (computer, tool, limit, prefix, attempt) => {
+        const name = toolName(computer, tool, { limit, prefix }, attempt);
+        assertMatch(name, A_NAME);
+        assert(name.length <= limit, name);
+      },
+    ),
+    { numRuns: 10_000 },
+  );
+});
