@@ -7,6 +7,8 @@ export const PEERS: readonly string[] = [
   ...["@opentelemetry/api", "jose", "prom-client"],
   // The Computer.
   ...["@bpinternal/verel", "@modelcontextprotocol/sdk"],
+  // An office as one MCP server.
+  "@modelcontextprotocol/server",
   // The commands.
   ...["@clack/prompts", "cli-table3", "commander"],
 ];
