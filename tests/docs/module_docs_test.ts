@@ -51,6 +51,7 @@ const runs = (entrypoint: string, says: RegExp, use = "") =>
   });
 
 runs("mod.ts", /name: "laptop",\s+role: "computer"/);
+runs("testing/mod.ts", /text: "hello"/);
 runs("protocol/mod.ts", /^true\necho$/m);
 runs("server/mod.ts", /connect to http:\/\/127\.0\.0\.1:\d+$/m);
 

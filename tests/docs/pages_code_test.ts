@@ -89,6 +89,22 @@ interface ModelTool {
   name: string;
 }
 
+Deno.test({
+  name: "the tests that the page for builders of agents shows pass",
+  timeout: 180_000,
+  fn: async () => {
+    const triesAgain = await exported<() => Promise<void>>("testTriesAgain");
+    await triesAgain();
+    const testNotes = await exported<(notes: object) => Promise<string>>(
+      "testNotes",
+    );
+    assertStringIncludes(
+      await testNotes({ ...notes, name: "notes" }),
+      "buy milk",
+    );
+  },
+});
+
 type Use<T> = (agent: SmcpAgent) => Promise<T>;
 
 Deno.test({

@@ -6,6 +6,7 @@ import * as computer from "../../computer/mod.ts";
 import * as root from "../../mod.ts";
 import * as protocol from "../../protocol/mod.ts";
 import * as server from "../../server/mod.ts";
+import * as testing from "../../testing/mod.ts";
 import { parseFindings } from "../../tools/docs/doc_findings.ts";
 import {
   EXPORTED_NAMES_FILE,
@@ -20,7 +21,7 @@ Deno.test("the exported names are those of exported_names.txt: deno task docs:na
 });
 
 Deno.test("every entrypoint exports ErrorCode, and it is the same one", () => {
-  for (const entry of [root, agent, computer, server]) {
+  for (const entry of [root, agent, computer, server, testing]) {
     assert(entry.ErrorCode === protocol.ErrorCode);
   }
 });

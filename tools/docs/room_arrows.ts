@@ -10,6 +10,7 @@ export const HOUSE = [
   "server",
   "computer",
   "mcp",
+  "testing",
 ];
 
 const STATIC = /^(?:import|export)\b[^"';]*?(?:\bfrom\s*)?"(\.{1,2}\/[^"]+)"/gm;

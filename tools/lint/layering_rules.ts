@@ -9,7 +9,10 @@ export interface Fault {
   readonly hint: string;
 }
 
-/** The rooms of the package, and which others each may import; a role never imports another. */
+/**
+ * The rooms of the package, and which others each may import; a role never imports another, and
+ * `testing`, which is none, imports them all.
+ */
 const ROOMS = {
   shared: [],
   protocol: [],
@@ -19,6 +22,7 @@ const ROOMS = {
   server: ["shared", "protocol", "cli"],
   computer: ["shared", "protocol", "client", "cli"],
   mcp: ["shared", "protocol", "agent"],
+  testing: ["shared", "protocol", "client", "agent", "server", "computer"],
 } as const satisfies Record<string, readonly string[]>;
 type Room = keyof typeof ROOMS;
 

@@ -216,7 +216,7 @@ Deno.test("SmcpAgent sends no request that the protocol does not allow: 400 name
 Deno.test("SmcpAgent.callTool() cancels a call that runs out of time, and returns the timeout result", async () => {
   const cancelled = Promise.withResolvers<unknown>();
   await using office = await startOffice({ computers: { pc: hanging } });
-  const pc = await office.addComputer("watcher", answering);
+  const pc = await office.addScriptedComputer("watcher", answering);
   pc.on("notification", ({ event, payload }) => {
     if (event === CANCEL_TOOL_CALL_NOTIFICATION) cancelled.resolve(payload);
   });
@@ -290,7 +290,7 @@ Deno.test("SmcpAgent keeps its tool catalogue up to date by the notifications", 
 
   const added = once(agent, "tools");
   let tools = [tool("one")];
-  const second = await office.addComputer(
+  const second = await office.addScriptedComputer(
     "second",
     (event) => event === GET_TOOLS_EVENT ? { tools, req_id: "1" } : {},
   );
@@ -314,7 +314,7 @@ Deno.test("SmcpAgent.followDesktop() fetches the desktop again after each change
   const script: RequestHandler = (event) =>
     event === GET_DESKTOP_EVENT ? { desktops, req_id: "1" } : answers[event];
   await using office = await startOffice();
-  const pc = await office.addComputer("pc", script);
+  const pc = await office.addScriptedComputer("pc", script);
   const abort = new AbortController();
   const seen = office.agent.followDesktop("pc", { signal: abort.signal });
   assertEquals((await seen.next()).value, ["window://h/1"]);
@@ -326,7 +326,7 @@ Deno.test("SmcpAgent.followDesktop() fetches the desktop again after each change
   const next = seen.next();
   await pc.close(); // away for a while
   desktops = ["window://h/3"];
-  await office.addComputer("pc", script);
+  await office.addScriptedComputer("pc", script);
   assertEquals((await next).value, ["window://h/3"]);
 
   const last = assertRejects(() => seen.next(), Error, "seen enough");
@@ -348,13 +348,13 @@ Deno.test("SmcpAgent.followDesktop() ends when the Agent is closed, and says so 
 Deno.test("SmcpAgent tells its listeners about every notification", async () => {
   await using office = await startOffice();
   const entered = once(office.agent, "enterOffice");
-  await office.addComputer("pc", answering);
+  await office.addScriptedComputer("pc", answering);
   assertEquals(await entered, { office_id: OFFICE, computer: "pc" });
 });
 
 Deno.test("SmcpAgent.join() is refused with the Server's reason", async () => {
   await using office = await startOffice();
-  const second = office.keep(
+  const second = office.use(
     new SmcpAgent({ url: office.url, name: "second" }),
   );
   await second.connect();
@@ -450,7 +450,9 @@ Deno.test("SmcpAgent comes back after the Server restarts: rejoined, tools fetch
   assertEquals((await waiting).map(({ name }) => name), ["planner"]);
 
   const tools = once(agent, "tools");
-  const pc = stack.use(scriptedComputer(url, "pc", answering));
+  const pc = stack.use(
+    scriptedComputer({ url, name: "pc", script: answering }),
+  );
   await pc.connect();
   await pc.join(OFFICE);
   assertEquals((await tools).computer, "pc");
@@ -486,7 +488,7 @@ Deno.test("SmcpAgent takes its seat back while the Server still holds its lost c
   await using office = await startOffice();
   await office.agent.leave();
   await using proxy = await startProxy(office.url);
-  const agent = office.keep(new SmcpAgent({ url: proxy.url, name: "mobile" }));
+  const agent = office.use(new SmcpAgent({ url: proxy.url, name: "mobile" }));
   await agent.connect();
   await agent.join(OFFICE);
   const [before] = await agent.listRoom();

@@ -5,7 +5,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { chooseComputer } from "../../../agent/cli/office.ts";
-import type { Connection } from "../../../client/connection.ts";
+import type { ScriptedComputer } from "../../../testing/mod.ts";
 import {
   CANCEL_TOOL_CALL_NOTIFICATION,
   cancelledResult,
@@ -57,7 +57,7 @@ const document = {
 
 interface Scripted extends AsyncDisposable {
   readonly office: Office;
-  readonly computer: Connection;
+  readonly computer: ScriptedComputer;
   /** The answer of the call that hangs until it is cancelled. */
   readonly called: Promise<void>;
   readonly cancelled: Promise<void>;
@@ -124,7 +124,7 @@ async function startScripted(): Promise<Scripted> {
       }),
       [GET_DPE_EVENT]: ({ req_id }) => ({ uri: `file://${file}`, req_id }),
     };
-  const computer = await office.addComputer(
+  const computer = await office.addScriptedComputer(
     "pc",
     (event, payload) => answers[event]?.(payload as Record<string, unknown>),
   );
@@ -304,7 +304,7 @@ for (
     const asked = Promise.withResolvers<void>();
     await using office = await startOffice();
     await office.agent.leave();
-    await office.addComputer("pc", () => {
+    await office.addScriptedComputer("pc", () => {
       asked.resolve();
       return new Promise(() => {});
     });
@@ -341,7 +341,7 @@ Deno.test({
   await using office = await startOffice();
   await office.agent.leave();
   const env = { SMCP_URL: office.url, SMCP_OFFICE: OFFICE };
-  await office.addComputer("ill", () => {
+  await office.addScriptedComputer("ill", () => {
     throw new ProtocolError(500, "out of order");
   });
   const ill =
@@ -353,8 +353,8 @@ Deno.test({
       assertEquals([code, stdout, stderr], [1, "", `error: ${ill}\n`]);
     });
   }
-  await office.addComputer("odd", () => ({ tools: 7 }));
-  await office.addComputer(
+  await office.addScriptedComputer("odd", () => ({ tools: 7 }));
+  await office.addScriptedComputer(
     "pc",
     (event) =>
       event === GET_TOOLS_EVENT

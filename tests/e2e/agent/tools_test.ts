@@ -17,7 +17,7 @@ Deno.test({
 }, async () => {
   await using office = await startOffice();
   await office.agent.leave();
-  const computer = office.keep(
+  const computer = office.use(
     new SmcpComputer({
       url: office.url,
       name: "pc",

@@ -95,7 +95,7 @@ Deno.test("a join that is larger than the Server takes fails with its size, for 
   });
   const { agent, url } = office;
   await agent.leave();
-  const computer = office.keep(
+  const computer = office.use(
     new SmcpComputer({ url, name: "pc", servers: [] }),
   );
   await computer.connect();

@@ -23,10 +23,14 @@ Deno.test('a call made with `offline: "wait"` waits for its Computer that comes 
   const far = stack.use(await startSwitch(first.port));
   const timeouts: unknown[] = [];
   const computer = stack.use(
-    scriptedComputer(far.url, "pc", (event, payload) => {
-      if (event === GET_TOOLS_EVENT) return { tools: [], req_id: "1" };
-      timeouts.push((payload as { timeout: number }).timeout);
-      return { content: [] };
+    scriptedComputer({
+      url: far.url,
+      name: "pc",
+      script: (event, payload) => {
+        if (event === GET_TOOLS_EVENT) return { tools: [], req_id: "1" };
+        timeouts.push((payload as { timeout: number }).timeout);
+        return { content: [] };
+      },
     }),
   );
   await computer.connect();

@@ -167,7 +167,7 @@ Deno.test({
     server_parameters: { command: "${input:program}" },
   });
   await using office = await startOffice();
-  const computer = office.keep(
+  const computer = office.use(
     new SmcpComputer({
       url: office.url,
       name: "pc",

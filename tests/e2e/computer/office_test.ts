@@ -473,7 +473,7 @@ Deno.test({
     healthy: fixture({ only: ["echo"] }),
   });
   const { office } = pc;
-  const computer = office.keep(
+  const computer = office.use(
     new SmcpComputer({
       url: office.url,
       name: "slow",

@@ -53,12 +53,13 @@ for (const transports of [["polling"], ["websocket"], undefined] as const) {
       await using server = createSmcpServer({ authenticator: keys() });
       const { url } = await server.listen();
       const way = transports ? { transports: [...transports] } : {};
-      await using computer = scriptedComputer(
+      await using computer = scriptedComputer({
         url,
-        "lab-1",
-        () => ({ content: [{ type: "text", text: "hello" }] }),
-        { ...show(LAB_KEY), ...way },
-      );
+        name: "lab-1",
+        script: () => ({ content: [{ type: "text", text: "hello" }] }),
+        ...show(LAB_KEY),
+        ...way,
+      });
       await computer.connect();
       await computer.join("north");
       await using agent = new SmcpAgent({

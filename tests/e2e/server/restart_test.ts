@@ -39,10 +39,10 @@ async function pair(url: string, transports: ("polling" | "websocket")[]) {
   const options = { transports, headers: { "x-api-key": API_KEY } };
   const held: (() => void)[] = [];
   const wake = new Set<() => void>();
-  const computer = scriptedComputer(
+  const computer = scriptedComputer({
     url,
-    "laptop",
-    (event, payload) => {
+    name: "laptop",
+    script: (event, payload) => {
       if (event !== TOOL_CALL_EVENT) return { tools: [], req_id: "" };
       if ((payload as { tool_name: string }).tool_name !== "slow") return DONE;
       return new Promise((resolve) => {
@@ -50,8 +50,8 @@ async function pair(url: string, transports: ("polling" | "websocket")[]) {
         for (const each of wake) each();
       });
     },
-    options,
-  );
+    ...options,
+  });
   const agent = new SmcpAgent({ url, name: "planner", ...options });
   await computer.connect();
   await computer.join("north");

@@ -211,7 +211,7 @@ Deno.test("a client that leaves while it is on its way back into its office is i
 Deno.test("a Computer that comes back into its office announces its configuration and tools again (spec §9)", async () => {
   await using office = await startOffice();
   await using proxy = await startProxy(office.url);
-  await using computer = office.keep(computerAt(proxy.url));
+  await using computer = office.use(computerAt(proxy.url));
   await computer.connect();
   const told = () =>
     Promise.all(
@@ -238,7 +238,7 @@ Deno.test("a Computer that comes back into its office announces its configuratio
 Deno.test("an Agent fetches the tools of a Computer again when its configuration changed (spec §9)", async () => {
   await using office = await startOffice();
   let fetched = 0;
-  const computer = await office.addComputer("pc", (event) => {
+  const computer = await office.addScriptedComputer("pc", (event) => {
     if (event === GET_TOOLS_EVENT) fetched++;
     return event === GET_TOOLS_EVENT ? { tools: [], req_id: "1" } : {};
   });

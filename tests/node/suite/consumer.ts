@@ -3,6 +3,7 @@ import { SmcpAgent } from "@a2c-smcp/sdk/agent";
 import { localDirResolver, SmcpComputer } from "@a2c-smcp/sdk/computer";
 import { type CallToolResult, PROTOCOL_VERSION } from "@a2c-smcp/sdk/protocol";
 import { createSmcpServer, type SmcpServerOptions } from "@a2c-smcp/sdk/server";
+import { startOffice, type TestOffice } from "@a2c-smcp/sdk/testing";
 import * as sdk from "@a2c-smcp/sdk";
 
 const options: SmcpServerOptions = { origins: ["https://app.example"] };
@@ -19,6 +20,11 @@ agent.on("tools", ({ computer, tools }) => {
 });
 const result: CallToolResult = await agent.callTool("pc", "add", { a: 1 });
 console.log(result.isError, PROTOCOL_VERSION, sdk.ErrorCode.NOT_FOUND);
+
+const office: TestOffice = await startOffice({
+  computers: { pc: { servers: [] }, script: (event) => event.length },
+});
+console.log(office.agent.name, office.computer("pc").name);
 
 /** Were the types missing, everything would be allowed. */
 type IsAny<T> = 0 extends 1 & T ? true : false;

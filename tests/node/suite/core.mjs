@@ -19,6 +19,7 @@ import { PROTOCOL_VERSION } from "@a2c-smcp/sdk/protocol";
 import { io } from "socket.io-client";
 import { localDirResolver, SmcpComputer } from "@a2c-smcp/sdk/computer";
 import { apiKeys, createSmcpServer } from "@a2c-smcp/sdk/server";
+import { startOffice as startTestOffice } from "@a2c-smcp/sdk/testing";
 
 const OFFICE = "north";
 
@@ -53,6 +54,32 @@ async function startOffice(t, { server: options, ...mcpServer } = {}) {
   await agent.toolsSettled();
   return { server, url, computer, agent };
 }
+
+test("testing: an office with a real and a scripted Computer, closed by one call", async (t) => {
+  const office = await startTestOffice({
+    computers: {
+      pc: {
+        servers: {
+          fixture: {
+            type: "stdio",
+            server_parameters: {
+              command: process.execPath,
+              args: ["mcp_server.mjs"],
+            },
+          },
+        },
+      },
+      script: () => ({ content: [{ type: "text", text: "hello" }] }),
+    },
+  });
+  t.after(() => office.close());
+  const sum = await office.agent.callTool("pc", "add", { a: 2, b: 3 });
+  assert.equal(sum.content[0].text, "5");
+  const said = await office.agent.callTool("script", "say");
+  assert.equal(said.content[0].text, "hello");
+  await office.close();
+  assert.equal(office.agent.state, "closed");
+});
 
 test("joins: both are members, and a second agent is told why not", async (t) => {
   const { agent, url } = await startOffice(t);

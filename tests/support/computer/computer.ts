@@ -1,6 +1,6 @@
-import {
+import type {
   SmcpComputer,
-  type SmcpComputerOptions,
+  SmcpComputerOptions,
 } from "../../../computer/mod.ts";
 import { Connection } from "../../../client/connection.ts";
 import {
@@ -25,19 +25,7 @@ export async function startComputer(
 ): Promise<ComputerOffice> {
   const office = await startOffice(setup);
   try {
-    const computer = office.keep(
-      new SmcpComputer({
-        url: office.url,
-        name: "pc",
-        servers,
-        confirm: () => "once",
-        ...options,
-      }),
-    );
-    await computer.connect();
-    await computer.serversSettled();
-    await computer.join(OFFICE);
-    await office.agent.toolsSettled();
+    const computer = await office.addComputer("pc", { servers, ...options });
     return {
       office,
       computer,
@@ -62,7 +50,7 @@ export interface WireAgent {
 /** Takes the Agent's seat of an office. */
 export async function takeSeat(office: Office): Promise<WireAgent> {
   await office.agent.leave();
-  const connection = office.keep(
+  const connection = office.use(
     new Connection(
       { url: office.url, name: "wire", role: "agent" },
       (error) => console.error(error),

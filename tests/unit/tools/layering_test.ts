@@ -132,6 +132,16 @@ const forbidden: [file: string, source: string, why: string][] = [
     `import { a } from "../shared/a.ts";`,
     "no place in the order",
   ],
+  [
+    "agent/a.ts",
+    `import { startOffice } from "../testing/mod.ts";`,
+    "no role imports another role",
+  ],
+  [
+    "testing/a.ts",
+    `import { main } from "../cli/run.ts";`,
+    "testing imports cli",
+  ],
   ["mod.ts", `export { z } from "zod";`, "front door"],
   [
     "server/relay/a.ts",
@@ -175,6 +185,7 @@ const allowed: [file: string, source: string][] = [
   ["server/cli/a.ts", `import type { A } from "../options.ts";`],
   ["server/main.ts", `import { a } from "./cli/a.ts";`],
   ["client/a.ts", `import { io } from "socket.io-client";`],
+  ["testing/a.ts", `import { createSmcpServer } from "../server/mod.ts";`],
   ["cli/a.ts", `import { Command } from "commander";`],
   ["cli/a.ts", `import { a } from "../client/a.ts";`],
   ["server/auth/a.ts", `import { a } from "../../shared/a.ts";`],
