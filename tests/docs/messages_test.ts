@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 
 const root = new URL("../../", import.meta.url);
 
-/** Where what people see comes from; Deno's own words are not ours. */
+/** The sources of messages; Deno's own are excluded. */
 const SOURCES = [
   "agent",
   "client",
@@ -15,10 +15,10 @@ const SOURCES = [
 ];
 const DENO = /^Requires run access/;
 
-/** What a message is filled with: names, numbers, and the message of another in it. */
+/** The variable parts of a message: names, numbers, and nested messages. */
 const FILLED_IN = /"[^"]*"|…|: |\b\d+\b/;
 
-Deno.test("the messages that the documentation explains are the ones that people see", async () => {
+Deno.test("the documentation explains messages that exist in the source", async () => {
   const source = (await Promise.all(SOURCES.map(readAll))).join();
   const unknown: string[] = [];
   for (const page of ["docs/troubleshooting.md", "docs/tool-owners.md"]) {
@@ -35,12 +35,12 @@ Deno.test("the messages that the documentation explains are the ones that people
 
 /** The messages in the first column of the table of problems. */
 function messagesIn(page: string): string[] {
-  const [, table = ""] = page.split(/^\| what (?:you see|it says) .*\n/m);
+  const [, table = ""] = page.split(/^\| (?:what you see|message) .*\n/m);
   const [rows = ""] = table.split("\n\n", 1);
   return [...rows.matchAll(/^\| `([^`]+)`/gm)].map(([, text = ""]) => text);
 }
 
-/** Every TypeScript file of a directory, one after the other. */
+/** Reads every TypeScript file of a directory into one text. */
 async function readAll(directory: string): Promise<string> {
   let text = "";
   for await (

@@ -8,8 +8,8 @@ const page = await Deno.readTextFile(
   new URL("../../../docs/security.md", import.meta.url),
 );
 
-/** A promise of the page, and the tests that it names. */
-interface Promised {
+/** A guarantee of the page, and the tests that it names. */
+interface Guarantee {
   readonly text: string;
   readonly tests: readonly string[];
 }
@@ -19,9 +19,9 @@ const codeIn = (text: string): string[] =>
     code.replaceAll(/\s+/g, " ")
   );
 
-/** The items below "Promised:", each up to the next one. */
-const listed: Promised[] = [
-  ...page.matchAll(/^Promised:\n\n([^]*?)(?=\n\n\S)/gm),
+/** The items below "Guaranteed:", each up to the next one. */
+const listed: Guarantee[] = [
+  ...page.matchAll(/^Guaranteed:\n\n([^]*?)(?=\n\n\S)/gm),
 ]
   .flatMap(([, items = ""]) => items.split(/^- /m).slice(1))
   .map((item) => {
@@ -35,12 +35,12 @@ const rows = [
 ].flatMap(([, body = ""]) => body.trimEnd().split("\n"))
   .map((row) => row.split("|").slice(1, -1).map((cell) => cell.trim()));
 
-const budget: Promised[] = rows.map(([text = "", , , tests = ""]) => ({
+const budget: Guarantee[] = rows.map(([text = "", , , tests = ""]) => ({
   text,
   tests: codeIn(tests),
 }));
 
-Deno.test("docs/security.md names a test for each promise, and each of them exists", async () => {
+Deno.test("docs/security.md names a test for each guarantee, and each of them exists", async () => {
   assert(listed.length > 25 && budget.length > 15);
   const known = new Set(await allTestNames());
   const faults = [...listed, ...budget].flatMap(({ text, tests }) =>
