@@ -1,5 +1,5 @@
 import { Connection } from "../client/connection.ts";
-import { Emitter, type Listener } from "../client/emitter.ts";
+import { Emitter } from "../client/emitter.ts";
 import type { ConnectionState } from "../client/options.ts";
 import {
   type CallToolResult,
@@ -111,7 +111,7 @@ export class SmcpAgent implements AsyncDisposable {
   /** Adds a listener; returns the function that removes it. */
   on<E extends keyof AgentEvents>(
     event: E,
-    listener: Listener<AgentEvents[E]>,
+    listener: (value: AgentEvents[E]) => unknown,
   ): () => void {
     return this.#events.on(event, listener);
   }

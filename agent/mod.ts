@@ -36,24 +36,19 @@ export type {
   OpenDocumentOptions,
 } from "./requests/options.ts";
 export type { SmcpAgentOptions } from "./options.ts";
-export type { OpenDocument, ReadOptions } from "./documents/document.ts";
+export type { OpenDocument } from "./documents/document.ts";
 export { DocumentError, type DocumentErrorCode } from "./documents/errors.ts";
 export type { DocumentHandler } from "./documents/fetch_text.ts";
 export type { AgentEvents } from "./office/events.ts";
-export type { Listener } from "../client/emitter.ts";
 export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
 export type {
-  ApiKeyCredentials,
   ConnectionEvents,
   ConnectionOptions,
   ConnectionState,
   Credentials,
-  OtherCredentials,
-  TokenCredentials,
 } from "../client/options.ts";
 export type { ClientTlsOptions } from "../client/tls/tls.ts";
 export {
-  type AgentCallData,
   type CallToolResult,
   type ContentBlock,
   type Desktop,
@@ -62,14 +57,12 @@ export {
   type DPEPage,
   type EnterOfficeNotification,
   ErrorCode,
-  type ErrorPayload,
   type GetComputerConfigRet,
   type GetDPERet,
   type GetFinderRet,
   type GetResourcesRet,
   type LeaveOfficeNotification,
   ProtocolError,
-  type ProtocolErrorOptions,
   ProtocolVersionError,
   type Resource,
   resultMeta,

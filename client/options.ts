@@ -3,37 +3,15 @@ import type { ProtocolError } from "../protocol/errors/protocol_error.ts";
 import type { Notifications } from "../protocol/events.ts";
 import type { ClientTlsOptions } from "./tls/tls.ts";
 
-/** An API key. */
-export interface ApiKeyCredentials {
-  /** The key issued by the operator; keep it in settings or the environment, never in the source. */
-  api_key: string;
+/** The credentials of a client: an API key, a token, or what else the Server asks for (spec §10). */
+export interface Credentials {
+  /** The API key issued by the operator; keep it in settings or the environment, never in the source. */
+  api_key?: string;
+  /** A JWT or another token, without "Bearer". */
+  token?: string;
   /** Further fields for the Server's authenticator. */
   [field: string]: unknown;
 }
-
-/** A JWT or another token. */
-export interface TokenCredentials {
-  /** The token, without "Bearer". */
-  token: string;
-  /** Further fields for the Server's authenticator. */
-  [field: string]: unknown;
-}
-
-/** Credentials for a custom authenticator. */
-export interface OtherCredentials {
-  /** Not part of these credentials. */
-  api_key?: never;
-  /** Not part of these credentials. */
-  token?: never;
-  /** The fields of the credentials. */
-  [field: string]: unknown;
-}
-
-/** The credentials of a client (spec §10). */
-export type Credentials =
-  | ApiKeyCredentials
-  | TokenCredentials
-  | OtherCredentials;
 
 /** Options of a connection (spec §2, §9). */
 export interface ConnectionOptions {

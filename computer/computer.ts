@@ -1,4 +1,3 @@
-import type { Listener } from "../client/emitter.ts";
 import type { ComputerStatus, SmcpComputerOptions } from "./options.ts";
 import type { ComputerEvents } from "./requests/computer_events.ts";
 import { createConnection, OfficeLink } from "./requests/office_link.ts";
@@ -68,7 +67,7 @@ export class SmcpComputer extends ToolHost {
   /** Adds a listener of {@linkcode ComputerEvents}; returns the function that removes it. */
   override on<E extends keyof ComputerEvents>(
     event: E,
-    listener: Listener<ComputerEvents[E]>,
+    listener: (value: ComputerEvents[E]) => unknown,
   ): () => void {
     return partsOf(this).events.on(event, listener);
   }

@@ -65,7 +65,7 @@ export {
   type S3ResolverOptions,
 } from "./resources/dpe/s3_resolver.ts";
 export type { ResourceContents } from "./resources/contents.ts";
-export type { McpHostEvents, OfferedTool } from "./host/host.ts";
+export type { OfferedTool } from "./host/host.ts";
 export type { RestartPolicy } from "./host/restart_policy.ts";
 export type { ServerState, ServerStatus } from "./host/server_status.ts";
 export type {
@@ -86,29 +86,20 @@ export type {
 export { loadComputerConfig } from "./config/load_config.ts";
 export { type ComputerConfig } from "./config/parse_config.ts";
 export type { ConfigChanges } from "./config/diff_configs.ts";
-export {
-  ConfigError,
-  type ConfigPath,
-  type ConfigProblem,
-} from "./config/problem.ts";
-export type { ServerSettings, Sparse } from "./config/settings.ts";
-export type { Listener } from "../client/emitter.ts";
+export { ConfigError, type ConfigProblem } from "./config/problem.ts";
+export type { ServerSettings } from "./config/settings.ts";
 export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
 export type {
-  ApiKeyCredentials,
   ConnectionEvents,
   ConnectionOptions,
   ConnectionState,
   Credentials,
-  OtherCredentials,
-  TokenCredentials,
 } from "../client/options.ts";
 export type { ClientTlsOptions } from "../client/tls/tls.ts";
 export {
   type CallToolResult,
   type Desktop,
   ErrorCode,
-  type ErrorPayload,
   type GetComputerConfigRet,
   type GetDPERet,
   type GetFinderRet,
@@ -116,13 +107,7 @@ export {
   type MCPServerConfig,
   type MCPServerInput,
   type MCPServerInputBase,
-  type MCPServerPickStringInput,
-  type MCPServerPromptStringInput,
-  type MCPServerStdioConfig,
-  type MCPServerStreamableHttpConfig,
-  type MCPSSEConfig,
   ProtocolError,
-  type ProtocolErrorOptions,
   ProtocolVersionError,
   resultMeta,
   type SMCPTool,

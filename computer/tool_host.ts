@@ -1,4 +1,4 @@
-import { Emitter, type Listener } from "../client/emitter.ts";
+import { Emitter } from "../client/emitter.ts";
 import {
   type CallToolResult,
   type Desktop,
@@ -126,7 +126,7 @@ export class ToolHost implements AsyncDisposable {
   /** Adds a listener; returns the function that removes it. */
   on<E extends keyof ToolHostEvents>(
     event: E,
-    listener: Listener<ToolHostEvents[E]>,
+    listener: (value: ToolHostEvents[E]) => unknown,
   ): () => void {
     return this.#events.on(event, listener);
   }

@@ -61,14 +61,13 @@ export type { JwtKey } from "./auth/jwt_keys.ts";
 export { parseApiKeys } from "./auth/parse_api_keys.ts";
 export type { Identity, Policy } from "./shared/identity.ts";
 export type { SmcpEnv } from "./http/http_app.ts";
-export type { LimitName, Limits } from "./limits/limits.ts";
+export type { Limits } from "./limits/limits.ts";
 export type {
   Metrics,
   MetricsSource,
   RefusalStage,
 } from "./observe/metrics.ts";
 export { createMetrics } from "./observe/prometheus.ts";
-export type { Bytes } from "./observe/traffic.ts";
 export type { Member } from "./shared/member.ts";
 export {
   decideJoin,
@@ -76,7 +75,6 @@ export {
   type Joiner,
 } from "./offices/join_rule.ts";
 export { MemoryRegistry } from "./offices/memory.ts";
-export type { Awaitable } from "./shared/awaitable.ts";
 export type { OfficeRegistry } from "./offices/registry.ts";
 export type { SmcpServerStats } from "./observe/stats.ts";
 export type { ListenAddress, ListenOptions } from "./http/listen_options.ts";

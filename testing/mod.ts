@@ -37,7 +37,6 @@ export {
   type ConnectionEvents,
   type ConnectionOptions,
   ErrorCode,
-  type Listener,
   ProtocolError,
   type SmcpAgent,
   type SmcpAgentOptions,

@@ -1,4 +1,4 @@
-import type { ConnectionEvents, Listener } from "../agent/mod.ts";
+import type { ConnectionEvents } from "../agent/mod.ts";
 import type { AnyNotification } from "../client/options.ts";
 import { Connection } from "../client/connection.ts";
 import type { ScriptedComputerOptions } from "./options.ts";
@@ -20,7 +20,7 @@ export interface ScriptedComputer extends AsyncDisposable {
   /** Adds a listener; returns the function that removes it. */
   on<E extends keyof ScriptedComputerEvents>(
     event: E,
-    listener: Listener<ScriptedComputerEvents[E]>,
+    listener: (value: ScriptedComputerEvents[E]) => unknown,
   ): () => void;
   /**
    * Sends an event to the Server, such as `server:update_tool_list`.

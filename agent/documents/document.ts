@@ -5,14 +5,9 @@ import {
   ErrorCode,
   ProtocolError,
 } from "../../protocol/mod.ts";
+import type { AgentRequestOptions } from "../requests/options.ts";
 import { toMarkdown } from "./markdown.ts";
 import type { DocumentSource, FoundDocument } from "./source.ts";
-
-/** Options for reading a part of a document. */
-export interface ReadOptions {
-  /** Aborts the reading, which rejects with the signal's reason. */
-  signal?: AbortSignal;
-}
 
 /**
  * A document that an Agent opened (spec §8.3).
@@ -48,7 +43,7 @@ export class OpenDocument {
   static async open(
     source: DocumentSource,
     session: () => unknown,
-    { signal }: ReadOptions,
+    { signal }: AgentRequestOptions,
   ): Promise<OpenDocument> {
     const foundIn = session();
     return new OpenDocument(
@@ -82,7 +77,10 @@ export class OpenDocument {
    * @throws {ProtocolError} 4202 there is no such page; 4201 it is not at its address
    * @throws {DocumentError}
    */
-  async page(index: number, { signal }: ReadOptions = {}): Promise<DPEPage> {
+  async page(
+    index: number,
+    { signal }: AgentRequestOptions = {},
+  ): Promise<DPEPage> {
     for (let attempt = 0; attempt < 2; attempt++) {
       if (attempt > 0 || this.#foundIn !== this.#session()) {
         await this.#findAgain(signal);
@@ -103,7 +101,9 @@ export class OpenDocument {
   }
 
   /** Reads all pages lazily, in reading order. */
-  async *pages(options: ReadOptions = {}): AsyncGenerator<DPEPage, void, void> {
+  async *pages(
+    options: AgentRequestOptions = {},
+  ): AsyncGenerator<DPEPage, void, void> {
     for (const index of this.pageIndexes) yield await this.page(index, options);
   }
 
@@ -113,7 +113,10 @@ export class OpenDocument {
    * @throws {ProtocolError} 4203 there is no such element
    * @throws {DocumentError}
    */
-  async element(id: string, options: ReadOptions = {}): Promise<DPEElement> {
+  async element(
+    id: string,
+    options: AgentRequestOptions = {},
+  ): Promise<DPEElement> {
     for await (const { elements = [] } of this.pages(options)) {
       const element = elements.find(({ element_id }) => element_id === id);
       if (element) return element;
@@ -126,7 +129,7 @@ export class OpenDocument {
   }
 
   /** Converts the whole document to Markdown, as input for a language model. */
-  async toMarkdown(options: ReadOptions = {}): Promise<string> {
+  async toMarkdown(options: AgentRequestOptions = {}): Promise<string> {
     const pages: DPEPage[] = [];
     for await (const page of this.pages(options)) pages.push(page);
     return toMarkdown(this.info, pages);

@@ -14,7 +14,11 @@ export class DocumentError extends Error {
   /** The kind of failure. */
   readonly code: DocumentErrorCode;
 
-  /** @param message one sentence that names the problem */
+  /**
+   * Creates an error.
+   *
+   * @param message one sentence that names the problem
+   */
   constructor(
     code: DocumentErrorCode,
     message: string,

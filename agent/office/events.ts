@@ -1,6 +1,5 @@
 import type { ConnectionEvents } from "../../client/options.ts";
 import {
-  type AgentCallData,
   CANCEL_TOOL_CALL_NOTIFICATION,
   ENTER_OFFICE_NOTIFICATION,
   type EnterOfficeNotification,
@@ -36,7 +35,7 @@ export interface AgentEvents extends ConnectionEvents {
   /** A Computer's documents changed: `notify:update_finder`. */
   updateFinder: { computer: string };
   /** A tool call was cancelled: `notify:tool_call_cancel`. */
-  toolCallCancel: AgentCallData;
+  toolCallCancel: { agent: string; req_id: string };
   /** The tools of a Computer were fetched; `undefined` if it left (spec §9). */
   tools: { computer: string; tools: readonly SMCPTool[] | undefined };
   /** The tools of a Computer could not be fetched; those known before stay. */

@@ -4,7 +4,7 @@ export type ConfigPath = readonly (string | number)[];
 /** One problem of a configuration. */
 export interface ConfigProblem {
   /** The place of the problem. */
-  readonly path: ConfigPath;
+  readonly path: readonly (string | number)[];
   /** What is wrong, and how to fix it. */
   readonly text: string;
 }

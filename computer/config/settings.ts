@@ -1,25 +1,19 @@
-import type {
-  MCPServerConfig,
-  MCPServerStdioConfig,
-  MCPServerStreamableHttpConfig,
-  MCPSSEConfig,
-} from "../../protocol/mod.ts";
+import type { MCPServerConfig } from "../../protocol/mod.ts";
 
-/** A configuration whose fields with defaults are optional. */
-export type Sparse<
-  C extends MCPServerConfig,
-  Required extends keyof C["server_parameters"],
-> =
-  & Partial<Omit<C, "type" | "server_parameters">>
-  & {
-    type: C["type"];
-    server_parameters:
-      & Partial<C["server_parameters"]>
-      & Pick<C["server_parameters"], Required>;
-  };
-
-/** The configuration of an MCP server as users write it (spec §4). */
-export type ServerSettings =
-  | Sparse<MCPServerStdioConfig, "command">
-  | Sparse<MCPServerStreamableHttpConfig, "url">
-  | Sparse<MCPSSEConfig, "url">;
+/**
+ * The configuration of an MCP server as users write it: fields with defaults are optional, which
+ * leaves the `command` or the `url` (spec §4).
+ */
+export type ServerSettings = {
+  [C in MCPServerConfig as C["type"]]:
+    & Partial<Omit<C, "type" | "server_parameters">>
+    & {
+      type: C["type"];
+      server_parameters:
+        & Partial<C["server_parameters"]>
+        & Pick<
+          C["server_parameters"],
+          Extract<keyof C["server_parameters"], "command" | "url">
+        >;
+    };
+}[MCPServerConfig["type"]];

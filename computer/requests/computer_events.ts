@@ -1,11 +1,15 @@
 import type { ConnectionEvents } from "../../client/options.ts";
-import type { McpHostEvents } from "../host/host.ts";
+import type { ServerStatus } from "../host/server_status.ts";
 import type { ToolCallEnded, ToolCallStarted } from "../tools/call_events.ts";
 
 /** Events of a tool host, with their values. */
-export interface ToolHostEvents
-  extends
-    Pick<McpHostEvents, "serverState" | "toolsChanged" | "configChanged"> {
+export interface ToolHostEvents {
+  /** The state of an MCP server changed. */
+  serverState: ServerStatus;
+  /** The tools that are offered may have changed. */
+  toolsChanged: undefined;
+  /** MCP servers or inputs were added, replaced or removed. */
+  configChanged: undefined;
   /** A tool was called. */
   callStarted: ToolCallStarted;
   /** The call was answered. */

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Awaitable } from "../shared/awaitable.ts";
 import type { Identity } from "../shared/identity.ts";
 
 /** The credentials of a connecting client. */
@@ -25,7 +24,9 @@ export interface Authenticator {
    *
    * An exception is a failure of the server (500, clients retry), not a refusal (401, they stop).
    */
-  authenticate(credentials: Credentials): Awaitable<Identity | Refused>;
+  authenticate(
+    credentials: Credentials,
+  ): Identity | Refused | Promise<Identity | Refused>;
   /**
    * Checks the identity of an open session again; see `SmcpServer.recheckSessions`. Absent:
    * identities never change.
@@ -33,7 +34,9 @@ export interface Authenticator {
    * @param identity the same object that {@linkcode Authenticator.authenticate} returned
    * @returns `undefined` when unknown: the session stays unchanged
    */
-  refresh?(identity: Identity): Awaitable<Identity | Refused | undefined>;
+  refresh?(
+    identity: Identity,
+  ): Identity | Refused | undefined | Promise<Identity | Refused | undefined>;
 }
 
 /**

@@ -1,13 +1,12 @@
-import type { LimitName } from "../limits/limits.ts";
+import type { Limits } from "../limits/limits.ts";
 import type { SmcpServerStats } from "./stats.ts";
-import type { Bytes } from "./traffic.ts";
 
 /** The values that a server provides when its metrics are read. */
 export interface MetricsSource {
   /** Returns current counts. */
   stats(): SmcpServerStats;
   /** Returns the bytes on the wire so far. */
-  bytes(): Bytes;
+  bytes(): { readonly received: number; readonly sent: number };
   /** Returns the longest event loop delay in milliseconds since the last call. */
   loopLagMs(): number;
 }
@@ -26,7 +25,7 @@ export interface Metrics {
   /** Counts a client that was refused with this code. */
   handshakeRefused(stage: RefusalStage, code: number): void;
   /** Counts a client that exceeded a limit. */
-  limitHit(limit: LimitName): void;
+  limitHit(limit: keyof Limits): void;
   /**
    * Records the answer to an event.
    *

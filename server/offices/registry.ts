@@ -1,4 +1,3 @@
-import type { Awaitable } from "../shared/awaitable.ts";
 import type { Member } from "../shared/member.ts";
 import type { JoinDecision, Joiner } from "./join_rule.ts";
 
@@ -21,11 +20,14 @@ export interface OfficeRegistry {
     wanted: Member,
     joiner: Joiner,
     capacity: number,
-  ): Awaitable<JoinDecision>;
+  ): JoinDecision | Promise<JoinDecision>;
   /** Releases a seat, unless another socket holds it by now. */
-  release(member: Member): Awaitable<void>;
+  release(member: Member): void | Promise<void>;
   /** Finds a Computer by its name, in this office only. */
-  find(office: string, computer: string): Awaitable<Member | undefined>;
+  find(
+    office: string,
+    computer: string,
+  ): Member | undefined | Promise<Member | undefined>;
   /** Lists the members of an office: the Agent first, Computers in the order of their joins. */
-  list(office: string): Awaitable<Member[]>;
+  list(office: string): Member[] | Promise<Member[]>;
 }

@@ -1,8 +1,4 @@
-import type {
-  MCPServerInput,
-  MCPServerPickStringInput,
-  MCPServerPromptStringInput,
-} from "../../../protocol/mod.ts";
+import type { MCPServerInput } from "../../../protocol/mod.ts";
 import { reasonOf } from "../../util/values.ts";
 import { parseComputerConfig } from "../parse_config.ts";
 import { withTimeout } from "../../util/deadline.ts";
@@ -17,7 +13,7 @@ import { resolveAll, TransientInputError } from "./resolve_all.ts";
 import { MIN_SECRET_CHARACTERS } from "../../util/secret_forms.ts";
 
 /** An input whose value a user can be asked for. */
-export type AskedInput = MCPServerPromptStringInput | MCPServerPickStringInput;
+export type AskedInput = Exclude<MCPServerInput, { type: "command" }>;
 
 /**
  * Asks the user for the value of an input (spec §4).

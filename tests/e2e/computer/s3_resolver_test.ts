@@ -133,7 +133,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "s3Resolver() says that the storage can not be reached, without its address",
+    "s3Resolver() says that the storage cannot be reached, without its address",
   timeout: 120_000,
 }, async () => {
   const error = await assertRejects(
@@ -150,7 +150,7 @@ Deno.test({
         [{ text: "x" }],
       ),
     Error,
-    "the object storage can not be reached",
+    "the object storage cannot be reached",
   );
   assert(!Deno.inspect(error).includes("127.0.0.1"));
 });
