@@ -4,13 +4,16 @@
  * ```sh
  * deno task bench
  * deno task bench relay --sizes 100,1m --contestants floor,ours
+ * deno task bench call-path
  * ```
  *
  * @module
  */
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import process from "node:process";
 import { Command, InvalidArgumentError } from "commander";
+import { byFile, byRole, byRoom, pathTable } from "./call_path/count.ts";
+import { measureCallPath } from "./call_path/measure.ts";
 import { measureCalls } from "./calls.ts";
 import { summarize } from "./calls_summary.ts";
 import { CONTESTANTS } from "./contestants/mod.ts";
@@ -114,6 +117,16 @@ program.command("relay")
       end(tools.failures, terminalTable(summarize(runs)));
     },
   );
+
+program.command("call-path")
+  .description("counts the files and functions of one warm call")
+  .option("--root <folder>", "another checkout, to compare", ROOT)
+  .option("--files", "each file too")
+  .action(async ({ root, files }) => {
+    const counts = await measureCallPath(resolve(root));
+    const lists = [byRole(counts), byRoom(counts)];
+    end([], pathTable(files ? [...lists, byFile(counts)] : lists));
+  });
 
 await program.parseAsync(process.argv.slice(2), { from: "user" });
 process.exit();
