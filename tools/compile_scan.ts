@@ -3,14 +3,14 @@ import asc from "assemblyscript/asc";
 const folder = new URL("../server/wire/json/", import.meta.url);
 const sources = new URL("assembly/", folder);
 
-/** The module that {@linkcode compileScan} makes, as it is in the repository. */
+/** The generated module in the repository. */
 export const SCAN_MODULE: URL = new URL("scan_json_wasm.ts", folder);
 
 /**
- * Compiles the scanner; the same source always gives the same bytes.
+ * Compiles the scanner; the same source always produces the same bytes.
  *
- * @returns the source of a module that holds them
- * @throws {Error} with what the compiler says
+ * @returns the source of a module that contains them
+ * @throws {Error} with the compiler's messages
  */
 export async function compileScan(): Promise<string> {
   const source = "scan_json.ts";
@@ -31,7 +31,7 @@ export async function compileScan(): Promise<string> {
     throw new Error(`Cannot compile ${source}: ${stderr}`);
   }
   const lines = wasm.toBase64().match(/.{1,76}/g) ?? [];
-  return `// Made by \`deno task build:scan\` of assembly/; do not edit.
+  return `// Generated from assembly/ by \`deno task build:scan\`; do not edit.
 
 /** WebAssembly, in Base64. */
 export const SCAN_JSON_WASM: string =
@@ -39,7 +39,7 @@ ${lines.map((line) => `  "${line}"`).join(" +\n")};
 `;
 }
 
-/** The compiler also looks where nothing is. */
+/** Returns the text of a file, or null: the compiler also probes for files that do not exist. */
 async function read(file: URL): Promise<string | null> {
   return await Deno.readTextFile(file).catch(() => null);
 }

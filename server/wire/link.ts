@@ -28,7 +28,7 @@ export interface Incoming {
   readonly ack: Ack | undefined;
 }
 
-/** How an event is answered: with a payload, or with all arguments of its ack. */
+/** The answer to an event: a payload, or all arguments of its ack. */
 export type Answer = Payload | readonly unknown[];
 
 /** Sends the answer to an event. */
@@ -40,7 +40,7 @@ interface Waiting {
   readonly answered: (answer: Payload | undefined) => void;
 }
 
-/** First character of Engine.IO's packets that carry a message. */
+/** First character of Engine.IO's message packets. */
 const MESSAGE = 0x34;
 
 /** Engine.IO's answer to a ping. */
@@ -51,9 +51,9 @@ const encoder = new Encoder();
 /**
  * Sends and receives the events and acks of one session, whatever its transport.
  *
- * It stands beside Socket.IO, which keeps the connection, the namespace and the rooms. Payloads that
- * Socket.IO would parse, queue and stringify pass through here as bytes. All packets take effect at
- * once, in the order in which they arrive.
+ * Works in parallel to Socket.IO, which manages the connection, the namespace and the rooms. Payloads
+ * that Socket.IO would parse, queue and stringify pass through here as bytes. All packets take effect
+ * synchronously, in the order of their arrival.
  */
 export class Link {
   readonly #conn: Socket["conn"];
@@ -61,9 +61,9 @@ export class Link {
   readonly #receive: (incoming: Incoming) => void;
   /** The decoder of the connection, which offers its packets to this session. */
   #decoder: PacketDecoder | undefined;
-  /** Decodes what the fast path does not take. */
+  /** Decodes packets that the fast path does not accept. */
   #stock: PacketDecoder | undefined;
-  /** A list: there are few at a time, since the calls of a client are limited. */
+  /** A list, since the number of a client's calls is limited. */
   readonly #waiting: Waiting[] = [];
   #upgraded: ((transport: Socket["conn"]["transport"]) => void) | undefined;
   #frames: FrameSocket | undefined;
@@ -73,7 +73,7 @@ export class Link {
 
   /**
    * @param socket a socket that has just connected
-   * @param events names of the events that the fast path may take
+   * @param events names of the events that the fast path may accept
    * @param receive called with every event; must not throw
    */
   constructor(
@@ -90,7 +90,7 @@ export class Link {
       this.#decoder = decoder;
     }
     this.#listen(this.#conn.transport);
-    if (this.#frames) return; // what began as a WebSocket stays one
+    if (this.#frames) return; // a WebSocket never changes its transport
     this.#upgraded = (transport) => this.#listen(transport);
     this.#conn.on("upgrade", this.#upgraded);
   }
@@ -135,12 +135,12 @@ export class Link {
     this.#takeWaiting(id);
   }
 
-  /** Ends the session: nothing is received or sent any more. */
+  /** Ends the session: stops receiving and sending. */
   end(): void {
     this.#ended = true;
     this.#waiting.length = 0;
     this.#stock?.destroy();
-    // The connection may stay, and its client come back over it.
+    // The connection may stay open, and its client may rejoin over it.
     if (this.#upgraded) this.#conn.off("upgrade", this.#upgraded);
     if (this.#frames) this.#frames.tap = this.#frames.progress = undefined;
   }
@@ -174,7 +174,7 @@ export class Link {
       isKnownAlive(conn);
   }
 
-  /** Handles a packet that Engine.IO hands to Socket.IO; returns whether it was the session's. */
+  /** Handles a packet of Engine.IO before Socket.IO; returns whether it belongs to the session. */
   #take(data: unknown): boolean {
     if (this.#ended) return false;
     if (typeof data !== "string") {
@@ -183,7 +183,7 @@ export class Link {
       return true;
     }
     if (data.startsWith(LEAVE)) {
-      this.#ended = true; // Socket.IO does the rest, a moment later
+      this.#ended = true; // Socket.IO does the rest afterwards
       return false;
     }
     if (!OURS.test(data)) return false;
@@ -222,7 +222,7 @@ export class Link {
   }
 
   #decoded({ type, id, data }: Packet): void {
-    // Thrown to the decoder, which closes the connection.
+    // The decoder catches this, and closes the connection.
     if (!Array.isArray(data)) throw new Error("Packet refused: no payload");
     const [first, second]: unknown[] = data;
     if (type === PacketType.ACK) {

@@ -1,7 +1,7 @@
 /**
- * Moves packets between the network and the sessions, as bytes where it can: an own WebSocket
- * below Engine.IO, and an own reader and writer of Socket.IO's packets beside it. This file is all
- * that the rest of the server knows of it; `README.md` tells why it exists and how to do without.
+ * Moves packets between the network and the sessions, as bytes where possible: with a custom WebSocket
+ * server below Engine.IO, and a custom reader and writer of Socket.IO packets. The rest of the server
+ * imports only this file; `README.md` explains why it exists, and how to do without it.
  *
  * @module
  */

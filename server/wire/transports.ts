@@ -4,10 +4,10 @@ import { webSocketOf } from "./stock/private_fields.ts";
 import type { CutOff } from "./websocket/send_queue.ts";
 
 /**
- * Cuts the client of a WebSocket off when more than `maxBytes` wait to be sent.
+ * Disconnects the client of a WebSocket when more than `maxBytes` are queued.
  *
- * @param cutOff called once, just before
- * @returns whether it is a WebSocket of the fast engine; Engine.IO keeps the queues of all others
+ * @param cutOff called once, just before the disconnect
+ * @returns whether it is a WebSocket of the fast engine; other transports have their queue in Engine.IO
  */
 export function limitQueue(
   transport: Connection["transport"],
@@ -23,7 +23,7 @@ export function limitQueue(
 /**
  * Pauses or resumes reading a connection.
  *
- * This works for WebSockets of either engine; over polling each POST is bounded anyway.
+ * Works for WebSockets of either engine; over polling, each POST is limited anyway.
  */
 export function holdReading({ transport }: Connection, held: boolean): void {
   const socket = webSocketOf(transport);

@@ -1,7 +1,7 @@
 import type { Buffer } from "node:buffer";
 import { Payload } from "./payload.ts";
 
-/** What a scan has found out about the members of an object. */
+/** The findings of a scan about the members of an object. */
 export interface Members {
   /** Offsets of large objects and arrays: start, end, start, end, … */
   readonly large: readonly number[];
@@ -10,7 +10,7 @@ export interface Members {
 }
 
 /**
- * A JSON object as it came from the wire: checked to be valid, but not parsed, so that the same bytes
+ * A JSON object from the wire: validated, but not parsed, so that the same bytes can be forwarded.
  * can be sent on.
  */
 export class JsonText extends Payload {
@@ -27,7 +27,7 @@ export class JsonText extends Payload {
   #outline: Record<string, unknown> | undefined;
 
   /**
-   * @param ownsBuffer whether nobody else needs the rest of `bytes`
+   * @param ownsBuffer whether the rest of `bytes` is unused
    */
   constructor(
     bytes: Buffer,
@@ -45,7 +45,7 @@ export class JsonText extends Payload {
     this.#ownsBuffer = ownsBuffer;
   }
 
-  /** Always: the fast path takes nothing else. */
+  /** Always true: the fast path accepts only objects. */
   override get isObject(): boolean {
     return true;
   }
@@ -68,12 +68,12 @@ export class JsonText extends Payload {
     return this.#outline ??= JSON.parse(this.#outlineText());
   }
 
-  /** Returns all of it as a value. */
+  /** Returns the whole value. */
   override parse(): unknown {
     return JSON.parse(this.text());
   }
 
-  /** Returns all of it as text. */
+  /** Returns the whole text. */
   text(): string {
     return this.#slice(this.start, this.end);
   }
@@ -82,7 +82,7 @@ export class JsonText extends Payload {
     let text = "";
     let from = this.start;
     for (let i = 0; i < this.#large.length; i += 2) {
-      // Up to its opening bracket, then on from its closing one.
+      // Keep its opening and closing brackets, omit the content between them.
       text += this.#slice(from, this.#large[i]! + 1);
       from = this.#large[i + 1]! - 1;
     }

@@ -1,37 +1,37 @@
 /**
- * What an event or an acknowledgement carries: JSON text that goes on as it came, or a value.
+ * The payload of an event or an ack: JSON text that is forwarded unchanged, or a value.
  *
- * It is all that the rest of the server sees of a message; frames and packets stay in this folder.
+ * The rest of the server sees only this of a message; frames and packets stay in this folder.
  */
 export abstract class Payload {
-  /** Keeps other objects from passing for a payload; it takes no memory. */
+  /** Makes the type nominal; takes no memory. */
   declare protected readonly nominal: never;
 
-  /** Makes a payload of a value, to be sent as JSON. */
+  /** Creates a payload from a value, to be sent as JSON. */
   static of(value: unknown): Payload {
     return new ValuePayload(value);
   }
 
-  /** Whether it is an object: no array, no bytes, no primitive. Free: nothing is parsed. */
+  /** Whether it is an object: not an array, bytes or a primitive. Parses nothing. */
   abstract get isObject(): boolean;
 
   /**
-   * Whether it may be an error or a failed result: where it is `false` there is no `code`, no
-   * `error` and no `isError: true` among its members. Free: nothing is parsed.
+   * Whether it may be an error or a failed result. If `false`, its members include no `code`, no
+   * `error` and no `isError: true`. Parses nothing.
    */
   abstract readonly mayBeError: boolean;
 
   /**
-   * Returns what routing, checks and logs need: its members, where large objects and arrays may be
-   * empty, except those that tell of failures.
+   * Returns its members for routing, checks and logs. Large objects and arrays may be empty, except
+   * those that describe failures.
    */
   abstract peek(): unknown;
 
-  /** Returns all of it as a value. */
+  /** Returns the whole value. */
   abstract parse(): unknown;
 }
 
-/** A value: of the server itself, or of a packet that the fast path leaves to the stock parser. */
+/** A parsed value, of the server itself or of a packet from the stock parser. */
 class ValuePayload extends Payload {
   readonly #value: unknown;
 

@@ -27,8 +27,8 @@ interface Scanner {
 const module = new WebAssembly.Module(Buffer.from(SCAN_JSON_WASM, "base64"));
 
 /**
- * The scanner: it accepts what `JSON.parse` accepts, but for {@linkcode MAX_DEPTH}, and for numbers of
- * 64 digits and more in values of many parts.
+ * The scanner. It accepts what `JSON.parse` accepts, except for nesting beyond {@linkcode MAX_DEPTH}, and
+ * for numbers of 64 or more digits in values of many parts.
  */
 export const scanner: Scanner = new WebAssembly.Instance(module)
   .exports as object as Scanner;
@@ -57,7 +57,7 @@ let unmasked: { bytes: Uint8Array; start: number; end: number } | undefined;
  */
 export function load(bytes: Uint8Array, start: number, end: number): number {
   const there = unmasked;
-  unmasked = undefined; // or its bytes would stay in memory
+  unmasked = undefined; // releases its bytes
   if (there?.bytes === bytes && start >= there.start && end === there.end) {
     return TEXT_START + start - there.start;
   }

@@ -1,4 +1,4 @@
-// Made by `deno task build:scan` of assembly/; do not edit.
+// Generated from assembly/ by `deno task build:scan`; do not edit.
 
 /** WebAssembly, in Base64. */
 export const SCAN_JSON_WASM: string =

@@ -1,10 +1,10 @@
-/** Limit of binary attachments in a packet; stock clients refuse more. */
+/** Maximum number of binary attachments in a packet; stock clients refuse more. */
 export const MAX_ATTACHMENTS = 10;
 
 /**
  * Checks the placeholders of a packet; returns why it is refused, or `undefined`.
  *
- * Each attachment may be referred to once: relayed, every reference would be a copy of its bytes.
+ * Each attachment may be referenced once: a relayed packet has a copy of its bytes per reference.
  *
  * @param data payload of the packet, with `_placeholder` objects for its attachments
  * @param attachments number of attachments that the packet announces
@@ -21,12 +21,12 @@ export function judgePlaceholders(
     if (Reflect.get(value, "_placeholder") === true) {
       const num: unknown = Reflect.get(value, "num");
       if (!isIndex(num, attachments)) {
-        return `a placeholder of none of its ${attachments} attachments`;
+        return `a placeholder for an attachment that is not among its ${attachments}`;
       }
       if (seen.has(num)) return "two placeholders of one attachment";
       seen.add(num);
     } else {
-      // One by one: an array may have more items than a call takes arguments.
+      // No spread: an array may have more items than a call can have arguments.
       for (const item of Object.values(value)) left.push(item);
     }
   }

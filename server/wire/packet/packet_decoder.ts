@@ -51,7 +51,7 @@ export function judgePacket(text: string): string | undefined {
   return undefined;
 }
 
-/** The namespace is free text: a quote in it must not pass for the start of a string. */
+/** The namespace is free text: a quote in it must not count as the start of a string. */
 function bodyStart(text: string): number {
   const head = /^\d?(?:\d*-)?(\/[^,]*,?)?/.exec(text);
   return head ? head[0].length : 0;
@@ -67,7 +67,7 @@ function stringEnd(text: string, start: number): number {
   return end;
 }
 
-/** Whether an odd number of backslashes precedes the quote at `at`. */
+/** Returns whether an odd number of backslashes precedes the quote at `at`. */
 function isEscaped(text: string, at: number): boolean {
   let first = at;
   while (text.charCodeAt(first - 1) === BACKSLASH) first--;
@@ -80,17 +80,17 @@ export interface PacketGuard {
   judge(packet: unknown): string | undefined;
   /** Closes the connection; only the first reason counts. */
   refuse(reason: string): void;
-  /** Pauses or resumes reading, where the transport can. */
+  /** Pauses or resumes reading, if the transport supports it. */
   hold(held: boolean): void;
 }
 
-/** The stock decoder, behind the rules for packets: a violation closes the connection. */
+/** Checks packets before the stock decoder; a violation closes the connection. */
 export class PacketDecoder extends Decoder {
   readonly #guard: PacketGuard | undefined;
   readonly #turns: PacketTurns;
   #take: ((data: unknown) => boolean) | undefined;
 
-  /** @param guard guard of the connection; absent for a decoder behind another one */
+  /** @param guard the connection's guard; absent if another decoder has already checked the packets */
   constructor(guard?: PacketGuard) {
     super();
     this.#guard = guard;
@@ -100,12 +100,12 @@ export class PacketDecoder extends Decoder {
     );
   }
 
-  /** Offers all further packets to `take`; decodes those that it does not take. */
+  /** Passes all further packets to `take`; decodes those that it does not accept. */
   divert(take: (data: unknown) => boolean): void {
     this.#take = take;
   }
 
-  /** Whether packets wait for their turn, which later ones must not overtake. */
+  /** Whether packets are queued, which later ones must not overtake. */
   get isBehind(): boolean {
     return this.#turns.isBehind;
   }
@@ -123,7 +123,7 @@ export class PacketDecoder extends Decoder {
     if (fault !== undefined) this.#guard.refuse(fault);
   }
 
-  /** Drops the unfinished packet and those that wait. */
+  /** Drops the unfinished packet and all queued ones. */
   override destroy(): void {
     this.#turns.end();
     super.destroy();
@@ -136,7 +136,7 @@ export class PacketDecoder extends Decoder {
       if (fault !== undefined) throw new PacketError(fault);
       if (!this.#take?.(data)) this.#add(data);
     } catch (error) {
-      // Error messages of the stock decoder contain nothing of the packet.
+      // Error messages of the stock decoder contain no part of the packet.
       this.#guard?.refuse(error instanceof Error ? error.message : "invalid");
     }
   }
@@ -161,7 +161,7 @@ class PacketError extends Error {
 /**
  * The `parser` option of the Socket.IO server.
  *
- * @param guardOf returns the guard of the connection for which a decoder is being made
+ * @param guardOf returns the guard of the connection for which a decoder is created
  */
 export const guardedParser = (
   guardOf: () => PacketGuard,

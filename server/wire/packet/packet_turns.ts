@@ -1,10 +1,10 @@
 import { clearImmediate, setImmediate } from "node:timers";
 
-/** Packets of one connection that are handled before others get their turn. */
-const PER_TURN = 100;
+/** Maximum number of packets of one connection that are handled in one turn. */
+const MAX_PACKETS_PER_TURN = 100;
 
-/** Limit of packets that wait for their turn. */
-const MAX_WAITING = 10_000;
+/** Maximum number of queued packets. */
+const MAX_QUEUED = 10_000;
 
 /**
  * Spreads many packets of one connection, such as those of one POST or one segment of frames, over
@@ -22,8 +22,8 @@ export class PacketTurns {
   readonly #hold: (held: boolean) => void;
 
   /**
-   * @param handle called with each waiting packet, in order; must not throw
-   * @param hold called with whether packets wait, on each change
+   * @param handle called with each queued packet, in order; must not throw
+   * @param hold called with whether packets are queued, on each change
    */
   constructor(
     handle: (packet: unknown) => void,
@@ -33,14 +33,14 @@ export class PacketTurns {
     this.#hold = hold;
   }
 
-  /** Whether packets wait. */
+  /** Whether packets are queued. */
   get isBehind(): boolean {
     return this.#queue !== undefined;
   }
 
-  /** Returns whether the next packet may be handled at once, and counts it if so. */
+  /** Returns whether the next packet may be handled immediately, and counts it if so. */
   take(): boolean {
-    if (this.isBehind || this.#handled >= PER_TURN) return false;
+    if (this.isBehind || this.#handled >= MAX_PACKETS_PER_TURN) return false;
     if (this.#handled++ === 0) queueMicrotask(this.#rest);
     return true;
   }
@@ -53,15 +53,15 @@ export class PacketTurns {
   wait(packet: unknown): string | undefined {
     if (this.#queue === undefined) this.#hold(true);
     const queue = this.#queue ??= [];
-    if (queue.length - this.#next >= MAX_WAITING) {
-      return `more than ${MAX_WAITING} packets at once`;
+    if (queue.length - this.#next >= MAX_QUEUED) {
+      return `more than ${MAX_QUEUED} packets at once`;
     }
     queue.push(packet);
     this.#immediate ??= setImmediate(this.#turn);
     return undefined;
   }
 
-  /** Drops all waiting packets. */
+  /** Drops all queued packets. */
   end(): void {
     if (this.#immediate !== undefined) clearImmediate(this.#immediate);
     if (this.isBehind) this.#clear();
@@ -76,7 +76,7 @@ export class PacketTurns {
     this.#immediate = undefined;
     const queue = this.#queue;
     if (queue === undefined) return;
-    const end = Math.min(this.#next + PER_TURN, queue.length);
+    const end = Math.min(this.#next + MAX_PACKETS_PER_TURN, queue.length);
     while (this.#next < end) {
       this.#handle(queue[this.#next++]);
       if (this.#queue !== queue) return; // that packet ended the connection

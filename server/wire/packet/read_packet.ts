@@ -12,10 +12,10 @@ import {
 import { JsonText } from "../json/json_text.ts";
 import { load, memory, NO_JSON, scanner } from "../json/scan_json.ts";
 
-/** A packet with more elements than this is refused; the protocol needs two. */
+/** Maximum number of elements of a packet; the protocol needs two. */
 export const MAX_ELEMENTS = 1024;
 
-/** Objects and arrays of at least this size are left empty by `peek()`, except {@linkcode KEPT}. */
+/** Objects and arrays of at least this size are empty in the result of `peek()`, except {@linkcode KEPT_MEMBERS}. */
 const LARGE_MEMBER_BYTES = 256;
 
 /** An event or an ack whose payload is an object that was not parsed. */
@@ -32,8 +32,8 @@ const EVENT = 0x32;
 const ACK = 0x33;
 const SPACE = 0x20;
 
-/** Limit of an id's digits; a client would count for years to need more. */
-const ID_DIGITS = 15;
+/** Maximum number of an id's digits; a client would have to count for years to need more. */
+const MAX_ID_DIGITS = 15;
 
 /** Characters that follow the type in packets of the protocol's namespace. */
 const NAMESPACE = [...`${SMCP_NAMESPACE},`].map((char) => char.charCodeAt(0));
@@ -64,7 +64,7 @@ export function readPacket(
   for (let c = bytes[at]! - 0x30; c >= 0 && c <= 9; c = bytes[++at]! - 0x30) {
     id = (id ?? 0) * 10 + c;
   }
-  if (at - digits > ID_DIGITS || bytes[at] !== OPEN_ARRAY) return undefined;
+  if (at - digits > MAX_ID_DIGITS || bytes[at] !== OPEN_ARRAY) return undefined;
   if (type === ACK && id === undefined) return undefined;
   // From here on, offsets are those of the scanner's memory.
   const textStart = load(bytes, at, end);
@@ -156,18 +156,18 @@ function mayBeError(
 const inQuotes = (text: string): readonly number[] =>
   [...JSON.stringify(text)].map((char) => char.charCodeAt(0));
 
-/** Name of nearly every event. */
+/** The name of nearly every event. */
 const TOOL_CALL = inQuotes(TOOL_CALL_EVENT);
 
-/** Members that tell how a call ended; `peek()` keeps them whatever their size. */
-const KEPT = ["meta", "_meta", "error"].map(inQuotes);
+/** Members that describe how a call ended; `peek()` keeps them regardless of their size. */
+const KEPT_MEMBERS = ["meta", "_meta", "error"].map(inQuotes);
 
-/** Whether the key at `key` is one of {@linkcode KEPT}, or may be, since it has an escape. */
+/** Whether the key at `key` is one of {@linkcode KEPT_MEMBERS}, or may be, since it has an escape. */
 function isKept(memory: Uint8Array, key: number): boolean {
   for (let at = key + 1; memory[at] !== QUOTE; at++) {
     if (memory[at] === BACKSLASH) return true;
   }
-  return KEPT.some((name) => standsAt(memory, key, name));
+  return KEPT_MEMBERS.some((name) => standsAt(memory, key, name));
 }
 
 function standsAt(

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 // @ts-types="npm:@types/ws@^8.18.2"
 import { type WebSocket, WebSocketServer } from "ws";
 
-/** Ends the early limit of a WebSocket that has a session now. */
+/** Key of the function that ends the early limit of a WebSocket. */
 const admissions = new WeakMap<object, () => void>();
 
 /**
@@ -17,8 +17,8 @@ export class StockEngine extends WebSocketServer {
   readonly #earlyBytes: number;
 
   /**
-   * @param options of Engine.IO
-   * @param earlyBytes that a peer may send while it has no session
+   * @param options options of Engine.IO
+   * @param earlyBytes maximum number of bytes that a peer may send without a session
    */
   constructor(
     options: ConstructorParameters<typeof WebSocketServer>[0],
@@ -28,7 +28,7 @@ export class StockEngine extends WebSocketServer {
     this.#earlyBytes = earlyBytes;
   }
 
-  /** Answers a request to upgrade, and counts what comes then. */
+  /** Answers an upgrade request, and counts the bytes that follow. */
   override handleUpgrade(
     request: IncomingMessage,
     socket: Duplex,
@@ -48,7 +48,7 @@ export class StockEngine extends WebSocketServer {
   }
 }
 
-/** Lets a WebSocket of {@linkcode StockEngine} send messages of full size; any other value is left alone. */
+/** Allows messages of full size on a WebSocket of {@linkcode StockEngine}; ignores any other value. */
 export function admitStock(client: unknown): void {
   if (typeof client === "object" && client !== null) {
     admissions.get(client)?.();

@@ -4,7 +4,7 @@ import { FrameError } from "./frame_reader.ts";
 /**
  * Checks the payload of a close frame (RFC 6455 §7.4).
  *
- * @throws {FrameError} when no peer may close like this
+ * @throws {FrameError} when the code or the reason is invalid
  */
 export function checkClose(payload: Buffer): void {
   if (payload.length === 0) return;

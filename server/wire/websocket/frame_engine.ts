@@ -17,7 +17,7 @@ const KEY = /^[+/0-9A-Za-z]{22}==$/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /**
- * Minimum upload rate of a message in bytes per second (64 kbit/s): a message of 8 MiB then occupies
+ * Default minimum upload rate in bytes per second (64 kbit/s): a message of 8 MiB then occupies
  * memory for at most 17 minutes.
  */
 export const MIN_UPLOAD_RATE = 8192;
@@ -65,7 +65,7 @@ export class FrameEngine {
         `${protocol ? `Sec-WebSocket-Protocol: ${protocol}\r\n` : ""}\r\n`,
     );
     if (socket instanceof Socket) socket.setTimeout(0).setNoDelay();
-    // Bytes that came with the request are read with those that follow, once somebody listens.
+    // Bytes that came with the request are read together with later ones, once there is a listener.
     if (head.length > 0) socket.unshift(head);
     upgraded(
       new FrameSocket(
@@ -83,16 +83,16 @@ export class FrameEngine {
   }
 }
 
-/** Implementation of WebSockets: this package's own (`fast`), or the package `ws` (`stock`). */
+/** The WebSocket implementation: this package's own (`fast`), or the package `ws` (`stock`). */
 export type WsEngine = "fast" | "stock";
 
 /**
- * The option of Engine.IO that says so.
+ * Returns the option of Engine.IO that selects the WebSocket implementation.
  *
- * @param limits of messages that have begun and not ended; for the fast engine alone
- * @param earlyPayload bytes of one message while there is no session; for the stock engine about
- * all that comes then
- * @throws {TypeError} when there is no such engine, or no such rate
+ * @param limits limits of unfinished messages; used by the fast engine only
+ * @param earlyPayload maximum bytes of a message without a session; with the stock engine, of about all
+ * messages together
+ * @throws {TypeError} when the engine is unknown, or the rate is invalid
  */
 export function wsEngineOption(
   name: WsEngine,
@@ -127,7 +127,7 @@ export function wsEngineOption(
   };
 }
 
-/** Returns the first valid subprotocol: a browser expects one of those that it offered. */
+/** Returns the first valid subprotocol; browsers expect one of those that they offered. */
 const firstProtocol = (offered: string | undefined): string | undefined =>
   offered?.split(",").map((each) => each.trim()).find((each) =>
     TOKEN.test(each)

@@ -3,8 +3,8 @@ import { MessageBuffer, PADDING } from "./message_buffer.ts";
 import { unmask } from "./unmask.ts";
 
 /**
- * Frames of at least this size get a buffer of their own while they are incomplete; smaller ones
- * wait for the next chunk.
+ * Incomplete frames of at least this size get a separate buffer; smaller ones wait for the next
+ * chunk.
  */
 const LARGE_FRAME_BYTES = 4096;
 
@@ -66,14 +66,14 @@ interface Unfinished {
 
 const MAX_CONTROL = 125;
 
-/** Limit of frames in one message, control frames between them included: each costs time. */
+/** Maximum number of frames in a message, including control frames between them: each costs time. */
 const MAX_FRAMES = 16_384;
 
-/** Most bytes allocated for a frame before its payload arrives. */
-const FIRST_PART = 2 ** 18;
+/** Maximum bytes allocated for a frame before its payload arrives. */
+const MAX_FIRST_BYTES = 2 ** 18;
 
 /** Bytes allocated per byte that has arrived, up to the announced length. */
-const FIRST_FACTOR = 16;
+const GROWTH_FACTOR = 16;
 
 /** Reads a client's WebSocket frames from the chunks in which they arrive (RFC 6455 §5). */
 export class FrameReader {
@@ -83,7 +83,7 @@ export class FrameReader {
   readonly #listener: FrameListener;
   #rest: Buffer | undefined;
   #unfinished: Unfinished | undefined;
-  /** Of the frames that came of a message in several. */
+  /** The payload of a fragmented message so far. */
   #message: MessageBuffer | undefined;
   #frames = 0;
   #opcode: number = Opcode.CONTINUATION;
@@ -107,7 +107,7 @@ export class FrameReader {
     return length + (this.#unfinished?.have ?? this.#rest?.length ?? 0);
   }
 
-  /** Bytes allocated for the unfinished message, in a buffer of its own. */
+  /** Bytes allocated for the unfinished message. */
   get reserved(): number {
     return (this.#unfinished?.message ?? this.#message)?.bytes.length ?? 0;
   }
@@ -169,7 +169,7 @@ export class FrameReader {
       start += 8;
     }
     const before = this.#message?.length ?? 0;
-    // Control frames may come between the fragments of a message, and are no part of it.
+    // Control frames may come between the fragments of a message, and are not part of it.
     if (length + before > this.#maxPayload && opcode < Opcode.CLOSE) {
       throw new FrameError(1009, "Max payload size exceeded");
     }
@@ -183,7 +183,7 @@ export class FrameReader {
     }
     if (length < LARGE_FRAME_BYTES) return undefined;
     const have = chunk.length - start;
-    const aside = Math.max(FIRST_PART, FIRST_FACTOR * have);
+    const aside = Math.max(MAX_FIRST_BYTES, GROWTH_FACTOR * have);
     const message = this.#message ??
       new MessageBuffer(Math.min(length, aside));
     message.write(chunk.subarray(start), 0, before + length);

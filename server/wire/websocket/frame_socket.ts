@@ -28,8 +28,8 @@ export type Tap = (
   ownsBuffer: boolean,
 ) => boolean;
 
-/** Limit of pings, pongs and closes of a peer; an honest one sends a few per minute. */
-const CONTROL_FRAMES_PER_SECOND = 100;
+/** Maximum number of pings, pongs and closes of a peer; regular clients send a few per minute. */
+const MAX_CONTROL_FRAMES_PER_SECOND = 100;
 
 /** How long a peer may take to close its side. */
 const CLOSE_TIMEOUT_MS = 10_000;
@@ -37,13 +37,13 @@ const CLOSE_TIMEOUT_MS = 10_000;
 const NO_STATUS = Buffer.alloc(0);
 
 /**
- * The server's end of a WebSocket, with the interface that Engine.IO expects of `ws`. Messages can
- * also be received and sent as bytes, and the queue for a slow reader is bounded.
+ * The server's end of a WebSocket, with the interface of `ws` that Engine.IO expects. Messages can
+ * also be received and sent as bytes, and the queue for a slow reader is limited.
  *
  * Events: `message` (`Buffer`, whether it is binary), `error`, and `close` (code, reason) once.
  */
 export class FrameSocket extends EventEmitter implements FrameListener {
-  /** The socket below; Engine.IO reads the peer's address of it. */
+  /** The underlying socket; Engine.IO reads the peer's address from it. */
   readonly _socket: Duplex;
   /** Handles text messages ahead of Engine.IO. */
   tap: Tap | undefined;
@@ -63,7 +63,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   readonly #queue: SendQueue;
 
   /**
-   * @param socket after the upgrade; owned by the WebSocket from now on
+   * @param socket the socket after the upgrade; the WebSocket takes ownership
    * @param maxPayload maximum size of a message in bytes
    * @param uploads watches slow messages
    * @param earlyPayload maximum size of a message in bytes before the peer is admitted
@@ -80,7 +80,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     this.#maxPayload = maxPayload;
     this.#uploads = uploads;
     this.#reader = new FrameReader(Math.min(maxPayload, earlyPayload), this);
-    // Engine.IO adds its listeners some time after it gets the socket; earlier messages would be lost.
+    // Do not read yet: Engine.IO adds its listeners later, and earlier messages would be lost.
     this.on("newListener", listenLater);
     socket.on("end", end);
     socket.on("error", destroy);
@@ -107,7 +107,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
       if (this.#reader.pending) this.#unfinished();
       else this.#upload?.note();
     } catch (error) {
-      // A throw out of here would end the process.
+      // An uncaught error would end the process.
       if (!(error instanceof FrameError)) {
         log.error("Reading a WebSocket failed", failure(error));
       }
@@ -140,7 +140,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     this.#reader.limit(this.#maxPayload);
   }
 
-  /** Bounds what waits to be sent, as {@linkcode SendQueue.limit} says. */
+  /** Limits the queued bytes; see {@linkcode SendQueue.limit}. */
   limitQueue(maxBytes: number, cutOff: CutOff): void {
     this.#queue.limit(maxBytes, cutOff);
   }
@@ -148,7 +148,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   /**
    * Sends a message of text or bytes.
    *
-   * @param done called at once: the queue is kept here, not in Engine.IO
+   * @param done called immediately: the queue is kept here, not in Engine.IO
    */
   send(data: string | Uint8Array, done?: () => void): void {
     this.#write(
@@ -165,10 +165,10 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   }
 
   /**
-   * Sends a frame that goes to several peers.
+   * Sends a frame that is shared by several peers.
    *
    * @param parts parts of the frame; joined in place, so that the next peer can reuse the result
-   * @param done called at once
+   * @param done called immediately
    */
   sendFrame(parts: Buffer[], done?: () => void): void {
     if (parts.length > 1) parts.splice(0, parts.length, Buffer.concat(parts));
@@ -182,14 +182,14 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     this.#write(jsonFrame(head, body, tail));
   }
 
-  /** Sends a close frame, and ends when the peer has answered it. */
+  /** Sends a close frame; closes the connection when the peer has answered it. */
   close(code?: number): void {
     if (this.#closeSent) return;
     const payload = Buffer.alloc(code === undefined ? 0 : 2);
     if (code !== undefined) payload.writeUInt16BE(code);
     this.#write(bytesFrame(Opcode.CLOSE, payload));
     this.#closeSent = true;
-    this.start(); // or the peer's own close would never be read
+    this.start(); // needed to read the peer's close frame
     this.#timer = setTimeout(() => this.terminate(), CLOSE_TIMEOUT_MS);
   }
 
@@ -203,7 +203,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     this._socket.resume();
   }
 
-  /** Destroys the connection at once. */
+  /** Destroys the connection immediately. */
   terminate(): void {
     this._socket.destroy();
   }
@@ -226,7 +226,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   /** Called by the frame reader. */
   control(opcode: number, payload: Buffer): void {
     const now = performance.now();
-    this.#controls ??= new TokenBucket(CONTROL_FRAMES_PER_SECOND, now);
+    this.#controls ??= new TokenBucket(MAX_CONTROL_FRAMES_PER_SECOND, now);
     if (!this.#controls.take(now)) {
       throw new FrameError(1008, "Too many control frames");
     }
@@ -257,12 +257,12 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   }
 }
 
-// Shared functions instead of closures: there is a socket per member.
+// Shared functions instead of closures save memory for each of many sockets.
 function end(this: Duplex): void {
   this.end();
 }
 function listenLater(this: FrameSocket, event: string | symbol): void {
-  if (event === "message") this.start(); // its first bytes come a moment later
+  if (event === "message") this.start(); // never emits synchronously
 }
 function destroy(this: Duplex): void {
   this.destroy();

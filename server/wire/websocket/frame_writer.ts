@@ -45,9 +45,10 @@ export function bytesFrame(opcode: number, payload: Uint8Array): Buffer {
 }
 
 /**
- * Returns a text message of `head`, `body` and `tail` as one frame; the body is not copied where the buffer has padding around it.
+ * Returns a text message of `head`, `body` and `tail` as one frame; does not copy the body if its
+ * buffer has padding around it.
  *
- * @param head ASCII only, as is `tail`
+ * @param head ASCII only; `tail` likewise
  */
 export function jsonFrame(head: string, body: JsonText, tail: string): Buffer {
   const length = head.length + body.length + tail.length;
@@ -71,7 +72,7 @@ export function jsonFrame(head: string, body: JsonText, tail: string): Buffer {
   return frame;
 }
 
-/** Writes ASCII in a loop: native methods cost more for so few characters. */
+/** Writes ASCII in a loop, which is faster than native methods for few characters. */
 function writeAscii(bytes: Buffer, at: number, text: string): void {
   for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
 }

@@ -1,24 +1,26 @@
 import { Buffer } from "node:buffer";
 
-/** Bytes in front of a collected message, where its next head and its next frame's header fit in. */
+/** Bytes reserved before a collected message for the head and the frame header of its relay. */
 export const PADDING = 96;
 
-/** Initial size for a message of small fragments. */
-const SMALLEST = 1024;
+/** Minimum size of the buffer. */
+const MIN_BUFFER_BYTES = 1024;
 
 /**
- * The payload of an unfinished message, in one buffer that never grows beyond twice the bytes that
- * have arrived, however small the parts.
+ * Collects the payload of an unfinished message in one buffer, which never grows beyond twice the
+ * bytes that have arrived, however small the parts.
  */
 export class MessageBuffer {
-  /** The message, behind {@linkcode PADDING} bytes. */
+  /** The message, after {@linkcode PADDING} bytes. */
   bytes: Buffer;
   /** End of the complete frames. */
   end: number = PADDING;
 
   /** @param first bytes to allocate at first */
   constructor(first: number) {
-    this.bytes = Buffer.allocUnsafeSlow(PADDING + Math.max(first, SMALLEST));
+    this.bytes = Buffer.allocUnsafeSlow(
+      PADDING + Math.max(first, MIN_BUFFER_BYTES),
+    );
   }
 
   /** Bytes of the complete frames. */

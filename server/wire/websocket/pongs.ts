@@ -3,14 +3,14 @@ import type { Duplex } from "node:stream";
 import { bytesFrame } from "./frame_writer.ts";
 import { Opcode } from "./frame_reader.ts";
 
-/** Limit of pongs that wait to be sent; beyond it only the last ping is answered. */
-const MAX_WAITING = 32;
+/** Maximum number of queued pongs; beyond it only the last ping is answered. */
+const MAX_QUEUED = 32;
 
 /**
  * Answers a peer's pings.
  *
- * The pongs queued for a peer that reads none would cost a hundred times what it sent. Beyond the
- * limit only the last ping is answered, as RFC 6455 §5.5.3 allows.
+ * The pongs queued for a peer that does not read would need a hundred times the memory of its pings.
+ * Beyond a limit only the last ping is answered, as RFC 6455 §5.5.3 allows.
  */
 export class Pongs {
   readonly #socket: Duplex;
@@ -25,7 +25,7 @@ export class Pongs {
   /** Answers a ping. */
   send(payload: Uint8Array): void {
     const frame = bytesFrame(Opcode.PONG, payload);
-    if (this.#waiting < MAX_WAITING) this.#write(frame);
+    if (this.#waiting < MAX_QUEUED) this.#write(frame);
     else this.#latest = frame;
   }
 

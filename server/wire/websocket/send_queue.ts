@@ -1,40 +1,40 @@
 import type { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
 
-/** Is told which limit a peer is cut off for. */
+/** Called with the limit for which a peer is disconnected. */
 export type CutOff = (limit: "queuedBytes" | "unfinishedBytes") => void;
 
-/** Bytes that may wait for a peer without a session: there is nothing but pongs for it. */
-const EARLY_QUEUE_BYTES = 65_536;
+/** Maximum bytes queued for a peer without a session, which gets little more than pongs. */
+const MAX_EARLY_QUEUE_BYTES = 65_536;
 
-/** Bounds what waits for a peer that does not read. */
+/** Limits the bytes queued for a peer that does not read. */
 export class SendQueue {
   readonly #socket: Duplex;
-  #maxBytes = EARLY_QUEUE_BYTES;
+  #maxBytes = MAX_EARLY_QUEUE_BYTES;
   #cutOff: CutOff | undefined = () => {};
 
-  /** @param socket keeps what waits */
+  /** @param socket the socket whose queue is limited */
   constructor(socket: Duplex) {
     this.#socket = socket;
   }
 
   /**
-   * Cuts the peer off when more than `maxBytes` wait; one message may be larger. Until this is
-   * called it is 64 KiB.
+   * Disconnects the peer when more than `maxBytes` are queued; a single message may be larger. Until
+   * this is called, the limit is 64 KiB.
    *
-   * @param cutOff called once, just before
+   * @param cutOff called once, just before the disconnect the disconnect
    */
   limit(maxBytes: number, cutOff: CutOff): void {
     this.#maxBytes = maxBytes;
     this.#cutOff = cutOff;
   }
 
-  /** Reports that the peer is cut off for another reason than this queue. */
+  /** Reports that the peer is disconnected for another limit. */
   tell(limit: Parameters<CutOff>[0]): void {
     this.#cutOff?.(limit);
   }
 
-  /** Sends a frame, or drops it where nothing can be sent any more. */
+  /** Sends a frame, or drops it if the connection is closing. */
   write(frame: Buffer): void {
     const socket = this.#socket;
     if (!socket.writable) return;
@@ -49,7 +49,7 @@ export class SendQueue {
     const cutOff = this.#cutOff;
     if (cutOff === undefined) return;
     this.#cutOff = undefined;
-    // Later: whoever is just sending does not expect the connection to close under it.
+    // Deferred: the code that sends this frame does not expect the connection to close meanwhile.
     queueMicrotask(() => {
       cutOff("queuedBytes");
       this.#socket.destroy();

@@ -1,16 +1,16 @@
 import type { Buffer } from "node:buffer";
 import { unmaskBlocks } from "../json/scan_json.ts";
 
-/** Below this length a view of words costs more than it saves. */
-const WORDS_FROM = 48;
+/** Minimum length at which unmasking by words pays for creating the view. */
+const MIN_WORDS_LENGTH = 48;
 
-/** From this length on, WebAssembly is faster. */
-const BLOCKS_FROM = 4096;
+/** Minimum length at which WebAssembly is faster. */
+const MIN_BLOCKS_LENGTH = 4096;
 
 /**
  * Removes a client's mask in place (RFC 6455 §5.3).
  *
- * @param mask its four bytes, little-endian
+ * @param mask the four bytes of the mask, little-endian
  */
 export function unmask(
   bytes: Buffer,
@@ -18,9 +18,11 @@ export function unmask(
   end: number,
   mask: number,
 ): void {
-  if (end - start >= BLOCKS_FROM) return unmaskBlocks(bytes, start, end, mask);
+  if (end - start >= MIN_BLOCKS_LENGTH) {
+    return unmaskBlocks(bytes, start, end, mask);
+  }
   let at = start;
-  if (end - start >= WORDS_FROM) {
+  if (end - start >= MIN_WORDS_LENGTH) {
     while ((bytes.byteOffset + at & 3) !== 0) {
       bytes[at]! ^= mask >> ((at - start & 3) << 3);
       at++;

@@ -1,13 +1,13 @@
 import { type Deadline, Deadlines } from "../../shared/deadlines.ts";
 import { FrameError, type FrameReader } from "./frame_reader.ts";
 
-/** How long a message may be too slow before its sender is closed. */
+/** How long a message may be too slow before its sender is disconnected. */
 export const UPLOAD_WINDOW_MS = 20_000;
 
-/** Least time between two checks; all that are due run together. */
+/** Minimum time between two checks; all that are due run together. */
 const CHECK_INTERVAL_MS = 1000;
 
-/** What the watch reads of a connection's frame reader. */
+/** The part of a connection's frame reader that the watch uses. */
 type Reader = Pick<FrameReader, "pending" | "messages" | "held" | "reserved">;
 
 /** Limits for unfinished messages. */
@@ -19,11 +19,11 @@ export interface UploadLimits {
 }
 
 /**
- * Bounds the memory of unfinished messages: senders that are too slow are closed, and when all
- * messages together hold too much, the sender of the largest is.
+ * Limits the memory of unfinished messages: disconnects senders that are too slow, and when all
+ * messages together hold too much, the sender of the largest one.
  *
- * Most messages end long before the first check: there is one check per window and connection, not
- * per message, and one timer for all.
+ * Most messages end long before their first check, so there is one check per window and connection,
+ * not per message, and one timer for all.
  */
 export class UploadWatch {
   readonly #looks = new Deadlines<Upload>();
@@ -48,7 +48,7 @@ export class UploadWatch {
     this.#looks.add(upload, now);
   }
 
-  /** Whether `bytes` in one window are below the minimum rate. */
+  /** Returns whether `bytes` in one window are below the minimum rate. */
   isTooFew(bytes: number): boolean {
     return bytes < this.#limits.bytesPerSecond * UPLOAD_WINDOW_MS / 1000;
   }
@@ -81,9 +81,9 @@ export class UploadWatch {
 
 /** The unfinished message of one connection, for {@linkcode UploadWatch}. */
 export class Upload implements Deadline {
-  /** For {@linkcode Deadlines}. */
+  /** See {@linkcode Deadlines}. */
   due = 0;
-  /** For {@linkcode Deadlines}. */
+  /** See {@linkcode Deadlines}. */
   place?: number;
   /** Bytes of its unfinished message that the watch has counted. */
   holds = 0;

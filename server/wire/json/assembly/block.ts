@@ -1,16 +1,16 @@
 import { byte, isDigit, LOWER_A, LOWER_U } from "./characters";
 
-// 64 bytes as masks: a bit of a mask tells something of a byte, the lowest of the first one.
-// They are looked at in four vectors of 16, since WebAssembly has none that are larger.
+// Each function classifies 64 bytes at once and returns a mask: bit i stands for byte i.
+// The bytes are in four vectors of 16, the largest that WebAssembly has.
 
-/** Those for which 16 comparisons each are true. */
+/** Combines the results of four comparisons into one mask. */
 @inline
 export function mask(a: v128, b: v128, c: v128, d: v128): u64 {
   return (<u64>i8x16.bitmask(a)) | (<u64>i8x16.bitmask(b)) << 16 |
     (<u64>i8x16.bitmask(c)) << 32 | (<u64>i8x16.bitmask(d)) << 48;
 }
 
-/** The characters of ASCII. */
+/** All ASCII characters, by code. */
 const ascii: usize = memory.data<u8>([
   0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07,
   0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f,
@@ -30,13 +30,13 @@ const ascii: usize = memory.data<u8>([
   0x78, 0x79, 0x7a, 0x7b, 0x7c, 0x7d, 0x7e, 0x7f,
 ]);
 
-/** A character, 16 times. Loaded, since V8 makes constants anew wherever they are used. */
+/** Returns a character 16 times; loaded from memory, since V8 would rebuild a constant at every use. */
 @inline
 export function splat(char: u32): v128 {
   return v128.load_splat<u8>(ascii + char);
 }
 
-/** Those that are as `char`. */
+/** Marks the bytes equal to `char`. */
 @inline
 export function equal(a: v128, b: v128, c: v128, d: v128, char: v128): u64 {
   return mask(
@@ -47,7 +47,7 @@ export function equal(a: v128, b: v128, c: v128, d: v128, char: v128): u64 {
   );
 }
 
-/** Those that are not above `char`. */
+/** Marks the bytes less than or equal to `char`. */
 @inline
 export function atMost(a: v128, b: v128, c: v128, d: v128, char: v128): u64 {
   return mask(
@@ -58,9 +58,9 @@ export function atMost(a: v128, b: v128, c: v128, d: v128, char: v128): u64 {
   );
 }
 
-/** Those with an odd number of bits up to them: what is between pairs, without the second of each. */
+/** Prefix XOR: marks everything from the first bit of each pair up to, but excluding, the second. */
 @inline
-export function between(bits: u64): u64 {
+export function prefixXor(bits: u64): u64 {
   bits ^= bits << 1;
   bits ^= bits << 2;
   bits ^= bits << 4;
@@ -69,19 +69,19 @@ export function between(bits: u64): u64 {
   return bits ^ bits << 32;
 }
 
-/** The bits up to the one of that number. */
+/** Returns a mask of all bits up to and including `index`. */
 @inline
 export function upTo(index: u64): u64 {
   return (<u64>2 << index) - 1;
 }
 
-/** Every other bit, from the second on. */
+/** All odd-numbered bits. */
 const ODD_BITS: u64 = 0xaaaaaaaaaaaaaaaa;
 
 /**
- * Of the runs of backslashes: those that are no escaped ones, and what stands behind a run of odd
- * length. A subtraction borrows its way through each run; at which bits it begins, odd or even, tells
- * the two apart (Langdale and Lemire, "Parsing Gigabytes of JSON per Second", 2019).
+ * Marks, of each run of backslashes, those that escape another character, and the byte after a run of
+ * odd length. A subtraction borrows through each run; whether a run begins at an odd or even bit
+ * decides (Langdale and Lemire, "Parsing Gigabytes of JSON per Second", 2019).
  */
 @inline
 function escaping(backslashes: u64): u64 {
@@ -89,32 +89,32 @@ function escaping(backslashes: u64): u64 {
 }
 
 /**
- * Those that are escaped.
+ * Marks the escaped bytes.
  *
- * @param first 1 when the first one is
+ * @param first 1 if the first byte is escaped by the previous block
  */
 @inline
 export function escapedOf(backslashes: u64, first: u64): u64 {
   return escaping(backslashes & ~first) ^ (backslashes | first);
 }
 
-/** Whether the one behind these 64 is escaped, with the same parameters. */
+/** Returns 1 if the first byte of the next block is escaped; parameters as in `escapedOf`. */
 @inline
 export function escapesNext(backslashes: u64, first: u64): u64 {
   return (escaping(backslashes & ~first) & backslashes) >> 63;
 }
 
-/** By the lower half of a character: a bit for each of the upper halves 2, 5, 6 and 7. */
+/** Indexed by the low nibble of a valid escape character: one bit for each high nibble 2, 5, 6 and 7. */
 const escapesByLow: usize = memory.data<u8>(
   [0, 0, 0x0d, 0, 0x08, 0, 0x04, 0, 0, 0, 0, 0, 0x02, 0, 0x04, 0x01],
 );
 
-/** By the upper half: which bit that is. */
+/** Indexed by the high nibble: its bit in the other table. */
 const escapesByHigh: usize = memory.data<u8>(
   [0, 0, 0x01, 0, 0, 0x02, 0x04, 0x08, 0, 0, 0, 0, 0, 0, 0, 0],
 );
 
-/** Of 16 bytes, which may not stand behind a backslash; `u` is among them. */
+/** Marks the bytes that must not follow a backslash; includes `u`, which is checked separately. */
 @inline
 function noEscape(chars: v128): v128 {
   const half = splat(0x0f);
@@ -125,7 +125,7 @@ function noEscape(chars: v128): v128 {
   return i8x16.eq(kinds, splat(0));
 }
 
-/** Those of `escaped` that no backslash may stand before. */
+/** Marks the bytes of `escaped` that do not form a valid escape. */
 @inline
 export function badEscapes(
   at: i32,
@@ -143,7 +143,7 @@ export function badEscapes(
   return bad;
 }
 
-/** Whether a `u` and four hexadecimal digits are there. */
+/** Returns whether `u` and four hexadecimal digits are at `at`. */
 function isUnicodeEscape(at: i32): bool {
   if (byte(at) != LOWER_U) return false;
   for (let i = at + 1; i < at + 5; i++) {

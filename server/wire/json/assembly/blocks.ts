@@ -13,7 +13,7 @@ import {
 import {
   atMost,
   badEscapes,
-  between,
+  prefixXor,
   equal,
   escapedOf,
   escapesNext,
@@ -22,7 +22,7 @@ import {
 } from "./block";
 import { badScalars } from "./scalars";
 
-/** Where the string of which `at` is the inside ends, behind its quote, or NO_JSON. */
+/** Returns the end, after its quote, of the string whose content starts at `at`, or NO_JSON. */
 export function skipStringBlocks(at: i32): i32 {
   const quote = splat(QUOTE);
   const backslash = splat(BACKSLASH);
@@ -52,13 +52,13 @@ export function skipStringBlocks(at: i32): i32 {
 }
 
 /**
- * As skipValue, in the midst of a value, where another one is to start: for those of many parts.
+ * Continues skipValue within a value of many parts, at a position where a nested value must start.
  *
- * It looks at 64 bytes at once, and has a loop over nothing but the brackets. What may follow what is
- * seen from masks: adding a mask to another one carries a bit through runs of whitespace, or of all
- * that is no bracket, comma or colon.
+ * Checks 64 bytes at once; only brackets need a loop. Which token may follow which is computed from
+ * masks: an addition carries a bit through runs of whitespace, or of everything that is not a
+ * bracket, comma or colon.
  *
- * @param kinds of the open brackets, the innermost the lowest bit: whether it is an object's
+ * @param kinds one bit per open bracket, the lowest for the innermost: 1 for an object, 0 for an array
  */
 export function skipBlocks(
   at: i32,
@@ -74,15 +74,15 @@ export function skipBlocks(
   const colon = splat(COLON);
   const openObject = splat(OPEN_OBJECT);
   const closeObject = splat(CLOSE_OBJECT);
-  // What goes on from one block to the next: all bits or none, then one bit or none.
+  // State carried from block to block: all bits or none for `inString`, one bit for the others.
   let inString: u64 = 0;
   let escaped: u64 = 0;
-  // Whether, behind whitespace, the first byte follows one of these.
+  // Whether the first byte, after whitespace, follows one of these.
   let afterOpen: u64 = 0;
   let afterSeparator: u64 = 1;
   let afterValue: u64 = 0;
   let afterString: u64 = 0;
-  // Whether the first bracket, comma or colon does.
+  // Whether the first bracket, comma or colon follows one of these.
   let afterComma: u64 = 0;
   let afterObject: u64 = 0;
   while (true) {
@@ -106,8 +106,8 @@ export function skipBlocks(
       at += 64;
       continue;
     }
-    // With the quote that opens a string, without the one that closes it.
-    const strings = between(quotes) ^ inString;
+    // Includes the opening quote of a string, excludes the closing one.
+    const strings = prefixXor(quotes) ^ inString;
     inString = <u64>(<i64>strings >> 63);
     bad |= strings & control;
     const open = ~(strings | quotes);
@@ -119,7 +119,7 @@ export function skipBlocks(
     const commas = equal(a, b, c, d, comma) & open;
     const colons = equal(a, b, c, d, colon) & open;
     const objects = equal(a, b, c, d, openObject) & open;
-    // One bit makes the brackets of arrays those of objects, and nothing else.
+    // Setting one bit maps the brackets of arrays to those of objects, and no other character.
     const a1 = v128.or(a, blank);
     const b1 = v128.or(b, blank);
     const c1 = v128.or(c, blank);
@@ -128,11 +128,11 @@ export function skipBlocks(
     const closes = equal(a1, b1, c1, d1, closeObject) & open;
     const separators = commas | colons;
     const structure = separators | opens | closes;
-    // A scalar that may go on behind the block is the next one's, which starts there.
+    // A scalar that may continue after the block is left to the next one, which starts there.
     let scalars = open & ~(structure | spaces);
     const tail = clz(~scalars);
     const size = 64 - tail;
-    if (size == 0) return NO_JSON; // as long a number can be had from another parser
+    if (size == 0) return NO_JSON; // a number of 64 digits is left to another parser
     const last = <u64>(tail != 0) << size;
     scalars &= last - 1;
     const starts = scalars & ~(scalars << 1);
@@ -140,7 +140,7 @@ export function skipBlocks(
       bad |= badScalars(at, a, b, c, d, scalars, starts);
     }
 
-    // What follows what, whitespace left out.
+    // Check which token follows which, ignoring whitespace.
     const strung = quotes & ~strings;
     const values = strung | closes;
     const x1 = opens << 1 | afterOpen;
@@ -160,7 +160,7 @@ export function skipBlocks(
       (y3 & ~(separators | closes))) & ~spaces;
     bad |= colons & ~y4; // only strings are keys
 
-    // Which bracket, comma or colon follows a comma, or the start of an object.
+    // Find the bracket, comma or colon that follows a comma, or the start of an object.
     const x5 = commas << 1 | afterComma;
     const y5 = x5 + ~structure;
     afterComma = commas >> 63 | <u64>(y5 < x5);
@@ -171,7 +171,7 @@ export function skipBlocks(
     bad |= y6 & structure & ~(colons | (closes & y1));
     const keyless = y5 & structure & ~colons;
 
-    // In arrays there are no colons, in objects no commas that no key follows.
+    // Arrays must not have colons, objects must not have commas without a following key.
     let seen: u64 = 0;
     for (let left = opens | closes; left != 0; left &= left - 1) {
       const index = ctz(left);
@@ -198,7 +198,7 @@ export function skipBlocks(
   }
 }
 
-/** Whether a backslash or a control character is among them. */
+/** Returns whether there is a backslash or a control character. */
 @inline
 function anySpecial(
   a: v128,

@@ -1,7 +1,7 @@
-/** Instead of a position: no JSON, or nested too deeply. */
+/** Returned instead of a position for text that is invalid or nested too deeply. */
 export const NO_JSON: i32 = -1;
 
-/** So many brackets may be open at once: one bit each of what remembers their kinds. */
+/** Maximum nesting: the kinds of the open brackets are the bits of a 64-bit number. */
 export const MAX_DEPTH: i32 = 64;
 
 export const SPACE: u32 = 0x20;
@@ -31,13 +31,13 @@ export function isDigit(c: u32): bool {
   return c - ZERO < 10;
 }
 
-/** As skipSpace, where there is hardly ever any. */
+/** As skipSpace, for positions where whitespace is rare. */
 @inline
 export function space(at: i32): i32 {
   return byte(at) > SPACE ? at : skipSpace(at);
 }
 
-/** Where the whitespace at `at`, if any, ends. */
+/** Returns the end of the whitespace at `at`, if any. */
 export function skipSpace(at: i32): i32 {
   let c = byte(at);
   while (c == SPACE || c == 0x0a || c == 0x0d || c == 0x09) c = byte(++at);

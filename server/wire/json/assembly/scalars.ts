@@ -10,12 +10,12 @@ import {
 } from "./characters";
 import { equal, mask, splat } from "./block";
 
-/** Four characters as one number, little-endian. */
+/** Words as four little-endian characters; FALS is the beginning of `false`. */
 const TRUE: u32 = 0x65757274;
 const NULL: u32 = 0x6c6c756e;
 const FALS: u32 = 0x736c6166;
 
-/** Where the number, `true`, `false` or `null` that starts at `at` ends, or NO_JSON. */
+/** Returns the end of the number, `true`, `false` or `null` at `at`, or NO_JSON. */
 @inline
 export function skipScalar(at: i32): i32 {
   const c = byte(at);
@@ -38,7 +38,7 @@ function skipNumber(at: i32): i32 {
   return skipDigits(at + (sign == PLUS || sign == MINUS ? 2 : 1));
 }
 
-/** At least one. */
+/** Skips at least one digit. */
 function skipDigits(at: i32): i32 {
   const first = at;
   while (isDigit(byte(at))) at++;
@@ -51,7 +51,7 @@ function skipWord(at: i32): i32 {
   return length != 0 ? at + <i32>length : NO_JSON;
 }
 
-/** Of the `true`, `false` or `null` at `at`; 0 when it is none of them. */
+/** Returns the length of the `true`, `false` or `null` at `at`, or 0. */
 @inline
 function wordLength(at: i32): u64 {
   const four = load<u32>(at);
@@ -67,10 +67,10 @@ function digit(chars: v128): v128 {
 }
 
 /**
- * The starts, or other bytes, of what are no scalars in a block of 64 bytes.
+ * Marks the start or another byte of each invalid scalar in a block of 64 bytes.
  *
- * @param scalars bytes that only scalars can be made of; the last one is not among them
- * @param starts those of them that follow none
+ * @param scalars bytes that can only be part of scalars; never includes the last byte
+ * @param starts the first byte of each scalar
  */
 @inline
 export function badScalars(
@@ -92,7 +92,7 @@ export function badScalars(
     const index = ctz(words);
     const behind = start << wordLength(at + <i32>index);
     rest &= ~(behind - start);
-    bad |= behind & scalars; // as well when it is none
+    bad |= behind & scalars; // also if the word is invalid, which has length 0
   }
   const dots = equal(a, b, c, d, splat(DOT)) & rest;
   if ((rest & ~(digits | signs | dots)) != 0) {
@@ -110,6 +110,6 @@ export function badScalars(
   const decimals = dots << 1;
   return bad | (signs ^ minus) | (leading & ~digits) | (zeros << 1 & digits) |
     (decimals & ~digits) |
-    // Behind the digits that follow a dot there is no other one.
+    // The digits after a dot must not be followed by another dot.
     ((decimals + digits) & ~digits & dots);
 }

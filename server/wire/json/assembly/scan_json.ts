@@ -1,8 +1,8 @@
-// AssemblyScript, compiled to WebAssembly by `deno task build:scan`: many bytes at a time, and
-// without the checks of bounds that cost a script as much as the work itself.
+// AssemblyScript, compiled to WebAssembly by `deno task build:scan`: it handles many bytes at a time,
+// without the bounds checks that cost JavaScript as much as the work itself.
 //
-// All positions are addresses. Whoever calls has put the text into memory, with NULs behind it:
-// they stand nowhere in JSON, so that everything here comes to an end there.
+// All positions are addresses. The caller has copied the text into memory, followed by NULs: they are
+// invalid anywhere in JSON, so every function stops there.
 
 import {
   byte,
@@ -23,10 +23,10 @@ export { skipSpace } from "./characters";
 export { unmask } from "./unmask";
 export { isUtf8 } from "./utf8";
 
-/** Values of more parts than this are read by whole blocks. */
-const FEW: i32 = 32;
+/** Values with more parts than this are scanned in blocks. */
+const MAX_SINGLE_PARTS: i32 = 32;
 
-/** Which of the 16 bytes at `at` a string can not simply run over, a bit each. */
+/** Marks those of the 16 bytes at `at` that end a plain string: quotes, backslashes and control characters. */
 @inline
 function specials(at: i32): i32 {
   const chars = v128.load(at);
@@ -39,7 +39,7 @@ function specials(at: i32): i32 {
   ));
 }
 
-/** As skipString; most strings are short and plain. */
+/** As skipString, with a fast path for short strings without escapes. */
 @inline
 function string(at: i32): i32 {
   if (byte(at) != QUOTE) return NO_JSON;
@@ -57,23 +57,23 @@ function key(at: i32): i32 {
   return byte(at) == COLON ? space(at + 1) : NO_JSON;
 }
 
-/** Where the value of the member whose key starts at `at` begins, or NO_JSON. */
+/** Returns the start of the value of the member whose key is at `at`, or NO_JSON. */
 export function skipKey(at: i32): i32 {
   return key(at);
 }
 
-/** Where the string that starts at `at` ends, behind its quote, or NO_JSON. */
+/** Returns the end of the string at `at`, after its quote, or NO_JSON. */
 export function skipString(at: i32): i32 {
   return string(at);
 }
 
-/** Where the value that starts at `at`, inside so many brackets, ends, or NO_JSON. */
+/** Returns the end of the value at `at`, inside `depth` brackets, or NO_JSON. */
 export function skipValue(at: i32, depth: i32): i32 {
   const outside = depth;
-  let kinds: u64 = 0; // of the open brackets, the innermost the lowest bit: whether an object's
+  let kinds: u64 = 0; // one bit per open bracket, the lowest for the innermost: 1 for an object
   let parts = 0;
   while (true) {
-    if (++parts > FEW && depth > outside) {
+    if (++parts > MAX_SINGLE_PARTS && depth > outside) {
       return skipBlocks(at, depth, outside, kinds);
     }
     const c = byte(at);
@@ -83,7 +83,7 @@ export function skipValue(at: i32, depth: i32): i32 {
       const isObject = c == OPEN_OBJECT;
       kinds = kinds << 1 | <u64>isObject;
       at = space(at + 1);
-      if (byte(at) != c + 2) { // what closes it, for both kinds in ASCII
+      if (byte(at) != c + 2) { // its closing bracket, for both kinds
         if (isObject) at = key(at);
         if (at == NO_JSON) return NO_JSON;
         continue;
@@ -93,7 +93,7 @@ export function skipValue(at: i32, depth: i32): i32 {
       at++;
     } else at = skipScalar(at);
     if (at == NO_JSON) return NO_JSON;
-    // Behind a value: the ends of what it was the last of, or what comes next.
+    // After a value: the ends of its containers, or the next value.
     while (true) {
       if (depth == outside) return at;
       at = space(at);

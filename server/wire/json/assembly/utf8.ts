@@ -1,4 +1,4 @@
-// What can be wrong with two bytes that follow each other; the names and tables are those of
+// The possible errors of two consecutive bytes; the names and tables are those of
 // Keiser and Lemire, "Validating UTF-8 In Less Than One Instruction Per Byte" (2020).
 const TOO_SHORT: u8 = 1 << 0;
 const TOO_LONG: u8 = 1 << 1;
@@ -13,7 +13,7 @@ const CARRY: u8 = TOO_SHORT | TOO_LONG | TWO_CONTS;
 const LARGE: u8 = CARRY | TOO_LARGE | TOO_LARGE_1000;
 const SECOND: u8 = TOO_LONG | OVERLONG_2 | TWO_CONTS;
 
-/** Whether the bytes are UTF-8; 16 bytes in front of them and behind them must be ASCII. */
+/** Returns whether the bytes are UTF-8; the 16 bytes before and after them must be ASCII. */
 export function isUtf8(at: i32, end: i32): bool {
   const byFirstHigh = i8x16(
     TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG,
@@ -45,9 +45,9 @@ export function isUtf8(at: i32, end: i32): bool {
   const low = i8x16.splat(0x0f);
   const top = i8x16.splat(<i8>0x80);
   let wrong = i8x16.splat(0);
-  // Most texts are all ASCII.
+  // Fast path: most texts are ASCII.
   while (at + 64 <= end && isAscii(at)) at += 64;
-  // One block further: what the last bytes lack is seen in those behind them.
+  // Includes the block after the end, which reveals an incomplete last character.
   for (; at < end + 16; at += 16) {
     const block = v128.load(at);
     const before1 = v128.load(at - 1);
@@ -67,7 +67,7 @@ export function isUtf8(at: i32, end: i32): bool {
   return !v128.any_true(wrong);
 }
 
-/** Whether 64 bytes are. */
+/** Returns whether 64 bytes are ASCII. */
 @inline
 function isAscii(at: i32): bool {
   const first = v128.or(v128.load(at), v128.load(at, 16));

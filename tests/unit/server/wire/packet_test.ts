@@ -85,7 +85,7 @@ Deno.test("readPacket() reads masked packets of every length over 4 KiB where th
   }
 });
 
-Deno.test("readPacket() leaves everything but the daily business to the stock parser", () => {
+Deno.test("readPacket() leaves all but the common case to the stock parser", () => {
   for (
     const text of [
       "",
@@ -195,7 +195,7 @@ Deno.test("readPacket() leaves text that is no UTF-8 to whoever refuses it", () 
   assertEquals(packet?.body.parse(), { a: "é" });
 });
 
-Deno.test("mayBeError never misses an error or a failed result, and spares the daily ones", () => {
+Deno.test("mayBeError is true for every error and failed result, and false for common results", () => {
   const mayBeError = (json: string) =>
     read(`3/smcp,1[${json}]`)?.body.mayBeError;
   for (
