@@ -1,6 +1,6 @@
 /**
- * The loop of an agent: a language model is shown the tools of an office, says which to call, is
- * shown what came of it, until it has an answer. The model here is a stub; put yours in its place.
+ * The loop of an agent: a language model gets the tools of an office, chooses calls, and gets their
+ * results, until it has an answer. The model here is a stub; replace it by yours.
  *
  * ```sh
  * deno run -A examples/agent_loop.ts
@@ -12,14 +12,14 @@ import { createSmcpServer, SmcpAgent, SmcpComputer } from "@a2c-smcp/sdk";
 import type { CallToolResult } from "@a2c-smcp/sdk/agent";
 import { notes } from "./notes.ts";
 
-/** A tool as models want it: a name that is unique everywhere, and a JSON Schema. */
+/** A tool in the form that models expect: a globally unique name, and a JSON Schema. */
 interface Tool {
   name: string;
   description: string;
   parameters: unknown;
 }
 
-/** What is said in the loop. */
+/** A message of the conversation. */
 type Message =
   | { role: "user" | "assistant"; text: string }
   | { role: "call"; tool: string; params: Record<string, unknown> }
@@ -49,7 +49,7 @@ while (messages.at(-1)?.role !== "assistant") {
 }
 for (const message of messages) console.log(JSON.stringify(message));
 
-/** The tools of every Computer, asked for anew each turn: Computers come and go. */
+/** Returns the tools of all Computers; called each turn, since Computers come and go. */
 function officeTools(): Tool[] {
   return [...agent.tools].flatMap(([computer, tools]) =>
     tools.map(({ name, description, params_schema }) => ({
@@ -60,7 +60,7 @@ function officeTools(): Tool[] {
   );
 }
 
-/** Calls a tool; whatever goes wrong with it is for the model to read. */
+/** Calls a tool; errors become text for the model. */
 async function carryOut(
   { tool, params }: Message & { role: "call" },
 ): Promise<Message> {
@@ -78,7 +78,7 @@ function textOf({ content, isError }: CallToolResult): string {
   return isError ? `The tool failed: ${text}` : text;
 }
 
-/** Stands for a language model: it calls the first tool for each thing, one a turn. */
+/** A stub of a language model: it calls the first tool for each item, one per turn. */
 function model(messages: Message[], tools: Tool[]): Message {
   const [question] = messages;
   const things = question?.role === "user"

@@ -1,6 +1,6 @@
 /**
- * A Computer from code: it hosts a MCP server, names one of its tools anew, asks before each call,
- * and tells what happens.
+ * A Computer in a program: it hosts an MCP server, renames one of its tools, asks before each call,
+ * and prints what happens.
  *
  * ```sh
  * deno run -A examples/computer.ts

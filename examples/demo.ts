@@ -1,6 +1,6 @@
 /**
- * The whole path in under a minute: a Server, a Computer with two MCP servers from npm, and an
- * Agent, each a process of its own, started with the commands that a user types.
+ * A complete setup in under a minute: a Server, a Computer with two MCP servers from npm, and an
+ * Agent, each in a separate process, started with the commands that a user types.
  *
  * ```sh
  * deno task demo
@@ -113,7 +113,7 @@ async function demo(): Promise<void> {
 }
 
 function configuration() {
-  const default_tool_meta = { auto_apply: true }; // nobody sits here to be asked
+  const default_tool_meta = { auto_apply: true }; // there is no user to ask
   return {
     servers: {
       everything: { ...everything(), default_tool_meta },
@@ -126,7 +126,7 @@ function step(title: string): void {
   console.log(`\n${title}`);
 }
 
-/** Prints the lines of a process behind its name. */
+/** Prints the lines of a process after its name. */
 function show(name: string): (line: string) => void {
   return (line) => console.log(`  ${name.padEnd(8)} | ${line}`);
 }

@@ -1,6 +1,6 @@
 /**
- * A resolver of one's own: it decides where the documents of a Computer are published. This one
- * serves them over HTTP from memory, under an address that nobody can guess.
+ * A custom resolver: it decides where the documents of a Computer are published. This one serves
+ * them over HTTP from memory, under URLs that cannot be guessed.
  *
  * ```sh
  * deno run -A examples/dpe_resolver.ts

@@ -1,6 +1,6 @@
 /**
- * The Server inside of somebody's own Hono app: their pages, their middleware, their HTTP server,
- * and offices at `/smcp/` beside it all.
+ * The Server inside an existing Hono app, with its pages, its middleware and its HTTP server, and
+ * the offices at `/smcp/`.
  *
  * ```sh
  * deno run --allow-net --allow-env examples/hono_app.ts
@@ -26,7 +26,7 @@ app.get("/", (c) => c.text(`${smcp.stats.members} members are here`));
 app.route("/", smcp.app);
 
 const http = createServer(getRequestListener(app.fetch));
-smcp.attach(http); // WebSocket upgrades go past Hono
+smcp.attach(http); // WebSocket upgrades bypass Hono
 http.listen(0, "127.0.0.1");
 await once(http, "listening");
 const address = http.address();
@@ -39,6 +39,6 @@ await agent.join("lobby");
 console.log(await (await fetch(url)).text());
 await agent.close();
 
-await smcp.close(); // the offices; the HTTP server is yours
+await smcp.close(); // closes the offices, not your HTTP server
 http.close();
 http.closeAllConnections();

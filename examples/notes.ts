@@ -1,10 +1,10 @@
 import { fileURLToPath } from "node:url";
 import type { ServerSettings } from "@a2c-smcp/sdk/computer";
 
-/** What Deno needs of the environment to find its packages; an MCP server gets little of it by itself. */
+/** The environment variables that Deno needs to find its packages; MCP servers get few by default. */
 const names = ["DENO_DIR", "XDG_CACHE_HOME", "NPM_CONFIG_REGISTRY"];
 
-/** How a Computer starts `notes_server.ts`; the examples host it. */
+/** The configuration of `notes_server.ts`, which the examples host. */
 export const notes: ServerSettings = {
   type: "stdio",
   server_parameters: {

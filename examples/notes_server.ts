@@ -1,9 +1,9 @@
 /**
- * A MCP server that shows windows: notes, which an Agent adds with a tool and then sees on the
+ * An MCP server with windows: notes, which an Agent adds with a tool and then sees on the
  * Computer's desktop. It also offers them as a document.
  *
- * Nothing in it knows A2C-SMCP: a window is a resource whose URI starts with `window://`, of a
- * server that declares `resources.subscribe` and says when the resource changed.
+ * It does not depend on A2C-SMCP: a window is a resource whose URI starts with `window://`, of a
+ * server that declares `resources.subscribe` and notifies of changes.
  *
  * ```sh
  * deno run -A examples/notes_server.ts
@@ -77,7 +77,7 @@ mcp.registerResource(
   }),
 );
 
-// Whoever subscribes is told of every change above, so that there is nothing to remember.
+// Every change above notifies all clients, so there is no list of subscriptions.
 mcp.server.setRequestHandler(SubscribeRequestSchema, () => ({}));
 mcp.server.setRequestHandler(UnsubscribeRequestSchema, () => ({}));
 

@@ -1,7 +1,7 @@
 /**
- * Fetches what a suite needs before its tests run, in the whole environment of whoever runs them:
- * a test has a time limit, and the MCP servers that it starts have a bare environment, without
- * proxy and certificates. Does nothing that is done already.
+ * Fetches the downloads of a suite before its tests run, in the full environment of the user:
+ * tests have a time limit, and the MCP servers that they start have a minimal environment, without
+ * proxy and certificates. Skips what is in the cache.
  *
  * ```sh
  * deno run -A tools/fetch.ts test
@@ -11,7 +11,7 @@
  */
 import { type Part, SUITES } from "./test_parts.ts";
 
-/** What is there already is found to be so well before. */
+/** Delay of the message about a download; checking the cache is faster. */
 const SHOW_AFTER_MS = 2000;
 
 const [suite = ""] = Deno.args;
@@ -24,12 +24,12 @@ if (parts === undefined) {
   );
   Deno.exit(2);
 }
-// One after the other: Deno writes to one cache, and a person reads which one it is.
+// One at a time: Deno has one cache, and the output should name one download at a time.
 for (const part of parts) {
   if (!await fetched(part)) Deno.exit(1);
 }
 
-/** Fetches a part; says so when that takes a while, and what it was when it fails. */
+/** Fetches a part; prints its name if that takes a while or fails. */
 async function fetched({ name, fetch }: Part): Promise<boolean> {
   const timer = setTimeout(
     () => console.log(`Fetching ${name} (once, then it is in the cache)`),

@@ -1,18 +1,18 @@
-/** A command that does not end by itself is killed after this time, in milliseconds. */
-const PATIENCE = 180_000;
+/** Default time limit of a command. */
+const COMMAND_TIMEOUT_MS = 180_000;
 
 /**
- * Runs a command to its end, showing its output only when it fails.
+ * Runs a command; shows its output only if it fails.
  *
- * @param patience after how many milliseconds it is killed
- * @returns what it wrote to its standard output
- * @throws {Error} when it exits with another code than 0 or is killed, with all that it wrote
+ * @param timeoutMs time after which it is killed
+ * @returns its standard output
+ * @throws {Error} with its whole output, if its exit code is not 0 or it is killed
  */
 export async function run(
   command: string,
   args: readonly string[],
   cwd: string,
-  patience = PATIENCE,
+  timeoutMs = COMMAND_TIMEOUT_MS,
 ): Promise<string> {
   const { success, code, signal, stdout, stderr } = await new Deno.Command(
     command === "deno" ? Deno.execPath() : command,
@@ -21,7 +21,7 @@ export async function run(
       cwd,
       env: { NO_COLOR: "1" },
       stdin: "null",
-      signal: AbortSignal.timeout(patience),
+      signal: AbortSignal.timeout(timeoutMs),
     },
   ).output();
   const [out, err] = [stdout, stderr].map((bytes) =>

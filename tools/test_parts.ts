@@ -13,20 +13,20 @@ import { findNode, NODE_VERSIONS } from "./npm/node.ts";
 import { installPackages, npmPackages, TYPESCRIPT } from "./npm/npm_package.ts";
 import { run } from "./process.ts";
 
-/** Something that tests use and that comes from elsewhere, once. */
+/** A download that tests need. */
 export interface Part {
-  /** What it is, as "cannot fetch …" says it. */
+  /** Its name in "cannot fetch …". */
   readonly name: string;
-  /** Puts it where tests find it; does nothing where it is there already. */
+  /** Downloads it, unless it is in the cache. */
   fetch(): Promise<unknown>;
 }
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
-/** Networks may be slow; in milliseconds. */
-const PATIENCE = 1_800_000;
+/** Time limit for a download over a slow network. */
+const DOWNLOAD_TIMEOUT_MS = 1_800_000;
 const command = (program: string, ...args: string[]) =>
-  run(program, args, root, PATIENCE);
+  run(program, args, root, DOWNLOAD_TIMEOUT_MS);
 
 const locked: Part = {
   name: "the packages of deno.lock",
@@ -34,8 +34,8 @@ const locked: Part = {
 };
 
 /**
- * `deno install` leaves out what npm tells of the packages behind `links` in deno.json; Deno would
- * ask for it whenever it starts a command.
+ * Fetches npm's metadata of the packages behind `links` in deno.json, which `deno install` omits; Deno
+ * would request it at every start of a command.
  */
 const linked: Part = {
   name: "the packages of links/",
@@ -50,7 +50,7 @@ const linked: Part = {
   },
 };
 
-/** `deno bundle` gets its bundler when it is first used. */
+/** `deno bundle` downloads its bundler on first use. */
 const bundler: Part = {
   name: "the bundler of Deno (npm:esbuild)",
   fetch: () =>
@@ -61,7 +61,7 @@ const bundler: Part = {
     }),
 };
 
-/** Each alone, as it is started: together they could share other versions of what they need. */
+/** Caches each server separately, as it is started: together they could resolve to other versions. */
 const denoServers = DENO_SERVERS.map((server): Part => ({
   name: `npm:${server} for Deno`,
   fetch: () =>
@@ -73,7 +73,7 @@ const storage: Part = {
   fetch: () => command("deno", "cache", "--no-config", "--no-lock", S3_SERVER),
 };
 
-/** In a folder with a configuration of its own Deno asks npm about more than in this one. */
+/** In a folder with its own configuration, Deno requests more metadata from npm than in this one. */
 const homes: Part = {
   name: "what the package needs in the folder of a user",
   fetch: () =>
@@ -84,11 +84,11 @@ const homes: Part = {
       );
       const file = join(folder, "imports.ts");
       await Deno.writeTextFile(file, imports.join(""));
-      await run("deno", ["cache", file], folder, PATIENCE);
+      await run("deno", ["cache", file], folder, DOWNLOAD_TIMEOUT_MS);
     }),
 };
 
-/** npx unpacks a package when it is first used; `node -e 0` is run in place of its command. */
+/** npx unpacks a package on first use; `node -e 0` replaces its command. */
 const npxServers: Part = {
   name: `${NPX_SERVERS.join(", ")} for npx`,
   fetch: () =>
@@ -105,7 +105,7 @@ const nodes = NODE_VERSIONS.map((version): Part => ({
   fetch: () => findNode(version),
 }));
 
-/** What npm installs beside the tarball. */
+/** The packages that npm installs with the tarball. */
 const tarball: Part = {
   name: `what the npm tarballs depend on, and ${TYPESCRIPT.join(" and ")}`,
   fetch: () =>
@@ -120,12 +120,12 @@ const pythons = (["0.1", "0.2"] as const).map((sdk): Part => ({
   fetch: () => pythonOf(sdk),
 }));
 
-/** Where it can not be had, its tests are skipped. */
+/** Optional: its tests are skipped if it is not available. */
 const chromium: Part = { name: "Chromium", fetch: findChromium };
 
 const packages = [locked, linked, homes];
 
-/** What each suite needs. */
+/** The downloads of each suite. */
 export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   test: [...packages, bundler, storage, ...denoServers, npxServers],
   demo: [...packages, ...denoServers],

@@ -1,6 +1,6 @@
 /**
- * Local stand-in for `jsr:@std/assert`: the npm port of the same code. The port ships no
- * types, so each re-export states its signature; without them assertions do not narrow.
+ * Local substitute for `jsr:@std/assert`: the npm port of the same code. The port ships no
+ * types, so each re-export declares its signature; without them assertions do not narrow.
  */
 import * as port from "npm:deno-std@1.4.0/assert/mod.js";
 

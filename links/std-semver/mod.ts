@@ -1,6 +1,6 @@
 /**
- * Local stand-in for `jsr:@std/semver`: the npm port of the same code. It is listed in
- * `publish.include`, because publishing refuses a package whose module graph is not whole;
+ * Local substitute for `jsr:@std/semver`: the npm port of the same code. It is listed in
+ * `publish.include`, because publishing refuses a package with an incomplete module graph;
  * the published code imports `jsr:@std/semver` itself.
  *
  * The import map names it `std-semver`, as npm does: `deno pack` keeps names of the import

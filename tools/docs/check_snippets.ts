@@ -1,6 +1,6 @@
 /**
  * Type-checks every code block in the doc comments of the sources and in the Markdown files
- * of the repository's root and of `docs/`, as a reader would paste it.
+ * of the repository's root and of `docs/`, as if a reader had pasted it.
  *
  * @module
  */
@@ -23,7 +23,7 @@ const docs = await markdownIn("docs/").catch((error) => {
 });
 
 const { code } = await new Deno.Command(Deno.execPath(), {
-  // A folder stands for its sources; Markdown files have to be named.
+  // Folders include their sources, but Markdown files must be listed.
   args: [
     "check",
     "--frozen",

@@ -1,6 +1,6 @@
 /**
- * Writes what is generated of the validators: the JSON Schema of the configuration file, and its
- * reference in the page for owners of tools.
+ * Generates documents from the validators: the JSON Schema of the configuration file, and its
+ * reference in the page for tool owners.
  *
  * @module
  */
@@ -13,7 +13,7 @@ const [BEGIN, END] = [
   "<!-- generated: end -->",
 ];
 
-/** The generated files: where they are, and what should be in them. */
+/** The generated files: their URLs and contents. */
 export async function configDocs(): Promise<Map<URL, string>> {
   const page = new URL("tool-owners.md", docs);
   const text = await Deno.readTextFile(page);
@@ -39,7 +39,7 @@ export async function configDocs(): Promise<Map<URL, string>> {
   ]);
 }
 
-/** As `deno fmt` would have it. */
+/** Formats a text with `deno fmt`. */
 async function formatted(text: string, ext: string): Promise<string> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["fmt", "--no-config", "--ext", ext, "-"],

@@ -1,6 +1,6 @@
 import type { ConfigKinds, JsonSchema } from "./config_schema.ts";
 
-/** How a reader knows each kind. */
+/** The heading of each kind. */
 const TITLES: Record<string, string> = {
   stdio: "A child process (`stdio`)",
   streamable: "Streamable HTTP (`streamable`, or `http`)",
@@ -10,7 +10,7 @@ const TITLES: Record<string, string> = {
   command: "A command prints it (`command`)",
 };
 
-/** Says in a word or two what a value may be. */
+/** Describes briefly what a value may be. */
 export function typeText(schema: JsonSchema): string {
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
   if (schema.enum) {
@@ -58,9 +58,9 @@ export function configReference({ servers, inputs }: ConfigKinds): string {
 }
 
 /**
- * A table of the fields of an object.
+ * Writes a table of the fields of an object.
  *
- * @param optional fields that may be left out although the schema requires them
+ * @param optional fields that may be omitted although the schema requires them
  */
 function table(
   { properties = {}, required = [] }: JsonSchema,

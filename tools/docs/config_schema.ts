@@ -31,7 +31,7 @@ export interface JsonSchema {
   default?: unknown;
 }
 
-/** Where the fields of each kind of MCP server and of input are documented. */
+/** The interfaces that document the fields of each kind of MCP server and input. */
 const INTERFACES: Record<string, { own: string; parameters?: string }> = {
   stdio: {
     own: "MCPServerStdioConfig",
@@ -47,7 +47,7 @@ const INTERFACES: Record<string, { own: string; parameters?: string }> = {
   command: { own: "MCPServerCommandInput" },
 };
 
-/** The kinds of MCP servers and of inputs by their `type`, each as the JSON Schema of an object. */
+/** The JSON Schemas of the kinds of MCP servers and inputs, by their `type`. */
 export interface ConfigKinds {
   /** `stdio`, `streamable`, `sse`. */
   readonly servers: Readonly<Record<string, JsonSchema>>;
@@ -55,7 +55,7 @@ export interface ConfigKinds {
   readonly inputs: Readonly<Record<string, JsonSchema>>;
 }
 
-/** Makes the JSON Schema of each kind of the validators, described by the doc comments of the types. */
+/** Creates the JSON Schema of each kind from its validator, with descriptions from doc comments. */
 export async function configKinds(): Promise<ConfigKinds> {
   const docs = await interfaceDocs([
     "protocol/payloads/config.ts",
@@ -76,10 +76,10 @@ export async function configKinds(): Promise<ConfigKinds> {
 }
 
 /**
- * Makes the JSON Schema of the configuration file, for editors.
+ * Creates the JSON Schema of the configuration file, for editors.
  *
- * It holds our own form to what the validators demand, save what JSON Schema can not say: that
- * names equal their keys, that ids are unique, that VRL compiles. The forms of other programs pass.
+ * Requires of our own form all that the validators require, except what JSON Schema cannot express:
+ * names equal to their keys, unique ids, valid VRL. The forms of other programs are accepted.
  */
 export async function configSchema(): Promise<JsonSchema> {
   const { servers, inputs } = await configKinds();
@@ -134,7 +134,7 @@ export async function configSchema(): Promise<JsonSchema> {
   };
 }
 
-/** In our own form a field that nobody knows is an error; in others it may be the program's own. */
+/** Unknown fields are an error in our own form; in other forms they may belong to the program. */
 type Strictness = "own" | "foreign";
 
 const nameOf = (kind: string, strictness: Strictness): string =>
@@ -157,13 +157,13 @@ const mapKinds = (
     ) => [nameOf(kind, strictness), change(schema)]),
   );
 
-/** The key of a map is the name. */
+/** Makes the name optional, since it is the key of the map. */
 const withoutName = (server: JsonSchema): JsonSchema => ({
   ...server,
   required: server.required?.filter((field) => field !== "name") ?? [],
 });
 
-/** Takes no other fields, in `server_parameters` either; metadata of tools stays open (spec §4). */
+/** Refuses unknown fields, also in `server_parameters`; metadata of tools stays open (spec §4). */
 function strict(kind: JsonSchema): JsonSchema {
   const { server_parameters, ...others } = kind.properties ?? {};
   return {
@@ -181,7 +181,7 @@ function strict(kind: JsonSchema): JsonSchema {
   };
 }
 
-/** An entry of another program: it has the fields of `server_parameters` beside the type. */
+/** An entry of another program: it has the fields of `server_parameters` next to the type. */
 const FOREIGN: JsonSchema = {
   type: "object",
   not: { required: ["server_parameters"] },
@@ -190,7 +190,7 @@ const FOREIGN: JsonSchema = {
   })),
 };
 
-/** What another program knows is not held to our form. */
+/** Accepts additional fields of other programs. */
 const ownUnlessForeign = (
   own: JsonSchema,
   strictness: Strictness,
@@ -229,7 +229,7 @@ function typeOf({ properties }: JsonSchema): string {
   return String(properties?.type?.const ?? properties?.type?.enum?.[0]);
 }
 
-/** Adds what the doc comments say, field by field. */
+/** Adds the doc comments of the fields. */
 function describe(kind: JsonSchema, docs: InterfaceDocs): JsonSchema {
   const found = INTERFACES[typeOf(kind)];
   if (!found) throw new Error(`Cannot describe "${typeOf(kind)}"`);
@@ -282,7 +282,7 @@ function addDocs(
   };
 }
 
-/** The validator's own refinement, which JSON Schema can not see: one alias can not serve every tool. */
+/** Forbids an alias for all tools; a refinement of the validator that JSON Schema does not include. */
 const withoutAlias = (schema: JsonSchema): JsonSchema =>
   schema.properties
     ? {

@@ -8,19 +8,19 @@ import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
 import { run } from "../process.ts";
 
-/** Of all symbols and their members. */
-const LEAST = 0.95;
+/** Required share of documented symbols and members. */
+const MIN_DOCUMENTED = 0.95;
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const entrypoints = Object.values(config.exports);
 
-/** What may have a doc comment. */
+/** A symbol that may have a doc comment. */
 interface Documented {
   name: string;
   jsDoc?: { doc?: string };
 }
 
-/** What is read of the output of `deno doc --json`. */
+/** The used part of the output of `deno doc --json`. */
 interface DocOutput {
   nodes: Record<string, {
     module_doc?: { doc?: string };
@@ -54,7 +54,7 @@ for (const [file, { module_doc, symbols }] of Object.entries(nodes)) {
     faults.push(`${file} has no module documentation with an example`);
   }
   for (const { name, declarations } of symbols) {
-    // What another entrypoint exports too is counted there.
+    // A symbol of several entrypoints is counted once.
     if (declarations.every(({ kind }) => kind === "reference")) continue;
     count(name, declarations.find(({ jsDoc }) => jsDoc?.doc)?.jsDoc?.doc);
     for (const { def } of declarations) {
@@ -65,7 +65,7 @@ for (const [file, { module_doc, symbols }] of Object.entries(nodes)) {
   }
 }
 const share = 1 - bare.length / all;
-if (share < LEAST) faults.push(`Not documented: ${bare.join(", ")}`);
+if (share < MIN_DOCUMENTED) faults.push(`Not documented: ${bare.join(", ")}`);
 
 const folder = await Deno.makeTempDir({ prefix: "doc-html-" });
 try {

@@ -1,16 +1,16 @@
-/** One complaint of `deno doc --lint`. */
+/** A finding of `deno doc --lint`. */
 export interface Finding {
   /** The rule, such as `missing-jsdoc`. */
   readonly rule: string;
-  /** The file that is complained about, as printed. */
+  /** The file of the finding, as printed. */
   readonly file: string;
   /** For `private-type-ref`: the line that declares the private type, without its file. */
   readonly referenced: { line: number; text: string } | undefined;
-  /** The complaint as printed. */
+  /** The finding, as printed. */
   readonly text: string;
 }
 
-/** Splits the output of `deno doc --lint` (without colours) into its complaints. */
+/** Splits the output of `deno doc --lint` (without colors) into findings. */
 export function parseFindings(output: string): Finding[] {
   return output.split(/^(?=(?:error|warning)\b)/m).flatMap((text) => {
     const rule = /^error\[([\w-]+)\]/.exec(text)?.[1];
@@ -25,17 +25,17 @@ export function parseFindings(output: string): Finding[] {
   });
 }
 
-/** The number of complaints that the output announces at its end. */
+/** Returns the number of findings that the output states at its end. */
 export function announced(output: string): number {
   const count = /Found (\d+) documentation lint error/.exec(output)?.[1];
   return Number(count ?? 0);
 }
 
 /**
- * A type of an npm package counts as private, because the package's own documentation can
- * not show it. That is tolerated in the API of a role; the wire must be documented whole.
+ * Returns whether a finding is tolerated. The lint treats types of npm packages as private, because
+ * it cannot document them. That is tolerated in the API of a role, but not of the wire.
  *
- * @param file path from the repository's root
+ * @param file the path from the repository's root
  * @param ours whether the private type is declared in this repository
  */
 export function isTolerated(
@@ -49,7 +49,7 @@ export function isTolerated(
     /^(server|agent|computer)[/\\]/.test(file);
 }
 
-/** The source line that is marked as "the referenced type". */
+/** Returns the source line that is marked as "the referenced type". */
 function referencedLine(text: string): Finding["referenced"] {
   const found = /^ *(\d+) \| (.*)\n.*\bthis is the referenced type$/m
     .exec(text);

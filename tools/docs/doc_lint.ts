@@ -1,7 +1,7 @@
 /**
- * Runs `deno doc --lint` over every entrypoint of the package and fails on all it finds, with
- * one exception: the API of a role may name types of npm packages, which the lint takes for
- * private ones.
+ * Runs `deno doc --lint` over every entrypoint of the package and fails on all findings, with
+ * one exception: the API of a role may use types of npm packages, which the lint treats as
+ * private.
  *
  * @module
  */

@@ -9,13 +9,13 @@ import { run } from "../process.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Where the list is kept. */
+/** The file with the list. */
 export const EXPORTED_NAMES_FILE = new URL(
   "../../tests/docs/exported_names.txt",
   import.meta.url,
 );
 
-/** What is read of the output of `deno doc --json`. */
+/** The used part of the output of `deno doc --json`. */
 interface Documentation {
   readonly nodes: Readonly<
     Record<string, {
@@ -27,7 +27,7 @@ interface Documentation {
   >;
 }
 
-/** The names that each entrypoint exports, with their kinds; programs export none and are left out. */
+/** Returns the exported names of each entrypoint, with their kinds; skips commands, which export none. */
 export async function exportedNames(): Promise<string> {
   const entries = Object.entries(config.exports).filter(([, file]) =>
     file.endsWith("/mod.ts")

@@ -2,10 +2,10 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** What the doc comments of interfaces say about their fields: by interface, then by field. */
+/** Doc comments of fields: by interface, then by field. */
 export type InterfaceDocs = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-/** What is read of the output of `deno doc --json`. */
+/** The used part of the output of `deno doc --json`. */
 interface DocOutput {
   nodes: Record<string, {
     symbols: {
@@ -49,6 +49,6 @@ export async function interfaceDocs(
   );
 }
 
-/** Without what only concerns readers of the source. */
+/** Removes the parts that are only for readers of the source. */
 const forUsers = (text: string): string =>
   text.replaceAll(/\s+/g, " ").replaceAll(/ \(spec [^)]*\)/g, "").trim();

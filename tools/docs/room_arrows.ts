@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 
-/** Where the package itself lies: the folders at the top that are published as code. */
+/** The folders with the code of the package. */
 export const HOUSE = [
   "shared",
   "protocol",
@@ -18,11 +18,11 @@ const DYNAMIC = /\bimport\(\s*"(\.{1,2}\/[^"]+)"/g;
 const COMMENT_LINE = /^\s*(?:\/\*\*|\*|\/\/).*$/gm;
 
 /**
- * Says which rooms import which, types included.
+ * Determines which rooms import which, including type imports.
  *
  * @param sources the text of each file by its path from the repository's root
- * @param roomOf the room of a file; `undefined` leaves the file out
- * @returns for each room, in the order of the first files, the other rooms that it imports, sorted
+ * @param roomOf returns the room of a file; `undefined` skips the file
+ * @returns the imported rooms of each room, sorted; rooms are in the order of their first files
  */
 export function arrowsBetween(
   sources: ReadonlyMap<string, string>,
@@ -42,24 +42,24 @@ export function arrowsBetween(
   return new Map([...arrows].map(([room, to]) => [room, [...to].toSorted()]));
 }
 
-/** The relative specifiers that a module imports or re-exports. */
+/** Returns the relative specifiers that a module imports or re-exports. */
 function importsOf(text: string): string[] {
   const code = text.replaceAll(COMMENT_LINE, "");
   return [...code.matchAll(STATIC), ...code.matchAll(DYNAMIC)]
     .flatMap(([, specifier]) => specifier === undefined ? [] : [specifier]);
 }
 
-/** The folder at the top that a file of the package lies in; the front doors are of no room. */
+/** Returns the top-level folder of a file of the package; entrypoints in the root have no room. */
 export function topRoomOf(path: string): string | undefined {
   const [top = "", ...rest] = path.split("/");
   return rest.length > 0 && HOUSE.includes(top) ? top : undefined;
 }
 
 /**
- * Makes the function that says in which room of one role a file lies.
+ * Creates a function that returns the room of a file within a role.
  *
- * @param role such as `server`; its own files, beside the rooms, are the room `.`, but for
- *   `main.ts`, the command, which stands above all
+ * @param role such as `server`; files outside its rooms belong to the room `.`, except
+ *   `main.ts`, the command, which is above all rooms
  */
 export const roomWithin =
   (role: string) => (path: string): string | undefined => {
@@ -70,9 +70,9 @@ export const roomWithin =
   };
 
 /**
- * Draws arrows as text, from the rooms that import nothing up to those that nobody imports.
+ * Formats arrows as text, from the rooms that import nothing up to those that are not imported.
  *
- * Rooms in a circle have no order; they come last, by name.
+ * Rooms of an import cycle have no order; they come last, by name.
  */
 export function drawArrows(arrows: ReadonlyMap<string, string[]>): string {
   const left = new Map([...arrows].toSorted(([a], [b]) => a < b ? -1 : 1));

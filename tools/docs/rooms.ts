@@ -1,5 +1,5 @@
 /**
- * Writes what `docs/architecture.md` says of the imports between rooms.
+ * Updates the imports between rooms in `docs/architecture.md`.
  *
  * @module
  */
@@ -15,7 +15,7 @@ const root = new URL("../../", import.meta.url);
 /** The page that holds the blocks. */
 export const PAGE = new URL("docs/architecture.md", root);
 
-/** The page with its blocks of arrows as the imports are now. */
+/** Returns the page with blocks of arrows for the current imports. */
 export async function roomsPage(): Promise<string> {
   const sources = await readSources();
   let page = await Deno.readTextFile(PAGE);
@@ -31,7 +31,7 @@ export async function roomsPage(): Promise<string> {
   return page;
 }
 
-/** Replaces what stands between `<!-- NAME -->` and `<!-- /NAME -->`. */
+/** Replaces the text between `<!-- NAME -->` and `<!-- /NAME -->`. */
 function withBlock(page: string, name: string, text: string): string {
   const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];

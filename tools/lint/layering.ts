@@ -1,7 +1,7 @@
 /**
- * A plugin of `deno lint` that keeps the layers apart: who may import whom, where the `Deno`
+ * A plugin of `deno lint` that separates the layers: which files may import which, where the `Deno`
  * global and `using` may be used, and where the names of events are written. The rules themselves are in
- * `layering_rules.ts`; here they meet the syntax tree.
+ * `layering_rules.ts`; this file applies them to the syntax tree.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import {
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** The file as the rules name it: from the repository's root, with `/`. */
+/** Returns the path of a file from the repository's root, with `/`. */
 const fileOf = (context: Deno.lint.RuleContext): string =>
   relative(root, resolve(root, context.filename)).replaceAll(sep, "/");
 

@@ -1,17 +1,17 @@
 import { posix } from "node:path";
 import { judgeLayers } from "./role_layers.ts";
 
-/** What is wrong with a line, and what to do instead. */
+/** A violation of a rule. */
 export interface Fault {
-  /** Who did what, and the rule that forbids it. */
+  /** The violation, and its rule. */
   readonly message: string;
-  /** The way out. */
+  /** What to do instead. */
   readonly hint: string;
 }
 
 /**
- * The rooms of the package, and which others each may import; a role never imports another, and
- * `testing`, which is none, imports them all.
+ * The rooms of the package, with the others that each may import; roles never import each other, and
+ * `testing`, which is not a role, imports all of them.
  */
 const ROOMS = {
   shared: [],
@@ -29,10 +29,10 @@ type Room = keyof typeof ROOMS;
 const FRONT_DOOR = "mod.ts";
 const OWN_NAME = "@a2c-smcp/sdk";
 
-/** All that the wire may depend on: it runs in browsers and isolates too. */
+/** The only packages that the wire may depend on, since it also runs in browsers and isolates. */
 const PROTOCOL_PACKAGES = ["zod", "std-semver"];
 
-/** Packages that belong to certain rooms; all others are free to every room but protocol. */
+/** Packages reserved for certain rooms; others are allowed in every room except protocol. */
 const PACKAGE_ROOMS: Readonly<Record<string, readonly Room[]>> = {
   "socket.io": ["server"],
   "socket.io-client": ["client"],
@@ -40,16 +40,16 @@ const PACKAGE_ROOMS: Readonly<Record<string, readonly Room[]>> = {
   "commander": ["cli", "agent", "server", "computer"],
 };
 
-/** Rooms whose `mod.ts` is all that others may import of them. */
+/** Rooms of which others may import only `mod.ts`. */
 const FENCED = ["server/wire", "mcp"];
 
-/** Rooms that commands alone put to use; a role does not know of them. */
+/** Rooms that only commands import; roles do not depend on them. */
 const COMMANDS_ONLY: readonly string[] = ["mcp"] satisfies Room[];
 
 /**
- * Judges one import of one file.
+ * Checks an import of a file.
  *
- * @param file path from the repository's root, with `/`
+ * @param file the path from the repository's root, with `/`
  * @param specifier as written in the source
  */
 export function judgeImport(
@@ -72,7 +72,7 @@ export function judgeImport(
   return judgeFile(room, file, target) ?? judgeFence(file, target);
 }
 
-/** Judges whether an import reaches past the `mod.ts` of a fenced room. */
+/** Checks whether an import bypasses the `mod.ts` of a fenced room. */
 function judgeFence(file: string, target: string): Fault | undefined {
   const fenced = FENCED.find((room) => target.startsWith(`${room}/`));
   if (fenced === undefined || file.startsWith(`${fenced}/`)) return undefined;
@@ -83,7 +83,7 @@ function judgeFence(file: string, target: string): Fault | undefined {
   };
 }
 
-/** Judges the use of the `Deno` global: everything but a command also runs on Node. */
+/** Checks the use of the `Deno` global: everything except commands also runs on Node. */
 export function judgeDenoGlobal(file: string): Fault | undefined {
   if (roomOf(file) === undefined || posix.basename(file) === "main.ts") {
     return undefined;
@@ -94,19 +94,19 @@ export function judgeDenoGlobal(file: string): Fault | undefined {
   };
 }
 
-/** Judges a `using` declaration, which the npm tarball would carry to Node 22 as it is. */
+/** Checks a `using` declaration, which the npm tarball would contain unchanged, also for Node 22. */
 export function judgeUsing(file: string): Fault | undefined {
   if (roomOf(file) === undefined) return undefined;
   return {
-    message: "A `using` declaration: Node 22 can not parse it",
+    message: "A `using` declaration: Node 22 cannot parse it",
     hint: "Write try … finally, or pass a function to one that cleans up",
   };
 }
 
-/** Where names of events are written: today's, and what older versions call them. */
+/** The files with the names of events: current ones, and those of older versions. */
 const EVENT_HOMES = ["protocol/events.ts", "protocol/profiles.ts"];
 
-/** Judges a string: the names of events have one home. */
+/** Checks a string: event names are defined in one place. */
 export function judgeText(file: string, text: string): Fault | undefined {
   const names = /^(client|server|notify):[a-z_]*$/;
   if (!names.test(text) || EVENT_HOMES.includes(file)) return undefined;
@@ -120,7 +120,7 @@ export function judgeText(file: string, text: string): Fault | undefined {
 
 function judgeFrontDoor(specifier: string): Fault | undefined {
   const target = specifier.startsWith(".") ? posix.join(specifier) : "";
-  // What it runs when it is the program, and what it re-exports.
+  // Commands that it runs as the program, and re-exports.
   const to = roomOf(target);
   if (target === "main.ts" || to !== undefined && !COMMANDS_ONLY.includes(to)) {
     return undefined;

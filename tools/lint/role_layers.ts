@@ -1,10 +1,10 @@
-/** A role's own files, beside its rooms. */
+/** The files of a role outside its rooms. */
 const LANDING = ".";
 
 /**
- * The rooms of each role, from low to high: a file imports its own room and those before it, types
- * included. A name stands for a folder or a file of the role, the longest that matches for each
- * path; a role that is not here has no order yet.
+ * The rooms of each role, from low to high: a file imports its own room and those before it, including
+ * types. A name is a folder or a file of the role; the longest match counts for each path. A role
+ * that is not listed has no order yet.
  */
 export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   protocol: ["errors", "validation", "uris", "payloads", LANDING, "mod.ts"],
@@ -63,11 +63,11 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Judges an import between two files of one role.
+ * Checks an import between two files of one role.
  *
- * @param from path of the file that imports, from the repository's root
- * @param to path of the imported file
- * @returns what is wrong, or `undefined`
+ * @param from the path of the importing file, from the repository's root
+ * @param to the path of the imported file
+ * @returns the violation, or `undefined`
  */
 export function judgeLayers(
   role: string,
@@ -94,7 +94,7 @@ export function judgeLayers(
   };
 }
 
-/** The entry that a path belongs to. */
+/** Returns the entry of a path. */
 function layerOf(
   role: string,
   path: string,

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import config from "../../deno.json" with { type: "json" };
 
 /** The oldest Node that the packages run on. */
-export const OLDEST = 22;
+export const MIN_NODE_MAJOR = 22;
 
 /** The name of the package that brings the commands. */
 export const CLI_NAME = "@a2c-smcp/cli";
@@ -72,7 +72,7 @@ export async function commandsPackage(
   return folder;
 }
 
-/** A command; an older Node would fail somewhere deep inside. */
+/** Returns the source of a command, which checks the version of Node first. */
 const binSource = (name: string): string =>
   `#!/usr/bin/env node
 if (parseInt(process.versions.node) < ${OLDEST}) {

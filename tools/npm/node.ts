@@ -1,23 +1,23 @@
 import { join } from "node:path";
 import { run } from "../process.ts";
 
-/** A slow network has this time, in milliseconds. */
-const PATIENCE = 1_800_000;
+/** Time limit for an installation over a slow network. */
+const INSTALL_TIMEOUT_MS = 1_800_000;
 
-/** The versions that the SDK is tested with: the oldest that it runs on, and the newest even one. */
+/** The tested versions: the oldest supported one, and the newest even one. */
 export const NODE_VERSIONS = [22, 24] as const;
 
-/** What is installed of a version that this machine has not. */
+/** The releases to install for versions that this machine lacks. */
 const RELEASES: Readonly<Record<number, string>> = {
   22: "22.23.3",
   24: "24.21.0",
 };
 
 /**
- * Finds a Node of a major version: the installed one, or one that is installed from npm once
- * into the user's cache folder.
+ * Finds Node of a major version: the installed one, or one that is installed once from npm into the
+ * user's cache folder.
  *
- * @returns what to run
+ * @returns the path of its program
  */
 export async function findNode(major: number): Promise<string> {
   if (await majorOf("node") === major) return "node";
@@ -31,12 +31,12 @@ export async function findNode(major: number): Promise<string> {
     "npm",
     ["install", "--prefix", folder, `node@${release}`],
     folder,
-    PATIENCE,
+    INSTALL_TIMEOUT_MS,
   );
   return node;
 }
 
-/** The major version of a Node; 0 when there is none. */
+/** Returns the major version of a Node program; 0 if there is none. */
 async function majorOf(node: string): Promise<number> {
   try {
     const version = await run(node, ["--version"], ".");

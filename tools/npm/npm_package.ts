@@ -8,7 +8,7 @@ import { type Gate, makeGates } from "./gates.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** What the declarations of the package are checked with. */
+/** The packages that check the declarations of the package. */
 export const TYPESCRIPT: readonly string[] = [
   "typescript@5.9.3",
   "@types/node@22.20.5",
@@ -53,7 +53,7 @@ export async function npmPackages(folder: string): Promise<Tarballs> {
   }
 }
 
-/** Makes the tarball of `deno pack` alone; returns its path. */
+/** Creates the tarball of `deno pack`; returns its path. */
 export async function denoPack(folder: string): Promise<string> {
   const tarball = join(folder, `deno-pack-${config.version}.tgz`);
   await run("deno", ["pack", "--allow-dirty", "--output", tarball], root);
