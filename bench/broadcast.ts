@@ -2,9 +2,9 @@ import type { BroadcastMeasured } from "./generator.ts";
 import { median } from "./statistics.ts";
 import { attempt, type Tools } from "./tools.ts";
 
-/** How one member tells the others of its office something, again and again. */
+/** Settings of a broadcast: one member repeatedly sends a notification to its office. */
 export interface BroadcastPlan {
-  /** Members of the office; each that joins is told to all, so many members take long. */
+  /** Members of the office; all are notified of each join, so many members take long. */
   readonly steps: readonly {
     readonly members: number;
     readonly rounds: number;
@@ -27,24 +27,24 @@ export interface BroadcastRow {
   /** Microseconds of the server's CPU per delivery. */
   readonly cpu: number;
   readonly deliveriesPerSecond: number;
-  /** Microseconds until the last member was told. */
+  /** Microseconds until the last member got the notification. */
   readonly p50: number;
   readonly p99: number;
 }
 
-/** The default limit of members of an office would stop the larger ones. */
+/** Raises the limit of members per office, whose default is too low for the larger ones. */
 const MEMBERS_ARGS = ["--max-members-per-office=100000"];
 
-/** Seconds that all members may take to join. */
-const PATIENCE = 1800;
+/** Time limit for all members to join. */
+const OPEN_TIMEOUT_SECONDS = 1800;
 
 /**
- * Members that join at once: each is told to all others before the next is let in, so more would
- * wait longer than a server lets a client wait for its admission.
+ * Members that join at the same time: all others are notified of each before the next is admitted, so
+ * more would exceed a server's time limit for the admission.
  */
-const OPENING = 8;
+const MAX_CONCURRENT_JOINS = 8;
 
-/** Measures what a notification costs per member that is told. */
+/** Measures the cost of a notification per member that gets it. */
 export async function measureBroadcast(
   plan: BroadcastPlan,
   tools: Tools,
@@ -58,8 +58,8 @@ export async function measureBroadcast(
           const args = contestant.startsWith("ours") ? MEMBERS_ARGS : [];
           await using server = await tools.field.start(contestant, args);
           if (server === undefined) return;
-          const times = { warmup, seconds, patience: PATIENCE };
-          const options = { members, opening: OPENING, ...times };
+          const times = { warmup, seconds, open_timeout: OPEN_TIMEOUT_SECONDS };
+          const options = { members, opening: MAX_CONCURRENT_JOINS, ...times };
           const run = await tools.generator.run("broadcast", server, options);
           tools.tell(
             `${members} members, round ${round} of ${rounds}, ${contestant}: ${
@@ -74,7 +74,7 @@ export async function measureBroadcast(
   return runs;
 }
 
-/** Sums up runs, in the order in which they first came. */
+/** Summarizes runs, in the order of their first occurrence. */
 export function summarizeBroadcast(
   runs: readonly BroadcastRun[],
 ): BroadcastRow[] {

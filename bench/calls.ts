@@ -2,29 +2,29 @@ import type { CallsMeasured } from "./generator.ts";
 import type { Payload } from "./payloads.ts";
 import { attempt, type Tools } from "./tools.ts";
 
-/** How calls are made. */
+/** Settings of a load of calls. */
 export interface Load {
   /** The answer. */
   readonly payload: Payload;
-  /** Bytes of the text that the call's parameters hold. */
+  /** Bytes of text in the call's parameters. */
   readonly params: number;
-  /** An Agent and a Computer each, in an office of their own. */
+  /** Number of pairs of an Agent and a Computer, each in a separate office. */
   readonly pairs: number;
-  /** Calls on their way: of each pair, or of all together when they rotate. */
+  /** Concurrent calls: of each pair, or of all pairs together if they rotate. */
   readonly inflight: number;
-  /** Whether the next call is always the next pair's, however many there are. */
+  /** Whether calls rotate over all pairs. */
   readonly rotate: boolean;
-  /** Calls per second of all pairs together, whether answers come or not; 0 waits for answers. */
+  /** Calls per second of all pairs together, regardless of answers; 0 waits for answers. */
   readonly rate: number;
-  /** Seconds before it counts. */
+  /** Seconds of warm-up. */
   readonly warmup: number;
-  /** Seconds that count. */
+  /** Seconds of measurement. */
   readonly seconds: number;
 }
 
-/** The same load for several servers, which are compared with one another. */
+/** The same load for several servers that are compared. */
 export interface Group {
-  /** Tells the groups of one part apart: "10k", "2000". */
+  /** Identifies the group within its part: "10k", "2000". */
   readonly key: string;
   readonly load: Load;
   readonly contestants: readonly string[];
@@ -34,19 +34,19 @@ export interface Group {
 export interface CallsRun extends CallsMeasured {
   readonly key: string;
   readonly contestant: string;
-  /** Runs of one round followed each other directly. */
+  /** The round; its runs followed each other directly. */
   readonly round: number;
 }
 
-/** Seconds in which the first pairs have to be there: some servers now and then let one wait for ever. */
-const PATIENCE = 20;
+/** Base of the time limit for opening pairs: some servers occasionally let one wait forever. */
+const OPEN_TIMEOUT_SECONDS = 20;
 
-/** So many more pairs may take a second more. */
+/** Further pairs per second of that time limit. */
 const PAIRS_PER_SECOND = 20;
 
 /**
- * Measures calls: of each group one contestant after the other, round after round, each run with
- * a new process. What this machine can not run is left out.
+ * Measures calls: of each group, one contestant after another, round by round, each run with a new
+ * process. Skips contestants that this machine cannot run.
  */
 export async function measureCalls(
   groups: readonly Group[],
@@ -57,8 +57,14 @@ export async function measureCalls(
   for (const { key, load, contestants } of groups) {
     const { payload, params, rotate, ...numbers } = load;
     const files = await tools.messages.filesOf(payload, params);
-    const patience = PATIENCE + Math.ceil(numbers.pairs / PAIRS_PER_SECOND);
-    const options = { ...numbers, ...files, rotate: Number(rotate), patience };
+    const open_timeout = OPEN_TIMEOUT_SECONDS +
+      Math.ceil(numbers.pairs / PAIRS_PER_SECOND);
+    const options = {
+      ...numbers,
+      ...files,
+      rotate: Number(rotate),
+      open_timeout,
+    };
     for (let round = 0; round < rounds; round++) {
       for (const contestant of contestants) {
         await attempt(`${key}, ${contestant}`, tools, async () => {

@@ -1,13 +1,13 @@
 import { type CallsRun, cpuOf } from "./calls.ts";
 import { median, type Spread, spreadOf } from "./statistics.ts";
 
-/** What the runs of one contestant under one load come to: medians over the rounds. */
+/** The results of one contestant under one load: medians over the rounds. */
 export interface CallsRow {
   readonly key: string;
   readonly contestant: string;
   /** Microseconds of the server's CPU per call. */
   readonly cpu: number;
-  /** That over the floor's in the same round; absent without a floor. */
+  /** CPU relative to the floor's in the same round; absent without a floor. */
   readonly cpuRatio?: Spread;
   readonly callsPerSecond: number;
   /** Microseconds. */
@@ -15,20 +15,20 @@ export interface CallsRow {
   readonly p90: number;
   readonly p99: number;
   readonly p999: number;
-  /** p99 over the floor's in the same round; absent without a floor. */
+  /** p99 relative to the floor's in the same round; absent without a floor. */
   readonly p99Ratio?: Spread;
   readonly rssBytes: number;
   readonly peakRssBytes: number;
-  /** Of one core, by the load generator. */
+  /** Share of one core used by the load generator. */
   readonly generatorShare: number;
-  /** Of one core, by everything else on the machine. */
+  /** Share of one core used by everything else on the machine. */
   readonly othersShare: number;
 }
 
-/** What bare relay the others are compared with. */
+/** The bare relay with which the others are compared. */
 export const FLOOR = "floor";
 
-/** Sums up runs, in the order in which loads and contestants first came. */
+/** Summarizes runs, in the order of the first occurrence of loads and contestants. */
 export function summarize(runs: readonly CallsRun[]): CallsRow[] {
   const rows = Map.groupBy(runs, (run) => `${run.key} ${run.contestant}`);
   return [...rows.values()].flatMap((mine) => {
@@ -62,10 +62,10 @@ export const throughputOf = ({ calls, seconds }: CallsRun): number =>
   calls / seconds;
 
 /**
- * Compares two contestants under one load, each round with itself: what disturbs the machine for
- * longer than a round disturbs both.
+ * Compares two contestants under one load, round by round: a disturbance of the machine that lasts
+ * longer than a round affects both.
  *
- * @returns nothing when they have no round in common
+ * @returns `undefined` when they have no round in common
  */
 export function ratioOf(
   runs: readonly CallsRun[],

@@ -4,15 +4,15 @@ import { fileURLToPath } from "node:url";
 import type { Running } from "./contestants/running.ts";
 import { spawn } from "./leftovers.ts";
 
-/** What every measurement of the load generator has, over the time that is measured. */
+/** The common results of the load generator, for the time of measurement. */
 export interface Used {
   readonly seconds: number;
-  /** Of all threads of the server. */
+  /** CPU seconds of all threads of the server. */
   readonly serverCpuSeconds: number;
   readonly generatorCpuSeconds: number;
-  /** Of everything else on the machine, to a hundredth of a second. */
+  /** CPU seconds of everything else on the machine, to a hundredth of a second. */
   readonly othersCpuSeconds: number;
-  /** The server's, at the end. */
+  /** The server's memory at the end. */
   readonly rssBytes: number;
   readonly peakRssBytes: number;
 }
@@ -27,7 +27,7 @@ export interface CallsMeasured extends Used {
   readonly max: number;
 }
 
-/** One tells all others; latencies, in microseconds, are those of the last one told. */
+/** Broadcasts of one member; latencies, in microseconds, are those of the last receiver. */
 export interface BroadcastMeasured extends Used {
   readonly deliveries: number;
   readonly broadcasts: number;
@@ -35,7 +35,7 @@ export interface BroadcastMeasured extends Used {
   readonly p99: number;
 }
 
-/** Members that came and do nothing; `seconds` and CPU are those of their coming. */
+/** Idle members; `seconds` and CPU are those of their joins. */
 export interface IdleMeasured {
   readonly steps: readonly (Used & {
     readonly members: number;
@@ -53,10 +53,10 @@ interface Results {
 
 const sources = fileURLToPath(new URL("load/", import.meta.url));
 
-/** There is no C compiler here. */
+/** There is no C compiler on this machine. */
 export class NoCompiler extends Error {}
 
-/** The load generator: a program in C, since one in a script is slower than what it measures. */
+/** The load generator: a C program, since a script would be slower than the measured servers. */
 export class Generator {
   readonly #program: string;
 
@@ -67,8 +67,8 @@ export class Generator {
   /**
    * Compiles it.
    *
-   * @param folder where the program is written
-   * @throws {NoCompiler} with what to do about it
+   * @param folder the folder for the program
+   * @throws {NoCompiler} that says how to install one
    */
   static async build(folder: string): Promise<Generator> {
     const program = join(folder, "bench_load");
@@ -102,8 +102,8 @@ export class Generator {
   /**
    * Puts load on a server.
    *
-   * @param options of the program; see `load/options.h`
-   * @throws {Error} when it fails, or when an answer was wrong or missing: such a run is no result
+   * @param options options of the program; see `load/options.h`
+   * @throws {Error} when it fails, or when an answer was wrong or missing, which invalidates the run
    */
   async run<M extends keyof Results>(
     mode: M,

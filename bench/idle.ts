@@ -2,9 +2,9 @@ import type { IdleMeasured } from "./generator.ts";
 import { median } from "./statistics.ts";
 import { attempt, type Tools } from "./tools.ts";
 
-/** How members come, and stay without doing anything. */
+/** Settings of idle members. */
 export interface IdlePlan {
-  /** How many are there at each step, rising. */
+  /** Number of members at each step, ascending. */
   readonly members: readonly number[];
   readonly contestants: readonly string[];
   readonly rounds: number;
@@ -23,13 +23,13 @@ export interface IdleRow {
   readonly contestant: string;
   /** The server's memory beyond that with two members, per further member. */
   readonly bytesPerMember: number;
-  /** Connections that were opened and joined an office, from the step before to this one. */
+  /** Connections opened and joined since the previous step. */
   readonly joinsPerSecond: number;
   /** Microseconds of the server's CPU per join. */
   readonly cpuPerJoin: number;
 }
 
-/** Measures what members cost that do nothing, and what their coming costs. */
+/** Measures the cost of idle members, and of their joins. */
 export async function measureIdle(
   { members, contestants, rounds, seconds }: IdlePlan,
   tools: Tools,
@@ -56,7 +56,7 @@ export async function measureIdle(
   return runs;
 }
 
-/** Sums up runs, in the order in which they first came. */
+/** Summarizes runs, in the order of their first occurrence. */
 export function summarizeIdle(runs: readonly IdleRun[]): IdleRow[] {
   const steps = runs.flatMap(({ contestant, steps }) =>
     steps.map((step) => ({

@@ -3,7 +3,7 @@ import process from "node:process";
 const children = new Set<Deno.ChildProcess>();
 const folders = new Set<string>();
 
-/** Starts a process that ends with this one, however that ends. */
+/** Starts a process that is killed when this one ends, for whatever reason. */
 export function spawn(
   command: string,
   options: Deno.CommandOptions,
@@ -14,7 +14,7 @@ export function spawn(
   return child;
 }
 
-/** Ends a process at once. */
+/** Kills a process. */
 export function kill(child: Deno.ChildProcess): void {
   try {
     child.kill("SIGKILL");
@@ -23,14 +23,14 @@ export function kill(child: Deno.ChildProcess): void {
   }
 }
 
-/** Makes a folder that goes with this process. */
+/** Creates a folder that is removed when this process ends. */
 export function temporaryFolder(): string {
   const folder = Deno.makeTempDirSync({ prefix: "smcp-bench-" });
   folders.add(folder);
   return folder;
 }
 
-/** From now on a signal ends this process as its end does: nothing of it is left behind. */
+/** Makes signals exit this process regularly, so that it cleans up. */
 export function leaveNothing(): void {
   process.on("exit", () => {
     for (const child of children) kill(child);

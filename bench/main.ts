@@ -1,5 +1,5 @@
 /**
- * Measures speed.
+ * The benchmark command.
  *
  * ```sh
  * deno task bench
@@ -39,7 +39,7 @@ const partsOf = (text: string): Part[] =>
     throw new InvalidArgumentError(`Expected some of ${PARTS.join(", ")}.`);
   });
 
-/** Says what came of it; one that failed in part has failed. */
+/** Prints the outcome; a partial failure counts as one. */
 function end(failures: readonly string[], done: string): void {
   console.log(done);
   for (const failure of failures) console.error(`FAILED  ${failure}`);
@@ -47,7 +47,7 @@ function end(failures: readonly string[], done: string): void {
 }
 
 const program = new Command("bench")
-  // The program and one of its commands have options of the same name.
+  // The program and one of its subcommands have options of the same name.
   .enablePositionalOptions()
   .description(
     "Measures speed, and writes docs/performance.md; an hour and a quarter",
@@ -73,7 +73,7 @@ const program = new Command("bench")
     for (const { figure, goal, measured } of report ? goalsOf(report) : []) {
       console.log(`${figure}: ${measured} (goal ${goal})`);
     }
-    // A proof that leaves something out is none.
+    // A quick check must not skip anything.
     const absent = quick ? Object.values(report?.absent ?? {}) : [];
     end(
       [...tools.failures, ...absent],
@@ -82,7 +82,7 @@ const program = new Command("bench")
   });
 
 program.command("render")
-  .description("writes the page and the plots anew from the data")
+  .description("writes the page and the plots again from the data")
   .action(async () => {
     const folder = join(ROOT, "docs");
     const report = await readReport(folder);

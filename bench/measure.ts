@@ -24,7 +24,7 @@ export const MEASURES: {
   ends: ({ rounds }) => measureEnds({ quick: rounds === 1 }),
 };
 
-/** How often a part's figures are taken. */
+/** Returns the number of rounds of a part. */
 export const roundsOf = (plan: Plan, part: Part): number =>
   part === "broadcast"
     ? plan.broadcast.steps[0]?.rounds ?? 1

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { answerOf, callOf, type Payload } from "./payloads.ts";
 
-/** What the load generator sends, as files that it reads. */
+/** Writes the messages of the load generator to files. */
 export class Messages {
   readonly #folder: string;
 
-  /** @param folder where the files are written */
+  /** @param folder the folder for the files */
   constructor(folder: string) {
     this.#folder = folder;
   }
@@ -13,7 +13,7 @@ export class Messages {
   /**
    * Writes a call and its answer.
    *
-   * @param params bytes of the text that the call's parameters hold
+   * @param params bytes of text in the call's parameters
    */
   async filesOf(
     payload: Payload,

@@ -1,4 +1,4 @@
-/** What it costs to organize 5,000 resources of 20 MCP servers; a person judges the figures. */
+/** Measures organizing 5,000 resources of 20 MCP servers; has no limits to pass. */
 import { organizeDesktop } from "../computer/resources/desktop/organize_desktop.ts";
 import { organizeFinder } from "../computer/resources/finder/organize_finder.ts";
 

@@ -1,16 +1,16 @@
-/** Stands where the load generator writes the request id; the same in `load/connection/template.h`. */
+/** Placeholder that the load generator replaces by the request id; also in `load/connection/template.h`. */
 export const ID_PLACE = "@".repeat(12);
 
-/** Stands where the load generator writes the number of a pair. */
+/** Placeholder that the load generator replaces by the number of a pair. */
 export const PAIR_PLACE = "#".repeat(5);
 
 /** An answer of a Computer, as the arguments of an ack. */
 export interface Payload {
-  /** What it is called on the command line. */
+  /** Its name on the command line. */
   readonly name: string;
-  /** What it is called in tables. */
+  /** Its name in tables. */
   readonly title: string;
-  /** How many bytes of JSON it is. */
+  /** Its size in bytes of JSON. */
   readonly bytes: number;
   /** One long text, or many small values. */
   readonly kind: "text" | "ascii" | "structured";
@@ -43,9 +43,9 @@ export const PAYLOADS: readonly Payload[] = [
 ];
 
 /**
- * Finds an answer by its name.
+ * Returns an answer by its name.
  *
- * @throws {RangeError} when there is none of that name
+ * @throws {RangeError} for an unknown name
  */
 export function payloadOf(name: string): Payload {
   const payload = PAYLOADS.find((payload) => payload.name === name);
@@ -76,7 +76,7 @@ export function callOf(text: string): string {
   return JSON.stringify(["client:tool_call", call]);
 }
 
-// Like a file that a tool has read: mostly ASCII, lines, quotes, some of other scripts.
+// Resembles a file that a tool has read: mostly ASCII, with lines, quotes and some other scripts.
 const ASCII_LINE =
   'The quick brown fox said: "jump over the lazy dog", C:\\dogs\\lazy.\n';
 const LINE = ASCII_LINE +

@@ -3,14 +3,14 @@ import type { Group, Load } from "./calls.ts";
 import type { IdlePlan } from "./idle.ts";
 import { payloadOf, PAYLOADS } from "./payloads.ts";
 
-/** What is measured, and for how long. */
+/** The measurements and their durations. */
 export interface Plan {
   readonly rounds: number;
-  /** Calls as fast as they are answered, by size of the answer. */
+  /** Calls in a closed loop, by size of the answer. */
   readonly relay: readonly Group[];
   /** Calls at a given rate, by calls per second. */
   readonly open: readonly Group[];
-  /** Calls among more and more pairs, by their number. */
+  /** Calls over increasing numbers of pairs, by that number. */
   readonly growth: readonly Group[];
   readonly broadcast: BroadcastPlan;
   readonly idle: IdlePlan;
@@ -44,12 +44,12 @@ const load = (over: Partial<Load>): Load => ({
   ...over,
 });
 
-/** All of it; takes an hour and a quarter. */
+/** The full benchmark; takes an hour and a quarter. */
 export const FULL: Plan = {
   rounds: 5,
   relay: PAYLOADS.map((payload) => ({
     key: payload.name,
-    // The largest take so long that more time has to count.
+    // The largest take so long that they need more time.
     load: load({ payload, seconds: payload.bytes < 1e6 ? 2 : 4 }),
     contestants: COMPARED.includes(payload.name)
       ? [...JAVASCRIPT, ...OTHER_SDKS]
@@ -82,7 +82,7 @@ export const FULL: Plan = {
   },
 };
 
-/** A plan with as many rounds of everything; with its own where no number is given. */
+/** Returns a plan with a number of rounds for every part; `undefined` keeps those of the plan. */
 export function inRounds(plan: Plan, rounds: number | undefined): Plan {
   if (rounds === undefined) return plan;
   const { broadcast, idle } = plan;
@@ -102,7 +102,7 @@ export function inRounds(plan: Plan, rounds: number | undefined): Plan {
 
 const soon = { warmup: 0.2, seconds: 0.5 };
 
-/** Proves that each part runs; its figures mean nothing. */
+/** Checks that each part works; its figures are meaningless. */
 export const QUICK: Plan = {
   rounds: 1,
   relay: ["100", "100k-json"].map(payloadOf).map((payload) => ({

@@ -2,7 +2,7 @@ import { median } from "./ends/statistics.ts";
 
 export { median };
 
-/** How far apart values are: the smallest, the one in the middle, the largest. */
+/** The spread of values: minimum, median and maximum. */
 export interface Spread {
   readonly low: number;
   readonly mid: number;

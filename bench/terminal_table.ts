@@ -1,7 +1,7 @@
 import type { CallsRow } from "./calls_summary.ts";
 import type { Spread } from "./statistics.ts";
 
-/** Rows as a table for a terminal. */
+/** Formats rows as a table for a terminal. */
 export function terminalTable(rows: readonly CallsRow[]): string {
   const cells = rows.map((row) => [
     row.key,
@@ -38,6 +38,6 @@ const HEAD = [
   "others",
 ];
 
-/** The middle, and between which values the rounds were. */
+/** Formats a median with the range of the rounds. */
 export const spreadText = ({ low, mid, high }: Spread): string =>
   `${mid.toFixed(2)} (${low.toFixed(2)}–${high.toFixed(2)})`;

@@ -3,14 +3,14 @@ import { Field } from "./contestants/field.ts";
 import { Generator } from "./generator.ts";
 import { Messages } from "./messages.ts";
 
-/** What every measurement needs. */
+/** The tools of every measurement. */
 export interface Tools {
   readonly generator: Generator;
   readonly messages: Messages;
   readonly field: Field;
-  /** Measurements that failed, and why. */
+  /** Measurements that failed, with reasons. */
   readonly failures: string[];
-  /** Says how far it is. */
+  /** Reports progress. */
   tell(line: string): void;
 }
 
@@ -28,10 +28,10 @@ export async function makeTools(): Promise<Tools> {
 }
 
 /**
- * Runs one measurement, and once more when it fails: on a machine that others use a connection may
+ * Runs a measurement, and repeats it once if it fails: on a shared machine, a connection may be lost.
  * be lost.
  *
- * @returns nothing when it failed twice; `failures` says why
+ * @returns `undefined` when it failed twice; `failures` has the reason
  */
 export async function attempt<T>(
   what: string,
@@ -49,7 +49,7 @@ export async function attempt<T>(
   }
 }
 
-/** Short enough for a page. */
+/** Shortens a text for a page. */
 const firstLine = (text: string) => (text.split("\n")[0] ?? "").slice(0, 200);
 
 function sinceText(began: number): string {

@@ -10,10 +10,10 @@ import type { Plan } from "./plan.ts";
 import type { Tools } from "./tools.ts";
 
 /**
- * Measures parts of a plan; the others stay as they were.
+ * Measures parts of a plan; keeps the results of others.
  *
- * @param earlier what is known already
- * @param keep gets what is known after each part, so that a run that ends early was not for nothing
+ * @param earlier previous results
+ * @param keep receives the results after each part, so that an interrupted run is not lost
  */
 export async function measureParts(
   parts: readonly Part[],
@@ -54,7 +54,7 @@ const PAGE = "performance.md";
 const DATA = "performance.json";
 const PLOTS = "performance";
 
-/** Reads what an earlier run wrote, if one did. */
+/** Reads the results of an earlier run, if any. */
 export async function readReport(folder: string): Promise<Report | undefined> {
   try {
     return JSON.parse(await Deno.readTextFile(join(folder, DATA)));
@@ -64,7 +64,7 @@ export async function readReport(folder: string): Promise<Report | undefined> {
   }
 }
 
-/** Writes page, notes, data and plots, formatted like everything in the repository. */
+/** Writes page, notes, data and plots, formatted by `deno fmt`. */
 export async function writeReport(
   folder: string,
   report: Report,
@@ -75,7 +75,7 @@ export async function writeReport(
     await Deno.writeTextFile(join(folder, PLOTS, `${name}.svg`), svg);
   }
   const [page, data] = [join(folder, PAGE), join(folder, DATA)];
-  // The notes are for those who have the repository, not for readers of the package.
+  // The notes are part of the repository, not of the package.
   const own = folder === join(ROOT, "docs");
   const notes = join(own ? join(ROOT, "bench") : folder, "notes.md");
   await Deno.writeTextFile(data, JSON.stringify(report, rounded, 2));
@@ -89,6 +89,6 @@ export async function writeReport(
   }).output();
 }
 
-/** Six digits are more than is known. */
+/** Rounds to six digits, more than the precision of the measurements. */
 const rounded = (_key: string, value: unknown) =>
   typeof value === "number" ? Number(value.toPrecision(6)) : value;

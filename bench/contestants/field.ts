@@ -1,14 +1,14 @@
 import { CONTESTANTS } from "./mod.ts";
 import { type Recipe, type Running, start } from "./running.ts";
 
-/** The contestants of this machine; each is made ready once, when it is first wanted. */
+/** The contestants of this machine; each is prepared once, on first use. */
 export class Field {
   readonly #folder: string;
   readonly #recipes = new Map<string, Recipe>();
-  /** Why a contestant could not be measured, by its name. */
+  /** Reasons why contestants could not be measured, by name. */
   readonly absent: Map<string, string> = new Map();
 
-  /** @param folder for what is needed no longer than this process */
+  /** @param folder a folder for temporary files */
   constructor(folder: string) {
     this.#folder = folder;
   }
@@ -16,8 +16,8 @@ export class Field {
   /**
    * Starts a contestant.
    *
-   * @param args added to those of its recipe
-   * @returns nothing when this machine can not run it; `absent` says why
+   * @param args additional arguments
+   * @returns `undefined` when this machine cannot run it; `absent` has the reason
    */
   async start(
     name: string,
@@ -37,20 +37,20 @@ export class Field {
     try {
       const recipe = await contestantOf(name).prepare(this.#folder);
       this.#recipes.set(name, recipe);
-      // One run that counts for nothing: what is compiled or downloaded once is so now.
+      // A first run that does not count, for compilations and downloads.
       await using _server = await start(recipe, this.#folder);
       return recipe;
     } catch (error) {
       this.#recipes.delete(name);
       const reason = error instanceof Error ? error.message : String(error);
-      console.error(`${name} can not be measured: ${reason}`);
+      console.error(`${name} cannot be measured: ${reason}`);
       this.absent.set(name, reason.split("\n")[0] ?? "");
       return undefined;
     }
   }
 }
 
-/** @throws {RangeError} when there is none of that name */
+/** @throws {RangeError} for an unknown name */
 export function contestantOf(name: string) {
   const contestant = CONTESTANTS[name];
   if (contestant) return contestant;

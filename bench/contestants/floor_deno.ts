@@ -1,4 +1,4 @@
-/** The floor: a relay that passes each frame on as it is, on the WebSockets of `Deno.serve`. */
+/** The floor: a relay that forwards each frame unchanged, on the WebSockets of `Deno.serve`. */
 import { Groups } from "./groups.ts";
 
 const groups = new Groups<WebSocket>();

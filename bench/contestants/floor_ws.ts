@@ -1,4 +1,4 @@
-/** The same relay with `ws`, which is what Socket.IO stands on; for Deno and Node. */
+/** The same relay with `ws`, on which Socket.IO is based; for Deno and Node. */
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 // @ts-types="npm:@types/ws@^8.18.2"

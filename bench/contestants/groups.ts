@@ -1,8 +1,8 @@
-/** Sockets that hear each other; who comes says to which group it belongs. */
+/** Groups of sockets that receive each other's frames; a socket names its group. */
 export class Groups<T> {
   readonly #groups = new Map<string, T[]>();
 
-  /** Adds a socket; returns all of its group, the array that later members are added to. */
+  /** Adds a socket; returns its group, an array to which later members are added. */
   enter(url: string, socket: T): readonly T[] {
     const name = new URL(url, "http://localhost").searchParams.get("group") ??
       "";

@@ -5,13 +5,13 @@ import { rustServer } from "./rust.ts";
 
 /** A server that can be measured. */
 export interface Contestant {
-  /** What tables and plots call it. */
+  /** Its name in tables and plots. */
   readonly title: string;
   /**
-   * Makes it ready: builds, installs.
+   * Prepares it: builds and installs.
    *
-   * @param folder for what is needed no longer than this process
-   * @throws {Error} when this machine can not run it
+   * @param folder a folder for temporary files
+   * @throws {Error} when this machine cannot run it
    */
   prepare(folder: string): Promise<Recipe>;
 }
@@ -25,11 +25,11 @@ const deno = (script: string, args: readonly string[] = []) => ({
 
 const OUR_ARGS = [
   "--port=0",
-  // Of the limits only this one stops the load: 1,000 events per second of one connection.
+  // The only limit that the load would exceed: 1,000 events per second of one connection.
   "--max-events-per-second=1000000",
 ];
 
-/** Every server that can be measured, by the name of the command line. */
+/** All servers that can be measured, by their names on the command line. */
 export const CONTESTANTS: Readonly<Record<string, Contestant>> = {
   floor: {
     title: "floor: Deno.serve",

@@ -5,7 +5,7 @@ import { run } from "../../tools/process.ts";
 import { here, type Recipe } from "./running.ts";
 
 const NODE = 22;
-/** What the scripts of this folder import, in the versions that Deno runs them with. */
+/** The packages that the scripts of this folder import, in the same versions as with Deno. */
 const PACKAGES = ["socket.io@^4.8.4", "ws@^8.21.3"];
 
 /** Runs a script of this folder with Node, which strips its types. */
@@ -35,7 +35,7 @@ export async function nodeScript(
 /**
  * Runs the server of the npm tarball with Node.
  *
- * @param args of the server's command
+ * @param args arguments of the server's command
  */
 export async function nodePackage(
   folder: string,
@@ -50,7 +50,7 @@ export async function nodePackage(
   return { name, command, args: [main, ...args], cwd: user };
 }
 
-/** The version of the Node that is used. */
+/** Returns the version of Node. */
 export async function nodeVersion(): Promise<string> {
   return (await run(await findNode(NODE), ["--version"], ".")).trim();
 }

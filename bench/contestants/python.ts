@@ -8,13 +8,13 @@ export async function pythonServer(name: string, sdk: Sdk): Promise<Recipe> {
     name,
     command: await pythonOf(sdk),
     args: [here("python_server.py")],
-    // Its default writes several lines a call; without them it is faster.
+    // By default it logs several lines per call; without them it is faster.
     env: { A2C_SMCP_LOG_LEVEL: "warning" },
     reencodes: true,
   };
 }
 
-/** The version of Python, and that of its SDK. */
+/** Returns the versions of Python and of its SDK. */
 export async function pythonVersion(sdk: Sdk): Promise<string> {
   const script =
     "import platform,importlib.metadata as m; print(f'a2c-smcp {m.version(\"a2c-smcp\")} on Python {platform.python_version()}')";

@@ -2,25 +2,25 @@ import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { kill, spawn } from "../leftovers.ts";
 
-/** A server that waits for load. */
+/** A running server. */
 export interface Running extends AsyncDisposable {
   readonly name: string;
   readonly pid: number;
   readonly port: number;
-  /** It forwards frames and knows no Socket.IO. */
+  /** Whether it forwards frames without Socket.IO. */
   readonly raw: boolean;
-  /** It encodes bodies anew in its own way, so that they can not be compared byte by byte. */
+  /** Whether it re-encodes bodies, so that they cannot be compared byte by byte. */
   readonly reencodes: boolean;
-  /** The last of what it wrote. */
+  /** Returns the end of its output. */
   log(): string;
 }
 
-/** How to start a server; it says on which port it listens. */
+/** How to start a server, which must print its port. */
 export interface Recipe {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Default the package's root. */
+  /** Working directory; default the package's root. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly raw?: boolean;
@@ -32,19 +32,19 @@ export const ROOT: string = fileURLToPath(
   new URL("../../", import.meta.url),
 );
 
-/** A file of this folder. */
+/** Returns the path of a file in this folder. */
 export const here = (file: string): string =>
   join(ROOT, "bench", "contestants", file);
 
-/** Milliseconds that a server may take to listen. */
-const PATIENCE = 60_000;
+/** Time limit for a server to listen. */
+const START_TIMEOUT_MS = 60_000;
 
 /**
- * Starts a server as a process of its own, and waits until it listens.
+ * Starts a server in a separate process, and waits until it listens.
  *
- * What it writes goes to a file, as at an operator's: a pipe would have to be read meanwhile.
+ * Its output goes to a file, as usual in production: a pipe would have to be read meanwhile.
  *
- * @param folder for that file
+ * @param folder the folder for that file
  */
 export async function start(
   recipe: Recipe,
@@ -66,7 +66,7 @@ export async function start(
     kill(child);
     await over;
   };
-  for (const deadline = Date.now() + PATIENCE; Date.now() < deadline;) {
+  for (const deadline = Date.now() + START_TIMEOUT_MS; Date.now() < deadline;) {
     const port = portIn(await Deno.readTextFile(output));
     if (port !== undefined) {
       return {
@@ -88,8 +88,8 @@ export async function start(
 }
 
 /**
- * The port in a line such as "Server listening on http://127.0.0.1:8787 (paths …)" or "listening on
- * 8787"; `undefined` before the line is whole.
+ * Returns the port in a line such as "Server listening on http://127.0.0.1:8787 (paths …)" or "listening on
+ * 8787"; `undefined` while the line is incomplete.
  */
 export function portIn(output: string): number | undefined {
   const [, port] = /listening on (?:\S*:)?(\d+)\b.*\n/.exec(output) ?? [];

@@ -2,17 +2,17 @@ import { join } from "node:path";
 import type { Recipe } from "./running.ts";
 
 const VERSION = "0.2.3";
-/** Milliseconds for a build, which is done once. */
-const PATIENCE = 20 * 60_000;
+/** Time limit for a build, which is done once. */
+const BUILD_TIMEOUT_MS = 20 * 60_000;
 
-/** What is measured. */
+/** The measured server. */
 export const RUST_VERSION = `smcp-server-hyper ${VERSION}`;
 
 /**
  * Runs the server of the Rust SDK, from crates.io.
  *
- * Its command lets nobody in, since no secret can be given to it: the same server with an open
- * door is an example of the crate, meant for tests.
+ * Its command refuses all clients, since it has no option for a secret. The same server without
+ * authentication is an example of the crate, intended for tests.
  */
 export async function rustServer(name: string): Promise<Recipe> {
   const home = Deno.env.get("HOME") ?? ".";
@@ -41,7 +41,7 @@ async function build(root: string): Promise<void> {
       ...["--locked", "--root", root],
     ],
     stdin: "null",
-    signal: AbortSignal.timeout(PATIENCE),
+    signal: AbortSignal.timeout(BUILD_TIMEOUT_MS),
   }).output();
   if (success) return;
   const why = new TextDecoder().decode(stderr).trim().split("\n").slice(-3);

@@ -1,5 +1,5 @@
 /**
- * A relay as one writes it with stock Socket.IO: a map of members, and acks by callback. No version
+ * A typical relay with stock Socket.IO: a map of members, and acks by callback. No version
  * gate, no validation, no limits, no metrics, no audit log. For Deno and Node.
  */
 import { createServer } from "node:http";

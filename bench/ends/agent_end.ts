@@ -1,7 +1,7 @@
 /**
  * The Agent of the benchmark, and the client that calls the same MCP server directly: one process,
- * so that both meet the same moments of the machine. Its argument is a {@linkcode Plan} as JSON;
- * what it found is its last line, {@linkcode Findings} as JSON.
+ * so that disturbances of the machine affect both. Its argument is a {@linkcode Plan} as JSON;
+ * its last line of output is {@linkcode Findings} as JSON.
  *
  * @module
  */
@@ -21,12 +21,12 @@ import { tapWire } from "./wire_taps.ts";
 
 /** What to measure. */
 export interface Plan {
-  /** Where the Server is. */
+  /** The Server's URL. */
   readonly url: string;
-  /** Process ids of the others, whose CPU time is taken. */
+  /** Process ids of the others, whose CPU time is measured. */
   readonly server: number;
   readonly computer: number;
-  /** How often each figure is taken. */
+  /** Number of rounds. */
   readonly rounds: number;
   /** Calls of each path in a round. */
   readonly calls: number;
@@ -41,7 +41,7 @@ export interface TimedCall {
   readonly bytes: number;
   readonly round: number;
   readonly path: Path;
-  /** When it came through where. */
+  /** When it passed each point. */
   readonly times: Times;
 }
 
@@ -49,7 +49,7 @@ export interface TimedCall {
 export interface CpuSample {
   readonly bytes: number;
   readonly path: Path;
-  /** µs by process. */
+  /** CPU time in µs, by process. */
   readonly cpu: Readonly<Record<string, number>>;
 }
 

@@ -7,7 +7,7 @@ import { charactersBySource } from "./source_map.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Bundles the Agent for browsers, and tells which package takes how much of it. */
+/** Bundles the Agent for browsers, and measures the share of each package. */
 export async function measureBundle(): Promise<BundleSize> {
   const folder = await Deno.makeTempDir({ prefix: "smcp-ends-" });
   try {
@@ -41,7 +41,7 @@ export async function measureBundle(): Promise<BundleSize> {
   }
 }
 
-/** Adds up what belongs to the same package, the largest first. */
+/** Adds up the bytes of each package, the largest first. */
 export function byPackage(
   bySource: ReadonlyMap<string, number>,
 ): [name: string, characters: number][] {
@@ -54,8 +54,8 @@ export function byPackage(
 }
 
 /**
- * The npm package that a file belongs to, in Deno's cache or in `node_modules`; for a file of this
- * package its topmost folder.
+ * Returns the npm package of a file in Deno's cache or in `node_modules`; for a file of this package,
+ * its topmost folder.
  */
 export function packageOf(source: string): string {
   if (source === "") return "(bundler)";

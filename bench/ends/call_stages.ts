@@ -1,9 +1,9 @@
 import type { Stage } from "./result.ts";
 
-/** When a call came through the places of one process, in µs of that process's own clock. */
+/** When a call passed the points of one process, in µs of the process's own clock. */
 export type Times = Readonly<Record<string, number>>;
 
-/** The parts of a call that was made directly. */
+/** Returns the parts of a direct call. */
 export const directStages = (times: Times): Partial<Record<Stage, number>> => ({
   mcpOut: between(times, "start", "sent"),
   mcpServer: between(times, "sent", "line"),
@@ -11,10 +11,10 @@ export const directStages = (times: Times): Partial<Record<Stage, number>> => ({
 });
 
 /**
- * The parts of a call through Agent, Server and Computer.
+ * Returns the parts of a call through Agent, Server and Computer.
  *
- * The two clocks are never compared: what the Agent waits for and the Computer does not spend, the
- * Server and the two wires do.
+ * The two clocks are never compared: the time that the Agent waits and the Computer does not spend is
+ * that of the Server and the two connections.
  */
 export function agentStages(
   agent: Times,

@@ -19,15 +19,15 @@ interface Runtime {
   program(code: string): Child;
 }
 
-/** A command with what it says when it is ready. */
+/** A command, with its output when it is ready. */
 interface Start {
   readonly command: string;
   readonly ready: RegExp;
   start(runtime: Runtime): Child;
 }
 
-/** Milliseconds after which the memory of a command is read: what it starts with may be gone by then. */
-const SETTLED = 500;
+/** Delay before the memory of a command is read, so that temporary memory of its start is freed. */
+const SETTLE_MS = 500;
 
 const DENO: Runtime = {
   name: `Deno ${Deno.version.deno}`,
@@ -38,7 +38,7 @@ const DENO: Runtime = {
 /**
  * Measures start-up and memory of the three commands, on Deno and on Node.
  *
- * @param quick once, and on Deno alone: the tarball for Node takes its time
+ * @param quick measure once, and only on Deno, since building the tarball for Node takes long
  */
 export async function measureCommands(
   { quick }: { quick: boolean },
@@ -87,7 +87,7 @@ async function measure(
   await using child = start(runtime);
   await child.line(ready);
   const time = performance.now() - began;
-  await new Promise((resolve) => setTimeout(resolve, SETTLED));
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
   const memory = await memoryOf(child.pid);
   return { ready: time, ...(memory !== undefined && { memory }) };
 }
@@ -102,7 +102,7 @@ function middle(
   };
 }
 
-/** Each of them joins an office of its own, where it needs one. */
+/** Each command that needs an office joins a separate one. */
 const startsOf = (url: string, config: string): Start[] => [
   {
     command: "nothing",
@@ -135,7 +135,7 @@ const startsOf = (url: string, config: string): Start[] => [
   },
 ];
 
-/** The oldest Node that is promised, with the package installed from its tarball. */
+/** The oldest supported Node, with the package installed from its tarball. */
 async function nodeRuntime(folder: string): Promise<Runtime> {
   const node = await findNode(NODE_VERSIONS[0]);
   await installPackages(folder, (await npmPackages(folder)).cli);

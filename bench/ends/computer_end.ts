@@ -1,7 +1,7 @@
 /**
- * The Computer of the benchmark, a process of its own: its argument is the Server's URL. It offers
- * `echo` of the reference MCP server, once as it is and once with a VRL program. It says `ready`,
- * and at SIGTERM when which call came through where, as one line of JSON.
+ * The Computer of the benchmark, in a separate process; its argument is the Server's URL. It offers
+ * `echo` of the reference MCP server, once unchanged and once with a VRL program. It prints `ready`,
+ * and on SIGTERM when each call passed each point, as one line of JSON.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Prints what the ends cost, as Markdown: `deno run -A bench/ends/main.ts [--quick]`.
+ * Prints the cost of the ends as Markdown: `deno run -A bench/ends/main.ts [--quick]`.
  *
  * @module
  */

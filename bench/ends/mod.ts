@@ -1,6 +1,6 @@
 /**
- * What the ends cost: a tool call beside the same MCP call made directly, the commands' start-up
- * and memory, the Agent's size in browsers.
+ * Measures the ends: a tool call compared with the same direct MCP call, the commands' start-up
+ * and memory, and the Agent's size in browsers.
  *
  * @module
  */
@@ -13,9 +13,9 @@ export { renderEnds } from "./render.ts";
 export type { EndsResult } from "./result.ts";
 
 /**
- * Measures the ends, one thing after another.
+ * Measures the ends, one part after another.
  *
- * @param quick proves that it runs, in some 20 seconds: the figures are of a single round
+ * @param quick only check that it works, in about 20 seconds, with a single round
  */
 export async function measureEnds(
   { quick }: { quick: boolean },

@@ -16,7 +16,7 @@ import { median, medianFields } from "./statistics.ts";
 const FULL = { rounds: 7, calls: 200, payloads: [100, 10_000, 100_000] };
 const QUICK = { rounds: 1, calls: 10, payloads: [100, 10_000] };
 
-/** Measures tool calls through Agent, Server and Computer beside the same MCP calls made directly. */
+/** Measures tool calls through Agent, Server and Computer, and the same MCP calls made directly. */
 export async function measureOverhead(
   { quick }: { quick: boolean },
 ): Promise<Overhead> {
@@ -49,7 +49,7 @@ export async function measureOverhead(
   };
 }
 
-/** The cost of one way for one size: the median over the rounds of each round's medians. */
+/** Returns the cost of one way for one size: the median over the rounds of each round's medians. */
 export function pathCost(
   bytes: number,
   path: Path,
@@ -90,7 +90,7 @@ const startEnd = (file: string, argument: string): Child =>
     argument,
   ]);
 
-/** What a process has said at its end. */
+/** Returns the last output of a process. */
 async function lastLine(child: Child): Promise<string> {
   const { success } = await child.status;
   const line = child.lines.at(-1);

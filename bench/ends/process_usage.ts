@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 
-/** CPU time that a process has used so far, all its threads, in µs; undefined where `/proc` does not tell. */
+/** Returns the CPU time of a process and all its threads so far, in µs; `undefined` without `/proc`. */
 export async function cpuOf(pid: number): Promise<number | undefined> {
   try {
     const threads = await readdir(`/proc/${pid}/task`);
@@ -15,7 +15,7 @@ export async function cpuOf(pid: number): Promise<number | undefined> {
   }
 }
 
-/** MiB of a process in memory; undefined where `/proc` does not tell. */
+/** Returns the resident memory of a process in MiB; `undefined` without `/proc`. */
 export async function memoryOf(pid: number): Promise<number | undefined> {
   try {
     const status = await readFile(`/proc/${pid}/status`, "utf8");
@@ -26,7 +26,7 @@ export async function memoryOf(pid: number): Promise<number | undefined> {
   }
 }
 
-/** The processes that a process has started. */
+/** Returns the child processes of a process. */
 export async function childrenOf(pid: number): Promise<number[]> {
   try {
     const path = `/proc/${pid}/task/${pid}/children`;

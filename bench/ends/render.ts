@@ -8,7 +8,7 @@ import {
   STAGES,
 } from "./result.ts";
 
-/** Writes what was measured as a section of a Markdown page. */
+/** Writes the results as a section of a Markdown page. */
 export const renderEnds = (
   { overhead, commands, bundle }: EndsResult,
 ): string =>

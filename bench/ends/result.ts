@@ -26,23 +26,23 @@ export type Path = typeof PATHS[number];
 
 /** The figures of one size. */
 export interface PayloadOverhead {
-  /** Of the argument. */
+  /** Bytes of the argument. */
   readonly bytes: number;
-  /** By the way that the calls took. */
+  /** Costs by the way of the calls. */
   readonly paths: Readonly<Record<Path, PathCost>>;
 }
 
-/** The cost of one way, each figure the median over the rounds. */
+/** The cost of one way; each figure is the median over the rounds. */
 export interface PathCost {
   /** Median time of a call, µs. */
   readonly p50: number;
-  /** Median time of each part of a call, µs; parts that this way does not have are absent. */
+  /** Median time of each part of a call, µs; missing parts are absent. */
   readonly stages: Readonly<Partial<Record<Stage, number>>>;
-  /** CPU time of a call by process, µs; empty where the operating system does not tell. */
+  /** CPU time of a call by process, µs; empty where the operating system does not provide it. */
   readonly cpu: Readonly<Record<string, number>>;
 }
 
-/** The parts of a call in their order, and what happens in each. */
+/** The parts of a call in order, with descriptions. */
 export const STAGES = {
   agentOut: "Agent: sign, encode",
   server: "Server and both wires, there and back, all system calls",
@@ -60,21 +60,21 @@ export const STAGES = {
 /** One of {@linkcode STAGES}. */
 export type Stage = keyof typeof STAGES;
 
-/** What it takes to start a command. */
+/** The cost of starting a command. */
 export interface CommandCost {
-  /** `server`, `computer`, `agent`; `nothing` is a program of one line. */
+  /** `server`, `computer`, `agent`, or `nothing` for a program of one line. */
   readonly command: string;
-  /** Name and version of what runs it. */
+  /** Name and version of the runtime. */
   readonly runtime: string;
-  /** Milliseconds until it says that it is ready, median. */
+  /** Median milliseconds until it is ready. */
   readonly ready: number;
-  /** MiB in memory then, median; absent where the operating system does not tell. */
+  /** Median resident memory in MiB at that time; absent where the operating system does not provide it. */
   readonly memory?: number;
 }
 
-/** Bytes of the Agent as one file for browsers. */
+/** Sizes of the Agent as one file for browsers, in bytes. */
 export interface BundleSize {
-  /** As `deno bundle --minify` makes it. */
+  /** The output of `deno bundle --minify`. */
   readonly minified: number;
   /** The same with `gzip -9`. */
   readonly gzip: number;

@@ -1,4 +1,4 @@
-/** The fields of a source map (revision 3) that say where text comes from. */
+/** The fields of a source map (revision 3) for the origin of text. */
 export interface SourceMap {
   /** Paths of the files. */
   readonly sources: readonly string[];
@@ -9,7 +9,7 @@ export interface SourceMap {
 const DIGITS =
   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** Tells how many characters of a generated text come from which of its sources; `""` is the bundler's own. */
+/** Counts the characters of a generated text by source; `""` is the bundler itself. */
 export function charactersBySource(
   text: string,
   { sources, mappings }: SourceMap,
@@ -34,7 +34,7 @@ export function charactersBySource(
   return characters;
 }
 
-/** Reads the numbers of a segment: six bits a digit, the lowest first, the sign in the lowest bit. */
+/** Decodes the numbers of a segment: six bits per digit, the lowest first, the sign in the lowest bit. */
 function decodeNumbers(segment: string): number[] {
   const numbers: number[] = [];
   let value = 0;

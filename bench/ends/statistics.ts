@@ -1,4 +1,4 @@
-/** The value in the middle; of an even number of values, between the two. */
+/** Returns the median; of an even number of values, the mean of the middle two. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const upper = sorted[sorted.length >> 1];
@@ -9,7 +9,7 @@ export function median(values: readonly number[]): number {
   return (lower + upper) / 2;
 }
 
-/** The median of each field over records that may lack some. */
+/** Returns the median of each field over records that may lack some. */
 export function medianFields<K extends string>(
   records: readonly Partial<Record<K, number>>[],
 ): Partial<Record<K, number>> {

@@ -1,17 +1,17 @@
-/** What hears of the calls of a method. */
+/** Callbacks for the calls of a method. */
 export interface Tap {
   /** Called first. */
   readonly enter?: (args: readonly unknown[]) => void;
-  /** Called when it has returned; a promise is not waited for. */
+  /** Called after it has returned, without waiting for a promise. */
   readonly leave?: (args: readonly unknown[]) => void;
-  /** Called when the promise that it returned has resolved, before whoever called it. */
+  /** Called when its promise has resolved, before the caller continues. */
   readonly resolve?: (args: readonly unknown[]) => void;
 }
 
 /**
- * Listens to a method of a class without changing what it does.
+ * Observes a method of a class without changing its behavior.
  *
- * @throws {TypeError} when there is no such method: the code that is measured has changed
+ * @throws {TypeError} when the method does not exist, since the measured code has changed
  */
 export function tap(
   prototype: object,
@@ -35,16 +35,16 @@ export function tap(
   });
 }
 
-/** When what happened in the course of one call, in µs; of what happens twice the first counts. */
+/** Times of the named points of a call, in µs; for a repeated point the first counts. */
 export class Marks {
   readonly #at = new Map<string, number>();
 
-  /** It happens now. */
+  /** Records a point now. */
   mark(name: string): void {
     if (!this.#at.has(name)) this.#at.set(name, performance.now() * 1000);
   }
 
-  /** Everything since the last time, by name. */
+  /** Returns and clears all points, by name. */
   take(): Record<string, number> {
     const marks = Object.fromEntries(this.#at);
     this.#at.clear();

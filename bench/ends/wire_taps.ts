@@ -6,10 +6,10 @@ import { type Marks, tap } from "./taps.ts";
 const ACK = 3;
 
 /**
- * Marks the way of calls through this process's Socket.IO client: `frame` when one comes in,
- * `written` when one is handed to the operating system, which may well let its reader go first.
+ * Records the way of calls through this process's Socket.IO client: `frame` when one arrives,
+ * `written` when one is passed to the operating system, which may run its reader first.
  *
- * @param acked called when an ack has gone out
+ * @param acked called when an ack has been sent
  */
 export function tapWire(marks: Marks, acked: () => void = () => {}): void {
   let sending = false;
@@ -26,7 +26,7 @@ export function tapWire(marks: Marks, acked: () => void = () => {}): void {
     },
     leave: ([packet]) => {
       sending = false;
-      marks.mark("written"); // one that has to wait for another
+      marks.mark("written"); // one that waited for another
       if (isAck(packet)) acked();
     },
   });

@@ -7,13 +7,13 @@
 
 int main(int count, char **words) {
   struct options o = read_options(count, words);
-  prctl(PR_SET_TIMERSLACK, 1); // calls are sent when they are due, not up to 50 µs later
+  prctl(PR_SET_TIMERSLACK, 1); // send calls when they are due, not up to 50 µs later
   net.port = (uint16_t)o.port;
   net.path = o.path;
   net.raw = o.raw != 0;
   net.per_address = o.per_address;
   net.opening = o.opening;
-  net.patience = o.patience;
+  net.open_timeout = o.open_timeout;
   if (strcmp(o.mode, "calls") == 0) run_calls(&o);
   else if (strcmp(o.mode, "broadcast") == 0) run_broadcast(&o);
   else if (strcmp(o.mode, "idle") == 0) run_idle(&o);
@@ -21,6 +21,6 @@ int main(int count, char **words) {
     fprintf(stderr, "Unknown mode %s\n", o.mode);
     return 2;
   }
-  // A run with an error is no result.
+  // An error invalidates the run.
   return net.errors == 0 ? 0 : 1;
 }

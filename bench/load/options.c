@@ -9,7 +9,7 @@ static void set(struct options *o, const char *name, const char *value) {
     {"port", &o->port}, {"raw", &o->raw}, {"reencoded", &o->reencoded},
     {"pairs", &o->pairs}, {"inflight", &o->inflight}, {"rotate", &o->rotate},
     {"per_address", &o->per_address}, {"opening", &o->opening}, {"members", &o->members},
-    {"patience", &o->patience},
+    {"open_timeout", &o->open_timeout},
   };
   struct { const char *name; double *at; } reals[] = {
     {"rate", &o->rate}, {"warmup", &o->warmup}, {"seconds", &o->seconds},
@@ -47,7 +47,7 @@ static void set(struct options *o, const char *name, const char *value) {
 struct options read_options(int count, char **words) {
   struct options o = {
     .mode = "calls", .path = "/socket.io/", .pairs = 1, .inflight = 1,
-    .warmup = 0.5, .seconds = 1, .per_address = 90, .opening = 64, .patience = 300,
+    .warmup = 0.5, .seconds = 1, .per_address = 90, .opening = 64, .open_timeout = 300,
     .members = 2, .steps = "1000",
   };
   for (int i = 1; i < count; i++) {

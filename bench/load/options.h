@@ -1,4 +1,4 @@
-/** What the command line asks for: words of the form name=value. */
+/** Options of the command line, in the form name=value. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 #include <stdbool.h>
@@ -12,24 +12,24 @@ struct options {
   const char *path;
   /** 1: no Socket.IO, see net.raw. */
   unsigned raw;
-  /** 1: the server may encode bodies anew, so only their length is compared. */
+  /** 1: the server may re-encode bodies, so only their length is compared. */
   unsigned reencoded;
   unsigned pairs;
-  /** Calls on their way, of each pair; with rotate=1 of all pairs together. */
+  /** Concurrent calls of each pair; with rotate=1, of all pairs together. */
   unsigned inflight;
-  /** 1: a call's successor is made by the next pair. */
+  /** 1: each next call is made by the next pair. */
   unsigned rotate;
-  /** Calls per second, whatever the answers do; 0 waits for answers. */
+  /** Calls per second, regardless of answers; 0 waits for answers. */
   double rate;
   double warmup, seconds;
   /** Files with the arguments of an answer, and the arguments of a call. */
   const char *answer, *call;
   unsigned per_address, opening;
   /** Seconds for all connections to open. */
-  unsigned patience;
+  unsigned open_timeout;
   /** Members of the office of a broadcast. */
   unsigned members;
-  /** Numbers of idle members, rising: "1000,5000". */
+  /** Numbers of idle members, ascending: "1000,5000". */
   const char *steps;
 };
 

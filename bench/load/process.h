@@ -1,15 +1,15 @@
-/** What the operating system knows of a process. */
+/** Figures of the operating system about a process. */
 #ifndef PROCESS_H
 #define PROCESS_H
 #include <stdint.h>
 #include <sys/types.h>
 
-/** Nanoseconds that all threads of a process ran, those that ended included. */
+/** Returns the CPU time of all threads of a process, including ended ones, in nanoseconds. */
 uint64_t cpu_of(pid_t pid);
 
-/** Nanoseconds that all processors were busy since the machine started; exact to a hundredth of a second. */
+/** Returns the busy time of all processors since boot in nanoseconds, exact to a hundredth of a second. */
 uint64_t cpu_of_machine(void);
 
-/** A field of /proc/PID/status that is in kB, in bytes: "VmRSS", "VmHWM". */
+/** Returns a field of /proc/PID/status that is in kB, such as "VmRSS" or "VmHWM", in bytes. */
 uint64_t memory_of(pid_t pid, const char *field);
 #endif

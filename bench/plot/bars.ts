@@ -2,20 +2,20 @@ import { areaOf, frame, type Labelled, WIDTH } from "./frame.ts";
 import { linearScale, logScale } from "./scale.ts";
 import { element, line, picture, short, type Svg, text } from "./svg.ts";
 
-/** Values side by side, in groups. */
+/** A plot of grouped bars. */
 export interface BarPlot {
   readonly title: string;
-  /** What the bars show, with its unit. */
+  /** The quantity of the bars, with its unit. */
   readonly yLabel: string;
   readonly groups: readonly string[];
-  /** In the order of the legend. */
+  /** The series, in the order of the legend. */
   readonly series: readonly (Labelled & {
-    /** One value for each group; none leaves a gap. */
+    /** One value per group; `undefined` leaves a gap. */
     readonly values: readonly (number | undefined)[];
   })[];
-  /** Equal distances for equal ratios. */
+  /** Whether the axis is logarithmic. */
   readonly logarithmic?: boolean;
-  /** For each group a value that should not be passed, or none; and what that is. */
+  /** An optional limit per group, with its label. */
   readonly goals?: {
     readonly values: readonly (number | undefined)[];
     readonly words: string;
@@ -89,5 +89,5 @@ export function barPlot(plot: BarPlot): Svg {
   ]);
 }
 
-/** Two digits are enough, and fit over a bar. */
+/** Formats a value with two digits, which fit above a bar. */
 const brief = (value: number) => short(Number(value.toPrecision(2)));

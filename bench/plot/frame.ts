@@ -1,14 +1,14 @@
 import type { Scale } from "./scale.ts";
 import { element, line, short, type Svg, text } from "./svg.ts";
 
-/** What the legend tells apart. */
+/** An entry of the legend. */
 export interface Labelled {
   readonly name: string;
-  /** As CSS has it; readable on white and on black. */
+  /** A CSS color, readable on white and on black. */
   readonly colour: string;
 }
 
-/** Where a plot has its parts, in pixels. */
+/** The layout of a plot, in pixels. */
 export interface Area {
   readonly left: number;
   readonly right: number;
@@ -16,15 +16,15 @@ export interface Area {
   readonly bottom: number;
 }
 
-/** The size of every plot. */
+/** The width of every plot, in pixels. */
 export const WIDTH = 960;
 
 /** Pixels of one line of the legend. */
 const LEGEND_LINE = 18;
-/** So many entries stand beside each other. */
+/** Entries of the legend per line. */
 const LEGEND_COLUMNS = 4;
 
-/** Where the parts of a plot are that has so many series. */
+/** Returns the layout of a plot with a number of series. */
 export function areaOf(series: number): Area & { readonly height: number } {
   const legend = Math.ceil(series / LEGEND_COLUMNS) * LEGEND_LINE;
   const bottom = 340;
@@ -37,7 +37,7 @@ export function areaOf(series: number): Area & { readonly height: number } {
   };
 }
 
-/** Title, vertical axis with its grid, and legend: what every plot has. */
+/** Draws the common parts of plots: title, vertical axis with its grid, and legend. */
 export function frame(
   area: Area,
   title: string,
@@ -76,7 +76,7 @@ export function frame(
   ];
 }
 
-/** A dashed line across the plot, with what it means. */
+/** Draws a dashed line across the plot, with a label. */
 export function goalLine(
   { left, right }: Area,
   y: number,

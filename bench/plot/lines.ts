@@ -5,16 +5,16 @@ import { element, line, picture, short, type Svg, text } from "./svg.ts";
 /** Values over a range, such as the cost of a call over the number of pairs. */
 export interface LinePlot {
   readonly title: string;
-  /** What the axes show, with its unit. */
+  /** The quantities of the axes, with their units. */
   readonly xLabel: string;
   readonly yLabel: string;
-  /** In the order of the legend; points without a positive `x` can not be shown. */
+  /** The series, in the order of the legend; points without a positive `x` cannot be shown. */
   readonly series: readonly (Labelled & {
     readonly points: readonly (readonly [x: number, y: number])[];
   })[];
-  /** Equal distances for equal ratios, on the vertical axis; the horizontal one is always so. */
+  /** Whether the vertical axis is logarithmic; the horizontal one always is. */
   readonly logarithmic?: boolean;
-  /** A value that should not be passed. */
+  /** An optional limit. */
   readonly goal?: { readonly value: number; readonly words: string };
 }
 

@@ -1,13 +1,13 @@
-/** Where a value stands on an axis, and which values are marked on it. */
+/** The scale of an axis. */
 export interface Scale {
-  /** Position of a value in pixels. */
+  /** Returns the position of a value in pixels. */
   at(value: number): number;
-  /** Values with a mark, rising. */
+  /** Values with a mark, ascending. */
   readonly ticks: readonly number[];
 }
 
 /**
- * Equal distances for equal differences, from 0 to a round number.
+ * Creates a linear scale from 0 to a round number.
  *
  * @param most the largest value; the axis reaches at least that far
  * @param from position of 0
@@ -19,25 +19,25 @@ export function linearScale(most: number, from: number, to: number): Scale {
   const end = count * step;
   return {
     at: (value) => from + (to - from) * value / end,
-    // Multiplied, not added up: 3 × 0.1 would not be 0.3.
+    // Multiply instead of adding up, which accumulates rounding errors.
     ticks: Array.from({ length: count + 1 }, (_, i) => fixed(i * step)),
   };
 }
 
-/** Equal distances for equal ratios, from one value to another. */
+/** Creates a logarithmic scale from one value to another. */
 export function ratioScale(
   least: number,
   most: number,
   from: number,
   to: number,
 ): Scale["at"] {
-  // One value alone stands in the middle.
+  // A single value is placed in the middle.
   if (least === most) return () => (from + to) / 2;
   const whole = Math.log(most / least);
   return (value) => from + (to - from) * Math.log(value / least) / whole;
 }
 
-/** The same between powers of ten, which are marked; and what is between them when they are few. */
+/** Creates a logarithmic scale between powers of ten, with marks at them, and between them if they are few. */
 export function logScale(
   least: number,
   most: number,
@@ -55,7 +55,7 @@ export function logScale(
   };
 }
 
-/** The next of 1, 2, 5, 10, 20, …, or a fraction like that. */
+/** Returns the next of …, 0.5, 1, 2, 5, 10, 20, … */
 function roundStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(least, 1e-9)));
   const digit = [1, 2, 5].find((digit) => digit * power >= least * (1 - 1e-9));

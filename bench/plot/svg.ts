@@ -1,7 +1,7 @@
 /** A part of a picture. */
 export type Svg = string;
 
-/** Writes an element; attributes that are `undefined` are left out. */
+/** Formats an element; omits attributes that are `undefined`. */
 export function element(
   name: string,
   attributes: Readonly<Record<string, string | number | undefined>>,
@@ -15,7 +15,7 @@ export function element(
     : `<${name}${written}>${content.join("")}</${name}>`;
 }
 
-/** Text at a point. */
+/** Draws text at a point. */
 export const text = (
   x: number,
   y: number,
@@ -23,7 +23,7 @@ export const text = (
   attributes: Readonly<Record<string, string | number>> = {},
 ): Svg => element("text", { x, y, ...attributes }, [escape(words)]);
 
-/** One line from a point to another. */
+/** Draws a line from one point to another. */
 export const line = (
   x1: number,
   y1: number,
@@ -32,7 +32,7 @@ export const line = (
   kind: string,
 ): Svg => element("line", { x1, y1, x2, y2, class: kind });
 
-/** The whole file. It has no background of its own, and its ink follows the reader's colour scheme. */
+/** Formats the whole file, without a background, in colors that follow the reader's color scheme. */
 export function picture(
   width: number,
   height: number,
@@ -61,7 +61,7 @@ const STYLE = "text{font:12px system-ui,sans-serif;fill:#333}" +
   ".goal-text{fill:#d33}" +
   "@media(prefers-color-scheme:dark){text{fill:#ddd}.axis{stroke:#999}.goal{stroke:#f66}.goal-text{fill:#f66}}";
 
-/** A number on an axis: 5000 as "5k", 0.25 as it is. */
+/** Formats a number on an axis: 5000 as "5k", 0.25 unchanged. */
 export function short(value: number): string {
   if (Math.abs(value) >= 1e6) return `${Number((value / 1e6).toPrecision(3))}M`;
   if (Math.abs(value) >= 1e3) return `${Number((value / 1e3).toPrecision(3))}k`;

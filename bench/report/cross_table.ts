@@ -3,13 +3,13 @@ import { titleOfContestant } from "./plots.ts";
 
 /** A figure of one contestant. */
 export interface Cell {
-  /** What grows. */
+  /** The growing number. */
   readonly at: number;
   readonly contestant: string;
   readonly cell: string;
 }
 
-/** Growing numbers downwards, servers across. */
+/** Writes a table with growing numbers as rows and servers as columns. */
 export function crossTable(name: string, cells: readonly Cell[]): string {
   const contestants = [...new Set(cells.map(({ contestant }) => contestant))];
   const steps = [...new Set(cells.map(({ at }) => at))].sort((a, b) => a - b);

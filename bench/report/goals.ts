@@ -3,16 +3,16 @@ import { type Payload, payloadOf } from "../payloads.ts";
 import { spreadText } from "../terminal_table.ts";
 import type { Report } from "./report.ts";
 
-/** A figure that was to be reached. */
+/** A goal and its figure. */
 export interface Goal {
   readonly figure: string;
   readonly goal: string;
   readonly measured: string;
-  /** Nothing where the figure is only to be told. */
+  /** `undefined` if the figure is only reported. */
   readonly met?: boolean;
 }
 
-/** How many times the floor's CPU a call may cost, by the answer's name. */
+/** Maximum CPU of a call relative to the floor's, by the answer's name. */
 export const CPU_GOALS: Readonly<Record<string, number>> = {
   "100": 2,
   "10k": 2,
@@ -23,10 +23,10 @@ export const CPU_GOALS: Readonly<Record<string, number>> = {
   "1m-ascii": 1.4,
 };
 
-/** Bytes that a member which does nothing may take. */
-export const IDLE_GOAL = 30_000;
+/** Maximum memory of an idle member. */
+export const IDLE_GOAL_BYTES = 30_000;
 
-/** p99 at {@linkcode GOAL_RATE} calls per second, times the floor's. */
+/** Maximum p99 at {@linkcode GOAL_RATE} calls per second, relative to the floor's. */
 export const P99_GOAL = 2;
 
 /** Calls per second. */
@@ -36,7 +36,7 @@ const PYTHON_GOAL = 10;
 const GROWTH_GOAL = 1.2;
 const IDLE_MEMBERS = 5000;
 
-/** Says which goals are met; those whose figures were not measured are left out. */
+/** Returns which goals are met; omits those without figures. */
 export function goalsOf({ parts }: Report): Goal[] {
   return [
     ...cpuGoals(parts.relay?.found ?? []),
@@ -114,9 +114,9 @@ function idleGoals({ idle }: Report["parts"]): Goal[] {
   if (row === undefined) return [];
   return [{
     figure: "memory of an idle member, at 5,000",
-    goal: `≤ ${IDLE_GOAL / 1000} KB`,
+    goal: `≤ ${IDLE_GOAL_BYTES / 1000} KB`,
     measured: `${(row.bytesPerMember / 1000).toFixed(1)} KB`,
-    met: row.bytesPerMember <= IDLE_GOAL,
+    met: row.bytesPerMember <= IDLE_GOAL_BYTES,
   }];
 }
 
@@ -131,5 +131,5 @@ function endsGoals({ ends }: Report["parts"]): Goal[] {
   })) ?? [];
 }
 
-/** What an answer is called in tables. */
+/** Returns the name of an answer in tables. */
 export const titleOf = (key: string): Payload["title"] => payloadOf(key).title;

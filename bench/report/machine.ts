@@ -5,7 +5,7 @@ import { pythonVersion } from "../contestants/python.ts";
 import { ROOT } from "../contestants/running.ts";
 import { RUST_VERSION } from "../contestants/rust.ts";
 
-/** Where it was measured. */
+/** The machine of the benchmark. */
 export interface Machine {
   readonly processor: string;
   readonly cores: number;
@@ -25,9 +25,9 @@ export function thisMachine(): Machine {
 }
 
 /**
- * The versions of what is measured.
+ * Returns the versions of the measured programs.
  *
- * @param absent names of contestants that were not there
+ * @param absent names of contestants that were not measured
  */
 export async function versionsOf(
   absent: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-/** A table; the first column to the left, figures to the right. */
+/** Formats a table with the first column left-aligned, and figures right-aligned. */
 export function table(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -8,7 +8,7 @@ export function table(
   return [head, rule, ...rows].map(line).join("\n");
 }
 
-/** A whole number with its thousands apart, or with so many digits behind the point. */
+/** Formats a number with separated thousands, and a number of decimals. */
 export const number = (value: number, digits = 0): string =>
   value.toLocaleString("en", {
     minimumFractionDigits: digits,

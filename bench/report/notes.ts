@@ -10,9 +10,9 @@ import { median } from "../statistics.ts";
 import type { Found, Part, Report } from "./report.ts";
 
 /**
- * Writes the laboratory notes: every table and plot, and how it was measured.
+ * Writes the laboratory notes: all tables and plots, and the method.
  *
- * @param remarks what people say about the figures, as Markdown
+ * @param remarks comments about the figures, as Markdown
  * @param pages path from the notes to the folder with the page, the data and the plots
  */
 export function renderNotes(
@@ -188,7 +188,7 @@ function machineTable({ machine, versions, parts }: Report): string {
   ]);
 }
 
-/** How busy other processes kept the machine meanwhile, where that was measured. */
+/** Describes the load by other processes during the measurements, if known. */
 function disturbance(found: Found[Part]): string {
   const shares = Array.isArray(found)
     ? found.flatMap((row) => "othersShare" in row ? [row.othersShare] : [])

@@ -4,7 +4,7 @@ import { number, table } from "./markdown.ts";
 import { titleOfContestant } from "./plots.ts";
 import type { Report } from "./report.ts";
 
-/** Writes the page that readers of the package see; all else is in the notes. */
+/** Writes the page for readers of the package; everything else is in the notes. */
 export function renderPage(report: Report): string {
   const { relay, open } = report.parts;
   return [
@@ -45,7 +45,7 @@ function goalsTable(report: Report): string {
   );
 }
 
-/** Answers downwards, servers across. */
+/** Writes a table with answers as rows and servers as columns. */
 function relaySection(rows: readonly CallsRow[]): string[] {
   const keys = [...new Set(rows.map(({ key }) => key))];
   const contestants = [...new Set(rows.map(({ contestant }) => contestant))];
@@ -71,7 +71,7 @@ function relaySection(rows: readonly CallsRow[]): string[] {
 const REPEAT = `
 ## How to repeat it
 
-\`deno task bench\` measures all of it and writes this page. It needs Linux, a C compiler, an hour and a quarter, and a machine with nothing else to do. \`deno task bench --parts open\` measures one part anew, \`deno task bench relay\` prints a table for a change in hand, and \`deno task bench:quick\` only proves that each part runs.
+\`deno task bench\` measures all of it and writes this page. It needs Linux, a C compiler, an hour and a quarter, and a machine with nothing else to do. \`deno task bench --parts open\` measures one part again, \`deno task bench relay\` prints a table for a change in hand, and \`deno task bench:quick\` only proves that each part runs.
 
 Every table, how it was measured, and why a goal is missed are in \`bench/notes.md\` of the repository.
 `;

@@ -1,10 +1,10 @@
 import type { CallsRow } from "../calls_summary.ts";
 import { CONTESTANTS } from "../contestants/mod.ts";
 import { barPlot, linePlot } from "../plot/mod.ts";
-import { CPU_GOALS, IDLE_GOAL, titleOf } from "./goals.ts";
+import { CPU_GOALS, IDLE_GOAL_BYTES, titleOf } from "./goals.ts";
 import type { Report } from "./report.ts";
 
-/** The plots of a report as SVG, by their names; a part that was not measured has none. */
+/** Draws the plots of a report as SVG, by name; omits parts without figures. */
 export function plotsOf({ parts }: Report): Record<string, string> {
   const { relay, open, growth, broadcast, idle } = parts;
   return {
@@ -31,7 +31,7 @@ export function plotsOf({ parts }: Report): Record<string, string> {
           idle.found,
           (row) => [row.members, row.bytesPerMember / 1000],
         ),
-        goal: { value: IDLE_GOAL / 1000, words: "goal" },
+        goal: { value: IDLE_GOAL_BYTES / 1000, words: "goal" },
       }),
       joins: linePlot({
         title: "Members that connect and join, 64 at a time",
@@ -65,7 +65,7 @@ function cpuPlot(rows: readonly CallsRow[]): string {
   });
 }
 
-/** The other SDKs' servers cost so much that nothing else could be seen. */
+/** Excludes the other SDKs' servers, whose bars would make all others invisible. */
 const IN_CPU_PLOT = /^(ws|stock|ours)/;
 
 function throughputPlot(rows: readonly CallsRow[]): string {
@@ -112,18 +112,18 @@ function seriesOf<R extends { readonly contestant: string }>(
   }));
 }
 
-/** What a contestant is called in tables and plots. */
+/** Returns the name of a contestant in tables and plots. */
 export const titleOfContestant = (name: string): string =>
   CONTESTANTS[name]?.title ?? name;
 
-/** The same colour in every plot. */
+/** Returns the color of a contestant, the same in every plot. */
 const labelOf = (name: string) => ({
   name: titleOfContestant(name),
-  colour: COLOURS[Object.keys(CONTESTANTS).indexOf(name)] ?? "#888888",
+  colour: COLORS[Object.keys(CONTESTANTS).indexOf(name)] ?? "#888888",
 });
 
-/** In the order of the contestants; readable on white and on black, relatives alike. */
-const COLOURS = [
+/** In the order of the contestants; readable on white and on black, similar for related ones. */
+const COLORS = [
   "#888888",
   "#56b4e9",
   "#0072b2",

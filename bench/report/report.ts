@@ -4,20 +4,20 @@ import type { EndsResult } from "../ends/mod.ts";
 import type { IdleRow } from "../idle.ts";
 import type { Machine } from "./machine.ts";
 
-/** What each part found. */
+/** The results of each part. */
 export interface Found {
-  /** Calls as fast as they are answered; the key is the answer's name. */
+  /** Calls in a closed loop; the key is the answer's name. */
   readonly relay: readonly CallsRow[];
   /** Calls at a given rate; the key is calls per second. */
   readonly open: readonly CallsRow[];
-  /** Calls among more and more pairs; the key is their number. */
+  /** Calls over increasing numbers of pairs; the key is that number. */
   readonly growth: readonly CallsRow[];
   readonly broadcast: readonly BroadcastRow[];
   readonly idle: readonly IdleRow[];
   readonly ends: EndsResult;
 }
 
-/** The parts in their order. */
+/** The parts in order. */
 export const PARTS = [
   "relay",
   "open",
@@ -30,22 +30,22 @@ export const PARTS = [
 /** One of {@linkcode PARTS}. */
 export type Part = typeof PARTS[number];
 
-/** A part, and when and how often it was measured. */
+/** The results of a part, with its date and number of rounds. */
 export interface Taken<P extends Part> {
   /** ISO 8601. */
   readonly takenAt: string;
   readonly rounds: number;
   readonly found: Found[P];
-  /** Measurements that failed twice, and why. */
+  /** Measurements that failed twice, with reasons. */
   readonly failures: readonly string[];
 }
 
-/** All that is known; the page and the plots are made of it. */
+/** All results; the source of the page and the plots. */
 export interface Report {
   readonly machine: Machine;
-  /** By the name of what it is the version of. */
+  /** Versions by name. */
   readonly versions: Readonly<Record<string, string>>;
   readonly parts: { readonly [P in Part]?: Taken<P> };
-  /** Why a contestant is not in it, by its title. */
+  /** Reasons for missing contestants, by title. */
   readonly absent: Readonly<Record<string, string>>;
 }

@@ -54,7 +54,7 @@ export async function commandsPackage(
     keywords: ["a2c", "smcp", "mcp", "agent", "tools"],
     license: config.license,
     type: "module",
-    engines: { node: `>=${OLDEST}` },
+    engines: { node: `>=${MIN_NODE_MAJOR}` },
     bin: Object.fromEntries(
       Object.keys(BINS).map((name) => [name, binFile(name)]),
     ),
@@ -75,9 +75,9 @@ export async function commandsPackage(
 /** Returns the source of a command, which checks the version of Node first. */
 const binSource = (name: string): string =>
   `#!/usr/bin/env node
-if (parseInt(process.versions.node) < ${OLDEST}) {
+if (parseInt(process.versions.node) < ${MIN_NODE_MAJOR}) {
   console.error(
-    \`error: ${name} needs Node ${OLDEST} or later, and this is \${process.version}; get one from https://nodejs.org\`,
+    \`error: ${name} needs Node ${MIN_NODE_MAJOR} or later, and this is \${process.version}; get one from https://nodejs.org\`,
   );
   process.exit(1);
 }

@@ -2,7 +2,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
 import { run } from "../process.ts";
-import { commandsPackage, OLDEST } from "./commands_package.ts";
+import { commandsPackage, MIN_NODE_MAJOR } from "./commands_package.ts";
 import { type Dependencies, splitDependencies } from "./dependencies.ts";
 import { type Gate, makeGates } from "./gates.ts";
 
@@ -101,7 +101,7 @@ async function completeSdk(content: string): Promise<Dependencies> {
     ...manifest,
     description: "A2C-SMCP: an Agent uses the tools of remote Computers",
     keywords: ["a2c", "smcp", "mcp", "agent", "tools"],
-    engines: { node: `>=${OLDEST}` },
+    engines: { node: `>=${MIN_NODE_MAJOR}` },
     exports: withGates(manifest.exports, gates),
     ...split,
     peerDependenciesMeta: Object.fromEntries(

@@ -240,7 +240,7 @@ void net_turn(uint64_t deadline) {
 }
 
 void net_open(unsigned count, void (*describe)(struct connection *c)) {
-  uint64_t patience = now() + net.patience * SECOND;
+  uint64_t deadline = now() + net.open_timeout * SECOND;
   while (net.ready < count) {
     while (net.count < count && net.count - net.ready < net.opening) {
       struct connection *c = &net.all[net.count];
@@ -249,7 +249,7 @@ void net_open(unsigned count, void (*describe)(struct connection *c)) {
       start_connection(c);
     }
     net_turn(now() + SECOND);
-    if (net.errors > 0 || now() > patience) {
+    if (net.errors > 0 || now() > deadline) {
       fprintf(stderr, "Only %u of %u connections could be opened\n", net.ready, count);
       exit(1);
     }

@@ -62,7 +62,7 @@ struct net {
   /** Connections that may be opening at once. */
   unsigned opening;
   /** Seconds for all of them to open. */
-  unsigned patience;
+  unsigned open_timeout;
   struct connection *all;
   unsigned count, ready;
   uint64_t errors, heard_at;

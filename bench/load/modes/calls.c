@@ -172,7 +172,7 @@ void run_calls(const struct options *o) {
   char used[512];
   window_end(window, o->pid, used, sizeof used);
   stopping = true;
-  for (uint64_t patience = now() + 30 * SECOND; outstanding > 0 && now() < patience;) {
+  for (uint64_t deadline = now() + 30 * SECOND; outstanding > 0 && now() < deadline;) {
     if (net.errors > 0) break;
     net_turn(now() + SECOND);
   }
