@@ -41,13 +41,15 @@
 export { SmcpComputer } from "./computer.ts";
 export { ToolHost } from "./tool_host.ts";
 export type {
-  CallHostedToolOptions,
   ComputerStatus,
-  FindDocumentsOptions,
   SmcpComputerOptions,
   ToolHostOptions,
   ToolHostStatus,
 } from "./options.ts";
+export type {
+  CallHostedToolOptions,
+  FindDocumentsOptions,
+} from "./requests/local_requests.ts";
 export type { HostingOptions } from "./host/hosting_options.ts";
 export type {
   ComputerEvents,
@@ -88,6 +90,11 @@ export { type ComputerConfig } from "./config/parse_config.ts";
 export type { ConfigChanges } from "./config/diff_configs.ts";
 export { ConfigError, type ConfigProblem } from "./config/problem.ts";
 export type { ServerSettings } from "./config/settings.ts";
+export type {
+  InProcessServer,
+  InProcessServerConfig,
+  ServerConfig,
+} from "./config/server_config.ts";
 export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
 export type {
   ConnectionEvents,
@@ -97,6 +104,7 @@ export type {
 } from "../client/options.ts";
 export type { ClientTlsOptions } from "../client/tls/tls.ts";
 export {
+  type BaseMCPServerConfig,
   type CallToolResult,
   type Desktop,
   ErrorCode,

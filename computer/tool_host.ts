@@ -2,40 +2,32 @@ import { Emitter } from "../client/emitter.ts";
 import {
   type CallToolResult,
   type Desktop,
-  GET_DESKTOP_EVENT,
-  GET_DPE_EVENT,
-  GET_FINDER_EVENT,
-  GET_RESOURCES_EVENT,
   type GetComputerConfigRet,
   type GetDPERet,
   type GetFinderRet,
   type GetResourcesRet,
   type ServerEvent,
   type SMCPTool,
-  TOOL_CALL_EVENT,
   UPDATE_CONFIG_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
 import type { ConfigChanges } from "./config/diff_configs.ts";
 import type { ComputerInputs } from "./config/inputs/input_store.ts";
-import {
-  type ComputerConfig,
-  parseComputerConfig,
-} from "./config/parse_config.ts";
+import { type ComputerConfig, parseOptions } from "./config/parse_config.ts";
 import { redactConfig } from "./config/redact.ts";
 import type { ServerSettings } from "./config/settings.ts";
 import { Hosting } from "./host/hosting.ts";
-import type {
-  CallHostedToolOptions,
-  FindDocumentsOptions,
-  ToolHostOptions,
-  ToolHostStatus,
-} from "./options.ts";
+import type { ToolHostOptions, ToolHostStatus } from "./options.ts";
 import type {
   ComputerEvents,
   ToolHostEvents,
 } from "./requests/computer_events.ts";
 import { forwardHostEvents } from "./requests/forward_events.ts";
+import {
+  type CallHostedToolOptions,
+  type FindDocumentsOptions,
+  LocalRequests,
+} from "./requests/local_requests.ts";
 import { ComputerRequestHandler } from "./requests/request_handler.ts";
 import type {
   OfficeOutlet,
@@ -45,12 +37,6 @@ import type { DpeResolver } from "./resources/dpe/resolver.ts";
 import { ResourceWatch } from "./resources/resource_watch.ts";
 import { hideSecrets } from "./util/hide_secrets.ts";
 import { logThrown } from "./util/log.ts";
-
-/** The caller of requests that this process makes, unless it names another. */
-const LOCAL_CALLER = "local";
-const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
-const DEFAULT_DOCUMENT_TIMEOUT_MS = 30_000;
-const MAX_TIMEOUT_MS = 3_600_000;
 
 let readParts: (host: ToolHost) => ToolHostParts;
 
@@ -66,6 +52,7 @@ export const partsOf = (host: ToolHost): ToolHostParts => readParts(host);
 export class ToolHost implements AsyncDisposable {
   readonly #hosting: Hosting;
   readonly #requests: ComputerRequestHandler;
+  readonly #local: LocalRequests;
   readonly #watch: ResourceWatch;
   readonly #events = new Emitter<ComputerEvents>(logThrown);
   #office: OfficeOutlet | undefined;
@@ -87,7 +74,7 @@ export class ToolHost implements AsyncDisposable {
    */
   constructor(options: ToolHostOptions) {
     const { servers, inputs = [], confirm } = options;
-    const config = parseComputerConfig({ inputs, servers }, "options");
+    const config = parseOptions({ inputs, servers });
     const changed = (...events: ServerEvent[]) =>
       this.#office?.changed(...events);
     const configChanged = () => {
@@ -104,6 +91,7 @@ export class ToolHost implements AsyncDisposable {
       events: this.#events,
       maxPayload: () => this.#office?.maxPayload,
     });
+    this.#local = new LocalRequests(this.#requests);
     forwardHostEvents(host, this.#events, changed, configChanged);
   }
 
@@ -156,20 +144,12 @@ export class ToolHost implements AsyncDisposable {
    * @throws {TypeError} when `timeoutMs` is out of range
    * @throws {ProtocolError} when the call is invalid
    */
-  async callTool(
+  callTool(
     tool: string,
     params: Record<string, unknown> = {},
     options: CallHostedToolOptions = {},
   ): Promise<CallToolResult> {
-    const { agent = LOCAL_CALLER, signal } = options;
-    const timeout = toSeconds(options.timeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS);
-    const call = { tool_name: tool, params, timeout };
-    return await this.#requests.answerLocal(
-      agent,
-      TOOL_CALL_EVENT,
-      call,
-      signal,
-    );
+    return this.#local.callTool(tool, params, options);
   }
 
   /** Shows the configuration without secrets, as Agents see it. */
@@ -183,18 +163,10 @@ export class ToolHost implements AsyncDisposable {
    *
    * @param options `size`: how many at most; `window`: only the one with exactly this URI
    */
-  async getDesktop(
-    { size, window }: { size?: number; window?: string } = {},
+  getDesktop(
+    options: { size?: number; window?: string } = {},
   ): Promise<Desktop[]> {
-    const { desktops } = await this.#requests.answerLocal(
-      LOCAL_CALLER,
-      GET_DESKTOP_EVENT,
-      {
-        ...(size !== undefined && { desktop_size: size }),
-        ...(window !== undefined && { window }),
-      },
-    );
-    return desktops;
+    return this.#local.getDesktop(options);
   }
 
   /**
@@ -204,10 +176,7 @@ export class ToolHost implements AsyncDisposable {
    * @throws {ProtocolError} when it does not run, or offers no resources
    */
   getResources(mcpServer: string, cursor?: string): Promise<GetResourcesRet> {
-    return this.#requests.answerLocal(LOCAL_CALLER, GET_RESOURCES_EVENT, {
-      mcp_server: mcpServer,
-      ...(cursor !== undefined && { cursor }),
-    });
+    return this.#local.getResources(mcpServer, cursor);
   }
 
   /**
@@ -216,11 +185,7 @@ export class ToolHost implements AsyncDisposable {
    * @throws {ProtocolError} when `offset` or `limit` is out of range
    */
   getFinder(options: FindDocumentsOptions = {}): Promise<GetFinderRet> {
-    const { fileType, ...rest } = options;
-    return this.#requests.answerLocal(LOCAL_CALLER, GET_FINDER_EVENT, {
-      ...rest,
-      ...(fileType !== undefined && { file_type: fileType }),
-    });
+    return this.#local.getFinder(options);
   }
 
   /**
@@ -228,19 +193,14 @@ export class ToolHost implements AsyncDisposable {
    *
    * @param uri its `dpe://` URI
    * @param options `timeoutMs`: for reading and publishing it, in whole seconds; default 30,000
+   * @throws {TypeError} when `timeoutMs` is out of range
    * @throws {ProtocolError} 4011 to 4015: why it cannot be published
    */
-  async getDpe(
+  getDpe(
     uri: string,
-    { timeoutMs = DEFAULT_DOCUMENT_TIMEOUT_MS }: { timeoutMs?: number } = {},
+    options: { timeoutMs?: number } = {},
   ): Promise<GetDPERet> {
-    const timeout = toSeconds(timeoutMs);
-    const request = { uri, timeout };
-    return await this.#requests.answerLocal(
-      LOCAL_CALLER,
-      GET_DPE_EVENT,
-      request,
-    );
+    return this.#local.getDpe(uri, options);
   }
 
   /**
@@ -320,14 +280,4 @@ export class ToolHost implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-/** A duration as requests have it: in whole seconds. */
-function toSeconds(timeoutMs: number): number {
-  if (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) {
-    return Math.ceil(timeoutMs / 1000);
-  }
-  throw new TypeError(
-    `timeoutMs cannot be ${timeoutMs}: expected more than 0, and at most ${MAX_TIMEOUT_MS}`,
-  );
 }

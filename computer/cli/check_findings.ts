@@ -1,7 +1,7 @@
 import type { Resource } from "../../protocol/mod.ts";
 import type { ToolHost } from "../tool_host.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
-import { placeholderIds } from "../util/placeholders.ts";
+import { serverPlaceholders } from "../config/server_config.ts";
 import { isDocument, isWindow } from "../resources/listed_uri.ts";
 import type { ServerStatus } from "../host/server_status.ts";
 
@@ -55,9 +55,7 @@ export function sumUp(
   warnings: ReadonlySet<string>,
 ): Findings {
   const { servers, tools, problems } = host.status();
-  const used = placeholderIds(
-    config.servers.map(({ server_parameters }) => server_parameters),
-  );
+  const used = config.servers.flatMap(serverPlaceholders);
   return {
     servers: servers.map((status) => {
       const known = found.get(status.name);

@@ -1,5 +1,5 @@
 import { UsageError } from "../../cli/run.ts";
-import type { MCPServerInput } from "../../protocol/mod.ts";
+import type { MCPServerConfig, MCPServerInput } from "../../protocol/mod.ts";
 import { loadComputerConfig } from "../config/load_config.ts";
 import { nearestWord } from "../config/nearest_word.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
@@ -14,7 +14,7 @@ import { inputVariables } from "../util/input_names.ts";
 export async function loadHostConfig(
   file: string,
   values: Readonly<Record<string, unknown>>,
-): Promise<ComputerConfig> {
+): Promise<ComputerConfig<MCPServerConfig>> {
   const config = await loadComputerConfig(file);
   for (const id of Object.keys(values)) {
     if (config.inputs.some((input) => input.id === id)) continue;

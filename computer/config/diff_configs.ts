@@ -1,14 +1,17 @@
-import type { MCPServerConfig } from "../../protocol/mod.ts";
-import { placeholderIds } from "../util/placeholders.ts";
 import { sameJson } from "./same_json.ts";
+import {
+  sameServerConfig,
+  type ServerConfig,
+  serverPlaceholders,
+} from "./server_config.ts";
 import type { ComputerConfig } from "./parse_config.ts";
 
 /** The difference between two configurations; servers in none of the lists are unchanged. */
 export interface ConfigChanges {
   /** New servers. */
-  readonly add: readonly MCPServerConfig[];
+  readonly add: readonly ServerConfig[];
   /** Changed servers, with their new configuration. */
-  readonly update: readonly MCPServerConfig[];
+  readonly update: readonly ServerConfig[];
   /** Names of removed servers. */
   readonly remove: readonly string[];
 }
@@ -27,9 +30,9 @@ export function diffConfigs(
   const names = new Set(after.servers.map(({ name }) => name));
   const oldInputs = new Map(before.inputs.map((input) => [input.id, input]));
   const newInputs = new Map(after.inputs.map((input) => [input.id, input]));
-  const differs = (server: MCPServerConfig) =>
-    !sameJson(old.get(server.name), server) ||
-    placeholderIds(server.server_parameters).some((id) =>
+  const differs = (server: ServerConfig) =>
+    !sameServerConfig(old.get(server.name), server) ||
+    serverPlaceholders(server).some((id) =>
       !sameJson(oldInputs.get(id), newInputs.get(id))
     );
   return {

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, resolve, sep } from "node:path";
+import type { MCPServerConfig } from "../../protocol/mod.ts";
 import { reasonOf } from "../util/values.ts";
 import {
   type ComputerConfig,
@@ -12,7 +13,7 @@ import { ConfigError, type ConfigProblem } from "./problem.ts";
 import { vrlProblems } from "./vrl_problems.ts";
 
 /** A configuration read from text. */
-export interface ReadText extends ReadConfig {
+export interface ReadText extends ReadConfig<MCPServerConfig> {
   /** Returns line and column of a problem. */
   readonly locate: (problem: ConfigProblem) => string;
 }
@@ -28,7 +29,7 @@ export interface ReadText extends ReadConfig {
  */
 export async function loadComputerConfig(
   file: string,
-): Promise<ComputerConfig> {
+): Promise<ComputerConfig<MCPServerConfig>> {
   const { config, problems, locate } = readConfigText(
     await readConfigFile(file),
     file,
@@ -46,7 +47,7 @@ export async function loadComputerConfig(
 export async function parseComputerConfigText(
   text: string,
   file: string,
-): Promise<ComputerConfig> {
+): Promise<ComputerConfig<MCPServerConfig>> {
   const { config, problems, places, locate } = readConfigText(text, file);
   const all = [...problems, ...await vrlProblems(config.servers, places)];
   if (all.length > 0) throw new ConfigError(file, all, locate);

@@ -10,20 +10,26 @@ import { draftConfig, type ServerDraft } from "./draft.ts";
 import type { ForeignContext } from "./foreign_variables.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem } from "./problem.ts";
 import { explainIssues } from "./issue_text.ts";
+import {
+  FOR_PROGRAMS,
+  isInProcess,
+  readInProcess,
+  type ServerConfig,
+} from "./server_config.ts";
 import { unknownInputFields, unknownServerFields } from "./unknown_fields.ts";
 
 /** The configuration of a Computer. */
-export interface ComputerConfig {
+export interface ComputerConfig<S extends ServerConfig = ServerConfig> {
   /** The definitions of the placeholders. */
   readonly inputs: readonly MCPServerInput[];
   /** In the order of the file; names are unique. */
-  readonly servers: readonly MCPServerConfig[];
+  readonly servers: readonly S[];
 }
 
 /** A configuration with its problems. */
-export interface ReadConfig {
+export interface ReadConfig<S extends ServerConfig = ServerConfig> {
   /** The valid parts. */
-  readonly config: ComputerConfig;
+  readonly config: ComputerConfig<S>;
   /** Every problem. */
   readonly problems: readonly ConfigProblem[];
   /** The place of each MCP server by name. */
@@ -47,21 +53,59 @@ export function parseComputerConfig(
   data: unknown,
   source = "configuration",
   locate?: (problem: ConfigProblem) => string | undefined,
-): ComputerConfig {
+): ComputerConfig<MCPServerConfig> {
   const { config, problems } = readConfig(data);
   if (problems.length > 0) throw new ConfigError(source, problems, locate);
   return config;
 }
 
 /**
- * Parses a configuration; invalid parts are reported and left out.
+ * Parses the options of a program, which may have MCP servers in process.
+ *
+ * @throws {ConfigError} that lists every problem
+ */
+export function parseOptions(data: unknown): ComputerConfig {
+  const { config, problems } = readProgramConfig(data);
+  if (problems.length > 0) throw new ConfigError("options", problems);
+  return config;
+}
+
+/**
+ * Parses the configuration of a file; invalid parts are reported and left out.
  *
  * @param context the values of variables such as `${userHome}`
  */
-export function readConfig(
+export const readConfig = (
   data: unknown,
   context: ForeignContext = NO_CONTEXT,
-): ReadConfig {
+): ReadConfig<MCPServerConfig> => readWith(readFileEntry, data, context);
+
+/** Parses the configuration of a program, which may have MCP servers in process. */
+export const readProgramConfig = (data: unknown): ReadConfig =>
+  readWith<ServerConfig>(
+    (entry) => isInProcess(entry) ? readInProcess(entry) : readFileEntry(entry),
+    data,
+    NO_CONTEXT,
+  );
+
+/** Parses one MCP server in our own format; without a configuration there is a problem. */
+type ReadEntry<S> = (
+  entry: unknown,
+) => { config?: S; problems: ConfigProblem[] };
+
+const readFileEntry: ReadEntry<MCPServerConfig> = (entry) => {
+  if (isInProcess(entry)) return { problems: [FOR_PROGRAMS] };
+  const read = mcpServerConfigSchema.safeParse(entry);
+  return read.success
+    ? { config: read.data, problems: [] }
+    : { problems: explainIssues([], read.error.issues) };
+};
+
+function readWith<S extends ServerConfig>(
+  readEntry: ReadEntry<S>,
+  data: unknown,
+  context: ForeignContext,
+): ReadConfig<S> {
   const draft = draftConfig(data, context);
   const problems = [...draft.problems];
   const inputs = inputsSchema.safeParse(draft.inputs);
@@ -76,7 +120,7 @@ export function readConfig(
   );
   const places = new Map<string, ConfigPath>();
   const servers = draft.servers.flatMap((server) => {
-    const config = readServer(server, problems);
+    const config = readServer(readEntry, server, problems);
     if (!config) return [];
     const { name } = config;
     if (places.has(name)) {
@@ -91,23 +135,20 @@ export function readConfig(
   return { config: { inputs: inputs.data ?? [], servers }, problems, places };
 }
 
-function readServer(
+function readServer<S extends ServerConfig>(
+  readEntry: ReadEntry<S>,
   { path, key, entry, strictness, pathOf = (field) => field }: ServerDraft,
   problems: ConfigProblem[],
-): MCPServerConfig | undefined {
+): S | undefined {
   const placed = (problem: ConfigProblem): ConfigProblem => ({
     ...problem,
     path: [...path, ...pathOf(problem.path)],
   });
   problems.push(...unknownServerFields(entry, strictness).map(placed));
-  const read = mcpServerConfigSchema.safeParse(entry);
-  if (!read.success) {
-    problems.push(
-      ...explainIssues([], read.error.issues).map(placed),
-    );
-    return undefined;
-  }
-  const { name } = read.data;
+  const read = readEntry(entry);
+  problems.push(...read.problems.map(placed));
+  if (!read.config) return undefined;
+  const { name } = read.config;
   if (key !== undefined && name !== key) {
     problems.push({
       path: [...path, "name"],
@@ -115,5 +156,5 @@ function readServer(
         `"${name}" differs from the key "${key}"; make them equal, or leave the name out`,
     });
   }
-  return read.data;
+  return read.config;
 }

@@ -1,5 +1,5 @@
-import type { MCPServerConfig } from "../../protocol/mod.ts";
-import { readConfig } from "./parse_config.ts";
+import type { ServerConfig } from "./server_config.ts";
+import { readProgramConfig } from "./parse_config.ts";
 import { ConfigError } from "./problem.ts";
 import type { ServerSettings } from "./settings.ts";
 import { vrlProblems } from "./vrl_problems.ts";
@@ -12,8 +12,8 @@ import { vrlProblems } from "./vrl_problems.ts";
 export async function readServerConfig(
   name: string,
   settings: ServerSettings,
-): Promise<MCPServerConfig> {
-  const { config, problems, places } = readConfig({
+): Promise<ServerConfig> {
+  const { config, problems, places } = readProgramConfig({
     servers: { [name]: settings },
   });
   const all = [...problems, ...await vrlProblems(config.servers, places)];

@@ -6,6 +6,7 @@ import type {
   ToolMeta,
 } from "../../protocol/mod.ts";
 import { commandLine } from "./command_line.ts";
+import type { ServerConfig } from "./server_config.ts";
 import {
   redactArguments,
   REDACTED,
@@ -16,16 +17,21 @@ import {
 /**
  * Redacts a Computer's configuration for Agents (spec §7).
  *
- * Copies known fields only: an unknown one could contain anything.
+ * Copies known fields only: an unknown one could contain anything. Leaves out MCP servers in
+ * process: the wire has no type for them, and peers reject unknown types.
  */
 export function redactConfig(
-  servers: readonly MCPServerConfig[],
+  servers: readonly ServerConfig[],
   inputs: readonly MCPServerInput[],
 ): GetComputerConfigRet {
   return {
     inputs: inputs.map(redactInput),
     servers: Object.fromEntries(
-      servers.map((config) => [config.name, redactServer(config)]),
+      servers.flatMap((config) =>
+        config.type === "in-process"
+          ? []
+          : [[config.name, redactServer(config)]]
+      ),
     ),
   };
 }

@@ -1,17 +1,26 @@
 import {
+  baseServerFields,
   inputFields,
+  type ServerFields,
   serverFields,
   toolMetaFields,
 } from "../../protocol/payloads/config_fields.ts";
 import { isRecord } from "../util/values.ts";
 import { nearestWord } from "./nearest_word.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
+import { isInProcess } from "./server_config.ts";
 
 /**
  * How unknown fields are treated. In our own format each is an error; in another program's format,
  * where they may be valid, only those that look like a misspelled field of ours.
  */
 export type Strictness = "own" | "foreign";
+
+/** The fields of an MCP server in process. */
+const IN_PROCESS_FIELDS: ServerFields = {
+  own: [...baseServerFields, "type", "server"],
+  parameters: [],
+};
 
 /** The top-level fields of our own format. */
 const FILE_FIELDS = ["$schema", "inputs", "servers"];
@@ -32,7 +41,8 @@ export function unknownServerFields(
 ): ConfigProblem[] {
   if (!isRecord(entry)) return [];
   const { type, server_parameters, tool_meta, default_tool_meta } = entry;
-  const fields = serverFields.get(type);
+  const fields = serverFields.get(type) ??
+    (isInProcess(entry) ? IN_PROCESS_FIELDS : undefined);
   const metas = isRecord(tool_meta) ? Object.entries(tool_meta) : [];
   return [
     ...fields ? unknownIn(entry, fields.own, strictness) : [],

@@ -1,4 +1,4 @@
-import type { MCPServerConfig } from "../../protocol/mod.ts";
+import type { ServerConfig } from "./server_config.ts";
 import { reasonOf } from "../util/values.ts";
 import { checkVrl } from "../vrl/vrl_compiler.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
@@ -10,7 +10,7 @@ import type { ConfigPath, ConfigProblem } from "./problem.ts";
  * @returns one problem with the compiler's message for each program that does not compile
  */
 export async function vrlProblems(
-  servers: readonly MCPServerConfig[],
+  servers: readonly ServerConfig[],
   places: ReadonlyMap<string, ConfigPath>,
 ): Promise<ConfigProblem[]> {
   const problems: ConfigProblem[] = [];

@@ -1,6 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import type { MCPServerConfig } from "../../protocol/mod.ts";
 import { reasonOf } from "../util/values.ts";
 import { coalesce } from "../util/coalesce.ts";
 import { parseComputerConfigText, readConfigFile } from "./load_config.ts";
@@ -9,7 +10,7 @@ import type { ComputerConfig } from "./parse_config.ts";
 /** Receives the new configuration, or the reason why it is invalid. */
 export interface ConfigListener {
   /** Called with the new configuration. */
-  readonly changed: (config: ComputerConfig) => unknown;
+  readonly changed: (config: ComputerConfig<MCPServerConfig>) => unknown;
   /** Called when the file is invalid, with one problem per line. */
   readonly refused: (reason: string) => void;
 }

@@ -1,4 +1,5 @@
-import type { MCPServerConfig, SMCPTool } from "../../protocol/mod.ts";
+import type { SMCPTool } from "../../protocol/mod.ts";
+import type { ServerConfig } from "../config/server_config.ts";
 import { Emitter, type Listener } from "../../client/emitter.ts";
 import { MAX_TIMER_MS } from "../util/deadline.ts";
 import { HostedServer } from "./hosted_server.ts";
@@ -65,7 +66,7 @@ export class McpHost implements AsyncDisposable {
 
   /** Makes a host whose servers are not started yet. */
   constructor(
-    configs: readonly MCPServerConfig[],
+    configs: readonly ServerConfig[],
     options: McpHostOptions = {},
   ) {
     this.#options = options;
@@ -81,7 +82,7 @@ export class McpHost implements AsyncDisposable {
   }
 
   /** The configurations, placeholders and all, in the order in which they were added. */
-  get configs(): MCPServerConfig[] {
+  get configs(): ServerConfig[] {
     return [...this.#servers.values()].map(({ config }) => config);
   }
 
@@ -137,7 +138,7 @@ export class McpHost implements AsyncDisposable {
    *
    * @throws {TypeError} when there is one of that name
    */
-  async addServer(config: MCPServerConfig): Promise<void> {
+  async addServer(config: ServerConfig): Promise<void> {
     if (this.#servers.has(config.name)) {
       throw new TypeError(
         `Cannot add MCP server "${config.name}": there is one of that name; update or remove it`,
@@ -149,7 +150,7 @@ export class McpHost implements AsyncDisposable {
   }
 
   /** Replaces a server by one of the same name; calls that run on the old one fail. */
-  async updateServer(config: MCPServerConfig): Promise<void> {
+  async updateServer(config: ServerConfig): Promise<void> {
     const old = this.#need(config.name);
     const server = this.#insert(config);
     this.#changed();
@@ -218,7 +219,7 @@ export class McpHost implements AsyncDisposable {
     );
   }
 
-  #insert(config: MCPServerConfig): HostedServer {
+  #insert(config: ServerConfig): HostedServer {
     if (this.#closed) {
       throw new TypeError("Cannot add a MCP server: the Computer is closed");
     }
@@ -280,5 +281,7 @@ export class McpHost implements AsyncDisposable {
 const RESOURCES_CHANGED = "notifications/resources/list_changed";
 const RESOURCE_UPDATED = "notifications/resources/updated";
 
-const withoutInputs: HostedServerOptions["prepare"] = (config, signal) =>
-  prepareConfig(config, new InputStore(), signal);
+const withoutInputs: HostedServerOptions["prepare"] = async (config, signal) =>
+  config.type === "in-process"
+    ? config
+    : await prepareConfig(config, new InputStore(), signal);

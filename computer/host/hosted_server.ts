@@ -1,5 +1,5 @@
 import { backoff } from "../../client/backoff.ts";
-import type { MCPServerConfig } from "../../protocol/mod.ts";
+import type { ServerConfig } from "../config/server_config.ts";
 import { reasonOf } from "../util/values.ts";
 import { AuthorizationError } from "./oauth/authorization_error.ts";
 import { coalesce } from "../util/coalesce.ts";
@@ -25,7 +25,7 @@ import { misfits } from "./unmatched_tools.ts";
  */
 export class HostedServer {
   /** As loaded, placeholders and all. */
-  readonly config: MCPServerConfig;
+  readonly config: ServerConfig;
   readonly #options: HostedServerOptions;
   #state: ServerState;
   #error: string | undefined;
@@ -44,7 +44,7 @@ export class HostedServer {
   readonly #relist: () => void = coalesce(() => this.#listAgain());
 
   /** Makes a server that is not started yet. */
-  constructor(config: MCPServerConfig, options: HostedServerOptions) {
+  constructor(config: ServerConfig, options: HostedServerOptions) {
     this.config = config;
     this.#options = options;
     this.#state = config.disabled ? "disabled" : "stopped";

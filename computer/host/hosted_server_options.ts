@@ -1,11 +1,11 @@
-import type { MCPServerConfig } from "../../protocol/mod.ts";
+import type { ServerConfig } from "../config/server_config.ts";
 import type { McpConnection } from "./mcp/connection.ts";
 import type { RestartPolicy } from "./restart_policy.ts";
 import type { ServerStatus } from "./server_status.ts";
 
 /** Starts or reaches an MCP server; nothing of it is left when it rejects. */
 export type ConnectMcp = (
-  config: MCPServerConfig,
+  config: ServerConfig,
   signal: AbortSignal,
 ) => Promise<McpConnection>;
 
@@ -15,9 +15,9 @@ export interface HostedServerOptions {
   readonly connect: ConnectMcp;
   /** Replaces placeholders by their values, each time the server starts. */
   readonly prepare: (
-    config: MCPServerConfig,
+    config: ServerConfig,
     signal: AbortSignal,
-  ) => Promise<MCPServerConfig>;
+  ) => Promise<ServerConfig>;
   /** Milliseconds from the end of `prepare` to the list of tools. */
   readonly startTimeoutMs: number;
   /** When it is started again by itself. */

@@ -75,7 +75,9 @@ export class Hosting {
       ),
       prepare: async (server, signal) => {
         await checkVrl(server.vrl);
-        return await prepareConfig(server, inputs, signal);
+        return server.type === "in-process"
+          ? server
+          : await prepareConfig(server, inputs, signal);
       },
       ...(startTimeoutMs !== undefined && { startTimeoutMs }),
       restart,

@@ -1,4 +1,4 @@
-import type { MCPServerConfig } from "../../protocol/mod.ts";
+import type { ServerConfig } from "../config/server_config.ts";
 import type { McpTool } from "./mcp/tool.ts";
 import { isForbidden, MAX_NAME_LENGTH, toolName } from "./tool_naming.ts";
 
@@ -15,7 +15,7 @@ export interface LongNames {
 
 /** Finds the tools of an MCP server whose names are too long, by an alias or a prefix or by themselves. */
 export function longNames(
-  config: MCPServerConfig,
+  config: ServerConfig,
   tools: readonly Pick<McpTool, "name">[],
 ): LongNames {
   const names = tools.filter(({ name }) => !isForbidden({ config }, name))

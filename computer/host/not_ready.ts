@@ -1,11 +1,11 @@
-import type { MCPServerConfig } from "../../protocol/mod.ts";
+import type { ServerConfig } from "../config/server_config.ts";
 
 /**
  * Says that an MCP server took too long to start.
  *
  * What a child waits for in vain is often the network, which its environment tells the way to.
  */
-export function notReady(config: MCPServerConfig, ms: number): string {
+export function notReady(config: ServerConfig, ms: number): string {
   const late = `it was not ready within ${ms / 1000} s`;
   if (config.type !== "stdio") return late;
   const lacking = config.server_parameters.inherit_env === false

@@ -1,4 +1,4 @@
-import type { MCPServerConfig } from "../../protocol/mod.ts";
+import type { ServerConfig } from "../config/server_config.ts";
 import type { ConnectMcp } from "./hosted_server_options.ts";
 import type { McpConnection } from "./mcp/connection.ts";
 import { hideValues, secretsIn } from "../util/hide_values.ts";
@@ -29,14 +29,14 @@ export function discreetConnect(
 type Hide = <E>(error: E) => E;
 
 function hider(
-  config: MCPServerConfig,
+  config: ServerConfig,
   secrets: () => Iterable<string>,
 ): Hide {
   return (error) => {
     if (error instanceof Error) {
       error.message = hideValues(error.message, [
         ...secrets(),
-        ...secretsIn(config),
+        ...config.type === "in-process" ? [] : secretsIn(config),
       ]);
     }
     return error;

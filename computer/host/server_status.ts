@@ -1,4 +1,4 @@
-import type { MCPServerConfig } from "../../protocol/mod.ts";
+import type { ServerConfig } from "../config/server_config.ts";
 import type { AuthorizationError } from "./oauth/authorization_error.ts";
 import type { McpTool } from "./mcp/tool.ts";
 
@@ -25,7 +25,7 @@ export interface ServerStatus {
   /** The key in the configuration. */
   readonly name: string;
   /** How it is reached. */
-  readonly type: MCPServerConfig["type"];
+  readonly type: ServerConfig["type"];
   /** Where it stands. */
   readonly state: ServerState;
   /** How many tools it listed last. */
@@ -45,7 +45,7 @@ export interface ServerView {
   /** The key in the configuration. */
   readonly name: string;
   /** As loaded, placeholders and all. */
-  readonly config: MCPServerConfig;
+  readonly config: ServerConfig;
   /** Where it stands. */
   readonly state: ServerState;
   /** What it listed last; empty before its first start. */

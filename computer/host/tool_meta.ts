@@ -1,7 +1,7 @@
 import {
   type AttributeValue,
+  type BaseMCPServerConfig,
   MCP_SERVER_KEY,
-  type MCPServerConfig,
   type SMCPTool,
   type ToolMeta,
 } from "../../protocol/mod.ts";
@@ -23,7 +23,7 @@ export interface EffectiveToolMeta {
 /** `tool_meta[tool]` over `default_tool_meta`, field by field; null means absent (spec §7.8). */
 export function effectiveToolMeta(
   { tool_meta, default_tool_meta }: Pick<
-    MCPServerConfig,
+    BaseMCPServerConfig,
     "tool_meta" | "default_tool_meta"
   >,
   tool: string,

@@ -1,4 +1,4 @@
-import type { MCPServerConfig } from "../../protocol/mod.ts";
+import type { ServerConfig } from "../config/server_config.ts";
 import { nearestWord } from "../config/nearest_word.ts";
 import { longNames } from "./long_names.ts";
 import type { McpTool } from "./mcp/tool.ts";
@@ -6,7 +6,7 @@ import { prefixOf, toolName } from "./tool_naming.ts";
 
 /** Finds all that does not fit together in the configuration of an MCP server and its tools. */
 export const misfits = (
-  config: MCPServerConfig,
+  config: ServerConfig,
   tools: readonly McpTool[],
 ): string[] => [
   ...unmatchedTools(config, tools),
@@ -21,7 +21,7 @@ export const misfits = (
  * @returns one sentence for each name
  */
 export function unmatchedTools(
-  config: MCPServerConfig,
+  config: ServerConfig,
   tools: readonly Pick<McpTool, "name">[],
 ): string[] {
   const names = tools.map(({ name }) => name);

@@ -1,4 +1,4 @@
-import type { MCPServerConfig } from "../../protocol/mod.ts";
+import type { BaseMCPServerConfig } from "../../protocol/mod.ts";
 import { reasonOf } from "../util/values.ts";
 import {
   type Confirm,
@@ -13,7 +13,7 @@ import { effectiveToolMeta } from "../host/tool_meta.ts";
 
 /** A question to the user that is not answered yet. */
 interface Question {
-  readonly config: MCPServerConfig;
+  readonly config: BaseMCPServerConfig;
   readonly tool: string;
   /** Allows the call and withdraws the question. */
   readonly allow: () => void;
@@ -23,7 +23,7 @@ interface Question {
 export class Confirmations {
   readonly #confirm: Confirm | undefined;
   /** Allowed tools by the configuration of their server: a replaced one may be another program. */
-  readonly #always = new WeakMap<MCPServerConfig, Set<string>>();
+  readonly #always = new WeakMap<BaseMCPServerConfig, Set<string>>();
   readonly #open = new Set<Question>();
 
   /** @param confirm asks the user; without it, calls that need confirmation are refused */
@@ -41,7 +41,7 @@ export class Confirmations {
    */
   async decide(
     request: ConfirmRequest,
-    config: MCPServerConfig,
+    config: BaseMCPServerConfig,
     signal: AbortSignal,
   ): Promise<{ readonly kind: "run" } | ConfirmRefusal> {
     const { tool } = request;
@@ -63,7 +63,7 @@ export class Confirmations {
     }
   }
 
-  #allowAlways(config: MCPServerConfig, tool: string): void {
+  #allowAlways(config: BaseMCPServerConfig, tool: string): void {
     const tools = this.#always.get(config) ?? new Set();
     this.#always.set(config, tools.add(tool));
     for (const question of [...this.#open]) {
@@ -75,7 +75,7 @@ export class Confirmations {
 
   async #ask(
     request: ConfirmRequest,
-    config: MCPServerConfig,
+    config: BaseMCPServerConfig,
     signal: AbortSignal,
   ): Promise<ConfirmAnswer> {
     const withdrawn = new AbortController();

@@ -185,6 +185,18 @@ const base = {
   vrl: maybe(z.string()),
 };
 
+const noSharedAlias = <
+  C extends Pick<BaseMCPServerConfig, "default_tool_meta">,
+>() =>
+  z.refine<C>(
+    ({ default_tool_meta }) => (default_tool_meta?.alias ?? null) === null,
+    {
+      path: ["default_tool_meta", "alias"],
+      message:
+        "one alias cannot serve every tool; set it per tool in tool_meta instead",
+    },
+  );
+
 const stdio = z.looseObject({
   ...base,
   type: z.literal("stdio"),
@@ -235,13 +247,11 @@ export const mcpServerConfigSchema = z.discriminatedUnion("type", [
   stdio,
   streamable(strictUrl, strictDuration),
   sse(strictUrl),
-]).check(
-  z.refine((config) => (config.default_tool_meta?.alias ?? null) === null, {
-    path: ["default_tool_meta", "alias"],
-    message:
-      "one alias cannot serve every tool; set it per tool in tool_meta instead",
-  }),
-);
+]).check(noSharedAlias());
+
+/** @internal What every kind of MCP server has, those that are not of the wire too. */
+export const baseServerConfigSchema = z.looseObject(base)
+  .check(noSharedAlias());
 
 /** @internal The configuration that an Agent sees: URLs may be redacted, and older SDKs write other durations. */
 export const getComputerConfigRetSchema = z.looseObject({

@@ -7,7 +7,7 @@
  * @module
  */
 import type * as z from "../validation/schema.ts";
-import { mcpServerConfigSchema } from "./config.ts";
+import { baseServerConfigSchema, mcpServerConfigSchema } from "./config.ts";
 import { inputSchema } from "./inputs.ts";
 import { toolMetaSchema } from "./tools.ts";
 
@@ -39,6 +39,11 @@ export const serverFields: ReadonlyMap<unknown, ServerFields> = new Map(
       parameters: Object.keys(shape.server_parameters.shape),
     },
   ]),
+);
+
+/** Those of every kind of MCP server, beside `type`. */
+export const baseServerFields: readonly string[] = Object.keys(
+  baseServerConfigSchema.shape,
 );
 
 /** By the `type` of an input. */

@@ -21,6 +21,12 @@ const says: Record<string, string[]> = {
     `{"role":"assistant","text":"I noted 2 things"}`,
   ],
   dpe_resolver: ["# Notes", "- buy milk"],
+  in_process: [
+    "planner days_between",
+    "365 days",
+    "local days_between",
+    "366 days",
+  ],
 };
 
 for (const [name, lines] of Object.entries(says)) {

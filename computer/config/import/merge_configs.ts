@@ -10,13 +10,13 @@ export interface ForeignConfig {
   /** Appended to names that another configuration also uses. */
   readonly suffix: string;
   /** The configuration. */
-  readonly config: ComputerConfig;
+  readonly config: ComputerConfig<MCPServerConfig>;
 }
 
 /** The result of a merge. */
 export interface MergedConfig {
   /** The merged configuration. */
-  readonly config: ComputerConfig;
+  readonly config: ComputerConfig<MCPServerConfig>;
   /** For each configuration, the new names of its MCP servers by their old names. */
   readonly names: readonly ReadonlyMap<string, string>[];
 }

@@ -10,7 +10,7 @@ import { sameJson } from "../same_json.ts";
 
 /** Converts a configuration to the form that people write: without default values. */
 export function toOwnFormat(
-  { inputs, servers }: ComputerConfig,
+  { inputs, servers }: ComputerConfig<MCPServerConfig>,
 ): Record<string, unknown> {
   return {
     ...(inputs.length > 0 && { inputs }),

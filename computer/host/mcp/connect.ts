@@ -1,10 +1,13 @@
 import type {
-  MCPServerConfig,
   MCPServerStdioParameters,
   MCPServerStreamableHttpConfig,
   MCPSSEConfig,
 } from "../../../protocol/mod.ts";
 import { loadPackages } from "../../../shared/packages.ts";
+import type {
+  InProcessServer,
+  ServerConfig,
+} from "../../config/server_config.ts";
 import { reasonOf } from "../../util/values.ts";
 import { AuthorizationError } from "../oauth/authorization_error.ts";
 import { authorizedFetch, type Authorizer } from "../oauth/authorized_fetch.ts";
@@ -12,8 +15,8 @@ import type { McpConnection } from "./connection.ts";
 import { DEFAULT_MESSAGE_BYTES } from "./message_limit.ts";
 import { patientFetch } from "./patient_fetch.ts";
 
-/** Milliseconds that a child process gets for a request other than a tool call. */
-const STDIO_REQUEST = 30_000;
+/** What an MCP server on this machine gets for a request other than a tool call. */
+const LOCAL_REQUEST_MS = 30_000;
 
 /** How MCP servers are reached. */
 export interface ConnectOptions {
@@ -37,13 +40,19 @@ export interface ConnectOptions {
  * @throws {Error} that says for a person what else went wrong
  */
 export const connectMcp = (
-  config: MCPServerConfig,
+  config: ServerConfig,
   signal: AbortSignal,
   options: ConnectOptions = {},
-): Promise<McpConnection> =>
-  config.type === "stdio"
-    ? connectStdio(config.server_parameters, signal, options)
-    : connectHttp(config, signal, options);
+): Promise<McpConnection> => {
+  switch (config.type) {
+    case "stdio":
+      return connectStdio(config.server_parameters, signal, options);
+    case "in-process":
+      return connectLocal(config.server, signal, options);
+    default:
+      return connectHttp(config, signal, options);
+  }
+};
 
 const withMcpSdk = <T>(load: () => Promise<T>): Promise<T> =>
   loadPackages("reach MCP servers", ["@modelcontextprotocol/sdk"], load);
@@ -102,6 +111,21 @@ async function connectHttp(
   }
 }
 
+async function connectLocal(
+  server: InProcessServer,
+  signal: AbortSignal,
+  { pongMs }: ConnectOptions,
+): Promise<McpConnection> {
+  const { connectInProcess } = await withMcpSdk(() =>
+    import("./in_process.ts")
+  );
+  return await connectInProcess(server, {
+    requestMs: LOCAL_REQUEST_MS,
+    pongMs,
+    signal,
+  });
+}
+
 async function connectStdio(
   parameters: MCPServerStdioParameters,
   signal: AbortSignal,
@@ -113,7 +137,7 @@ async function connectStdio(
   const transport = new StdioTransport(parameters, maxMessageBytes);
   try {
     return await openConnection(transport, {
-      requestMs: STDIO_REQUEST,
+      requestMs: LOCAL_REQUEST_MS,
       pongMs,
       signal,
       explainLoss: () => transport.end,

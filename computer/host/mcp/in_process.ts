@@ -1,0 +1,70 @@
+// @ts-types="@modelcontextprotocol/sdk/inMemory"
+import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import type { InProcessServer } from "../../config/server_config.ts";
+import { isRecord, reasonOf } from "../../util/values.ts";
+import { openConnection } from "./client_connection.ts";
+import type { ClientConnectionOptions } from "./client_connection.ts";
+import type { McpConnection } from "./connection.ts";
+import { PARSE_ERROR } from "./mcp_error.ts";
+
+/**
+ * Connects to an MCP server in this process.
+ *
+ * @throws {Error} that says why the server cannot be connected
+ */
+export async function connectInProcess(
+  server: InProcessServer,
+  options: ClientConnectionOptions,
+): Promise<McpConnection> {
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  passCopies(near);
+  passCopies(far);
+  let refusal: Error | undefined;
+  // Not waited for: a server that never finishes must not hold up the end of the attempt.
+  const connecting = async () => await server.connect(far);
+  connecting().catch(async (error) => {
+    refusal = new Error(`it cannot be connected: ${reasonOf(error)}`, {
+      cause: error,
+    });
+    await near.close();
+  });
+  try {
+    return await openConnection(near, {
+      ...options,
+      explainLoss: () => "closed its connection",
+    });
+  } catch (error) {
+    throw refusal ?? error;
+  }
+}
+
+type Send = InMemoryTransport["send"];
+
+/**
+ * Makes a transport pass messages on as a pipe would: as JSON, so that neither side sees what the
+ * other changes afterwards, and a value that is no JSON is an error here too.
+ */
+function passCopies(transport: InMemoryTransport): void {
+  const send: Send = transport.send.bind(transport);
+  transport.send = async (message, options) => {
+    let copy: typeof message;
+    try {
+      copy = JSON.parse(JSON.stringify(message));
+    } catch (error) {
+      if (!isRecord(message) || !("result" in message)) throw error;
+      // Without an answer the request would wait for its timeout.
+      const { jsonrpc, id } = message;
+      copy = {
+        jsonrpc,
+        id,
+        error: {
+          code: PARSE_ERROR,
+          message: `What the MCP server answered is not JSON: ${
+            reasonOf(error)
+          }`,
+        },
+      };
+    }
+    await send(copy, options);
+  };
+}

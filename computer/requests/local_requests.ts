@@ -1,0 +1,124 @@
+import {
+  type CallToolResult,
+  type Desktop,
+  GET_DESKTOP_EVENT,
+  GET_DPE_EVENT,
+  GET_FINDER_EVENT,
+  GET_RESOURCES_EVENT,
+  type GetDPERet,
+  type GetFinderRet,
+  type GetResourcesRet,
+  TOOL_CALL_EVENT,
+} from "../../protocol/mod.ts";
+import type { ComputerRequestHandler } from "./request_handler.ts";
+
+/** Options for a tool call that this process makes. */
+export interface CallHostedToolOptions {
+  /** Who calls, as `confirm` and the events are told; default `"local"`. */
+  agent?: string;
+  /** Cancels the call: the MCP server is told, and the result says that it was cancelled. */
+  signal?: AbortSignal;
+  /** For the whole call, confirmation included, in whole seconds; up to an hour, default 60,000. */
+  timeoutMs?: number;
+}
+
+/** Options for a search for documents that this process makes. */
+export interface FindDocumentsOptions {
+  /** Matches documents with any of them in title, keywords or summary, case-insensitive. */
+  keywords?: string[];
+  /** Exact file type, such as `pdf`. */
+  fileType?: string;
+  /** How many to skip; default 0. */
+  offset?: number;
+  /** How many to return, 1 to 100; default 20. */
+  limit?: number;
+}
+
+/** The caller of requests that this process makes, unless it names another. */
+const LOCAL_CALLER = "local";
+const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
+const DEFAULT_DOCUMENT_TIMEOUT_MS = 30_000;
+const MAX_TIMEOUT_MS = 3_600_000;
+
+/** Makes requests of this process, as an Agent would make them from afar. */
+export class LocalRequests {
+  readonly #handler: ComputerRequestHandler;
+
+  /** @param handler answers the requests */
+  constructor(handler: ComputerRequestHandler) {
+    this.#handler = handler;
+  }
+
+  /** Calls a tool. */
+  async callTool(
+    tool: string,
+    params: Record<string, unknown>,
+    options: CallHostedToolOptions,
+  ): Promise<CallToolResult> {
+    const { agent = LOCAL_CALLER, signal } = options;
+    const timeout = toSeconds(options.timeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS);
+    const call = { tool_name: tool, params, timeout };
+    return await this.#handler.answerLocal(
+      agent,
+      TOOL_CALL_EVENT,
+      call,
+      signal,
+    );
+  }
+
+  /** Renders the windows. */
+  async getDesktop(
+    { size, window }: { size?: number; window?: string },
+  ): Promise<Desktop[]> {
+    const request = {
+      ...(size !== undefined && { desktop_size: size }),
+      ...(window !== undefined && { window }),
+    };
+    const { desktops } = await this.#handler.answerLocal(
+      LOCAL_CALLER,
+      GET_DESKTOP_EVENT,
+      request,
+    );
+    return desktops;
+  }
+
+  /** Lists one page of resources. */
+  getResources(mcpServer: string, cursor?: string): Promise<GetResourcesRet> {
+    return this.#handler.answerLocal(LOCAL_CALLER, GET_RESOURCES_EVENT, {
+      mcp_server: mcpServer,
+      ...(cursor !== undefined && { cursor }),
+    });
+  }
+
+  /** Searches the documents. */
+  getFinder(options: FindDocumentsOptions): Promise<GetFinderRet> {
+    const { fileType, ...rest } = options;
+    return this.#handler.answerLocal(LOCAL_CALLER, GET_FINDER_EVENT, {
+      ...rest,
+      ...(fileType !== undefined && { file_type: fileType }),
+    });
+  }
+
+  /** Publishes a document. */
+  async getDpe(
+    uri: string,
+    { timeoutMs = DEFAULT_DOCUMENT_TIMEOUT_MS }: { timeoutMs?: number },
+  ): Promise<GetDPERet> {
+    const request = { uri, timeout: toSeconds(timeoutMs) };
+    return await this.#handler.answerLocal(
+      LOCAL_CALLER,
+      GET_DPE_EVENT,
+      request,
+    );
+  }
+}
+
+/** A duration as requests have it: in whole seconds. */
+function toSeconds(timeoutMs: number): number {
+  if (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) {
+    return Math.ceil(timeoutMs / 1000);
+  }
+  throw new TypeError(
+    `timeoutMs cannot be ${timeoutMs}: expected more than 0, and at most ${MAX_TIMEOUT_MS}`,
+  );
+}
