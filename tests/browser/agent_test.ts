@@ -19,7 +19,7 @@ const browserTest = (name: string, test: (chromium: string) => Promise<void>) =>
     fn: () => test(chromium ?? ""),
   });
 
-Deno.test("the Agent's bundle for browsers imports nothing, of Node least of all", () => {
+Deno.test("the Agent's bundle for browsers imports nothing", () => {
   assertNotMatch(script, /^import\b/m);
   assertNotMatch(script, /\b(from|import\(|require\() ?"node:/);
 });

@@ -62,7 +62,7 @@ for (const [sdk, agent, server, computer, known] of CASTS) {
 
 Deno.test({
   name:
-    "each version's clients are refused by a Server of the other, and say so",
+    "clients of each version are refused by a Server of the other, with an error",
   timeout: PATIENCE,
 }, async () => {
   await using old = await ourServer("0.1");

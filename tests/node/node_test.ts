@@ -217,7 +217,7 @@ for (const version of NODE_VERSIONS) {
 }
 
 Deno.test({
-  name: "one global install brings every command",
+  name: "one global install has every command",
   timeout: 600_000,
 }, async () => {
   const prefix = join(folder, "global");
@@ -259,7 +259,7 @@ const LIBRARIES: [file: string, types: string[], lib: string[], ok: boolean][] =
 
 Deno.test({
   name:
-    "the declarations in the tarball need the libraries that the documentation names, and no others",
+    "the declarations in the tarball need only the libraries named in the documentation",
   timeout: 600_000,
 }, async () => {
   for (const [file, types, lib, ok] of LIBRARIES) {
@@ -285,7 +285,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "the tarballs' manifests name the commands, and the Node that is needed",
+    "the tarballs' manifests name the commands and the required Node version",
   timeout: 600_000,
 }, async () => {
   for (const [name, bins] of [[config.name, {}], [CLI_NAME, BINS]] as const) {

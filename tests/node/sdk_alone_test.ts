@@ -77,7 +77,7 @@ const NEEDS: [script: string, says: string, packages: string[]][] = [
 
 Deno.test({
   name:
-    "what needs another package names it, and works once the command that it says was run",
+    "a feature that needs another package names it, and works after the suggested command",
   timeout: 600_000,
 }, async (t) => {
   const node = await findNode(NODE_VERSIONS[0]);

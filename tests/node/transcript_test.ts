@@ -33,7 +33,7 @@ Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
 
 for (const version of NODE_VERSIONS) {
   Deno.test({
-    name: `Node ${version} plays the first ten minutes after npm install`,
+    name: `Node ${version} runs the first ten minutes after npm install`,
     timeout: 600_000,
     fn: async () => {
       assert(steps.length < 6); // npm install is one more

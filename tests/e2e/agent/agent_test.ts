@@ -27,7 +27,7 @@ import { createSmcpServer } from "../../../server/mod.ts";
 import { startProxy } from "../../support/proxy.ts";
 import { OFFICE, scriptedComputer, startOffice } from "../../support/office.ts";
 
-Deno.test("SmcpAgent gets every kind of answer of a Computer", async () => {
+Deno.test("SmcpAgent receives every kind of answer of a Computer", async () => {
   const asked: unknown[] = [];
   await using office = await startOffice({
     computers: {
@@ -102,7 +102,7 @@ Deno.test("SmcpAgent gets every kind of answer of a Computer", async () => {
   ]);
 });
 
-Deno.test("SmcpAgent.allResources() follows cursors, and leaves a circle of them", async () => {
+Deno.test("SmcpAgent.allResources() follows cursors, and stops when they repeat", async () => {
   const pages: Record<string, unknown> = {
     "": { resources: [{ uri: "x:1" }], next_cursor: "a" },
     a: { resources: [{ uri: "x:2" }], next_cursor: "b" },
@@ -124,7 +124,7 @@ Deno.test("SmcpAgent.allResources() follows cursors, and leaves a circle of them
   assertEquals(seen, ["x:1", "x:2", "x:3"]);
 });
 
-Deno.test("SmcpAgent asks for an office first where a request needs one: 4103", async () => {
+Deno.test("SmcpAgent requires an office for requests that need one: 4103", async () => {
   await using office = await startOffice({ computers: { pc: answering } });
   const { agent } = office;
   await agent.leave();
@@ -158,7 +158,7 @@ Deno.test("SmcpAgent.listRoom() shows every member with its version", async () =
   );
 });
 
-Deno.test("SmcpAgent throws the errors of the way, flat or in the nested form of 0.1", async () => {
+Deno.test("SmcpAgent throws protocol errors, flat or in the nested form of 0.1", async () => {
   await using office = await startOffice({
     computers: {
       pc: (event) =>
@@ -213,7 +213,7 @@ Deno.test("SmcpAgent sends no request that the protocol does not allow: 400 name
   }
 });
 
-Deno.test("SmcpAgent.callTool() cancels a call that runs out of time, and returns the timeout result", async () => {
+Deno.test("SmcpAgent.callTool() cancels a call at its timeout, and returns the timeout result", async () => {
   const cancelled = Promise.withResolvers<unknown>();
   await using office = await startOffice({ computers: { pc: hanging } });
   const pc = await office.addScriptedComputer("watcher", answering);
@@ -234,7 +234,7 @@ Deno.test("SmcpAgent.callTool() cancels a call that runs out of time, and return
   assertEquals(await cancelled.promise, { agent: "planner", req_id: "r1" });
 });
 
-Deno.test("SmcpAgent.callTool() sends the cancel when its signal is aborted, and rejects with the reason", async () => {
+Deno.test("SmcpAgent.callTool() cancels the call when its signal is aborted, and rejects with the reason", async () => {
   const called = Promise.withResolvers<void>();
   const cancelled = Promise.withResolvers<unknown>();
   await using office = await startOffice({
@@ -260,7 +260,7 @@ Deno.test("SmcpAgent.callTool() sends the cancel when its signal is aborted, and
   assertEquals(await cancelled.promise, { agent: "planner", req_id: "r2" });
 });
 
-Deno.test("SmcpAgent gives up any request whose signal is aborted", async () => {
+Deno.test("SmcpAgent aborts any request with its signal", async () => {
   const called = Promise.withResolvers<void>();
   await using office = await startOffice({
     computers: {
@@ -283,7 +283,7 @@ Deno.test("SmcpAgent gives up any request whose signal is aborted", async () => 
   );
 });
 
-Deno.test("SmcpAgent keeps its tool catalogue up to date by the notifications", async () => {
+Deno.test("SmcpAgent updates its tool catalogue on notifications", async () => {
   await using office = await startOffice({ computers: { pc: answering } });
   const { agent } = office;
   assertEquals([...agent.tools], [["pc", [tool("echo")]]]);
@@ -334,7 +334,7 @@ Deno.test("SmcpAgent.followDesktop() fetches the desktop again after each change
   await last;
 });
 
-Deno.test("SmcpAgent.followDesktop() ends when the Agent is closed, and says so when the Computer is unknown", async () => {
+Deno.test("SmcpAgent.followDesktop() ends when the Agent is closed, and throws for an unknown Computer", async () => {
   await using office = await startOffice({ computers: { pc: answering } });
   const unknown = office.agent.followDesktop("nobody");
   await assertRejects(() => unknown.next(), ProtocolError, "nobody");
@@ -345,7 +345,7 @@ Deno.test("SmcpAgent.followDesktop() ends when the Agent is closed, and says so 
   await last;
 });
 
-Deno.test("SmcpAgent tells its listeners about every notification", async () => {
+Deno.test("SmcpAgent emits every notification to its listeners", async () => {
   await using office = await startOffice();
   const entered = once(office.agent, "enterOffice");
   await office.addScriptedComputer("pc", answering);
@@ -390,7 +390,7 @@ for (const transports of [["polling", "websocket"], ["websocket"]] as const) {
   });
 }
 
-Deno.test("SmcpAgent.connect() says when nobody answers", async () => {
+Deno.test("SmcpAgent.connect() rejects when nobody answers", async () => {
   const url = "http://127.0.0.1:9"; // where nobody listens nowadays
   await using agent = new SmcpAgent({ url, name: "planner" });
   const error = await assertRejects(
@@ -418,7 +418,7 @@ Deno.test("SmcpAgent.connect() called twice is one attempt, and both wait for it
   assertEquals(server.stats.connections, 1);
 });
 
-Deno.test("SmcpAgent works over WebSocket alone", async () => {
+Deno.test("SmcpAgent works over WebSocket only", async () => {
   await using office = await startOffice({
     computers: { pc: answering },
     agent: { transports: ["websocket"] },
@@ -427,7 +427,7 @@ Deno.test("SmcpAgent works over WebSocket alone", async () => {
   assertEquals(result.content, [{ type: "text", text: "done" }]);
 });
 
-Deno.test("SmcpAgent comes back after the Server restarts: rejoined, tools fetched again", async () => {
+Deno.test("SmcpAgent reconnects after a restart of the Server: rejoined, tools fetched again", async () => {
   await using stack = new AsyncDisposableStack();
   const first = createSmcpServer();
   const proxy = stack.use(await startProxy((await first.listen()).url));
@@ -458,7 +458,7 @@ Deno.test("SmcpAgent comes back after the Server restarts: rejoined, tools fetch
   assertEquals((await tools).computer, "pc");
 });
 
-Deno.test("SmcpAgent calls fail fast while offline unless the caller chose to wait", async () => {
+Deno.test("SmcpAgent calls fail at once while offline unless the caller chose to wait", async () => {
   const server = createSmcpServer();
   const { url } = await server.listen({ port: 0 });
   await using agent = new SmcpAgent({ url, name: "planner" });

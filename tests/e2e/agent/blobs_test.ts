@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { resultMeta } from "../../../agent/mod.ts";
 import { startOffice } from "../../support/office.ts";
 
-Deno.test("SmcpAgent.callTool() makes an error of an image that the Computer left out of its result", async () => {
+Deno.test("SmcpAgent.callTool() returns an error for an image that the Computer left out", async () => {
   // As a Computer of the released Python SDK answers with an image of 100 KiB.
   const image = {
     type: "image",

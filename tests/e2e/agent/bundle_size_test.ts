@@ -5,7 +5,7 @@ import { measureBundle } from "../../../bench/ends/bundle.ts";
 const LIMITS = { minified: 140_000, gzip: 46_000 };
 
 Deno.test({
-  name: "the Agent stays small in browsers, and brings along what it uses only",
+  name: "the Agent stays small in browsers, and bundles only what it uses",
   timeout: 120_000,
   async fn() {
     const { minified, gzip, parts } = await measureBundle();

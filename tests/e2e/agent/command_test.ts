@@ -146,8 +146,7 @@ async function startScripted(): Promise<Scripted> {
 }
 
 Deno.test({
-  name:
-    "smcp-agent shows everything that an office has, for people and as JSON",
+  name: "smcp-agent shows everything in an office, as text and as JSON",
   timeout: 120_000,
 }, async (t) => {
   await using scripted = await startScripted();
@@ -335,7 +334,7 @@ Deno.test("chooseComputer() gives up when its signal is aborted", async () => {
 });
 
 Deno.test({
-  name: "smcp-agent says whose tools could not be fetched, and why",
+  name: "smcp-agent reports whose tools could not be fetched, and why",
   timeout: 120_000,
 }, async (t) => {
   await using office = await startOffice();
@@ -390,7 +389,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "smcp-agent watch prints every notification, a line each, until Ctrl-C",
+  name: "smcp-agent watch prints one line per notification, until Ctrl-C",
   timeout: 120_000,
 }, async (t) => {
   for (const json of [false, true]) {

@@ -12,7 +12,7 @@ import { OFFICE, startOffice } from "../../support/office.ts";
 
 Deno.test({
   name:
-    "smcp-agent tools groups by MCP server, and marks those that still start, are disabled or have none",
+    "smcp-agent tools groups by MCP server, and marks those that are starting, disabled or without tools",
   timeout: 120_000,
 }, async () => {
   await using office = await startOffice();
@@ -87,7 +87,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "smcp-agent tools lists the tools of Computers that do not say whose they are",
+    "smcp-agent tools lists tools of Computers that do not name their MCP servers",
   timeout: 120_000,
 }, async () => {
   const tool = {
@@ -131,7 +131,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "smcp-agent call says where --params stops being JSON, not in words of a parser",
+    "smcp-agent call reports where --params is invalid JSON, without the parser's words",
   timeout: 120_000,
 }, async () => {
   const rows: [params: string, says: string][] = [
@@ -154,7 +154,7 @@ Deno.test({
   }
 });
 
-Deno.test("parameterRows() says name, type and description of each parameter", () => {
+Deno.test("parameterRows() returns name, type and description of each parameter", () => {
   const rows = parameterRows({
     type: "object",
     properties: {

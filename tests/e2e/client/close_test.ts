@@ -29,7 +29,7 @@ const clients = {
 };
 
 for (const [role, make] of Object.entries(clients)) {
-  Deno.test(`${role}: close() and leave() of one whose join is on its way leave the seat free too`, async () => {
+  Deno.test(`${role}: close() and leave() during a join also free the seat`, async () => {
     await using server = createSmcpServer({ limits: false });
     const { url } = await server.listen({ port: 0 });
     await using next = make(url, ["websocket"]);
@@ -47,7 +47,7 @@ for (const [role, make] of Object.entries(clients)) {
     }
   });
 
-  Deno.test(`${role}: close() does not wait for a Server that does not answer any more`, async () => {
+  Deno.test(`${role}: close() does not wait for a Server that no longer answers`, async () => {
     await using server = await startBareServer((_socket, event, ack) => {
       if (event === LIST_ROOM_EVENT) return ack({ sessions: [], req_id: "1" });
       if (event !== LEAVE_OFFICE_EVENT) ack(true, null);
@@ -61,7 +61,7 @@ for (const [role, make] of Object.entries(clients)) {
   });
 }
 
-Deno.test("a client that was closed asks nothing any more, and can connect again", async () => {
+Deno.test("a closed client sends nothing, and can connect again", async () => {
   const heard: string[] = [];
   await using server = await startBareServer((_socket, event, ack) => {
     heard.push(event);
@@ -87,7 +87,7 @@ Deno.test("a client that was closed asks nothing any more, and can connect again
   );
 });
 
-Deno.test("SmcpAgent.close() ends at once where the connection breaks while it leaves", async () => {
+Deno.test("SmcpAgent.close() ends at once if the connection breaks while it leaves", async () => {
   await using server = await startBareServer((socket, event, ack) => {
     if (event === LIST_ROOM_EVENT) return ack({ sessions: [], req_id: "1" });
     if (event === LEAVE_OFFICE_EVENT) return socket.conn.close();

@@ -7,7 +7,7 @@ import { OFFICE, startOffice } from "../../support/office.ts";
 
 const MAX_BYTES = 100_000;
 
-Deno.test("parameters over the message limit, or nested too deep, fail alone: other calls and the connection go on", async () => {
+Deno.test("parameters too large or nested too deeply fail alone: other calls and the connection continue", async () => {
   const release = Promise.withResolvers<void>();
   const started = Promise.withResolvers<void>();
   const slow: RequestHandler = async (event) => {
@@ -54,7 +54,7 @@ Deno.test("parameters over the message limit, or nested too deep, fail alone: ot
   assertEquals(lost, []);
 });
 
-Deno.test("parameters of exactly the size and depth that the Server takes arrive", async () => {
+Deno.test("parameters of exactly the maximum size and depth arrive", async () => {
   await using office = await startOffice({
     server: { maxMessageBytes: MAX_BYTES },
     computers: {
@@ -89,7 +89,7 @@ Deno.test("parameters of exactly the size and depth that the Server takes arrive
   );
 });
 
-Deno.test("a join that is larger than the Server takes fails with its size, for both roles", async () => {
+Deno.test("a join above the Server's limit fails with its size, for both roles", async () => {
   await using office = await startOffice({
     server: { maxMessageBytes: MAX_BYTES },
   });

@@ -22,7 +22,7 @@ const eachOnce = (runs: Map<unknown, number>, calls: number) =>
 
 Deno.test({
   name:
-    "a plain loop of 5,000 calls, and 500 at once, meet no limit of a Server with default limits",
+    "a loop of 5,000 calls, and 500 at once, exceed no default limit of a Server",
   timeout: 120_000,
 }, async () => {
   const { handler, runs } = counting();
@@ -38,7 +38,7 @@ Deno.test({
   assert(eachOnce(runs, 5_500), `${runs.size} ran`);
 });
 
-Deno.test("calls over the Server's rate are sent again at that rate, and run once", async () => {
+Deno.test("calls over the Server's rate are repeated at that rate, and run once", async () => {
   const { handler, runs } = counting();
   await using office = await startOffice({
     server: { limits: { eventsPerSecond: 50 } },
@@ -53,7 +53,7 @@ Deno.test("calls over the Server's rate are sent again at that rate, and run onc
   assert(eachOnce(runs, 120), `${runs.size} ran`);
 });
 
-Deno.test("calls over the Server's number of calls at once wait for those that are running", async () => {
+Deno.test("calls over the Server's limit of concurrent calls wait for running ones", async () => {
   const { handler, runs } = counting();
   let running = 0;
   let most = 0;
@@ -76,7 +76,7 @@ Deno.test("calls over the Server's number of calls at once wait for those that a
   assertEquals(most, 3);
 });
 
-Deno.test("a call that finds no turn within its timeout fails with the Server's 429; an aborted one with its reason", async () => {
+Deno.test("a call that cannot be sent within its timeout fails with the Server's 429; an aborted one with its reason", async () => {
   const { handler, runs } = counting();
   const hanging: RequestHandler = (event, payload) =>
     event === GET_TOOLS_EVENT ? handler(event, payload) : new Promise(() => {});
@@ -109,7 +109,7 @@ Deno.test("a call that finds no turn within its timeout fails with the Server's 
   assertEquals(runs.size, 0);
 });
 
-Deno.test("a 429 that does not say that nothing ran is not sent again", async () => {
+Deno.test("a request with a 429 that does not say that nothing ran is not repeated", async () => {
   let asked = 0;
   const tooMany: RequestHandler = (event) => {
     if (event === GET_TOOLS_EVENT) return { tools: [], req_id: "1" };

@@ -98,7 +98,7 @@ async function returned(url: string, offline: "wait" | "fail") {
   return agent;
 }
 
-Deno.test("a Computer that never was there is a 404 at once, unless the Agent has just come back", async () => {
+Deno.test("an unknown Computer is a 404 at once, unless the Agent has just reconnected", async () => {
   const { bare, calls, enter } = await startAway();
   await using server = bare;
   await using agent = await returned(server.url, "wait");
@@ -145,7 +145,7 @@ Deno.test("a call that waits for a Computer ends with its signal, and with the A
   await left;
 });
 
-Deno.test("an Agent that does not wait hears 404 right after it came back", async () => {
+Deno.test("an Agent that does not wait gets 404 right after a reconnect", async () => {
   const { bare } = await startAway();
   await using server = bare;
   await using agent = await returned(server.url, "fail");

@@ -34,7 +34,7 @@ for (const transports of [["polling"], ["websocket"]] as const) {
   const isClean = over === "websocket";
 
   Deno.test({
-    name: `Agent and Computer come in with a client certificate, over ${over}`,
+    name: `Agent and Computer connect with a client certificate, over ${over}`,
     sanitizeOps: isClean,
     sanitizeResources: isClean,
   }, async () => {
@@ -58,7 +58,7 @@ for (const transports of [["polling"], ["websocket"]] as const) {
   });
 
   Deno.test({
-    name: `a TLS failure says which side misses what, over ${over}`,
+    name: `a TLS failure reports what is missing on which side, over ${over}`,
     sanitizeOps: isClean,
     sanitizeResources: isClean,
     timeout: 60_000,
@@ -124,7 +124,7 @@ for (const transports of [["polling"], ["websocket"]] as const) {
   });
 }
 
-Deno.test("tls options that cannot be used are refused before anything is sent, by name", async () => {
+Deno.test("invalid tls options are refused by name before anything is sent", async () => {
   const url = "https://smcp.example";
   const other = await newCertificate("other", clients);
   const rows: [tls: ClientTlsOptions, url: string, says: string][] = [
@@ -150,7 +150,7 @@ Deno.test("tls options that cannot be used are refused before anything is sent, 
   }
 });
 
-Deno.test("tls options are refused where there are no modules of Node, as in browsers", () => {
+Deno.test("tls options are refused without Node modules, as in browsers", () => {
   const own = Object.getOwnPropertyDescriptor(globalThis, "process") ?? {};
   Object.defineProperty(globalThis, "process", {
     configurable: true,
@@ -174,8 +174,7 @@ Deno.test("tls options are refused where there are no modules of Node, as in bro
 });
 
 Deno.test({
-  name:
-    "the commands take certificates as files, and say what is wrong with them",
+  name: "the commands read certificates from files, and report errors in them",
   timeout: 120_000,
 }, async () => {
   await using folder = await scratch();
@@ -226,7 +225,7 @@ Deno.test({
   assertStringIncludes(computer.stderr, "give --tls-cert and --tls-key");
 });
 
-Deno.test("secretsInClear() warns of keys and tokens that go to another machine without TLS", () => {
+Deno.test("secretsInClear() warns of keys and tokens sent to another machine without TLS", () => {
   const key = { "x-api-key": "k" };
   const rows: [url: string, with_: object, warned: boolean][] = [
     ["http://smcp.example", { headers: key }, true],
@@ -248,7 +247,7 @@ Deno.test("secretsInClear() warns of keys and tokens that go to another machine 
   }
 });
 
-Deno.test("Agent and Computer warn in the log, and smcp-agent on stderr, before a key goes out in clear text", async () => {
+Deno.test("Agent and Computer warn in the log, and smcp-agent on stderr, before a key is sent in clear text", async () => {
   // Reserved: nobody answers there (RFC 2606).
   const options = {
     url: "http://smcp.invalid:1",

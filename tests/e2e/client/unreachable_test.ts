@@ -27,7 +27,7 @@ const NO_SERVER =
   /: what answers there is no A2C-SMCP server( \(HTTP \d+\))?; correct --url, or the path with --path$/;
 const PROXY = /: HTTP 50\d, of a proxy that does not reach its Server$/;
 
-Deno.test("a web server that is no A2C-SMCP server, and a proxy without one, are told as what they are", async () => {
+Deno.test("another web server, and a proxy without a Server, are reported as such", async () => {
   const rows: [status: number, says: RegExp][] = [
     [200, NO_SERVER],
     [401, NO_SERVER],

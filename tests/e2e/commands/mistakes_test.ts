@@ -138,7 +138,7 @@ const computer = (url: string, config: string, name = "other") => [
 
 const mistakes = (world: World): Mistake[] => [
   {
-    name: "a URL that is none",
+    name: "an invalid URL",
     command: "agent",
     args: agent("localhost", "members"),
     code: 1,
@@ -167,7 +167,7 @@ const mistakes = (world: World): Mistake[] => [
       /no A2C-SMCP server \(HTTP 404\); correct --url, or the path with --path/,
   },
   {
-    name: "https where http is spoken",
+    name: "https to an http server",
     command: "agent",
     args: agent(world.free.replace("http:", "https:"), "members"),
     code: 1,
@@ -224,28 +224,28 @@ const mistakes = (world: World): Mistake[] => [
     says: /--office <office>' not specified; give it, or set SMCP_OFFICE/,
   },
   {
-    name: "a computer that is not there",
+    name: "an unknown computer",
     command: "agent",
     args: agent(world.free, "tools", "--computer", "laptop"),
     code: 1,
     says: /"laptop" is not in your office; .*members/,
   },
   {
-    name: "a tool that is not there",
+    name: "an unknown tool",
     command: "agent",
     args: agent(world.free, "call", "ecoh"),
     code: 1,
     says: /offers the tool "ecoh"; the command "tools" lists/,
   },
   {
-    name: "parameters that are no JSON",
+    name: "parameters that are not JSON",
     command: "agent",
     args: agent(world.free, "call", "fail", "--params", "{path: .}"),
     code: 2,
     says: /--params is not JSON/,
   },
   {
-    name: "parameters in a file that is not there",
+    name: "parameters in a missing file",
     command: "agent",
     args: agent(world.free, "call", "fail", "--params", "@no/such.json"),
     code: 2,
@@ -266,14 +266,14 @@ const mistakes = (world: World): Mistake[] => [
     says: /Expected NAME=VALUE, such as/,
   },
   {
-    name: "a time that is too long",
+    name: "a timeout that is too long",
     command: "agent",
     args: agent(world.free, "call", "count", "--timeout", "4000"),
     code: 2,
     says: /Expected an integer from 1 to 3600/,
   },
   {
-    name: "a tool that nobody allows",
+    name: "a tool without confirmation",
     command: "agent",
     args: agent(world.free, "call", "echo"),
     code: 1,
@@ -287,7 +287,7 @@ const mistakes = (world: World): Mistake[] => [
     says: /"slow" failed; give it more time with --timeout/,
   },
   {
-    name: "a document's address that is none",
+    name: "an invalid document address",
     command: "agent",
     args: agent(world.free, "read", "report.pdf"),
     code: 1,
@@ -301,21 +301,21 @@ const mistakes = (world: World): Mistake[] => [
     says: /--config <file>' not specified; give it, or set SMCP_CONFIG/,
   },
   {
-    name: "a configuration that is not there",
+    name: "a missing configuration",
     command: "computer",
     args: computer(world.free, "no/such.json"),
     code: 1,
     says: /no\/such\.json: .*there is no such file/,
   },
   {
-    name: "a configuration that is no JSON",
+    name: "a configuration that is not JSON",
     command: "computer",
     args: computer(world.free, world.broken),
     code: 1,
     says: /broken\.json:1:\d+: Cannot read it as JSON/,
   },
   {
-    name: "a kind of MCP server that there is not",
+    name: "an unknown type of MCP server",
     command: "computer",
     args: computer(world.free, world.telnet),
     code: 1,
@@ -358,7 +358,7 @@ const mistakes = (world: World): Mistake[] => [
       /^error: --input tokne=…: .*token\.json has no input "tokne"; did you mean "token"\?$/,
   })),
   {
-    name: "a field that is misspelt",
+    name: "a misspelled field",
     command: "computer",
     args: ["check", "--config", world.slip],
     code: 1,
@@ -382,14 +382,14 @@ const mistakes = (world: World): Mistake[] => [
     says: /no configuration was found; name a file with --from FILE/,
   },
   {
-    name: "an import onto a file that is there",
+    name: "an import to an existing file",
     command: "computer",
     args: ["import", "--from", world.missing, "--out", world.empty],
     code: 1,
     says: /empty\.json already exists; .*--out, or .*--force/,
   },
   {
-    name: "an import into a directory that is not there",
+    name: "an import into a missing directory",
     command: "computer",
     args: ["import", "--from", world.missing, "--out", "/no/such/new.json"],
     code: 1,
@@ -432,14 +432,14 @@ const mistakes = (world: World): Mistake[] => [
     says: /the port is in use; choose another with --port/,
   },
   {
-    name: "a port that is none",
+    name: "an invalid port",
     command: "server",
     args: ["--port", "http"],
     code: 2,
     says: /Expected an integer from 0 to 65535/,
   },
   {
-    name: "an address that this machine does not have",
+    name: "an address of another machine",
     command: "server",
     args: ["--host", "192.0.2.1", "--port", "0", "--insecure"],
     code: 1,
@@ -456,7 +456,7 @@ const mistakes = (world: World): Mistake[] => [
 
 Deno.test({
   name:
-    "each typical mistake gives one line with cause and remedy, and its exit code",
+    "each typical mistake prints one line with cause and remedy, and exits with its code",
   timeout: 600_000, // some forty processes, one after the other,
 }, async (t) => {
   await using world = await startWorld();

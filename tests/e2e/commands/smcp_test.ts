@@ -39,7 +39,7 @@ Deno.test("smcp up takes the flags that mod.ts up takes", async () => {
   assertMatch(help.stdout, /^Usage: smcp up \[options\]$/m);
 });
 
-Deno.test("smcp --help lists its commands with the summaries of their own help", async () => {
+Deno.test("smcp --help lists its commands with the summaries of their help", async () => {
   const { code, stdout } = await run("main.ts", "--help");
   assertEquals(code, 0);
   for (const name of [...ROLES, "up"]) {
@@ -56,7 +56,7 @@ Deno.test("smcp help AGENT is the help of that command", async () => {
   );
 });
 
-Deno.test("smcp names the command that was probably meant, and exits 2", async () => {
+Deno.test("smcp suggests a similar command, and exits 2", async () => {
   const { code, stderr } = await run("main.ts", "compter", "run");
   assertEquals(code, 2);
   assertEquals(
@@ -66,7 +66,7 @@ Deno.test("smcp names the command that was probably meant, and exits 2", async (
   assertEquals((await run("main.ts")).code, 2);
 });
 
-Deno.test("smcp completion bash completes the commands of roles, theirs and their flags", async () => {
+Deno.test("smcp completion bash completes roles, their commands and their flags", async () => {
   const { stdout: script } = await run("main.ts", "completion", "bash");
   const complete = async (...words: string[]) => {
     const { stdout, stderr } = await new Deno.Command("bash", {
@@ -106,7 +106,7 @@ for (const shell of ["zsh", "fish"]) {
   });
 }
 
-Deno.test("smcp loads no role before it is asked for one", async () => {
+Deno.test("smcp loads no role before it is called with one", async () => {
   const modules = await modulesOf("main.ts", { dynamic: false });
   const roles = modules.filter((name) =>
     /^(agent|computer|server)\//.test(name)

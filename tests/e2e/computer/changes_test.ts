@@ -38,7 +38,7 @@ const pidOf = async (office: ComputerOffice["office"], alias: string) =>
 
 Deno.test({
   name:
-    "configure() replaces servers that differ, and calls on the others go on",
+    "configure() replaces changed servers, and calls on the others continue",
   timeout: 120_000,
 }, async () => {
   await using pc = await startComputer({
@@ -136,8 +136,7 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "a server that is replaced again and again, and removed meanwhile, leaves no child",
+  name: "a server that is replaced repeatedly and then removed leaves no child",
   timeout: 120_000,
 }, async () => {
   await using pc = await startComputer({ a: server("a") });
@@ -184,7 +183,7 @@ function counted() {
 
 Deno.test({
   name:
-    "the process of a server starts once that of its predecessor is gone, though it was replaced twice, or removed and added",
+    "the process of a server starts after its predecessor's is gone, even if replaced twice, or removed and added",
   timeout: 120_000,
 }, async () => {
   const { connect, most } = counted();
@@ -205,7 +204,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "smcp-computer run --watch takes each new state of the file; one with mistakes changes nothing",
+    "smcp-computer run --watch applies each valid version of the file; an invalid one changes nothing",
   timeout: 120_000,
 }, async () => {
   await using office = await startOffice();

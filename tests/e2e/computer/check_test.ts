@@ -19,7 +19,7 @@ async function configFile(content: unknown) {
 
 Deno.test({
   name:
-    "smcp-computer check lists what each MCP server has, and exits 0 where nothing is wrong",
+    "smcp-computer check lists what each MCP server offers, and exits 0 without problems",
   timeout: 120_000,
 }, async () => {
   await using config = await configFile({
@@ -132,7 +132,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "smcp-computer import takes over what programs have, says which values may be secret, and shows none",
+    "smcp-computer import imports servers of other programs, names values that may be secret, and shows none",
   timeout: 120_000,
 }, async () => {
   await using home = await configFile("{}");

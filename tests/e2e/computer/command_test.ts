@@ -40,7 +40,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 
 Deno.test({
   name:
-    "smcp-computer shell at a pipe that is stopped while MCP servers start exits 0 and leaves no child",
+    "smcp-computer shell on a pipe, stopped while MCP servers start, exits 0 and leaves no child",
   timeout: 120_000,
 }, async () => {
   await using folder = await scratch();
@@ -62,7 +62,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "smcp-computer run takes its options from the environment",
+  name: "smcp-computer run reads its options from the environment",
   timeout: 120_000,
 }, async () => {
   await using office = await startOffice();
@@ -78,7 +78,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "smcp-computer says in one line what went wrong, and exits 1, or 2 for wrong usage",
+    "smcp-computer reports an error in one line, and exits 1, or 2 for wrong usage",
   timeout: 120_000,
 }, async (t) => {
   await using office = await startOffice();

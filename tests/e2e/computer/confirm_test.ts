@@ -16,7 +16,7 @@ const textOf = ({ content }: CallToolResult) => content[0]?.text ?? "";
 
 Deno.test({
   name:
-    "a tool without auto_apply runs only with a person's word: none or no is 4005 as isError",
+    "a tool without auto_apply runs only with confirmation; without it, or after a no, the result is 4005",
   timeout: 120_000,
 }, async () => {
   const asked: ConfirmRequest[] = [];
@@ -64,7 +64,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "a call that is cancelled or out of time takes its question back, and never runs",
+    "a call that is cancelled or times out withdraws its question, and never runs",
   timeout: 120_000,
 }, async () => {
   const questions: AbortSignal[] = [];
@@ -102,7 +102,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "a person's word on a call of one server is none on its replacement, which may be another program",
+    "an always for a server does not apply to its replacement, which may be another program",
   timeout: 120_000,
 }, async () => {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
@@ -126,7 +126,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "smcp-computer run refuses without a terminal, and runs everything with --yes",
+    "smcp-computer run refuses calls without a terminal, and runs all of them with --yes",
   timeout: 120_000,
 }, async () => {
   await using office = await startOffice();
@@ -149,7 +149,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a VRL program gets each result, and what it makes travels in meta",
+  name: "a VRL program gets each result, and its output is in meta",
   timeout: 120_000,
 }, async () => {
   await using pc = await startComputer({
@@ -209,7 +209,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "a VRL program that does not compile rejects its server alone, with the compiler's words",
+    "a VRL program that does not compile rejects only its server, with the compiler's message",
   timeout: 120_000,
 }, async () => {
   await using pc = await startComputer({

@@ -20,7 +20,7 @@ const shell = (line: string, signal = never) =>
 
 Deno.test({
   name:
-    "commandOutput() is what a shell's line or a program prints, without white space around it",
+    "commandOutput() returns the trimmed output of a shell command or a program",
   timeout: 120_000,
 }, async () => {
   assertEquals(await shell("printf ' one\\ntwo \\n\\n'"), "one\ntwo");
@@ -34,7 +34,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "commandOutput() says how a command failed, with its stderr",
+  name: "commandOutput() reports how a command failed, with its stderr",
   timeout: 120_000,
 }, async () => {
   const rows: [line: string, parts: string[]][] = [
@@ -64,8 +64,7 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "commandOutput() leaves nothing running, neither at its end nor when it is given up",
+  name: "commandOutput() leaves nothing running, after its end or an abort",
   timeout: 120_000,
 }, async () => {
   const [pid, value] = (await shell("sleep 1000 & echo $!; echo value")).split(
@@ -88,7 +87,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "a server gets its inputs when it starts; one whose input has no value fails alone, and names it",
+    "a server gets its inputs at its start; one with a missing value fails alone, and names it",
   timeout: 120_000,
 }, async () => {
   const inputs: MCPServerInput[] = [
@@ -158,7 +157,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "a person may take their time: the question is not on the clock of the start",
+    "waiting for the user's answer does not count against the start timeout",
   timeout: 120_000,
 }, async () => {
   const asked = Promise.withResolvers<void>();
@@ -193,7 +192,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "no error of a MCP server repeats a value that it was given",
+  name: "no error of an MCP server repeats a value that it was given",
   timeout: 120_000,
 }, async () => {
   const config = parseMCPServerConfig({

@@ -61,7 +61,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the ends of a tool call are those of the spec's table",
+  name: "a tool call ends as in the table of the spec",
   timeout: 120_000,
 }, async (t) => {
   await using pc = await startComputer({
@@ -104,7 +104,7 @@ Deno.test({
     assertEquals(result.meta, { origin: "fixture" });
     assertEquals(result._meta, { origin: "fixture" });
   });
-  await t.step("a MCP server that dies in a call: 4003", async () => {
+  await t.step("an MCP server that dies in a call: 4003", async () => {
     const result = await agent.callTool("pc", "crash", {});
     assertEquals(resultMeta(result), { error_code: 4003 });
     assertStringIncludes(textOf(result), '"a" was lost');
@@ -113,7 +113,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "a Computer runs tools for its own process, without a Server; the signal cancels a call, even one aborted before",
+    "a Computer runs tools for its own process without a Server; a signal, even one already aborted, cancels a call",
   timeout: 120_000,
 }, async () => {
   await using computer = new SmcpComputer({
@@ -169,7 +169,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "the Computer ends a call at its timeout by itself, says so, and aborts it at the MCP server",
+    "the Computer ends a call at its timeout with a timeout result, and aborts it at the MCP server",
   timeout: 120_000,
 }, async (t) => {
   await using servers = await everyTransport();
@@ -227,8 +227,7 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "a result that the Server would not take becomes an error with both sizes",
+  name: "a result above the Server's limit becomes an error with both sizes",
   timeout: 120_000,
 }, async () => {
   await using pc = await startComputer({ a: fixture() }, {}, {
@@ -270,7 +269,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "get_config shows the configuration without secrets",
+  name: "get_config returns the configuration without secrets",
   timeout: 120_000,
 }, async () => {
   const settings = fixture({}, { disabled: true });
@@ -308,7 +307,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "get_resources passes pages on, and says why a server can not be asked",
+  name:
+    "get_resources passes pages on, and explains why a server cannot be asked",
   timeout: 120_000,
 }, async (t) => {
   const resourceList = [
@@ -371,7 +371,7 @@ Deno.test({
 });
 
 Deno.test(
-  { name: "a Computer checks each request itself", timeout: 120_000 },
+  { name: "a Computer validates each request itself", timeout: 120_000 },
   async () => {
     await using pc = await startComputer({});
     const wire = await takeSeat(pc.office);
@@ -414,8 +414,7 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "servers that are added and removed show at once in configuration and tools",
+  name: "added and removed servers show at once in configuration and tools",
   timeout: 120_000,
 }, async () => {
   await using pc = await startComputer({});
@@ -502,7 +501,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "a Computer comes back into its office after a lost connection, calls and servers unharmed",
+    "a Computer rejoins its office after a lost connection, without effect on calls and servers",
   timeout: 120_000,
 }, async () => {
   await using pc = await startComputer({});
@@ -524,7 +523,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "SmcpComputer says what is wrong with its options and with the Server",
+  name: "SmcpComputer reports invalid options and errors of the Server",
   timeout: 120_000,
 }, async () => {
   const error = await assertRejects(

@@ -68,7 +68,7 @@ const docs = (over = {}) => ({
 
 Deno.test({
   name:
-    "get_desktop shows the windows of all subscribing servers, the server used last first (spec §8.1)",
+    "get_desktop returns the windows of all subscribing servers, the most recently used server first (spec §8.1)",
   timeout: 120_000,
 }, async () => {
   await using world = await startComputer(resourceServers(
@@ -115,7 +115,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "every window is subscribed to: at the start, when it is new, and after a restart (spec §8.5)",
+    "every window is subscribed to: at the start, when added, and after a restart (spec §8.5)",
   timeout: 120_000,
 }, async () => {
   const resources = ["window://w/1", "window://w/2", "dpe://w/d", "file:///x"]
@@ -196,7 +196,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "a server that is replaced by a disabled one has no windows, documents and hosts any more (spec §8.5)",
+    "a server replaced by a disabled one has no windows, documents and hosts (spec §8.5)",
   timeout: 120_000,
 }, async () => {
   const seen: string[] = [];
@@ -241,7 +241,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a burst of changes is merged, and its last state arrives (spec §8.5)",
+  name:
+    "a burst of changes is coalesced, and its last state arrives (spec §8.5)",
   timeout: 120_000,
 }, async () => {
   await using world = await startComputer(resourceServers({ name: "s" }));
@@ -267,7 +268,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "calls go on while and after resources/list_changed is handled (spec §8.5)",
+    "calls continue during and after handling of resources/list_changed (spec §8.5)",
   timeout: 120_000,
 }, async () => {
   await using world = await startComputer(resourceServers({ name: "s" }));
@@ -387,7 +388,7 @@ async function captureWarnings(): Promise<
 
 Deno.test({
   name:
-    "a host of two servers is routed to the one registered first, and told as a problem (spec §8.3)",
+    "a host of two servers is routed to the first registered one, and reported as a problem (spec §8.3)",
   timeout: 120_000,
 }, async () => {
   const seen: string[] = [];
@@ -450,7 +451,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "an Agent opens a document that its Computer publishes in an object storage (spec §8.3)",
+    "an Agent opens a document that its Computer publishes in object storage (spec §8.3)",
   timeout: 120_000,
 }, async () => {
   await using storage = await startS3();
@@ -467,7 +468,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "an Agent asks again where a document is once it has left and joined (spec §8.3)",
+    "an Agent resolves a document again after leaving and joining (spec §8.3)",
   timeout: 120_000,
 }, async () => {
   await using folder = await scratch();

@@ -30,7 +30,7 @@ async function get(uri: string) {
 
 Deno.test({
   name:
-    "s3Resolver() uploads to a real storage, and presigns what it uploaded (spec §8.3)",
+    "s3Resolver() uploads to a real storage, and presigns the objects (spec §8.3)",
   timeout: 120_000,
 }, async (t) => {
   await using server = await startS3();
@@ -156,7 +156,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "s3Resolver() refuses options that can not work, when it is made",
+  name: "s3Resolver() refuses invalid options when it is created",
   timeout: 120_000,
 }, () => {
   const options = {

@@ -124,8 +124,7 @@ async function everythingSaid(
 }
 
 Deno.test({
-  name:
-    "no value of an input is in any log line, problem or error, however odd",
+  name: "no value of an input, of any form, is in a log line, problem or error",
   timeout: 120_000,
 }, async (t) => {
   await using folder = await scratch();
@@ -181,8 +180,7 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "no value of an input is in what is said of a server over HTTP, or of OAuth",
+  name: "no value of an input is in messages about servers over HTTP, or OAuth",
   timeout: 120_000,
 }, async (t) => {
   await using folder = await scratch();

@@ -7,7 +7,7 @@ import { OFFICE } from "../../support/office.ts";
 
 Deno.test({
   name:
-    "switchServer() takes another name, or another Server, while the MCP servers run on",
+    "switchServer() changes the name or the Server while the MCP servers keep running",
   timeout: 120_000,
 }, async () => {
   await using other = createSmcpServer();

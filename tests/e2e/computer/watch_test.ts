@@ -5,7 +5,7 @@ import { scratch } from "../../support/scratch.ts";
 import { holdTimers } from "../../support/timers.ts";
 
 Deno.test({
-  name: "watchConfig() reads a change in a directory that is never quiet",
+  name: "watchConfig() reads a change in a directory with constant changes",
   timeout: 120_000,
 }, async () => {
   await using folder = await scratch();

@@ -9,7 +9,7 @@ import {
 } from "../../support/terminal/terminal.ts";
 
 Deno.test(
-  "check asks for inputs, shows each MCP server as it settles, and what it knows on Ctrl-C",
+  "check asks for inputs, shows each MCP server when it runs or fails, and a partial report on Ctrl-C",
   ON_TERMINAL,
   async () => {
     const files = fixture({ only: ["environment"] });

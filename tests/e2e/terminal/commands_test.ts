@@ -36,7 +36,7 @@ const startMain = (
   startTerminal(Deno.execPath(), argumentsOf(name, args), options);
 
 Deno.test(
-  "up prints the line that reaches it; a tool is called with it",
+  "up prints a command that reaches it, and the command calls a tool",
   ON_TERMINAL,
   async () => {
     await using config = await configFile({
@@ -106,7 +106,7 @@ Deno.test(
         ...args,
       ], { columns: 30 });
 
-    await t.step("the result is all that stays", async () => {
+    await t.step("only the result remains", async () => {
       await using agent = await call("echo", "--arg", "text=hello");
       assertEquals(await assertRestored(agent), 0);
       assertEquals(agent.screen().text.trim(), "hello");
@@ -139,7 +139,7 @@ Deno.test(
 );
 
 Deno.test(
-  "run asks at its terminal: for secrets, and whether a tool may run",
+  "run asks at its terminal for secrets, and whether a tool may run",
   ON_TERMINAL,
   async (t) => {
     await using office = await startOffice();
@@ -225,7 +225,7 @@ Deno.test(
       }
     });
 
-    await t.step("and takes the question back when it ends", async () => {
+    await t.step("and withdraws the question when it ends", async () => {
       const refused = call("fail").catch(() => {});
       await asked(5);
       view.signal("SIGTERM");
@@ -244,7 +244,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a server ends with its window, or serves on where SIGHUP means to read its keys anew",
+  "a server ends with its window, or continues if SIGHUP means to reload keys",
   ON_TERMINAL,
   async () => {
     await using folder = await scratch();

@@ -161,7 +161,7 @@ for (const { columns, rows, env, signal } of SIZES) {
 }
 
 Deno.test(
-  "live view in a window that changes, in a program with faults, and when the window is closed",
+  "live view in a resized window, after an uncaught error, and when the window is closed",
   ON_TERMINAL,
   async (t) => {
     await using office = await startOffice();
@@ -185,16 +185,19 @@ Deno.test(
       }
     });
 
-    await t.step("lives on after a fault, and says it", async () => {
-      view.signal("SIGUSR2");
-      await view.until(/nobody\s+catches\s+this/);
-      await call("echo");
-      await view.until("✓ echo by planner");
-      assertNeat(view);
-    });
+    await t.step(
+      "continues after an uncaught error, and reports it",
+      async () => {
+        view.signal("SIGUSR2");
+        await view.until(/nobody\s+catches\s+this/);
+        await call("echo");
+        await view.until("✓ echo by planner");
+        assertNeat(view);
+      },
+    );
 
     await t.step(
-      "is drawn anew below what came meanwhile, after Ctrl-Z and fg",
+      "is redrawn below other output after Ctrl-Z and fg",
       async () => {
         view.signal("SIGCONT");
         await view.until(({ all }) =>
@@ -213,7 +216,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a program that ends all of a sudden, while it asks something, leaves the terminal as it was",
+  "a program that exits during a question restores the terminal",
   ON_TERMINAL,
   async () => {
     await using office = await startOffice();

@@ -228,7 +228,7 @@ Deno.test(
       assertEquals(await say("inputs value clear"), "forgot all values");
     });
 
-    await t.step("asks for values; what is secret is not shown", async () => {
+    await t.step("asks for values; secrets are not shown", async () => {
       await shell.type("inputs value set token\r");
       await shell.until(({ cursor, all }) =>
         !cursor.shown && all.includes('T (input "token")')
@@ -248,7 +248,7 @@ Deno.test(
       await shell.until(/^smcp> start files\^C\nsmcp>\s*$/m);
     });
 
-    await t.step("Ctrl-C gives up a line, and cancels a command", async () => {
+    await t.step("Ctrl-C discards a line, and cancels a command", async () => {
       await shell.type("not this\x03");
       await shell.until(/^smcp> not this\^C\nsmcp>\s*$/m);
       const call = '{"tool_name":"slow"}';
@@ -261,7 +261,7 @@ Deno.test(
     });
 
     await t.step(
-      "lines that are pasted are obeyed one after the other",
+      "pasted lines are executed one after another",
       async () => {
         await shell.type("inputs value get city\rinputs list\rhel");
         await shell.until(
@@ -273,7 +273,7 @@ Deno.test(
     );
 
     await t.step(
-      "what is typed while a command runs is obeyed after it",
+      "a line typed while a command runs is executed after it",
       async () => {
         await shell.type("stop files\rstart files\r");
         await shell.until(/start files\n[^]*files: starting/);
@@ -293,7 +293,7 @@ Deno.test(
     );
 
     await t.step(
-      "exit stops everything; the next one has the history, without secrets",
+      "exit stops everything; the next shell has the history, without secrets",
       async () => {
         const { content } = await office.agent.callTool("pc", "pid", {});
         await shell.type("exit\r");
@@ -318,7 +318,7 @@ Deno.test(
 );
 
 Deno.test(
-  "shell at 200x50 without colour, whose window is closed: ends, and leaves no process",
+  "shell at 200x50 without colour ends with its window, and leaves no process",
   ON_TERMINAL,
   async () => {
     await using office = await startOffice();
@@ -345,7 +345,7 @@ Deno.test(
 );
 
 Deno.test(
-  "shell that is left, and Ctrl-C while a MCP server does not want to end: no process stays",
+  "shell that exits, and Ctrl-C while an MCP server does not stop, leave no process",
   ON_TERMINAL,
   async () => {
     await using folder = await scratch();
@@ -374,7 +374,7 @@ Deno.test(
 );
 
 Deno.test(
-  "shell --history-values keeps lines whole",
+  "shell --history-values keeps complete lines",
   ON_TERMINAL,
   async () => {
     await using folder = await scratch();
@@ -392,7 +392,7 @@ Deno.test(
 );
 
 Deno.test(
-  "shell: what is typed for it answers no question, and is there again afterwards",
+  "shell: input typed for it answers no question, and is restored afterwards",
   ON_TERMINAL,
   async () => {
     await using office = await startOffice();

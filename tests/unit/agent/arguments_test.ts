@@ -62,26 +62,26 @@ const mistakes: [string, string, string][] = [
 ];
 
 for (const [name, text, problem] of mistakes) {
-  Deno.test(`readArguments() says what ${name}=${text} should be`, () => {
+  Deno.test(`readArguments() describes what ${name}=${text} should be`, () => {
     const { params, problems } = readArguments([[name, text]], schema);
     assertEquals(problems, [problem]);
     assertEquals(params, {});
   });
 }
 
-Deno.test("readArguments() refuses an argument that is given twice", () => {
+Deno.test("readArguments() refuses a duplicate argument", () => {
   const { problems } = readArguments([["path", "a"], ["path", "b"]], schema);
   assertEquals(problems.length, 1);
 });
 
-Deno.test("readArguments() takes everything as text where nobody lists the tool", () => {
+Deno.test("readArguments() treats all values as text for an unlisted tool", () => {
   assertEquals(readArguments([["a", "1"], ["b", "true"]]).params, {
     a: "1",
     b: "true",
   });
 });
 
-Deno.test("splitPair() splits at the first '=' and wants a name", () => {
+Deno.test("splitPair() splits at the first '=' and requires a name", () => {
   assertEquals(splitPair("a=b=c"), ["a", "b=c"]);
   assertEquals(splitPair("a="), ["a", ""]);
   assertEquals(splitPair("=b"), undefined);

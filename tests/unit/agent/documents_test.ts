@@ -72,7 +72,7 @@ function open(
   return Object.assign(OpenDocument.open(source, session, {}), { asked });
 }
 
-Deno.test("an opened document gives its info, pages and elements", async () => {
+Deno.test("an opened document has info, pages and elements", async () => {
   await using storage = startStorage({
     "/doc": {
       ...document(
@@ -100,7 +100,7 @@ Deno.test("an opened document gives its info, pages and elements", async () => {
   assertEquals(storage.requests, ["/doc"]);
 });
 
-Deno.test("an opened manifest fetches a page when it is read, relative or absolute, and not before", async () => {
+Deno.test("a manifest fetches a page, relative or absolute, only when it is read", async () => {
   await using storage = startStorage({
     "/docs/doc.json": document(
       { title: "One", uri: "pages/0" },
@@ -124,7 +124,7 @@ Deno.test("an opened manifest fetches a page when it is read, relative or absolu
   assertEquals(storage.requests.slice(1), ["/elsewhere", "/docs/pages/0"]);
 });
 
-Deno.test("a page with a dpe: URI is asked for at the Computer", async () => {
+Deno.test("a page with a dpe: URI is requested from the Computer", async () => {
   await using storage = startStorage({
     "/doc": document({ uri: "dpe://h/doc/pages/0" }),
     "/page": { page_index: 0, elements: [element("a", "x")] },
@@ -135,7 +135,7 @@ Deno.test("a page with a dpe: URI is asked for at the Computer", async () => {
   assertEquals(opening.asked, [URI, "dpe://h/doc/pages/0"]);
 });
 
-Deno.test("a URI that went stale is asked for once again: 403, 404, 410 (spec §8.3)", async () => {
+Deno.test("a stale URI is requested again once: 403, 404, 410 (spec §8.3)", async () => {
   for (const stale of [403, 404, 410]) {
     await using storage = startStorage({
       "/old": stale,
@@ -147,7 +147,7 @@ Deno.test("a URI that went stale is asked for once again: 403, 404, 410 (spec §
   }
 });
 
-Deno.test("a page that went stale makes the document be found again", async () => {
+Deno.test("a stale page resolves the document again", async () => {
   await using storage = startStorage({
     "/1": document({ uri: "page?sign=1" }),
     "/2": document({ uri: "page?sign=2" }),
@@ -160,7 +160,7 @@ Deno.test("a page that went stale makes the document be found again", async () =
   assertEquals(opening.asked, [URI, URI]);
 });
 
-Deno.test("a document or page that stays away is 4201", async () => {
+Deno.test("a document or page that is still missing is 4201", async () => {
   await using storage = startStorage({ "/doc": document({ uri: "page" }) });
   const opening = open([`${storage.at}/none`]);
   const error = await assertRejects(() => opening, ProtocolError);
@@ -180,7 +180,7 @@ Deno.test("a page or element that is not in the document is 4202 and 4203", asyn
   assertEquals(none.code, ErrorCode.ELEMENT_NOT_FOUND);
 });
 
-Deno.test("URIs are not used beyond their session: the document is found again (spec §8.3)", async () => {
+Deno.test("URIs are not used beyond their session: the document is resolved again (spec §8.3)", async () => {
   await using storage = startStorage({
     "/1": document({ uri: "/old" }),
     "/2": document({ uri: "/new" }),
@@ -199,7 +199,7 @@ Deno.test("URIs are not used beyond their session: the document is found again (
   assertEquals(opening.asked.length, 2);
 });
 
-Deno.test("bad JSON and wrong shapes are errors that name the field, and quote nothing", async () => {
+Deno.test("invalid JSON and invalid documents are errors that name the field, without quotes", async () => {
   await using storage = startStorage({
     "/text": "root:x:0:0:secret",
     "/shape": { ...document(), title: 7 },
@@ -225,7 +225,7 @@ Deno.test("bad JSON and wrong shapes are errors that name the field, and quote n
   }
 });
 
-Deno.test("another failure of the storage is no staleness, and its error holds no signature", async () => {
+Deno.test("other failures of the storage are not stale, and their errors contain no signature", async () => {
   await using storage = startStorage({ "/doc?sign=geheim": 500 });
   const dead = startStorage({});
   await dead[Symbol.asyncDispose]();
@@ -238,7 +238,7 @@ Deno.test("another failure of the storage is no staleness, and its error holds n
   }
 });
 
-Deno.test("a storage that does not answer is given up after the timeout, or with the signal", async () => {
+Deno.test("a storage that does not answer is aborted by the timeout or the signal", async () => {
   const hang: DocumentHandler = (_uri, { signal }) =>
     new Promise((_, reject) =>
       signal.addEventListener("abort", () => reject(signal.reason))
@@ -252,7 +252,7 @@ Deno.test("a storage that does not answer is given up after the timeout, or with
   await assertRejects(() => given, Error, "not any more");
 });
 
-Deno.test("a handler that ignores its signal is left behind after the timeout, or with the signal", async () => {
+Deno.test("a handler that ignores its signal is abandoned at the timeout or the signal", async () => {
   const answer = Promise.withResolvers<string>();
   const deaf: DocumentHandler = () => answer.promise;
   const late = open(["s3://b/k"], { handlers: { s3: deaf }, timeoutMs: 10 });
@@ -317,7 +317,7 @@ Deno.test("files are read; a missing one is stale, a directory and a device are 
   }
 });
 
-Deno.test("a document from the network can not make the Agent read a file", async () => {
+Deno.test("a remote document cannot make the Agent read a local file", async () => {
   await using storage = startStorage({
     "/doc": document({ uri: "file:///etc/passwd" }),
   });
@@ -326,7 +326,7 @@ Deno.test("a document from the network can not make the Agent read a file", asyn
   assertEquals(error.code, "unsupported");
 });
 
-Deno.test("toMarkdown() writes what Markdown has a form for, and the rest as plain text", () => {
+Deno.test("toMarkdown() formats known categories, and writes others as plain text", () => {
   const of = (category: string, text: string) => ({
     element_id: "e",
     category,
@@ -396,7 +396,7 @@ last
   );
 });
 
-Deno.test("an opened document becomes Markdown, its lazy pages included", async () => {
+Deno.test("an opened document is converted to Markdown with its lazy pages", async () => {
   await using storage = startStorage({
     "/doc": document({ uri: "0" }, { elements: [element("b", "second")] }),
     "/0": { page_index: 0, title: "One", elements: [element("a", "first")] },

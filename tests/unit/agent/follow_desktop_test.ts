@@ -26,7 +26,7 @@ function follow(answers: readonly (string[] | Error)[]) {
 
 const lost = new ConnectionError("lost", "The connection was lost");
 
-Deno.test("followDesktop() goes on when the connection is lost while it fetches (spec §9)", async () => {
+Deno.test("followDesktop() continues after a connection loss during a fetch (spec §9)", async () => {
   const { events, desktop, fetched } = follow([["one"], lost, ["two"]]);
   assertEquals((await desktop.next()).value, ["one"]);
   const next = desktop.next();
@@ -38,7 +38,7 @@ Deno.test("followDesktop() goes on when the connection is lost while it fetches 
   await desktop.return();
 });
 
-Deno.test("followDesktop() ends with the connection, whatever it is doing then", async () => {
+Deno.test("followDesktop() ends with the connection at any point", async () => {
   const { events, desktop, fetched } = follow([["one"], lost]);
   assertEquals((await desktop.next()).value, ["one"]);
   const next = desktop.next();
@@ -48,7 +48,7 @@ Deno.test("followDesktop() ends with the connection, whatever it is doing then",
   fetched.forEach(({ resolve }) => resolve());
 });
 
-Deno.test("followDesktop() does not start where there is no connection", async () => {
+Deno.test("followDesktop() does not start without a connection", async () => {
   const { desktop } = follow([lost]);
   await assertRejects(() => desktop.next(), ConnectionError, "lost");
 });

@@ -4,7 +4,7 @@ import { type CallToolResult, resultMeta } from "../../../protocol/mod.ts";
 
 const META = { a2c_blob_handle: "h", a2c_total_size: 102_400, a2c_sha256: "s" };
 
-Deno.test("refuseMissingBlobs() makes an error of content that was left out", () => {
+Deno.test("refuseMissingBlobs() returns an error for content that was left out", () => {
   const rows: [item: CallToolResult["content"][number], told: string][] = [
     [
       { type: "image", data: "", mimeType: "image/png", _meta: META },
@@ -39,7 +39,7 @@ Deno.test("refuseMissingBlobs() makes an error of content that was left out", ()
   }
 });
 
-Deno.test("refuseMissingBlobs() passes on what is there, and what was never anything else", () => {
+Deno.test("refuseMissingBlobs() passes content that is present, and content that was always empty", () => {
   const results: CallToolResult[] = [
     { content: [] },
     { content: [{ type: "image", data: "", mimeType: "image/png" }] },

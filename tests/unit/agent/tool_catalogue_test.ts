@@ -18,7 +18,7 @@ import {
 
 const office_id = "north";
 
-Deno.test("catalogueStep() says what each notification means for the tools", () => {
+Deno.test("catalogueStep() maps each notification to a step", () => {
   const steps: CatalogueStep[] = [
     catalogueStep({
       event: ENTER_OFFICE_NOTIFICATION,
@@ -65,7 +65,7 @@ Deno.test("catalogueStep() says what each notification means for the tools", () 
   ]);
 });
 
-Deno.test("ToolCatalogue fetches once more when something changed meanwhile", async () => {
+Deno.test("ToolCatalogue fetches once more after a change during a fetch", async () => {
   const { catalogue, fetches, answer, changes } = setup();
   catalogue.fetch("pc");
   catalogue.fetch("pc");
@@ -79,7 +79,7 @@ Deno.test("ToolCatalogue fetches once more when something changed meanwhile", as
   assertEquals(changes, [["pc", ["old"]], ["pc", ["new"]]]);
 });
 
-Deno.test("ToolCatalogue drops the answer of a Computer that left in the meantime", async () => {
+Deno.test("ToolCatalogue drops the answer of a Computer that left during the fetch", async () => {
   const { catalogue, answer, changes } = setup();
   catalogue.fetch("pc");
   catalogue.forget("pc");
@@ -89,7 +89,7 @@ Deno.test("ToolCatalogue drops the answer of a Computer that left in the meantim
   assertEquals(changes, []);
 });
 
-Deno.test("ToolCatalogue keeps known tools when a fetch fails, and forgets a Computer that is gone", async () => {
+Deno.test("ToolCatalogue keeps known tools when a fetch fails, and forgets a Computer that left", async () => {
   const { catalogue, answer, fail, failures } = setup();
   catalogue.fetch("pc");
   answer(["echo"]);
@@ -105,7 +105,7 @@ Deno.test("ToolCatalogue keeps known tools when a fetch fails, and forgets a Com
   assertEquals([...catalogue.byComputer.keys()], []);
 });
 
-Deno.test("ToolCatalogue.refresh() forgets who is gone and fetches the others", async () => {
+Deno.test("ToolCatalogue.refresh() forgets Computers that left and fetches the others", async () => {
   const { catalogue, answer, changes, office, fetches } = setup();
   catalogue.fetch("gone");
   answer(["a"]);
@@ -118,7 +118,7 @@ Deno.test("ToolCatalogue.refresh() forgets who is gone and fetches the others", 
   assertEquals(changes.slice(1), [["gone", undefined], ["pc", ["b"]]]);
 });
 
-Deno.test("ToolCatalogue.refresh() keeps a Computer that came while the list was made", async () => {
+Deno.test("ToolCatalogue.refresh() keeps a Computer that entered during the listing", async () => {
   const { catalogue, answer, changes, office } = setup();
   catalogue.fetch("pc");
   answer(["a"]);
@@ -132,7 +132,7 @@ Deno.test("ToolCatalogue.refresh() keeps a Computer that came while the list was
   assertEquals(changes, [["pc", ["a"]], ["pc", ["b"]]]);
 });
 
-Deno.test("ToolCatalogue asks again for a Computer that came back while its last answer said that it is gone", async () => {
+Deno.test("ToolCatalogue fetches again for a Computer that came back during a failing fetch", async () => {
   const { catalogue, answer, fail, fetches } = setup();
   catalogue.fetch("pc");
   catalogue.fetch("pc");
@@ -143,7 +143,7 @@ Deno.test("ToolCatalogue asks again for a Computer that came back while its last
   assertEquals([...catalogue.byComputer.keys()], ["pc"]);
 });
 
-Deno.test("ToolCatalogue asks a few Computers at a time, and again where that is too much", async () => {
+Deno.test("ToolCatalogue fetches a few at a time, and retries after a 429", async () => {
   const many = Array.from({ length: 30 }, (_, i) => `pc-${i}`);
   const failures: string[] = [];
   let [asked, running, most] = [0, 0, 0];
@@ -166,7 +166,7 @@ Deno.test("ToolCatalogue asks a few Computers at a time, and again where that is
   assertEquals([most, asked, failures], [8, 31, []]);
 });
 
-Deno.test("ToolCatalogue.clear() forgets what waits", async () => {
+Deno.test("ToolCatalogue.clear() drops waiting fetches", async () => {
   const { catalogue, fetches, office, fail } = setup();
   office.computers = Array.from({ length: 10 }, (_, i) => `pc-${i}`);
   catalogue.refresh();

@@ -8,7 +8,7 @@ import { scratch } from "../../../support/scratch.ts";
 
 Deno.test({
   name:
-    "an MCP server whose input's command failed is started again until it succeeds",
+    "an MCP server whose input command failed is restarted until it succeeds",
   timeout: 120_000,
 }, async () => {
   await using folder = await scratch();

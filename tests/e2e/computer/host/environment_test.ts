@@ -48,7 +48,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "the credentials of a proxy are in no line of a run and in no configuration that an Agent sees",
+    "the credentials of a proxy are in no output of a run and in no configuration that an Agent sees",
   timeout: 120_000,
 }, async () => {
   const prints = "echo cannot reach $http_proxy and $HTTPS_PROXY >&2; exit 9";

@@ -66,7 +66,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "McpHost offers what is ready: a server that is broken, hangs or is disabled neither delays nor hides the others",
+    "McpHost offers ready servers: a broken, hanging or disabled one neither delays nor hides them",
   timeout: 120_000,
 }, async () => {
   await using host = hostOf({
@@ -100,7 +100,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "McpHost gives up a server that is not ready in time",
+  name: "McpHost fails a server that is not ready in time",
   timeout: 120_000,
 }, async () => {
   await using host = hostOf({ hanging: fixture({ start: "hang" }) }, {
@@ -115,8 +115,7 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "what a MCP server wrote before it was given up stands beside the reason",
+  name: "the last output of an MCP server that was not ready is in the error",
   timeout: 120_000,
 }, async () => {
   await using folder = await scratch();
@@ -147,7 +146,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a MCP server that dies when it is asked for its tools is said to have",
+  name: "an MCP server that dies while it lists its tools is reported as such",
   timeout: 120_000,
 }, async () => {
   await using host = hostOf({ a: fixture({ dies: true }) });
@@ -160,7 +159,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "McpHost waits for a server without end where it is told to",
+  name: "McpHost waits for a server without a limit if configured",
   timeout: 120_000,
 }, async () => {
   await using host = hostOf({ a: fixture({ only: ["echo"] }) }, {
@@ -171,7 +170,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a tool that is added at run time is listed and callable",
+  name: "a tool added at run time is listed and callable",
   timeout: 120_000,
 }, async () => {
   await using host = hostOf({ a: fixture({ only: ["add_tool"] }) });
@@ -185,7 +184,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "odd entries of a tool list cost themselves at most, and are shown as problems",
+    "invalid entries of a tool list are skipped or repaired, and reported as problems",
   timeout: 120_000,
 }, async () => {
   await using host = hostOf({
@@ -224,7 +223,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "a MCP server that dies ends its pending calls at once, though its child holds the output",
+    "an MCP server that dies ends its pending calls at once, even if its child holds the output",
   timeout: 120_000,
 }, async () => {
   await using host = hostOf({ a: fixture() });
@@ -333,7 +332,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a stdio server's encoding and encoding_error_handler do what they say",
+  name: "encoding and encoding_error_handler of a stdio server take effect",
   timeout: 120_000,
 }, async () => {
   const withEncoding = (
@@ -376,7 +375,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "listResources() passes pages on untouched, whatever is in them",
+  name: "listResources() passes pages on unchanged",
   timeout: 120_000,
 }, async () => {
   const resourceList = [
@@ -405,7 +404,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "calls go on after resources/list_changed",
+  name: "calls continue after resources/list_changed",
   timeout: 120_000,
 }, async () => {
   await using host = hostOf({ a: fixture() });

@@ -85,7 +85,7 @@ for (const [how, cut] of Object.entries(CUTS)) {
 }
 
 Deno.test({
-  name: "an HTTP answer whose events have ids is taken up where it was cut",
+  name: "an HTTP answer whose events have ids is resumed where it broke off",
   timeout: 60_000,
 }, async () => {
   const { text, requests } = await callOdd({
@@ -139,7 +139,7 @@ const LARGE: Readonly<Record<string, OddAnswer>> = {
 
 for (const [what, large] of Object.entries(LARGE)) {
   Deno.test({
-    name: `${what} of more than maxMessageBytes fails its call, which says so`,
+    name: `${what} of more than maxMessageBytes fails its call with the reason`,
     timeout: 60_000,
   }, async () => {
     const { text, code } = await callOdd({ large }, "large");
@@ -149,7 +149,7 @@ for (const [what, large] of Object.entries(LARGE)) {
 }
 
 Deno.test({
-  name: "an event of too many lists fails its call, which says so",
+  name: "an event with too many lists fails its call with the reason",
   timeout: 60_000,
 }, async () => {
   await using server = await startOddHttp({
@@ -169,7 +169,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "many small events pass, whatever they add up to",
+  name: "many small events pass, whatever their total size",
   timeout: 60_000,
 }, async () => {
   const { text } = await callOdd({
@@ -224,7 +224,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a session that is forgotten again and again fails its call",
+  name: "a session that is forgotten repeatedly fails its call",
   timeout: 60_000,
 }, async () => {
   await using server = await startOddHttp({

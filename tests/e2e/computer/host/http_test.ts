@@ -143,7 +143,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "sse_read_timeout ends an event stream that is silent, and the server is reached again",
+    "sse_read_timeout ends a silent event stream, and the Computer reconnects",
   timeout: 120_000,
 }, async () => {
   await using server = await startHttpFixture("streamable");

@@ -13,14 +13,14 @@ const flood = () =>
     stderr: "piped",
   }).spawn();
 
-Deno.test("a Computer's log that nobody reads stops neither its work nor its end", async () => {
+Deno.test("a Computer's log that is not read blocks neither its work nor its exit", async () => {
   const child = flood();
   assertEquals(await new Response(child.stdout).text(), "logged\n");
   assertEquals((await child.status).code, 0);
   await child.stderr.cancel();
 });
 
-Deno.test("a Computer's log says how much of it was left out, once somebody reads", async () => {
+Deno.test("a Computer's log reports dropped lines once it is read again", async () => {
   const child = flood();
   const stdout = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   assertEquals((await stdout.read()).value, "logged\n");

@@ -18,7 +18,7 @@ const MIB = 2 ** 20;
 
 Deno.test({
   name:
-    "a child that writes a line without end is restarted, and its status says why",
+    "a child that writes an endless line is restarted, with the reason in its status",
   timeout: 120_000,
 }, async () => {
   await using pc = await startComputer({ a: fixture() }, {
@@ -48,7 +48,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "a child that answers its start with a line without end fails, and says why",
+    "a child that answers its start with an endless line fails, with the reason",
   timeout: 120_000,
 }, async () => {
   await using host = hostOf({
@@ -95,7 +95,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "what a child does not read is not kept for it without end",
+  name: "data that a child does not read is not buffered without limit",
   timeout: 120_000,
 }, async () => {
   await using pc = await startComputer({ a: fixture() }, {
@@ -119,7 +119,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a child that floods its output delays the calls of nobody else",
+  name: "a child that floods its output does not delay other calls",
   timeout: 300_000,
 }, async () => {
   await using pc = await startComputer({
@@ -140,7 +140,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "a child whose line would take many times its size when it is read is restarted",
+    "a child whose line would take many times its size when parsed is restarted",
   timeout: 120_000,
 }, async () => {
   await using pc = await startComputer({ a: fixture() });
@@ -156,7 +156,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "odd lines of a child cost nobody anything",
+  name: "invalid lines of a child have no effect",
   timeout: 120_000,
 }, async () => {
   await using host = hostOf({ a: fixture() });
@@ -166,7 +166,7 @@ Deno.test({
   assertEquals(await textOf(host, "a", "echo", { text: "still" }), "still");
 });
 
-Deno.test("a Computer refuses a limit of messages that is none", () => {
+Deno.test("a Computer refuses an invalid message limit", () => {
   for (const maxMessageBytes of [0, -1, 1.5, NaN, 2 ** 30]) {
     assertThrows(
       () =>
@@ -183,7 +183,7 @@ Deno.test("a Computer refuses a limit of messages that is none", () => {
 });
 
 Deno.test({
-  name: "a tool that no answer can hold costs itself, not the list of tools",
+  name: "a tool too large for any answer is skipped, and the others are listed",
   timeout: 120_000,
 }, async () => {
   await using pc = await startComputer({

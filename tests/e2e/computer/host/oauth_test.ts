@@ -216,7 +216,7 @@ for (const type of TYPES) {
 
 Deno.test({
   name:
-    "an authorization server that sends people anywhere but to a web page is not obeyed",
+    "an authorization server that redirects to anything but a web page is refused",
   timeout: 120_000,
 }, async () => {
   await using server = await startOAuth();
@@ -237,7 +237,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "an expired token is renewed once for all calls; a revoked one is 4007, and a person is asked again",
+    "an expired token is renewed once for all calls; a revoked one is 4007, and the user is asked again",
   timeout: 120_000,
 }, async () => {
   await using server = await startOAuth();
@@ -283,7 +283,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "a person who refuses is not asked again before the server is started by hand",
+    "a user who refuses is not asked again before the server is started manually",
   timeout: 120_000,
 }, async () => {
   await using server = await startOAuth();
@@ -374,7 +374,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "smcp-computer run shows the page to its terminal, and goes on once a browser came back",
+    "smcp-computer run shows the page on its terminal, and continues after the redirect",
   timeout: 120_000,
 }, async () => {
   await using server = await startOAuth();

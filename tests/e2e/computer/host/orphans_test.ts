@@ -58,7 +58,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "stopServer() and close() end a grandchild that left group and session too",
+    "stopServer() and close() also end a grandchild that left group and session",
   ignore,
   timeout: 120_000,
 }, async () => {
@@ -76,8 +76,7 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "an MCP server that crashes is started again when nothing of it is left",
+  name: "an MCP server that crashes is restarted when nothing of it is left",
   ignore,
   timeout: 120_000,
 }, async () => {

@@ -38,7 +38,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "smcp-computer check says once that the same MCP server is there twice",
+  name:
+    "smcp-computer check reports once that the same MCP server is configured twice",
   timeout: 120_000,
 }, async () => {
   await using config = await configFile({
@@ -56,8 +57,7 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "smcp-computer check refuses a prefix that no tool's name can begin with",
+  name: "smcp-computer check refuses an invalid prefix",
   timeout: 120_000,
 }, async () => {
   for (const tool_prefix of ["", "a b", "x".repeat(65), "dots."]) {
@@ -74,7 +74,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "smcp-computer import gives a prefix to the same MCP server in two folders",
+    "smcp-computer import sets a prefix for the same MCP server in two folders",
   timeout: 120_000,
 }, async () => {
   await using folder = await scratch();

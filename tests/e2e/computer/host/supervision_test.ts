@@ -66,8 +66,7 @@ const call = async (
 };
 
 Deno.test({
-  name:
-    "healthy servers serve whatever the others do, and a clash that is added hides nothing else",
+  name: "healthy servers keep serving, and a new clash hides nothing else",
   timeout: 120_000,
 }, async () => {
   await using pc = await startComputer({ one: fixture({ only: ["echo"] }) });
@@ -115,7 +114,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "a MCP server killed in the middle of a call, 50 times: error at once, back by itself, nothing left",
+    "an MCP server killed during a call, 50 times: error at once, restarted, nothing left",
   timeout: 300_000,
 }, async () => {
   const groups: number[] = [];
@@ -168,8 +167,7 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "a restart is announced: the tools go and come back, and so do the windows",
+  name: "a restart is announced: tools and windows disappear and return",
   timeout: 120_000,
 }, async () => {
   await using pc = await startComputer({
@@ -199,8 +197,7 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "a program that is missing is looked for again, and found once it is installed",
+  name: "a missing program is retried, and found once it is installed",
   timeout: 120_000,
 }, async () => {
   const directory = await Deno.makeTempDir();
@@ -228,7 +225,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "a start without the value of an input waits for a person; one stopped by hand stays stopped",
+    "a start without the value of an input waits for the user; a stopped server stays stopped",
   timeout: 120_000,
 }, async () => {
   await using host = hostOf({
@@ -256,7 +253,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "a MCP server that hangs is noticed after a call in vain, and started again",
+    "an MCP server that hangs is detected after a failed call, and restarted",
   timeout: 120_000,
 }, async () => {
   await using host = hostOf({ a: fixture() }, {
@@ -283,7 +280,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "progress of a MCP server extends no timeout",
+  name: "progress of an MCP server extends no timeout",
   timeout: 120_000,
 }, async () => {
   await using pc = await startComputer({ a: fixture() });
@@ -294,7 +291,7 @@ Deno.test({
 
 for (const type of ["streamable", "sse"] as const) {
   Deno.test({
-    name: `a MCP server over ${type} that comes back is found again`,
+    name: `an MCP server over ${type} that comes back is reconnected`,
     timeout: 120_000,
   }, async () => {
     await using server = await startHttpFixture(type);
@@ -318,7 +315,7 @@ for (const type of ["streamable", "sse"] as const) {
 }
 
 Deno.test({
-  name: "a session that the MCP server forgot is begun anew",
+  name: "a session that the MCP server forgot is replaced with a new one",
   timeout: 120_000,
 }, async () => {
   await using server = await startHttpFixture("streamable");

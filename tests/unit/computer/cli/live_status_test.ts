@@ -32,7 +32,7 @@ const shown = (servers: readonly ServerStatus[], rows: number): string[] =>
   }, { columns: 80, rows, colour: false })
     .flatMap(({ text }) => /^ {2}[●◌✗○] (\w+)/.exec(text)?.[1] ?? []);
 
-Deno.test("statusBlock() shows failed MCP servers first, all others in their order", () => {
+Deno.test("statusBlock() shows failed MCP servers first, the others in order", () => {
   const servers = [
     server("a", "running"),
     server("b", "failed"),

@@ -86,7 +86,7 @@ Deno.test("terminalQuestions() asks whether a tool may run: once, always, no", a
   }
 });
 
-Deno.test("terminalQuestions() takes no key for an answer that was typed before keys count", async () => {
+Deno.test("terminalQuestions() ignores keys typed before they are accepted", async () => {
   const waiting: (() => void)[] = [];
   const { questions, shows, type, all } = terminal(async (signal) => {
     await new Promise<void>((resolve) => {
@@ -120,7 +120,7 @@ Deno.test("terminalQuestions() takes no key for an answer that was typed before 
   assertEquals(await value, "ann");
 });
 
-Deno.test("terminalQuestions() leaves lines that were pasted into the shell to the shell", async () => {
+Deno.test("terminalQuestions() leaves lines pasted into the shell to the shell", async () => {
   const { questions, shows, type, input } = terminal();
   input.unshift("start all\r"); // as the shell's prompt does with what it did not read
   const word = questions.confirm(request(), never);
@@ -130,7 +130,7 @@ Deno.test("terminalQuestions() leaves lines that were pasted into the shell to t
   assertEquals(`${input.read()}`, "start all\r");
 });
 
-Deno.test("answerOf() goes up and down without wrapping, and gives no answer for any other key", () => {
+Deno.test("answerOf() moves up and down without wrapping, and ignores other keys", () => {
   const rows: [ConfirmAnswer, PressedKey, ReturnType<typeof answerOf>][] = [
     ["no", { name: "down" }, { selected: "no" }],
     ["no", { name: "up" }, { selected: "always" }],
@@ -155,7 +155,7 @@ Deno.test("answerOf() goes up and down without wrapping, and gives no answer for
   }
 });
 
-Deno.test("terminalQuestions() asks one thing at a time, and takes back what is withdrawn", async () => {
+Deno.test("terminalQuestions() asks one question at a time, and removes withdrawn ones", async () => {
   const { questions, shows, type, all } = terminal();
   const [first, second] = [new AbortController(), new AbortController()];
   const words = [

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { keptLine } from "../../../../computer/cli/shell/shell.ts";
 
-Deno.test("keptLine() keeps commands, without parameters, values, definitions and what is no command", () => {
+Deno.test("keptLine() keeps commands without parameters, values and definitions, and nothing else", () => {
   const rows: [line: string, kept: string | undefined][] = [
     ["status ", "status "],
     ["exit", "exit"],

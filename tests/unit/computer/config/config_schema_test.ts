@@ -165,7 +165,7 @@ const rejected: [why: string, config: unknown][] = [
   ["a URL of another scheme", streamable({ url: "ftp://h" })],
   ["a URL without a host", streamable({ url: "https://" })],
   ["a duration in seconds", streamable({ timeout: 30 })],
-  ["a duration that is none", streamable({ timeout: "30s" })],
+  ["an invalid duration", streamable({ timeout: "30s" })],
   ["a header that is an object", streamable({ headers: { a: {} } })],
   ["seconds below zero", sse({ timeout: -1 })],
   ["no seconds at all", sse({ timeout: 0 })],
@@ -202,7 +202,7 @@ for (
 }
 
 /** Where the reader is strict, a document with one more or one misspelt key is refused by both. */
-Deno.test("the schema and the validator agree on random and misspelt documents of our own form", () => {
+Deno.test("the schema and the validator agree on random and misspelled documents of our own format", () => {
   const whole = {
     $schema: "x",
     inputs: [
@@ -317,7 +317,7 @@ function keysOf(
   ]);
 }
 
-Deno.test("what is generated in docs/ is up to date: deno task docs:config", async () => {
+Deno.test("generated parts of docs/ are up to date: deno task docs:config", async () => {
   for (const [file, text] of await configDocs()) {
     assert(await Deno.readTextFile(file) === text, `${file.pathname} is old`);
   }

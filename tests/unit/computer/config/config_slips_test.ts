@@ -18,7 +18,7 @@ const problemsOf = (file: unknown): string[] =>
     `${path.join(".")}: ${text}`
   );
 
-Deno.test("readConfig() refuses unknown fields of our own form, and says what was meant", () => {
+Deno.test("readConfig() refuses unknown fields of our own format, and suggests the right ones", () => {
   const rows: [file: unknown, path: string, meant: string][] = [
     [{ servers: {}, inptus: [] }, "inptus", "inputs"],
     [
@@ -71,7 +71,7 @@ Deno.test("readConfig() refuses unknown fields of our own form, and says what wa
   assertStringIncludes(other, "forbidden_tools");
 });
 
-Deno.test("readConfig() keeps what other programs know, and refuses slips in what guards", () => {
+Deno.test("readConfig() ignores fields of other programs, and refuses misspelled restrictions", () => {
   const fine: unknown[] = [
     { mcpServers: { a: { command: "x", cooldown: 3 } }, globalShortcut: "y" },
     { servers: { a: { command: "x", dev: {}, gallery: true } }, sandbox: {} },
@@ -138,7 +138,7 @@ Deno.test("a duplicate key in the JSON is an error with its line and column", as
   );
 });
 
-Deno.test("errors of a configuration speak of the file, in no parser's or validator's words", async () => {
+Deno.test("errors of a configuration describe the file, not the parser or validator", async () => {
   const rows: [text: string, said: string][] = [
     ["", "f.json:1:1: Cannot read it as JSON: the file is empty"],
     [
@@ -179,7 +179,7 @@ Deno.test("errors of a configuration speak of the file, in no parser's or valida
   }
 });
 
-Deno.test("nearestWord() finds slips, and nothing that is another word", () => {
+Deno.test("nearestWord() finds misspelled words, and no different ones", () => {
   const known = ["forbidden_tools", "disabled", "args", "env", "vrl"];
   const rows: [word: string, meant: string | undefined][] = [
     ["forbiden_tools", "forbidden_tools"],

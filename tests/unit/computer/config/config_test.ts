@@ -11,7 +11,7 @@ import { placeholderIds } from "../../../../computer/util/placeholders.ts";
 
 const stdio = { type: "stdio", server_parameters: { command: "x" } };
 
-Deno.test("parseComputerConfig() takes servers as a map, whose key is the name, or as a list", () => {
+Deno.test("parseComputerConfig() accepts servers as a map by name, or as a list", () => {
   const names = (servers: unknown) =>
     parseComputerConfig({ servers }).servers.map(({ name }) => name);
   assertEquals(names({ a: stdio, b: { ...stdio, name: "b" } }), ["a", "b"]);
@@ -19,7 +19,7 @@ Deno.test("parseComputerConfig() takes servers as a map, whose key is the name, 
   assertEquals(names([]), []);
 });
 
-Deno.test("parseComputerConfig() lists every mistake with its path and a way out", () => {
+Deno.test("parseComputerConfig() lists every problem with its path and a remedy", () => {
   const error = assertThrows(() =>
     parseComputerConfig({
       inputs: [
@@ -51,7 +51,7 @@ Deno.test("parseComputerConfig() lists every mistake with its path and a way out
   }
 });
 
-Deno.test("parseComputerConfig() refuses a name that is used twice, and anything that has no servers", () => {
+Deno.test("parseComputerConfig() refuses duplicate names, and anything without servers", () => {
   const wrong: [unknown, string][] = [
     [{ servers: [{ ...stdio, name: "a" }, { ...stdio, name: "a" }] }, '"a"'],
     [{
@@ -73,7 +73,7 @@ Deno.test("parseComputerConfig() refuses a name that is used twice, and anything
   }
 });
 
-Deno.test("parseComputerConfigText() takes comments, trailing commas and a byte order mark", async () => {
+Deno.test("parseComputerConfigText() accepts comments, trailing commas and a byte order mark", async () => {
   const text = `\ufeff{
     // the servers
     "servers": { "a": ${JSON.stringify(stdio)}, /* none more */ },
@@ -81,7 +81,7 @@ Deno.test("parseComputerConfigText() takes comments, trailing commas and a byte 
   assertEquals((await parseComputerConfigText(text, "f")).servers.length, 1);
 });
 
-Deno.test("parseComputerConfigText() says in which line and column a mistake is", async () => {
+Deno.test("parseComputerConfigText() reports line and column of a problem", async () => {
   const rows: [string, string][] = [
     [
       '{\n  "servers": {\n    "a": {"type": "stdi"}\n  }\n}',
@@ -103,7 +103,7 @@ Deno.test("parseComputerConfigText() says in which line and column a mistake is"
   }
 });
 
-Deno.test("loadComputerConfig() names the file that is not there", async () => {
+Deno.test("loadComputerConfig() names a missing file", async () => {
   const error = await assertRejects(
     () => loadComputerConfig("no/such.json"),
     ConfigError,

@@ -24,7 +24,7 @@ const diff = (before: object, after: object) => {
   };
 };
 
-Deno.test("diffConfigs() finds what to add, replace and remove, and leaves the rest alone", () => {
+Deno.test("diffConfigs() lists servers to add, replace and remove, and no others", () => {
   assertEquals(
     diff(
       { servers: { same: stdio(), gone: stdio(), changed: stdio("1") } },
@@ -34,7 +34,7 @@ Deno.test("diffConfigs() finds what to add, replace and remove, and leaves the r
   );
 });
 
-Deno.test("diffConfigs() does not mind the order of keys, the form of servers, or defaults that are spelled out", () => {
+Deno.test("diffConfigs() ignores the order of keys, the form of servers, and explicit defaults", () => {
   assertEquals(
     diff(
       {

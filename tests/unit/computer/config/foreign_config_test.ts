@@ -167,7 +167,7 @@ Deno.test("readConfig() reads the servers of Cursor, Windsurf, Cline and Claude 
   }
 });
 
-Deno.test("readConfig() makes placeholders of environment variables, so that no value enters the configuration", () => {
+Deno.test("readConfig() turns environment variables into placeholders, so that no value enters the configuration", () => {
   const { servers, inputs, problems } = read({
     mcpServers: {
       x: {
@@ -221,7 +221,7 @@ Deno.test("readConfig() makes placeholders of environment variables, so that no 
   );
 });
 
-Deno.test("readConfig() reads VS Code's mcp.json, inputs and variables included", () => {
+Deno.test("readConfig() reads VS Code's mcp.json with inputs and variables", () => {
   assertEquals<unknown>(
     read({
       inputs: [
@@ -285,7 +285,7 @@ Deno.test("readConfig() reads VS Code's mcp.json, inputs and variables included"
   );
 });
 
-Deno.test("readConfig() reads the Python SDK's list of servers, and our own form within mcpServers", () => {
+Deno.test("readConfig() reads the Python SDK's list of servers, and our own format within mcpServers", () => {
   const own = { type: "stdio", server_parameters: { command: "x" } };
   const server = (name: string) => ({ name, type: "stdio", command: "x" });
   assertEquals<unknown>(
@@ -298,7 +298,7 @@ Deno.test("readConfig() reads the Python SDK's list of servers, and our own form
   ]);
 });
 
-Deno.test("readConfig() leaves what looks like a variable alone in our own form", () => {
+Deno.test("readConfig() does not expand variables in our own format", () => {
   const args = ["${env:HOME}", "${workspaceFolder}", "${HOME}"];
   const own = { type: "stdio", server_parameters: { command: "sh", args } };
   const { servers, inputs } = read({ servers: { own } });
@@ -306,7 +306,7 @@ Deno.test("readConfig() leaves what looks like a variable alone in our own form"
   assertEquals(inputs, []);
 });
 
-Deno.test("readConfig() names each problem where it stands in the file", () => {
+Deno.test("readConfig() reports each problem with its path in the file", () => {
   const rows: [data: unknown, problem: string][] = [
     [{ mcpServers: { x: {} } }, "mcpServers.x.command: it is missing"],
     [{ mcpServers: { x: 5 } }, "mcpServers.x.command: it is missing"],
@@ -369,7 +369,7 @@ Deno.test("parseComputerConfigText() finds the workspace of a file in .vscode or
   }
 });
 
-Deno.test("parseComputerConfigText() refuses a VRL program that does not compile, in the compiler's words", async () => {
+Deno.test("parseComputerConfigText() refuses a VRL program that does not compile, with the compiler's message", async () => {
   const text = `{
   "servers": {
     "good": {"type": "stdio", "server_parameters": {"command": "x"}, "vrl": ".a = 1"},
@@ -386,7 +386,7 @@ Deno.test("parseComputerConfigText() refuses a VRL program that does not compile
   assertStringIncludes(error.message, "unexpected end of program");
 });
 
-Deno.test("a foreign configuration keeps inherit_env of its MCP server, and a slip in it is an error", () => {
+Deno.test("a foreign configuration keeps inherit_env, and a misspelled one is an error", () => {
   const of = (field: string) =>
     read({ mcpServers: { files: { command: "files", [field]: false } } });
   assertEquals(of("inherit_env").servers, [

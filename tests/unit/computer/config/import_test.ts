@@ -23,7 +23,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`knownFiles() knows where programs keep MCP servers on ${platform}`, () => {
+  Deno.test(`knownFiles() lists where programs keep MCP servers on ${platform}`, () => {
     assertEquals(
       knownFiles({ platform, ...machine }).map(({ file }) => file),
       [
@@ -55,7 +55,7 @@ Deno.test("knownFiles() follows APPDATA and XDG_CONFIG_HOME", () => {
   assertEquals(linux[4]?.file, "/etc/mine/Code/User/mcp.json");
 });
 
-Deno.test("knownFiles() names a file once when the project is the home", () => {
+Deno.test("knownFiles() lists a file once if the project is the home directory", () => {
   const files = knownFiles({
     platform: "linux",
     ...machine,
@@ -71,7 +71,7 @@ const stdio = (command: string, more = {}) => ({
   server_parameters: { command, ...more },
 });
 
-Deno.test("mergeConfigs() takes what is equal once, and renames what is not", () => {
+Deno.test("mergeConfigs() keeps equal entries once, and renames different ones", () => {
   const { config: merged, names } = mergeConfigs([
     { suffix: "claude", config: config({ a: stdio("x"), b: stdio("y") }) },
     { suffix: "cursor", config: config({ a: stdio("x"), b: stdio("z") }) },
@@ -109,7 +109,7 @@ Deno.test("mergeConfigs() keeps each placeholder with its own input", () => {
   );
 });
 
-Deno.test("mergeConfigs() renames no variable of the environment: its name is where its value is", () => {
+Deno.test("mergeConfigs() does not rename inputs of environment variables", () => {
   const variable = (value: string) => [
     { type: "promptString", id: "env:T", description: "T", default: value },
   ];
@@ -134,7 +134,7 @@ Deno.test("mergeConfigs() renames no variable of the environment: its name is wh
   );
 });
 
-Deno.test("toOwnFormat() writes what was read, without what is there by default", () => {
+Deno.test("toOwnFormat() writes a configuration without default values", () => {
   const written = {
     inputs: [{ type: "promptString", id: "t", description: "T" }],
     servers: {
@@ -153,7 +153,7 @@ Deno.test("toOwnFormat() writes what was read, without what is there by default"
   assertEquals(parseComputerConfig(toOwnFormat(read)), read);
 });
 
-Deno.test("hiddenValues() names each literal value that may be secret, and no placeholder", () => {
+Deno.test("hiddenValues() lists literal values that may be secret, and no placeholders", () => {
   const [a, b] = config({
     a: stdio("x", {
       args: ["--token", "s3cret", "plain"],

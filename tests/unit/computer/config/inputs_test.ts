@@ -26,7 +26,7 @@ const prompt = (
   more: { default?: string; password?: boolean } = {},
 ): MCPServerInput => ({ type: "promptString", id, description: id, ...more });
 
-Deno.test("fillPlaceholders() fills every string, and keeps the type of a value that is a string's only part", () => {
+Deno.test("fillPlaceholders() fills every string, and keeps the type of a sole placeholder's value", () => {
   const values = new Map<string, unknown>([
     ["text", "abc"],
     ["number", 5],
@@ -70,7 +70,7 @@ Deno.test("fillPlaceholders() names an id without a value", () => {
   );
 });
 
-Deno.test("fillPlaceholders() goes ten levels deep, and refuses what is deeper", () => {
+Deno.test("fillPlaceholders() fills ten levels, and refuses deeper nesting", () => {
   const nested = (levels: number): unknown =>
     levels === 0 ? "${input:a}" : [nested(levels - 1)];
   const values = new Map([["a", 1]]);
@@ -81,7 +81,7 @@ Deno.test("fillPlaceholders() goes ten levels deep, and refuses what is deeper",
   assertThrows(() => fillPlaceholders(nested(11), values), Error, "10 levels");
 });
 
-Deno.test("inputVariables() says which environment variables an input may be in", () => {
+Deno.test("inputVariables() lists the environment variables of an input", () => {
   assertEquals(inputVariables("TOKEN"), ["SMCP_INPUT_TOKEN"]);
   assertEquals(inputVariables("github-token"), [
     "SMCP_INPUT_github-token",
@@ -94,7 +94,7 @@ Deno.test("inputVariables() says which environment variables an input may be in"
   assertEquals(inputVariables("env:HOME")[0], "HOME");
 });
 
-Deno.test("parseInputFlag() cuts at the first '=', and never shows a value", () => {
+Deno.test("parseInputFlag() splits at the first '=', and never shows a value", () => {
   assertEquals(parseInputFlag("a=b=c"), ["a", "b=c"]);
   assertEquals(parseInputFlag("a="), ["a", ""]);
   for (const text of ["hunter2", "=hunter2"]) {
@@ -107,7 +107,7 @@ Deno.test("parseInputFlag() cuts at the first '=', and never shows a value", () 
   }
 });
 
-Deno.test("commandLine() is a shell's line without args, a program with a list, options with a map", () => {
+Deno.test("commandLine() is a shell command without args, a program with a list, options with a map", () => {
   const program = (...args: string[]) => ({
     kind: "program",
     program: "op",
@@ -135,7 +135,7 @@ Deno.test("commandLine() is a shell's line without args, a program with a list, 
   }
 });
 
-Deno.test("hideValues() finds values as they are, in JSON and in URLs, the longest first", () => {
+Deno.test("hideValues() finds plain, JSON and URL forms of values, longest first", () => {
   const hide = (text: string) =>
     hideValues(text, ["s3cr3t", "s3cr3t-2", 'a"b c', ""]);
   assertEquals(
@@ -168,7 +168,7 @@ Deno.test("secretsIn() finds variables and headers by their names", () => {
   assertEquals([...new Set(secretsIn(http))], ["Bearer t1", "t1", "c1"]);
 });
 
-Deno.test("InputStore asks its sources in order: values, environment, a person, the default", async () => {
+Deno.test("InputStore uses its sources in order: values, environment, user, default", async () => {
   const sources: Required<InputSources> = {
     values: { a: "of values" },
     environment: { SMCP_INPUT_A: "no", SMCP_INPUT_B: "of environment" },
@@ -186,7 +186,7 @@ Deno.test("InputStore asks its sources in order: values, environment, a person, 
   );
 });
 
-Deno.test("InputStore keeps the type of values that code gives", async () => {
+Deno.test("InputStore keeps the type of values set in code", async () => {
   const store = new InputStore(
     ["n", "o", "z"].map((id) => prompt(id)),
     { values: { n: 5, o: { a: [true] }, z: null } },
@@ -196,7 +196,7 @@ Deno.test("InputStore keeps the type of values that code gives", async () => {
   assertEquals(await store.value("z"), null);
 });
 
-Deno.test("InputStore names the id that has no value, and the one that nothing defines", async () => {
+Deno.test("InputStore names an id without a value, and an undefined one", async () => {
   const store = new InputStore([prompt("api-key"), prompt("env:HOST")]);
   await assertRejects(
     () => store.value("api-key"),
@@ -212,7 +212,7 @@ Deno.test("InputStore names the id that has no value, and the one that nothing d
   assertThrows(() => store.setValue("nope", 1), Error, '"nope"');
 });
 
-Deno.test("InputStore resolves a value when it is first needed, once, and shares the question", async () => {
+Deno.test("InputStore resolves a value once, when it is first needed, and shares the question", async () => {
   const asked: string[] = [];
   const store = new InputStore([prompt("a"), prompt("b")], {
     ask: (input) => {
@@ -236,7 +236,7 @@ Deno.test("InputStore asks again after a failure", async () => {
   assertEquals(await store.value("a"), "late");
 });
 
-Deno.test("InputStore forgets no value but that of the input that changed", async () => {
+Deno.test("InputStore forgets only the value of the input that changed", async () => {
   let asked = 0;
   const changes: string[][] = [];
   const store = new InputStore(
@@ -285,7 +285,7 @@ Deno.test("InputStore forgets no value but that of the input that changed", asyn
   );
 });
 
-Deno.test("InputStore takes for a pickString what is among its options, and shows no other value", async () => {
+Deno.test("InputStore accepts only options of a pickString, and shows no other value", async () => {
   const pick: MCPServerInput = {
     type: "pickString",
     id: "region",
@@ -299,7 +299,7 @@ Deno.test("InputStore takes for a pickString what is among its options, and show
   assert(!error.message.includes("mars-7"), error.message);
 });
 
-Deno.test("InputStore knows which texts must not be seen", async () => {
+Deno.test("InputStore lists the texts to hide", async () => {
   const store = new InputStore(
     [prompt("pin", { password: true }), prompt("n"), prompt("long")],
     { values: { pin: "12", n: "no", long: "long enough" } },
@@ -318,7 +318,7 @@ const server = (args: string[], env: Record<string, string> = {}) =>
   });
 const never = new AbortController().signal;
 
-Deno.test("prepareConfig() fills what a server is started with, and nothing that Agents see", async () => {
+Deno.test("prepareConfig() fills server_parameters, and nothing that Agents see", async () => {
   const config = server(["--key", "${input:a}"], { KEY: "k-${input:b}" });
   const inputs = new InputStore([prompt("a"), prompt("b")], {
     values: { a: "1", b: 2 },
@@ -337,7 +337,7 @@ Deno.test("prepareConfig() fills what a server is started with, and nothing that
   assert(await prepareConfig(plain, inputs, never) === plain);
 });
 
-Deno.test("prepareConfig() names every input that is missing, and each field that a value does not fit", async () => {
+Deno.test("prepareConfig() names every missing input, and each field with an invalid value", async () => {
   const inputs = new InputStore([prompt("a"), prompt("b"), prompt("n")], {
     values: { n: 80 },
   });
@@ -359,7 +359,7 @@ Deno.test("prepareConfig() names every input that is missing, and each field tha
   );
 });
 
-Deno.test("prepareConfig() stops waiting when the server is stopped; the question goes on for others", async () => {
+Deno.test("prepareConfig() stops waiting when the server is stopped; the question stays open for others", async () => {
   const answer = Promise.withResolvers<unknown>();
   const inputs = new InputStore([prompt("a")], { ask: () => answer.promise });
   const stop = new AbortController();
@@ -373,7 +373,7 @@ Deno.test("prepareConfig() stops waiting when the server is stopped; the questio
   assertEquals(server_parameters.args, ["x"]);
 });
 
-Deno.test("TextTail forgets old text word by word, so that no half of a secret is left", () => {
+Deno.test("TextTail cuts between words, so that no part of a secret is left", () => {
   const tail = new TextTail();
   tail.push(new TextEncoder().encode(`${"x".repeat(3_000)}s3cr3t `));
   tail.push(new TextEncoder().encode(`${"y ".repeat(1_998)}end`));
@@ -381,7 +381,7 @@ Deno.test("TextTail forgets old text word by word, so that no half of a secret i
   assert(text.endsWith("y end") && !text.includes("t "), text.slice(0, 20));
 });
 
-Deno.test("InputStore.render() fills values in, and hides those of secrets", async () => {
+Deno.test("InputStore.render() fills in values, and hides secrets", async () => {
   const store = new InputStore([
     { type: "promptString", id: "who", description: "" },
     { type: "promptString", id: "key", description: "", password: true },

@@ -8,7 +8,7 @@ import {
 } from "../../../../computer/util/redact_text.ts";
 import { parseGetComputerConfigRet } from "../../../../protocol/mod.ts";
 
-Deno.test("redactValue() keeps placeholders, and nothing of the text around them", () => {
+Deno.test("redactValue() keeps placeholders, and none of the text around them", () => {
   const rows: [string | number | boolean, string][] = [
     ["secret", "<redacted>"],
     ["", ""],
@@ -59,7 +59,7 @@ Deno.test("redactUrl() redacts userinfo, query and fragment, and shows the rest"
   for (const [url, expected] of rows) assertEquals(redactUrl(url), expected);
 });
 
-Deno.test("redactArguments() redacts the values of options that tell of a secret, and shows the others", () => {
+Deno.test("redactArguments() redacts values of options with secret-sounding names, and shows others", () => {
   const rows: [string[], string[]][] = [
     [["--api-key", "v"], ["--api-key", "<redacted>"]],
     [["--api-key=v"], ["--api-key=<redacted>"]],
@@ -87,7 +87,7 @@ Deno.test("redactArguments() redacts the values of options that tell of a secret
   }
 });
 
-Deno.test("redactConfig() shows the configuration without secrets", () => {
+Deno.test("redactConfig() returns the configuration without secrets", () => {
   const { inputs, servers } = parseComputerConfig({
     inputs: [
       {

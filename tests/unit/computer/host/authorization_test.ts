@@ -15,7 +15,7 @@ import { defaultOAuthDirectory } from "../../../../computer/host/oauth/default_d
 import { listenForRedirect } from "../../../../computer/host/oauth/redirect_listener.ts";
 import { TokenStore } from "../../../../computer/host/oauth/token_store.ts";
 
-Deno.test("refusalOf() is 4006 for HTTP 401 and 4007 for 403; nothing else is about authorization", () => {
+Deno.test("refusalOf() returns 4006 for HTTP 401 and 4007 for 403, and nothing for other errors", () => {
   const codes = [200, 400, 401, 403, 404, 429, 500, 503].map((status) =>
     refusalOf(status)?.code
   );
@@ -31,7 +31,7 @@ Deno.test("refusalOf() is 4006 for HTTP 401 and 4007 for 403; nothing else is ab
   ]);
 });
 
-Deno.test("what an Agent is told about authorization has a code, an action, and no address", () => {
+Deno.test("errors about authorization have a code, an action, and no address", () => {
   const rows: [AuthorizationError, number, string][] = [
     [credentialsWanted(), 4006, "configure"],
     [notAuthorizedYet(), 4006, "authorize"],
@@ -53,7 +53,7 @@ Deno.test("what an Agent is told about authorization has a code, an action, and 
   }
 });
 
-Deno.test("listenForRedirect() turns away what is no answer, be it no URL at all, and goes on waiting", async () => {
+Deno.test("listenForRedirect() refuses requests that are not an answer, and keeps waiting", async () => {
   const listener = await listenForRedirect("state", 0);
   try {
     const { origin, href } = new URL(listener.url);
@@ -88,7 +88,7 @@ const tokens = (access_token: string) => ({
   token_type: "bearer",
 });
 
-Deno.test("TokenStore keeps what it is given, whole and in order, where only its owner reads it", async () => {
+Deno.test("TokenStore keeps complete tokens, in order, readable only by the owner", async () => {
   const parent = await Deno.makeTempDir();
   try {
     const directory = join(parent, "state", "oauth");

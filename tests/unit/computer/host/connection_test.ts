@@ -14,7 +14,7 @@ const open = (
     signal: new AbortController().signal,
   });
 
-Deno.test("a call that ends without an answer is followed by a ping, once nothing else runs on the server", async () => {
+Deno.test("a call without an answer is followed by a ping, once nothing else runs on the server", async () => {
   const transport = new SilentTransport();
   const connection = await open(transport);
   const [one, two] = [new AbortController(), new AbortController()];
@@ -34,7 +34,7 @@ Deno.test("a call that ends without an answer is followed by a ping, once nothin
   await connection.close();
 });
 
-Deno.test("a server that answers no ping is lost; one that only does not know it is not", async () => {
+Deno.test("a server that does not answer a ping is lost; one that does not support it is not", async () => {
   const hung = await open(new SilentTransport(), 1);
   const lost = new Promise<Error>((resolve) => hung.onLost(resolve));
   const abort = new AbortController();
@@ -61,7 +61,7 @@ Deno.test("a server that answers no ping is lost; one that only does not know it
   await alive.close();
 });
 
-Deno.test("a server that answers no ping while it works is not lost, and its call comes to its end", async () => {
+Deno.test("a server that does not answer a ping while it works is not lost, and its call completes", async () => {
   const pingedAgain = Promise.withResolvers<void>(); // the first was in vain then
   let pings = 0;
   let call: string | number = "";
@@ -82,7 +82,7 @@ Deno.test("a server that answers no ping while it works is not lost, and its cal
   await connection.close();
 });
 
-Deno.test("a call is bounded by its signal alone: the MCP SDK's 60 s do not end it, nor does progress extend it", async () => {
+Deno.test("a call is bounded only by its signal: the MCP SDK's 60 s do not end it, and progress does not extend it", async () => {
   const transport = new SilentTransport();
   const connection = await open(transport);
   const { setTimeout } = globalThis;

@@ -5,7 +5,7 @@ import {
   urlCredentials,
 } from "../../../../computer/util/inherited_variables.ts";
 
-Deno.test("inheritedVariables() picks authorities and proxies, in both cases, and no function of a shell", () => {
+Deno.test("inheritedVariables() picks certificate authorities and proxies, in both cases, and no shell functions", () => {
   assertEquals(
     inheritedVariables({
       NODE_EXTRA_CA_CERTS: "/ca.pem",
@@ -24,7 +24,7 @@ Deno.test("inheritedVariables() picks authorities and proxies, in both cases, an
   );
 });
 
-Deno.test("urlCredentials() finds what stands before a host, as it is and decoded", () => {
+Deno.test("urlCredentials() finds credentials before a host, raw and decoded", () => {
   const rows: [value: string, secrets: string[]][] = [
     ["http://proxy:3128", []],
     ["me@example.com", []],

@@ -4,7 +4,7 @@ import { EventScanner } from "../../../../computer/host/mcp/event_scanner.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
-Deno.test("EventScanner follows events wherever the chunks are cut", () => {
+Deno.test("EventScanner finds events for any chunking", () => {
   const rows: [text: string, size: number, lastId: string | undefined][] = [
     ["", 0, undefined],
     ["data: abc", 9, undefined],
@@ -35,7 +35,7 @@ Deno.test("EventScanner follows events wherever the chunks are cut", () => {
   }
 });
 
-Deno.test("requestIdOf() knows the requests of the MCP SDK, whatever their parameters hold", () => {
+Deno.test("requestIdOf() reads the id of every request of the MCP SDK", () => {
   const rows: [message: object, id: number | undefined][] = [
     [{ method: "ping", jsonrpc: "2.0", id: 7 }, 7],
     [

@@ -27,7 +27,7 @@ const decoder = (
   encoding_error_handler: "strict" | "ignore" | "replace" = "strict",
 ) => new LineDecoder({ encoding, encoding_error_handler });
 
-Deno.test("LineDecoder cuts lines wherever the chunks are cut", () => {
+Deno.test("LineDecoder splits lines for any chunking", () => {
   const whole = utf8("one\ntwö\n\nthree");
   for (let size = 1; size <= whole.length; size++) {
     const lines = decoder();
@@ -40,7 +40,7 @@ Deno.test("LineDecoder cuts lines wherever the chunks are cut", () => {
   }
 });
 
-Deno.test("LineDecoder does with invalid bytes what encoding_error_handler says", () => {
+Deno.test("LineDecoder treats invalid bytes as encoding_error_handler says", () => {
   const broken = bytes(0x61, 0xff, 0x62, 0x0a);
   const rows: ["strict" | "ignore" | "replace", Line][] = [
     ["strict", { text: "a\ufffdb", valid: false }],
@@ -52,7 +52,7 @@ Deno.test("LineDecoder does with invalid bytes what encoding_error_handler says"
   }
 });
 
-Deno.test("LineDecoder reads the encoding that is named, in Python's spelling too", () => {
+Deno.test("LineDecoder reads the named encoding, also in Python's spelling", () => {
   for (const label of ["latin1", "latin_1", "ISO-8859-1"]) {
     assertEquals(decoder(label).push(bytes(0xe4, 0x0a)), [
       { text: "ä", valid: true },
@@ -66,7 +66,7 @@ Deno.test("LineDecoder reads the encoding that is named, in Python's spelling to
   }
 });
 
-Deno.test("LineDecoder refuses an encoding that it does not know, or whose lines do not end in one byte", () => {
+Deno.test("LineDecoder refuses unknown encodings, and those with line ends of several bytes", () => {
   for (const label of ["klingon", "utf-16", "utf-16le"]) {
     const error = assertThrows(() => decoder(label), TypeError);
     assertStringIncludes(error.message, `"${label}"`);
@@ -75,14 +75,14 @@ Deno.test("LineDecoder refuses an encoding that it does not know, or whose lines
 
 const line = (text: string, valid = true): Line => ({ text, valid });
 
-Deno.test("readMessage() reads messages, with null for no metadata too", () => {
+Deno.test("readMessage() reads messages, also with null metadata", () => {
   const answer = { jsonrpc: "2.0" as const, id: 1, result: { a: 1 } };
   assertEquals(readMessage(line(JSON.stringify(answer)), "utf-8"), answer);
   const odd = { ...answer, result: { ...answer.result, _meta: null } };
   assertEquals(readMessage(line(JSON.stringify(odd)), "utf-8"), answer);
 });
 
-Deno.test("readMessage() makes an error answer of an answer that can not be read", () => {
+Deno.test("readMessage() turns an unreadable answer into an error answer", () => {
   const invalid = line(
     '{"jsonrpc":"2.0","id":7,"result":{"a":"\ufffd"}}',
     false,
@@ -101,7 +101,7 @@ Deno.test("readMessage() makes an error answer of an answer that can not be read
   }
 });
 
-Deno.test("readMessage() throws for a line that is no message, without repeating it", () => {
+Deno.test("readMessage() throws for an invalid line, without quoting it", () => {
   for (
     const text of ["password: hunter2", '{"hunter2":1}', "[]", '"hunter2"']
   ) {
@@ -110,7 +110,7 @@ Deno.test("readMessage() throws for a line that is no message, without repeating
   }
 });
 
-Deno.test("readTool() leaves an odd entry out or mends it, and says so", () => {
+Deno.test("readTool() skips or repairs an invalid entry, and reports it", () => {
   const schema = { type: "object" };
   const good = { name: "x", inputSchema: schema };
   const plain = {
@@ -154,7 +154,7 @@ Deno.test("readTool() leaves an odd entry out or mends it, and says so", () => {
   }
 });
 
-Deno.test("coalesce() never runs twice at once, and once more for what came meanwhile", async () => {
+Deno.test("coalesce() runs once at a time, and once more for triggers in between", async () => {
   const gates: (() => void)[] = [];
   let done = Promise.withResolvers<void>();
   const trigger = coalesce(async () => {
@@ -178,7 +178,7 @@ Deno.test("coalesce() never runs twice at once, and once more for what came mean
   assertEquals(gates.length, 2);
 });
 
-Deno.test("durations of a configuration that no timer can hold become the longest there is", () => {
+Deno.test("durations above the longest timer are capped", () => {
   const longest = 2 ** 31 - 1;
   const server = { url: "http://host/", headers: null };
   assertEquals(
@@ -196,7 +196,7 @@ Deno.test("durations of a configuration that no timer can hold become the longes
   );
 });
 
-Deno.test("mcpErrorCode() knows the errors of the MCP SDK, and no others", () => {
+Deno.test("mcpErrorCode() recognises errors of the MCP SDK, and no others", () => {
   assertEquals(
     [
       ErrorCode.InvalidParams,
@@ -209,7 +209,7 @@ Deno.test("mcpErrorCode() knows the errors of the MCP SDK, and no others", () =>
   assertEquals(others.map(mcpErrorCode), [undefined, undefined, undefined]);
 });
 
-Deno.test("requestFailure() tells what a MCP server answered from what it did not", () => {
+Deno.test("requestFailure() distinguishes answers of an MCP server from other failures", () => {
   const rows: [number, string, string][] = [
     [ErrorCode.RequestTimeout, "Request timed out", "did not answer in time"],
     [ErrorCode.ConnectionClosed, "Connection closed", "was lost meanwhile"],

@@ -5,7 +5,7 @@ import {
 } from "../../../../computer/host/restart_policy.ts";
 import { backoff } from "../../../../client/backoff.ts";
 
-Deno.test("restarts of a MCP server wait twice as long each time up to a limit, spread by half", () => {
+Deno.test("restarts of an MCP server wait twice as long each time up to a limit, with 50 % jitter", () => {
   const delays = (random: number) =>
     [0, 1, 2, 3, 40].map((n) => backoff(n, random, RESTART_POLICY));
   assertEquals(delays(0.5), [100, 200, 400, 800, 60_000]);

@@ -17,7 +17,7 @@ const offered = (...servers: ReturnType<typeof serverView>[]) => [
   ...nameTools(servers).offers.keys(),
 ];
 
-Deno.test("tool_prefix stands before the names of a server's tools, and an alias wins over it", () => {
+Deno.test("tool_prefix is put before the names of a server's tools, except aliases", () => {
   const tool_meta = { write: { alias: "put" } };
   assertEquals(
     offered(
@@ -28,7 +28,7 @@ Deno.test("tool_prefix stands before the names of a server's tools, and an alias
   );
 });
 
-Deno.test('tool_prefix "auto" is the name of the server, made of what every model takes', () => {
+Deno.test('tool_prefix "auto" is the name of the server, with characters that all models allow', () => {
   const rows: [name: string, offered: string][] = [
     ["files", "files_read"],
     ["my files (work)", "my_files_work_read"],
@@ -41,7 +41,7 @@ Deno.test('tool_prefix "auto" is the name of the server, made of what every mode
   }
 });
 
-Deno.test("a tool is forbidden under its own name, behind its prefix and under its alias", () => {
+Deno.test("a tool can be forbidden by its own name, its prefixed name and its alias", () => {
   for (const forbidden of ["read", "fs_read", "look"]) {
     const server = serverView("a", ["read", "write"], {
       tool_prefix: "fs_",
@@ -62,7 +62,7 @@ Deno.test("a tool is forbidden under its own name, behind its prefix and under i
   assertEquals(found.kind === "refuse" && found.code, 4002);
 });
 
-Deno.test("a tool that is called without its prefix is not found, and the answer has the whole name", () => {
+Deno.test("a tool called without its prefix is not found, and the error has the full name", () => {
   const servers = ["a", "b"].map((name) =>
     serverView(name, ["read"], { name, tool_prefix: "auto" })
   );
@@ -74,7 +74,7 @@ Deno.test("a tool that is called without its prefix is not found, and the answer
   );
 });
 
-Deno.test("a tool of a server that is away is known by its prefixed name", () => {
+Deno.test("a tool of a stopped server is known by its prefixed name", () => {
   const server = serverView("a", [], {
     tool_prefix: "fs_",
     tool_meta: { read: { auto_apply: true } },
@@ -83,7 +83,7 @@ Deno.test("a tool of a server that is away is known by its prefixed name", () =>
   assertEquals(found.kind === "refuse" && found.code, 4003);
 });
 
-Deno.test("the same server twice is one sentence, with the cure", () => {
+Deno.test("the same server twice is reported in one sentence, with the remedy", () => {
   const tools = ["t1", "t2", "t3", "t4", "t5", "t6"];
   const servers = [
     serverView("a", tools),
@@ -97,7 +97,7 @@ Deno.test("the same server twice is one sentence, with the cure", () => {
   ]);
 });
 
-Deno.test("longNames() warns above 64 characters, and leaves out above 256", () => {
+Deno.test("longNames() warns above 64 characters, and excludes above 256", () => {
   const config = serverView("a", [], { tool_prefix: "p".repeat(60) }).config;
   const tools = [4, 5, 196, 197].map((length) => mcpTool("x".repeat(length)));
   const { problems, warning } = longNames(config, tools);
@@ -116,7 +116,7 @@ const stdio = (name: string, command: string, ...args: string[]) =>
     server_parameters: { command, args },
   });
 
-Deno.test("programOf() knows the same MCP server, whatever it is given", () => {
+Deno.test("programOf() recognises the same MCP server with any arguments", () => {
   const rows: [command: string, args: string[], program: string | undefined][] =
     [
       ["npx", ["-y", "@mcp/files", "/a"], "@mcp/files"],
@@ -134,7 +134,7 @@ Deno.test("programOf() knows the same MCP server, whatever it is given", () => {
   }
 });
 
-Deno.test("prefixSamePrograms() gives a prefix to what is there more than once", () => {
+Deno.test("prefixSamePrograms() sets a prefix for programs that occur more than once", () => {
   const servers = [
     stdio("a", "npx", "files", "/a"),
     stdio("b", "npx", "files", "/b"),

@@ -32,7 +32,7 @@ Deno.test("nameTools() offers a tool under its alias, else under its MCP name", 
   assertEquals(resolve("read", servers), "b/read");
 });
 
-Deno.test("nameTools() neither offers nor calls a clashing name, and leaves the others alone", () => {
+Deno.test("nameTools() neither offers nor resolves a clashing name; others work", () => {
   const servers = [
     serverView("a", ["same", "one"]),
     serverView("b", ["same", "two"]),
@@ -55,7 +55,7 @@ Deno.test("nameTools() finds a clash of an alias with a name, also within one se
   );
 });
 
-Deno.test("nameTools() counts a tool once that its server lists twice: no alias could tell them apart", () => {
+Deno.test("nameTools() counts a tool that its server lists twice once: no alias could distinguish them", () => {
   const twice = mcpTool("same", { description: "first" });
   const servers = [serverView("a", [twice, "other", mcpTool("same")])];
   assertEquals(offered(servers), ["same", "other"]);
@@ -63,7 +63,7 @@ Deno.test("nameTools() counts a tool once that its server lists twice: no alias 
   assertEquals(nameTools(servers).clashes.size, 0);
 });
 
-Deno.test("nameTools() lets a forbidden tool claim no name", () => {
+Deno.test("nameTools() reserves no name for a forbidden tool", () => {
   const servers = [
     serverView("a", ["same"], { forbidden_tools: ["same"] }),
     serverView("b", ["same"]),
@@ -71,7 +71,7 @@ Deno.test("nameTools() lets a forbidden tool claim no name", () => {
   assertEquals(resolve("same", servers), "b/same");
 });
 
-Deno.test("nameTools() keeps the names of a server that is coming back, and frees those of one that is stopped", () => {
+Deno.test("nameTools() keeps the names of a restarting server, and frees those of a stopped one", () => {
   for (
     const [state, names] of [["restarting", []], ["stopped", ["same"]], [
       "failed",
@@ -86,7 +86,7 @@ Deno.test("nameTools() keeps the names of a server that is coming back, and free
   }
 });
 
-Deno.test("resolveTool() answers 4001, 4002 and 4003 as the table of the spec", async (t) => {
+Deno.test("resolveTool() answers 4001, 4002 and 4003 as in the table of the spec", async (t) => {
   const servers = [
     serverView("files", ["read", "secret", "hidden"], {
       forbidden_tools: ["secret", "hidden"],
@@ -126,7 +126,7 @@ Deno.test("resolveTool() answers 4001, 4002 and 4003 as the table of the spec", 
   }
 });
 
-Deno.test("effectiveToolMeta() lays tool_meta over default_tool_meta field by field, null meaning absent", () => {
+Deno.test("effectiveToolMeta() merges tool_meta over default_tool_meta by field; null means absent", () => {
   const config = serverView("a", [], {
     default_tool_meta: { auto_apply: true, tags: ["all"] },
     tool_meta: {
@@ -153,7 +153,7 @@ const listed = (
     toSMCPTool,
   )[0];
 
-Deno.test("toSMCPTool() puts exactly four keys into a2c_tool_meta, null for the absent ones", () => {
+Deno.test("toSMCPTool() writes exactly four keys into a2c_tool_meta, null if absent", () => {
   assertEquals(
     listed(mcpTool("x"), {
       tool_meta: { x: { tags: ["t"], later: 1 } },
@@ -166,7 +166,7 @@ Deno.test("toSMCPTool() puts exactly four keys into a2c_tool_meta, null for the 
   );
 });
 
-Deno.test("toSMCPTool() leaves a2c_tool_meta out when nothing is configured", () => {
+Deno.test("toSMCPTool() omits a2c_tool_meta without configured tool meta", () => {
   const meta = { a2c_mcp_server: "a" };
   assertEquals(listed(mcpTool("x"))?.meta, meta);
   assertEquals(
@@ -178,7 +178,7 @@ Deno.test("toSMCPTool() leaves a2c_tool_meta out when nothing is configured", ()
   );
 });
 
-Deno.test("toSMCPTool() holds simple values only: JSON strings for structured ones, no nulls, no forged keys of the protocol", () => {
+Deno.test("toSMCPTool() has only simple values: JSON strings for structured ones, no nulls, no forged protocol keys", () => {
   const tool = listed(mcpTool("x", {
     annotations: { readOnlyHint: true },
     meta: {
@@ -202,7 +202,7 @@ Deno.test("toSMCPTool() holds simple values only: JSON strings for structured on
   });
 });
 
-Deno.test("toSMCPTool() always says return_schema, null if there is none", () => {
+Deno.test("toSMCPTool() always has return_schema, null if absent", () => {
   assertEquals(listed(mcpTool("x"))?.return_schema, null);
   const schema = { type: "object" };
   const tool = listed(mcpTool("x", { outputSchema: schema }));

@@ -49,7 +49,7 @@ Deno.test("changeEvents() announces new contents of a window or document, known 
   }
 });
 
-Deno.test("changeEvents() is silent exactly when both sets are the same", () => {
+Deno.test("changeEvents() returns no event if and only if both sets are equal", () => {
   const list = fc.array(
     fc.constantFrom("window://a", "window://b", "dpe://h/1", "dpe://h/2"),
   );
@@ -64,7 +64,7 @@ Deno.test("changeEvents() is silent exactly when both sets are the same", () => 
   }));
 });
 
-Deno.test("orderServers() gives each server once, those of the history first", () => {
+Deno.test("orderServers() lists each server once, those of the history first", () => {
   const names = fc.uniqueArray(fc.string());
   fc.assert(fc.property(names, fc.array(fc.string()), (servers, history) => {
     const order = orderServers(servers, history);
@@ -78,7 +78,7 @@ Deno.test("orderServers() gives each server once, those of the history first", (
   }));
 });
 
-Deno.test("RecentServers keeps each server once, the last one used at the end", () => {
+Deno.test("RecentServers keeps each server once, the most recent last", () => {
   const recent = new RecentServers();
   for (const server of ["a", "b", "a", "c", "b"]) recent.used(server);
   assertEquals(recent.history, ["a", "c", "b"]);
@@ -86,7 +86,7 @@ Deno.test("RecentServers keeps each server once, the last one used at the end", 
   assertEquals(recent.history, []);
 });
 
-Deno.test("forEachConcurrent() keeps to its limit, and begins nothing after a failure", async () => {
+Deno.test("forEachConcurrent() respects its limit, and starts nothing after a failure", async () => {
   let running = 0;
   let most = 0;
   const begun: number[] = [];
@@ -112,7 +112,7 @@ Deno.test("forEachConcurrent() keeps to its limit, and begins nothing after a fa
   );
 });
 
-Deno.test("withTimeout() gives what the work gives, or aborts it and says how long it took", async () => {
+Deno.test("withTimeout() returns the result of the work, or aborts it and states the limit", async () => {
   assertEquals(await withTimeout(60_000, () => Promise.resolve(7)), 7);
   let aborted = false;
   await assertRejects(
@@ -127,7 +127,7 @@ Deno.test("withTimeout() gives what the work gives, or aborts it and says how lo
   assert(aborted);
 });
 
-Deno.test("allPages() follows the cursors, and stops when they run in a circle", async () => {
+Deno.test("allPages() follows cursors, and stops when they repeat", async () => {
   const pages: Record<string, { items: number[]; nextCursor?: string }> = {
     "": { items: [1, 2], nextCursor: "b" },
     b: { items: [], nextCursor: "c" },

@@ -35,7 +35,7 @@ const uris = (
   organizeDesktop(windows, size, history).desktops
     .map((desktop) => desktop.split("\n")[0] ?? "");
 
-Deno.test("organizeDesktop() renders URI and texts, and the URI alone without text", () => {
+Deno.test("organizeDesktop() renders URI and texts, or only the URI without text", () => {
   const { desktops, warnings } = organizeDesktop(
     [
       window("a", "window://h/1", {
@@ -55,7 +55,7 @@ Deno.test("organizeDesktop() renders URI and texts, and the URI alone without te
   assertEquals(warnings, []);
 });
 
-Deno.test("organizeDesktop() drops what can not be shown, each with a warning", () => {
+Deno.test("organizeDesktop() drops windows that cannot be shown, each with a warning", () => {
   const bad: [ReadWindow, why: string][] = [
     [window("a", "window://h/1", { contents: [] }), "no contents"],
     [window("a", "window:///x"), "host must not be empty"],
@@ -74,7 +74,7 @@ Deno.test("organizeDesktop() drops what can not be shown, each with a warning", 
   }
 });
 
-Deno.test("organizeDesktop() skips blobs beside texts, with a warning", () => {
+Deno.test("organizeDesktop() skips blobs next to texts, with a warning", () => {
   const { desktops, warnings } = organizeDesktop(
     [window("a", "window://h", {
       contents: [{ blob: "AA==" }, { text: "t" }],
@@ -96,7 +96,7 @@ Deno.test("organizeDesktop() drops a query with a warning, and shows the window"
   assertStringIncludes(warnings.join(), "has no query");
 });
 
-Deno.test("organizeDesktop() shows the servers used last first, the rest by name", () => {
+Deno.test("organizeDesktop() shows the most recently used servers first, the rest by name", () => {
   const windows = ["zeta", "alpha", "Beta", "mid"].map((s) =>
     window(s, `window://${s}`)
   );
@@ -127,7 +127,7 @@ Deno.test("organizeDesktop() sorts a server's windows by priority, descending an
   ]);
 });
 
-Deno.test("organizeDesktop() keeps the first fullscreen window of the resource list, for that server alone", () => {
+Deno.test("organizeDesktop() keeps only the first fullscreen window of a server, and all of others", () => {
   const windows = [
     window("a", "window://a/1", priority(1)),
     window("a", "window://a/2", { ...fullscreen(), ...priority(0.1) }),
@@ -142,7 +142,7 @@ Deno.test("organizeDesktop() keeps the first fullscreen window of the resource l
   ]);
 });
 
-Deno.test("organizeDesktop() passes over a fullscreen window that can not be shown", () => {
+Deno.test("organizeDesktop() skips a fullscreen window that cannot be shown", () => {
   const windows = [
     window("a", "window://a/1", { ...fullscreen(), contents: [] }),
     window("a", "window://a/2"),
@@ -162,7 +162,7 @@ Deno.test("organizeDesktop() cuts at the size over all servers, and shows nothin
   assertEquals(uris(windows, -1), []);
 });
 
-Deno.test("windowLayout() mends odd metadata with a warning, and takes null for absent", () => {
+Deno.test("windowLayout() replaces invalid metadata with a warning, and treats null as absent", () => {
   const rows: [Resource, { priority: number; fullscreen: boolean }, string?][] =
     [
       [{}, { priority: 0, fullscreen: false }],
@@ -238,7 +238,7 @@ const anyWindow: fc.Arbitrary<ReadWindow> = fc.record({
   ),
 }) as fc.Arbitrary<ReadWindow>;
 
-Deno.test("organizeDesktop() never invents, repeats or exceeds, whatever it is given", () => {
+Deno.test("organizeDesktop() never invents or repeats windows, or exceeds the size", () => {
   fc.assert(
     fc.property(
       fc.array(anyWindow, { maxLength: 30 }),
@@ -304,7 +304,7 @@ const never = (_uri: string, signal?: AbortSignal): Promise<string> =>
     signal?.addEventListener("abort", () => reject(signal.reason))
   );
 
-Deno.test("readWindows() lets a server or window that fails or hangs hide only itself", async () => {
+Deno.test("readWindows() leaves out only the server or window that fails or hangs", async () => {
   const answers = (uri: string) => Promise.resolve(`text of ${uri}`);
   const servers = {
     good: windowServer(["window://g/1", "file:///x", "window://g/2"], answers),
@@ -338,7 +338,7 @@ Deno.test("readWindows() lets a server or window that fails or hangs hide only i
   ]);
 });
 
-Deno.test("readWindows() reads only the window asked for, by its exact URI or its URI without query", async () => {
+Deno.test("readWindows() reads only the requested window, by exact URI or by URI without query", async () => {
   const read: string[] = [];
   const connection = windowServer(
     ["window://g/1", "window://g/1/2", "window://g/3?x=1"],

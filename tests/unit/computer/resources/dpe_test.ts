@@ -43,7 +43,7 @@ Deno.test("hostClaims() collects the hosts of windows and documents, and nothing
   assertEquals([...documents], ["d", "both"]);
 });
 
-Deno.test("hostClashes() names every host that two servers use, be it for windows or documents", () => {
+Deno.test("hostClashes() names every host that two servers use, for windows or documents", () => {
   const clashes = hostClashes([
     claims("a", "dpe://docs/1", "dpe://docs/2", "window://own"),
     claims("b", "window://docs"),
@@ -56,7 +56,7 @@ Deno.test("hostClashes() names every host that two servers use, be it for window
   );
 });
 
-Deno.test("routeHost() takes the server registered first that lists the host", () => {
+Deno.test("routeHost() returns the first registered server that lists the host", () => {
   const all = [
     claims("w", "window://h/x"),
     claims("a", "dpe://h/1"),
@@ -105,7 +105,7 @@ async function refusal(
   return payload;
 }
 
-Deno.test("resolveDpe() gives the resolver what it needs, and passes its answer on", async () => {
+Deno.test("resolveDpe() passes contents to the resolver, and returns its answer", async () => {
   const seen: unknown[] = [];
   const answer = await resolveDpe(
     request(),
@@ -153,7 +153,7 @@ Deno.test("resolveDpe() checks the URI before the resolver, and the resolver bef
   });
 });
 
-Deno.test("resolveDpe() answers 4013 with a reason for everything that fails after that", async () => {
+Deno.test("resolveDpe() answers 4013 with a reason for every later failure", async () => {
   const ok = () => ({ uri: "https://h/x" });
   const rows: [DpeSources, reason: string][] = [
     [
@@ -201,7 +201,7 @@ Deno.test("resolveDpe() redacts a query that an error quotes", async () => {
   assert(!String(reason).includes("abc"), String(reason));
 });
 
-Deno.test("resolveDpe() leaves out a size and a type that are none", async () => {
+Deno.test("resolveDpe() drops an invalid size or type", async () => {
   const from = sources(odd({ uri: "x:y", size: -1, mime_type: null }));
   assertEquals(
     await resolveDpe(request(), from),
@@ -231,7 +231,7 @@ Deno.test("resolveDpe() bounds reading and resolving by the timeout, and aborts 
   assertEquals(aborted, ["read", "resolve"]);
 });
 
-Deno.test("documentFiles() names files harmlessly, however the URI tries to leave", async () => {
+Deno.test("documentFiles() gives safe names to files, whatever the URI", async () => {
   const long = "x".repeat(5_000);
   const uris = [
     "dpe://h/..",
@@ -265,7 +265,7 @@ Deno.test("documentFiles() names files harmlessly, however the URI tries to leav
   assertEquals(names.size, 2 * uris.length, "no two share a name");
 });
 
-Deno.test("documentFiles() gives a document one name, however its URI is written", async () => {
+Deno.test("documentFiles() gives a document one name for all spellings of its URI", async () => {
   const name = async (uri: string) =>
     (await documentFiles(uri, [{ text: "{}" }])).document.name;
   assertEquals(await name("dpe://h/a%62"), await name("dpe://h/ab"));
@@ -297,7 +297,7 @@ Deno.test("documentFiles() keeps bytes and types of text and base64", async () =
   ]);
 });
 
-Deno.test("documentFiles() takes the contents of the URI itself for the document, else the first", async () => {
+Deno.test("documentFiles() uses the contents with the URI as the document, else the first", async () => {
   const contents = [
     { uri: "dpe://h/d/pages/0", text: "page" },
     { uri: "dpe://h/d", text: "document" },
@@ -308,7 +308,7 @@ Deno.test("documentFiles() takes the contents of the URI itself for the document
   assertEquals(first.document.uri, "dpe://h/d/pages/0");
 });
 
-Deno.test("documentFiles() refuses contents that are nothing, and says so", async () => {
+Deno.test("documentFiles() refuses missing or empty contents", async () => {
   const rows: [Parameters<typeof documentFiles>[1], string][] = [
     [[], "no contents"],
     [[{ mimeType: "text/plain" }], "without text and blob"],
@@ -319,7 +319,7 @@ Deno.test("documentFiles() refuses contents that are nothing, and says so", asyn
   }
 });
 
-Deno.test("linkParts() says in a manifest where its pages are, and changes nothing else", async () => {
+Deno.test("linkParts() links the pages of a manifest, and changes nothing else", async () => {
   const manifest = {
     doc_ref: "d",
     extra: { kept: [1, "é"] },
@@ -344,7 +344,7 @@ Deno.test("linkParts() says in a manifest where its pages are, and changes nothi
   ]);
 });
 
-Deno.test("linkParts() leaves alone what is no manifest", () => {
+Deno.test("linkParts() does not change other documents", () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
       const bytes = new TextEncoder().encode(text);

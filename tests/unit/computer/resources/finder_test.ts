@@ -24,7 +24,7 @@ const found = (
   organizeFinder(documents, query, history).documents
     .map(({ doc_ref }) => doc_ref);
 
-Deno.test("documentSummary() takes every field from where the spec says", () => {
+Deno.test("documentSummary() reads every field from its place in the resource", () => {
   const { summary, warnings } = documentSummary("docs", {
     uri: "dpe://h/a%2Fb/c",
     name: "report.pdf",
@@ -53,7 +53,7 @@ Deno.test("documentSummary() takes every field from where the spec says", () => 
   assertEquals(warnings, []);
 });
 
-Deno.test("documentSummary() fills in what a resource does not say", () => {
+Deno.test("documentSummary() fills in missing fields", () => {
   assertEquals(documentSummary("s", { uri: "dpe://h/d", name: "n" }).summary, {
     doc_ref: "d",
     uri: "dpe://h/d",
@@ -66,7 +66,7 @@ Deno.test("documentSummary() fills in what a resource does not say", () => {
   assertEquals(documentSummary("s", { uri: "dpe://h/d" }).summary.title, "d");
 });
 
-Deno.test("documentSummary() counts an odd page_count as unknown", () => {
+Deno.test("documentSummary() treats an invalid page_count as unknown", () => {
   for (const page_count of [0, -1, 1.5, "3", true, [], 2 ** 60]) {
     const { summary, warnings } = documentSummary("s", {
       uri: "dpe://h/d",
@@ -82,7 +82,7 @@ Deno.test("documentSummary() counts an odd page_count as unknown", () => {
   );
 });
 
-Deno.test("organizeFinder() leaves out what is no document, and drops a query, with warnings", () => {
+Deno.test("organizeFinder() skips invalid documents, and drops a query, with warnings", () => {
   const { documents, total_count, warnings } = organizeFinder(
     [
       document("s", "dpe://h"),
@@ -98,7 +98,7 @@ Deno.test("organizeFinder() leaves out what is no document, and drops a query, w
   assertStringIncludes(warnings.join("\n"), "left out");
 });
 
-Deno.test("organizeFinder() finds any keyword in title, keywords or summary, whatever its case", () => {
+Deno.test("organizeFinder() finds any keyword in title, keywords or summary, ignoring case", () => {
   const documents = [
     document("s", "dpe://h/title", { title: "Annual REPORT" }),
     document("s", "dpe://h/summary", { description: "a report of it" }),
@@ -113,14 +113,14 @@ Deno.test("organizeFinder() finds any keyword in title, keywords or summary, wha
   assertEquals(found(documents, { keywords: [] }).length, 5);
 });
 
-Deno.test("organizeFinder() takes the file type exactly", () => {
+Deno.test("organizeFinder() matches the file type exactly", () => {
   const documents = ["pdf", "PDF", "pdfx"].map((file_type) =>
     document("s", `dpe://h/${file_type}`, { _meta: { file_type } })
   );
   assertEquals(found(documents, { file_type: "pdf" }), ["pdf"]);
 });
 
-Deno.test("organizeFinder() orders servers as the desktop does, and in one the newest first, undated last", () => {
+Deno.test("organizeFinder() orders servers like the desktop, and documents of a server newest first, undated last", () => {
   const documents = [
     document("b", "dpe://h/b"),
     document("a", "dpe://h/undated"),
@@ -143,7 +143,7 @@ Deno.test("organizeFinder() orders servers as the desktop does, and in one the n
   ]);
 });
 
-Deno.test("organizeFinder() pages after counting; 20 a page unless asked", () => {
+Deno.test("organizeFinder() counts before paging; 20 per page by default", () => {
   const documents = Array.from(
     { length: 45 },
     (_, i) => document("s", `dpe://h/${i}`),
@@ -179,7 +179,7 @@ const anyDocument = fc.record({
   }, { requiredKeys: ["uri"] }),
 }) as fc.Arbitrary<ListedDocument>;
 
-Deno.test("organizeFinder() gives pages that fit together and the wire takes, whatever is listed", () => {
+Deno.test("organizeFinder() returns valid and consistent pages for any list", () => {
   fc.assert(
     fc.property(
       fc.array(anyDocument, { maxLength: 30 }),

@@ -29,7 +29,7 @@ const resolveIn = async (
   return { ...answer, path: fileURLToPath(answer.uri) };
 };
 
-Deno.test("localDirResolver() writes what it is given, and makes the directory", async () => {
+Deno.test("localDirResolver() writes a document, and creates the directory", async () => {
   await using folder = await scratch();
   const dir = join(folder.path, "not", "there yet");
   const { path, ...answer } = await resolveIn(dir, "dpe://h/report", [
@@ -40,7 +40,7 @@ Deno.test("localDirResolver() writes what it is given, and makes the directory",
   assertEquals([answer.mime_type, answer.size], ["application/json", 8]);
 });
 
-Deno.test("localDirResolver() writes bytes as they are", async () => {
+Deno.test("localDirResolver() writes bytes unchanged", async () => {
   await using folder = await scratch();
   const { path } = await resolveIn(folder.path, "dpe://h/image", [
     { blob: btoa("\x00\xff\x80"), mimeType: "image/png" },
@@ -49,7 +49,7 @@ Deno.test("localDirResolver() writes bytes as they are", async () => {
   assertEquals([...await readFile(path)], [0, 255, 128]);
 });
 
-Deno.test("localDirResolver() writes the parts of a manifest, and says in it where they are", async () => {
+Deno.test("localDirResolver() writes the parts of a manifest, and links them in it", async () => {
   await using folder = await scratch();
   const { path } = await resolveIn(folder.path, "dpe://h/d", [
     {
@@ -84,7 +84,7 @@ Deno.test("localDirResolver() replaces a document that it resolves again", async
   assertEquals(await readFile(path, "utf8"), "new");
 });
 
-Deno.test("localDirResolver() writes nothing outside of its directory, whatever the URI (spec §8.3)", async () => {
+Deno.test("localDirResolver() writes nothing outside its directory, whatever the URI (spec §8.3)", async () => {
   await using folder = await scratch();
   const dir = join(folder.path, "a", "b");
   const uris = [
@@ -122,7 +122,7 @@ Deno.test("localDirResolver() replaces a link in its place instead of following 
   assertEquals((await readdir(folder.path)).toSorted(), ["dir", "victim"]);
 });
 
-Deno.test("localDirResolver() leaves no draft behind when it fails or is too late", async () => {
+Deno.test("localDirResolver() leaves no draft behind after a failure or a timeout", async () => {
   await using folder = await scratch();
   const { path } = await resolveIn(folder.path, "dpe://h/d");
   await rm(path);

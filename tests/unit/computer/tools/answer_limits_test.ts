@@ -10,7 +10,7 @@ const result = (text: string) => ({
   content: [{ type: "text" as const, text }],
 });
 
-Deno.test("limitResult() passes what the server takes, and says both sizes of what it does not", () => {
+Deno.test("limitResult() passes results within the limit, and states both sizes of larger ones", () => {
   const fits = result("x".repeat(100));
   assertEquals(limitResult(fits, 1_000), fits);
   assertEquals(limitResult(fits, undefined), fits);
@@ -28,7 +28,7 @@ Deno.test("limitResult() leaves room for the packet around the result", () => {
   assertEquals(limitResult(exact, bytes + 63).isError, true);
 });
 
-Deno.test("limitResult() refuses a result that is nested deeper than the server takes", () => {
+Deno.test("limitResult() refuses a result nested deeper than the limit", () => {
   const nested = (levels: number): Record<string, unknown> =>
     levels === 1 ? {} : { inner: nested(levels - 1) };
   const deep = (levels: number) => ({

@@ -100,7 +100,7 @@ Deno.test("CallTable refuses a req_id used for another tool or other params with
   await refused();
 });
 
-Deno.test("CallTable.cancel() aborts the running call alone, and ignores the rest", async () => {
+Deno.test("CallTable.cancel() aborts only a running call", async () => {
   const table = new CallTable();
   const [one, two] = [execution(), execution()];
   const calls = [
@@ -119,7 +119,7 @@ Deno.test("CallTable.cancel() aborts the running call alone, and ignores the res
   table.cancel({ agent: "planner", req_id: "1" });
 });
 
-Deno.test("CallTable.clear() gives running calls up and forgets all results", async () => {
+Deno.test("CallTable.clear() aborts running calls and forgets all results", async () => {
   const table = new CallTable();
   const work = execution();
   const running = table.run(request(), work.run);
@@ -142,7 +142,7 @@ Deno.test("CallTable.clear() gives running calls up and forgets all results", as
   }
 });
 
-Deno.test("CallTable does not remember a call that broke", async () => {
+Deno.test("CallTable does not store a call that threw", async () => {
   const table = new CallTable();
   await assertRejects(() =>
     table.run(request(), () => Promise.reject(new Error("broken")))
@@ -153,7 +153,7 @@ Deno.test("CallTable does not remember a call that broke", async () => {
   );
 });
 
-Deno.test("callFingerprint() tells tools and params apart, whatever the order of keys", () => {
+Deno.test("callFingerprint() distinguishes tools and params, and ignores the order of keys", () => {
   const print = (tool_name: string, params: Record<string, unknown>) =>
     callFingerprint({ tool_name, params });
   assertEquals(
@@ -171,7 +171,7 @@ Deno.test("callFingerprint() tells tools and params apart, whatever the order of
   assertEquals(new Set(different).size, different.length);
 });
 
-Deno.test("callFingerprint() is short for params of any size, and tells large ones apart too", () => {
+Deno.test("callFingerprint() is short for params of any size, and distinguishes large ones", () => {
   const print = (last: string, order: "ab" | "ba") =>
     callFingerprint({
       tool_name: "a",
@@ -184,7 +184,7 @@ Deno.test("callFingerprint() is short for params of any size, and tells large on
   assert(print("x", "ab").length < 100);
 });
 
-Deno.test("ResultStore keeps to its bounds of count and bytes, the oldest going first, and still knows what ran", () => {
+Deno.test("ResultStore respects its limits, drops the oldest first, and still knows which calls ran", () => {
   const stored = (text: string) => ({
     fingerprint: text,
     result: result(text),

@@ -59,7 +59,7 @@ Deno.test("decideConfirmation() runs, asks or refuses with 4005", () => {
   }
 });
 
-Deno.test("Confirmations asks anew after once and no, and never again after always", async () => {
+Deno.test("Confirmations asks again after once and no, and never after always", async () => {
   const answers: ConfirmAnswer[] = ["once", "no", "always"];
   let asked = 0;
   const confirmations = new Confirmations(() => answers[asked++] ?? "no");
@@ -76,7 +76,7 @@ Deno.test("Confirmations asks anew after once and no, and never again after alwa
   assertEquals(replaced.kind, "refuse");
 });
 
-Deno.test("Confirmations refuses with 4005 when a person says no, or can not be asked", async () => {
+Deno.test("Confirmations refuses with 4005 when the user says no, or cannot be asked", async () => {
   const sayNo: [Confirm | undefined, string][] = [
     [() => "no", "refused"],
     [() => Promise.reject(new Error("no terminal")), "refused"],
@@ -95,7 +95,7 @@ Deno.test("Confirmations refuses with 4005 when a person says no, or can not be 
   }
 });
 
-Deno.test("Confirmations tells the person tool, server and arguments, and asks nobody about auto_apply", async () => {
+Deno.test("Confirmations passes tool, server and arguments to the user, and does not ask with auto_apply", async () => {
   const asked: unknown[] = [];
   const confirmations = new Confirmations((request) => {
     asked.push(request);
@@ -107,7 +107,7 @@ Deno.test("Confirmations tells the person tool, server and arguments, and asks n
   assertEquals(asked, [request()]);
 });
 
-Deno.test("Confirmations withdraws the question of a call that is given up", async () => {
+Deno.test("Confirmations withdraws the question of an aborted call", async () => {
   const asked = Promise.withResolvers<AbortSignal>();
   const confirmations = new Confirmations((_request, signal) => {
     asked.resolve(signal);
@@ -122,7 +122,7 @@ Deno.test("Confirmations withdraws the question of a call that is given up", asy
   assert(question.aborted);
 });
 
-Deno.test("Confirmations answers open questions about a tool with its always, and withdraws them", async () => {
+Deno.test("Confirmations applies an always to open questions about the tool, and withdraws them", async () => {
   const questions: {
     answer: (word: ConfirmAnswer) => void;
     signal: AbortSignal;
@@ -143,7 +143,7 @@ Deno.test("Confirmations answers open questions about a tool with its always, an
   assertEquals((await words[2])?.kind, "refuse");
 });
 
-Deno.test("describeCall() shows tool, server and arguments, and nothing that acts on a terminal", () => {
+Deno.test("describeCall() shows tool, server and arguments, without control characters", () => {
   assertEquals(
     describeCall(request({ name: "write" })),
     'Agent "planner" wants to run "write" of MCP server "files" (its name there: "write_file")\n  path: "a.txt"',
@@ -160,7 +160,7 @@ Deno.test("describeCall() shows tool, server and arguments, and nothing that act
   assertStringIncludes(text, "\\u{1b}[2J");
 });
 
-Deno.test("describeCall() cuts long arguments and says how much is missing", () => {
+Deno.test("describeCall() truncates long arguments and states how much is missing", () => {
   const text = describeCall(request({ params: { a: "x".repeat(100_000) } }));
   assert(text.length < 3_000);
   assertStringIncludes(text, "more characters");

@@ -14,7 +14,7 @@ const result: CallToolResult = {
 };
 const call = { server: "s", tool: "greet", parameters: { who: "ann" } };
 
-Deno.test("vrlEvent() is the result with isError filled in, tool_name and parameters", () => {
+Deno.test("vrlEvent() returns the result with isError, tool_name and parameters", () => {
   assertEquals(vrlEvent(result, "greet", { who: "ann" }), {
     ...result,
     isError: false,
@@ -33,7 +33,7 @@ Deno.test("vrlEvent() is the result with isError filled in, tool_name and parame
   );
 });
 
-Deno.test("withTransformed() writes a JSON string into meta and _meta, beside what is there", () => {
+Deno.test("withTransformed() adds a JSON string to meta and _meta", () => {
   const meta = { origin: "x", a2c_vrl_transformed: '{"a":1}' };
   assertEquals(
     withTransformed({ content: [], _meta: { origin: "x" } }, { a: 1 }),
@@ -41,7 +41,7 @@ Deno.test("withTransformed() writes a JSON string into meta and _meta, beside wh
   );
 });
 
-Deno.test("transformResult() runs the program on the result and the call that led to it", async () => {
+Deno.test("transformResult() runs the program on the result and its call", async () => {
   const transform = async (program: string) => {
     const { meta } = await transformResult(result, program, call);
     return JSON.parse(String(meta?.a2c_vrl_transformed));
@@ -63,14 +63,14 @@ Deno.test("transformResult() runs the program on the result and the call that le
   assertEquals(await transform(". = null"), null);
 });
 
-Deno.test("transformResult() leaves a result untouched when the program fails, or there is none", async () => {
+Deno.test("transformResult() does not change the result if the program fails or is absent", async () => {
   const before = structuredClone(result);
   for (const program of ["abort", '.n = to_int!("x")', null, undefined, ""]) {
     assertEquals(await transformResult(result, program, call), before);
   }
 });
 
-Deno.test("checkVrl() refuses a program that does not compile, in the compiler's own words", async () => {
+Deno.test("checkVrl() refuses a program that does not compile, with the compiler's message", async () => {
   await checkVrl(".a = 1");
   await checkVrl(null);
   await assertRejects(() => checkVrl(".a = "), Error, "syntax error");
@@ -81,7 +81,7 @@ Deno.test("checkVrl() refuses a program that does not compile, in the compiler's
   );
 });
 
-Deno.test("checkVrl() shows the line and a caret, and none of the compiler's notes", async () => {
+Deno.test("checkVrl() shows the line and a caret, without the compiler's notes", async () => {
   const rows: [program: string, said: string][] = [
     [
       "this is no VRL",
@@ -98,7 +98,7 @@ Deno.test("checkVrl() shows the line and a caret, and none of the compiler's not
   }
 });
 
-Deno.test("runtimeErrorText() says where a program failed, and nothing of what it worked on", () => {
+Deno.test("runtimeErrorText() describes where a program failed, without its data", () => {
   const program = ".a = 1\n.x = to_int!(.secret)";
   assertEquals(
     runtimeErrorText(
