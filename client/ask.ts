@@ -1,3 +1,4 @@
+import { onAbort } from "../shared/async.ts";
 import type { Socket } from "socket.io-client";
 import { ConnectionError } from "./errors.ts";
 import type { RequestOptions } from "./options.ts";
@@ -20,13 +21,12 @@ export function ask(
 ): Promise<unknown[]> {
   if (signal?.aborted) return Promise.reject(signal.reason);
   return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal?.reason);
-    signal?.addEventListener("abort", onAbort, { once: true });
+    const off = onAbort(signal, () => reject(signal?.reason));
     socket.timeout(timeoutMs).emit(
       event,
       payload,
       (error: Error | null, ...args: unknown[]) => {
-        signal?.removeEventListener("abort", onAbort);
+        off();
         if (!error && !isLost()) {
           onAck?.(args);
           return resolve(args);

@@ -1,3 +1,4 @@
+import { onAbort } from "../shared/async.ts";
 import type { Emitter } from "./emitter.ts";
 import { ConnectionError } from "./errors.ts";
 import type { LinkEvents } from "./options.ts";
@@ -15,14 +16,11 @@ function nextChange(
     const offs = (["connected", "joined", "disconnected"] as const).map(
       (event) => events.on(event, () => done(resolve)),
     );
-    const onAbort = () => done(() => reject(signal?.reason));
     const done = (settle: () => void) => {
       offs.forEach((off) => off());
-      signal?.removeEventListener("abort", onAbort);
       settle();
     };
-    if (signal?.aborted) onAbort();
-    else signal?.addEventListener("abort", onAbort, { once: true });
+    offs.push(onAbort(signal, () => done(() => reject(signal?.reason))));
   });
 }
 

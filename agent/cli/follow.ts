@@ -1,3 +1,4 @@
+import { onAbort } from "../../shared/async.ts";
 import { plain, plainLines } from "../../cli/terminal_text.ts";
 import { type Notification, NOTIFICATIONS } from "../../protocol/mod.ts";
 import type { SmcpAgent } from "../agent.ts";
@@ -70,8 +71,7 @@ export async function watch(flags: OfficeFlags): Promise<void> {
   await withAgent(flags, async (agent, signal) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     listen(agent, flags.json === true, reject);
-    signal.addEventListener("abort", () => resolve(), { once: true });
-    if (signal.aborted) resolve();
+    onAbort(signal, resolve);
     console.error(`watching the office "${flags.office}" (Ctrl-C ends it)`);
     await promise;
   });

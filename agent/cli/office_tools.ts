@@ -1,7 +1,7 @@
+import { abortable } from "../../shared/async.ts";
 import { explainFailure } from "../../cli/explain_failure.ts";
 import { plain } from "../../cli/terminal_text.ts";
 import type { SMCPTool } from "../../protocol/mod.ts";
-import { abortable } from "../requests/abortable.ts";
 import type { SmcpAgent } from "../agent.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { abortable } from "../requests/abortable.ts";
+import { abortable } from "../../shared/async.ts";
 import { DocumentError } from "./errors.ts";
 
 /**

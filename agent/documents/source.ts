@@ -1,3 +1,4 @@
+import { withDeadline } from "../../shared/async.ts";
 import {
   type DPEDocument,
   type DPEPage,
@@ -110,24 +111,19 @@ export class DocumentSource {
         `Cannot read ${this.uri}: it refers to a local file, but is not local itself`,
       );
     }
-    const timedOut = new AbortController();
-    const { timeoutMs } = this.#options;
-    const timer = setTimeout(() =>
-      timedOut.abort(
-        new DocumentError(
-          "unreachable",
-          `Cannot read ${this.uri}: no answer within ${timeoutMs / 1000} s`,
-        ),
-      ), timeoutMs);
-    try {
-      return await fetchText(
-        uri,
-        this.#options.handlers,
-        signal ? AbortSignal.any([signal, timedOut.signal]) : timedOut.signal,
-      );
-    } finally {
-      clearTimeout(timer);
-    }
+    const { timeoutMs, handlers } = this.#options;
+    return await withDeadline(
+      timeoutMs,
+      (signal) => fetchText(uri, handlers, signal),
+      {
+        signal,
+        error: () =>
+          new DocumentError(
+            "unreachable",
+            `Cannot read ${this.uri}: no answer within ${timeoutMs / 1000} s`,
+          ),
+      },
+    );
   }
 
   #read<T>(text: string, parse: Parser<T>): T {

@@ -1,3 +1,4 @@
+import { onAbort } from "../../shared/async.ts";
 import { ConnectionError } from "../../client/errors.ts";
 import type { Listener } from "../../client/emitter.ts";
 import type { Desktop } from "../../protocol/mod.ts";
@@ -34,7 +35,6 @@ export async function* followDesktop(
     over ??= { reason };
     change.resolve();
   };
-  const onAbort = () => fail(signal?.reason);
   const offs = [
     source.on("updateDesktop", onNotification),
     source.on("enterOffice", onNotification), // its windows may have changed
@@ -43,7 +43,7 @@ export async function* followDesktop(
       if (!reconnecting) fail(new ConnectionError("closed", reason));
     }),
   ];
-  signal?.addEventListener("abort", onAbort, { once: true });
+  offs.push(onAbort(signal, () => fail(signal?.reason)));
   try {
     signal?.throwIfAborted();
     let wasThere = false;
@@ -59,7 +59,6 @@ export async function* followDesktop(
     }
   } finally {
     offs.forEach((off) => off());
-    signal?.removeEventListener("abort", onAbort);
   }
 }
 

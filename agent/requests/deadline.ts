@@ -1,3 +1,5 @@
+import { withDeadline } from "../../shared/async.ts";
+
 /** The deadline of a request, which also covers all waiting before it is sent. */
 export class Deadline {
   readonly #began = performance.now();
@@ -27,19 +29,13 @@ export class Deadline {
    * @param timeoutError creates the error that is thrown at the deadline
    * @throws the timeout error, or the reason of the caller's signal
    */
-  async wait<T>(
+  wait<T>(
     work: (signal: AbortSignal) => Promise<T>,
     timeoutError: () => unknown,
   ): Promise<T> {
-    const over = new AbortController();
-    const timer = setTimeout(() => over.abort(timeoutError()), this.leftMs);
-    const signal = this.#signal;
-    try {
-      return await work(
-        signal ? AbortSignal.any([signal, over.signal]) : over.signal,
-      );
-    } finally {
-      clearTimeout(timer);
-    }
+    return withDeadline(this.leftMs, work, {
+      signal: this.#signal,
+      error: timeoutError,
+    });
   }
 }

@@ -1,5 +1,5 @@
+import { onAbort, sleep } from "../../shared/async.ts";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
-import { sleep } from "./sleep.ts";
 
 /** Share of the Server's rate to use: cancellations count too, and clocks differ. */
 const RATE_SHARE = 0.9;
@@ -100,16 +100,15 @@ export class Pacer {
   /** Waits until fewer requests are pending than the limit allows. */
   #slot(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const onAbort = () => {
+      if (signal.aborted) return reject(signal.reason);
+      const off = onAbort(signal, () => {
         this.#waiting.delete(go);
         reject(signal.reason);
-      };
+      });
       const go = () => {
-        signal.removeEventListener("abort", onAbort);
+        off();
         resolve();
       };
-      if (signal.aborted) return reject(signal.reason);
-      signal.addEventListener("abort", onAbort, { once: true });
       this.#waiting.add(go);
     });
   }

@@ -1,3 +1,4 @@
+import { abortable, sleep } from "../../shared/async.ts";
 import type { Connection } from "../../client/connection.ts";
 import { ConnectionError } from "../../client/errors.ts";
 import {
@@ -7,11 +8,9 @@ import {
   type ClientEvent,
   type ClientEvents,
 } from "../../protocol/mod.ts";
-import { abortable } from "./abortable.ts";
 import { Arrivals } from "./arrivals.ts";
 import { Deadline } from "./deadline.ts";
 import { Pacer, refusalOf } from "./pacer.ts";
-import { sleep } from "./sleep.ts";
 
 /** How long a Server waits for a Computer where the request has no timeout (spec §7). */
 export const REQUEST_TIMEOUT_MS = 30_000;

@@ -1,6 +1,6 @@
+import { sleep } from "../../shared/async.ts";
 import { backoff } from "../../client/backoff.ts";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
-import { sleep } from "../requests/sleep.ts";
 
 /** Concurrent requests that an Agent makes on its own; leaves slots for those of its user. */
 const MAX_CONCURRENT = 8;

@@ -1,4 +1,4 @@
-import { sameJson } from "./same_json.ts";
+import { isDeepStrictEqual } from "node:util";
 import {
   sameServerConfig,
   type ServerConfig,
@@ -33,7 +33,7 @@ export function diffConfigs(
   const differs = (server: ServerConfig) =>
     !sameServerConfig(old.get(server.name), server) ||
     serverPlaceholders(server).some((id) =>
-      !sameJson(oldInputs.get(id), newInputs.get(id))
+      !isDeepStrictEqual(oldInputs.get(id), newInputs.get(id))
     );
   return {
     add: after.servers.filter(({ name }) => !old.has(name)),

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type {
   BaseMCPServerConfig,
   MCPServerConfig,
@@ -7,7 +8,6 @@ import { placeholderIds } from "../util/placeholders.ts";
 import { isRecord } from "../util/values.ts";
 import { explainIssues } from "./issue_text.ts";
 import type { ConfigProblem } from "./problem.ts";
-import { sameJson } from "./same_json.ts";
 
 /**
  * An MCP server in this process: an `McpServer` or a `Server` of `@modelcontextprotocol/sdk`.
@@ -76,11 +76,11 @@ export function sameServerConfig(
   b: ServerConfig,
 ): boolean {
   if (a?.type !== "in-process" || b.type !== "in-process") {
-    return sameJson(a, b);
+    return isDeepStrictEqual(a, b);
   }
   const { server: before, ...rest } = a;
   const { server: after, ...others } = b;
-  return before === after && sameJson(rest, others);
+  return before === after && isDeepStrictEqual(rest, others);
 }
 
 /** The inputs whose values an MCP server is started with. */

@@ -1,9 +1,9 @@
+import { coalesce } from "../../shared/async.ts";
 import { type FSWatcher, watch } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { MCPServerConfig } from "../../protocol/mod.ts";
 import { reasonOf } from "../util/values.ts";
-import { coalesce } from "../util/coalesce.ts";
 import { parseComputerConfigText, readConfigFile } from "./load_config.ts";
 import type { ComputerConfig } from "./parse_config.ts";
 

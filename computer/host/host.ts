@@ -1,7 +1,7 @@
+import { MAX_TIMER_MS } from "../../shared/async.ts";
 import type { SMCPTool } from "../../protocol/mod.ts";
 import type { ServerConfig } from "../config/server_config.ts";
 import { Emitter, type Listener } from "../../client/emitter.ts";
-import { MAX_TIMER_MS } from "../util/deadline.ts";
 import { HostedServer } from "./hosted_server.ts";
 import type {
   ConnectMcp,

@@ -1,8 +1,8 @@
+import { coalesce } from "../../shared/async.ts";
 import { backoff } from "../../client/backoff.ts";
 import type { ServerConfig } from "../config/server_config.ts";
 import { reasonOf } from "../util/values.ts";
 import { AuthorizationError } from "./oauth/authorization_error.ts";
-import { coalesce } from "../util/coalesce.ts";
 import { TransientInputError } from "../config/inputs/resolve_all.ts";
 import type { HostedServerOptions } from "./hosted_server_options.ts";
 import { hideSecrets } from "../util/hide_secrets.ts";

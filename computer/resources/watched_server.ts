@@ -1,3 +1,4 @@
+import { forEachConcurrent, withTimeout } from "../../shared/async.ts";
 import { reasonOf } from "../util/values.ts";
 import {
   changeEvents,
@@ -5,9 +6,7 @@ import {
   listedUris,
   NO_URIS,
 } from "./change_events.ts";
-import { withTimeout } from "../util/deadline.ts";
 import { type HostClaims, hostClaims } from "./host_index.ts";
-import { forEachConcurrent } from "../util/for_each_concurrent.ts";
 import { log } from "../util/log.ts";
 import type { McpConnection } from "../host/mcp/connection.ts";
 import type { Resource, ServerEvent } from "../../protocol/mod.ts";

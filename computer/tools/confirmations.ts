@@ -1,3 +1,4 @@
+import { onAbort } from "../../shared/async.ts";
 import type { BaseMCPServerConfig } from "../../protocol/mod.ts";
 import { reasonOf } from "../util/values.ts";
 import {
@@ -89,9 +90,7 @@ export class Confirmations {
       tool: request.tool,
       allow: () => end("once"),
     };
-    const onAbort = () => end("no");
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
+    const off = onAbort(signal, () => end("no"));
     this.#open.add(question);
     try {
       return await Promise.race([
@@ -100,7 +99,7 @@ export class Confirmations {
       ]);
     } finally {
       this.#open.delete(question);
-      signal.removeEventListener("abort", onAbort);
+      off();
     }
   }
 

@@ -1,3 +1,4 @@
+import { onAbort } from "../../shared/async.ts";
 import {
   type CallToolResult,
   cancelledResult,
@@ -113,19 +114,20 @@ function earlyEnd(timeout: number, signal: AbortSignal): {
     resolve(result);
     abort.abort(why);
   };
-  const onAbort = () => end(abortedResult(signal.reason), "cancelled");
   const timer = setTimeout(
     () => end(timeoutResult(timeout), "timeout"),
     timeout * 1000,
   );
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
+  const off = onAbort(
+    signal,
+    () => end(abortedResult(signal.reason), "cancelled"),
+  );
   return {
     result: promise,
     signal: abort.signal,
     done: () => {
       clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
+      off();
     },
   };
 }

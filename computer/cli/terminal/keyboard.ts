@@ -1,3 +1,4 @@
+import { onAbort } from "../../../shared/async.ts";
 import { emitKeypressEvents } from "node:readline";
 import type { Readable } from "node:stream";
 import { setImmediate, setTimeout } from "node:timers/promises";
@@ -64,18 +65,16 @@ export async function eachKey(
   const onKey = (_: unknown, key: PressedKey) => {
     if (!signal.aborted) pressed(key);
   };
-  const onAbort = () => done.resolve();
   const onEnd = () => done.reject(new Error("the terminal is gone"));
   emitKeypressEvents(input);
   input.setRawMode?.(true);
   input.on("keypress", onKey).on("end", onEnd).on("error", onEnd);
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
+  const off = onAbort(signal, done.resolve);
   input.resume();
   try {
     await done.promise;
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    off();
     input.off("keypress", onKey).off("end", onEnd).off("error", onEnd);
     input.pause();
     input.setRawMode?.(false);

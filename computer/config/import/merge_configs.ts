@@ -1,9 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import type { MCPServerConfig, MCPServerInput } from "../../../protocol/mod.ts";
 import { isRecord } from "../../util/values.ts";
 import type { ComputerConfig } from "../parse_config.ts";
 import { ENVIRONMENT_ID } from "../../util/input_names.ts";
 import { splitPlaceholders } from "../../util/placeholders.ts";
-import { sameJson } from "../same_json.ts";
 
 /** A configuration to merge. */
 export interface ForeignConfig {
@@ -71,7 +71,7 @@ function place<T>(
       : `${name}-${suffix}-${attempt}`;
     const item = make(wanted);
     const holder = taken.get(wanted);
-    if (holder !== undefined && !sameJson(holder, item)) continue;
+    if (holder !== undefined && !isDeepStrictEqual(holder, item)) continue;
     taken.set(wanted, item);
     return wanted;
   }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   type MCPServerConfig,
   parseMCPServerConfig,
@@ -6,7 +7,6 @@ import { isRecord } from "../../util/values.ts";
 import type { ComputerConfig } from "../parse_config.ts";
 import { redactConfig } from "../redact.ts";
 import { REDACTED } from "../../util/redact_text.ts";
-import { sameJson } from "../same_json.ts";
 
 /** Converts a configuration to the form that people write: without default values. */
 export function toOwnFormat(
@@ -46,7 +46,9 @@ const differing = (
   usual: Record<string, unknown>,
 ): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(value).filter(([key, item]) => !sameJson(item, usual[key])),
+    Object.entries(value).filter(([key, item]) =>
+      !isDeepStrictEqual(item, usual[key])
+    ),
   );
 
 /** Lists the paths of literal values that are redacted for Agents, such as `env.GITHUB_TOKEN` (spec §7). */

@@ -1,3 +1,4 @@
+import { onAbort } from "../../../shared/async.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { ProcessGuard } from "../../util/process_guard.ts";
@@ -33,12 +34,11 @@ export async function commandOutput(
     else chunks.push(chunk);
   });
   child.stderr?.on("data", (chunk: Uint8Array) => diagnostics.push(chunk));
-  const onAbort = () => {
+  const off = onAbort(signal, () => {
     signalGroup(child, "SIGKILL");
     child.stdout?.destroy(); // a process outside the group may hold them open
     child.stderr?.destroy();
-  };
-  signal.addEventListener("abort", onAbort, { once: true });
+  });
   try {
     const how = await ended(child);
     signal.throwIfAborted();
@@ -49,7 +49,7 @@ export async function commandOutput(
       throw new Error([how, diagnostics.toString()].filter(Boolean).join("\n"));
     }
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    off();
     await guard.end();
   }
   const text = new TextDecoder().decode(concat(chunks, length)).trim();

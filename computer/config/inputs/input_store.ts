@@ -1,8 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import type { MCPServerInput } from "../../../protocol/mod.ts";
+import { withTimeout } from "../../../shared/async.ts";
 import { reasonOf } from "../../util/values.ts";
 import { parseComputerConfig } from "../parse_config.ts";
-import { withTimeout } from "../../util/deadline.ts";
-import { sameJson } from "../same_json.ts";
 import { commandLine } from "../command_line.ts";
 import { commandOutput } from "./command_output.ts";
 import { placeholderIds } from "../../util/placeholders.ts";
@@ -131,9 +131,11 @@ export class InputStore implements ComputerInputs {
     this.#definitions.clear();
     for (const input of definitions) this.#definitions.set(input.id, input);
     for (const [id, input] of before) {
-      if (!sameJson(this.#definitions.get(id), input)) this.#values.delete(id);
+      if (!isDeepStrictEqual(this.#definitions.get(id), input)) {
+        this.#values.delete(id);
+      }
     }
-    if (!sameJson([...before.values()], definitions)) this.#onChange();
+    if (!isDeepStrictEqual([...before.values()], definitions)) this.#onChange();
   }
 
   setValue(id: string, value: unknown): void {

@@ -1,3 +1,4 @@
+import { abortable } from "../../../shared/async.ts";
 import {
   type MCPServerConfig,
   mcpServerConfigSchema,
@@ -23,22 +24,12 @@ export async function prepareConfig(
 ): Promise<MCPServerConfig> {
   const ids = placeholderIds(config.server_parameters);
   if (ids.length === 0) return config;
-  const stopped = Promise.withResolvers<never>();
-  const onAbort = () => stopped.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    signal.throwIfAborted();
-    const values = await Promise.race([
-      stopped.promise,
-      resolveAll(ids, inputs, signal),
-    ]);
-    return validated({
-      ...config,
-      server_parameters: fillPlaceholders(config.server_parameters, values),
-    });
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
+  signal.throwIfAborted();
+  const values = await abortable(resolveAll(ids, inputs, signal), signal);
+  return validated({
+    ...config,
+    server_parameters: fillPlaceholders(config.server_parameters, values),
+  });
 }
 
 /** Validates the result: a value keeps its type, which its field may not allow. */

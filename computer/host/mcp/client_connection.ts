@@ -1,3 +1,4 @@
+import { abortable, MAX_TIMER_MS, withTimeout } from "../../../shared/async.ts";
 import { Client } from "@modelcontextprotocol/sdk/client";
 // @ts-types="@modelcontextprotocol/sdk/types"
 import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
@@ -38,8 +39,8 @@ export interface ClientConnectionOptions {
   readonly terminate?: () => Promise<void>;
 }
 
-/** The SDK arms a timer of 60 s unless told otherwise; this is the longest that a timer takes. */
-const NEVER = 2 ** 31 - 1;
+/** The SDK arms a timer of 60 s unless told otherwise. */
+const NEVER = MAX_TIMER_MS;
 /** Milliseconds that a server gets to hear of the end of its session. */
 const TERMINATION = 1_000;
 
@@ -60,21 +61,13 @@ export async function openConnection(
     { name: "a2c-smcp-computer", version: PROTOCOL_VERSION },
     { capabilities: {} },
   );
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
   try {
     signal.throwIfAborted();
-    await Promise.race([
-      client.connect(transport, { timeout: NEVER }),
-      aborted.promise,
-    ]);
+    await abortable(client.connect(transport, { timeout: NEVER }), signal);
     return new ClientConnection(client, options);
   } catch (error) {
     await transport.close().catch(() => {});
     throw error;
-  } finally {
-    signal.removeEventListener("abort", onAbort);
   }
 }
 
@@ -184,10 +177,7 @@ class ClientConnection implements McpConnection {
   async #terminate(): Promise<void> {
     const { terminate } = this.#options;
     if (!terminate) return;
-    const enough = Promise.withResolvers<void>();
-    const timer = setTimeout(enough.resolve, TERMINATION);
-    await Promise.race([terminate().catch(() => {}), enough.promise]);
-    clearTimeout(timer);
+    await withTimeout(TERMINATION, terminate).catch(() => {});
   }
 
   #listAll(

@@ -1,3 +1,4 @@
+import { withDeadline } from "../../../shared/async.ts";
 import type {
   MCPServerStdioParameters,
   MCPServerStreamableHttpConfig,
@@ -83,31 +84,29 @@ async function connectHttp(
     pongMs,
     pingEveryMs: patience.silenceMs / 2,
   };
-  const late = new AbortController();
-  const timer = setTimeout(() => {
-    const seconds = patience.requestMs / 1000;
-    late.abort(
-      new Error(`it did not answer within ${seconds} s (its "timeout")`),
-    );
-  }, patience.requestMs);
-  const started = { signal: AbortSignal.any([signal, late.signal]) };
-  try {
+  const open = (signal: AbortSignal) => {
     if (config.type === "sse") {
       const transport = http.sseTransport(config.server_parameters, fetch);
-      return await openConnection(transport, { ...options, ...started });
+      return openConnection(transport, { ...options, signal });
     }
     const { terminate_on_close } = config.server_parameters;
     const transport = http.streamableTransport(config.server_parameters, fetch);
-    return await openConnection(transport, {
+    return openConnection(transport, {
       ...options,
-      ...started,
+      signal,
       ...(terminate_on_close &&
         { terminate: () => transport.inner.terminateSession() }),
     });
+  };
+  const seconds = patience.requestMs / 1000;
+  try {
+    return await withDeadline(patience.requestMs, open, {
+      signal,
+      error: () =>
+        new Error(`it did not answer within ${seconds} s (its "timeout")`),
+    });
   } catch (error) {
     throw refusal instanceof AuthorizationError ? refusal : error;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -9,10 +9,10 @@ import {
   parseDuration,
 } from "../../../protocol/mod.ts";
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
-import { MAX_TIMER_MS } from "../../util/deadline.ts";
 import { answeringFetch, RESUME_ATTEMPTS } from "./answering_fetch.ts";
 import { HttpTransport } from "./http_transport.ts";
 import { sessionFetch } from "./session_fetch.ts";
+import { MAX_TIMER_MS } from "../../../shared/async.ts";
 import type { Patience } from "./patient_fetch.ts";
 
 /** The times of a Streamable HTTP configuration, ISO 8601 as it is. */

@@ -1,3 +1,4 @@
+import { withDeadline, withTimeout } from "../../../shared/async.ts";
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
 import { requestIdOf } from "./answering_fetch.ts";
 import { isEventStream, limitBody } from "./limited_body.ts";
@@ -39,24 +40,16 @@ export function patientFetch(
   };
 }
 
-async function fetchHead(
+const fetchHead = (
   url: string | URL,
   init: RequestInit,
   ms: number,
-): Promise<Response> {
-  const late = new AbortController();
-  const timer = setTimeout(() => {
-    late.abort(
+): Promise<Response> =>
+  withDeadline(ms, (signal) => fetch(url, { ...init, signal }), {
+    signal: init.signal ?? undefined,
+    error: () =>
       new Error(`The MCP server did not answer within ${ms / 1000} s`),
-    );
-  }, ms);
-  try {
-    const signals = [late.signal, ...(init.signal ? [init.signal] : [])];
-    return await fetch(url, { ...init, signal: AbortSignal.any(signals) });
-  } finally {
-    clearTimeout(timer);
-  }
-}
+  });
 
 function endSilence(
   body: ReadableStream<Uint8Array>,
@@ -65,24 +58,16 @@ function endSilence(
   const reader = body.getReader();
   return new ReadableStream({
     async pull(controller) {
-      const silence = Promise.withResolvers<never>();
-      const timer = setTimeout(() => {
-        silence.reject(
-          new Error(`The event stream was silent for ${ms / 1000} s`),
-        );
-      }, ms);
       try {
-        const { done, value } = await Promise.race([
-          reader.read(),
-          silence.promise,
-        ]);
+        const { done, value } = await withTimeout(ms, () => reader.read(), {
+          error: () =>
+            new Error(`The event stream was silent for ${ms / 1000} s`),
+        });
         if (done) controller.close();
         else controller.enqueue(value);
       } catch (error) {
         controller.error(error);
         reader.cancel(error).catch(() => {});
-      } finally {
-        clearTimeout(timer);
       }
     },
     cancel: (reason) => reader.cancel(reason),

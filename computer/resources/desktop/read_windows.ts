@@ -1,7 +1,6 @@
+import { forEachConcurrent, withTimeout } from "../../../shared/async.ts";
 import type { Resource } from "../../../protocol/mod.ts";
 import { reasonOf } from "../../util/values.ts";
-import { withTimeout } from "../../util/deadline.ts";
-import { forEachConcurrent } from "../../util/for_each_concurrent.ts";
 import { readContents } from "../contents.ts";
 import { identityOf, isWindow, quoteUri } from "../listed_uri.ts";
 import { listResources, type RunningServer } from "../servers.ts";

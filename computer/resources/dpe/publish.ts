@@ -1,4 +1,4 @@
-import { forEachConcurrent } from "../../util/for_each_concurrent.ts";
+import { forEachConcurrent } from "../../../shared/async.ts";
 import type { ResourceContents } from "../contents.ts";
 import {
   type DocumentFile,

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../shared/async.ts";
 import {
   ErrorCode,
   type GetDPEReq,
@@ -6,7 +7,6 @@ import {
   ProtocolError,
 } from "../../../protocol/mod.ts";
 import { isRecord, reasonOf } from "../../util/values.ts";
-import { withTimeout } from "../../util/deadline.ts";
 import type { ResourceContents } from "../contents.ts";
 import type { DpeResolver } from "./resolver.ts";
 

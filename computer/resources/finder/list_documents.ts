@@ -1,6 +1,6 @@
+import { withTimeout } from "../../../shared/async.ts";
 import type { Resource } from "../../../protocol/mod.ts";
 import { reasonOf } from "../../util/values.ts";
-import { withTimeout } from "../../util/deadline.ts";
 import { isDocument } from "../listed_uri.ts";
 import { listResources, type RunningServer } from "../servers.ts";
 import type { ListedDocument } from "./organize_finder.ts";

@@ -2,7 +2,6 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 // @ts-types="@modelcontextprotocol/sdk/types"
 import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import { requestFailure } from "../../../../computer/tools/call_failure.ts";
-import { coalesce } from "../../../../computer/util/coalesce.ts";
 import {
   ssePatience,
   streamablePatience,
@@ -152,30 +151,6 @@ Deno.test("readTool() skips or repairs an invalid entry, and reports it", () => 
     assertEquals(tool, undefined);
     assertStringIncludes(problem ?? "", "left out");
   }
-});
-
-Deno.test("coalesce() runs once at a time, and once more for triggers in between", async () => {
-  const gates: (() => void)[] = [];
-  let done = Promise.withResolvers<void>();
-  const trigger = coalesce(async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    gates.push(resolve);
-    await promise;
-    done.resolve();
-  });
-  trigger();
-  trigger();
-  trigger();
-  assertEquals(gates.length, 1);
-  gates[0]?.();
-  await done.promise;
-  await Promise.resolve();
-  assertEquals(gates.length, 2);
-  done = Promise.withResolvers();
-  gates[1]?.();
-  await done.promise;
-  await Promise.resolve();
-  assertEquals(gates.length, 2);
 });
 
 Deno.test("durations above the longest timer are capped", () => {

@@ -6,8 +6,6 @@ import {
   NO_URIS,
   type ResourceNotice,
 } from "../../../../computer/resources/change_events.ts";
-import { withTimeout } from "../../../../computer/util/deadline.ts";
-import { forEachConcurrent } from "../../../../computer/util/for_each_concurrent.ts";
 import { allPages } from "../../../../computer/host/mcp/pages.ts";
 import { RecentServers } from "../../../../computer/resources/recent_servers.ts";
 import { orderServers } from "../../../../computer/resources/server_order.ts";
@@ -84,47 +82,6 @@ Deno.test("RecentServers keeps each server once, the most recent last", () => {
   assertEquals(recent.history, ["a", "c", "b"]);
   recent.clear();
   assertEquals(recent.history, []);
-});
-
-Deno.test("forEachConcurrent() respects its limit, and starts nothing after a failure", async () => {
-  let running = 0;
-  let most = 0;
-  const begun: number[] = [];
-  const items = Array.from({ length: 20 }, (_, i) => i);
-  await assertRejects(
-    () =>
-      forEachConcurrent(items, 3, async (item) => {
-        begun.push(item);
-        most = Math.max(most, ++running);
-        await Promise.resolve();
-        running--;
-        if (item === 5) throw new Error("five");
-      }),
-    Error,
-    "five",
-  );
-  assertEquals(most, 3);
-  assert(begun.length < 10, begun.join());
-  await forEachConcurrent(
-    [],
-    3,
-    () => Promise.reject(new Error("never called")),
-  );
-});
-
-Deno.test("withTimeout() returns the result of the work, or aborts it and states the limit", async () => {
-  assertEquals(await withTimeout(60_000, () => Promise.resolve(7)), 7);
-  let aborted = false;
-  await assertRejects(
-    () =>
-      withTimeout(1, (signal) => {
-        signal.addEventListener("abort", () => aborted = true);
-        return new Promise(() => {});
-      }),
-    Error,
-    "it took longer than 0.001 s",
-  );
-  assert(aborted);
 });
 
 Deno.test("allPages() follows cursors, and stops when they repeat", async () => {

@@ -1,0 +1,154 @@
+/** The longest delay that `setTimeout` takes, about 24 days; a longer one fires at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** How {@linkcode withDeadline} ends work early. */
+export interface DeadlineOptions {
+  /** Ends the work too, with its own reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Creates the reason at the deadline; default: an error that states the limit. */
+  readonly error?: (() => unknown) | undefined;
+}
+
+/**
+ * Calls back when a signal is aborted; at once where it is already.
+ *
+ * @returns stops listening
+ */
+export function onAbort(
+  signal: AbortSignal | undefined,
+  callback: () => void,
+): () => void {
+  if (signal?.aborted) callback();
+  else signal?.addEventListener("abort", callback, { once: true });
+  return () => signal?.removeEventListener("abort", callback);
+}
+
+/**
+ * Settles like `work`, or rejects on abort; the outcome of `work` after that is dropped.
+ *
+ * @throws what `work` throws, or the signal's reason
+ */
+export async function abortable<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const off = onAbort(signal, () => aborted.reject(signal.reason));
+  try {
+    return await Promise.race([aborted.promise, work]);
+  } finally {
+    off();
+  }
+}
+
+/**
+ * Resolves after a delay.
+ *
+ * @throws the signal's reason, as soon as it is aborted
+ */
+export async function sleep(
+  milliseconds: number,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  try {
+    await abortable(promise, signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Runs `work` with a deadline, and waits until it has ended.
+ *
+ * @param work must react to its signal
+ * @throws what `work` throws: after the deadline or an abort, the reason of its signal as a rule
+ */
+export async function withDeadline<T>(
+  milliseconds: number,
+  work: (signal: AbortSignal) => Promise<T>,
+  { signal, error = () => tookTooLong(milliseconds) }: DeadlineOptions = {},
+): Promise<T> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(error()), milliseconds);
+  try {
+    return await work(
+      signal ? AbortSignal.any([signal, late.signal]) : late.signal,
+    );
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Runs `work` with a time limit, which may ignore its signal: its outcome after that is dropped.
+ *
+ * @throws what `work` throws, or the reason at the deadline or abort
+ */
+export const withTimeout = <T>(
+  milliseconds: number,
+  work: (signal: AbortSignal) => Promise<T>,
+  options?: DeadlineOptions,
+): Promise<T> =>
+  withDeadline(
+    milliseconds,
+    (signal) => abortable(work(signal), signal),
+    options,
+  );
+
+const tookTooLong = (milliseconds: number): Error =>
+  new Error(`it took longer than ${milliseconds / 1000} s`);
+
+/**
+ * Runs `work` over items, in order and with bounded concurrency.
+ *
+ * @param limit how many items are worked on at a time
+ * @throws the first failure; no further item is started after it
+ */
+export async function forEachConcurrent<T>(
+  items: readonly T[],
+  limit: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    while (next < items.length) {
+      const item = items[next++] as T;
+      try {
+        await work(item);
+      } catch (error) {
+        next = items.length;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: limit }, worker));
+}
+
+/**
+ * Returns a trigger that runs `work` once at a time; all triggers while it runs are coalesced into
+ * one more run, so the last state is always seen.
+ *
+ * @param work must handle its own errors
+ */
+export function coalesce(work: () => Promise<void>): () => void {
+  let running = false;
+  let again = false;
+  const run = async () => {
+    running = true;
+    try {
+      do {
+        again = false;
+        await work();
+      } while (again);
+    } finally {
+      running = false;
+    }
+  };
+  return () => {
+    if (running) again = true;
+    else void run();
+  };
+}
