@@ -10,7 +10,7 @@ import { bundlePage, servePage } from "./support/page_server.ts";
 const chromium = await findChromium();
 const script = await bundlePage();
 
-/** A test that is skipped where no browser can be had. */
+/** A test that is skipped without a browser. */
 const browserTest = (name: string, test: (chromium: string) => Promise<void>) =>
   Deno.test({
     name,
@@ -121,7 +121,7 @@ browserTest(
   },
 );
 
-/** What a page says that tries to connect to a Server which does not want it. */
+/** The errors of a page whose Server refuses it. */
 async function refusedBy(
   chromium: string,
   options: (origin: string) => SmcpServerOptions,

@@ -1,6 +1,6 @@
 /**
- * What runs in the browser: bundled for it, loaded by a page, told what to do in the page's
- * address. It sends what came of it to the server that the page came from.
+ * The code that runs in the browser: bundled, loaded by a page, with its task in the page's URL. It
+ * sends the outcome to the server of the page.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import {
   SmcpAgent,
 } from "../../agent/mod.ts";
 
-/** The office that the test has prepared. */
+/** The office that the test prepared. */
 const OFFICE = "north";
 
 const parameters = new URLSearchParams(location.search);
@@ -50,14 +50,14 @@ async function use(): Promise<unknown> {
   };
 }
 
-/** What is needed of an `<img>`; the types here are not those of a browser. */
+/** The used part of an `<img>`; browser types are not available here. */
 interface Loading {
   src: string;
   onload: (value?: unknown) => void;
   onerror: (value?: unknown) => void;
 }
 
-/** Loads what opens a session as 100 images, as any page could; tells how many were loaded or not. */
+/** Loads the URL that opens a session as 100 images, as any page could; counts successes and failures. */
 async function images(): Promise<number> {
   const query = "EIO=4&transport=polling&a2c_version=0.2.0";
   const settled = Array.from({ length: 100 }, (_, i) => {
@@ -71,7 +71,7 @@ async function images(): Promise<number> {
   return (await Promise.all(settled)).length;
 }
 
-/** What the page's code sees when it is not let in. */
+/** The error that the page's code sees when it is refused. */
 async function refused(): Promise<unknown> {
   const transports = parameters.get("transport") === "websocket"
     ? { transports: ["websocket" as const] }

@@ -16,7 +16,7 @@ import {
 import { type KnownFailures, play } from "./support/scenario.ts";
 import type { Sdk } from "./support/venv.ts";
 
-/** Whose Agent, Server and Computer play together, and what the Python ones can not. */
+/** The combinations of Agent, Server and Computer, with the known failures of the Python ones. */
 type Cast = [
   sdk: Sdk,
   agent: "our" | "Python",
@@ -38,7 +38,7 @@ const CASTS: Cast[] = [
   ["0.2", "Python", "Python", "our"],
 ];
 
-/** The first test of all waits until the SDK has come from PyPI. */
+/** The first test waits for the download of the SDK from PyPI. */
 const PATIENCE = 600_000;
 
 for (const [sdk, agent, server, computer, known] of CASTS) {

@@ -1,6 +1,6 @@
 /**
  * The npm tarballs as a user gets them: installed with npm in an empty folder, then used with the
- * oldest and the newest Node that is promised.
+ * oldest and the newest supported Node.
  *
  * @module
  */
@@ -77,7 +77,7 @@ for (const version of NODE_VERSIONS) {
     const node = await findNode(version);
     const path = Deno.env.get("PATH") ?? "";
     const env = {
-      // The commands ask for `node`, whichever comes first.
+      // The commands run the first `node` in PATH.
       PATH: node === "node" ? path : `${dirname(node)}${delimiter}${path}`,
     };
     const command = (name: string, ...args: string[]) =>
@@ -248,7 +248,7 @@ Deno.test({
   ], folder);
 });
 
-/** What the documentation says that the declarations need, and why less is not enough. */
+/** The documented requirements of the declarations, and why less is not enough. */
 const LIBRARIES: [file: string, types: string[], lib: string[], ok: boolean][] =
   [
     ["browser_consumer.ts", [], ["es2022", "dom", "esnext.disposable"], true],

@@ -1,5 +1,5 @@
 /**
- * `npm install @a2c-smcp/sdk` and nothing else: an Agent works, and what needs more says what.
+ * `npm install @a2c-smcp/sdk` alone: an Agent works, and other features name what they need.
  *
  * @module
  */
@@ -60,14 +60,14 @@ for (const version of NODE_VERSIONS) {
   });
 }
 
-/** What each script says while a package is missing; one builds on what the others installed. */
+/** The expected error of each script while a package is missing; each installs one for the next. */
 const NEEDS: [script: string, says: string, packages: string[]][] = [
   [
     "front_door.mjs",
     "Cannot use createSmcpServer: not all packages that it needs are installed; install them: npm install",
     ["@hono/node-server", "engine.io@6.6.12", "hono", "socket.io@4.8.4"],
   ],
-  // Before prom-client, which brings it.
+  // Before prom-client, which depends on it.
   ["tracing.mjs", "Cannot trace", ["@opentelemetry/api"]],
   ["metrics.mjs", "Cannot make metrics", ["prom-client"]],
   ["jwt.mjs", "Cannot verify JWTs", ["jose"]],
@@ -100,7 +100,7 @@ Deno.test({
       await addPackages(folder, ...packages);
       assertMatch(await run(node, [script], folder), /^works$/m);
     });
-    // The commands are a package of their own, which has it.
+    // The package of the commands has it.
     if (script === "front_door.mjs") await addPackages(folder, "commander");
   }
   assertEquals(await run(node, ["server.mjs"], folder), "works\n");

@@ -14,7 +14,7 @@ import { run } from "../../tools/process.ts";
 const page = await Deno.readTextFile(
   new URL("../../docs/getting-started.md", import.meta.url),
 );
-/** As that page's table of short names has it. */
+/** As in that page's table of short names. */
 const steps = transcriptOf(
   page.replaceAll(
     /deno run -A (?:~|\/home\/you)\/a2c-smcp\/(agent|computer)\/main\.ts/g,

@@ -3,7 +3,7 @@ import process from "node:process";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 
-/** No window, no sandbox (it can not be had as root), and no talk with its maker. */
+/** Flags: no window, no sandbox (unavailable to root), and no requests to its vendor. */
 const FLAGS = [
   "--headless",
   "--no-sandbox",
@@ -18,14 +18,14 @@ const FLAGS = [
 
 /** A Chromium that shows one page. */
 export interface Chromium extends AsyncDisposable {
-  /** Rejects with all that it wrote, should it end by itself. */
+  /** Rejects with its output if it exits unexpectedly. */
   readonly ended: Promise<never>;
 }
 
 /**
- * Finds Chromium on this machine, and installs Debian's where there is none.
+ * Finds Chromium on this machine, or installs Debian's.
  *
- * @returns undefined when it can neither be found nor installed; the reason is printed
+ * @returns undefined if it can be neither found nor installed; the reason is printed
  */
 export async function findChromium(): Promise<string | undefined> {
   const found = await installed();
@@ -37,13 +37,13 @@ export async function findChromium(): Promise<string | undefined> {
   );
 }
 
-/** Opens a page in a Chromium of its own, with a profile of its own; both are gone afterwards. */
+/** Opens a page in a new Chromium with a new profile; both are removed afterwards. */
 export async function openPage(
   chromium: string,
   url: string,
 ): Promise<Chromium> {
   const profile = await Deno.makeTempDir({ prefix: "smcp-browser-" });
-  // A group of its own: its helpers outlive it otherwise.
+  // Its own process group, since its helpers may outlive it.
   const child = spawn(
     chromium,
     [...FLAGS, `--user-data-dir=${profile}`, url],
@@ -62,7 +62,7 @@ export async function openPage(
   const ended = closed.then((code) => {
     throw new Error(`Chromium ended with code ${code}:\n${said}`);
   });
-  ended.catch(() => {}); // nobody may be waiting
+  ended.catch(() => {}); // possibly nobody waits for it
   return {
     ended,
     async [Symbol.asyncDispose]() {
@@ -87,7 +87,7 @@ async function install(): Promise<string | undefined> {
     await tryToRun("apt-get", ["install", "-y", "chromium"]);
 }
 
-/** Runs a command to its end; says why it failed. */
+/** Runs a command; throws with its output if it fails. */
 async function tryToRun(
   command: string,
   args: string[],

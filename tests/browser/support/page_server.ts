@@ -7,15 +7,15 @@ const HTML = `<!doctype html>
 <link rel="icon" href="data:,">
 <script type="module" src="/page.js"></script>`;
 
-/** Serves the page, and takes what came of it. */
+/** Serves the page, and receives its outcome. */
 export interface PageServer extends AsyncDisposable {
   /** The page's origin. */
   readonly origin: string;
-  /** What the page has sent, parsed. */
+  /** The outcome sent by the page, parsed. */
   readonly outcome: Promise<unknown>;
 }
 
-/** Bundles `page.ts` for browsers, as a user's own tool would. */
+/** Bundles `page.ts` for browsers, like a user's bundler. */
 export async function bundlePage(): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["bundle", "--quiet", "--platform", "browser", PAGE],

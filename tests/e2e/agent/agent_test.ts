@@ -189,7 +189,7 @@ Deno.test("SmcpAgent throws protocol errors, flat or in the nested form of 0.1",
 });
 
 Deno.test("SmcpAgent sends no request that the protocol does not allow: 400 names the field (spec §4, §6)", async () => {
-  // One that is not connected: what would be sent fails with `offline`.
+  // Not connected: a request that were sent would fail with `offline`.
   await using agent = new SmcpAgent({ url: "http://127.0.0.1:1", name: "a" });
   const bad: [field: string, ask: () => Promise<unknown>][] = [
     ["computer", () => agent.getTools("")],
@@ -544,7 +544,7 @@ function once<E extends keyof AgentEvents>(
   });
 }
 
-/** A Server of another version, which this package can not start: it answers like the real gate. */
+/** A fake Server of another version, which this package cannot start; answers like the version check. */
 async function mismatchingServer() {
   let requests = 0;
   const body = JSON.stringify({

@@ -3,7 +3,7 @@ import { resultMeta } from "../../../agent/mod.ts";
 import { startOffice } from "../../support/office.ts";
 
 Deno.test("SmcpAgent.callTool() returns an error for an image that the Computer left out", async () => {
-  // As a Computer of the released Python SDK answers with an image of 100 KiB.
+  // The answer of a Computer of the released Python SDK with an image of 100 KiB.
   const image = {
     type: "image",
     data: "",

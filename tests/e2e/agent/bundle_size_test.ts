@@ -1,7 +1,7 @@
 import { assert } from "@std/assert";
 import { measureBundle } from "../../../bench/ends/bundle.ts";
 
-/** Bytes, with some room above what it is; one import can triple it. */
+/** In bytes, somewhat above the current size; one more import can triple it. */
 const LIMITS = { minified: 140_000, gzip: 46_000 };
 
 Deno.test({

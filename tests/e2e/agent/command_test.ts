@@ -63,7 +63,7 @@ interface Scripted extends AsyncDisposable {
   readonly cancelled: Promise<void>;
 }
 
-/** An office with a free agent seat and one Computer "pc" that answers everything. */
+/** An office with a free Agent seat and one Computer "pc" that answers everything. */
 async function startScripted(): Promise<Scripted> {
   const office = await startOffice();
   const file = await Deno.makeTempFile({ suffix: ".json" });

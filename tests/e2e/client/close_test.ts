@@ -105,7 +105,7 @@ Deno.test("SmcpAgent.close() ends at once if the connection breaks while it leav
   assertEquals(heard[0]?.endsWith("false"), true, heard[0]);
 });
 
-/** The transports last that leave timers of 0 ms of their library behind, which the leak checks count. */
+/** Ordered so that transports whose library leaves timers of 0 ms, seen by leak checks, come last. */
 for (const transports of TRANSPORTS) {
   for (const [role, make] of Object.entries(clients)) {
     const over = transports.join(", then ");

@@ -4,7 +4,7 @@ import type { RequestHandler } from "../../../client/options.ts";
 import { GET_TOOLS_EVENT } from "../../../protocol/mod.ts";
 import { startOffice } from "../../support/office.ts";
 
-/** A Computer that counts the calls which ran, by what they were called with. */
+/** A Computer that counts executed calls by their parameters. */
 function counting(): { handler: RequestHandler; runs: Map<unknown, number> } {
   const runs = new Map<unknown, number>();
   const handler: RequestHandler = (event, payload) => {
@@ -16,7 +16,7 @@ function counting(): { handler: RequestHandler; runs: Map<unknown, number> } {
   return { handler, runs };
 }
 
-/** Whether each of so many calls ran, and ran once. */
+/** Checks whether each call ran exactly once. */
 const eachOnce = (runs: Map<unknown, number>, calls: number) =>
   runs.size === calls && [...runs.values()].every((times) => times === 1);
 

@@ -62,7 +62,7 @@ Deno.test('a call made with `offline: "wait"` waits for its Computer that comes 
   );
 });
 
-/** A Server whose Computer "pc" is away; it counts the calls, and can let it in. */
+/** A Server whose Computer "pc" is away; counts the calls, and can connect the Computer. */
 async function startAway() {
   let present = false;
   let calls = 0;
@@ -110,7 +110,7 @@ Deno.test("an unknown Computer is a 404 at once, unless the Agent has just recon
   );
   (await server.connection(0)).conn.close();
   await rejoined;
-  // The error is that of the Server also where the time is up.
+  // At the timeout too, the error is the Server's.
   await assertRejects(() => call(1_000), ProtocolError, "not in your office");
   const waiting = call(60_000);
   assertEquals(await agent.listRoom(), []);
@@ -157,7 +157,7 @@ Deno.test("an Agent that does not wait gets 404 right after a reconnect", async 
   await assertRejects(() => agent.callTool("pc", "t"), ProtocolError, "not in");
 });
 
-/** A TCP proxy whose far end can change: what came before is cut, and without an end so is all that comes. */
+/** A TCP proxy with a changeable target: a change cuts open connections; without a target, new ones too. */
 async function startSwitch(first: number) {
   let target: number | undefined = first;
   const open = new Set<Socket>();

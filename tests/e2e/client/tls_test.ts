@@ -21,7 +21,7 @@ const clients = await newAuthority("clients");
 const client = await newCertificate("laptop", clients);
 const server = await newCertificate("server", ca);
 
-/** A Server with a certificate; one with `clientCa` wants clients to have one too. */
+/** A Server with a certificate; with `clientCa` it requires client certificates. */
 async function serving(tls: { cert: string; key: string; clientCa?: string }) {
   const smcp = createSmcpServer();
   const { url } = await smcp.listen({ port: 0, tls });
@@ -30,7 +30,7 @@ async function serving(tls: { cert: string; key: string; clientCa?: string }) {
 
 for (const transports of [["polling"], ["websocket"]] as const) {
   const over = transports.join();
-  // Polling leaves timers of 0 ms of its library behind.
+  // The library leaves timers of 0 ms after polling.
   const isClean = over === "websocket";
 
   Deno.test({
@@ -248,7 +248,7 @@ Deno.test("secretsInClear() warns of keys and tokens sent to another machine wit
 });
 
 Deno.test("Agent and Computer warn in the log, and smcp-agent on stderr, before a key is sent in clear text", async () => {
-  // Reserved: nobody answers there (RFC 2606).
+  // Reserved by RFC 2606, so nobody answers.
   const options = {
     url: "http://smcp.invalid:1",
     name: "a",

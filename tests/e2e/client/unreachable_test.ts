@@ -6,7 +6,7 @@ import { explainFailure } from "../../../cli/explain_failure.ts";
 
 const PAGE = "<!DOCTYPE html><html><body>Bad gateway of nginx</body></html>";
 
-/** A web server that is none of A2C-SMCP. */
+/** A web server that is not an A2C-SMCP Server. */
 async function startWeb(status: number) {
   const web = createServer((_, response) => {
     response.writeHead(status, { "Content-Type": "text/html" }).end(PAGE);

@@ -1,6 +1,6 @@
 /**
- * What `deno compile` puts into its binaries, as far as it can be tried without its runtime: each
- * command as one file, in an empty folder, with nothing that could be loaded or fetched.
+ * Tests what `deno compile` puts into its binaries, without downloading a runtime: each command as one
+ * file in an empty folder, with nothing else to load or fetch.
  *
  * @module
  */

@@ -11,20 +11,20 @@ import { startComputer } from "../../support/computer/computer.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { OFFICE } from "../../support/office.ts";
 
-/** What people get wrong: the command line, the exit code, and what the one line must say. */
+/** A typical mistake: the command line, the exit code, and the expected line. */
 interface Mistake {
   readonly name: string;
   readonly command: CommandName;
   readonly args: string[];
   readonly env?: Record<string, string>;
   readonly code: 1 | 2;
-  /** The cause and the remedy. */
+  /** The expected cause and remedy. */
   readonly says: RegExp;
-  /** The same of one thing among others, where the one line says how many there are. */
+  /** The same as one of several problems, where the line states their number. */
   readonly problem?: RegExp;
 }
 
-/** Servers, files and an office with an agent: what mistakes are made with. */
+/** Servers, files and an office with an agent, for the mistakes. */
 async function startWorld() {
   const stack = new AsyncDisposableStack();
   const busy = stack.use(
@@ -457,7 +457,7 @@ const mistakes = (world: World): Mistake[] => [
 Deno.test({
   name:
     "each typical mistake prints one line with cause and remedy, and exits with its code",
-  timeout: 600_000, // some forty processes, one after the other,
+  timeout: 600_000, // some forty processes in sequence
 }, async (t) => {
   await using world = await startWorld();
   for (
@@ -489,6 +489,6 @@ Deno.test({
   }
 });
 
-/** HOME may be another one, the cache is not. */
+/** Keeps Deno's cache when HOME differs. */
 const denoDir = (): string =>
   Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;

@@ -6,7 +6,7 @@ const run = (file: string, ...args: string[]) => runFile(file, args);
 
 const ROLES = ["server", "computer", "agent"] as const;
 
-/** Command lines that end by themselves. */
+/** Command lines that exit without a signal. */
 const LINES: readonly (readonly [typeof ROLES[number], ...string[]])[] = [
   ["server", "--help"],
   ["server", "--version"],
@@ -122,7 +122,7 @@ Deno.test("smcp agent loads nothing of server or computer, and no Socket.IO serv
     ),
     [],
   );
-  // What would be found, were it there.
+  // Would be found if it existed.
   const server = await modulesOf("server/cli/command.ts", { dynamic: true });
   assertEquals(server.some((name) => /^npm:\/?socket\.io@/.test(name)), true);
 });

@@ -162,7 +162,7 @@ Deno.test({
   assertEquals(started.filter((state) => state === "running"), ["running"]);
 });
 
-/** Connects as ever, and counts how many processes there were at once. */
+/** Connects as usual, and records the maximum number of concurrent processes. */
 function counted() {
   let alive = 0;
   let most = 0;
@@ -197,7 +197,7 @@ Deno.test({
   assertEquals([most(), names()], [1, ["c", "c", "c"]]);
   await Promise.all([host.removeServer("a"), host.addServer(b!)]);
   assertEquals([most(), names()], [1, ["b", "b", "b"]]);
-  // Stopped by hand before its predecessor is gone: it stays so.
+  // Stopped before its predecessor is gone: it stays stopped.
   await Promise.all([host.updateServer(c!), host.stopServer("a")]);
   assertEquals([host.server("a")?.status.state, names()], ["stopped", []]);
 });
@@ -211,7 +211,7 @@ Deno.test({
   await using folder = await scratch();
   const file = `${folder.path}/computer.json`;
   const write = async (text: string) => {
-    await Deno.writeTextFile(`${file}.new`, text); // as editors do
+    await Deno.writeTextFile(`${file}.new`, text); // like editors
     await Deno.rename(`${file}.new`, file);
   };
   const servers = (servers: Record<string, unknown>) =>

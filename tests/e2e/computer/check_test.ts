@@ -216,7 +216,7 @@ Deno.test({
   assertEquals(json.stdout.includes("s3cret"), false);
 });
 
-/** HOME is another one, the cache is not. */
+/** Keeps Deno's cache although HOME differs. */
 function denoDir(): string {
   return Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
 }

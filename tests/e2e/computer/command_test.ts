@@ -45,7 +45,7 @@ Deno.test({
 }, async () => {
   await using folder = await scratch();
   const file = join(folder.path, "pid");
-  const hangs = 'echo $$ > "$0"; exec sleep 1000'; // whether or not its input ends
+  const hangs = 'echo $$ > "$0"; exec sleep 1000'; // ignores the end of its input
   await using config = await configFile({
     servers: {
       a: {

@@ -73,7 +73,7 @@ Deno.test({
     confirm: (_request, signal) => {
       questions.push(signal);
       resolve();
-      // Too late a "yes".
+      // A "yes" that is too late.
       return new Promise((answer) =>
         signal.addEventListener("abort", () => answer("once"))
       );

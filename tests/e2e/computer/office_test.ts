@@ -28,7 +28,7 @@ import { startProxy } from "../../support/proxy.ts";
 const textOf = (result: { content: { text?: string }[] }) =>
   result.content.map(({ text }) => text ?? "").join("\n");
 
-/** Resolves when an event comes. */
+/** Resolves at the next event. */
 const next = <T>(on: (listener: (value: T) => void) => unknown) =>
   new Promise<T>((resolve) => on(resolve));
 
@@ -255,7 +255,7 @@ Deno.test({
     await wire.call({
       req_id: "1",
       tool_name: "big",
-      params: { bytes: 17 * 2 ** 20 }, // more than is stored of all results
+      params: { bytes: 17 * 2 ** 20 }, // above the limit of stored results
     }),
     await wire.call({ req_id: "2", tool_name: "bottomless" }),
   ];
@@ -264,7 +264,7 @@ Deno.test({
     assertEquals(resultMeta(result), { error_code: 4003 });
     assertStringIncludes(textOf(result), "The tool ran");
   }
-  await pc.computer.stopServer("a"); // it could not be run now
+  await pc.computer.stopServer("a"); // the tool could not run now
   assertEquals(await run(), first);
 });
 

@@ -22,7 +22,7 @@ import { scratch } from "../../support/scratch.ts";
 
 const text = (uri: string) => `${uri}\n\ntext of ${uri}`;
 
-/** A document of three pages: one in it, two in contents of their own. */
+/** A document of three pages: one inline, two as separate contents. */
 const MANIFEST = {
   "dpe://docs/report": [
     {
@@ -169,7 +169,7 @@ Deno.test({
   }
   assertEquals(heard, [desktop, desktop]);
 
-  // The same set of windows in another order, other resources: only the document is news.
+  // The same windows in another order, other resources: only the document has changed.
   const announced = next(agent, "updateFinder");
   await set(agent, "s", {
     resources: [{ uri: "file:///x" }, window],
@@ -320,7 +320,7 @@ Deno.test({
   ], 2]);
 });
 
-/** The code and fields that a request is refused with. */
+/** Returns code and fields of a refusal. */
 async function refusal(
   request: Promise<unknown>,
 ): Promise<Record<string, unknown>> {
@@ -369,7 +369,7 @@ Deno.test({
   assertEquals((await readdir(folder.path)).length, 1);
 });
 
-/** Collects what is logged as a warning until the end of the scope. */
+/** Collects warnings of the log until the end of the scope. */
 async function captureWarnings(): Promise<
   AsyncDisposable & { warnings: string[] }
 > {
@@ -442,7 +442,7 @@ Deno.test({
   assertEquals(await document.toMarkdown(), MARKDOWN);
   assertEquals((await document.element("e2")).text, "page 2");
 
-  // Files that are gone are published again.
+  // Missing files are published again.
   for (const name of await readdir(folder.path)) {
     await rm(join(folder.path, name));
   }

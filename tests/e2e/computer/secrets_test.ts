@@ -10,7 +10,7 @@ import {
 import { captureLog } from "../../support/log_capture.ts";
 import { scratch } from "../../support/scratch.ts";
 
-/** Values that a careless search would miss. */
+/** Values that a naive search would miss. */
 const ODD = {
   quoted: 'qu"o\\te$&d (.*)',
   lines: "-----first line of it-----\nsecond line of it\nthird=/+ of it",
@@ -18,7 +18,7 @@ const ODD = {
   markup: '<b>it\'s & "bold"</b>',
   padded: "  padded value  ",
   short: "0x7f",
-  tiny: "q7", // a password, however short
+  tiny: "q7", // a short password
 };
 type Name = keyof typeof ODD;
 
@@ -29,7 +29,7 @@ const inputs = Object.keys(ODD).map((id) => ({
   password: true,
 }));
 
-/** An MCP server that says all that it knows, in all the ways that programs have. */
+/** An MCP server that prints its values in all ways that programs do. */
 const TALKER = `
 import { createInterface } from "node:readline";
 const value = process.env.VALUE, how = process.env.HOW;
@@ -60,7 +60,7 @@ else for await (const line of createInterface({ input: process.stdin })) {
 }
 `;
 
-/** What must be in nothing that is said: each line of a value, in each form that is printed. */
+/** The forbidden texts: each line of a value, in each printed form. */
 function tracesOf(value: string): string[] {
   const texts = [value.trim(), ...value.split("\n")];
   return texts.flatMap((text) => [
@@ -80,7 +80,7 @@ function assertUnsaid(said: string, value: string): void {
   }
 }
 
-/** Hosts one server with each value in turn, and collects all that is said meanwhile. */
+/** Hosts one server with each value in turn, and collects all output. */
 async function everythingSaid(
   value: string,
   servers: SmcpComputerOptions["servers"],
@@ -156,7 +156,7 @@ Deno.test({
           }),
         },
         async (call, computer) => {
-          assertEquals(await call("say"), ""); // the result stays as it is
+          assertEquals(await call("say"), ""); // results are not changed
           assertEquals(await call("say2"), "");
           assertStringIncludes(await call("refuse"), "<redacted>");
           const lost = new Promise<void>((resolve) =>

@@ -13,7 +13,7 @@ import {
 import { resultMeta } from "../../../protocol/mod.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 
-/** A host whose MCP servers have all settled. */
+/** A host whose MCP servers have all started or failed. */
 async function startHost(options: ToolHostOptions): Promise<ToolHost> {
   const host = new ToolHost(options);
   await host.start();

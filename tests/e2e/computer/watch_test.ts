@@ -26,7 +26,7 @@ Deno.test({
       heard.push(...servers.map(({ name }) => name));
       news.resolve();
     },
-    refused: () => {}, // read while it was written
+    refused: () => {}, // the file was read during a write
   });
   await news.promise;
   news = Promise.withResolvers();

@@ -200,7 +200,7 @@ Deno.test(
       await asked(2);
       await view.type(`${UP}\r`);
       assertEquals(await second, "hi");
-      assertEquals(await call("echo"), "hi"); // always, as was said
+      assertEquals(await call("echo"), "hi"); // after "always"
       const third = call("fail", "longer than the screen ".repeat(200));
       const { text } = await asked(3);
       for (
@@ -208,7 +208,7 @@ Deno.test(
       ) {
         assertStringIncludes(text, row);
       }
-      await view.type(`l${DOWN}\r`); // neither goes round to "Yes"
+      await view.type(`l${DOWN}\r`); // neither wraps to "Yes"
       assertEquals(await third, 4005);
       const fourth = call("fail");
       await asked(4);

@@ -35,7 +35,7 @@ const servers = {
   [WIDE]: fixture({ only: ["echo"] }, {
     tool_meta: { echo: { alias: "ask" } },
   }),
-  // Tried again and again, which is counted down every second.
+  // Retried repeatedly, with a countdown every second.
   broken: {
     type: "stdio",
     server_parameters: { command: `no-such-program-${"x".repeat(90)}` },
@@ -60,12 +60,12 @@ const startRun = (
 
 const ready = ({ text }: Screen) => /files .* running .* 7 tools/.test(text);
 
-/** Asserts that no line is broken, and that the block is there once. */
+/** Asserts that no line is broken, and that the block is shown once. */
 function assertNeat(terminal: Terminal): void {
   const { wrapped, all } = terminal.screen();
   assertEquals(wrapped, []);
   assertEquals(all.match(/^● connected/gm)?.length, 1, all);
-  // Nothing is ever cleared but what is drawn anew in the same breath.
+  // Nothing is cleared without being redrawn in the same write.
   assertNotMatch(terminal.written, /␛\[[123]J|␛\[H|␛c/);
   const frames = terminal.written.match(/␛\[\?2026h[^]*?␛\[\?2026l/g) ?? [];
   assert(frames.length > 1);
@@ -139,7 +139,7 @@ for (const { columns, rows, env, signal } of SIZES) {
           assertNotMatch(view.written, /␛\[[\d;]*m/);
         } else {
           assertEquals(view.colourOf("● files"), 2);
-          await view.until("✗ broken"); // it is started again now and then
+          await view.until("✗ broken"); // it is restarted from time to time
           assertEquals(view.colourOf("✗ broken"), 1);
           assertEquals(view.colourOf("✓ echo"), 2);
         }
@@ -165,7 +165,7 @@ Deno.test(
   ON_TERMINAL,
   async (t) => {
     await using office = await startOffice();
-    // Without the long name, whose warning would be a line of another width.
+    // Without the long name, whose warning would have another width.
     await using config = await configFile({
       servers: {
         files: fixture({ only }, { default_tool_meta: { auto_apply: true } }),

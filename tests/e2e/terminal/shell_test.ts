@@ -36,9 +36,9 @@ const inputs = [
   { id: "token", type: "promptString", description: "T", password: true },
 ];
 
-/** A shell whose lines are waited for. */
+/** A shell whose output can be awaited. */
 interface Shell extends Terminal {
-  /** Types a line; what is shown between it and the next prompt. */
+  /** Types a line; resolves with the output up to the next prompt. */
   say(line: string): Promise<string>;
 }
 
@@ -66,7 +66,7 @@ async function startShell(
   return Object.assign(terminal, { say });
 }
 
-/** Asserts that each of these lines has its words one after the other, whatever is between them. */
+/** Asserts that each line has its words in order, with anything in between. */
 function assertLines(text: string, ...lines: string[][]): void {
   for (const words of lines) {
     const found = text.split("\n").some((line) => {
@@ -366,7 +366,7 @@ Deno.test(
     const pid = Number(await written(file));
     await shell.type("quit\r");
     await written(`${file}.over`); // its input has ended; SIGKILL comes a second later
-    await shell.type("\x03").catch(() => {}); // unless that second is over
+    await shell.type("\x03").catch(() => {}); // the second may be over
     const { code } = await shell.end;
     assert(code === 130 || code === 0, `it ended with ${code}`);
     await gone(pid);
@@ -420,8 +420,8 @@ Deno.test(
         /└ y, a or n\S* .*\s*$/.test(all)
       );
 
-    // Half a line when the question comes, and the rest of it before keys count. On a busy machine
-    // they arrive when keys count already, rightly; were they to count at once, they always would.
+    // Half a line when the question appears, the rest before keys are accepted. On a busy machine it
+    // may arrive later and then counts; if keys were accepted at once, it would always count.
     let questions = 0;
     for (let late = 0;; late++) {
       await shell.type("inputs li");
@@ -446,7 +446,7 @@ Deno.test(
     await shell.type("\x03");
     await shell.until(/li\^C\nsmcp>\s*$/);
 
-    // Lines that were pasted: one command asks, the next ones are no answers.
+    // Pasted lines: one command asks, and the next lines are not answers.
     await shell.type(
       'tc {"tool_name":"echo","params":{"text":"1"}}\rstart all\ry\r',
     );

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { type CallToolResult, resultMeta } from "../../../protocol/mod.ts";
 import { type KnownFailures, type Office, textOf } from "./scenario.ts";
 
-/** A call that is cancelled at once, and would end by itself after two seconds. */
+/** A call that is cancelled at once; otherwise it would end after two seconds. */
 async function cancelled(office: Office): Promise<CallToolResult> {
   const result = office.agent.callAs("x", "slow", 2);
   await office.agent.call("slow_began");
@@ -10,7 +10,7 @@ async function cancelled(office: Office): Promise<CallToolResult> {
   return await result;
 }
 
-/** Of the Computer of python `a2c-smcp` 0.1; the numbers are those of `README.md`. */
+/** Failures of the Computer of Python `a2c-smcp` 0.1, numbered as in `README.md`. */
 export const COMPUTER_0_1: KnownFailures = {
   "forbidden tool": {
     known: 1,
@@ -37,7 +37,7 @@ export const COMPUTER_0_1: KnownFailures = {
   },
 };
 
-/** Of the Computer of python `a2c-smcp` 0.2. */
+/** Failures of the Computer of Python `a2c-smcp` 0.2. */
 export const COMPUTER_0_2: KnownFailures = {
   cancel: {
     known: 4,
@@ -59,7 +59,7 @@ export const COMPUTER_0_2: KnownFailures = {
   },
 };
 
-/** Of the Agent of python `a2c-smcp` 0.1. */
+/** Failures of the Agent of Python `a2c-smcp` 0.1. */
 export const AGENT_0_1: KnownFailures = {
   "unknown computer": {
     known: 5,
@@ -71,7 +71,7 @@ export const AGENT_0_1: KnownFailures = {
   },
 };
 
-/** Of the Server of python `a2c-smcp` 0.1. */
+/** Failures of the Server of Python `a2c-smcp` 0.1. */
 export const SERVER_0_1: KnownFailures = {
   "unknown computer": {
     known: 6,

@@ -1,22 +1,22 @@
-/** What came, by name, until somebody takes it. */
+/** Queues of messages by name. */
 export class Mailboxes {
   readonly #letters: { name: string; data: unknown }[] = [];
   readonly #waiting = new Set<() => void>();
   #closed: Error | undefined;
 
-  /** Puts something in. */
+  /** Adds a message. */
   put(name: string, data: unknown): void {
     this.#letters.push({ name, data });
     this.#wake();
   }
 
-  /** Nothing will come any more: whoever waits is told why. */
+  /** Closes the queues; waiting readers reject with the reason. */
   close(why: Error): void {
     this.#closed = why;
     this.#wake();
   }
 
-  /** Resolves with the oldest of that name, now or when it comes, and takes it out. */
+  /** Removes and resolves with the oldest message of a name, now or when it arrives. */
   async take(name: string): Promise<unknown> {
     while (true) {
       const at = this.#letters.findIndex((letter) => letter.name === name);

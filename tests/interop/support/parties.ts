@@ -14,7 +14,7 @@ import { Mailboxes } from "./mailboxes.ts";
 import { startPuppet } from "./puppet.ts";
 import type { Sdk } from "./venv.ts";
 
-/** The office that everybody joins. */
+/** The office that all join. */
 export const OFFICE = "interop";
 /** The only Computer in it. */
 export const COMPUTER = "pc";
@@ -23,7 +23,7 @@ const AGENT = "planner";
 /** A window on the Computer's desktop. */
 export const WINDOW = "window://fixture/board";
 
-/** What an Agent is told, by the notification's name without its prefix. */
+/** Notifications of an Agent by name without prefix. */
 export type Heard =
   | "enter_office"
   | "leave_office"
@@ -52,7 +52,7 @@ export interface AgentParty extends AsyncDisposable {
   cancel(reqId: string): Promise<void>;
   desktop(): Promise<string[]>;
   config(): Promise<Record<string, unknown>>;
-  /** Resolves with the next notification of that name that was not taken yet. */
+  /** Resolves with the next unread notification of a name. */
   heard(name: Heard): Promise<unknown>;
 }
 
@@ -60,7 +60,7 @@ export interface AgentParty extends AsyncDisposable {
 export interface ComputerParty extends AsyncDisposable {
   join(): Promise<void>;
   leave(): Promise<void>;
-  /** Says that its configuration changed. */
+  /** Announces a changed configuration. */
   updateConfig(): Promise<void>;
 }
 
@@ -75,11 +75,11 @@ const settings = fixture({
 const MCP_SERVER: StdioSettings & { name: string } = {
   ...settings,
   name: "fixture",
-  default_tool_meta: { auto_apply: true }, // nobody sits here to be asked
+  default_tool_meta: { auto_apply: true }, // there is no user to ask
   forbidden_tools: ["pid"],
   server_parameters: {
     ...settings.server_parameters,
-    // Deno's cache is there; a puppet has another home.
+    // Keeps Deno's cache; a puppet has another HOME.
     env: {
       ...settings.server_parameters.env,
       HOME: Deno.env.get("HOME") ?? "",
@@ -108,7 +108,7 @@ export async function pythonAgent(sdk: Sdk, url: string): Promise<AgentParty> {
     async join() {
       await puppet.call("connect", url);
       await puppet.call("join");
-      await puppet.call("computers"); // answered once the join took effect
+      await puppet.call("computers"); // answered after the join took effect
     },
     leave: async () => void await puppet.call("leave"),
     computers: async () => await puppet.call("computers") as string[],
@@ -208,7 +208,7 @@ export async function ourComputer(url: string): Promise<ComputerParty> {
       await Promise.all([child.line(/joined office/), child.line(/: running/)]);
     },
     leave: async () => void await child?.stop(),
-    updateConfig: () => Promise.resolve(), // said at its join
+    updateConfig: () => Promise.resolve(), // announced at the join
     async [Symbol.asyncDispose]() {
       await child?.stop();
       await Deno.remove(config);

@@ -4,9 +4,9 @@ import { pythonOf, SCRIPTS, type Sdk } from "./venv.ts";
 
 /** A Python script whose object answers calls; see `python/puppet.py`. */
 export interface Puppet extends AsyncDisposable {
-  /** Calls a method; rejects with what Python raised. */
+  /** Calls a method; rejects with Python's exception. */
   call(method: string, ...args: unknown[]): Promise<unknown>;
-  /** Resolves with the data of the next event of that name that nobody took yet. */
+  /** Resolves with the data of the next unread event of a name. */
   next(event: string): Promise<unknown>;
 }
 
@@ -68,7 +68,7 @@ export async function startPuppet(
     },
     next: (event) => events.take(event),
     async [Symbol.asyncDispose]() {
-      await stdin.close().catch(() => {}); // it has ended
+      await stdin.close().catch(() => {}); // the process has exited
       await done;
       await Deno.remove(home, { recursive: true });
     },

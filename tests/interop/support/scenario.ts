@@ -19,14 +19,14 @@ export interface Office {
   readonly computer: ComputerParty;
 }
 
-/** One thing that an office is for. */
+/** One feature to test in an office. */
 export type Step = (office: Office) => Promise<void>;
 
 /** The text of a result. */
 export const textOf = ({ content }: CallToolResult): string =>
   content.map(({ text }) => text ?? "").join("\n");
 
-/** What has to work between any Agent, Server and Computer, in this order. */
+/** The features that must work with any Agent, Server and Computer, in this order. */
 export const STEPS = {
   join: async ({ agent, computer }) => {
     await agent.join();
@@ -102,7 +102,7 @@ export const STEPS = {
   "a new tool can be called": async ({ agent }) => {
     const isListed = async () =>
       (await agent.tools()).some(({ name }) => name === "fresh");
-    // What was heard before may have been said at the Computer's join.
+    // Earlier notifications may stem from the Computer's join.
     while (!await isListed()) await agent.heard("update_tool_list");
     assertEquals(textOf(await agent.call("fresh", { text: "new" })), "new");
   },
@@ -124,12 +124,12 @@ export const STEPS = {
 /** The name of a step. */
 export type StepName = keyof typeof STEPS;
 
-/** What fails because of the peer: the number in `README.md`, and what happens instead. */
+/** Failures of the peer: the number in `README.md`, and a check of what happens instead. */
 export type KnownFailures = Partial<
   Record<StepName, { known: number; instead: Step }>
 >;
 
-/** Plays all steps in an office; those that the peer fails are held to the way in which it does. */
+/** Runs all steps in an office; known failures of the peer must fail as described. */
 export async function play(
   t: Deno.TestContext,
   office: Office,
@@ -147,13 +147,13 @@ export async function play(
   }
 }
 
-/** Peers fail by silence: what never comes must fail a step, not stop the suite. */
+/** Limits a step: a peer may never answer, which must fail the step and not block the suite. */
 async function bounded(step: Promise<void>): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>();
   const guard = setTimeout(
     () => reject(new Error("Nothing came within a minute")),
     60_000,
   );
-  step.catch(() => {}); // after the minute
+  step.catch(() => {}); // may reject after the limit
   await Promise.race([step, promise]).finally(() => clearTimeout(guard));
 }

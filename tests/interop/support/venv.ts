@@ -7,12 +7,12 @@ export type Sdk = "0.1" | "0.2";
 
 const HERE = fileURLToPath(new URL("..", import.meta.url));
 
-/** Where the scripts are that play the parts of an office. */
+/** The folder of the Python scripts. */
 export const SCRIPTS: string = join(HERE, "python");
 
 /**
- * Makes a virtual environment with the Python SDK of a version, once; it is made anew when its
- * requirements changed, or when the last attempt broke off.
+ * Creates a virtual environment with the Python SDK of a version. An existing one is reused, unless
+ * its requirements changed or the last attempt was interrupted.
  *
  * @returns the path of its interpreter
  */

@@ -1,4 +1,4 @@
-// Compiled, never run: what a page with an Agent needs of TypeScript's libraries, and no type of Node.
+// Compiled, never run: checks that a page with an Agent needs only TypeScript's libraries, no Node types.
 import {
   type Credentials,
   SmcpAgent,
@@ -14,7 +14,7 @@ const agent: AsyncDisposable = new SmcpAgent({
 });
 export default agent;
 
-/** Each type of block has its own fields, and all types are named. */
+/** Each block type has its own fields, and all types are listed. */
 function show(block: ContentBlock): string {
   switch (block.type) {
     case "text":

@@ -1,4 +1,4 @@
-// Compiled, never run: TypeScript finds the types of every entrypoint in the tarball.
+// Compiled, never run: checks that TypeScript finds the types of every entry of the tarball.
 import { SmcpAgent } from "@a2c-smcp/sdk/agent";
 import { localDirResolver, SmcpComputer } from "@a2c-smcp/sdk/computer";
 import { type CallToolResult, PROTOCOL_VERSION } from "@a2c-smcp/sdk/protocol";
@@ -26,7 +26,7 @@ const office: TestOffice = await startOffice({
 });
 console.log(office.agent.name, office.computer("pc").name);
 
-/** Were the types missing, everything would be allowed. */
+/** Without types, everything would be allowed. */
 type IsAny<T> = 0 extends 1 & T ? true : false;
 const missing: IsAny<typeof agent | typeof result> = false;
 console.log(missing);

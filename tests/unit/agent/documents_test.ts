@@ -28,7 +28,7 @@ const document = (...pages: Record<string, unknown>[]) => ({
   pages: pages.map((page, page_index) => ({ page_index, ...page })),
 });
 
-/** A storage behind HTTP: what is not in `files` is answered 404; others as their status. */
+/** An HTTP storage; unknown files are answered with 404. */
 function startStorage(files: Record<string, unknown>) {
   const requests: string[] = [];
   const server = Deno.serve({ port: 0, onListen: () => {} }, ({ url }) => {
@@ -49,7 +49,7 @@ function startStorage(files: Record<string, unknown>) {
   };
 }
 
-/** Opens `URI`, which the Computer says is where the list says, one after the other. */
+/** Opens `URI`; the Computer answers with the listed addresses in turn. */
 function open(
   places: string[],
   over: {

@@ -4,7 +4,7 @@ import { followDesktop } from "../../../agent/office/follow_desktop.ts";
 import { Emitter } from "../../../client/emitter.ts";
 import { ConnectionError } from "../../../client/errors.ts";
 
-/** Follows a desktop whose fetches are answered with what is given, in turn. */
+/** Follows a desktop whose fetches return the given results in turn. */
 function follow(answers: readonly (string[] | Error)[]) {
   const events = new Emitter<AgentEvents>(() => {});
   const left = [...answers];

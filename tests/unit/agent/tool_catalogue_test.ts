@@ -123,10 +123,10 @@ Deno.test("ToolCatalogue.refresh() keeps a Computer that entered during the list
   catalogue.fetch("pc");
   answer(["a"]);
   await catalogue.settled();
-  office.computers = []; // made before it came back
+  office.computers = []; // listed before it came back
   catalogue.refresh();
   catalogue.fetch("pc");
-  for (let i = 0; i < 50; i++) await Promise.resolve(); // the list is there
+  for (let i = 0; i < 50; i++) await Promise.resolve(); // lets the list arrive
   answer(["b"]);
   await catalogue.settled();
   assertEquals(changes, [["pc", ["a"]], ["pc", ["b"]]]);
@@ -176,7 +176,7 @@ Deno.test("ToolCatalogue.clear() drops waiting fetches", async () => {
   catalogue.clear();
   await catalogue.settled();
   assertEquals(fetches.length, 9);
-  // A timer that still runs would be reported as a leak.
+  // A running timer would be reported as a leak.
 });
 
 function setup() {

@@ -17,7 +17,7 @@ Deno.test({
     a: fixture({ only: ["environment"] }, {
       server_parameters: { command: Deno.execPath(), env: { T: "${input:t}" } },
     }),
-    // Nobody would give the second value: to try again helps no one.
+    // The second value stays missing, so another attempt would not help.
     b: fixture({}, {
       server_parameters: { command: "${input:t}${input:nobody}" },
     }),

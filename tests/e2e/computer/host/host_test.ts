@@ -129,7 +129,7 @@ Deno.test({
   }, {
     startTimeoutMs: 1,
     connect: async (config, signal) => {
-      // The time is over before the program has begun; it is let write first.
+      // The timeout is over before the program starts; the test lets it write first.
       const late = new AbortController();
       const attempt = connectMcp(config, late.signal);
       await written(file);

@@ -30,7 +30,7 @@ const progress = (id: number) =>
   });
 const primed: OddAnswer = (res) => stream(res).end("id: e1\ndata: \n\n");
 
-/** Calls a tool of an odd MCP server; the time is far beyond that of the test. */
+/** Calls a tool of a misbehaving MCP server; its timeout is far above that of the test. */
 async function callOdd(
   tools: Record<string, OddAnswer>,
   name: string,
@@ -243,7 +243,7 @@ for (const type of ["streamable", "sse"] as const) {
     timeout: 60_000,
   }, async () => {
     const http = createServer((req, res) => {
-      // A stream that is open, and then nothing.
+      // An open stream without data.
       if (req.method === "GET") stream(res).write(": hello\n\n");
     });
     await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));

@@ -166,7 +166,7 @@ Deno.test({
   });
   await host.start();
   const result = textOf(host, "a", "slow_began");
-  // Two event streams that came after the call were ended for their silence meanwhile.
+  // Meanwhile two later event streams were ended for their silence.
   const { length } = server.requests.filter(({ method }) => method === "GET");
   await server.requested("GET", length + 2);
   const abort = new AbortController();

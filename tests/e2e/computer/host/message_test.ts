@@ -37,7 +37,7 @@ Deno.test({
   await back;
   assertStringIncludes(errors[0] ?? "", "more than 1048576 bytes");
   assertStringIncludes(errors[0] ?? "", "--max-message");
-  // Brackets within a text are no lists.
+  // Brackets within a string are not lists.
   const brackets = await agent.callTool("pc", "echo", {
     text: '\\"['.repeat(200_000),
   });
@@ -104,7 +104,7 @@ Deno.test({
   const { office: { agent } } = pc;
   const deaf = agent.callTool("pc", "deaf", {}, { timeoutMs: 60_000 });
   const said: string[] = [];
-  // The first ones wait in the pipe, until their time is up; the others are refused at once.
+  // The first ones wait in the pipe until their timeout; the others are refused at once.
   while (!said.some((text) => text.includes("could not be reached"))) {
     const { content } = await agent.callTool(
       "pc",
@@ -128,8 +128,8 @@ Deno.test({
   });
   const { office: { agent } } = pc;
   const flood = agent.callTool("pc", "flood", {}, { timeoutMs: 600_000 });
-  flood.catch(() => {}); // what fails below is what went wrong
-  // Were they delayed until the child is done, which it never is, they would reach their timeout.
+  flood.catch(() => {}); // a failure shows in the assertions below
+  // If they were delayed by the child, which never ends, they would time out.
   for (let i = 0; i < 20; i++) {
     const { isError } = await agent.callTool("pc", "echo", { text: "hi" });
     assertEquals(isError ?? false, false);

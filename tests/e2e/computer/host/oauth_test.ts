@@ -25,7 +25,7 @@ import { runComputer } from "../../../support/computer/run_computer.ts";
 
 const TYPES = ["streamable", "sse"] as const;
 
-/** The tools are in the configuration, so that they are known before the first start. */
+/** Lists the tools in the configuration, so that they are known before the first start. */
 const settings = (
   type: typeof TYPES[number],
   url: string,
@@ -49,7 +49,7 @@ async function scratch() {
   };
 }
 
-/** A person who is asked, and acts when the test says so. */
+/** A user whose answers the test controls. */
 function person() {
   const asked: AuthorizationRequest[] = [];
   const waiting: ((request: AuthorizationRequest) => void)[] = [];
@@ -59,19 +59,19 @@ function person() {
       if (next) next(request);
       else asked.push(request);
     },
-    /** What they are asked next. */
+    /** Resolves with the next request. */
     request: () => {
       const first = asked.shift();
       return first ? Promise.resolve(first) : new Promise<AuthorizationRequest>(
         (resolve) => waiting.push(resolve),
       );
     },
-    /** What they were asked and did not hear of yet. */
+    /** Requests that were not taken yet. */
     asked,
   };
 }
 
-/** Back as soon as can be, however often. */
+/** Restarts at once, any number of times. */
 const AT_ONCE = { minDelayMs: 1, maxDelayMs: 20, healthyMs: 0 };
 
 const begin = (
@@ -79,7 +79,7 @@ const begin = (
   more: Partial<SmcpComputerOptions> = {},
 ) => startComputer({ a: server }, { restart: AT_ONCE, ...more });
 
-/** Resolves once the server runs, or once it does not. */
+/** Resolves once the server runs, or no longer runs. */
 function settled(computer: SmcpComputer, runs: boolean): Promise<void> {
   return new Promise((resolve) => {
     const check = () =>
@@ -115,7 +115,7 @@ Deno.test({
     server.refuse(undefined);
     await running(pc.computer);
   }
-  // It would work now: were it repeated, this would not be the third.
+  // It would succeed now; if it had been repeated, this would not be the third call.
   await call(pc);
   assertEquals(calls, 3);
 });
@@ -153,7 +153,7 @@ for (const type of TYPES) {
         server.refuse(status);
         await refused(); // in the call itself
         await lost(pc.computer);
-        await refused(); // as what the next start ends with, or while it goes on
+        await refused(); // by the next start, which may still be running
         await pc.computer.stopServer("a");
         await pc.computer.startServer("a");
         assertEquals(pc.computer.status().servers[0]?.state, "failed");
@@ -190,7 +190,7 @@ for (const type of TYPES) {
       assertEquals(JSON.stringify(result).includes("http:"), false);
       const { server: name, url } = await request();
       assertEquals(name, "a");
-      // What does not know the state is nobody that was sent.
+      // A request without the state is not a redirect of the authorization.
       const redirect = new URL(url).searchParams.get("redirect_uri");
       assertStringIncludes(
         await visit(`${redirect}?code=stolen&state=guessed`),
@@ -206,7 +206,7 @@ for (const type of TYPES) {
     const path = join(files.oauth, file?.name ?? "");
     assertEquals((await stat(path)).mode & 0o777, 0o600);
     assertEquals((await stat(files.oauth)).mode & 0o777, 0o700);
-    // Another start of the Computer asks nobody.
+    // A restart of the Computer does not ask again.
     await using pc = await begin(protectedServer(server, type), { oauth });
     assertEquals((await call(pc)).text, "hi");
     assertEquals(asked, []);

@@ -9,7 +9,7 @@ import { startOffice } from "../../../support/office.ts";
 import { gone, isAlive } from "../../../support/processes.ts";
 import { runComputer } from "../../../support/computer/run_computer.ts";
 
-/** Elsewhere a process that left the group of its MCP server is not found. */
+/** On other systems a process that left the group of its MCP server cannot be found. */
 const ignore = Deno.build.os !== "linux";
 
 const DYING_HOST = fileURLToPath(

@@ -35,7 +35,7 @@ import { startProxy } from "../../../support/proxy.ts";
 import { next } from "../../../support/computer/resource_servers.ts";
 import { runComputer } from "../../../support/computer/run_computer.ts";
 
-/** Back as soon as can be, however often. */
+/** Restarts at once, any number of times. */
 const AT_ONCE = { minDelayMs: 1, maxDelayMs: 5, healthyMs: 0 };
 
 const missing: ServerSettings = {
@@ -43,7 +43,7 @@ const missing: ServerSettings = {
   server_parameters: { command: "no-such-program" },
 };
 
-/** Resolves when a server comes into a state, from now on. */
+/** Resolves when a server next enters a state. */
 const comes = (computer: SmcpComputer, name: string, state: ServerState) =>
   new Promise<ServerStatus>((resolve) => {
     const off = computer.on("serverState", (status) => {
@@ -212,7 +212,7 @@ Deno.test({
     }, { restart: AT_ONCE });
     await host.start();
     assertEquals(host.server("a")?.status.state, "failed");
-    await reached(host, "a", "starting"); // by itself
+    await reached(host, "a", "starting"); // automatically
     assertStringIncludes(host.server("a")?.status.error ?? "", program);
     await Deno.symlink(Deno.execPath(), program);
     await reached(host, "a", "running");

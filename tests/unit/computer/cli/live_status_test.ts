@@ -41,5 +41,5 @@ Deno.test("statusBlock() shows failed MCP servers first, the others in order", (
     server("e", "disabled"),
   ];
   assertEquals(shown(servers, 24), ["b", "d", "a", "c", "e"]);
-  assertEquals(shown(servers, 5), ["b", "d"]); // what does not fit is no failure
+  assertEquals(shown(servers, 5), ["b", "d"]); // only servers that have not failed are cut off
 });

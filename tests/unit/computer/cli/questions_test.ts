@@ -23,10 +23,10 @@ const request = (over: Partial<ConfirmRequest> = {}): ConfirmRequest => ({
 
 const never = new AbortController().signal;
 
-/** Lets keys count once all that was written before was read. */
+/** Accepts keys once all earlier input is read. */
 const soon: UntilKeysCount = () => setImmediate();
 
-/** A terminal without a person: keys are written to it, and what it shows is read. */
+/** A simulated terminal: the test writes keys and reads the output. */
 function terminal(wait?: UntilKeysCount) {
   const input = new PassThrough();
   const output = new PassThrough();
@@ -39,7 +39,7 @@ function terminal(wait?: UntilKeysCount) {
   return {
     input,
     questions: terminalQuestions({ input, output }, wait ?? soon),
-    /** Resolves once the screen has shown a text since the last call of `shows`. */
+    /** Resolves once a text is shown after the last call of `shows`. */
     async shows(text: string): Promise<void> {
       while (!shown.includes(text)) {
         await new Promise<void>((resolve) => waiting.push(resolve));
@@ -48,7 +48,7 @@ function terminal(wait?: UntilKeysCount) {
     },
     type: (keys: string) => void input.write(keys),
     all: () => shown,
-    /** Takes what was shown so far for seen. */
+    /** Marks the output so far as seen. */
     async seen(): Promise<void> {
       await setImmediate();
       shown = "";
@@ -56,7 +56,7 @@ function terminal(wait?: UntilKeysCount) {
   };
 }
 
-/** What a question says from the moment on that keys count. */
+/** The text of a question that accepts keys. */
 const KEYS_COUNT = "y, a or n";
 const DOWN = "\u001b[B";
 const UP = "\u001b[A";
@@ -65,7 +65,7 @@ const CTRL_C = "\u0003";
 Deno.test("terminalQuestions() asks whether a tool may run: once, always, no", async () => {
   const { questions, shows, type, seen } = terminal();
   const rows: [keys: string, answer: ConfirmAnswer][] = [
-    ["\r", "no"], // what is chosen unless somebody chooses
+    ["\r", "no"], // the default
     [`${UP}\r`, "always"],
     [`${UP}${UP}\r`, "once"],
     [`${DOWN}\r`, "no"], // nothing is below it
@@ -82,7 +82,7 @@ Deno.test("terminalQuestions() asks whether a tool may run: once, always, no", a
     await shows(KEYS_COUNT);
     type(keys);
     assertEquals(await word, answer, JSON.stringify(keys));
-    await seen(); // it was drawn once more for each step
+    await seen(); // it was redrawn for each step
   }
 });
 
@@ -95,7 +95,7 @@ Deno.test("terminalQuestions() ignores keys typed before they are accepted", asy
     });
     await setImmediate();
   });
-  type("y\ra"); // before there is a question
+  type("y\ra"); // before the question
   const word = questions.confirm(request(), never);
   const value = questions.askInput({
     type: "promptString",
@@ -122,7 +122,7 @@ Deno.test("terminalQuestions() ignores keys typed before they are accepted", asy
 
 Deno.test("terminalQuestions() leaves lines pasted into the shell to the shell", async () => {
   const { questions, shows, type, input } = terminal();
-  input.unshift("start all\r"); // as the shell's prompt does with what it did not read
+  input.unshift("start all\r"); // like the shell's prompt with unread input
   const word = questions.confirm(request(), never);
   await shows(KEYS_COUNT);
   type("n");
@@ -182,7 +182,7 @@ Deno.test("terminalQuestions() asks for values: typed, hidden, picked, the defau
   ) => {
     const value = questions.askInput(input, never);
     await shows(`(input "${input.id}") …`);
-    await shows(`(input "${input.id}")`); // from now on keys count
+    await shows(`(input "${input.id}")`); // from now on keys are accepted
     type(keys);
     return await value;
   };

@@ -189,7 +189,7 @@ for (
 ) {
   Deno.test(`the schema of the configuration ${word} what the validator ${word}`, () => {
     for (const [why, config] of table) {
-      const file = JSON.parse(JSON.stringify(config)); // as a file has it
+      const file = JSON.parse(JSON.stringify(config)); // as in a file
       const { problems } = readConfig(file);
       assertEquals(problems.length === 0, expected, `validator: ${why}`);
       assertEquals(
@@ -201,7 +201,7 @@ for (
   });
 }
 
-/** Where the reader is strict, a document with one more or one misspelt key is refused by both. */
+/** Where the reader is strict, both refuse a document with an additional or a misspelled key. */
 Deno.test("the schema and the validator agree on random and misspelled documents of our own format", () => {
   const whole = {
     $schema: "x",
@@ -256,7 +256,7 @@ Deno.test("the schema and the validator agree on random and misspelled documents
   };
   assert(agree(whole, "whole"));
   const places = keysOf(whole).filter((path) =>
-    // Names of a person's own; and metadata, which is open: JSON Schema knows no slips.
+    // User-defined names, and open metadata: JSON Schema cannot detect misspelled ones.
     !/^(servers\.\w+|.*(tool_meta|env|headers|ret_object_mapper)\..*)$/.test(
       path.join("."),
     )
@@ -279,7 +279,7 @@ Deno.test("the schema and the validator agree on random and misspelled documents
       );
       if (how === "value") {
         // A map of servers, or one server, may turn the file into another program's.
-        // That names equal their keys, and ids are unique, is more than JSON Schema can say.
+        // JSON Schema cannot require names to equal their keys, or ids to be unique.
         if (/^(servers|servers\.\w+|.*\.(name|id))$/.test(path.join("."))) {
           return;
         }
@@ -302,7 +302,7 @@ Deno.test("the schema and the validator agree on random and misspelled documents
   );
 });
 
-/** The way to every key of objects, at any depth. */
+/** The paths of all keys of objects, at any depth. */
 function keysOf(
   value: unknown,
   path: readonly (string | number)[] = [],

@@ -15,7 +15,7 @@ const CONTEXT = {
   pathSeparator: "/",
 };
 
-/** What was read of a file, without all that is a default. */
+/** The configuration read from a file, without defaults. */
 interface Read {
   inputs: readonly MCPServerInput[];
   servers: Record<string, unknown>[];

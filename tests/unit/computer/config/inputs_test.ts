@@ -259,7 +259,7 @@ Deno.test("InputStore forgets only the value of the input that changed", async (
   store.remove("a");
   store.put(prompt("a"));
   assertEquals(await values(), [5, 4]);
-  store.put(prompt("b", { default: "y" })); // in its place
+  store.put(prompt("b", { default: "y" })); // at the same position
   store.put(prompt("b"));
   assertEquals(await values(), [5, 6]);
   store.setValue("a", "by hand");

@@ -130,7 +130,7 @@ Deno.test("redactConfig() returns the configuration without secrets", () => {
         command,
       })),
     ],
-    // A list, as the Python SDK has it, may have fields that nobody knows.
+    // A list, the Python SDK's format, may have unknown fields.
     servers: Object.entries({
       child: {
         type: "stdio",

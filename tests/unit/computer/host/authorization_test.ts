@@ -95,7 +95,7 @@ Deno.test("TokenStore keeps complete tokens, in order, readable only by the owne
     const store = new TokenStore(directory, "https://host/mcp?key=s3cret");
     assertEquals(await store.current(), {});
     await store.save({ client: { client_id: "c", client_secret: "cs" } });
-    // What is asked for while something is written comes after it.
+    // A request during a write is queued after it.
     const [, , seen] = await Promise.all([
       store.save({ tokens: tokens("1") }),
       store.save({ tokens: tokens("2") }),

@@ -62,7 +62,7 @@ Deno.test("a server that does not answer a ping is lost; one that does not suppo
 });
 
 Deno.test("a server that does not answer a ping while it works is not lost, and its call completes", async () => {
-  const pingedAgain = Promise.withResolvers<void>(); // the first was in vain then
+  const pingedAgain = Promise.withResolvers<void>(); // after the first failed
   let pings = 0;
   let call: string | number = "";
   const transport = new SilentTransport(({ method, id }) => {
@@ -97,7 +97,7 @@ Deno.test("a call is bounded only by its signal: the MCP SDK's 60 s do not end i
     call = connection.callTool("t", {}, { signal: abort.signal });
     for (const message of transport.sent) {
       if (!("method" in message && message.method === "tools/call")) continue;
-      // Nothing asks for progress; a server that tells of it anyway changes nothing.
+      // Progress is not requested; unrequested progress has no effect.
       assertEquals(message.params?._meta, undefined);
       transport.onmessage?.({
         jsonrpc: "2.0",
@@ -111,7 +111,7 @@ Deno.test("a call is bounded only by its signal: the MCP SDK's 60 s do not end i
   } finally {
     globalThis.setTimeout = setTimeout;
   }
-  assertEquals(delays, [2 ** 31 - 1]); // the longest there is: 24 days
+  assertEquals(delays, [2 ** 31 - 1]); // the longest timer, 24 days
   abort.abort("timeout");
   await assertRejects(() => call);
   await connection.close();

@@ -15,7 +15,7 @@ Deno.test("EventScanner finds events for any chunking", () => {
     ["data: abc\r\rdata", 4, undefined],
     ["id: 7\ndata: abc\n\n", 0, "7"],
     ["id:7\r\ndata\r\n\r\n", 0, "7"],
-    ["id: 7\n\n", 0, undefined], // nobody hears of an event without data
+    ["id: 7\n\n", 0, undefined], // an event without data is dropped
     ["id: 7\ndata: a", 13, undefined],
     ["id\ndata: a\n\n", 0, undefined],
     ["id: 7\ndata: a\n\ndata: b\n\n", 0, "7"],

@@ -4,7 +4,7 @@ import { collectGarbage } from "../../../support/server/memory.ts";
 
 const fetch = patientFetch({ requestMs: 60_000, silenceMs: 60_000 }, 1000);
 
-/** Opens an event stream and reads its first event; nobody holds the answer afterwards. */
+/** Opens an event stream and reads its first event; keeps no reference to the response. */
 async function open(url: string, signal: AbortSignal) {
   const response = await fetch(url, { signal });
   const reader = response.body!.getReader();

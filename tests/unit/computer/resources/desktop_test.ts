@@ -26,7 +26,7 @@ const fullscreen = (value: unknown = true) => ({
   _meta: { fullscreen: value },
 });
 
-/** The URIs of a desktop, in its order. */
+/** The URIs of a desktop in order. */
 const uris = (
   windows: ReadWindow[],
   size?: number,
@@ -276,7 +276,7 @@ Deno.test("organizeDesktop() keeps the windows of one server together", () => {
   );
 });
 
-/** A MCP server that lists windows and reads them as the functions say. */
+/** An MCP server that lists and reads windows with the given functions. */
 function windowServer(
   listed: string[] | Error,
   read: (uri: string, signal?: AbortSignal) => Promise<string>,

@@ -89,10 +89,10 @@ const sources = (
   ...over,
 });
 
-/** A resolver that does not keep to its type. */
+/** A resolver that violates its type. */
 const odd = (answer: unknown) => (() => answer) as DpeResolver["resolve"];
 
-/** The error of a resolution, as the Agent gets it. */
+/** The error of a resolution that the Agent gets. */
 async function refusal(
   from: DpeSources,
   over: Partial<GetDPEReq> = {},
