@@ -2,7 +2,7 @@ import { onAbort } from "../../shared/async.ts";
 import { plain, plainLines } from "../../cli/terminal_text.ts";
 import { type Notification, NOTIFICATIONS } from "../../protocol/mod.ts";
 import type { SmcpAgent } from "../agent.ts";
-import { NOTIFICATION_EVENTS } from "../office/events.ts";
+import { agentEventOf } from "../office/events.ts";
 import type { GetDesktopOptions } from "../requests/options.ts";
 import {
   chooseComputer,
@@ -89,7 +89,7 @@ function listen(
         : `${time()}  ${event}  ${fields(payload)}`,
     );
   for (const event of Object.keys(NOTIFICATIONS) as Notification[]) {
-    agent.on(NOTIFICATION_EVENTS[event], (payload) => tell(event, payload));
+    agent.on(agentEventOf(event), (payload) => tell(event, payload));
   }
   agent.on("disconnected", ({ reason, reconnecting }) => {
     if (reconnecting) tell("disconnected", { reason });

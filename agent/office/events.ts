@@ -1,16 +1,9 @@
 import type { ConnectionEvents } from "../../client/options.ts";
-import {
-  CANCEL_TOOL_CALL_NOTIFICATION,
-  ENTER_OFFICE_NOTIFICATION,
-  type EnterOfficeNotification,
-  LEAVE_OFFICE_NOTIFICATION,
-  type LeaveOfficeNotification,
-  type Notification,
-  type SMCPTool,
-  UPDATE_CONFIG_NOTIFICATION,
-  UPDATE_DESKTOP_NOTIFICATION,
-  UPDATE_FINDER_NOTIFICATION,
-  UPDATE_TOOL_LIST_NOTIFICATION,
+import type {
+  EnterOfficeNotification,
+  LeaveOfficeNotification,
+  Notification,
+  SMCPTool,
 } from "../../protocol/mod.ts";
 
 /**
@@ -42,13 +35,21 @@ export interface AgentEvents extends ConnectionEvents {
   toolsFailed: { computer: string; error: unknown };
 }
 
-/** The event of each notification. */
-export const NOTIFICATION_EVENTS = {
-  [ENTER_OFFICE_NOTIFICATION]: "enterOffice",
-  [LEAVE_OFFICE_NOTIFICATION]: "leaveOffice",
-  [UPDATE_CONFIG_NOTIFICATION]: "updateConfig",
-  [UPDATE_TOOL_LIST_NOTIFICATION]: "updateToolList",
-  [UPDATE_DESKTOP_NOTIFICATION]: "updateDesktop",
-  [UPDATE_FINDER_NOTIFICATION]: "updateFinder",
-  [CANCEL_TOOL_CALL_NOTIFICATION]: "toolCallCancel",
-} as const satisfies Record<Notification, keyof AgentEvents>;
+/** Turns `snake_case` into `camelCase`. */
+type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : S;
+
+/** The Agent's event of a notification: its name after the prefix. */
+export type AgentEventOf<N extends Notification> = N extends
+  `${string}:${infer Name}` ? CamelCase<Name>
+  : never;
+
+/** Returns the name of the Agent's event of a notification. */
+export const agentEventOf = <N extends Notification>(
+  notification: N,
+): AgentEventOf<N> =>
+  notification.replaceAll(
+    /^\w+:|_(.)/g,
+    (_, letter = "") => letter.toUpperCase(),
+  ) as AgentEventOf<N>;

@@ -1,7 +1,7 @@
 import type { Connection } from "../../client/connection.ts";
 import type { Emitter } from "../../client/emitter.ts";
 import type { Notification, Notifications } from "../../protocol/mod.ts";
-import { type AgentEvents, NOTIFICATION_EVENTS } from "./events.ts";
+import { type AgentEventOf, agentEventOf, type AgentEvents } from "./events.ts";
 import { requestMembers, requestTools } from "../requests/queries.ts";
 import { Requests } from "../requests/requests.ts";
 import { catalogueStep, ToolCatalogue } from "../tools/tool_catalogue.ts";
@@ -30,8 +30,8 @@ export function forwardOfficeEvents(
   });
   const notify = <N extends Notification>({ event, payload }: {
     event: N;
-    payload: Notifications[N] & AgentEvents[(typeof NOTIFICATION_EVENTS)[N]];
-  }) => events.emit(NOTIFICATION_EVENTS[event], payload);
+    payload: Notifications[N] & AgentEvents[AgentEventOf<N>];
+  }) => events.emit(agentEventOf(event), payload);
   connection.on("notification", (notification) => {
     catalogue.apply(catalogueStep(notification));
     notify(notification);

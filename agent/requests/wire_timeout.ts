@@ -13,7 +13,6 @@ export function wireTimeout(timeoutMs: number): number {
   }
   throw new ProtocolError(
     ErrorCode.BAD_REQUEST,
-    `Invalid options: timeoutMs: expected more than 0, and at most ${MAX_TIMEOUT_MS}, current value is ${timeoutMs}`,
-    { details: { fields: ["timeoutMs"] } },
+    `Invalid timeoutMs: expected more than 0, at most ${MAX_TIMEOUT_MS}, got ${timeoutMs}`,
   );
 }

@@ -1,13 +1,16 @@
 import { assertEquals } from "@std/assert";
-import { NOTIFICATION_EVENTS } from "../../../agent/office/events.ts";
-import { NOTIFICATIONS } from "../../../protocol/mod.ts";
+import { agentEventOf } from "../../../agent/office/events.ts";
+import { type Notification, NOTIFICATIONS } from "../../../protocol/mod.ts";
 
 Deno.test("the Agent's event of a notification is its name on the wire without notify:, in camelCase", () => {
-  const camelCase = (name: string) =>
-    name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-  const expected = Object.keys(NOTIFICATIONS).map((name) => [
-    name,
-    camelCase(name.replace("notify:", "")),
+  const names = Object.keys(NOTIFICATIONS) as Notification[];
+  assertEquals(names.map((name) => agentEventOf(name)), [
+    "enterOffice",
+    "leaveOffice",
+    "updateConfig",
+    "updateToolList",
+    "updateDesktop",
+    "updateFinder",
+    "toolCallCancel",
   ]);
-  assertEquals<unknown>(NOTIFICATION_EVENTS, Object.fromEntries(expected));
 });
