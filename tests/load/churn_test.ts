@@ -17,7 +17,7 @@ const call = (agent: string, req_id: string) => ({
   timeout: 60,
 });
 
-Deno.test("30 minutes' worth of churn: memory stays flat, nobody is left over, every ack is given", async () => {
+Deno.test("30 minutes' worth of churn: memory stays flat, no member is left over, every ack is sent", async () => {
   await using victim = await Victim.start("--no-limits");
   const steady = await pool(OFFICES.length, 5, async (i) => {
     const client = await LeanClient.connect(victim.url);

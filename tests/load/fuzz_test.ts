@@ -24,7 +24,7 @@ async function fuzzer(url: string, index: number): Promise<LeanClient> {
   return client;
 }
 
-Deno.test("every packet of the corpus, alone: the sender is closed at worst", async () => {
+Deno.test("every packet of the corpus at most closes its sender", async () => {
   await using victim = await Victim.start("--no-limits");
   for (const [i, line] of corpus.entries()) {
     const client = await fuzzer(victim.url, i);
@@ -37,7 +37,7 @@ Deno.test("every packet of the corpus, alone: the sender is closed at worst", as
   await victim.healthy();
 });
 
-Deno.test("100,000 random packets: the server lives, gives every ack it was asked for, and keeps nothing", async () => {
+Deno.test("100,000 random packets: the server survives, sends every requested ack, and keeps nothing", async () => {
   await using victim = await Victim.start("--no-limits");
   const witness = await LeanClient.connect(victim.url);
   const partner = await LeanClient.connect(victim.url);

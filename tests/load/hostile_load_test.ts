@@ -79,7 +79,7 @@ Deno.test("5,000 connects and disconnects, at every stage of a handshake", async
   await victim.healthy();
 });
 
-Deno.test("2,000 joins racing with disconnects and with each other leave no ghost", async () => {
+Deno.test("2,000 joins racing with disconnects and with each other leave no ghost members members", async () => {
   await using victim = await Victim.start("--no-limits");
   const others = await bystanders(victim.url);
   const offices = Array.from({ length: 5 }, (_, i) => `race ${i}`);
@@ -98,7 +98,7 @@ Deno.test("2,000 joins racing with disconnects and with each other leave no ghos
   await victim.healthy();
 });
 
-Deno.test("300 agents that vanish in the middle of 20 calls each: nothing is kept of them", async () => {
+Deno.test("300 agents that vanish during 20 calls each leave nothing in memory", async () => {
   await using victim = await Victim.start("--no-limits");
   const others = await bystanders(victim.url);
   const computer = await LeanClient.connect(victim.url);
@@ -129,7 +129,7 @@ Deno.test("300 agents that vanish in the middle of 20 calls each: nothing is kep
   await victim.healthy();
 });
 
-Deno.test("50 readers that do not read are cut off, and memory is bounded while they are there", async () => {
+Deno.test("50 readers that do not read are disconnected, and memory is bounded meanwhile", async () => {
   await using victim = await Victim.start(
     "--max-queued-bytes=1048576",
     "--max-events-per-second=100000",
@@ -179,7 +179,7 @@ Deno.test("50 readers that do not read are cut off, and memory is bounded while 
   await victim.healthy();
 });
 
-Deno.test("500 half-open sockets are gone after a heartbeat, and their offices hear of it", async () => {
+Deno.test("500 half-open sockets are closed after a heartbeat, and their offices are notified", async () => {
   await using victim = await Victim.start(
     "--no-limits",
     "--ping-interval=1",
@@ -207,7 +207,7 @@ Deno.test("500 half-open sockets are gone after a heartbeat, and their offices h
   await victim.healthy();
 });
 
-Deno.test("floods of events: each asked-for ack is given, most of them 429; others are not slowed down", async () => {
+Deno.test("floods of events: each requested ack is sent, most of them 429; other clients are not slowed down", async () => {
   await using victim = await Victim.start("--max-events-per-second=100");
   const others = await bystanders(victim.url);
   const FLOODERS = 20;
@@ -244,7 +244,7 @@ Deno.test("floods of events: each asked-for ack is given, most of them 429; othe
   await victim.healthy();
 });
 
-Deno.test("300 oversize and malformed frames close their senders and nobody else", async () => {
+Deno.test("300 oversized and malformed frames close only their senders", async () => {
   await using victim = await Victim.start(
     "--no-limits",
     "--max-message-bytes=65536",
@@ -276,7 +276,7 @@ Deno.test("300 oversize and malformed frames close their senders and nobody else
   await victim.healthy();
 });
 
-Deno.test("1,000 connects over the limit are refused, and the places come back", async () => {
+Deno.test("1,000 connects over the limit are refused, and the slots are released", async () => {
   await using victim = await Victim.start();
   let refused = 0;
   const clients = await pool(1000, 50, async () => {

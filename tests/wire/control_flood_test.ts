@@ -8,7 +8,7 @@ import {
 } from "../support/wire/raw_websocket.ts";
 
 Deno.test({
-  name: "40 connections that send nothing but pings delay nobody's call",
+  name: "40 connections that only send pings delay no other client's calls",
   timeout: 120_000,
 }, async () => {
   await using server = await startBoundedServer();

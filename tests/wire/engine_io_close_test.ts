@@ -4,7 +4,7 @@ import { RawWebSocket } from "../support/wire/raw_websocket.ts";
 import { onEachEngine } from "../support/server/wire_server.ts";
 
 onEachEngine(
-  "a close packet over polling ends the session, and the request that waits",
+  "a close packet over polling ends the session, and the pending request",
   async (start) => {
     await using server = await start();
     const raw = await RawPolling.open(server.url);
@@ -30,7 +30,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "TCP that ends without a close packet ends the session",
+  "the end of TCP without a close packet ends the session",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.connect(server.port);

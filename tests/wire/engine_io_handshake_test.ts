@@ -22,7 +22,7 @@ const ANNOUNCED = {
 };
 
 onEachEngine(
-  "a session opens over polling, and says that it can be upgraded",
+  "a session opens over polling, and offers an upgrade",
   async (start) => {
     await using server = await start();
     const response = await fetch(pollingUrl(server.url));
@@ -36,7 +36,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "a session opens over a WebSocket, and is not to be upgraded",
+  "a session opens over a WebSocket, and offers no upgrade",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.open(server.port);
@@ -70,7 +70,7 @@ const REFUSED: [query: string, code: number][] = [
 ];
 
 onEachEngine(
-  "a query that opens nothing is answered 400 over polling",
+  "an invalid query is answered with 400 over polling",
   async (start) => {
     await using server = await start();
     for (const [query, code] of REFUSED) {
@@ -81,7 +81,7 @@ onEachEngine(
   },
 );
 
-onEachEngine("a session is opened by GET alone", async (start) => {
+onEachEngine("a session is opened only by GET", async (start) => {
   await using server = await start();
   for (const method of ["POST", "PUT", "DELETE"]) {
     const response = await fetch(pollingUrl(server.url), { method });
@@ -91,7 +91,7 @@ onEachEngine("a session is opened by GET alone", async (start) => {
 });
 
 onEachEngine(
-  "an upgrade that opens nothing is refused, or its WebSocket ends at once",
+  "an invalid upgrade is refused, or its WebSocket closed immediately",
   async (start) => {
     await using server = await start();
     for (
@@ -114,7 +114,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "the version gate answers an upgrade as it answers polling",
+  "the version gate answers an upgrade like polling",
   async (start) => {
     await using server = await start();
     const queries: [query: string, code: number][] = [

@@ -10,7 +10,7 @@ const PATIENT = { heartbeat: { intervalMs: 20, timeoutMs: 60_000 } };
 const HASTY = { heartbeat: { intervalMs: 20, timeoutMs: 1_500 } };
 
 onEachEngine(
-  "the server pings over polling, and goes on when it is answered",
+  "the server pings over polling, and continues after a pong",
   async (start) => {
     await using server = await start(PATIENT);
     const raw = await RawPolling.open(server.url);
@@ -22,7 +22,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "the server pings over a WebSocket, and goes on when it is answered",
+  "the server pings over a WebSocket, and continues after a pong",
   async (start) => {
     await using server = await start(PATIENT);
     await using raw = await RawWebSocket.open(server.port);
@@ -35,7 +35,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "a session over polling ends whose ping is not answered",
+  "a session over polling ends when its ping is not answered",
   async (start) => {
     await using server = await start(HASTY);
     const raw = await RawPolling.open(server.url);
@@ -46,7 +46,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "a WebSocket is closed whose ping is not answered",
+  "a WebSocket is closed when its ping is not answered",
   async (start) => {
     await using server = await start(HASTY);
     await using raw = await RawWebSocket.open(server.port);
@@ -69,7 +69,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "a client that pings is closed: that is the server's part since version 4",
+  "a client that pings is closed: since version 4 only the server pings",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.open(server.port);

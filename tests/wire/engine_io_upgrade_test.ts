@@ -28,7 +28,7 @@ async function upgrade(
 }
 
 onEachEngine(
-  "a session goes from polling to a WebSocket by probe and upgrade",
+  "a session changes from polling to a WebSocket by probe and upgrade",
   async (start) => {
     await using server = await start();
     const polling = await RawPolling.connect(server.url);
@@ -38,7 +38,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "a probe ends the request that waits, by a noop",
+  "a probe ends the pending request with a noop",
   async (start) => {
     await using server = await start();
     const polling = await RawPolling.connect(server.url);
@@ -53,7 +53,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "what is said between probe and upgrade is not lost",
+  "packets between probe and upgrade are not lost",
   async (start) => {
     await using server = await start();
     const polling = await RawPolling.connect(server.url);
@@ -67,7 +67,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "an upgrade packet and an event behind it in one segment are both read",
+  "an upgrade packet and a following event in one segment are both read",
   async (start) => {
     await using server = await start();
     const polling = await RawPolling.connect(server.url);
@@ -106,7 +106,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "a second WebSocket during the upgrade is closed, and the first goes on",
+  "a second WebSocket during the upgrade is closed, and the first continues",
   async (start) => {
     await using server = await start();
     const polling = await RawPolling.connect(server.url);
@@ -121,7 +121,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "anything else than a probe closes the WebSocket, and the session stays on polling",
+  "anything except a probe closes the WebSocket, and the session stays on polling",
   async (start) => {
     await using server = await start();
     for (const packet of ["3probe", "2", "40/smcp,", "1", "abc"]) {

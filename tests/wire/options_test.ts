@@ -1,7 +1,7 @@
 import { assertThrows } from "@std/assert";
 import { createSmcpServer } from "../../server/mod.ts";
 
-Deno.test("createSmcpServer() refuses an engine that there is not, and a rate that is none", () => {
+Deno.test("createSmcpServer() refuses an unknown engine, and an invalid rate", () => {
   const name: unknown = "sotck";
   assertThrows(
     () => createSmcpServer({ wsEngine: name as "stock" }),

@@ -13,7 +13,7 @@ import {
 } from "../support/server/wire_server.ts";
 
 onEachEngine(
-  "a ping is answered by a pong of its payload, up to 125 bytes (§5.5.2)",
+  "a ping is answered by a pong with its payload, up to 125 bytes (§5.5.2)",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.connect(server.port);
@@ -33,18 +33,21 @@ onEachEngine(
   },
 );
 
-onEachEngine("ten pings at once are answered one by one", async (start) => {
-  await using server = await start();
-  await using raw = await RawWebSocket.connect(server.port);
-  const names = Array.from({ length: 10 }, (_, i) => `ping ${i}`);
-  raw.write(...names.map((name) => clientFrame(OP.ping, name)));
-  for (const name of names) {
-    assertEquals((await raw.frame()).payload.toString(), name);
-  }
-});
+onEachEngine(
+  "ten pings in one segment are answered one by one",
+  async (start) => {
+    await using server = await start();
+    await using raw = await RawWebSocket.connect(server.port);
+    const names = Array.from({ length: 10 }, (_, i) => `ping ${i}`);
+    raw.write(...names.map((name) => clientFrame(OP.ping, name)));
+    for (const name of names) {
+      assertEquals((await raw.frame()).payload.toString(), name);
+    }
+  },
+);
 
 onEachEngine(
-  "a pong that nobody asked for is ignored (§5.5.3)",
+  "an unsolicited pong is ignored (§5.5.3)",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.connect(server.port);
@@ -55,7 +58,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "a control frame that is long or in fragments closes with 1002 (§5.5)",
+  "a long or fragmented control frame closes with 1002 (§5.5)",
   async (start) => {
     await using server = await start();
     for (const opcode of [OP.close, OP.ping, OP.pong]) {
@@ -76,7 +79,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "a close frame is answered by its code, and TCP closed by the server (§5.5.1, §7.1.1)",
+  "a close frame is answered with its code, and the server closes TCP (§5.5.1, §7.1.1)",
   async (start) => {
     await using server = await start();
     for (
@@ -119,7 +122,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "a code that no peer may send closes with 1002 (§7.4)",
+  "an invalid close code closes with 1002 (§7.4)",
   async (start) => {
     await using server = await start();
     for (
@@ -150,7 +153,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "the reason of a close frame has up to 123 bytes of UTF-8 (§5.5.1)",
+  "the reason of a close frame may have up to 123 bytes of UTF-8 (§5.5.1)",
   async (start) => {
     await using server = await start();
     await using longest = await RawWebSocket.connect(server.port);
@@ -168,7 +171,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "what follows a close frame is ignored (§5.5.1)",
+  "frames after a close frame are ignored (§5.5.1)",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.connect(server.port);
@@ -199,7 +202,7 @@ onEachEngine(
   },
 );
 
-Deno.test("more than a hundred control frames a second close with 1008: nobody has to work for a flood", async () => {
+Deno.test("more than a hundred control frames per second close with 1008", async () => {
   await using server = await startWireServer();
   for (const opcode of [OP.ping, OP.pong]) {
     for (const open of [RawWebSocket.open, RawWebSocket.connect]) {

@@ -32,7 +32,7 @@ function fragments(
 }
 
 onEachEngine(
-  "a message in fragments of any size is put together (§5.4)",
+  "fragments of any size are joined to a message (§5.4)",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.connect(server.port);
@@ -54,7 +54,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "fragments come one by one, in segments of their own",
+  "fragments may come in separate segments",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.connect(server.port);
@@ -73,7 +73,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "empty fragments are part of a message, at every place (§5.4)",
+  "a message may contain empty fragments, at any position (§5.4)",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.connect(server.port);
@@ -92,7 +92,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "control frames come between fragments, and are answered at once (§5.4, §5.5)",
+  "control frames between fragments are answered immediately (§5.4, §5.5)",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.connect(server.port);
@@ -110,7 +110,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "a close frame between fragments closes, and the message is dropped",
+  "a close frame between fragments closes the connection and drops the message",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.connect(server.port);

@@ -27,7 +27,7 @@ async function assertCloses(
 }
 
 onEachEngine(
-  "messages of every form of length are read, however they are cut (§5.2)",
+  "messages with every form of length are read, regardless of segments (§5.2)",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.connect(server.port);
@@ -63,7 +63,7 @@ onEachEngine(
   },
 );
 
-onEachEngine("a message that comes byte by byte is read", async (start) => {
+onEachEngine("a message that arrives byte by byte is read", async (start) => {
   await using server = await start();
   await using raw = await RawWebSocket.connect(server.port);
   for (const byte of clientFrame(OP.text, event(1, 200))) {
@@ -74,7 +74,7 @@ onEachEngine("a message that comes byte by byte is read", async (start) => {
 });
 
 onEachEngine(
-  "many messages in one segment are read in their order",
+  "many messages in one segment are read in order",
   async (start) => {
     await using server = await start({ limits: false });
     await using raw = await RawWebSocket.connect(server.port);
@@ -89,7 +89,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "any mask is taken off, the one of zeros too (§5.3)",
+  "any mask is removed, including that of zeros (§5.3)",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.connect(server.port);
@@ -124,7 +124,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "a reserved bit closes with 1002: no extension was agreed on (§5.2)",
+  "a reserved bit closes with 1002, since no extension is negotiated (§5.2)",
   async (start) => {
     await using server = await start();
     for (const rsv of [1, 2, 3, 4, 5, 6, 7]) {
@@ -147,7 +147,7 @@ onEachEngine("a reserved opcode closes with 1002 (§5.2)", async (start) => {
 });
 
 onEachEngine(
-  "a length over the limit closes with 1009, by the header alone (§7.4.1)",
+  "a length over the limit closes with 1009, before the payload (§7.4.1)",
   async (start) => {
     await using server = await start({ maxMessageBytes: 100_000 });
     for (
@@ -172,7 +172,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "what follows a broken frame is not carried out (§7.1.7)",
+  "frames after an invalid frame have no effect (§7.1.7)",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.connect(server.port);
@@ -186,7 +186,7 @@ onEachEngine(
   },
 );
 
-onEachEngine("what precedes a broken frame is carried out", async (start) => {
+onEachEngine("frames before an invalid frame take effect", async (start) => {
   await using server = await start();
   await using raw = await RawWebSocket.connect(server.port);
   raw.write(clientFrame(OP.ping, "before"), clientFrame(3, ""));

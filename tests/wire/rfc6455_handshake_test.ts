@@ -17,7 +17,7 @@ const replaced = (name: string, value: string): string[] => [
 ];
 
 onEachEngine(
-  "the accept key is that of RFC 6455 §1.3, and no extension is agreed on (§4.2.2)",
+  "the accept key is that of RFC 6455 §1.3, and no extension is negotiated (§4.2.2)",
   async (start) => {
     await using server = await start();
     const head = [
@@ -38,7 +38,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "one of the protocols that a client offers is agreed on (§4.2.2)",
+  "one of the client's subprotocols is selected (§4.2.2)",
   async (start) => {
     await using server = await start();
     const head = [...HEAD, "Sec-WebSocket-Protocol: one, two"];
@@ -61,7 +61,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "a handshake that is none is refused, and the connection closed (§4.2.1)",
+  "an invalid handshake is refused, and the connection closed (§4.2.1)",
   async (start) => {
     await using server = await start();
     for (
@@ -83,7 +83,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "frames of the server have no mask, no reserved bits, and are whole (§5.1)",
+  "frames of the server have no mask and no reserved bits, and are complete (§5.1)",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.open(server.port);

@@ -56,7 +56,7 @@ const INVALID: [what: string, bytes: number[]][] = [
 const PADDING = [0, 5000, 200_000];
 
 onEachEngine(
-  "text of valid UTF-8 is read, whole and cut within its characters (§5.6)",
+  "text of valid UTF-8 is read, whole and split within characters (§5.6)",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.connect(server.port);
@@ -77,7 +77,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "text that is no UTF-8 closes with 1007, wherever it stands (§8.1)",
+  "invalid UTF-8 closes with 1007, at any position (§8.1)",
   async (start) => {
     await using server = await start();
     for (const [what, bytes] of INVALID) {
@@ -98,7 +98,7 @@ onEachEngine(
   },
 );
 
-onEachEngine("what is no UTF-8 may stand in bytes (§5.6)", async (start) => {
+onEachEngine("binary messages need not be UTF-8 (§5.6)", async (start) => {
   await using server = await start();
   await using raw = await RawWebSocket.connect(server.port);
   raw.send('451-/smcp,1["server:list_room",{"_placeholder":true,"num":0}]');

@@ -77,7 +77,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "attachments pass over polling, in Base64 behind a b",
+  "attachments pass over polling, in Base64 after a b",
   async (start) => {
     await using server = await start();
     await using agent = await joined(server.port, "agent");
@@ -138,7 +138,7 @@ const MISPLACED: [what: string, messages: (string | Buffer)[]][] = [
 ];
 
 onEachEngine(
-  "attachments out of place close their sender, and nobody else",
+  "misplaced attachments close only their sender",
   async (start) => {
     await using server = await start();
     await using other = await RawWebSocket.connect(server.port);

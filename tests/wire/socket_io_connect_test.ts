@@ -47,7 +47,7 @@ onEachEngine("CONNECT may have a payload", async (start) => {
 });
 
 onEachEngine(
-  "CONNECT to any other namespace is answered by CONNECT_ERROR, and the connection lives",
+  "CONNECT to any other namespace is answered by CONNECT_ERROR, and the connection stays open",
   async (start) => {
     await using server = await start();
     await using raw = await open(server.port);
@@ -114,7 +114,7 @@ const NO_CONNECT = [
 ];
 
 onEachEngine(
-  "anything else than CONNECT before CONNECT closes the connection, or is refused",
+  "any packet before CONNECT closes the connection, or is refused",
   async (start) => {
     await using server = await start();
     for (const packet of NO_CONNECT) {
@@ -129,7 +129,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "DISCONNECT ends the session; CONNECT over the same connection begins another",
+  "DISCONNECT ends the session; CONNECT over the same connection opens another",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.connect(server.port);
@@ -143,7 +143,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "DISCONNECT tells the office, over either transport",
+  "the office is notified of DISCONNECT, over either transport",
   async (start) => {
     await using server = await start();
     await using agent = await RawWebSocket.connect(server.port);

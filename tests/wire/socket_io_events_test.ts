@@ -32,7 +32,7 @@ onEachEngine("an event without an id is not answered", async (start) => {
 });
 
 onEachEngine(
-  "events are answered in their order, sent one by one or at once",
+  "events are answered in order, sent one by one or together",
   async (start) => {
     await using server = await start();
     await using raw = await RawWebSocket.connect(server.port);
@@ -44,18 +44,22 @@ onEachEngine(
   },
 );
 
-onEachEngine("an event may have further arguments, or none", async (start) => {
-  await using server = await start();
-  await using raw = await RawWebSocket.connect(server.port);
-  for (
-    const [id, args] of ["", ",{}", ",{},1,null", ',[],"x",{"y":[]}'].entries()
-  ) {
-    raw.send(`42/smcp,${id}["${REQUEST}"${args}]`);
-    assertEquals(idOf(await raw.text("43")), String(id));
-  }
-});
+onEachEngine(
+  "an event may have further arguments, or no arguments",
+  async (start) => {
+    await using server = await start();
+    await using raw = await RawWebSocket.connect(server.port);
+    for (
+      const [id, args] of ["", ",{}", ",{},1,null", ',[],"x",{"y":[]}']
+        .entries()
+    ) {
+      raw.send(`42/smcp,${id}["${REQUEST}"${args}]`);
+      assertEquals(idOf(await raw.text("43")), String(id));
+    }
+  },
+);
 
-onEachEngine("text of any script comes back as it was", async (start) => {
+onEachEngine("text of any script comes back unchanged", async (start) => {
   await using server = await start();
   await using raw = await RawWebSocket.connect(server.port);
   for (
@@ -93,7 +97,7 @@ const MALFORMED = [
 ];
 
 onEachEngine(
-  "a malformed packet closes the connection, and nobody else's",
+  "a malformed packet closes only its own connection",
   async (start) => {
     await using server = await start();
     await using other = await RawWebSocket.connect(server.port);
@@ -108,7 +112,7 @@ onEachEngine(
   },
 );
 
-onEachEngine("an ACK that nobody waits for is dropped", async (start) => {
+onEachEngine("an unexpected ACK is dropped", async (start) => {
   await using server = await start();
   await using raw = await RawWebSocket.connect(server.port);
   for (
@@ -132,7 +136,7 @@ onEachEngine(
   },
 );
 
-onEachEngine("packets that wait are given in one answer", async (start) => {
+onEachEngine("queued packets are sent in one answer", async (start) => {
   await using server = await start();
   const raw = await RawPolling.connect(server.url);
   await raw.post([request(1), request(2)]);
@@ -160,7 +164,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "two requests of one kind at a time end a session over polling",
+  "two concurrent requests of one kind end a session over polling",
   async (start) => {
     await using server = await start();
     const raw = await RawPolling.connect(server.url);
@@ -171,7 +175,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "a body over the limit is answered 413, one of bytes 400",
+  "a body over the limit is answered with 413, a binary one with 400",
   async (start) => {
     await using server = await start({ maxMessageBytes: 2048 });
     const raw = await RawPolling.connect(server.url);
@@ -184,7 +188,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  "both sides of a call speak on whatever transport they have",
+  "both sides of a call may use any transport",
   async (start) => {
     await using server = await start();
     await using agent = await RawWebSocket.connect(server.port);

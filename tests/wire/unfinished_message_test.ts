@@ -37,7 +37,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "control frames between fragments count: too many of them close with 1008, and keep nothing alive",
+    "control frames between fragments count: too many of them close with 1008",
   timeout: 120_000,
 }, async () => {
   await using server = await startBoundedServer();
@@ -52,7 +52,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "announced messages take no memory before they come",
+  name: "announced messages take no memory before they arrive",
   timeout: 120_000,
 }, async () => {
   await using server = await startBoundedServer();
@@ -69,7 +69,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "messages that stop before their end take 128 MiB together, then the largest is closed with 1013",
+    "unfinished messages take at most 128 MiB together, then the largest is closed with 1013",
   timeout: 120_000,
 }, async () => {
   await using server = await startBoundedServer();
@@ -92,7 +92,7 @@ Deno.test({
   await server.unharmed();
 });
 
-Deno.test("before there is a session a message has at most 64 KiB, afterwards 8 MiB", async () => {
+Deno.test("a message has at most 64 KiB before there is a session, then 8 MiB", async () => {
   await using server = await startWireServer();
   await using early = await RawWebSocket.open(server.port);
   early.write(frameHeader(OP.text, 64 * 1024 + 1)); // by its header alone
@@ -112,7 +112,7 @@ Deno.test("before there is a session a message has at most 64 KiB, afterwards 8 
   assertEquals(await raw.closed, 1009);
 });
 
-Deno.test("a message that stops coming closes its sender with 1008 after 20 seconds", async () => {
+Deno.test("a stalled message closes its sender with 1008 after 20 seconds", async () => {
   await using server = await startWireServer();
   const beginnings = [
     frameHeader(OP.text, 100_000), // and not a byte of it
@@ -129,7 +129,7 @@ Deno.test("a message that stops coming closes its sender with 1008 after 20 seco
   }
 });
 
-Deno.test("a slow upload of 8 MiB passes, over many heartbeats for whose pongs there is no place", async () => {
+Deno.test("a slow upload of 8 MiB passes, over many heartbeats without room for pongs", async () => {
   await using server = await startWireServer({
     heartbeat: { intervalMs: 20, timeoutMs: 2_000 },
   });

@@ -33,7 +33,7 @@ void template_set(struct template *t, char *text, size_t length);
 /** Makes a template of a copy of `text` in which the pair's number is written. */
 struct template *template_of_pair(const char *text, size_t length, unsigned pair);
 
-/** Reads a file; ends the process when it can not. */
+/** Reads a file; ends the process when it cannot. */
 char *read_file(const char *path, size_t *length);
 
 /** Writes a number with so many decimal digits. */

@@ -28,7 +28,7 @@ static struct template answer;
 /** Of each pair. */
 static struct template **calls;
 static struct latencies latencies;
-/** Of the bodies of a server that encodes anew; the first one's length counts. */
+/** Of the bodies of a server that re-encodes them; the first one's length counts. */
 static size_t reencoded_length[2];
 static uint64_t calls_made, completed, outstanding;
 /** Nothing counts before the first is known. */

@@ -65,7 +65,7 @@ async function calledComputer(
 
 Deno.test({
   name:
-    "a malformed answer ends the computer that gave it, never the agent's connection (spec §7)",
+    "a malformed answer closes the computer's connection, never the agent's (spec §7)",
   timeout: 120_000,
 }, async () => {
   await using server = createSmcpServer();
@@ -84,7 +84,7 @@ Deno.test({
   assertEquals(server.stats.members, 1);
 });
 
-Deno.test("an answer passes as it is written: spaces, escapes, numbers that no script could keep (spec §7)", async () => {
+Deno.test("an answer is relayed byte for byte: spaces, escapes, numbers beyond JavaScript's precision (spec §7)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using agent = await RawFrames.open(url, SMCP_NAMESPACE);
@@ -120,7 +120,7 @@ Deno.test("an answer passes as it is written: spaces, escapes, numbers that no s
   assertEquals(helper.socket.connected, true);
 });
 
-Deno.test("text that is no UTF-8 ends its sender with 1007, and nobody else", async () => {
+Deno.test("invalid UTF-8 closes only its sender, with 1007", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using agent = await joinRaw(url, "agent", "agent", "office");
@@ -140,7 +140,7 @@ Deno.test("text that is no UTF-8 ends its sender with 1007, and nobody else", as
   assertEquals(agent.socket.connected, true);
 });
 
-Deno.test("calls go on over polling, and over the WebSocket that it becomes, in their order", async () => {
+Deno.test("calls continue over polling, and over the WebSocket after the upgrade, in order", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   for (
@@ -191,7 +191,7 @@ Deno.test("calls go on over polling, and over the WebSocket that it becomes, in 
   }
 });
 
-Deno.test("a session that ended leaves nothing on its connection, however often its client comes back over it", async () => {
+Deno.test("ended sessions leave nothing on their connection, however often the client rejoins over it", async () => {
   const listening: number[] = [];
   let ended = Promise.withResolvers<void>();
   await using engine = await startBareEngine((io) =>

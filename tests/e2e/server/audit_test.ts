@@ -108,7 +108,7 @@ Deno.test("joins and leaves are audited: office, role, name, principal, address 
   }
 });
 
-Deno.test("refused handshakes are audited with the reason that the client does not hear (spec §10)", async () => {
+Deno.test("refused handshakes are audited with the reason, which the client does not get (spec §10)", async () => {
   using log = captureLog();
   const query = "/smcp/?EIO=4&transport=";
   const knocks: [
@@ -173,7 +173,7 @@ Deno.test("refused handshakes are audited with the reason that the client does n
   );
 });
 
-Deno.test("requests of sessions that ended are no refused handshakes", async () => {
+Deno.test("requests of ended sessions are not audited as refused handshakes", async () => {
   using log = captureLog();
   const { server, port } = await served();
   await using _ = server;
@@ -205,7 +205,7 @@ Deno.test("sockets on another namespace are audited with the client's own addres
   );
 });
 
-Deno.test("joins are audited that are invalid, and that come while the server drains (spec §10)", async () => {
+Deno.test("invalid joins, and joins during shutdown, are audited (spec §10)", async () => {
   using log = captureLog();
   const { server, url } = await served();
   await using _ = server;
@@ -233,7 +233,7 @@ Deno.test("joins are audited that are invalid, and that come while the server dr
   ]);
 });
 
-Deno.test("what clients send is never a message's template: braces in names stand in the log as they are", async () => {
+Deno.test("client data is never used as a log template: braces in names are logged unchanged", async () => {
   using log = captureLog();
   const registry = new MemoryRegistry();
   registry.release = () => {
@@ -257,7 +257,7 @@ Deno.test("what clients send is never a message's template: braces in names stan
   ]);
 });
 
-Deno.test("an authenticator that throws what it was shown brings none of it into the log (spec §10)", async () => {
+Deno.test("credentials in an authenticator's error are not logged (spec §10)", async () => {
   using log = captureLog();
   const { server, url } = await served({
     authenticator: {
@@ -275,7 +275,7 @@ Deno.test("an authenticator that throws what it was shown brings none of it into
   assertMatch(String(stacks), /^\s+at .*authenticate/);
 });
 
-Deno.test("a flood of refused handshakes is one line of the audit log, wherever they are refused; what was left out is told at the end (spec §10)", async () => {
+Deno.test("a flood of refused handshakes is one line of the audit log, at any stage; omitted ones are counted at the end (spec §10)", async () => {
   using log = captureLog();
   const { server, url, port } = await served();
   await using _ = server;
@@ -291,7 +291,7 @@ Deno.test("a flood of refused handshakes is one line of the audit log, wherever 
   ]);
 });
 
-Deno.test("refusals of one address for other reasons are lines of their own, and a JWT's name the claim (spec §10)", async () => {
+Deno.test("refusals of one address for other reasons are separate lines, and those of a JWT name the claim (spec §10)", async () => {
   using log = captureLog();
   const secret = "0123456789abcdef0123456789abcdef";
   const { server, url } = await served({
@@ -354,7 +354,7 @@ Deno.test("refused joins, and attempts on other offices and names, are audited (
   ]);
 });
 
-Deno.test("tool calls are audited once they ended: who, what, how long, how it ended; no payload (spec §10)", async () => {
+Deno.test("tool calls are audited when they end: who, what, duration, outcome; no payload (spec §10)", async () => {
   using log = captureLog();
   const { server, url } = await served();
   await using _ = server;
@@ -421,7 +421,7 @@ Deno.test("a flood over a limit is one line of the audit log (spec §10)", async
   ]);
 });
 
-Deno.test("auditPayloads adds parameters and results, for those who ask for them (spec §10)", async () => {
+Deno.test("auditPayloads adds parameters and results (spec §10)", async () => {
   using log = captureLog();
   const { server, url } = await served({ auditPayloads: true });
   await using _ = server;
@@ -433,7 +433,7 @@ Deno.test("auditPayloads adds parameters and results, for those who ask for them
   assertEquals([call?.params, call?.result], [request().params, result]);
 });
 
-Deno.test("no token ever reaches a log: keys, JWTs and auth in every place, right and wrong (spec §10)", async () => {
+Deno.test("no token is ever logged: keys, JWTs and auth in every place, valid and invalid (spec §10)", async () => {
   using log = captureLog();
   const secret = "hunter2-0123456789abcdef0123456789abcdef";
   const token = await new SignJWT({ sub: "ada" })
@@ -488,7 +488,7 @@ Deno.test("no token ever reaches a log: keys, JWTs and auth in every place, righ
 
 Deno.test({
   name:
-    "the command writes one line an event, as JSON or for people, whatever names hold (spec §10)",
+    "the command writes one line per event, as JSON or for people, regardless of names (spec §10)",
   timeout: 120_000,
 }, async () => {
   for (const format of ["json", "pretty"] as const) {
@@ -519,7 +519,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "--log-level leaves out what matters less",
+  name: "--log-level omits lower levels",
   timeout: 120_000,
 }, async () => {
   await using command = await startServerCommand([
@@ -534,7 +534,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "--log-file takes the log instead of stderr, adds to what is there, and is opened anew at SIGHUP",
+    "--log-file receives the log instead of stderr, is appended to, and is reopened at SIGHUP",
   timeout: 120_000,
 }, async () => {
   const dir = await Deno.makeTempDir();

@@ -48,7 +48,7 @@ for (const transports of [["polling"], ["websocket"], undefined] as const) {
       ["auth.token", asToken],
     ] as const
   ) {
-    Deno.test(`an API key in ${where} lets agent and computer in over ${transports ?? "both transports"} (spec §10)`, async () => {
+    Deno.test(`an API key in ${where} admits agent and computer over ${transports ?? "both transports"} (spec §10)`, async () => {
       await using _last = pollingEnds();
       await using server = createSmcpServer({ authenticator: keys() });
       const { url } = await server.listen();
@@ -76,7 +76,7 @@ for (const transports of [["polling"], ["websocket"], undefined] as const) {
   }
 }
 
-Deno.test("whatever is wrong with the credentials, the connection is refused with the same 401 (spec §10)", async () => {
+Deno.test("any invalid credentials are refused with the same 401 (spec §10)", async () => {
   const secret = "0123456789abcdef0123456789abcdef";
   const expired = await new SignJWT({ sub: "ada" })
     .setProtectedHeader({ alg: "HS256" }).setExpirationTime(1)
@@ -109,7 +109,7 @@ Deno.test("whatever is wrong with the credentials, the connection is refused wit
   }
 });
 
-Deno.test("a client that is refused with 401 rejects with it, and does not try again (spec §10)", async () => {
+Deno.test("a client that is refused with 401 rejects with it, and does not retry (spec §10)", async () => {
   await using _last = pollingEnds();
   await using server = createSmcpServer({ authenticator: keys() });
   const { url } = await server.listen();
@@ -119,7 +119,7 @@ Deno.test("a client that is refused with 401 rejects with it, and does not try a
   assertEquals(agent.state, "closed");
 });
 
-Deno.test("what credentials allow is asked again at each join: role, office, name (spec §10)", async () => {
+Deno.test("the policy of credentials is checked at each join: role, office, name (spec §10)", async () => {
   await using server = createSmcpServer({ authenticator: keys() });
   const { url } = await server.listen();
   await using lab = await connectRaw(url, inAuth(LAB_KEY));
@@ -166,7 +166,7 @@ Deno.test("claims of a JWT restrict role, office and name (spec §10)", async ()
 });
 
 for (const transport of ["polling", "websocket"] as const) {
-  Deno.test(`a session ends when its credentials expire, and its client comes back with new ones over ${transport} (spec §10)`, async () => {
+  Deno.test(`a session ends when its credentials expire, and its client reconnects with new ones over ${transport} (spec §10)`, async () => {
     await using _last = pollingEnds();
     using log = captureLog();
     const lives = [500, Infinity]; // milliseconds
@@ -201,7 +201,7 @@ for (const transport of ["polling", "websocket"] as const) {
   });
 }
 
-Deno.test("a client whose credentials expired hears 401 when it has no others, and stays away (spec §10)", async () => {
+Deno.test("a client with expired credentials and no others gets 401, and does not retry (spec §10)", async () => {
   let asked = 0;
   const authenticator: Authenticator = {
     authenticate: () =>
@@ -225,7 +225,7 @@ Deno.test("a client whose credentials expired hears 401 when it has no others, a
   assertEquals([agent.state, server.stats.connections], ["closed", 0]);
 });
 
-Deno.test("a seat is taken over by the same instance of the same principal alone (spec §9)", async () => {
+Deno.test("a seat is only taken over by the same instance of the same principal (spec §9)", async () => {
   const authenticator = apiKeys([
     { id: "a", key: "key-a" },
     { id: "b", key: "key-b" },
@@ -245,7 +245,7 @@ Deno.test("a seat is taken over by the same instance of the same principal alone
   assertEquals(await gone, "io server disconnect");
 });
 
-Deno.test("an authenticator sees headers, auth and address; its own failure is no 401", async () => {
+Deno.test("an authenticator gets headers, auth and address; its own failure is not a 401", async () => {
   await using _last = pollingEnds();
   const seen: unknown[] = [];
   let fails = true;
@@ -267,7 +267,7 @@ Deno.test("an authenticator sees headers, auth and address; its own failure is n
   assertEquals(seen, Array(2).fill(["1", "t", "127.0.0.1"]));
 });
 
-Deno.test("auth.token is asked about as a key, then as a JWT; the header's key comes before both (spec §10)", async () => {
+Deno.test("auth.token is checked as a key, then as a JWT; the header's key precedes both (spec §10)", async () => {
   using log = captureLog();
   const secret = "0123456789abcdef0123456789abcdef";
   const authenticator = anyOf([keys(), jwt({ key: { secret } })]);
@@ -294,7 +294,7 @@ Deno.test("auth.token is asked about as a key, then as a JWT; the header's key c
   ]);
 });
 
-Deno.test("credentials come before everything else that auth says", async () => {
+Deno.test("credentials are checked before the other fields of auth", async () => {
   await using server = createSmcpServer({ authenticator: keys() });
   const { url } = await server.listen();
   await using client = new RawClient(url, {
@@ -307,7 +307,7 @@ Deno.test("credentials come before everything else that auth says", async () => 
   });
 });
 
-Deno.test("listen() refuses a public address without authentication, unless it is told to (spec §10)", async () => {
+Deno.test("listen() refuses a public address without authentication, unless insecure is set (spec §10)", async () => {
   await using open = createSmcpServer();
   await assertRejects(
     () => open.listen({ hostname: "0.0.0.0" }),
@@ -377,7 +377,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "the agent's command shows an API key by flag and by environment, and says what is wrong without one",
+    "the agent's command sends an API key from a flag or the environment, and explains a refusal without one",
   timeout: 120_000,
 }, async () => {
   await using server = createSmcpServer({ authenticator: keys() });

@@ -17,7 +17,7 @@ const SHUTTING_DOWN = {
   reason: "server shutting down",
 };
 
-Deno.test("close() lets calls on their way finish and refuses new calls, joins and sessions", async () => {
+Deno.test("close() lets pending calls finish and refuses new calls, joins and sessions", async () => {
   await using server = createSmcpServer();
   const { url, port } = await server.listen();
   await using pair = await rawPair(url);
@@ -62,7 +62,7 @@ Deno.test("close() lets calls on their way finish and refuses new calls, joins a
   await closing;
 });
 
-Deno.test("close() answers calls that outlive the grace with an error, never with silence", async () => {
+Deno.test("close() answers calls that exceed graceMs with an error, never with silence", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -72,7 +72,7 @@ Deno.test("close() answers calls that outlive the grace with an error, never wit
   assertEquals(await call, SHUTTING_DOWN);
 });
 
-Deno.test("a shutdown counts as leaving, with the same notices (spec §5)", async () => {
+Deno.test("a shutdown counts as leaving, with the same notifications (spec §5)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url, "o");
@@ -88,7 +88,7 @@ Deno.test("a shutdown counts as leaving, with the same notices (spec §5)", asyn
 });
 
 for (const transport of ["polling", "websocket"] as const) {
-  Deno.test(`clients come back by themselves after a restart, over ${transport}`, async () => {
+  Deno.test(`clients reconnect by themselves after a restart, over ${transport}`, async () => {
     const first = createSmcpServer();
     await using proxy = await startProxy((await first.listen()).url);
     await using client = await joinRaw(proxy.url, "agent", "a", "o", {
@@ -112,14 +112,14 @@ for (const transport of ["polling", "websocket"] as const) {
   });
 }
 
-Deno.test("close() twice is one shutdown, and what was never opened closes", async () => {
+Deno.test("close() twice is one shutdown, and an unused server closes", async () => {
   await using server = createSmcpServer();
   await Promise.all([server.close(), server.close()]);
   await using other = createSmcpServer();
   await other.listen();
 });
 
-Deno.test("listen() that close() overtakes, or that comes after it, rejects and leaves no port open", async () => {
+Deno.test("listen() during or after close() rejects and leaves no port open", async () => {
   const server = createSmcpServer({ metrics: await createMetrics() });
   const listen = () =>
     Promise.allSettled([server.listen(), server.listenMetrics()]);
@@ -134,7 +134,7 @@ Deno.test("listen() that close() overtakes, or that comes after it, rejects and 
   }
 });
 
-Deno.test("a lost connection frees its seat for the next (spec §5)", async () => {
+Deno.test("a lost connection releases its seat (spec §5)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using computer = await joinRaw(url, "computer", "c", "o");

@@ -4,7 +4,7 @@ import { connectRaw, rawPair } from "../../support/wire/raw_client.ts";
 import { startServerCommand } from "../../support/server/server_command.ts";
 
 Deno.test({
-  name: "the command says in one line where it listens, and answers there",
+  name: "the command prints one line with its address, and answers there",
   timeout: 120_000,
 }, async () => {
   await using command = await startServerCommand(["--port", "0"]);
@@ -14,8 +14,7 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "SIGTERM drains: the call on its way finishes, new ones are refused, exit 0",
+  name: "SIGTERM drains: pending calls finish, new ones are refused, exit 0",
   timeout: 120_000,
 }, async () => {
   await using command = await startServerCommand(["--port", "0"]);
@@ -50,7 +49,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "SIGINT drains too, and a second signal exits at once",
+  name: "SIGINT drains too, and a second signal exits immediately",
   timeout: 120_000,
 }, async () => {
   await using idle = await startServerCommand(["--port", "0"]);
@@ -70,7 +69,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "flags come from the environment too, and the command line wins",
+  name:
+    "flags can be set in the environment, and the command line takes precedence",
   timeout: 120_000,
 }, async () => {
   await using command = await startServerCommand([], {
@@ -146,7 +146,7 @@ Deno.test(
 
 Deno.test({
   name:
-    "an unknown event is one line in the log, whatever its name; payloads are never logged (spec §3)",
+    "an unknown event of any name is one line in the log; payloads are never logged (spec §3)",
   timeout: 120_000,
 }, async () => {
   await using command = await startServerCommand([

@@ -71,7 +71,7 @@ Deno.test("the gate answers GET, POST and upgrade with the same bytes, on every 
   }
 });
 
-Deno.test("the gate follows the version table for what a 0.2.0 server can be asked (spec §2)", async () => {
+Deno.test("the gate follows the version table of a 0.2.0 server (spec §2)", async () => {
   await using server = createSmcpServer();
   const { port } = await server.listen();
   const table: [string, number, number | undefined][] = [
@@ -116,7 +116,7 @@ Deno.test("later requests of an open session are checked like the first (spec §
   assertEquals((await later("&a2c_version=0.2.3")).status, 200);
 });
 
-Deno.test("the handshake announces the largest message, 8 MiB by default (spec §10)", async () => {
+Deno.test("the handshake announces the maximum message size, 8 MiB by default (spec §10)", async () => {
   for (
     const [options, size] of [[{}, 8388608], [
       { maxMessageBytes: 5000 },
@@ -166,7 +166,7 @@ Deno.test("a client on each path, over polling or WebSocket, connects; its versi
   ]);
 });
 
-Deno.test("CORS: where an origin is allowed, refusals carry the headers, and preflight is not version-checked (spec §2)", async () => {
+Deno.test("CORS: for an allowed origin, refusals carry the headers, and preflight is not version-checked (spec §2)", async () => {
   const origin = "https://app.example";
   await using server = createSmcpServer({ origins: [origin] });
   const { url } = await server.listen();
@@ -189,7 +189,7 @@ Deno.test("CORS: where an origin is allowed, refusals carry the headers, and pre
   assertEquals(await ask("OPTIONS", "https://evil.example"), [204, null]);
 });
 
-Deno.test("a page of another origin opens no session, over polling or WebSocket; who sends no Origin is let in (spec §10)", async () => {
+Deno.test("a page of another origin cannot open a session, over polling or WebSocket; requests without Origin can (spec §10)", async () => {
   const allowed = "https://app.example";
   await using server = createSmcpServer({ origins: [allowed] });
   const { port } = await server.listen();
@@ -231,7 +231,7 @@ Deno.test("without origins there are no CORS headers, and preflight is still ans
   assertEquals(response.headers.get("access-control-allow-origin"), null);
 });
 
-Deno.test("unknown paths are 404 with a flat error, over HTTP and for upgrades; odd targets kill nothing", async () => {
+Deno.test("unknown paths are 404 with a flat error, over HTTP and for upgrades; invalid targets are harmless", async () => {
   await using server = createSmcpServer();
   const { port } = await server.listen();
   const notFound = '{"code":404,"message":"Not found"}';
@@ -261,7 +261,7 @@ Deno.test("unknown paths are 404 with a flat error, over HTTP and for upgrades; 
 
 Deno.test({
   name:
-    "a refused upgrade gets its answer, and is over even when its client never closes",
+    "a refused upgrade gets its answer, and is closed even if its client never closes",
   timeout: 60_000,
 }, async () => {
   await using smcp = createSmcpServer();
@@ -297,7 +297,7 @@ Deno.test({
   await closeServer(server);
 });
 
-Deno.test("GET /health says ok, the protocol version and counts", async () => {
+Deno.test("GET /health returns ok, the protocol version and counts", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   const health = async () => await (await fetch(`${url}/health`)).json();
@@ -320,7 +320,7 @@ Deno.test("GET /health says ok, the protocol version and counts", async () => {
   });
 });
 
-Deno.test("sockets on any namespace but /smcp are refused, and the gate cares for none of it (spec §2)", async () => {
+Deno.test("sockets on any namespace but /smcp are refused, independent of the version gate (spec §2)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   for (const namespace of ["/", "/smcp2", "/socket.io"]) {
@@ -350,7 +350,7 @@ Deno.test("namespaces that clients make up are refused, forgotten, and never man
   assertEquals(names(), ["/"]);
 });
 
-Deno.test("the gate comes before the connect handler: whatever that would say, a wrong version hears 4008 (spec §2)", async () => {
+Deno.test("the gate precedes the connect handler: an incompatible version always gets 4008 (spec §2)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using client = new RawClient(url, {
@@ -388,7 +388,7 @@ Deno.test("auth.role: optional, an invalid one is refused, a declared one must e
   assertEquals(await client.join("agent", "a", "o"), [true, null]);
 });
 
-Deno.test("the app works inside somebody's own Hono app and HTTP server, beside other upgrades", async () => {
+Deno.test("the app works inside an existing Hono app and HTTP server, with other upgrades", async () => {
   const smcp = createSmcpServer({ paths: ["/smcp"] });
   const app = new Hono();
   app.get("/", (c) => c.text("my own page"));
@@ -424,7 +424,7 @@ Deno.test("the app works inside somebody's own Hono app and HTTP server, beside 
   }
 });
 
-Deno.test("the app says what is missing when it is served without node:http", async () => {
+Deno.test("the app explains what is missing when it is served without node:http", async () => {
   await using smcp = createSmcpServer();
   const refused = await smcp.app.request("/smcp/?a2c_version=0.1.5");
   assertEquals(await refused.text(), MISMATCH);

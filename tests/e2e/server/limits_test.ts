@@ -42,7 +42,7 @@ const pollingGet = (port: number, headers: readonly string[] = []) =>
     ...headers,
   ]);
 
-Deno.test("an address over its connections is refused with 429, over polling and for an upgrade alike (spec §10)", async () => {
+Deno.test("an address over its limit of connections is refused with 429, over polling and for an upgrade alike (spec §10)", async () => {
   await using server = createSmcpServer({
     limits: { connectionsPerAddress: 2 },
   });
@@ -72,7 +72,7 @@ Deno.test("an address over its connections is refused with 429, over polling and
   }
 });
 
-Deno.test("a session that ended gives its place back, over both transports, and so does a request that opened none", async () => {
+Deno.test("an ended session releases its slot, over both transports, and so does a request that opened no session", async () => {
   await using server = createSmcpServer({
     limits: { connectionsPerAddress: 1 },
   });
@@ -102,7 +102,7 @@ Deno.test("a session that ended gives its place back, over both transports, and 
   }
 });
 
-Deno.test("a request that names a session and then none opens one, and takes a place like any other (spec §10)", async () => {
+Deno.test("a request with a session and then an empty one opens a session, and takes a slot (spec §10)", async () => {
   await using server = createSmcpServer({
     limits: { connectionsPerAddress: 1 },
   });
@@ -116,7 +116,7 @@ Deno.test("a request that names a session and then none opens one, and takes a p
   assertEquals(upgrade.status, 429);
 });
 
-Deno.test("a burst of 40 handshakes gets no more than the limit through", async () => {
+Deno.test("a burst of 40 handshakes does not exceed the limit", async () => {
   await using server = createSmcpServer({
     limits: { connectionsPerAddress: 5 },
   });
@@ -151,7 +151,7 @@ Deno.test("X-Forwarded-For counts behind a trusted proxy, and is ignored without
   assertEquals([first.status, second.status], [200, 429]);
 });
 
-Deno.test("events over the rate are answered 429 at once, joins with false; the others and the connection go on (spec §10)", async () => {
+Deno.test("events over the rate are answered with 429 immediately, joins with false; the connection stays (spec §10)", async () => {
   await using server = createSmcpServer({ limits: { eventsPerSecond: 20 } });
   const { url } = await server.listen();
   await using bystander = await joinRaw(url, "computer", "computer", "o");
@@ -200,7 +200,7 @@ Deno.test("fire-and-forget events over the rate are dropped", async () => {
   assert(heard.length >= 9 && heard.length < 60, `${heard.length} came`);
 });
 
-Deno.test("an agent over its calls in flight hears 429; an answer makes room again (spec §10)", async () => {
+Deno.test("an agent over its limit of pending calls gets 429, until one is answered (spec §10)", async () => {
   await using server = createSmcpServer({ limits: { callsPerAgent: 3 } });
   const { url } = await server.listen();
   await using pair = await rawPair(url, "one");
@@ -240,7 +240,7 @@ Deno.test("an agent over its calls in flight hears 429; an answer makes room aga
   ]);
 });
 
-Deno.test("an office takes no more members than the limit; taking one's own seat over and leaving work (spec §10)", async () => {
+Deno.test("an office has no more members than the limit; taking over one's own seat and leaving work (spec §10)", async () => {
   await using server = createSmcpServer({ limits: { membersPerOffice: 2 } });
   const { url } = await server.listen();
   const auth = { instance_id: "i1" };
@@ -263,7 +263,7 @@ Deno.test("an office takes no more members than the limit; taking one's own seat
   void computer;
 });
 
-Deno.test("40 joins racing for 10 seats: exactly 10 get in, nobody is left over", async () => {
+Deno.test("40 joins racing for 10 seats: exactly 10 succeed, and none is left over", async () => {
   await using server = createSmcpServer({
     limits: { membersPerOffice: 10, connectionsPerAddress: 200 },
   });
@@ -279,7 +279,7 @@ Deno.test("40 joins racing for 10 seats: exactly 10 get in, nobody is left over"
   await Promise.all(clients.map((client) => client[Symbol.asyncDispose]()));
 });
 
-Deno.test("a reader that does not read is cut off at the limit, its callers are answered (spec §10)", async () => {
+Deno.test("a client that does not read is disconnected at the limit, and its callers are answered (spec §10)", async () => {
   await using server = createSmcpServer({ limits: { queuedBytes: 2 ** 21 } });
   const { url } = await server.listen();
   await using agent = await joinRaw(url, "agent", "agent", "o");
@@ -317,7 +317,7 @@ Deno.test("one message larger than the queue's limit is delivered", async () => 
   }
 });
 
-Deno.test("a client that polls no more is cut off too", async () => {
+Deno.test("a client that stops polling is disconnected too", async () => {
   await using server = createSmcpServer({ limits: { queuedBytes: 100_000 } });
   const { url } = await server.listen();
   await using agent = await joinRaw(url, "agent", "agent", "o");
@@ -342,7 +342,7 @@ Deno.test("a client that polls no more is cut off too", async () => {
   assertEquals([...new Set(answers.map(codeOf))], [404]);
 });
 
-Deno.test("one connection has one session, however often it asks at once", async () => {
+Deno.test("a connection has one session, however many it requests at once", async () => {
   const asked = Promise.withResolvers<void>();
   const letIn = Promise.withResolvers<void>();
   await using server = createSmcpServer({
@@ -366,7 +366,7 @@ Deno.test("one connection has one session, however often it asks at once", async
   assertEquals(server.stats.connections, 1);
 });
 
-Deno.test("coming back over the same connection gives no new events", async () => {
+Deno.test("rejoining over the same connection does not refill the rate limit", async () => {
   await using server = createSmcpServer({ limits: { eventsPerSecond: 20 } });
   const { url } = await server.listen();
   await using raw = await RawFrames.open(url);
@@ -384,7 +384,7 @@ Deno.test("coming back over the same connection gives no new events", async () =
   assertMatch(answer, /"code":429/);
 });
 
-Deno.test("guessing credentials over one connection is limited like events", async () => {
+Deno.test("attempts to guess credentials over one connection are limited like events", async () => {
   await using server = createSmcpServer({
     authenticator: { authenticate: () => ({ refused: "no" }) },
     limits: { eventsPerSecond: 10 },
@@ -408,7 +408,7 @@ const isAnsweredOnceMore = (raw: RawFrames): Promise<boolean> =>
 
 Deno.test({
   name:
-    "a connection that asks for more than 32 sessions is closed, whatever the namespace",
+    "a connection that requests more than 32 sessions is closed, in any namespace",
   timeout: 120_000,
 }, async () => {
   await using server = createSmcpServer();
@@ -425,7 +425,7 @@ Deno.test({
   }
 });
 
-Deno.test("a connection that answers no ping is gone, and its office hears of it", async () => {
+Deno.test("a connection that answers no ping is closed, and its office is notified", async () => {
   await using server = createSmcpServer({
     heartbeat: { intervalMs: 200, timeoutMs: 200 },
   });
@@ -440,14 +440,14 @@ Deno.test("a connection that answers no ping is gone, and its office hears of it
   assertEquals(server.stats, { connections: 1, offices: 1, members: 1 });
 });
 
-Deno.test("a connection that never joins the namespace is closed after the handshake time (spec §10)", async () => {
+Deno.test("a connection that never joins the namespace is closed after the handshake timeout (spec §10)", async () => {
   await using server = createSmcpServer({ handshakeTimeoutMs: 200 });
   const { url } = await server.listen();
   await using raw = await RawFrames.open(url);
   await raw.closed;
 });
 
-Deno.test("a request whose headers do not come is answered 408 after the header time (spec §10)", async () => {
+Deno.test("a request with missing headers is answered with 408 after the header timeout (spec §10)", async () => {
   await using server = createSmcpServer({ headerTimeoutMs: 200 });
   const { port } = await server.listen();
   const socket = connect(port, "127.0.0.1");
@@ -458,7 +458,7 @@ Deno.test("a request whose headers do not come is answered 408 after the header 
   assertMatch(answer, /^HTTP\/1\.1 408 /);
 });
 
-Deno.test("a polling POST whose body does not come is answered 408 after its time, and its session ends (spec §10)", async () => {
+Deno.test("a polling POST with a missing body is answered with 408 after its timeout, and its session ends (spec §10)", async () => {
   await using smcp = createSmcpServer();
   const server = newServer(getRequestListener(smcp.app.fetch), {
     headerTimeoutMs: 1_000, // enough for the requests that are not late
@@ -486,7 +486,7 @@ Deno.test("a polling POST whose body does not come is answered 408 after its tim
   await closeServer(server);
 });
 
-Deno.test("limits: false waits for a reader that does not read, whatever waits for it", async () => {
+Deno.test("limits: false never disconnects a client that does not read", async () => {
   await using server = createSmcpServer({ limits: false });
   const { url } = await server.listen();
   await using agent = await joinRaw(url, "agent", "agent", "o");
@@ -503,7 +503,7 @@ Deno.test("limits: false waits for a reader that does not read, whatever waits f
   assertEquals(server.stats.members, 2);
 });
 
-Deno.test("limits: false lifts every count and rate, and never the message size", async () => {
+Deno.test("limits: false removes all count and rate limits, but not the message size", async () => {
   await using server = createSmcpServer({
     limits: false,
     maxMessageBytes: 2 ** 20,

@@ -123,7 +123,7 @@ Deno.test("/metrics counts connections, offices, members, events by outcome, ref
   assert((all.get("smcp_event_loop_lag_seconds") ?? -1) >= 0);
 });
 
-Deno.test("refusals count by reason, also those of Engine.IO and of namespaces that clients make up", async () => {
+Deno.test("refusals are counted by reason, also those of Engine.IO and of unknown namespaces", async () => {
   await using server = createSmcpServer({ metrics: await createMetrics() });
   const { url, port } = await server.listen();
   const target = "/smcp/?a2c_version=0.2.0&transport=polling&EIO=3";
@@ -141,7 +141,7 @@ Deno.test("refusals count by reason, also those of Engine.IO and of namespaces t
   }
 });
 
-Deno.test("bytes count both directions, of connections that are closed too", async () => {
+Deno.test("bytes are counted in both directions, including closed connections", async () => {
   await using server = createSmcpServer({ metrics: await createMetrics() });
   const { url } = await server.listen();
   const text = "x".repeat(100_000);
@@ -162,7 +162,7 @@ Deno.test("bytes count both directions, of connections that are closed too", asy
   assert(sent > 200_000 && sent < 250_000, `sent ${sent}`);
 });
 
-Deno.test("a call whose agent is gone counts as such", async () => {
+Deno.test("a call whose agent is gone is counted as such", async () => {
   await using server = createSmcpServer({ metrics: await createMetrics() });
   const { url } = await server.listen();
   await using computer = await joinRaw(url, "computer", "computer", "o");
@@ -185,7 +185,7 @@ Deno.test("without metrics there is no /metrics, and no port for them", async ()
   assertThrows(() => server.listenMetrics(), TypeError, "createMetrics()");
 });
 
-Deno.test("the main port shows metrics to this machine alone, not to whom a proxy forwards", async () => {
+Deno.test("the main port serves metrics only to this machine, not to forwarded requests", async () => {
   await using server = createSmcpServer({ metrics: await createMetrics() });
   const { port } = await server.listen();
   const head = ["GET /metrics HTTP/1.1", "Host: localhost"];
@@ -205,7 +205,7 @@ Deno.test("the main port shows metrics to this machine alone, not to whom a prox
   }
 });
 
-Deno.test("with authentication the main port shows metrics to whom it lets in (spec §10)", async () => {
+Deno.test("with authentication the main port serves metrics to admitted clients (spec §10)", async () => {
   await using server = createSmcpServer({
     metrics: await createMetrics(),
     authenticator: apiKeys([{ key: "k".repeat(32), id: "prometheus" }]),
@@ -221,7 +221,7 @@ Deno.test("with authentication the main port shows metrics to whom it lets in (s
   assertEquals(await read({ "x-api-key": "k".repeat(32) }), 200);
 });
 
-Deno.test("a port of their own serves metrics and nothing else, until the server is closed", async () => {
+Deno.test("a separate port serves only metrics, until the server is closed", async () => {
   const server = createSmcpServer({ metrics: await createMetrics() });
   await server.listen();
   const { url } = await server.listenMetrics();
@@ -236,7 +236,7 @@ Deno.test("a port of their own serves metrics and nothing else, until the server
   assert(gone);
 });
 
-Deno.test("/ready answers 503 while the server drains, /health stays 200", async () => {
+Deno.test("/ready answers 503 during shutdown, /health stays 200", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -257,7 +257,7 @@ Deno.test("/ready answers 503 while the server drains, /health stays 200", async
   await closing;
 });
 
-Deno.test("a relayed call is a span with who, where and how it ended, never with parameters or results", async () => {
+Deno.test("a relayed call is a span with names and outcome, never with parameters or results", async () => {
   const spans: Record<string, unknown>[] = [];
   const tracer: CallTracer = {
     startSpan(name, { kind, attributes }) {
@@ -306,7 +306,7 @@ Deno.test("a relayed call is a span with who, where and how it ended, never with
   real.startSpan("x", { kind: 1, attributes: {} }).end();
 });
 
-Deno.test("metrics count in somebody's own HTTP server too", async () => {
+Deno.test("metrics also count in an attached HTTP server", async () => {
   await using smcp = createSmcpServer({ metrics: await createMetrics() });
   const http = createServer(getRequestListener(smcp.app.fetch));
   smcp.attach(http);
@@ -328,7 +328,7 @@ Deno.test("metrics count in somebody's own HTTP server too", async () => {
 
 Deno.test({
   name:
-    "the command serves metrics by flag, with the permissions that it needs anyway, and says where",
+    "the command serves metrics by flag, without further permissions, and prints the address",
   timeout: 120_000,
 }, async () => {
   await using command = await startServerCommand([

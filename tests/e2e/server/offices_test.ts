@@ -75,7 +75,7 @@ Deno.test("join and leave answer (false, reason) to any payload, never an error 
   assertEquals(await client.join("agent", longest, longest), [true, null]);
 });
 
-Deno.test("one agent per office; it may come back after leaving (spec §5)", async () => {
+Deno.test("one agent per office; it may rejoin after leaving (spec §5)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using first = await joinRaw(url, "agent", "first", "o");
@@ -88,7 +88,7 @@ Deno.test("one agent per office; it may come back after leaving (spec §5)", asy
   assertEquals(await second.join("agent", "second", "o"), [true, null]);
 });
 
-Deno.test("an agent is in one office; joining its own again is true and tells nobody (spec §5)", async () => {
+Deno.test("an agent is in one office; joining it again succeeds without notification (spec §5)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url, "o");
@@ -135,7 +135,7 @@ Deno.test("leave_office naming another office is (false, …) and changes nothin
   ]);
 });
 
-Deno.test("a computer that switches leaves its old office first, and hears nothing that is not its own (spec §5)", async () => {
+Deno.test("a computer that switches leaves its old office first, and gets no notifications of another (spec §5)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using north = await joinRaw(url, "agent", "n", "north");
@@ -190,7 +190,7 @@ Deno.test("an office named like a socket's id does not reach that socket (spec �
   assertEquals(await heardBy(victim), []);
 });
 
-Deno.test("enter_office and leave_office go to all but the one that caused them, with one name each (spec §3)", async () => {
+Deno.test("enter_office and leave_office go to all members except their cause, with one name each (spec §3)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using computer = await joinRaw(url, "computer", "c", "o");
@@ -216,7 +216,7 @@ Deno.test("enter_office and leave_office go to all but the one that caused them,
   });
 });
 
-Deno.test("enter_office is sent when the join took effect: whoever hears of a computer can call it (spec §3)", async () => {
+Deno.test("enter_office is sent after the join took effect: its receivers can call the computer (spec §3)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using agent = await joinRaw(url, "agent", "a", "o");
@@ -348,7 +348,7 @@ for (const kind of ["memory", "slow"] as const) {
     assertEquals(answers.map(outcome), [4103, true, 1, true, 4103, true]);
   });
 
-  Deno.test(`a join whose socket is gone by then leaves no member behind (spec §3), ${kind} registry`, async () => {
+  Deno.test(`a join whose socket is already closed leaves no member behind (spec §3), ${kind} registry`, async () => {
     await using server = createSmcpServer(options());
     const { url } = await server.listen();
     await using watcher = await joinRaw(url, "agent", "a", "o");

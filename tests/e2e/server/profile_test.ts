@@ -49,7 +49,7 @@ async function oldOffice() {
   };
 }
 
-Deno.test("profile 0.1 lets clients without a version in, and shows no version of anybody (spec §12)", async () => {
+Deno.test("profile 0.1 admits clients without a version, and shows no versions (spec §12)", async () => {
   await using office = await oldOffice();
   const answer = await office.agent.ask(LIST_ROOM_EVENT, {
     agent: "agent",
@@ -75,7 +75,7 @@ Deno.test("profile 0.1 lets clients without a version in, and shows no version o
   });
 });
 
-Deno.test("profile 0.1 refuses a version that is sent and not 0.1.x, over polling and upgrade (spec §12)", async () => {
+Deno.test("profile 0.1 refuses any sent version except 0.1.x, over polling and upgrade (spec §12)", async () => {
   await using office = await oldOffice();
   const ask = async (version: string) => {
     const query = `EIO=4&a2c_version=${version}`;
@@ -101,7 +101,7 @@ Deno.test("profile 0.1 refuses a version that is sent and not 0.1.x, over pollin
   assertEquals((await ask("0.1.5")).map(({ status }) => status), [200, 101]);
 });
 
-Deno.test("profile 0.1 refuses this package's own clients, which speak 0.2 alone (spec §12)", async () => {
+Deno.test("profile 0.1 refuses this package's own clients, which support only 0.2 (spec §12)", async () => {
   await using office = await oldOffice();
   await using agent = new SmcpAgent({ url: office.url, name: "planner" });
   const error = await assertRejects(
@@ -111,7 +111,7 @@ Deno.test("profile 0.1 refuses this package's own clients, which speak 0.2 alone
   assertEquals(error.serverVersion, "0.1.2");
 });
 
-Deno.test("profile 0.1 notifies under both names, whichever the Computer used (spec §12)", async () => {
+Deno.test("profile 0.1 notifies under both names, regardless of the one that the Computer used (spec §12)", async () => {
   await using office = await oldOffice();
   const { agent, computer } = office;
   const cases = [
@@ -134,7 +134,7 @@ Deno.test("profile 0.1 notifies under both names, whichever the Computer used (s
   assertEquals(computer.heard, []);
 });
 
-Deno.test("profile 0.1 brings get_config to Computers of either name, for Agents of either name (spec §12)", async () => {
+Deno.test("profile 0.1 routes get_config to Computers with either name, from Agents with either name (spec §12)", async () => {
   for (const known of [GET_CONFIG_EVENT, OLDER.getConfig]) {
     const refusal = { code: 400, message: `Unknown event ${"x".repeat(300)}` };
     for (const unknown of [[], [refusal], [{ error: refusal }]]) {
@@ -152,14 +152,14 @@ Deno.test("profile 0.1 brings get_config to Computers of either name, for Agents
   }
 });
 
-Deno.test("profile 0.1 does not wait for a Computer that leaves the other name without an ack (spec §12)", async () => {
+Deno.test("profile 0.1 does not wait for a Computer that never acks the other name (spec §12)", async () => {
   await using office = await oldOffice();
   office.computer.handle(GET_CONFIG_EVENT, () => {});
   office.computer.handle(OLDER.getConfig, (_payload, ack) => ack(CONFIG));
   assertEquals(await office.agent.ask(GET_CONFIG_EVENT, REQUEST), CONFIG);
 });
 
-Deno.test("profile 0.1 gives an error of the Computer when no name brought an answer (spec §12)", async () => {
+Deno.test("profile 0.1 returns an error of the Computer when no name got an answer (spec §12)", async () => {
   await using office = await oldOffice();
   const refusal = { code: 400, message: "Invalid payload" };
   office.computer.handle(GET_CONFIG_EVENT, (_payload, ack) => ack(refusal));
@@ -167,7 +167,7 @@ Deno.test("profile 0.1 gives an error of the Computer when no name brought an an
   assertEquals(await office.agent.ask(GET_CONFIG_EVENT, REQUEST), refusal);
 });
 
-Deno.test("profile 0.1 keeps offices, isolation and errors, and knows no event of 0.2 (spec §12)", async () => {
+Deno.test("profile 0.1 keeps offices, isolation and errors, without the events of 0.2 (spec §12)", async () => {
   await using office = await oldOffice();
   const { url, agent, computer } = office;
   const old = { version: null, path: "/socket.io/" };
@@ -186,7 +186,7 @@ Deno.test("profile 0.1 keeps offices, isolation and errors, and knows no event o
   assertEquals(await codeOf(agent, GET_DPE_EVENT), 400);
 });
 
-Deno.test("version 0.2 knows no name of seed 002 (spec §12)", async () => {
+Deno.test("version 0.2 accepts no name of seed 002 (spec §12)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using agent = await joinRaw(url, "agent", "agent", "office");

@@ -49,7 +49,7 @@ async function served(first: Authenticator) {
 /** Engine.IO forgets a timer of a polling client that is closed while it turns to a WebSocket. */
 const WEBSOCKET: ["websocket"] = ["websocket"];
 
-Deno.test("recheckSessions() ends the sessions of a key that is gone, and nobody else's (spec §10)", async () => {
+Deno.test("recheckSessions() ends the sessions of a removed key, and no others (spec §10)", async () => {
   using log = captureLog();
   await using server = await served(apiKeys([ADA, LAB]));
   await using computer = await joinRaw(
@@ -98,7 +98,7 @@ Deno.test("recheckSessions() ends the sessions of a key that is gone, and nobody
   );
 });
 
-Deno.test("recheckSessions() ends the sessions of a key that was replaced; who has the new one comes back (spec §10)", async () => {
+Deno.test("recheckSessions() ends the sessions of a replaced key; clients with the new one reconnect (spec §10)", async () => {
   await using server = await served(apiKeys([ADA]));
   let key = ADA.key;
   await using agent = new SmcpAgent({
@@ -118,7 +118,7 @@ Deno.test("recheckSessions() ends the sessions of a key that was replaced; who h
   assertEquals(server.stats().members, 1);
 });
 
-Deno.test("recheckSessions() lets members stay whose key allows less, and judges their next join by it (spec §10)", async () => {
+Deno.test("recheckSessions() keeps members whose key allows less, and applies it to their next join (spec §10)", async () => {
   using log = captureLog();
   await using server = await served(apiKeys([ADA]));
   const { url } = server;
@@ -148,7 +148,7 @@ async function issuerKey(kid: string) {
   };
 }
 
-Deno.test("recheckSessions() ends the sessions whose JWT was signed with a key that is gone (spec §10)", async () => {
+Deno.test("recheckSessions() ends sessions whose JWT was signed with a removed key (spec §10)", async () => {
   const [a, b] = [await issuerKey("a"), await issuerKey("b")];
   const keys = (...all: (typeof a)[]) => {
     const set = JSON.stringify({ keys: all.map(({ jwk }) => jwk) });
@@ -169,7 +169,7 @@ Deno.test("recheckSessions() ends the sessions whose JWT was signed with a key t
   await assertRejects(() => connectRaw(url, { auth: { token: a.token } }));
 });
 
-Deno.test("recheckSessions() fetches a JWK set again; while nobody answers there sessions stay (spec §10)", async () => {
+Deno.test("recheckSessions() fetches a JWK set again; sessions stay while it is unreachable (spec §10)", async () => {
   const [a, b] = [await issuerKey("a"), await issuerKey("b")];
   let published: unknown = { keys: [a.jwk, b.jwk] };
   let fetched = 0;
@@ -203,7 +203,7 @@ Deno.test("recheckSessions() fetches a JWK set again; while nobody answers there
   assertEquals(second.socket.connected, true);
 });
 
-Deno.test("recheckSessions() asks about those too that were on their way in (spec §10)", async () => {
+Deno.test("recheckSessions() includes sessions whose handshake is pending (spec §10)", async () => {
   const asked = Promise.withResolvers<void>();
   const letIn = Promise.withResolvers<void>();
   const old: Authenticator = {
@@ -225,7 +225,7 @@ Deno.test("recheckSessions() asks about those too that were on their way in (spe
   await late.disconnected();
 });
 
-Deno.test("a join that is sent while its key is taken away is refused (spec §10)", async () => {
+Deno.test("a join during the removal of its key is refused (spec §10)", async () => {
   await using server = await served(apiKeys([ADA]));
   await using ada = await connectRaw(server.url, as(ADA));
   const changed = server.change(apiKeys([LAB]));

@@ -106,7 +106,7 @@ Deno.test("a request is checked in the order payload, member, role, agent, targe
   }
 });
 
-Deno.test("a computer that answers no object is answered for with 500 (spec §7)", async () => {
+Deno.test("the server answers 500 if a computer's answer is not an object (spec §7)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -120,7 +120,7 @@ Deno.test("a computer that answers no object is answered for with 500 (spec §7)
   assertEquals(await pair.agent.request(GET_TOOLS_EVENT, REQUEST), [error]);
 });
 
-Deno.test("a computer that does not answer in time is answered for with 408; its late answer is dropped (spec §7)", async () => {
+Deno.test("the server answers 408 if a computer does not answer in time; its late answer is dropped (spec §7)", async () => {
   await using server = createSmcpServer({ requestTimeoutMs: 50 });
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -135,7 +135,7 @@ Deno.test("a computer that does not answer in time is answered for with 408; its
 });
 
 for (const way of ["disconnects", "leaves", "switches"] as const) {
-  Deno.test(`a computer that ${way} answers every request pending on it with 404 at once (spec §5)`, async () => {
+  Deno.test(`a computer that ${way} fails its pending requests with 404 immediately (spec §5)`, async () => {
     await using server = createSmcpServer();
     const { url } = await server.listen();
     await using pair = await rawPair(url);
@@ -164,7 +164,7 @@ for (const way of ["disconnects", "leaves", "switches"] as const) {
   });
 }
 
-Deno.test("an agent that vanishes is forgotten silently: no crash, no notice of the call (spec §5)", async () => {
+Deno.test("a vanished agent is forgotten silently: no crash, no notification of the call (spec §5)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using computer = await joinRaw(url, "computer", "computer", "office");
@@ -195,7 +195,7 @@ Deno.test("the pending calls of an agent that left its office are answered 4103 
   assertEquals(codeOf(await call), 4103);
 });
 
-Deno.test("a cancel overtakes the call that it cancels, and the whole office hears it, the caller included (spec §3, §7)", async () => {
+Deno.test("a cancel overtakes the call that it cancels, and goes to the whole office, including the caller (spec §3, §7)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -221,7 +221,7 @@ Deno.test("a cancel overtakes the call that it cancels, and the whole office hea
   assertEquals(outsider.heard, []);
 });
 
-Deno.test("what an agent told its office just before it went counts: its last cancel is heard (spec §3, §7)", async () => {
+Deno.test("a cancel that an agent sent just before it disconnected is delivered (spec §3, §7)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using computer = await joinRaw(url, "computer", "computer", "office");
@@ -240,7 +240,7 @@ Deno.test("what an agent told its office just before it went counts: its last ca
   }
 });
 
-Deno.test("each update of a computer reaches the others of its office, and nobody else (spec §3, §5)", async () => {
+Deno.test("each update of a computer reaches only the other members of its office (spec §3, §5)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -258,7 +258,7 @@ Deno.test("each update of a computer reaches the others of its office, and nobod
   }
 });
 
-Deno.test("updates: members, then computers, then about themselves only; the ack carries the error (spec §3, §5)", async () => {
+Deno.test("updates: only from members, from computers, and about themselves; the ack carries the error (spec §3, §5)", async () => {
   await using server = createSmcpServer(ownNamesAlone());
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -280,7 +280,7 @@ Deno.test("updates: members, then computers, then about themselves only; the ack
   assertEquals(pair.agent.heard, []);
 });
 
-Deno.test("an agent that calls itself otherwise acts in the name of its seat: for the computer, in notices and in the audit log (spec §5)", async () => {
+Deno.test("an agent that gives another name acts under the name of its seat: for the computer, in notifications and in the audit log (spec §5)", async () => {
   using log = captureLog();
   await using server = createSmcpServer();
   const { url } = await server.listen();
@@ -314,7 +314,7 @@ Deno.test("an agent that calls itself otherwise acts in the name of its seat: fo
   assertEquals(calls.map(({ agent }) => agent), ["agent"]);
 });
 
-Deno.test("an agent that calls itself otherwise has the calls of its seat: binary data passes, its limit is its own (spec §5, §10)", async () => {
+Deno.test("calls of an agent that gives another name belong to its seat: binary data passes, its own limit counts (spec §5, §10)", async () => {
   await using server = createSmcpServer({ limits: { callsPerAgent: 1 } });
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -344,7 +344,7 @@ Deno.test("an agent that calls itself otherwise has the calls of its seat: binar
   assertEquals(await first, { content: [] });
 });
 
-Deno.test("a client's own notify: is never relayed and gets an empty ack (spec §3)", async () => {
+Deno.test("a client's own notify: event is never relayed and gets an empty ack (spec §3)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -375,7 +375,7 @@ Deno.test("unknown events of every prefix are acked 400 (spec §3)", async () =>
   }
 });
 
-Deno.test("a registry that answers later changes nothing for calls", async () => {
+Deno.test("an asynchronous registry makes no difference for calls", async () => {
   await using server = createSmcpServer({ registry: yieldingRegistry() });
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -401,7 +401,7 @@ Deno.test("a registry that answers later changes nothing for calls", async () =>
   assertEquals(codeOf(await after), 4103);
 });
 
-Deno.test("a registry that fails costs an answer, not the server; details stay inside (spec §6)", async () => {
+Deno.test("a failing registry causes an error answer without details (spec §6)", async () => {
   const registry = yieldingRegistry();
   let failing = false;
   const failable = {
@@ -424,7 +424,7 @@ Deno.test("a registry that fails costs an answer, not the server; details stay i
   assertEquals(await pair.agent.ask(TOOL_CALL_EVENT, REQUEST), { ok: 1 });
 });
 
-Deno.test("events without acks are carried out all the same (spec §3)", async () => {
+Deno.test("events without acks take effect, too (spec §3)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url);

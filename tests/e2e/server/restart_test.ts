@@ -76,7 +76,7 @@ async function pair(url: string, transports: ("polling" | "websocket")[]) {
 }
 
 for (const transports of [["websocket"], ["polling", "websocket"]] as const) {
-  Deno.test(`restarts over ${transports}: calls on their way finish, clients rejoin by themselves, nothing is answered with silence (spec §5, §9)`, async () => {
+  Deno.test(`restarts over ${transports}: pending calls finish, clients rejoin by themselves, every request is answered (spec §5, §9)`, async () => {
     await using _last = pollingEnds();
     const authenticator = apiKeys([{ id: "all", key: API_KEY }]);
     let server = createSmcpServer({ authenticator });
@@ -112,7 +112,7 @@ for (const transports of [["websocket"], ["polling", "websocket"]] as const) {
   });
 }
 
-Deno.test("a client whose auth function fails on its way back asks it again (spec §9)", async () => {
+Deno.test("a client whose auth function fails during a reconnect calls it again (spec §9)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using proxy = await startProxy(url);
@@ -136,7 +136,7 @@ Deno.test("a client whose auth function fails on its way back asks it again (spe
 
 Deno.test({
   name:
-    "rolling restart of the command: SIGTERM under a stream of calls, each of which ends; then the next generation serves",
+    "rolling restart of the command: SIGTERM during a stream of calls, each of which ends; then the next process serves",
   timeout: 120_000,
 }, async () => {
   const env = {

@@ -60,7 +60,7 @@ Deno.test("TLS: https and wss, over both transports (spec §10)", async () => {
   }
 });
 
-Deno.test("mTLS: who shows no certificate of the authority gets nowhere; it counts as authentication (spec §10)", async () => {
+Deno.test("mTLS: clients without a certificate of the authority are refused; it counts as authentication (spec §10)", async () => {
   const ca = await newAuthority("root");
   const clients = await newAuthority("clients");
   const tls = { ...await newCertificate("server", ca), clientCa: clients.cert };
@@ -93,7 +93,7 @@ Deno.test("mTLS: who shows no certificate of the authority gets nowhere; it coun
   }
 });
 
-Deno.test("reloadTls() replaces certificates for new connections, and those that are open stay", async () => {
+Deno.test("reloadTls() replaces certificates for new connections, and open ones stay", async () => {
   const ca = await newAuthority("root");
   const [first, second] = [
     await newCertificate("first", ca),
@@ -110,7 +110,7 @@ Deno.test("reloadTls() replaces certificates for new connections, and those that
   assertEquals(await client.join("agent", "a", "o"), [true, null]);
 });
 
-Deno.test("reloadTls() refuses what can not be used, without showing it; the old certificates stay", async () => {
+Deno.test("reloadTls() refuses invalid certificates, without showing them; the old ones stay", async () => {
   const ca = await newAuthority("root");
   const tls = await newCertificate("first", ca);
   const other = await newCertificate("other", ca);
@@ -135,7 +135,7 @@ Deno.test("reloadTls() refuses what can not be used, without showing it; the old
   assertEquals((await health(url, { ca: ca.cert })).shown, "first");
 });
 
-Deno.test("reloadTls() does not switch client certificates on or off, which a reload can not enforce", async () => {
+Deno.test("reloadTls() does not switch client certificates on or off, which a reload cannot enforce", async () => {
   const ca = await newAuthority("root");
   const [first, second] = [
     await newCertificate("first", ca),
@@ -167,7 +167,7 @@ Deno.test("reloadTls() does not switch client certificates on or off, which a re
 
 Deno.test({
   name:
-    "the command takes certificates by flag, and reads them again at SIGHUP without dropping anybody",
+    "the command accepts certificates by flag, and reloads them at SIGHUP without dropping connections",
   timeout: 120_000,
 }, async () => {
   const ca = await newAuthority("root");
@@ -205,7 +205,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "the command reads API keys again at SIGHUP: new ones count, old ones are out, and so are their sessions",
+    "the command reloads API keys at SIGHUP: new ones work, old ones and their sessions do not",
   timeout: 120_000,
 }, async () => {
   const dir = await Deno.makeTempDir();
@@ -234,7 +234,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "the command logs of each failed handshake which side misses what, and nothing of who only looks at the port",
+    "the command logs for each failed handshake which side lacks what, and nothing for port checks",
   timeout: 120_000,
 }, async () => {
   const ca = await newAuthority("root");

@@ -17,7 +17,7 @@ const textOf = (result: { content: { text?: string }[] }) =>
 
 Deno.test({
   name:
-    "a Computer that keeps silent is answered for with 408: after timeout + 5 s, or 30 s where there is none (spec §7)",
+    "the Server answers 408 for a silent Computer: after timeout + 5 s, or 30 s without a timeout (spec §7)",
   timeout: 120_000,
 }, async () => {
   const request = {
@@ -52,7 +52,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "what is disabled, forbidden, clashing or unknown is not listed, and neither asked about nor run (spec §4, §7)",
+    "disabled, forbidden, clashing and unknown tools are not listed, and neither confirmed nor run (spec §4, §7)",
   timeout: 120_000,
 }, async () => {
   const asked: string[] = [];
@@ -98,7 +98,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "a clash of names is a problem of the configuration that names both servers and the fix, and goes with it (spec §7)",
+    "a name clash is a configuration error that names both servers and the fix, and disappears with it (spec §7)",
   timeout: 120_000,
 }, async () => {
   await using pc = await startComputer({
@@ -128,7 +128,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "metadata of a tool travels as simple values: A2C's own under its one key, MCP's beside it (spec §4, §7)",
+    "tool metadata is sent as simple values: A2C's own under one key, MCP's next to it (spec §4, §7)",
   timeout: 120_000,
 }, async () => {
   const extra = {
@@ -174,7 +174,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "the error of a MCP server's connection is not repeated to the Agent (spec §6)",
+    "the Agent does not get the error text of an MCP server's connection (spec §6)",
   timeout: 120_000,
 }, async () => {
   await using http = await startHttpFixture("streamable");

@@ -47,7 +47,7 @@ for (
     computerAt,
   ]] as const
 ) {
-  Deno.test(`${role}: every Engine.IO request carries a2c_version once, whatever the user's URL says, and polling goes first (spec §2)`, async () => {
+  Deno.test(`${role}: every Engine.IO request carries a2c_version once, regardless of the user's URL, and polling comes first (spec §2)`, async () => {
     await using server = await startBareServer();
     await using client = clientAt(
       `${server.url}/?a2c_version=9.9.9&tenant=x`,
@@ -69,7 +69,7 @@ for (
     }
   });
 
-  Deno.test(`${role}: business data goes into the auth object, and can set neither version, role nor instance_id (spec §2)`, async () => {
+  Deno.test(`${role}: the user's credentials go into the auth object, and cannot set version, role or instance_id (spec §2)`, async () => {
     await using server = await startBareServer();
     await using client = clientAt(server.url, {
       ...WEBSOCKET,
@@ -90,7 +90,7 @@ for (
     }
   });
 
-  Deno.test(`${role}: every instance sends a random instance_id of its own, the same when it comes back (spec §9)`, async () => {
+  Deno.test(`${role}: every instance sends its own random instance_id, and the same one when it reconnects (spec §9)`, async () => {
     await using server = await startBareServer();
     await using first = clientAt(server.url);
     await first.connect();
@@ -106,7 +106,7 @@ for (
     assertEquals(await id(2), await id(0));
   });
 
-  Deno.test(`${role}: notifications that are unknown or can not be read are ignored (spec §3)`, async () => {
+  Deno.test(`${role}: unknown and invalid notifications are ignored (spec §3)`, async () => {
     await using server = await startBareServer();
     await using client = clientAt(server.url);
     await client.connect();
@@ -132,7 +132,7 @@ const CALL = {
 
 Deno.test({
   name:
-    "a call right behind the ack of a join belongs to the new office, and runs (spec §7)",
+    "a call directly after the ack of a join belongs to the new office, and runs (spec §7)",
   timeout: 120_000,
 }, async () => {
   const answer = Promise.withResolvers<{ isError?: boolean }>();
@@ -156,7 +156,7 @@ Deno.test({
   });
 });
 
-Deno.test("a call that crosses the end of a membership does not run (spec §5)", async () => {
+Deno.test("a call that arrives after the end of a membership does not run (spec §5)", async () => {
   const answers: { code?: number }[] = [];
   await using server = await startBareServer((socket, event, ack) => {
     if (event !== LEAVE_OFFICE_EVENT) return ack(true, null);
@@ -182,7 +182,7 @@ Deno.test("a call that crosses the end of a membership does not run (spec §5)",
   assertEquals(calls, 0);
 });
 
-Deno.test("a client that leaves while it is on its way back into its office is in none (spec §5, §9)", async () => {
+Deno.test("a client that leaves while it rejoins its office is in no office (spec §5, §9)", async () => {
   const heard: string[] = [];
   const rejoining = Promise.withResolvers<() => void>();
   await using server = await startBareServer((socket, event, ack) => {
@@ -208,7 +208,7 @@ Deno.test("a client that leaves while it is on its way back into its office is i
   assertEquals([agent.office, agent.state], [undefined, "connected"]);
 });
 
-Deno.test("a Computer that comes back into its office announces its configuration and tools again (spec §9)", async () => {
+Deno.test("a Computer that rejoins its office announces its configuration and tools again (spec §9)", async () => {
   await using office = await startOffice();
   await using proxy = await startProxy(office.url);
   await using computer = office.use(computerAt(proxy.url));
@@ -270,7 +270,7 @@ Deno.test("an Agent's calls have a req_id each, unless the caller gives one (spe
   assertEquals(ids.at(-1), "mine");
 });
 
-Deno.test("what a handler of a client throws stays inside: the caller hears 500, no more (spec §6)", async () => {
+Deno.test("an error of a client's handler is not revealed: the caller gets a plain 500 (spec §6)", async () => {
   await using office = await startOffice({
     computers: {
       pc: (event) => {

@@ -38,7 +38,7 @@ const callAs = (
 
 for (const transport of ["polling", "websocket"] as const) {
   for (const loss of ["its namespace", "its connection"]) {
-    Deno.test(`a stock client that lost ${loss} over ${transport} and joins office B answers no call of it with office A's late result`, async () => {
+    Deno.test(`a stock client that lost ${loss} over ${transport} and joins office B does not answer its calls with office A's late result`, async () => {
       await using server = createSmcpServer();
       const { url } = await server.listen();
       const transports = [transport];
@@ -92,7 +92,7 @@ const nextId = async (raw: RawFrames): Promise<number> => {
   return Number(id);
 };
 
-Deno.test("no two requests of the Server have the same ack id, whatever connection they go to, and the first is not guessed", async () => {
+Deno.test("all requests of the Server have different ack ids, on any connection, and the first is unpredictable", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using a = await joinRaw(url, "agent", "a", "A");

@@ -30,7 +30,7 @@ const REQUEST = { ...ANY_REQUEST, timeout: 5 };
 
 const codeOf = (answer: unknown) => (answer as { code?: unknown }).code;
 
-Deno.test("who hears what in an office: each notification once, to all but its cause, and nobody outside (spec §3)", async () => {
+Deno.test("each notification goes once to all members of the office except its cause, and to no one else (spec §3)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using agent = await joinRaw(url, "agent", "agent", "office");
@@ -205,7 +205,7 @@ Deno.test("list_room is checked in the order payload, member, role, agent, offic
   }
 });
 
-Deno.test("an Agent is no target, and neither is a Computer of another office or one that left (spec §5)", async () => {
+Deno.test("an Agent, a Computer of another office and a Computer that left cannot be called (spec §5)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -230,7 +230,7 @@ Deno.test("an Agent is no target, and neither is a Computer of another office or
   assertEquals(same.heard, []);
 });
 
-Deno.test("a Computer that took its seat over is the one that updates are taken from (spec §9)", async () => {
+Deno.test("updates are accepted from the Computer that took the seat over (spec §9)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   const auth = { instance_id: "i" };
@@ -247,7 +247,7 @@ Deno.test("a Computer that took its seat over is the one that updates are taken 
   assertEquals(agent.heard, []);
 });
 
-Deno.test("listen() binds to loopback alone unless told otherwise (spec §10)", async () => {
+Deno.test("listen() binds to loopback by default (spec §10)", async () => {
   await using server = createSmcpServer();
   const { url, hostname, port } = await server.listen();
   assertEquals([hostname, url], ["127.0.0.1", `http://127.0.0.1:${port}`]);

@@ -49,7 +49,7 @@ async function errorOf(settings: ServerSettings): Promise<string> {
 
 Deno.test({
   name:
-    "timeout bounds requests to a MCP server: a duration for streamable, seconds for sse (spec §4)",
+    "timeout limits requests to an MCP server: a duration for streamable, seconds for sse (spec §4)",
   timeout: 120_000,
 }, async () => {
   {

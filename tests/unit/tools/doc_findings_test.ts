@@ -31,7 +31,7 @@ error[missing-jsdoc]: exported symbol is missing JSDoc documentation
 error: Found 2 documentation lint errors.
 `;
 
-Deno.test("parseFindings() finds each complaint with its rule, file and referenced line", () => {
+Deno.test("parseFindings() returns each finding with its rule, file and referenced line", () => {
   const findings = parseFindings(OUTPUT);
   assertEquals(
     findings.map(({ rule, file, referenced }) => ({ rule, file, referenced })),
@@ -52,7 +52,7 @@ Deno.test("announced() is 0 for a clean run", () => {
   assertEquals(announced("Checked 5 files\n"), 0);
 });
 
-Deno.test("isTolerated() lets only a role name types of npm packages", () => {
+Deno.test("isTolerated() allows types of npm packages only in roles", () => {
   const referenced = { line: 96, text: "export declare class Server<" };
   const npmType = { rule: "private-type-ref", referenced };
   const missing = { rule: "missing-jsdoc", referenced: undefined };

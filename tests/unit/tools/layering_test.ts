@@ -156,7 +156,7 @@ const forbidden: [file: string, source: string, why: string][] = [
   ["mod.ts", `export { a } from "../tests/a.ts";`, "front door"],
 ];
 
-Deno.test("layering forbids imports across the rooms, and says what to do", () => {
+Deno.test("layering forbids imports across rooms, and says what to do", () => {
   for (const [file, source, why] of forbidden) {
     const at = `${source} in ${file}`;
     const [fault, ...rest] = Deno.lint.runPlugin(plugin, file, source);
@@ -217,7 +217,7 @@ Deno.test("layering reports each fault of a file with its own line", () => {
   ]);
 });
 
-Deno.test("layering keeps the Deno global to main.ts and tests", () => {
+Deno.test("layering allows the Deno global only in main.ts and tests", () => {
   const source = "await Deno.readTextFile(path);";
   const rule = ["layering/deno-global 1"];
   assertEquals(faults("agent/files.ts", source), rule);
@@ -228,7 +228,7 @@ Deno.test("layering keeps the Deno global to main.ts and tests", () => {
   assertEquals(faults("tests/support/a.ts", source), []);
 });
 
-Deno.test("layering keeps event names to protocol/events.ts", () => {
+Deno.test("layering allows event names only in protocol/events.ts", () => {
   const source = `socket.emit("client:tool_call");`;
   const rule = ["layering/event-names 1"];
   assertEquals(faults("agent/agent.ts", source), rule);
@@ -240,7 +240,7 @@ Deno.test("layering keeps event names to protocol/events.ts", () => {
   assertEquals(faults("server/a.ts", `log("the server: started");`), []);
 });
 
-Deno.test("layering keeps `using` out of what Node 22 has to parse", () => {
+Deno.test("layering forbids `using` in code that Node 22 must parse", () => {
   const rule = ["layering/using 1"];
   assertEquals(faults("agent/a.ts", "using line = start();"), rule);
   assertEquals(faults("server/main.ts", "await using s = start();"), rule);

@@ -77,7 +77,7 @@ Deno.test("every section of the specification has its clauses", () => {
   for (const { id, clause } of REQUIREMENTS) assert(clause.length > 10, id);
 });
 
-Deno.test("the gate finds what is untested, misnamed, doubled or out of place", () => {
+Deno.test("the gate finds untested clauses, and misnamed, duplicate and misplaced tests", () => {
   const row = (id: string, over: Partial<Requirement> = {}): Requirement => ({
     id,
     clause: "it works",
@@ -100,7 +100,7 @@ Deno.test("the gate finds what is untested, misnamed, doubled or out of place", 
   assertEquals(faults(row("1.2"), row("1.1")), ["1.1: stands after 1.2"]);
 });
 
-Deno.test("testNamesIn() reads the names that tests and steps give themselves", () => {
+Deno.test("testNamesIn() finds the names of tests and steps", () => {
   const source = [
     `Deno.test("a \\"quoted\\" name", () => {});`,
     `Deno.test(\n  'on the next line',\n  () => {},\n);`,

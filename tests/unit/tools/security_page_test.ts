@@ -52,7 +52,7 @@ Deno.test("docs/security.md names a test for each guarantee, and each of them ex
   assertEquals(faults, []);
 });
 
-Deno.test("docs/security.md tells the defaults of the flags of a connection's budget", async () => {
+Deno.test("docs/security.md states the defaults of the flags of a connection's budget", async () => {
   const defaults = new Map<string, unknown>(
     limitOptions().map(({ long, defaultValue }) => [long ?? "", defaultValue]),
   );

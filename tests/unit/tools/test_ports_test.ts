@@ -34,7 +34,7 @@ function numberedPorts(source: string): string[] {
   );
 }
 
-Deno.test("no test takes a port by its number: whoever freed it may have lost it to another test", async () => {
+Deno.test("no test uses a fixed or freed port, which another test may have taken", async () => {
   const files = (await readdir(tests, { recursive: true })).filter((file) =>
     file.endsWith(".ts") &&
     !file.includes(".venv")

@@ -11,7 +11,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "bystanders notice when the Server stands still for more than a second",
+  name: "bystanders notice when the Server is blocked for more than a second",
   ignore: Deno.build.os === "windows",
   timeout: 60_000,
 }, async () => {

@@ -30,7 +30,7 @@ const errorOf = ({ status, body }: RawAnswer) => [
   JSON.parse(body).message,
 ];
 
-Deno.test("what a page of another site loads takes no place: 100 images, and this machine's Agent gets in", async () => {
+Deno.test("resources of a page of another site take no slots: 100 images do not keep this machine's Agent out", async () => {
   await using server = createSmcpServer({
     limits: { connectionsPerAddress: 1 },
   });
@@ -47,7 +47,7 @@ Deno.test("what a page of another site loads takes no place: 100 images, and thi
   await using _agent = await joinRaw(url, "agent", "a", "o");
 });
 
-Deno.test("pages of allowed origins and of the server's own connect, whatever site they are of", async () => {
+Deno.test("pages of allowed origins and of the server's own origin connect, from any site", async () => {
   const origin = "https://app.example";
   const cases: ["*" | string[], string[]][] = [
     [[origin], [`Origin: ${origin}`, "Sec-Fetch-Site: cross-site"]],
@@ -64,7 +64,7 @@ Deno.test("pages of allowed origins and of the server's own connect, whatever si
   }
 });
 
-Deno.test("JSONP is off: it would let any page load the open packet as a script", async () => {
+Deno.test("JSONP is refused, which would let any page load the open packet as a script", async () => {
   await using server = createSmcpServer({ origins: "*" });
   const { port } = await server.listen();
   const off = 'JSONP is not supported: leave out the query parameter "j"';
@@ -80,8 +80,7 @@ async function untilFree(port: number): Promise<void> {
 }
 
 Deno.test({
-  name:
-    "a handshake that nothing follows frees its place, over polling and WebSocket",
+  name: "an abandoned handshake releases its slot, over polling and WebSocket",
   timeout: 15_000, // Engine.IO alone would keep it for 40 s
 }, async () => {
   await using server = createSmcpServer({
@@ -103,7 +102,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "who asks for a session in time gets one, however long it is looked at",
+  name:
+    "a client that requests a session in time gets one, however long authentication takes",
   timeout: 15_000,
 }, async () => {
   const letIn = Promise.withResolvers<void>();
@@ -131,7 +131,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "who is refused and does not poll any more frees its place after the handshake time",
+    "a refused client that stops polling releases its slot after the handshake timeout",
   timeout: 15_000,
 }, async () => {
   await using server = createSmcpServer({

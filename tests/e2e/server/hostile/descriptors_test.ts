@@ -53,7 +53,7 @@ const health = (port: number): Promise<RawAnswer> =>
 
 Deno.test({
   name:
-    "a flood of connections takes no call's descriptors: 256 of them, bystanders go on, and new clients get in afterwards",
+    "a flood of connections with 256 descriptors stops neither bystanders nor later clients",
   ignore,
   timeout: 120_000,
 }, async () => {
@@ -80,7 +80,7 @@ Deno.test({
   assertNotMatch(server.log, /The listener/); // it never had to be revived
 });
 
-Deno.test("an address has so many TCP connections, with a session or without; its others are answered 429", async () => {
+Deno.test("an address has a maximum of TCP connections, with or without a session; others are answered with 429", async () => {
   await using server = createSmcpServer({ limits: { socketsPerAddress: 3 } });
   const { port } = await server.listen();
   {
@@ -101,7 +101,7 @@ Deno.test("an address has so many TCP connections, with a session or without; it
   while ((await health(port)).status !== 200);
 });
 
-Deno.test("connections through a trusted proxy are not one address's; the bound of all of them holds", async () => {
+Deno.test("connections through a trusted proxy are not counted by address, only in total", async () => {
   await using server = createSmcpServer({
     limits: { socketsPerAddress: 1, sockets: 3 },
     trustedProxies: 1,
@@ -120,7 +120,7 @@ Deno.test("connections through a trusted proxy are not one address's; the bound 
 });
 
 Deno.test({
-  name: "a connection that asks for nothing is closed after the header time",
+  name: "a connection without a request is closed after the header timeout",
   timeout: 30_000,
 }, async () => {
   await using server = createSmcpServer({ headerTimeoutMs: 200 });

@@ -98,7 +98,7 @@ const linesOf = (text: string): Line[] =>
 
 Deno.test({
   name:
-    "a log that nobody reads stops nobody: lines are left out, counted, and said once somebody reads (spec §10)",
+    "an unread log blocks no one: lines are omitted, counted, and reported when it is read again (spec §10)",
   async fn() {
     await using server = await startUnread(MANY);
     await using bystanders = await startBystanders(server.url);
@@ -123,7 +123,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a server whose log nobody reads ends at SIGTERM all the same",
+  name: "a server with an unread log still ends at SIGTERM",
   async fn() {
     await using server = await startUnread(MANY);
     await makeCalls(server.url, 1000);
@@ -134,7 +134,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "every audit line is in the file of --log-file, however many there are (spec §10)",
+    "--log-file contains every audit line, however many there are (spec §10)",
   async fn() {
     const file = await Deno.makeTempFile();
     try {
@@ -157,7 +157,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "--log-file refuses a pipe, whose reader could stop the server, and says what to do",
+    "--log-file refuses a pipe, whose reader could block the server, and says what to do",
   ignore: Deno.build.os === "windows",
   async fn() {
     const folder = await Deno.makeTempDir();
@@ -181,7 +181,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "what was logged before a fatal error is written before the end",
+  name: "the log is flushed before a fatal error ends the process",
   async fn() {
     await using first = await startServerCommand(["--port", "0"]);
     await using second = await startServerCommand([

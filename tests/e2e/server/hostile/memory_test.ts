@@ -30,7 +30,7 @@ const request = (req_id: string, params: Record<string, unknown> = {}) => ({
 
 Deno.test({
   name:
-    "300 answers of 1 MB for an agent that does not read leave the server's memory flat, and that agent is cut off (spec §10)",
+    "300 answers of 1 MB for an agent that does not read leave the server's memory flat, and the agent is disconnected (spec §10)",
   ignore: Deno.build.os !== "linux",
   timeout: 120_000,
 }, async () => {
@@ -58,7 +58,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "40 calls of 4 MB that wait for their answers keep nothing of what was sent in the server's memory (spec §10)",
+    "40 pending calls of 4 MB keep no requests in the server's memory (spec §10)",
   ignore: Deno.build.os !== "linux",
   timeout: 120_000,
 }, async () => {

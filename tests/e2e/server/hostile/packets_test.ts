@@ -80,7 +80,8 @@ for (const engine of ENGINES) {
   });
 
   Deno.test({
-    name: `attachments of strangers are refused, over WebSocket [${engine}]`,
+    name:
+      `attachments without a session are refused, over WebSocket [${engine}]`,
     timeout: 120_000,
   }, async () => {
     await using server = await startBoundedServer(
@@ -100,7 +101,7 @@ for (const engine of ENGINES) {
 
   Deno.test({
     name:
-      `600,000 events of one session delay nobody, over WebSocket [${engine}]`,
+      `600,000 events of one session delay no other client, over WebSocket [${engine}]`,
     timeout: 120_000,
   }, async () => {
     await using server = await startBoundedServer([`--ws-engine=${engine}`]);
@@ -128,7 +129,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a CONNECT over its size is answered with why, and closed",
+  name: "an oversized CONNECT is answered with the reason, and closed",
   timeout: 60_000,
 }, async () => {
   await using server = await startBoundedServer();
@@ -143,7 +144,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "nothing of auth is kept once a session is open",
+  name: "auth is not kept in memory after the session is open",
   timeout: 120_000,
 }, async () => {
   await using server = await startBoundedServer([
@@ -162,7 +163,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a POST of 8 MiB of packets whose type is a space is cut off",
+  name: "a POST of 8 MiB of packets whose type is a space is refused",
   timeout: 120_000,
 }, async () => {
   await using server = await startBoundedServer([], WITH_KEYS);
@@ -175,7 +176,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a packet of a type that does not exist is no CONNECT",
+  name: "a packet of an unknown type is not a CONNECT",
   timeout: 60_000,
 }, async () => {
   await using server = await startBoundedServer();
@@ -187,7 +188,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a POST of 600,000 events is cut off, and its session ends",
+  name: "a POST of 600,000 events is refused, and its session ends",
   timeout: 120_000,
 }, async () => {
   await using server = await startBoundedServer();
@@ -200,7 +201,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "20 sessions that each POST 1,900 events again and again delay nobody",
+  name: "20 sessions that repeatedly POST 1,900 events delay no other client",
   timeout: 120_000,
 }, async () => {
   await using server = await startBoundedServer();
@@ -216,7 +217,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "placeholders that multiply an attachment close their sender alone",
+  name: "placeholders that multiply an attachment close only their sender",
   timeout: 120_000,
 }, async () => {
   await using server = await startBoundedServer();

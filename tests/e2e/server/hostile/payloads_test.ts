@@ -50,7 +50,7 @@ async function startVictim() {
 
 Deno.test({
   name:
-    "60 malformed payloads per event: each asked-for ack comes, everybody else is unharmed",
+    "60 malformed payloads per event: each requested ack is sent, and other clients are unharmed",
   timeout: 120_000,
 }, async () => {
   await using victim = await startVictim();
@@ -92,7 +92,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "garbage frames: the sender is closed at worst, the server lives",
+  name: "garbage frames at most close their sender",
   timeout: 120_000,
 }, async () => {
   await using victim = await startVictim();
@@ -167,7 +167,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "events of odd names are acked 400: numbers, error, prototype keys",
+  name:
+    "events with unusual names are acked with 400: numbers, error, prototype keys",
   timeout: 120_000,
 }, async () => {
   await using victim = await startVictim();
@@ -182,7 +183,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "exactly 64 open brackets pass, to the computer and back; one more closes the sender",
+    "64 levels of nesting pass, to the computer and back; one more closes the sender",
   timeout: 120_000,
 }, async () => {
   await using victim = await startVictim();

@@ -26,7 +26,7 @@ const shown = (over: Partial<Credentials>): Credentials => ({
 const sha256 = (text: string) =>
   `sha256:${createHash("sha256").update(text).digest("hex")}`;
 
-Deno.test("apiKeys() knows plain and hashed keys, in the header and in auth (spec §10)", async () => {
+Deno.test("apiKeys() accepts plain and hashed keys, in the header and in auth (spec §10)", async () => {
   const keys = apiKeys([
     { id: "ci", key: "plain-key", offices: ["team-*"] },
     { id: "lab", key: sha256("hashed-key") },
@@ -67,7 +67,7 @@ Deno.test("apiKeys() knows plain and hashed keys, in the header and in auth (spe
   }
 });
 
-Deno.test("apiKeys() refuses keys that can not work, without showing them", () => {
+Deno.test("apiKeys() refuses invalid keys, without showing them", () => {
   const bad = ["", "sha256:", "sha256:abc", `sha256:${"g".repeat(64)}`];
   for (const key of bad) {
     const { message } = assertThrows(
@@ -86,7 +86,7 @@ Deno.test("apiKeys() refuses keys that can not work, without showing them", () =
   );
 });
 
-Deno.test("parseApiKeys() reads a list, and takes no misspelt restriction for none", () => {
+Deno.test("parseApiKeys() parses a list, and refuses misspelled restrictions", () => {
   const keys = [{
     id: "ci",
     key: "k",
@@ -116,7 +116,7 @@ Deno.test("parseApiKeys() reads a list, and takes no misspelt restriction for no
   }
 });
 
-Deno.test("readClaims() makes the policy of role, office_id and name; what it can not read refuses", () => {
+Deno.test("readClaims() converts role, office_id and name to a policy, and refuses invalid claims", () => {
   const base = { sub: "ada", exp: 60 };
   const identity = { principal: "jwt:ada", expiresAt: 65_000 };
   assertEquals(readClaims(base), { ...identity, policy: {} });
@@ -167,7 +167,7 @@ const principalOf = async (options: JwtOptions, token: string) => {
   return "principal" in verdict ? verdict.principal : verdict.refused;
 };
 
-Deno.test("jwt() takes tokens from the header and from auth, and restricts by claims (spec §10)", async () => {
+Deno.test("jwt() accepts tokens in the header and in auth, and restricts by claims (spec §10)", async () => {
   const authenticator = jwt({ key: { secret: SECRET } });
   const token = await sign(KEY, "HS256", { role: "agent" });
   const ways: Partial<Credentials>[] = [
@@ -191,7 +191,7 @@ Deno.test("jwt() takes tokens from the header and from auth, and restricts by cl
   }
 });
 
-Deno.test("jwt() refuses what is expired, forged, of another issuer or algorithm, and names the claim (spec §10)", async () => {
+Deno.test("jwt() refuses expired and forged tokens, and those of another issuer or algorithm, and names the claim (spec §10)", async () => {
   const options = {
     key: { secret: SECRET },
     issuer: "https://issuer.example",
@@ -246,7 +246,7 @@ Deno.test("jwt() refuses what is expired, forged, of another issuer or algorithm
   }
 });
 
-Deno.test("jwt() verifies with public keys as PEM, JWK and JWK set, by their own algorithms alone", async () => {
+Deno.test("jwt() verifies with public keys as PEM, JWK and JWK set, only with their own algorithms", async () => {
   const kinds = [
     ["RS256", generateKeyPairSync("rsa", { modulusLength: 2048 })],
     ["ES256", generateKeyPairSync("ec", { namedCurve: "P-256" })],
@@ -276,7 +276,7 @@ Deno.test("jwt() verifies with public keys as PEM, JWK and JWK set, by their own
   }
 });
 
-Deno.test("jwt() fetches a JWK set, and takes an issuer that can not be reached for no verdict", async () => {
+Deno.test("jwt() fetches a JWK set, and fails without a verdict if the issuer is unreachable", async () => {
   const { publicKey, privateKey } = generateKeyPairSync("ec", {
     namedCurve: "P-256",
   });
@@ -297,7 +297,7 @@ Deno.test("jwt() fetches a JWK set, and takes an issuer that can not be reached 
   await assertRejects(() => ask({ key }, token));
 });
 
-Deno.test("jwt() refuses options that can not work, without showing the key", () => {
+Deno.test("jwt() refuses invalid options, without showing the key", () => {
   const { privateKey } = generateKeyPairSync("ed25519");
   const jwk = JSON.stringify(privateKey.export({ format: "jwk" }));
   const bad: JwtOptions[] = [
@@ -319,7 +319,7 @@ Deno.test("jwt() refuses options that can not work, without showing the key", ()
   }
 });
 
-Deno.test("jwt() refuses a private key in every form, says so, and shows nothing of it", () => {
+Deno.test("jwt() refuses a private key in every form, explains that, and shows nothing of it", () => {
   for (const type of ["ed25519", "ec", "rsa"] as const) {
     const { privateKey } = type === "ec"
       ? generateKeyPairSync("ec", { namedCurve: "P-256" })
@@ -347,7 +347,7 @@ Deno.test("jwt() refuses a private key in every form, says so, and shows nothing
   }
 });
 
-Deno.test("anyOf() lets in whom one of them lets in, and keeps every reason", async () => {
+Deno.test("anyOf() admits a client that any authenticator admits, and otherwise combines the reasons", async () => {
   const both = anyOf([
     apiKeys([{ id: "ci", key: "k" }]),
     jwt({ key: { secret: SECRET } }),

@@ -32,19 +32,19 @@ const table: [pattern: string, text: string, fits: boolean][] = [
   ["", "x", false],
 ];
 
-Deno.test("matches() takes * for any text, and nothing else for special", () => {
+Deno.test("matches() treats only * as special, for any text", () => {
   for (const [pattern, text, fits] of table) {
     assertEquals(matches(pattern, text), fits, `${pattern} ~ ${text}`);
   }
 });
 
-Deno.test("matches() stays quick whatever the pattern is", () => {
+Deno.test("matches() is fast for any pattern", () => {
   assertEquals(matches("*a".repeat(200) + "b", "a".repeat(256)), false);
 });
 
 const seat = { role: "computer", office: "team-a", name: "lab-1" } as const;
 
-Deno.test("checkPolicy() allows what every field allows, and says what does not (spec §10)", () => {
+Deno.test("checkPolicy() allows what every field allows, and names the one that does not (spec §10)", () => {
   const allowed: Policy[] = [
     {},
     { roles: ["computer"] },
@@ -70,7 +70,7 @@ Deno.test("checkPolicy() allows what every field allows, and says what does not 
   }
 });
 
-Deno.test("checkIdentity() refuses once the credentials have expired, whatever the policy allows", () => {
+Deno.test("checkIdentity() refuses expired credentials, regardless of the policy", () => {
   const identity = { principal: "p", expiresAt: 1000 };
   assertEquals(checkIdentity(identity, seat, 999), undefined);
   assertEquals(
@@ -80,7 +80,7 @@ Deno.test("checkIdentity() refuses once the credentials have expired, whatever t
   assertEquals(checkIdentity({ principal: "p" }, seat, 1e15), undefined);
 });
 
-Deno.test("isLoopback() knows the addresses of this machine alone", () => {
+Deno.test("isLoopback() accepts only loopback addresses", () => {
   const own = ["127.0.0.1", "127.8.9.10", "::1", "localhost", "LOCALHOST"];
   for (const host of own) assertEquals(isLoopback(host), true, host);
   const others = [
@@ -99,7 +99,7 @@ Deno.test("exposure() finds a public address without authentication (spec §10)"
   );
 });
 
-Deno.test("checkOrigin() lets in listed origins, and who sends none", () => {
+Deno.test("checkOrigin() allows listed origins, and requests without one", () => {
   const listed = ["https://a.example"];
   const check = (origin: string | undefined, origins: "*" | string[]) =>
     checkOrigin({ origin, site: undefined }, origins);
@@ -115,7 +115,7 @@ Deno.test("checkOrigin() lets in listed origins, and who sends none", () => {
   }
 });
 
-Deno.test("checkOrigin() refuses what a page of another site loads without an Origin", () => {
+Deno.test("checkOrigin() refuses resources that a page of another site loads without an Origin", () => {
   const status = (site: string, origins: "*" | string[], origin?: string) =>
     checkOrigin({ origin, site }, origins)?.status;
   const listed = ["https://a.example"];
@@ -130,7 +130,7 @@ Deno.test("checkOrigin() refuses what a page of another site loads without an Or
   }
 });
 
-Deno.test("outcomeOf() tells how a call ended", () => {
+Deno.test("outcomeOf() summarizes how a call ended", () => {
   const content: never[] = [];
   const table: [answer: unknown, outcome: string][] = [
     [undefined, "agent gone"],

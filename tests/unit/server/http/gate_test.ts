@@ -22,7 +22,7 @@ const invalid = [
   "0.2.0&a2c_version=0.2.0",
 ];
 
-Deno.test("checkGate() lets compatible versions pass", () => {
+Deno.test("checkGate() accepts compatible versions", () => {
   for (const version of ["0.2.0", "0.2.1", "0.2.999"]) {
     assertEquals(gate(`EIO=4&a2c_version=${version}`), undefined);
   }
@@ -38,7 +38,7 @@ Deno.test("checkGate() names the missing parameter, byte for byte", () => {
   }
 });
 
-Deno.test("checkGate() refuses whatever is not three plain integers, given once", () => {
+Deno.test("checkGate() refuses anything except three plain integers, given once", () => {
   for (const version of invalid) {
     const refused = gate(`a2c_version=${version}`);
     assertEquals(refused?.status, 400, version);
@@ -61,7 +61,7 @@ Deno.test("checkGate() answers a mismatch with the exact body and header", () =>
   });
 });
 
-Deno.test("splitTarget() reads every form of a request target without throwing", () => {
+Deno.test("splitTarget() splits every form of a request target without throwing", () => {
   const cases: [string, string, string][] = [
     ["/smcp/?a=1", "/smcp/", "a=1"],
     ["/smcp", "/smcp", ""],
@@ -79,13 +79,13 @@ Deno.test("splitTarget() reads every form of a request target without throwing",
   }
 });
 
-Deno.test("opensSession() tells a handshake from a later request", () => {
+Deno.test("opensSession() distinguishes a handshake from a later request", () => {
   assertEquals(opensSession("EIO=4&transport=polling"), true);
   assertEquals(opensSession("EIO=4&sid="), true);
   assertEquals(opensSession("EIO=4&sid=abc"), false);
 });
 
-Deno.test("opensSession() reads a query as Engine.IO does: the last of several, and no tabs", () => {
+Deno.test("opensSession() parses a query like Engine.IO: the last of several values, without tabs", () => {
   assertEquals(opensSession("sid=abc&sid="), true);
   assertEquals(opensSession("sid=&sid=abc"), false);
   assertEquals(opensSession("sid=\t"), true);

@@ -53,7 +53,7 @@ const FOREIGN = [
   "",
 ];
 
-Deno.test("checkHost() lets requests over loopback be for this machine alone", () => {
+Deno.test("checkHost() requires requests over loopback to name this machine", () => {
   for (const host of OWN) assertEquals(passes(host), true, host);
   for (const host of FOREIGN) assertEquals(passes(host), false, host);
   for (const localAddress of ["127.0.0.1", "127.3.4.5", "::1"]) {
@@ -61,11 +61,11 @@ Deno.test("checkHost() lets requests over loopback be for this machine alone", (
   }
 });
 
-Deno.test("checkHost() lets pass what names no host at all: no browser does that", () => {
+Deno.test("checkHost() allows requests without any host, which browsers never send", () => {
   assertEquals(passes(undefined), true);
 });
 
-Deno.test("checkHost() holds the target's authority to the same rule as the header", () => {
+Deno.test("checkHost() applies the same rule to the target's authority as to the header", () => {
   const target = (target: string) => passes("localhost", LOOPBACK, { target });
   assertEquals(target("http://localhost:8787/health"), true);
   assertEquals(target("http://[::1]/health?x=http://evil.example/"), true);
@@ -83,7 +83,7 @@ Deno.test("checkHost() holds the target's authority to the same rule as the head
   assertEquals(passes(undefined, LOOPBACK, absolute), true);
 });
 
-Deno.test("checkHost() takes any name behind a trusted proxy, and over an address that is not loopback", () => {
+Deno.test("checkHost() allows any name behind a trusted proxy, and over an address that is not loopback", () => {
   assertEquals(passes("evil.example", { ...LOOPBACK, proxies: 1 }), true);
   for (const localAddress of ["10.0.0.7", "2001:db8::7", undefined]) {
     const checked = { host: "evil.example", target: "/", localAddress };
@@ -91,7 +91,7 @@ Deno.test("checkHost() takes any name behind a trusted proxy, and over an addres
   }
 });
 
-Deno.test("checkHost() takes the operator's names everywhere, and no others", () => {
+Deno.test("checkHost() allows the operator's names everywhere, and no others", () => {
   const rule = { hosts: ["smcp.example.com"], proxies: 1 };
   for (const localAddress of ["127.0.0.1", "10.0.0.7"]) {
     const at = { localAddress };
@@ -103,7 +103,7 @@ Deno.test("checkHost() takes the operator's names everywhere, and no others", ()
   assertEquals(passes("evil.example", { hosts: "*", proxies: 0 }), true);
 });
 
-Deno.test("checkHost() refuses with 403 and says what admits a host", () => {
+Deno.test("checkHost() refuses with 403 and says how to allow a host", () => {
   const { status, body } = checkHost(
     { host: "evil.example", target: "/", localAddress: "127.0.0.1" },
     LOOPBACK,
@@ -115,7 +115,7 @@ Deno.test("checkHost() refuses with 403 and says what admits a host", () => {
   }]);
 });
 
-Deno.test("readHosts() brings names to the form in which requests are compared, and refuses all else", () => {
+Deno.test("readHosts() normalizes names for comparison, and refuses invalid ones", () => {
   assertEquals(readHosts("*"), "*");
   assertEquals(readHosts(["SMCP.Example.com.", "[::1]", "10.0.0.7"]), [
     "smcp.example.com",

@@ -15,7 +15,7 @@ function hideConnections(server: Server): void {
 
 Deno.test({
   name:
-    "watchListener() leaves a listener alone that accepts, whether anybody comes or not",
+    "watchListener() does not touch a listener that accepts, with or without clients",
   timeout: 30_000,
 }, async () => {
   const server = silent();
@@ -37,7 +37,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "watchListener() listens anew where nothing is accepted; open connections stay",
+    "watchListener() restarts a listener that accepts nothing; open connections stay",
   timeout: 30_000,
 }, async () => {
   const server = silent();
@@ -72,7 +72,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "watchListener() gives a listener up that stays dead, once",
+  name: "watchListener() reports a listener that cannot be restarted, once",
   timeout: 30_000,
 }, async () => {
   const server = silent();

@@ -1,7 +1,7 @@
 import { assertStringIncludes } from "@std/assert";
 import { describeTlsFailure } from "../../../../server/http/tls_failures.ts";
 
-Deno.test("describeTlsFailure() says which side misses what, for the codes of Node and of Deno", () => {
+Deno.test("describeTlsFailure() says which side lacks what, for the codes of Node and of Deno", () => {
   const rows: [string, string | undefined, string][] = [
     [
       "ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE",

@@ -13,14 +13,14 @@ Max open files            ${soft.padEnd(21)}4096                 files
 Max locked memory         8388608              8388608              bytes
 `;
 
-Deno.test("readOpenFiles() finds the soft limit of open files", () => {
+Deno.test("readOpenFiles() parses the soft limit of open files", () => {
   assertEquals(readOpenFiles(LIMITS("256")), 256);
   assertEquals(readOpenFiles(LIMITS("unlimited")), Infinity);
   assertEquals(readOpenFiles("Max processes 7 7 processes\n"), undefined);
   assertEquals(readOpenFiles(""), undefined);
 });
 
-Deno.test("socketsWithin() leaves a quarter for all else, from 192 to 1024", () => {
+Deno.test("socketsWithin() reserves a quarter for everything else, from 192 to 1024", () => {
   const table = [
     [30, 1],
     [200, 8],
@@ -41,7 +41,7 @@ function fill(room: DescriptorBudget, most: number): number {
   return open;
 }
 
-Deno.test("DescriptorBudget keeps to the limit that the system tells, and tries nothing", () => {
+Deno.test("DescriptorBudget uses a known limit without trials", () => {
   let tried = 0;
   const source: DescriptorSource = {
     limit: () => 256,
@@ -51,7 +51,7 @@ Deno.test("DescriptorBudget keeps to the limit that the system tells, and tries 
   assertEquals(tried, 0);
 });
 
-Deno.test("DescriptorBudget finds a limit that nobody tells before it is reached, at the cost of a few trials", () => {
+Deno.test("DescriptorBudget finds an unknown limit before it is reached, with few trials", () => {
   for (const limit of [220, 256, 1000, 5000]) {
     let open = 0;
     let tried = 0;
@@ -71,7 +71,7 @@ Deno.test("DescriptorBudget finds a limit that nobody tells before it is reached
   }
 });
 
-Deno.test("DescriptorBudget bounds nothing where nothing can be found out", () => {
+Deno.test("DescriptorBudget sets no limit where none can be determined", () => {
   const room = new DescriptorBudget({
     limit: () => undefined,
     openable: () => undefined,

@@ -34,12 +34,12 @@ Deno.test("resolveLimits() fills in the defaults of the spec (spec §10)", () =>
   assertEquals(resolveLimits({ eventsPerSecond: 7 }).callsPerAgent, 1000);
 });
 
-Deno.test("resolveLimits() lifts every limit with false", () => {
+Deno.test("resolveLimits() removes all limits for false", () => {
   const values = new Set(Object.values(resolveLimits(false)));
   assertEquals([...values], [Infinity]);
 });
 
-Deno.test("resolveLimits() refuses a limit that nothing could pass, and names it", () => {
+Deno.test("resolveLimits() refuses a limit below 1, and names it", () => {
   for (const value of [0, -1, 0.5, NaN]) {
     const { message } = assertThrows(
       () => resolveLimits({ callsPerAgent: value }),
@@ -71,7 +71,7 @@ Deno.test("overLimit() is a flat 429 that names the limit and its value", () => 
   }
 });
 
-Deno.test("TokenBucket.take() allows a second's worth at once, then as many as time earned", () => {
+Deno.test("TokenBucket.take() allows a burst of one second, then the rate", () => {
   // Each row: seconds since the one before, how many were asked for, how many were allowed.
   const rows = [
     [0, 12, 10],
@@ -96,7 +96,7 @@ Deno.test("TokenBucket.take() never refuses when unlimited", () => {
   for (let i = 0; i < 1000; i++) assertEquals(bucket.take(0), true);
 });
 
-Deno.test("clientAddress() believes as many entries of X-Forwarded-For as there are proxies", () => {
+Deno.test("clientAddress() trusts as many entries of X-Forwarded-For as there are proxies", () => {
   const header = "6.6.6.6, 10.0.0.1, 10.0.0.2";
   const rows = [
     // No proxy: whatever the header says is the client's own invention.
@@ -127,7 +127,7 @@ Deno.test("clientAddress() believes as many entries of X-Forwarded-For as there 
   }
 });
 
-Deno.test("addressGroup() takes the /64 of an IPv6 address, and an IPv4 address as it is", () => {
+Deno.test("addressGroup() returns the /64 of an IPv6 address, and an IPv4 address unchanged", () => {
   const rows = [
     ["1.2.3.4", "1.2.3.4"],
     ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
@@ -145,7 +145,7 @@ Deno.test("addressGroup() takes the /64 of an IPv6 address, and an IPv4 address 
   }
 });
 
-Deno.test("AddressCount.take() refuses over the limit, per address, until one is given back", () => {
+Deno.test("AddressCount.take() refuses over the limit per address, until one is released", () => {
   const count = new AddressCount(2);
   const first = count.take("a");
   const second = count.take("a");
@@ -189,7 +189,7 @@ Deno.test("Limiter.recordHit() counts every hit, and writes one line in ten seco
   assertEquals(counted.length, rows.length);
 });
 
-Deno.test("Limiter.recordRefusedHandshake() writes one line in ten seconds for an address, code and reason, with the number of those left out", () => {
+Deno.test("Limiter.recordRefusedHandshake() writes one line in ten seconds for an address, code and reason, with the number of omitted ones", () => {
   using log = captureLog();
   const limiter = new Limiter(DEFAULT_LIMITS, () => {});
   const rows = [
@@ -236,7 +236,7 @@ Deno.test("Limiter.recordRefusedHandshake() writes one line in ten seconds for a
   assertEquals(lines().length, told.length + 2);
 });
 
-Deno.test("LogThrottle.take() lets no more than a thousand and one lines through in ten seconds, however many things there are", () => {
+Deno.test("LogThrottle.take() writes at most a thousand and one lines in ten seconds, for any number of subjects", () => {
   const lines = new LogThrottle<string>(() => {});
   const written = (prefix: string, count: number, now: number) =>
     Array.from(
@@ -249,7 +249,7 @@ Deno.test("LogThrottle.take() lets no more than a thousand and one lines through
   assertEquals(later.length, 1001);
 });
 
-Deno.test("LogThrottle tells of every line that it left out: in the next one, when it forgets a thing, and at flush()", () => {
+Deno.test("LogThrottle counts every omitted line: in the next one, when it forgets a subject, or at flush()", () => {
   let told = 0;
   const lines = new LogThrottle<number>((_, omitted) => told += 1 + omitted);
   let sent = 0;
@@ -266,7 +266,7 @@ Deno.test("LogThrottle tells of every line that it left out: in the next one, wh
   assertEquals(told, sent);
 });
 
-Deno.test("eventOutcome() says how an event was answered", () => {
+Deno.test("eventOutcome() summarizes how an event was answered", () => {
   const rows = [
     [[], "ok"],
     [[true, null], "ok"],

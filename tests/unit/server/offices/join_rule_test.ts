@@ -32,7 +32,7 @@ Deno.test("decideJoin() refuses a second computer of the same name", () => {
   });
 });
 
-Deno.test("decideJoin() tells nobody when an agent or a computer joins its own office again", () => {
+Deno.test("decideJoin() causes no notification when an agent or a computer joins its own office again", () => {
   for (const seat of [agent(), member()]) {
     assertEquals(decideJoin(seat, seated(seat), seat), {
       kind: "already-member",
@@ -40,7 +40,7 @@ Deno.test("decideJoin() tells nobody when an agent or a computer joins its own o
   }
 });
 
-Deno.test("decideJoin() refuses to rejoin the own office under another name", () => {
+Deno.test("decideJoin() refuses to rejoin the same office under another name", () => {
   for (const seat of [agent(), member()]) {
     const decision = decideJoin(
       { ...seat, name: "other" },
@@ -103,7 +103,7 @@ Deno.test("decideJoin() lets the same instance take its seat over from its old s
   });
 });
 
-Deno.test("decideJoin() does not take two absent instances, or another principal, for the same", () => {
+Deno.test("decideJoin() does not treat two absent instances, or another principal, as the same", () => {
   const cases: [Partial<Member>, Partial<Member>][] = [
     [{}, {}],
     [{ instance: "i1" }, {}],

@@ -13,7 +13,7 @@ Deno.test("MemoryRegistry.claim() takes the seat when it admits, and no other", 
   assertEquals(registry.find("south", "pc"), undefined);
 });
 
-Deno.test("MemoryRegistry.release() leaves a seat alone that another socket took over", () => {
+Deno.test("MemoryRegistry.release() keeps a seat that another socket took over", () => {
   const registry = new MemoryRegistry();
   const old = member({ instance: "i" });
   const back = member({ instance: "i", socket: "s2" });
@@ -23,7 +23,7 @@ Deno.test("MemoryRegistry.release() leaves a seat alone that another socket took
   assertEquals(registry.find("north", "pc"), back);
 });
 
-Deno.test("MemoryRegistry.list() gives the agent first, then computers as they joined; nobody after the last release", () => {
+Deno.test("MemoryRegistry.list() returns the agent first, then computers as they joined, and nothing after the last release", () => {
   const registry = new MemoryRegistry();
   const members = [
     member(),

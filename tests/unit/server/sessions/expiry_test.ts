@@ -38,7 +38,7 @@ Deno.test("atTime() calls back at a time, once, and not before it even when a ti
   assertEquals([called, clock.now(), waiting.size], [1, 4000, 0]);
 });
 
-Deno.test("atTime() calls back for a time that is past, or none, but not at once", () => {
+Deno.test("atTime() calls back for a past or invalid time, but not synchronously", () => {
   for (const time of [0, -Infinity, NaN]) {
     const { clock, fire } = standingClock(1000);
     let called = 0;
@@ -49,7 +49,7 @@ Deno.test("atTime() calls back for a time that is past, or none, but not at once
   }
 });
 
-Deno.test("atTime() waits longer than a timer can, and can be prevented at any moment of it", () => {
+Deno.test("atTime() waits longer than a timer can, and can be canceled at any moment", () => {
   const { clock, waiting, fire } = standingClock(0);
   let called = 0;
   const prevent = atTime(60 * DAY, () => called++, clock);

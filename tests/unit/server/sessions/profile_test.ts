@@ -21,7 +21,7 @@ const NEW = PROFILES["0.2"];
 const isClient = (event: string): event is keyof typeof CLIENT_EVENTS =>
   event in CLIENT_EVENTS;
 
-Deno.test("eventOf() takes the names of seed 002 for those of today, in profile 0.1 alone (spec §12)", () => {
+Deno.test("eventOf() maps the names of seed 002 to current ones, only in profile 0.1 (spec §12)", () => {
   const names = {
     "client:get_mcp_config": GET_CONFIG_EVENT,
     "server:update_mcp_config": UPDATE_CONFIG_EVENT,
@@ -34,7 +34,7 @@ Deno.test("eventOf() takes the names of seed 002 for those of today, in profile 
   }
 });
 
-Deno.test("eventOf() knows no notification and no name of Object", () => {
+Deno.test("eventOf() accepts no notification and no property name of Object", () => {
   const strangers = [
     "notify:update_mcp_config",
     UPDATE_CONFIG_NOTIFICATION,
@@ -66,7 +66,7 @@ Deno.test("eventOf() lacks in profile 0.1 exactly what came with 0.2 (spec §12)
   assertEquals(requests.filter((name) => eventOf(NEW, name) === undefined), []);
 });
 
-Deno.test("namesOf() sends under both names in profile 0.1, today's first (spec §12)", () => {
+Deno.test("namesOf() returns both names in profile 0.1, the current one first (spec §12)", () => {
   assertEquals(namesOf(OLD, GET_CONFIG_EVENT), [
     GET_CONFIG_EVENT,
     "client:get_mcp_config",
@@ -89,7 +89,7 @@ Deno.test("namesOf() sends under both names in profile 0.1, today's first (spec 
   );
 });
 
-Deno.test("checkGate() of profile 0.1 asks for no version, and takes 0.1.x when one is sent (spec §12)", () => {
+Deno.test("checkGate() of profile 0.1 requires no version, and accepts 0.1.x if one is sent (spec §12)", () => {
   for (const query of ["EIO=4", "a2c_version=0.1.0", "a2c_version=0.1.999"]) {
     assertEquals(checkGate(query, OLD), undefined, query);
   }

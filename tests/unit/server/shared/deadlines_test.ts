@@ -29,7 +29,7 @@ Deno.test("Deadlines has one timer, for the earliest of them, and expires those 
   deadlines.clear();
 });
 
-Deno.test("Deadlines goes on to the next one after the earliest, also when that was taken back", async () => {
+Deno.test("Deadlines continues with the next one after the earliest, also when that was removed", async () => {
   const deadlines = new Deadlines();
   const now = performance.now();
   const expired: number[] = [];
@@ -47,7 +47,7 @@ Deno.test("Deadlines goes on to the next one after the earliest, also when that 
   assertEquals(expired, [2, 3]);
 });
 
-Deno.test("Deadlines takes new ones while it expires others", async () => {
+Deno.test("Deadlines accepts new ones while it expires others", async () => {
   const deadlines = new Deadlines();
   const done = Promise.withResolvers<void>();
   const now = performance.now();
@@ -59,7 +59,7 @@ Deno.test("Deadlines takes new ones while it expires others", async () => {
   await done.promise;
 });
 
-Deno.test("Deadlines asks for no negative delay when the next one is overdue, of which Node warns", async () => {
+Deno.test("Deadlines sets no negative delay when the next one is overdue, since Node warns of it", async () => {
   const delays: (number | undefined)[] = [];
   using _ = watchTimers((delay) => delays.push(delay));
   const deadlines = new Deadlines();
@@ -77,7 +77,7 @@ Deno.test("Deadlines asks for no negative delay when the next one is overdue, of
   assertEquals(delays.length, 2);
 });
 
-Deno.test("Deadlines.remove() takes out the one that is meant, in any order, and only once", () => {
+Deno.test("Deadlines.remove() removes the given one, in any order, and only once", () => {
   const deadlines = new Deadlines();
   const all = [5, 3, 1, 4, 2].map((due): Deadline => ({
     due: due * 1e6,

@@ -41,7 +41,7 @@ Deno.test("checkAccess() checks member, role, name and office in this order", ()
   assertEquals(checkAccess(agent, { role: "agent", name: "planner" }), agent);
 });
 
-Deno.test("checkAccess() holds an agent to its name where its credentials restrict names, a computer always", () => {
+Deno.test("checkAccess() requires the exact name of computers, and of agents whose credentials restrict names", () => {
   const other = { role: "agent", name: "somebody" } as const;
   for (
     const policy of [undefined, {}, { offices: ["north"] }, { names: ["*"] }]
@@ -56,7 +56,7 @@ Deno.test("checkAccess() holds an agent to its name where its credentials restri
   assertEquals(codeOf(() => checkAccess(computer, about)), 403);
 });
 
-Deno.test("checkAccess() never says which other office exists", () => {
+Deno.test("checkAccess() never reveals which other offices exist", () => {
   const error = assertThrows(
     () =>
       checkAccess(agent, { role: "agent", name: "planner", office: "south" }),
@@ -65,7 +65,7 @@ Deno.test("checkAccess() never says which other office exists", () => {
   assertEquals(JSON.stringify(error.toPayload()).includes("south"), false);
 });
 
-Deno.test("answerDeadline() is timeout + 5 s where the event has one, else the fallback", () => {
+Deno.test("answerDeadline() is timeout + 5 s if the event has one, otherwise the fallback", () => {
   assertEquals(answerDeadline(TOOL_CALL_EVENT, 60, 30_000), 65_000);
   assertEquals(answerDeadline(GET_DPE_EVENT, 7, 30_000), 12_000);
   assertEquals(answerDeadline(GET_DPE_EVENT, undefined, 30_000), 35_000);
@@ -86,7 +86,7 @@ Deno.test("readAnswer() passes an object unchanged and answers 500 for anything 
   }
 });
 
-Deno.test("readHandshakeAuth() takes role and instance_id, and refuses invalid ones", () => {
+Deno.test("readHandshakeAuth() reads role and instance_id, and refuses invalid ones", () => {
   assertEquals(readHandshakeAuth({}), { role: undefined, instance: undefined });
   assertEquals(
     readHandshakeAuth({ role: "agent", instance_id: "i", token: 5 }),

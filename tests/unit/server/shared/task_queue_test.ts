@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { createTaskQueue } from "../../../../server/shared/task_queue.ts";
 
-Deno.test("createTaskQueue() runs a task at once when none waits, and the others in their order", async () => {
+Deno.test("createTaskQueue() runs a task synchronously when idle, and others in order", async () => {
   const failures: unknown[] = [];
   const order: string[] = [];
   const enqueue = createTaskQueue((error) => failures.push(error));
@@ -23,7 +23,7 @@ Deno.test("createTaskQueue() runs a task at once when none waits, and the others
   assertEquals(failures, []);
 });
 
-Deno.test("createTaskQueue() goes on after a task that throws or rejects", async () => {
+Deno.test("createTaskQueue() continues after a task that throws or rejects", async () => {
   const failures: unknown[] = [];
   const order: number[] = [];
   const enqueue = createTaskQueue((error) => failures.push(error));
@@ -36,7 +36,7 @@ Deno.test("createTaskQueue() goes on after a task that throws or rejects", async
   assertEquals(order, [1]);
 });
 
-Deno.test("createTaskQueue() runs a task that another one adds after that one", async () => {
+Deno.test("createTaskQueue() runs a task that is added by another one after that one", async () => {
   const order: string[] = [];
   const enqueue = createTaskQueue(() => {});
   let inner: Promise<void> | undefined;

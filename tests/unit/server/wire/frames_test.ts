@@ -62,7 +62,7 @@ const NOTHING = { large: [], mayBeError: false };
 const codeOf = (act: () => unknown): number =>
   assertThrows(act, FrameError).code;
 
-Deno.test("unmask() takes any mask off any stretch of bytes (RFC 6455 §5.3)", () => {
+Deno.test("unmask() removes any mask from any range of bytes (RFC 6455 §5.3)", () => {
   fc.assert(fc.property(
     fc.oneof(
       fc.uint8Array({ maxLength: 300 }),
@@ -86,7 +86,7 @@ Deno.test("unmask() takes any mask off any stretch of bytes (RFC 6455 §5.3)", (
   ));
 });
 
-Deno.test("FrameReader finds the same messages however the bytes are cut into chunks", () => {
+Deno.test("FrameReader reads the same messages regardless of chunk boundaries", () => {
   fc.assert(
     fc.property(
       fc.array(
@@ -131,7 +131,7 @@ Deno.test("FrameReader finds the same messages however the bytes are cut into ch
   );
 });
 
-Deno.test("FrameReader puts fragments together, with control frames between them (RFC 6455 §5.4)", () => {
+Deno.test("FrameReader joins fragments, with control frames between them (RFC 6455 §5.4)", () => {
   const parts = ["one ", "", "two ", "three"].map((text) => Buffer.from(text));
   const bytes = Buffer.concat([
     clientFrame(Opcode.TEXT, parts[0]!, { fin: false }),
@@ -150,7 +150,7 @@ Deno.test("FrameReader puts fragments together, with control frames between them
   }
 });
 
-Deno.test("FrameReader counts control frames as no part of the message that they come between (RFC 6455 §5.4)", () => {
+Deno.test("FrameReader does not count control frames as part of the message that they interrupt (RFC 6455 §5.4)", () => {
   const whole = Buffer.alloc(100, 65);
   const bytes = Buffer.concat([
     clientFrame(Opcode.TEXT, whole, { fin: false }),
@@ -163,7 +163,7 @@ Deno.test("FrameReader counts control frames as no part of the message that they
   ]);
 });
 
-Deno.test("FrameReader refuses what no client may send, with the code of RFC 6455 §7.4", () => {
+Deno.test("FrameReader refuses invalid frames, with the code of RFC 6455 §7.4", () => {
   const text = Buffer.from("text");
   const unmasked = textFrame("text");
   const reserved = clientFrame(Opcode.TEXT, text);
@@ -202,13 +202,13 @@ Deno.test("FrameReader refuses what no client may send, with the code of RFC 645
   assertEquals(codeOf(() => read(endless, [60_000])), 1008);
 });
 
-Deno.test("FrameReader refuses a length of more than 2^53 by its header alone", () => {
+Deno.test("FrameReader refuses a length of more than 2^53 on reading its header", () => {
   const frame = clientFrame(Opcode.TEXT, Buffer.alloc(70_000)).subarray(0, 14);
   frame.fill(0xff, 2, 10);
   assertEquals(codeOf(() => read(frame, [14])), 1009);
 });
 
-Deno.test("jsonFrame() is textFrame() of head, body and tail, copied or in place", () => {
+Deno.test("jsonFrame() produces the same bytes as textFrame() with the joined text, copied or in place", () => {
   fc.assert(fc.property(
     fc.oneof(fc.nat(200), fc.constantFrom(4000, 65_500, 70_000)),
     fc.nat(120),

@@ -14,7 +14,7 @@ import { MAX_DEPTH } from "../../../../server/wire/json/scan_json.ts";
 const nested = (depth: number, open = "[", close = "]") =>
   open.repeat(depth) + close.repeat(depth);
 
-Deno.test("judgePacket() passes exactly 64 open brackets and refuses 65, the packet's own array included", () => {
+Deno.test("judgePacket() accepts 64 levels of nesting and refuses 65, including the packet's own array", () => {
   for (const head of ["2", "2/smcp,", "2/smcp,17", "3/smcp,9", "52-/smcp,1"]) {
     const event = head.startsWith("3") ? "" : '"e",';
     const packet = (depth: number) => `${head}[${event}${nested(depth - 1)}]`;
@@ -28,11 +28,11 @@ Deno.test("judgePacket() passes exactly 64 open brackets and refuses 65, the pac
   assert(judgePacket(`0/smcp,${objects(70).slice(12)}`), "connect packets too");
 });
 
-Deno.test("judgePacket() counts what is open at once, not brackets", () => {
+Deno.test("judgePacket() counts the nesting, not the brackets", () => {
   assertEquals(judgePacket(`2["e",[${"[],".repeat(500)}{}]]`), undefined);
 });
 
-Deno.test("judgePacket() does not count brackets in strings, whatever is escaped there", () => {
+Deno.test("judgePacket() does not count brackets in strings, with any escapes", () => {
   const brackets = "[".repeat(100);
   for (const text of [`${brackets}`, `\\"${brackets}`, `${brackets}\\\\`]) {
     assertEquals(judgePacket(`2["e","${text}"]`), undefined, text);
@@ -42,18 +42,18 @@ Deno.test("judgePacket() does not count brackets in strings, whatever is escaped
   assertEquals(judgePacket(`2["e","\\\\\\",${nested(64)}"]`), undefined);
 });
 
-Deno.test("judgePacket() is not led astray by a quote in the namespace", () => {
+Deno.test("judgePacket() ignores a quote in the namespace", () => {
   assert(judgePacket(`2/smcp",["e",${nested(100_000)}]`));
 });
 
-Deno.test("judgePacket() refuses more elements than a call takes arguments", () => {
+Deno.test("judgePacket() refuses more elements than a call can have arguments", () => {
   const packet = (count: number) => `3/smcp,1[${"0,".repeat(count - 1)}0]`;
   assertEquals(judgePacket(packet(MAX_ELEMENTS)), undefined);
   assert(judgePacket(packet(MAX_ELEMENTS + 1)));
   assertEquals(judgePacket(`2["e",[${"0,".repeat(5000)}0]]`), undefined);
 });
 
-Deno.test("judgePacket() agrees with the nesting that JSON.parse sees", () => {
+Deno.test("judgePacket() agrees with the nesting that JSON.parse finds", () => {
   const depthOf = (value: unknown): number =>
     typeof value === "object" && value !== null
       ? 1 + Math.max(0, ...Object.values(value).map(depthOf))
@@ -91,7 +91,7 @@ function guarded(judge: (packet: unknown) => string | undefined = () => {}) {
   return { decoder, packets, refused, held };
 }
 
-Deno.test("the guarded decoder refuses packets with a reason, and decodes the others as the stock one", () => {
+Deno.test("the guarded decoder refuses packets with a reason, and decodes others like the stock one", () => {
   const { decoder, packets, refused } = guarded((packet) =>
     packet === '2/smcp,["no"]' ? "not now" : undefined
   );
@@ -107,7 +107,7 @@ Deno.test("the guarded decoder refuses packets with a reason, and decodes the ot
   ]);
 });
 
-Deno.test("judgeHead() passes the types that exist, and at most ten attachments", () => {
+Deno.test("judgeHead() accepts existing types, and at most ten attachments", () => {
   for (const type of ["0", "1", "2", "3", "4", "51-", "610-"]) {
     assertEquals(judgeHead(`${type}/smcp,`), undefined, type);
   }
@@ -119,7 +119,7 @@ Deno.test("judgeHead() passes the types that exist, and at most ten attachments"
   }
 });
 
-Deno.test("judgePlaceholders() passes each attachment once, wherever it stands", () => {
+Deno.test("judgePlaceholders() accepts each attachment once, at any position", () => {
   const at = (num: unknown) => ({ _placeholder: true, num });
   assertEquals(judgePlaceholders(["e", at(0), { a: [at(1)] }], 2), undefined);
   assertEquals(judgePlaceholders(["e"], 2), undefined);
@@ -134,7 +134,7 @@ Deno.test("judgePlaceholders() passes each attachment once, wherever it stands",
   assert(judgePlaceholders(["e", at(0), [at(0)]], 2));
 });
 
-Deno.test("a connection handles a hundred packets at once, the others in later turns, in their order", async () => {
+Deno.test("a connection handles a hundred packets per turn, and others in later turns, in order", async () => {
   const { decoder, packets, refused, held } = guarded();
   for (let i = 0; i < 250; i++) decoder.add(`2[${i}]`);
   assertEquals(packets.length, 100);
@@ -149,7 +149,7 @@ Deno.test("a connection handles a hundred packets at once, the others in later t
   assertEquals(held, [true, false], "nothing more is read meanwhile");
 });
 
-Deno.test("more packets than may wait are refused, and nothing comes of them once the connection has ended", async () => {
+Deno.test("packets beyond the queue's limit are refused, and queued ones are dropped when the connection ends", async () => {
   const { decoder, packets, refused } = guarded();
   for (let i = 0; i < 100 + 10_000; i++) decoder.add("2[0]");
   assertEquals(refused, []);

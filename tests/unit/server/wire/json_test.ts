@@ -140,7 +140,7 @@ const anyJson = fc.letrec<{ value: string }>((tie) => {
   };
 }).value;
 
-Deno.test("skipValue() reads values of many parts like JSON.parse does, mutated or not: 100,000", () => {
+Deno.test("skipValue() agrees with JSON.parse on 100,000 values of many parts, mutated or not", () => {
   const bits = '{}[]",:\\ntfu0123456789+-.eE \u0001\n/xé\u0000\t';
   let valid = 0;
   fc.assert(
@@ -173,7 +173,7 @@ Deno.test("skipValue() reads values of many parts like JSON.parse does, mutated 
   assert(valid > 10_000 && valid < 90_000, String(valid));
 });
 
-Deno.test("skipValue() reads a part of each kind wherever a block ends", () => {
+Deno.test("skipValue() reads parts of each kind across block boundaries", () => {
   for (
     const good of [
       "-0.5e-7",
@@ -224,7 +224,7 @@ Deno.test("skipValue() reads a part of each kind wherever a block ends", () => {
   }
 });
 
-Deno.test("skipValue() refuses every byte below space in a string, wherever it stands", () => {
+Deno.test("skipValue() refuses every byte below space in a string, at any position", () => {
   for (const length of [0, 1, 5, 30, 31, 32, 33, 34, 35, 36, 60, 200]) {
     for (const byte of ["\u0000", "\n", "\u001f"]) {
       const text = `"${"x".repeat(length)}${byte}${"y".repeat(40)}"`;
@@ -233,7 +233,7 @@ Deno.test("skipValue() refuses every byte below space in a string, wherever it s
   }
 });
 
-Deno.test("skipValue() stops at 64 open brackets", () => {
+Deno.test("skipValue() accepts 64 levels of nesting and no more", () => {
   const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
   assertEquals(scan(nested(MAX_DEPTH)), 2 * MAX_DEPTH);
   assertEquals(scan(nested(MAX_DEPTH + 1)), NO_JSON);
@@ -244,7 +244,7 @@ Deno.test("skipValue() stops at 64 open brackets", () => {
   assertEquals(scanner.skipValue(start, MAX_DEPTH), NO_JSON);
 });
 
-Deno.test("skipValue() comes to its end behind every beginning of a text", () => {
+Deno.test("skipValue() terminates on every prefix of a text", () => {
   const json = JSON.stringify({
     a: ["x".repeat(40), -1.5e3, true, null, "\\u00e9\n"],
   });
@@ -255,7 +255,7 @@ Deno.test("skipValue() comes to its end behind every beginning of a text", () =>
   }
 });
 
-Deno.test("isUtf8() agrees with the system's own on every kind of text and damage", () => {
+Deno.test("isUtf8() agrees with the runtime's own on every kind of text and damage", () => {
   const judge = (bytes: Buffer): boolean => {
     const start = load(bytes, 0, bytes.length);
     return scanner.isUtf8(start, start + bytes.length) === 1;
@@ -288,6 +288,6 @@ Deno.test("isUtf8() agrees with the system's own on every kind of text and damag
   }
 });
 
-Deno.test("the WebAssembly of the scanner is what its source compiles to", async () => {
+Deno.test("the WebAssembly of the scanner is compiled from its source", async () => {
   assertEquals(await compileScan(), await Deno.readTextFile(SCAN_MODULE));
 });

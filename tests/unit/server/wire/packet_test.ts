@@ -64,7 +64,7 @@ Deno.test("readPacket() reads calls and answers as the stock encoder writes them
   ));
 });
 
-Deno.test("readPacket() reads masked packets of every length over 4 KiB where they were unmasked", () => {
+Deno.test("readPacket() reads packets of every length over 4 KiB from the memory where they were unmasked", () => {
   // Masks of spaces, of ASCII, of what is no UTF-8, and one that changes nothing.
   for (const mask of [0x20202020, 0x5d7d225b, 0x92fe81c3 | 0, 0]) {
     for (let size = 4096; size < 4096 + 64; size++) {
@@ -117,7 +117,7 @@ Deno.test("readPacket() leaves all but the common case to the stock parser", () 
   ) assertEquals(read(text), undefined, text);
 });
 
-Deno.test("readPacket() takes nothing that the stock parser refuses, or means otherwise: 100,000 mutated packets", () => {
+Deno.test("readPacket() accepts nothing that the stock parser refuses or reads differently: 100,000 mutated packets", () => {
   const seeds = [
     '2/smcp,12["client:tool_call",{"agent":"a","params":{"x":[1,2.5e3,null,"\\u00e9\\n"]},"timeout":5}]',
     '3/smcp,7[{"content":[{"type":"text","text":"hello \\"you\\""}],"isError":false}]',
@@ -150,7 +150,7 @@ Deno.test("readPacket() takes nothing that the stock parser refuses, or means ot
   assert(taken > 5000, "some mutations keep a packet valid");
 });
 
-Deno.test("an outline has every member, but large objects and arrays are empty", () => {
+Deno.test("peek() returns every member, with large objects and arrays empty", () => {
   const payload = {
     agent: "a",
     params: { text: "x".repeat(1000), list: [1] },
@@ -164,7 +164,7 @@ Deno.test("an outline has every member, but large objects and arrays are empty",
   assertEquals(packet?.body.parse(), payload);
 });
 
-Deno.test("an outline keeps what tells how a call ended, however much it tells", () => {
+Deno.test("peek() keeps members that describe how a call ended, regardless of their size", () => {
   const hint = { action: "open", message: "x".repeat(1000) };
   const meta = { error_code: 4006, mcp_server: "mail", auth_hint: hint };
   const error = { code: 404, message: "y".repeat(1000) };
@@ -181,12 +181,12 @@ Deno.test("an outline keeps what tells how a call ended, however much it tells",
   }
 });
 
-Deno.test("an outline keeps what is large and is neither object nor array: a number of 300 digits is no small one", () => {
+Deno.test("peek() keeps large values that are neither objects nor arrays, such as a number of 300 digits", () => {
   const packet = read(`3/smcp,1[{"timeout":1${"0".repeat(300)}}]`);
   assertEquals(packet?.body.peek(), { timeout: 1e300 });
 });
 
-Deno.test("readPacket() leaves text that is no UTF-8 to whoever refuses it", () => {
+Deno.test("readPacket() leaves invalid UTF-8 to the stock parser", () => {
   const bytes = Buffer.from('3/smcp,1[{"a":"??"}]');
   bytes[15] = 0xc3;
   assertEquals(readPacket(bytes, 0, bytes.length, EVENTS, false), undefined);

@@ -56,7 +56,7 @@ Deno.test("the packages whose private fields are read are pinned to one version"
   }
 });
 
-Deno.test("socket.io: Client.decoder is the decoder that the server made", async () => {
+Deno.test("socket.io: Client.decoder is the decoder created by the server", async () => {
   await withSession(({ socket }) => {
     assertField(socket.client, "decoder");
     assertInstanceOf(decoderOf(socket), PacketDecoder);
@@ -94,7 +94,7 @@ Deno.test("engine.io: Socket.id is the sid that the client uses", async () => {
   assertEquals(idOf(await opened.promise), sid);
 });
 
-Deno.test("engine.io: Socket.writeBuffer holds what the transport has not taken", async () => {
+Deno.test("engine.io: Socket.writeBuffer holds packets that the transport has not taken", async () => {
   const opened = Promise.withResolvers<Connection>();
   await using engine = await startBareEngine((io) =>
     io.engine.on("connection", opened.resolve)
@@ -107,7 +107,7 @@ Deno.test("engine.io: Socket.writeBuffer holds what the transport has not taken"
   assertEquals(hasQueuedPackets(connection), true);
 });
 
-Deno.test("engine.io: the transport's socket is what took the upgrade; polling has none", async () => {
+Deno.test("engine.io: the transport's socket is the one of the upgrade; polling has none", async () => {
   await withSession(({ socket: { conn } }) => {
     assertField(conn.transport, "socket");
     assertInstanceOf(webSocketOf(conn.transport), FrameSocket);
@@ -120,7 +120,7 @@ Deno.test("engine.io: the transport's socket is what took the upgrade; polling h
   assertEquals(webSocketOf((await opened.promise).transport), undefined);
 });
 
-Deno.test("engine.io: Socket.pingTimeoutTimer and hasRefreshedPingTimeout tell of a ping, a sign of life and a pong", async () => {
+Deno.test("engine.io: Socket.pingTimeoutTimer and hasRefreshedPingTimeout change with a ping, a message and a pong", async () => {
   const connected = Promise.withResolvers<Connection>();
   await using engine = await startBareEngine(
     (io) => io.engine.on("connection", connected.resolve),
@@ -150,13 +150,13 @@ Deno.test("engine.io: Socket.pingTimeoutTimer and hasRefreshedPingTimeout tell o
   await closed;
 });
 
-Deno.test("engine.io: reads the peer's address of the WebSocket's _socket", async () => {
+Deno.test("engine.io: reads the peer's address from the WebSocket's _socket", async () => {
   await withSession(({ socket: { conn } }) => {
     assertEquals(conn.remoteAddress, "127.0.0.1");
   });
 });
 
-Deno.test("socket.io-parser: Decoder.reconstructor holds the packet whose attachments come", () => {
+Deno.test("socket.io-parser: Decoder.reconstructor holds the packet whose attachments are pending", () => {
   const decoder = new Decoder();
   assertEquals(unfinishedPacketOf(decoder), undefined);
   decoder.add('51-/smcp,["x",{"_placeholder":true,"num":0}]');

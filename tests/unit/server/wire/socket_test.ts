@@ -4,7 +4,7 @@ import { Duplex } from "node:stream";
 import { setImmediate } from "node:timers";
 import { FrameSocket } from "../../../../server/wire/websocket/frame_socket.ts";
 
-Deno.test("FrameSocket closes with 1011 when whoever takes a message throws; nothing is thrown at the process", async () => {
+Deno.test("FrameSocket closes with 1011 when a message handler throws, without an uncaught error", async () => {
   const sent: Buffer[] = [];
   const socket = new Duplex({
     read() {},
@@ -70,7 +70,7 @@ async function terminate(frames: FrameSocket): Promise<void> {
 const ping = (index: number): Buffer =>
   Buffer.from([0x89, 0x82, 0, 0, 0, 0, index >> 8, index & 0xff]);
 
-Deno.test("FrameSocket keeps few pongs for a peer that reads none, and answers the last ping of many (RFC 6455 §5.5.3)", async () => {
+Deno.test("FrameSocket queues few pongs for a peer that does not read, and answers the last of many pings (RFC 6455 §5.5.3)", async () => {
   const { socket, frames, writes, sent } = await unread();
   const pings = Array.from({ length: 90 }, (_, i) => ping(i));
   socket.push(Buffer.concat(pings));
@@ -86,7 +86,7 @@ Deno.test("FrameSocket keeps few pongs for a peer that reads none, and answers t
   await terminate(frames);
 });
 
-Deno.test("FrameSocket cuts a peer off for which more than 64 KiB wait before it carries a session", async () => {
+Deno.test("FrameSocket disconnects a peer without a session when more than 64 KiB are queued", async () => {
   const { socket, frames } = await unread();
   for (let i = 0; i < 60; i++) frames.send("x".repeat(1000));
   await turn();
@@ -98,7 +98,7 @@ Deno.test("FrameSocket cuts a peer off for which more than 64 KiB wait before it
   await terminate(frames);
 });
 
-Deno.test("FrameSocket.limitQueue() decides from then on", async () => {
+Deno.test("FrameSocket.limitQueue() replaces the early limit", async () => {
   const { socket, frames } = await unread();
   frames.limitQueue(Infinity, () => {});
   for (let i = 0; i < 100; i++) frames.send("x".repeat(1000));
@@ -107,7 +107,7 @@ Deno.test("FrameSocket.limitQueue() decides from then on", async () => {
   await terminate(frames);
 });
 
-Deno.test("FrameSocket.sendFrame() sends each of many peers the same frame, and joins its parts once", async () => {
+Deno.test("FrameSocket.sendFrame() sends the same frame to many peers, and joins its parts once", async () => {
   const sent: Buffer[] = [];
   const peers = [1, 2, 3].map(() =>
     new FrameSocket(

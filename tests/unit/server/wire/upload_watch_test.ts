@@ -53,33 +53,33 @@ async function looks(first: State, ...states: State[]): Promise<string> {
   return ended;
 }
 
-Deno.test("Upload goes on while its message grows as it should, however long that takes", async () => {
+Deno.test("Upload continues while its message grows fast enough, however long that takes", async () => {
   assertEquals(
     await looks(at(0, 1), at(0, 20_001), at(0, 40_001), at(0, 60_000)),
     "1008 after 3",
   );
 });
 
-Deno.test("Upload ends when its message does not grow, or too little", async () => {
+Deno.test("Upload ends when its message grows too slowly, or not at all", async () => {
   assertEquals(await looks(at(0, 0), at(0, 0)), "1008 after 1");
   assertEquals(await looks(at(7, 500), at(7, 20_499)), "1008 after 1");
 });
 
-Deno.test("Upload gives the next message a time of its own", async () => {
+Deno.test("Upload gives the next message its own time window", async () => {
   assertEquals(
     await looks(at(0, 0), at(1, 5), at(2, 5), at(2, 5)),
     "1008 after 3",
   );
 });
 
-Deno.test("Upload is not looked at any more once nothing has begun", async () => {
+Deno.test("Upload is not checked without an unfinished message", async () => {
   assertEquals(
     await looks(at(0, 0), at(1, 0, false)),
     "nothing to look at",
   );
 });
 
-Deno.test("UploadWatch ends the largest message when all together hold too much, and counts what is held", () => {
+Deno.test("UploadWatch ends the largest message when all together hold too much, and counts their bytes", () => {
   const watch = new UploadWatch({ bytesPerSecond: 1, bytes: 1000 });
   const ended: string[] = [];
   const connection = (name: string) => {
