@@ -51,5 +51,5 @@ export const agentEventOf = <N extends Notification>(
 ): AgentEventOf<N> =>
   notification.replaceAll(
     /^\w+:|_(.)/g,
-    (_, letter = "") => letter.toUpperCase(),
+    (_, letter?: string) => letter?.toUpperCase() ?? "",
   ) as AgentEventOf<N>;
