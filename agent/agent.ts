@@ -1,32 +1,23 @@
 import { Connection } from "../client/connection.ts";
 import { Emitter } from "../client/emitter.ts";
 import type { ConnectionState } from "../client/options.ts";
-import {
-  type CallToolResult,
-  type Desktop,
-  GET_CONFIG_EVENT,
-  type GetComputerConfigRet,
-  type GetDPERet,
-  type GetFinderRet,
-  type GetResourcesRet,
-  type Resource,
-  type SessionInfo,
-  type SMCPTool,
+import type {
+  CallToolResult,
+  Desktop,
+  GetComputerConfigRet,
+  GetDPERet,
+  GetFinderRet,
+  GetResourcesRet,
+  Resource,
+  SessionInfo,
+  SMCPTool,
 } from "../protocol/mod.ts";
 import { callTool } from "./tools/call_tool.ts";
 import type { OpenDocument } from "./documents/document.ts";
-import { openDocument } from "./documents/open_document.ts";
+import { DocumentOpener } from "./documents/document_opener.ts";
 import type { AgentEvents } from "./office/events.ts";
 import { followDesktop } from "./office/follow_desktop.ts";
-import {
-  requestAllResources,
-  requestDesktop,
-  requestDpe,
-  requestFinder,
-  requestMembers,
-  requestResources,
-  requestTools,
-} from "./requests/queries.ts";
+import * as queries from "./requests/queries.ts";
 import { logThrown, warnOfClearText } from "./office/log.ts";
 import type {
   AgentRequestOptions,
@@ -62,8 +53,7 @@ export class SmcpAgent implements AsyncDisposable {
   readonly #events = new Emitter<AgentEvents>(logThrown);
   readonly #catalogue: ToolCatalogue;
   readonly #requests: Requests;
-  /** Replaced when URIs given by a Computer become invalid (spec §8.3). */
-  #session = {};
+  readonly #documents: DocumentOpener;
 
   /**
    * Creates an Agent that is not connected.
@@ -74,8 +64,9 @@ export class SmcpAgent implements AsyncDisposable {
     this.#options = options;
     const signed = { ...options, role: "agent" } as const;
     const connection = this.#connection = new Connection(signed, logThrown);
-    connection.on("disconnected", () => this.#session = {});
-    this.#requests = new Requests(connection, options);
+    const requests = this.#requests = new Requests(connection, options);
+    this.#documents = new DocumentOpener(requests, options.documentHandlers);
+    connection.on("disconnected", () => this.#documents.endSession());
     this.#catalogue = forwardOfficeEvents(
       connection,
       options.name,
@@ -147,7 +138,7 @@ export class SmcpAgent implements AsyncDisposable {
    * @throws {ConnectionError} `refused`: still in the office; `lost`, `timeout`: left nevertheless
    */
   leave(): Promise<void> {
-    this.#session = {};
+    this.#documents.endSession();
     const left = () => this.office ?? this.#catalogue.clear();
     return this.#connection.leave().finally(left);
   }
@@ -199,15 +190,15 @@ export class SmcpAgent implements AsyncDisposable {
     computer: string,
     options: AgentRequestOptions = {},
   ): Promise<SMCPTool[]> {
-    return requestTools(this.#requests, computer, options);
+    return queries.tools(this.#requests, computer, options);
   }
 
   /** Fetches the configuration of a Computer, without secrets (spec §7). */
   getConfig(
     computer: string,
-    { signal }: AgentRequestOptions = {},
+    options: AgentRequestOptions = {},
   ): Promise<GetComputerConfigRet> {
-    return this.#requests.ask(GET_CONFIG_EVENT, { computer }, signal);
+    return queries.config(this.#requests, computer, options);
   }
 
   /** Fetches the desktop: the windows of a Computer, rendered, most relevant first (spec §8.1). */
@@ -215,7 +206,7 @@ export class SmcpAgent implements AsyncDisposable {
     computer: string,
     options: GetDesktopOptions = {},
   ): Promise<Desktop[]> {
-    return requestDesktop(this.#requests, computer, options);
+    return queries.desktop(this.#requests, computer, options);
   }
 
   /**
@@ -239,7 +230,7 @@ export class SmcpAgent implements AsyncDisposable {
     mcpServer: string,
     options: GetResourcesOptions = {},
   ): Promise<GetResourcesRet> {
-    return requestResources(this.#requests, computer, mcpServer, options);
+    return queries.resources(this.#requests, computer, mcpServer, options);
   }
 
   /** Iterates over all resources of an MCP server, fetching each page when it is needed (spec §8.2). */
@@ -248,7 +239,7 @@ export class SmcpAgent implements AsyncDisposable {
     mcpServer: string,
     options: AgentRequestOptions = {},
   ): AsyncGenerator<Resource, void, void> {
-    return requestAllResources(this.#requests, computer, mcpServer, options);
+    return queries.allResources(this.#requests, computer, mcpServer, options);
   }
 
   /**
@@ -261,7 +252,7 @@ export class SmcpAgent implements AsyncDisposable {
     uri: string,
     options: GetDpeOptions = {},
   ): Promise<GetDPERet> {
-    return requestDpe(this.#requests, computer, uri, options);
+    return queries.dpe(this.#requests, computer, uri, options);
   }
 
   /**
@@ -287,11 +278,7 @@ export class SmcpAgent implements AsyncDisposable {
     uri: string,
     options: OpenDocumentOptions = {},
   ): Promise<OpenDocument> {
-    return openDocument(uri, {
-      getDpe: (uri, asking) => this.getDpe(computer, uri, asking),
-      handlers: this.#options.documentHandlers ?? {},
-      session: () => this.#session,
-    }, options);
+    return this.#documents.open(computer, uri, options);
   }
 
   /** Searches the documents of a Computer (spec §8.4). */
@@ -299,11 +286,11 @@ export class SmcpAgent implements AsyncDisposable {
     computer: string,
     options: GetFinderOptions = {},
   ): Promise<GetFinderRet> {
-    return requestFinder(this.#requests, computer, options);
+    return queries.finder(this.#requests, computer, options);
   }
 
   /** Lists the members of the office, including this Agent (spec §4). */
   listRoom(options: AgentRequestOptions = {}): Promise<SessionInfo[]> {
-    return requestMembers(this.#requests, this.office, options);
+    return queries.members(this.#requests, this.office, options);
   }
 }

@@ -38,6 +38,7 @@ import {
 } from "./events.ts";
 import { parseGetFinderReq, parseGetFinderRet } from "./payloads/finder.ts";
 import {
+  type ListRoomRet,
   parseEnterOfficeNotification,
   parseEnterOfficeReq,
   parseLeaveOfficeNotification,
@@ -116,38 +117,40 @@ export interface ServerEventSpec<E extends ServerEvent> {
 }
 
 /** Every event that the Server answers itself, with its validators (spec §3). */
-export const SERVER_EVENTS: {
-  readonly [E in ServerEvent]: ServerEventSpec<E>;
-} = {
-  [JOIN_OFFICE_EVENT]: {
-    from: "both",
-    ack: "office",
-    parseRequest: parseEnterOfficeReq,
-    notification: ENTER_OFFICE_NOTIFICATION,
-  },
-  [LEAVE_OFFICE_EVENT]: {
-    from: "both",
-    ack: "office",
-    parseRequest: parseLeaveOfficeReq,
-    notification: LEAVE_OFFICE_NOTIFICATION,
-  },
-  [LIST_ROOM_EVENT]: {
-    from: "agent",
-    ack: "answer",
-    parseRequest: parseListRoomReq,
-    parseAnswer: parseListRoomRet,
-  },
-  [CANCEL_TOOL_CALL_EVENT]: {
-    from: "agent",
-    ack: "none",
-    parseRequest: parseAgentCallData,
-    notification: CANCEL_TOOL_CALL_NOTIFICATION,
-  },
-  [UPDATE_CONFIG_EVENT]: update(UPDATE_CONFIG_NOTIFICATION),
-  [UPDATE_TOOL_LIST_EVENT]: update(UPDATE_TOOL_LIST_NOTIFICATION),
-  [UPDATE_DESKTOP_EVENT]: update(UPDATE_DESKTOP_NOTIFICATION),
-  [UPDATE_FINDER_EVENT]: update(UPDATE_FINDER_NOTIFICATION),
-};
+export const SERVER_EVENTS:
+  & { readonly [E in ServerEvent]: ServerEventSpec<E> }
+  & {
+    readonly [LIST_ROOM_EVENT]: { readonly parseAnswer: Parser<ListRoomRet> };
+  } = {
+    [JOIN_OFFICE_EVENT]: {
+      from: "both",
+      ack: "office",
+      parseRequest: parseEnterOfficeReq,
+      notification: ENTER_OFFICE_NOTIFICATION,
+    },
+    [LEAVE_OFFICE_EVENT]: {
+      from: "both",
+      ack: "office",
+      parseRequest: parseLeaveOfficeReq,
+      notification: LEAVE_OFFICE_NOTIFICATION,
+    },
+    [LIST_ROOM_EVENT]: {
+      from: "agent",
+      ack: "answer",
+      parseRequest: parseListRoomReq,
+      parseAnswer: parseListRoomRet,
+    },
+    [CANCEL_TOOL_CALL_EVENT]: {
+      from: "agent",
+      ack: "none",
+      parseRequest: parseAgentCallData,
+      notification: CANCEL_TOOL_CALL_NOTIFICATION,
+    },
+    [UPDATE_CONFIG_EVENT]: update(UPDATE_CONFIG_NOTIFICATION),
+    [UPDATE_TOOL_LIST_EVENT]: update(UPDATE_TOOL_LIST_NOTIFICATION),
+    [UPDATE_DESKTOP_EVENT]: update(UPDATE_DESKTOP_NOTIFICATION),
+    [UPDATE_FINDER_EVENT]: update(UPDATE_FINDER_NOTIFICATION),
+  };
 
 /** Every notification that the Server sends to the members of an office, with its validator (spec §3). */
 export const NOTIFICATIONS: {

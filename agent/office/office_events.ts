@@ -2,7 +2,7 @@ import type { Connection } from "../../client/connection.ts";
 import type { Emitter } from "../../client/emitter.ts";
 import type { Notification, Notifications } from "../../protocol/mod.ts";
 import { type AgentEventOf, agentEventOf, type AgentEvents } from "./events.ts";
-import { requestMembers, requestTools } from "../requests/queries.ts";
+import * as queries from "../requests/queries.ts";
 import { Requests } from "../requests/requests.ts";
 import { catalogueStep, ToolCatalogue } from "../tools/tool_catalogue.ts";
 
@@ -20,10 +20,10 @@ export function forwardOfficeEvents(
   const requests = new Requests(connection, { name });
   const catalogue = new ToolCatalogue({
     list: async () =>
-      (await requestMembers(requests, connection.office, {}))
+      (await queries.members(requests, connection.office, {}))
         .filter(({ role }) => role === "computer")
         .map(({ name }) => name),
-    fetch: (computer) => requestTools(requests, computer, {}),
+    fetch: (computer) => queries.tools(requests, computer, {}),
     changed: (computer, tools) => events.emit("tools", { computer, tools }),
     failed: (computer, error) =>
       events.emit("toolsFailed", { computer, error }),

@@ -1,16 +1,18 @@
 import {
   type Desktop,
+  GET_CONFIG_EVENT,
   GET_DESKTOP_EVENT,
   GET_DPE_EVENT,
   GET_FINDER_EVENT,
   GET_RESOURCES_EVENT,
   GET_TOOLS_EVENT,
+  type GetComputerConfigRet,
   type GetDPERet,
   type GetFinderRet,
   type GetResourcesRet,
   LIST_ROOM_EVENT,
-  parseListRoomRet,
   type Resource,
+  SERVER_EVENTS,
   type SessionInfo,
   type SMCPTool,
 } from "../../protocol/mod.ts";
@@ -32,7 +34,7 @@ import { wireTimeout } from "./wire_timeout.ts";
 const NO_OFFICE = "-";
 
 /** Requests the tools of a Computer (spec §4). */
-export async function requestTools(
+export async function tools(
   requests: Requests,
   computer: string,
   { signal }: AgentRequestOptions,
@@ -40,8 +42,17 @@ export async function requestTools(
   return (await requests.ask(GET_TOOLS_EVENT, { computer }, signal)).tools;
 }
 
+/** Requests the configuration of a Computer, without secrets (spec §7). */
+export function config(
+  requests: Requests,
+  computer: string,
+  { signal }: AgentRequestOptions,
+): Promise<GetComputerConfigRet> {
+  return requests.ask(GET_CONFIG_EVENT, { computer }, signal);
+}
+
 /** Requests the desktop of a Computer (spec §8.1). */
-export async function requestDesktop(
+export async function desktop(
   requests: Requests,
   computer: string,
   { signal, size, window }: GetDesktopOptions,
@@ -55,7 +66,7 @@ export async function requestDesktop(
 }
 
 /** Requests one page of resources (spec §8.2). */
-export function requestResources(
+export function resources(
   requests: Requests,
   computer: string,
   mcpServer: string,
@@ -69,7 +80,7 @@ export function requestResources(
 }
 
 /** Iterates over all resources, requesting each page when it is needed (spec §8.2). */
-export async function* requestAllResources(
+export async function* allResources(
   requests: Requests,
   computer: string,
   mcpServer: string,
@@ -78,7 +89,7 @@ export async function* requestAllResources(
   const seen = new Set<string>(); // a server whose cursors run in a circle ends here
   let cursor: string | undefined;
   do {
-    const page = await requestResources(requests, computer, mcpServer, {
+    const page = await resources(requests, computer, mcpServer, {
       ...options,
       ...(cursor !== undefined && { cursor }),
     });
@@ -89,7 +100,7 @@ export async function* requestAllResources(
 }
 
 /** Requests the address of a document (spec §8.3). */
-export async function requestDpe(
+export async function dpe(
   requests: Requests,
   computer: string,
   uri: string,
@@ -108,7 +119,7 @@ export async function requestDpe(
 }
 
 /** Searches documents (spec §8.4). */
-export function requestFinder(
+export function finder(
   requests: Requests,
   computer: string,
   { signal, keywords, fileType, offset, limit }: GetFinderOptions,
@@ -127,7 +138,7 @@ export function requestFinder(
  *
  * @param office the Agent's office, if it is in one
  */
-export async function requestMembers(
+export async function members(
   requests: Requests,
   office: string | undefined,
   { signal }: AgentRequestOptions,
@@ -138,5 +149,5 @@ export async function requestMembers(
     REQUEST_TIMEOUT_MS,
     signal,
   );
-  return parseListRoomRet(answer).sessions;
+  return SERVER_EVENTS[LIST_ROOM_EVENT].parseAnswer(answer).sessions;
 }

@@ -6,19 +6,19 @@ import type { ComputerRequestHandler } from "./request_handler.ts";
 
 /** The office that the tools of a host are offered to. */
 export interface OfficeOutlet {
-  /** The Server's limit for messages in bytes, if known. */
+  /** The largest message that its Server takes, in bytes, if it is known. */
   readonly maxPayload: number | undefined;
-  /** Announces changes to the office. */
+  /** Tells the office what changed. */
   changed(...events: ServerEvent[]): void;
 }
 
-/** The parts of a tool host, for connections and commands. */
+/** What a tool host is made of, for a connection and for the commands. */
 export interface ToolHostParts {
   /** The MCP servers and the inputs. */
   readonly hosting: Hosting;
   /** Answers requests. */
   readonly requests: ComputerRequestHandler;
-  /** Emits the events of the host. */
+  /** Tells what happens. */
   readonly events: Emitter<ComputerEvents>;
   /** Offers the tools to an office. */
   attach(office: OfficeOutlet): void;

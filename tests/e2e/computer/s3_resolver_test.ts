@@ -140,7 +140,7 @@ Deno.test({
     async () =>
       await resolve(
         {
-          endpoint: "http://127.0.0.1:9", // the discard port: nobody listens there
+          endpoint: "http://127.0.0.1:9", // where nobody listens nowadays
           bucket: "b",
           region: "auto",
           accessKeyId: "id",

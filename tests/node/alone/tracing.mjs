@@ -1,4 +1,4 @@
-// The Server's command; its own dependencies are installed.
+// The Server's command; what it needs itself is installed.
 import process from "node:process";
 
 process.argv.push("--port=0", "--tracing");
