@@ -10,7 +10,7 @@ import { combineObservers } from "./observe/call_observer.ts";
 import { type CallTracer, traceCalls } from "./observe/trace_calls.ts";
 import { MemoryRegistry } from "./offices/memory.ts";
 import type { SessionsOptions } from "./sessions/sessions.ts";
-import { MIN_UPLOAD_RATE } from "./wire/mod.ts";
+import { MIN_UPLOAD_RATE, type WsEngine } from "./wire/mod.ts";
 import type { Authenticator } from "./auth/authenticator.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
@@ -74,7 +74,7 @@ export interface SmcpServerOptions {
    * The WebSocket implementation: `"fast"`, this package's own, which relays calls without
    * re-encoding them, or `"stock"`, the package `ws`; default `"fast"`.
    */
-  wsEngine?: "fast" | "stock";
+  wsEngine?: WsEngine;
   /**
    * Minimum bytes per second at which a started WebSocket message must arrive, measured over
    * 20 seconds; default 8192, which allows 17 minutes for 8 MiB. A slower sender is disconnected with

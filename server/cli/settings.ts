@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { integer } from "../../cli/integer.ts";
 import { PROFILES, type ProtocolName } from "../../protocol/mod.ts";
+import { WS_ENGINES, type WsEngine } from "../wire/mod.ts";
 import {
   type ObserveFlags,
   observeOptions,
@@ -32,7 +33,7 @@ export interface Settings extends LimitSettings, SecuritySettings {
   /** The largest message of a client, in bytes. */
   readonly maxMessageBytes: number;
   /** What carries WebSockets. */
-  readonly wsEngine: "fast" | "stock";
+  readonly wsEngine: WsEngine;
   /** What is counted, measured and traced. */
   readonly observe: ObserveSettings;
   /** What is logged, and where. */
@@ -75,7 +76,7 @@ export function addSettings(command: Command): Command {
       new Option(
         "--ws-engine <name>",
         "what carries WebSockets: fast, or stock, which is the package ws",
-      ).choices(["fast", "stock"]).default("fast").env("SMCP_WS_ENGINE"),
+      ).choices(WS_ENGINES).default("fast").env("SMCP_WS_ENGINE"),
     )
     .addOption(
       new Option(

@@ -7,6 +7,7 @@
  */
 export {
   MIN_UPLOAD_RATE,
+  WS_ENGINES,
   type WsEngine,
   wsEngineOption,
 } from "./websocket/frame_engine.ts";

@@ -83,6 +83,9 @@ export class FrameEngine {
   }
 }
 
+/** The WebSocket implementations. */
+export const WS_ENGINES: readonly WsEngine[] = ["fast", "stock"];
+
 /** The WebSocket implementation: this package's own (`fast`), or the package `ws` (`stock`). */
 export type WsEngine = "fast" | "stock";
 
