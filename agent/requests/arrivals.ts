@@ -5,7 +5,7 @@ import {
 } from "../../protocol/mod.ts";
 import { isComputerNotFound } from "./computer_not_found.ts";
 
-/** How long after a reconnect of the Agent Computers may still be reconnecting. */
+/** After a reconnect of the Agent, its Computers may still be reconnecting for this long. */
 export const RETURN_WINDOW_MS = 60_000;
 
 /**

@@ -26,7 +26,7 @@ function sparse(
   const needed = "url" in server_parameters
     ? { url: server_parameters.url }
     : { command: server_parameters.command };
-  const usual = parseMCPServerConfig({
+  const defaults = parseMCPServerConfig({
     name: "any",
     type,
     server_parameters: needed,
@@ -35,19 +35,19 @@ function sparse(
     type,
     server_parameters: {
       ...needed,
-      ...differing({ ...server_parameters }, { ...usual.server_parameters }),
+      ...differing({ ...server_parameters }, { ...defaults.server_parameters }),
     },
-    ...differing({ ...rest }, { ...usual }),
+    ...differing({ ...rest }, { ...defaults }),
   };
 }
 
 const differing = (
   value: Record<string, unknown>,
-  usual: Record<string, unknown>,
+  defaults: Record<string, unknown>,
 ): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(value).filter(([key, item]) =>
-      !isDeepStrictEqual(item, usual[key])
+      !isDeepStrictEqual(item, defaults[key])
     ),
   );
 

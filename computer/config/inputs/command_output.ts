@@ -40,13 +40,15 @@ export async function commandOutput(
     child.stderr?.destroy();
   });
   try {
-    const how = await ended(child);
+    const failure = await ended(child);
     signal.throwIfAborted();
     if (length > MAX_OUTPUT_BYTES) {
       throw new Error(`it printed more than ${MAX_OUTPUT_BYTES} bytes`);
     }
-    if (how !== undefined) {
-      throw new Error([how, diagnostics.toString()].filter(Boolean).join("\n"));
+    if (failure !== undefined) {
+      throw new Error(
+        [failure, diagnostics.toString()].filter(Boolean).join("\n"),
+      );
     }
   } finally {
     off();

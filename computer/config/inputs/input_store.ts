@@ -105,7 +105,7 @@ export class InputStore implements ComputerInputs {
     return [...this.#definitions.values()];
   }
 
-  /** Texts to hide: every resolved value that is secret, or too long to be an ordinary word. */
+  /** Texts to hide: resolved values that are secret, or of at least `MIN_SECRET_CHARACTERS`. */
   get secrets(): ReadonlySet<string> {
     return this.#secrets;
   }

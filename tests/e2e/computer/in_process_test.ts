@@ -224,7 +224,7 @@ Deno.test("mistakes in the settings of an MCP server in this process are named",
       ConfigError,
       text,
     );
-  await refused({}, '"in-process" is for programs');
+  await refused({}, '"in-process" is only for programs');
   await refused({ server: {} }, "expected an MCP server of");
   await refused(
     { server: adder(), forbiden_tools: ["add"] },
