@@ -39,12 +39,12 @@ const CASTS: Cast[] = [
 ];
 
 /** The first test waits for the download of the SDK from PyPI. */
-const PATIENCE = 600_000;
+const SCREEN_TIMEOUT_MS = 600_000;
 
 for (const [sdk, agent, server, computer, known] of CASTS) {
   Deno.test({
     name: `${sdk}: ${agent} Agent, ${server} Server, ${computer} Computer`,
-    timeout: PATIENCE,
+    timeout: SCREEN_TIMEOUT_MS,
   }, async (t) => {
     await using between = server === "our"
       ? await ourServer(sdk)
@@ -63,7 +63,7 @@ for (const [sdk, agent, server, computer, known] of CASTS) {
 Deno.test({
   name:
     "clients of each version are refused by a Server of the other, with an error",
-  timeout: PATIENCE,
+  timeout: SCREEN_TIMEOUT_MS,
 }, async () => {
   await using old = await ourServer("0.1");
   await using today = await ourServer("0.2");

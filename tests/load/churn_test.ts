@@ -3,7 +3,7 @@ import { seeded } from "../support/wire/hostile_payloads.ts";
 import { LeanClient } from "./support/lean_client.ts";
 import { type Memory, mib, pool, Victim } from "./support/victim.ts";
 
-/** Thirty minutes of a busy server, five sessions a second, as fast as they go. */
+/** As many sessions as in thirty minutes of a busy server with five per second. */
 const SESSIONS = 30 * 60 * 5;
 const ROUNDS = 6;
 const OFFICES = Array.from({ length: 20 }, (_, i) => `churn ${i}`);

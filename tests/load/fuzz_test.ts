@@ -15,7 +15,7 @@ const corpus = (await Deno.readTextFile(
   new URL("corpus/packets.txt", import.meta.url),
 )).split("\n").filter((line) => line !== "");
 
-/** A client that is a member of some office, and answers whatever it is asked. */
+/** A client that is a member of an office, and answers every request. */
 async function fuzzer(url: string, index: number): Promise<LeanClient> {
   const client = await LeanClient.connect(url);
   const office = FUZZ_OFFICES[index % FUZZ_OFFICES.length] ?? "";

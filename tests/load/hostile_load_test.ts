@@ -13,7 +13,7 @@ const call = (agent: string, req_id: string, params: unknown = {}) => ({
   timeout: 60,
 });
 
-/** Two members of an office who must notice nothing. */
+/** Two members of an office who must not be affected. */
 async function bystanders(url: string) {
   const agent = await LeanClient.connect(url);
   const computer = await LeanClient.connect(url);

@@ -57,7 +57,7 @@ Deno.test("10,000 idle members in 1,000 offices on one process: memory of a conn
   assert(after.heap < before.heap + 20 * 2 ** 20, "the heap is back");
 });
 
-/** The agents of the first `count` offices each make their office hear something. */
+/** Makes the agents of the first `count` offices send a notification. */
 function shout(agents: readonly LeanClient[], count: number): void {
   for (const [i, agent] of agents.slice(0, count).entries()) {
     const payload = { ...cancel, agent: `m${i}` };
@@ -67,7 +67,7 @@ function shout(agents: readonly LeanClient[], count: number): void {
   }
 }
 
-/** Milliseconds until so many notifications were heard. */
+/** Returns the milliseconds until a number of notifications were received. */
 async function timeOf(
   clients: readonly LeanClient[],
   deliveries: number,

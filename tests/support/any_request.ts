@@ -1,4 +1,4 @@
-/** Good for every event that the Agent "agent" can send about the Computer "computer" of "office". */
+/** A valid payload for every event that the Agent "agent" can send about the Computer "computer" of "office". */
 export const ANY_REQUEST = {
   agent: "agent",
   req_id: "r1",

@@ -6,22 +6,22 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** Makes an authority that signs others. */
+/** Creates a certificate authority. */
 export const newAuthority = (name: string): Promise<Certificate> =>
   make(name, [
     { name: "basicConstraints", cA: true, critical: true },
     { name: "keyUsage", keyCertSign: true, cRLSign: true },
   ]);
 
-/** How a certificate differs from one for loopback that is good today. */
+/** Differences of a certificate from a valid one for loopback. */
 export interface CertificateFlaws {
-  /** It ended a minute ago. */
+  /** Expired a minute ago. */
   readonly expired?: boolean;
-  /** It is for this host, and for nothing else. */
+  /** Valid only for this host. */
   readonly host?: string;
 }
 
-/** Makes a certificate for a server on loopback, or for a client. */
+/** Creates a certificate for a server on loopback, or for a client. */
 export const newCertificate = (
   name: string,
   authority: Certificate,

@@ -1,32 +1,32 @@
-/** A child process whose lines can be waited for. */
+/** A child process whose output lines can be awaited. */
 export interface Child extends AsyncDisposable {
   /** Its process id. */
   readonly pid: number;
-  /** Every line so far, of both streams, in the order of their arrival. */
+  /** All lines so far, of both streams, in the order of their arrival. */
   readonly lines: readonly string[];
-  /** Resolves once it has ended and all its output is here. */
+  /** Resolves when it has ended and all its output has arrived. */
   readonly status: Promise<Deno.CommandStatus>;
-  /** The first line that matches, past or to come; rejects when the process ends without one. */
+  /** Resolves with the first matching line, past or future; rejects when the process ends without one. */
   line(pattern: RegExp): Promise<RegExpMatchArray>;
-  /** Sends a signal; a process that has ended does not mind. */
+  /** Sends a signal; does nothing after its end. */
   signal(name: Deno.Signal): void;
-  /** Asks it to end, and waits for it. */
+  /** Terminates it, and waits for its end. */
   stop(): Promise<Deno.CommandStatus>;
 }
 
 /** How to start a child process. */
 export interface StartOptions {
-  /** Where it runs. */
+  /** The working directory. */
   cwd?: string | URL;
-  /** Added to this process's environment. */
+  /** Environment variables in addition to those of this process. */
   env?: Record<string, string>;
-  /** Let it lead a process group, which signals reach as a whole: as Ctrl-C does on a terminal. */
+  /** Whether it leads a process group, which signals reach as a whole, like Ctrl-C on a terminal. */
   group?: boolean;
-  /** Told each line as it comes. */
+  /** Called with each line. */
   onLine?: (line: string) => void;
 }
 
-/** Starts a command, without a terminal and without colours. */
+/** Starts a command, without a terminal and without colors. */
 export function start(
   command: string,
   args: readonly string[],

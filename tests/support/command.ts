@@ -4,26 +4,26 @@ import { type Child, start } from "./child.ts";
 /** The commands of the package. */
 export type CommandName = "agent" | "computer" | "server";
 
-/** What a command ended with. */
+/** The result of a command. */
 export interface CommandEnd {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** What to run it with. */
+/** Options of a command. */
 export interface CommandOptions {
-  /** Added to an environment without any SMCP_ variable. */
+  /** Environment variables, added to an environment without SMCP_ variables. */
   env?: Record<string, string>;
-  /** What it reads from stdin. */
+  /** The text of its stdin. */
   input?: string;
-  /** Where it runs. */
+  /** The working directory. */
   cwd?: string;
 }
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** How a command is started from this source. */
+/** Returns how to start a command from the source. */
 export const argumentsOf = (
   name: CommandName,
   args: readonly string[],
@@ -80,14 +80,14 @@ export async function runFile(
   };
 }
 
-/** Starts a command whose lines can be waited for. */
+/** Starts a command whose output lines can be awaited. */
 export const startMain = (
   name: CommandName,
   args: readonly string[],
   env: Record<string, string> = {},
 ): Child => start(Deno.execPath(), argumentsOf(name, args), { env });
 
-/** This process's environment without what would change a command. */
+/** Returns this process's environment without variables that affect commands. */
 const bareEnvironment = (): Record<string, string> =>
   Object.fromEntries(
     Object.entries(Deno.env.toObject()).filter(([name]) =>

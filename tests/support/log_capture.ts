@@ -1,17 +1,17 @@
 import { configureSync, type LogRecord, resetSync } from "@logtape/logtape";
 import { jsonLine, prettyLine } from "../../server/cli/log_lines.ts";
 
-/** Everything that is logged while it is in use. */
+/** Everything that is logged while it is active. */
 export interface LogCapture extends Disposable {
   /** Every event, in order. */
   readonly records: readonly LogRecord[];
   /** The events of the audit log: their fields without time and the like. */
   readonly audit: readonly Record<string, unknown>[];
-  /** All of it as the server's command writes it, in both formats. */
+  /** The whole log as the server's command writes it, in both formats. */
   readonly text: string;
 }
 
-/** Captures what every library logs, at every level. */
+/** Captures the logs of all libraries, at all levels. */
 export function captureLog(): LogCapture {
   const records: LogRecord[] = [];
   configureSync({

@@ -15,7 +15,7 @@ interface ModuleInfo {
  * The modules that a file of the repository loads, itself included: paths from the root, and packages
  * as `npm:NAME@VERSION`.
  *
- * @param dynamic whether those count that it loads later
+ * @param dynamic whether to include dynamic imports
  */
 export async function modulesOf(
   file: string,

@@ -6,7 +6,7 @@ import {
 
 export { scriptedComputer } from "../../testing/mod.ts";
 
-/** The office that everybody joins unless a test says otherwise. */
+/** The default office of tests. */
 export const OFFICE = "north";
 
 /** A Server on a free port, with a joined Agent and joined Computers. */

@@ -1,6 +1,6 @@
 import type { SmcpServerOptions } from "../../server/mod.ts";
 
-/** A Server whose clients may use the names of `rawPair` alone, and one that is hidden. */
+/** A Server whose clients may use only the names of `rawPair`, and a hidden one. */
 export const ownNamesAlone = (): SmcpServerOptions => ({
   authenticator: {
     authenticate: () => ({

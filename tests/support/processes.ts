@@ -1,10 +1,10 @@
 import { readdir, readFile } from "node:fs/promises";
 
 /**
- * Resolves once a process has ended.
+ * Resolves when a process has ended.
  *
- * It looks again and again: these processes are children of a MCP server's or of a command's, and
- * neither Deno nor Node tells of the end of any but one's own. Who waits in vain is ended by the
+ * Polls, since these processes are children of an MCP server or a command, and neither Deno nor Node
+ * reports the end of any but direct children. The `timeout` of the test ends a wait without success.
  * `timeout` of its test.
  */
 export async function gone(pid: number): Promise<void> {
@@ -14,9 +14,9 @@ export async function gone(pid: number): Promise<void> {
 }
 
 /**
- * The line that a process writes to a file, once it is there.
+ * Resolves with the line that a process writes to a file.
  *
- * It looks again and again, as `gone` does.
+ * Polls, like `gone`.
  */
 export async function written(file: string): Promise<string> {
   while (true) {
@@ -26,7 +26,7 @@ export async function written(file: string): Promise<string> {
   }
 }
 
-/** Tells whether a process runs; one that only waits to be reaped does not. */
+/** Returns whether a process is running; a zombie is not. */
 export async function isAlive(pid: number): Promise<boolean> {
   try {
     Deno.kill(pid, "SIGCONT");
@@ -41,7 +41,7 @@ export async function isAlive(pid: number): Promise<boolean> {
   }
 }
 
-/** Processes that still run in one of these process groups, however they came there; Linux alone. */
+/** Returns the running processes of these process groups; Linux only. */
 export async function leftInGroups(
   groups: readonly number[],
 ): Promise<number[]> {

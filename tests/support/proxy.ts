@@ -2,15 +2,15 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 /** A TCP proxy that can lose connections the way networks do. */
 export interface Proxy extends AsyncDisposable {
-  /** What clients connect to. */
+  /** The URL for clients. */
   readonly url: string;
-  /** Drops every connection at the client's side; the server is told nothing. */
+  /** Drops every connection on the client's side; the server does not notice. */
   cut(): void;
-  /** Leads connections to come to another server: the next generation of one that has ended. */
+  /** Forwards future connections to another server, such as the successor of one that has ended. */
   turnTo(url: string): void;
 }
 
-/** Stands between clients and the server at `url`. */
+/** Starts a proxy for the server at `url`. */
 export async function startProxy(url: string): Promise<Proxy> {
   let target = new URL(url);
   const near = new Set<Socket>();

@@ -50,7 +50,7 @@ onEachEngine(
   },
 );
 
-/** Resolves when the server has none. */
+/** Resolves when the server has no connections. */
 async function noConnections(url: string): Promise<void> {
   for (let i = 0; i < 1000; i++) {
     const response = await fetch(`${url}/health`);

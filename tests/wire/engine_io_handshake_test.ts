@@ -7,7 +7,7 @@ import {
 } from "../support/wire/raw_websocket.ts";
 import { onEachEngine } from "../support/server/wire_server.ts";
 
-/** What an open packet says, but for the id. */
+/** The open packet, without its id. */
 const openPacket = (text: string): Record<string, unknown> => {
   assertEquals(text[0], "0");
   const { sid, ...rest } = JSON.parse(text.slice(1));
@@ -54,7 +54,7 @@ onEachEngine("two sessions have different ids", async (start) => {
   assertEquals(first === second, false);
 });
 
-/** Queries that open nothing, with the code of Engine.IO that refuses them. */
+/** Invalid queries, with Engine.IO's error code. */
 const REFUSED: [query: string, code: number][] = [
   ["transport=polling&a2c_version=0.2.0", 5],
   ["EIO=abc&transport=polling&a2c_version=0.2.0", 5],

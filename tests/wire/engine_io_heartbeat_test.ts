@@ -3,10 +3,10 @@ import { RawPolling } from "../support/wire/raw_polling.ts";
 import { RawWebSocket } from "../support/wire/raw_websocket.ts";
 import { onEachEngine } from "../support/server/wire_server.ts";
 
-/** Often, and with a time to answer that no test outlasts. */
+/** Frequent pings, with an answer timeout that no test reaches. */
 const PATIENT = { heartbeat: { intervalMs: 20, timeoutMs: 60_000 } };
 
-/** With a time to answer that passes, but not before the next request is there. */
+/** An answer timeout that expires, but not before the next request arrives. */
 const HASTY = { heartbeat: { intervalMs: 20, timeoutMs: 1_500 } };
 
 onEachEngine(

@@ -65,7 +65,7 @@ onEachEngine(
       for (
         const frame of [
           clientFrame(opcode, Buffer.alloc(126)),
-          frameHeader(opcode, 70_000), // by its header alone
+          frameHeader(opcode, 70_000), // only the header
           clientFrame(opcode, "", { fin: false }),
           clientFrame(opcode, "ab", { fin: false }),
         ]
@@ -147,7 +147,7 @@ onEachEngine(
       assertEquals(await raw.closed, 1002, `${code}`);
     }
     await using raw = await RawWebSocket.connect(server.port);
-    raw.write(clientFrame(OP.close, Buffer.from([3]))); // half a code
+    raw.write(clientFrame(OP.close, Buffer.from([3]))); // an incomplete code
     assertEquals(await raw.closed, 1002);
   },
 );
@@ -193,7 +193,7 @@ onEachEngine(
     await using server = await start();
     await using raw = await RawWebSocket.connect(server.port);
     raw.answersClose = false;
-    raw.send("4abc"); // no packet
+    raw.send("4abc"); // not a packet
     const { opcode } = await raw.frame();
     assertEquals(opcode, OP.close);
     assert(!raw.over);

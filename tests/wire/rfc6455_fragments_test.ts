@@ -125,7 +125,7 @@ onEachEngine(
   },
 );
 
-/** Frames that may not come where they do, between others. */
+/** Misplaced frames between others. */
 const MISPLACED: [what: string, frames: Buffer[]][] = [
   ["a continuation of nothing", [clientFrame(OP.continuation, "x")]],
   ["a continuation of nothing that goes on", [

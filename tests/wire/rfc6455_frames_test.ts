@@ -8,13 +8,13 @@ import {
 } from "../support/wire/raw_websocket.ts";
 import { onEachEngine } from "../support/server/wire_server.ts";
 
-/** An event that is answered, of exactly so many bytes with the type of Engine.IO. */
+/** An event with an ack, of exactly `size` bytes including the type of Engine.IO. */
 function event(id: number, bytes: number): string {
   const [head, tail] = [`42/smcp,${id}["server:list_room",{"x":"`, '"}]'];
   return head + "x".repeat(bytes - head.length - tail.length) + tail;
 }
 
-/** That the peer is closed with a code when it sends this. */
+/** Asserts that the peer is closed with a code when it sends this. */
 async function assertCloses(
   port: number,
   code: number,
@@ -194,5 +194,5 @@ onEachEngine("frames before an invalid frame take effect", async (start) => {
   assertEquals(await raw.closed, 1002);
 });
 
-/** Lets the server read what was written, or it would come in one piece. */
+/** Waits until the server has read everything, so that writes arrive separately. */
 const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));

@@ -17,7 +17,7 @@ function event(id: number, bytes: readonly number[], padding = 0): Buffer {
   ]);
 }
 
-/** The first and the last character of each length, and what lies beside gaps. */
+/** The first and the last character of each length, and those next to gaps. */
 const VALID: number[][] = [
   [0x7f],
   [0xc2, 0x80],
@@ -52,7 +52,7 @@ const INVALID: [what: string, bytes: number[]][] = [
   ["0xFF", [0xff]],
 ];
 
-/** Where a message is read in one way or another: small, by blocks, over many chunks. */
+/** Sizes for each way of reading: small, in blocks, over many chunks. */
 const PADDING = [0, 5000, 200_000];
 
 onEachEngine(

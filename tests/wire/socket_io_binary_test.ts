@@ -113,7 +113,7 @@ onEachEngine("attachments may be empty, and large", async (start) => {
   }
 });
 
-/** What may not come where an attachment is due, or of which there is no use. */
+/** Invalid messages in place of an attachment, or superfluous ones. */
 const MISPLACED: [what: string, messages: (string | Buffer)[]][] = [
   ["an attachment of nothing", [Buffer.from([1])]],
   ["text instead of an attachment", [

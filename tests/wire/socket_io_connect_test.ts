@@ -96,7 +96,7 @@ onEachEngine("a client that never sends CONNECT is closed", async (start) => {
   await assertRejects(() => raw.text("4"));
 });
 
-/** What is no CONNECT, or none that can be read. */
+/** Packets other than CONNECT, and invalid ones. */
 const NO_CONNECT = [
   "4",
   "4abc",

@@ -71,7 +71,7 @@ onEachEngine("text of any script comes back unchanged", async (start) => {
   }
 });
 
-/** Packets that no client may send, once it is connected. */
+/** Packets that a connected client must not send. */
 const MALFORMED = [
   "4",
   "4abc",

@@ -82,7 +82,7 @@ Deno.test({
     raws.push(raw);
   }
   await using honest = await RawWebSocket.connect(portOf(server.url));
-  honest.send(event(1, MIB)); // which all the others do not keep from its answer
+  honest.send(event(1, MIB)); // still answered in spite of the others
   await honest.text("43/smcp,1[");
   const codes = await Promise.all(
     raws.filter((raw) => raw.closing).map((raw) => raw.closed),
@@ -95,7 +95,7 @@ Deno.test({
 Deno.test("a message has at most 64 KiB before there is a session, then 8 MiB", async () => {
   await using server = await startWireServer();
   await using early = await RawWebSocket.open(server.port);
-  early.write(frameHeader(OP.text, 64 * 1024 + 1)); // by its header alone
+  early.write(frameHeader(OP.text, 64 * 1024 + 1)); // only the header
   assertEquals(await early.closed, 1009);
 
   await using binary = await RawWebSocket.open(server.port);
@@ -138,7 +138,7 @@ Deno.test("a slow upload of 8 MiB passes, over many heartbeats without room for 
   const parts = 20;
   const size = Math.ceil(message.length / parts);
   for (let i = 0; i < parts; i++) {
-    await raw.text("2"); // the next part comes when the server asks again
+    await raw.text("2"); // send the next part at the server's next ping
     raw.write(message.subarray(i * size, (i + 1) * size));
   }
   for (let i = 0; i < parts; i++) raw.send("3"); // that waited behind it

@@ -21,7 +21,7 @@ const request = (req_id: string) => ({
   timeout: 60,
 });
 
-/** Answers that no parser takes; every other one of them would end a careless Agent's connection. */
+/** Malformed answers, which would close a careless Agent's connection. */
 const MALFORMED: readonly string[] = [
   "[{",
   "[{]",
@@ -45,7 +45,7 @@ const MALFORMED: readonly string[] = [
   "[{}] more",
 ];
 
-/** A Computer whose frames are written by hand, and the ack id of the call that it got. */
+/** A Computer with handwritten frames, and the ack id of its call. */
 async function calledComputer(
   url: string,
   agent: RawClient,

@@ -450,7 +450,7 @@ Deno.test("no token is ever logged: keys, JWTs and auth in every place, valid an
   ];
   for (const auth of shown) {
     for (const transport of ["polling", "websocket"] as const) {
-      // A server for each: a refusal must not be left out as part of a flood.
+      // A new server for each, since a refusal must not be throttled.
       const { server, url } = await served(options);
       await using _ = server;
       try {
@@ -547,7 +547,7 @@ Deno.test({
       [`--allow-write=${dir}`],
     );
     await using agent = await joinRaw(command.url, "agent", "ada", "north");
-    await Deno.rename(file, `${file}.1`); // as a tool that rotates logs does
+    await Deno.rename(file, `${file}.1`); // like a tool that rotates logs
     command.kill("SIGHUP");
     while (!await Deno.stat(file).catch(() => undefined)) {
       await agent.ask(GET_TOOLS_EVENT, {});

@@ -214,7 +214,7 @@ Deno.test("a client with expired credentials and no others gets 401, and does no
   await using agent = new SmcpAgent({
     url,
     name: "ada",
-    // Engine.IO forgets a timer of a polling client that is closed while it turns to a WebSocket.
+    // Engine.IO leaks a timer of a polling client that is closed during its upgrade.
     transports: ["websocket"],
   });
   const refused = Promise.withResolvers<unknown>();

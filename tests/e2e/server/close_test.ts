@@ -80,7 +80,7 @@ Deno.test("a shutdown counts as leaving, with the same notifications (spec §5)"
   const gone = [agent.disconnected(), computer.disconnected()];
   await server.close();
   await Promise.all(gone);
-  // Who leaves first hears nothing of the other any more.
+  // The first to leave gets no notification of the other.
   assertEquals([...agent.heard, ...computer.heard], [{
     event: LEAVE_OFFICE_NOTIFICATION,
     payload: { office_id: "o", agent: "agent" },
@@ -101,7 +101,7 @@ for (const transport of ["polling", "websocket"] as const) {
     await gone;
     await using second = createSmcpServer();
     proxy.turnTo((await second.listen()).url);
-    // Attempts made while nobody listened count as failures; the client goes on.
+    // Attempts without a listener fail; the client continues.
     await back.catch(() =>
       new Promise<void>((resolve) => {
         if (client.socket.connected) resolve();
@@ -144,7 +144,7 @@ Deno.test("a lost connection releases its seat (spec §5)", async () => {
       office_id: "o",
       agent: `a${round}`,
     });
-    agent.socket.io.engine.close(); // without a word of Socket.IO
+    agent.socket.io.engine.close(); // without a packet of Socket.IO
     assertEquals(await computer.next(LEAVE_OFFICE_NOTIFICATION), {
       office_id: "o",
       agent: `a${round}`,

@@ -63,7 +63,7 @@ Deno.test("an address over its limit of connections is refused with 429, over po
       },
     ]);
   }
-  // Sessions that are open go on: their further requests take no place.
+  // Open sessions continue: their further requests take no slot.
   for (const client of [first, second]) {
     assertEquals(await client.join("computer", client.socket.id ?? "", "o"), [
       true,
@@ -175,7 +175,7 @@ Deno.test("events over the rate are answered with 429 immediately, joins with fa
   const last = joins.at(-1);
   assertEquals(last?.[0], false);
   assertMatch(String(last?.[1]), /^Too many events/);
-  // It recovers by itself, and nobody else was slowed down.
+  // It recovers by itself, and no other client was slowed down.
   assertEquals(await bystander.join("computer", "computer", "o"), [true, null]);
   let answer: unknown;
   do answer = await agent.ask(LIST_ROOM_EVENT, request); while (
@@ -398,7 +398,7 @@ Deno.test("attempts to guess credentials over one connection are limited like ev
       [];
     codes.push(code);
   }
-  // Others ask while the first is asked about: those are refused without a look.
+  // Further requests during the first authentication are refused immediately.
   assert(codes.filter((code) => code === "429").length >= 15, codes.join());
   assert(codes.includes("401"));
 });

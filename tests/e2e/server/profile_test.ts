@@ -17,7 +17,7 @@ import { joinRaw, type RawClient } from "../../support/wire/raw_client.ts";
 import { rawHttp, upgradeHead } from "../../support/wire/raw_http.ts";
 import { startServerCommand } from "../../support/server/server_command.ts";
 
-/** What seed 002 calls the events that have another name since. */
+/** The older names of seed 002. */
 const OLDER = {
   getConfig: "client:get_mcp_config",
   updateConfig: "server:update_mcp_config",
@@ -29,7 +29,7 @@ const OLDER = {
 const REQUEST = { agent: "agent", req_id: "1", computer: "computer" };
 const CONFIG = { servers: {}, inputs: null };
 
-/** A Server of profile 0.1 with an Agent and a Computer that send no version, as SDKs of their time. */
+/** A Server of profile 0.1 with an Agent and a Computer that send no version, like older SDKs. */
 async function oldOffice() {
   const stack = new AsyncDisposableStack();
   const server = stack.use(createSmcpServer({ protocol: "0.1" }));

@@ -46,7 +46,7 @@ async function served(first: Authenticator) {
   };
 }
 
-/** Engine.IO forgets a timer of a polling client that is closed while it turns to a WebSocket. */
+/** Avoids a timer that Engine.IO leaks for a polling client that is closed during its upgrade. */
 const WEBSOCKET: ["websocket"] = ["websocket"];
 
 Deno.test("recheckSessions() ends the sessions of a removed key, and no others (spec §10)", async () => {

@@ -19,7 +19,7 @@ import { ownNamesAlone } from "../../support/own_names.ts";
 import { connectRaw, joinRaw, rawPair } from "../../support/wire/raw_client.ts";
 import { yieldingRegistry } from "../../support/server/yielding_registry.ts";
 
-/** Valid for all seven events at once. */
+/** Valid for all seven events. */
 const REQUEST = {
   agent: "agent",
   req_id: "r1",

@@ -18,7 +18,7 @@ interface Client {
   ): () => void;
 }
 
-/** Resolves once a client is back in its office. */
+/** Resolves when a client has rejoined its office. */
 const rejoined = (client: Client): Promise<void> =>
   new Promise((resolve) => {
     const off = client.on("joined", ({ rejoined }) => {
@@ -28,13 +28,13 @@ const rejoined = (client: Client): Promise<void> =>
     });
   });
 
-/** How each of these calls ended: `ok`, or the error's name; what never ends hangs the test. */
+/** Returns the outcome of each call: `ok`, or the error's name. */
 const ends = async (calls: readonly Promise<unknown>[]) =>
   (await Promise.allSettled(calls)).map((end) =>
     end.status === "fulfilled" ? "ok" : (end.reason as Error).name
   );
 
-/** An Agent and a Computer in office "north"; the Computer answers calls of "slow" when it is told to. */
+/** An Agent and a Computer in office "north"; the Computer answers calls of "slow" on demand. */
 async function pair(url: string, transports: ("polling" | "websocket")[]) {
   const options = { transports, headers: { "x-api-key": API_KEY } };
   const held: (() => void)[] = [];
@@ -60,13 +60,13 @@ async function pair(url: string, transports: ("polling" | "websocket")[]) {
   return {
     agent,
     computer,
-    /** Resolves once the Computer holds so many calls. */
+    /** Resolves when the Computer has a number of pending calls. */
     async holds(count: number) {
       while (held.length < count) {
         await new Promise<void>((resolve) => wake.add(resolve));
       }
     },
-    /** Lets the Computer answer what it holds. */
+    /** Makes the Computer answer its pending calls. */
     release: () => held.splice(0).forEach((answer) => answer()),
     async [Symbol.asyncDispose]() {
       await agent.close();

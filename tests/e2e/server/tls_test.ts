@@ -17,7 +17,7 @@ import {
 import { connectRaw, joinRaw } from "../../support/wire/raw_client.ts";
 import { startServerCommand } from "../../support/server/server_command.ts";
 
-/** `GET /health` over HTTPS: the answer, and whose certificate the server showed. */
+/** Requests `/health` over HTTPS; returns the answer and the subject of the server's certificate. */
 function health(
   url: string,
   tls: { ca: string } & Partial<Certificate>,

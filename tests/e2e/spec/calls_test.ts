@@ -166,7 +166,7 @@ Deno.test({
     list: "[1]",
     alias: "theirs",
   });
-  // The mapper is the Agent's business: the result is as the MCP server gave it.
+  // The mapper is for the Agent: the result is unchanged.
   assertEquals(await agent.callTool("pc", "extra", { text: "hi" }), {
     content: [{ type: "text", text: "hi" }],
   });

@@ -22,7 +22,7 @@ import { startProxy } from "../../support/proxy.ts";
 
 type More = Pick<SmcpAgentOptions, "auth" | "transports">;
 
-/** Where nothing depends on polling; a client that is closed while it upgrades leaves timers of its library behind. */
+/** For tests independent of polling: a client that is closed during its upgrade leaks timers of its library. */
 const WEBSOCKET: More = { transports: ["websocket"] };
 
 const agentAt = (url: string, more: More = WEBSOCKET) =>
@@ -34,7 +34,7 @@ const computerAt = (url: string, more: More = WEBSOCKET) =>
 const authOf = ({ handshake }: Socket): Record<string, unknown> =>
   handshake.auth;
 
-/** Resolves once the connection went over to WebSocket. */
+/** Resolves when the connection has upgraded to WebSocket. */
 const upgraded = ({ conn }: Socket): Promise<void> =>
   new Promise((resolve) => {
     if (conn.transport.name === "websocket") resolve();
@@ -114,7 +114,7 @@ for (
     socket.emit("notify:of_a_later_version", { any: "thing" });
     socket.emit(UPDATE_CONFIG_NOTIFICATION, { computer: 7 });
     socket.emit(UPDATE_FINDER_NOTIFICATION);
-    // It still answers what it is asked, if only that it is not asked such things.
+    // It still answers requests, with an error for unknown ones.
     const answer = await socket.timeout(10_000).emitWithAck("other:thing", {});
     assertEquals(answer.code, 400);
     assertEquals(socket.connected, true);

@@ -100,7 +100,7 @@ Deno.test("each notification goes once to all members of the office except its c
     await act();
     assertEquals(await heard(), expected);
   }
-  // A switch: one office hears of the leave, the other of the enter.
+  // A switch: one office is notified of the leave, the other of the join.
   await two.join("computer", "two", "elsewhere");
   const entered = { office_id: "elsewhere", computer: "two" };
   const left = { office_id: "office", computer: "two" };
@@ -222,7 +222,7 @@ Deno.test("an Agent, a Computer of another office and a Computer that left canno
         computer,
       });
     }
-    // Of two Computers of one name it is the one in the caller's office.
+    // Of two Computers with the same name, the one in the caller's office is called.
     pair.computer.handle(event, (_payload, ack) => ack({ own: true }));
     assertEquals(await pair.agent.ask(event, REQUEST), { own: true });
   }

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import type { ServerSettings } from "../../../computer/mod.ts";
 import { hostOf } from "../../support/computer/host.ts";
 
-/** A MCP server over HTTP that opens a session and then keeps silent, or keeps silent at once. */
+/** An MCP server over HTTP that is silent, either immediately or after opening a session. */
 async function silentServer(
   open: boolean,
 ): Promise<AsyncDisposable & { url: string }> {
@@ -58,7 +58,7 @@ Deno.test({
       type: "streamable",
       server_parameters: { url: server.url, timeout: "PT0.05S" },
     });
-    // On a busy machine not even the acknowledgement of a notification comes in that time.
+    // On a busy machine even the acknowledgement of a notification may be too late.
     assertMatch(error, /timed out|did not answer within 0\.05 s/);
   }
   await using server = await silentServer(false);

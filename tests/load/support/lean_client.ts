@@ -1,12 +1,12 @@
-/** A client as light as can be: one WebSocket, and Socket.IO by hand. */
+/** A lightweight client: one WebSocket, and a minimal Socket.IO. */
 export class LeanClient {
   readonly #socket: WebSocket;
   readonly #waiting = new Map<number, (answer: string | undefined) => void>();
   readonly #opened = Promise.withResolvers<boolean>();
   #ids = 0;
-  /** Notifications that it heard. */
+  /** Received notifications. */
   heard = 0;
-  /** Told of each notification. */
+  /** Called with each notification. */
   onNotification = () => {};
   /** Resolves when the connection is closed. */
   readonly closed: Promise<void>;
@@ -45,15 +45,15 @@ export class LeanClient {
     return this.#socket.readyState === WebSocket.OPEN;
   }
 
-  /** Acks that were asked for and did not come yet. */
+  /** Number of pending acks. */
   get unanswered(): number {
     return this.#waiting.size;
   }
 
-  /** Sends a frame as it is. */
+  /** Sends a raw frame. */
   send(frame: string | Uint8Array<ArrayBuffer>): void {
     if (this.alive) this.#socket.send(frame);
-    // Who leaves the namespace is answered nothing any more, and may as well go.
+    // After leaving the namespace there are no more answers, so the connection is closed.
     if (frame === "41/smcp," || frame === "41/smcp") this.#socket.close();
   }
 

@@ -40,7 +40,7 @@ export class Victim implements AsyncDisposable {
     return new Victim(command, metrics);
   }
 
-  /** Where clients connect to. */
+  /** The URL for clients. */
   get url(): string {
     return this.#command.url;
   }

@@ -37,17 +37,17 @@ export async function startComputer(
   }
 }
 
-/** An Agent that sends exactly what it is told, and waits for the Computer's own answer. */
+/** An Agent that sends raw payloads, and returns the Computer's own answers. */
 export interface WireAgent {
   /** Its end of the wire. */
   readonly connection: Connection;
-  /** Sends a request; the ack as it came, errors of the protocol thrown. */
+  /** Sends a request; returns the raw ack, and throws protocol errors. */
   ask(event: string, payload: Record<string, unknown>): Promise<unknown>;
-  /** Calls a tool, `req_id` "1" unless told otherwise. */
+  /** Calls a tool, with `req_id` "1" by default. */
   call(over: Partial<ToolCallReq>): Promise<CallToolResult>;
 }
 
-/** Takes the Agent's seat of an office. */
+/** Joins an office as its Agent. */
 export async function takeSeat(office: Office): Promise<WireAgent> {
   await office.agent.leave();
   const connection = office.use(

@@ -1,6 +1,6 @@
-/** A configuration file, gone at the end of the scope. */
+/** A configuration file, deleted at the end of the scope. */
 export interface ConfigFile extends AsyncDisposable {
-  /** Where it is. */
+  /** Its path. */
   readonly file: string;
 }
 

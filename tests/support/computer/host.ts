@@ -28,7 +28,7 @@ export async function textOf(
   return result.content.map(({ text }) => text ?? "").join("\n");
 }
 
-/** Resolves once a server is in a state. */
+/** Resolves when a server is in a state. */
 export function reached(
   host: McpHost,
   name: string,
@@ -45,7 +45,7 @@ export function reached(
   });
 }
 
-/** Resolves once a resource is said to have changed. */
+/** Resolves at a notification of a resource's change. */
 export function told(host: McpHost, uri: string): Promise<void> {
   return new Promise((resolve) => {
     const off = host.on("resourceUpdated", (update) => {

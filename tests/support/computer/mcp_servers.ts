@@ -10,7 +10,7 @@ const STDIO_FIXTURE = fileURLToPath(
 /** The settings of an MCP server that is a child process. */
 export type StdioSettings = Extract<ServerSettings, { type: "stdio" }>;
 
-/** An MCP server gets a bare environment; this is added for Deno to find its cache. */
+/** Variables that Deno needs to find its cache, since MCP servers get a minimal environment. */
 const DENO_ENV = Object.fromEntries(
   ["DENO_DIR", "XDG_CACHE_HOME", "NPM_CONFIG_REGISTRY"].flatMap((name) => {
     const value = Deno.env.get(name);
@@ -54,7 +54,7 @@ const reference = (
   },
 });
 
-/** The reference server that has a bit of everything. */
+/** The reference server with examples of all features. */
 export const everything = (): StdioSettings => reference("everything");
 
 /** The reference server for files in a directory. */

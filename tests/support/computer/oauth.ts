@@ -6,11 +6,11 @@ const SERVER = fileURLToPath(
   new URL("../fixtures/oauth_server.ts", import.meta.url),
 );
 
-/** A MCP server behind OAuth that is a process of its own. */
+/** An MCP server behind OAuth, in a separate process. */
 export interface OAuthFixture extends AsyncDisposable {
-  /** Where it is, without a path. */
+  /** Its origin. */
   readonly origin: string;
-  /** Tells it how to be; what it counted. */
+  /** Changes its behavior; returns its counts. */
   control(control: Control): Promise<Counts>;
 }
 
@@ -32,7 +32,7 @@ export async function startOAuth(): Promise<OAuthFixture> {
   };
 }
 
-/** What a person's browser does with the page that they are shown; the text that it ends with. */
+/** Follows a page like a user's browser; returns its final text. */
 export async function visit(url: string): Promise<string> {
   const response = await fetch(url);
   return await response.text();

@@ -1,6 +1,6 @@
 /**
- * The reference MCP servers that tests, demo, benchmark and documentation start. Their versions
- * are written nowhere else, except on the pages, which tests hold to these.
+ * The reference MCP servers of tests, demo, benchmark and documentation. Their versions are defined
+ * only here, and on pages, which tests compare.
  */
 export const REFERENCE_SERVERS = {
   everything: "@modelcontextprotocol/server-everything@2026.8.31",
@@ -25,8 +25,8 @@ export const NPX_SERVERS: readonly string[] = [
 ];
 
 /**
- * An object storage that speaks S3: `s3rver` as its maintained fork, since the original does not
- * check the signatures that it is here for.
+ * An object storage with the S3 protocol: the maintained fork of `s3rver`, since the original does not
+ * check signatures.
  */
 export const S3_SERVER = "npm:@20minutes/s3rver@5.0.0";
 

@@ -10,7 +10,7 @@ const SERVER = fileURLToPath(
   new URL("../fixtures/resource_server.ts", import.meta.url),
 );
 
-/** MCP servers of windows and documents, in the order of the list. */
+/** MCP servers with windows and documents, in the order of the list. */
 export const resourceServers = (
   ...servers: ResourceServerOptions[]
 ): Record<string, StdioSettings> =>
@@ -25,7 +25,7 @@ export const resourceServers = (
     }];
   }));
 
-/** Gives a server of the Computer "pc" a new state, and has it told about. */
+/** Gives a server of the Computer "pc" a new state, and makes it notify of the change. */
 export async function set(
   agent: SmcpAgent,
   server: string,
@@ -34,7 +34,7 @@ export async function set(
   await agent.callTool("pc", `${server}_set`, { ...params });
 }
 
-/** What was subscribed to at a server, once it is so much. */
+/** Resolves with the subscriptions at a server, when there are a number of them. */
 export async function subscribed(
   agent: SmcpAgent,
   server: string,

@@ -2,13 +2,13 @@ import type { Child } from "../child.ts";
 import { startMain } from "../command.ts";
 import { OFFICE, type Office } from "../office.ts";
 
-/** How a Computer is run. */
+/** Options of {@linkcode runComputer}. */
 export interface RunComputerOptions {
   /** Its name in the office; default "pc". */
   name?: string;
   /** Further flags of `smcp-computer run`. */
   flags?: readonly string[];
-  /** Added to this process's environment. */
+  /** Environment variables in addition to those of this process. */
   env?: Record<string, string>;
 }
 

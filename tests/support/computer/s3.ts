@@ -1,11 +1,11 @@
 import { start } from "../child.ts";
 import { S3_SERVER } from "./reference_servers.ts";
 
-/** An object storage that speaks S3, as a process of its own. */
+/** An object storage with the S3 protocol, in a separate process. */
 export interface S3Server extends AsyncDisposable {
   /** Its address. */
   readonly endpoint: string;
-  /** A bucket that is there and empty. */
+  /** An existing, empty bucket. */
   readonly bucket: string;
   /** The credentials that it accepts. */
   readonly accessKeyId: string;
@@ -27,7 +27,7 @@ const { port } = await server.run();
 console.log("listening on http://127.0.0.1:" + port);
 `;
 
-/** Starts it on a free port; its files are gone at the end. */
+/** Starts it on a free port; its files are deleted at the end. */
 export async function startS3(): Promise<S3Server> {
   const directory = await Deno.makeTempDir({ prefix: "a2c-s3-" });
   const bucket = "documents";

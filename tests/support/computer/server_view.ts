@@ -5,7 +5,7 @@ import type {
 } from "../../../computer/host/server_status.ts";
 import { parseMCPServerConfig } from "../../../protocol/mod.ts";
 
-/** A tool as a MCP server lists it. */
+/** A tool as an MCP server lists it. */
 export const mcpTool = (
   name: string,
   over: Partial<McpTool> = {},
@@ -19,7 +19,7 @@ export const mcpTool = (
   ...over,
 });
 
-/** A MCP server as the rules about tools see it. */
+/** An MCP server in the form that the rules about tools expect. */
 export const serverView = (
   name: string,
   tools: readonly (string | McpTool)[],

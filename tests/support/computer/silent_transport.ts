@@ -4,16 +4,16 @@ import type {
   JSONRPCRequest,
 } from "@modelcontextprotocol/sdk/types";
 
-/** What a {@linkcode SilentTransport} answers: the rest of a JSON-RPC answer, or nothing. */
+/** Answers of a {@linkcode SilentTransport}: the rest of a JSON-RPC answer, or nothing. */
 export type Answer = { result: Record<string, unknown> } | {
   error: { code: number; message: string };
 } | undefined;
 
-/** A MCP server that begins a session and answers nothing else, unless a test has it answer. */
+/** An MCP server that starts a session and answers nothing else, unless a test makes it answer. */
 export class SilentTransport implements Transport {
   onclose?: () => void;
   onmessage?: (message: JSONRPCMessage) => void;
-  /** What was sent, in order; a listener may wait for the next. */
+  /** Sent messages, in order; a listener may await the next. */
   readonly sent: JSONRPCMessage[] = [];
   readonly #answer: (request: JSONRPCRequest) => Answer;
 
@@ -21,7 +21,7 @@ export class SilentTransport implements Transport {
     this.#answer = answer;
   }
 
-  /** The methods of what was sent since the session began. */
+  /** The methods of messages sent since the session began. */
   get methods(): string[] {
     return this.sent.slice(2).flatMap((message) =>
       "method" in message ? [message.method] : []

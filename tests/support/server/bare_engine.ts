@@ -6,7 +6,7 @@ import { closeServer } from "../../../server/http/listen.ts";
 import { FrameEngine } from "../../../server/wire/websocket/frame_engine.ts";
 import { guardedParser } from "../../../server/wire/packet/packet_decoder.ts";
 
-/** The server's own engine and parser, with nothing of the server around them. */
+/** The server's own engine and parser, without the rest of the server. */
 export interface BareEngine extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
@@ -15,8 +15,8 @@ export interface BareEngine extends AsyncDisposable {
 /**
  * Starts an engine on a free port.
  *
- * @param prepare gets what stands on it, before the first client comes
- * @param options of Engine.IO, beside the WebSocket engine
+ * @param prepare called with the Socket.IO server, before the first client connects
+ * @param options further options of Engine.IO
  */
 export async function startBareEngine(
   prepare: (io: Server) => void,

@@ -3,25 +3,25 @@ import type { AddressInfo } from "node:net";
 import { Server, type Socket } from "socket.io";
 import { SMCP_NAMESPACE } from "../../../protocol/mod.ts";
 
-/** A Socket.IO server without any rules, which plays the Server: it sees what clients send, and can send anything. */
+/** A plain Socket.IO server in the role of the Server: it records what clients send, and can send anything. */
 export interface BareServer extends AsyncDisposable {
   readonly url: string;
-  /** Method and target of every HTTP request, upgrades included, in order. */
+  /** Method and target of every HTTP request, including upgrades, in order. */
   readonly requests: { method: string; query: URLSearchParams }[];
   /** Every connection so far, in order. */
   readonly sockets: Socket[];
-  /** Resolves with the connection of that number, from 0, once it is there. */
+  /** Resolves with the connection of an index, from 0, when it is open. */
   connection(index: number): Promise<Socket>;
 }
 
-/** What is done with an event of a client. */
+/** Handles an event of a client. */
 export type OnBareEvent = (
   socket: Socket,
   event: string,
   ack: (...args: unknown[]) => void,
 ) => void;
 
-/** Starts a bare server on a free port; every join is accepted unless `onEvent` says otherwise. */
+/** Starts a bare server on a free port; accepts every join unless `onEvent` handles it. */
 export async function startBareServer(
   onEvent: OnBareEvent = (_socket, _event, ack) => ack(true, null),
 ): Promise<BareServer> {

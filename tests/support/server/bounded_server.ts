@@ -2,26 +2,26 @@ import { assert } from "@std/assert";
 import { type Bystanders, startBystanders } from "./bystanders.ts";
 import { type ServerCommand, startServerCommand } from "./server_command.ts";
 
-/** What V8 may take for objects and strings; past it the process ends. */
+/** V8's limit for objects and strings, beyond which the process ends. */
 const HEAP_MIB = 256;
 
 /**
- * What the process may ever have taken as a whole. Idle it has about 120 MiB, and the heap may be
- * full of garbage; the rest is for buffers, which lie outside the heap and which V8 does not bound.
+ * The limit of the process's peak memory. Idle it has about 120 MiB, and the heap may be full of
+ * garbage; the rest is for buffers, which are outside the heap and not limited by V8.
  *
- * `ulimit -v` cannot say the same: V8 and WebAssembly reserve tens of GiB of addresses.
+ * `ulimit -v` is no alternative: V8 and WebAssembly reserve tens of GiB of addresses.
  */
 const PEAK_MIB = 512;
 
-/** The Server's command with little memory, and members who must notice nothing of what others do. */
+/** The Server's command with little memory, and members who must not be affected by others. */
 export interface BoundedServer extends AsyncDisposable {
-  /** Where clients connect to. */
+  /** The URL for clients. */
   readonly url: string;
   /** Its process. */
   readonly command: ServerCommand;
-  /** Members who call all the while. */
+  /** Members who make calls continuously. */
   readonly bystanders: Bystanders;
-  /** The most memory that the process has had, in MiB; 0 where there is no `/proc`. */
+  /** The peak memory of the process in MiB; 0 without `/proc`. */
   peakMiB(): Promise<number>;
   /**
    * Asserts that no call of the bystanders failed or took longer than a second, that the process
@@ -30,11 +30,11 @@ export interface BoundedServer extends AsyncDisposable {
   unharmed(): Promise<void>;
 }
 
-/** How a {@linkcode BoundedServer} differs from the default. */
+/** Options of a {@linkcode BoundedServer}. */
 export interface BoundedServerOptions {
-  /** Added to the command's environment. */
+  /** Additional environment variables of the command. */
   readonly env?: Readonly<Record<string, string>>;
-  /** What the bystanders send when they connect, such as `{ api_key }`. */
+  /** The `auth` of the bystanders, such as `{ api_key }`. */
   readonly auth?: Readonly<Record<string, unknown>>;
 }
 

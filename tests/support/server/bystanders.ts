@@ -2,14 +2,14 @@ import { assert, assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import type { BystanderReport } from "../fixtures/bystander_pair.ts";
 
-/** What issue and documentation promise to those who do nothing wrong, whatever others do. */
-const SLOWEST_MS = 1000;
+/** The maximum time of a well-behaved client's call that the documentation promises, whatever others do. */
+const MAX_CALL_MS = 1000;
 
 const PAIR = fileURLToPath(
   new URL("../fixtures/bystander_pair.ts", import.meta.url),
 );
 
-/** An Agent and a Computer that call all the while, in a process of their own. */
+/** An Agent and a Computer that make calls continuously, in a separate process. */
 export interface Bystanders extends AsyncDisposable {
   /**
    * Waits for a call that starts after now, and asserts that no call so far failed, and none took
@@ -21,10 +21,10 @@ export interface Bystanders extends AsyncDisposable {
 /**
  * Starts a pair, and resolves after its first call.
  *
- * A process of its own: what a test does to build an attack must not look like the Server's delay.
+ * The process is separate, so that the test's own work does not count as the Server's delay.
  *
- * @param auth what both send when they connect
- * @param pid of the Server: time in which it waits for a busy machine does not count
+ * @param auth the `auth` of both
+ * @param pid the Server's process id: time in which it waits for a processor does not count
  */
 export async function startBystanders(
   url: string,
@@ -99,7 +99,7 @@ export async function startBystanders(
       const report = await reportOf((last?.calls ?? 0) + 2);
       assertEquals(report.failures, []);
       assert(
-        report.slowestMs <= SLOWEST_MS,
+        report.slowestMs <= MAX_CALL_MS,
         `a bystander's call took ${Math.round(report.slowestMs)} ms`,
       );
       return report;

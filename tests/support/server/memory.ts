@@ -2,8 +2,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /**
- * What this isolate holds after a collection of garbage, in bytes: unlike the memory of the
- * process, which test files that run side by side share, it is this test's own.
+ * Returns the heap of this isolate after a garbage collection, in bytes: unlike the memory of the
+ * process, it is not shared with test files that run in parallel.
  */
 export function memoryHeld(): number {
   collectGarbage();
@@ -11,7 +11,7 @@ export function memoryHeld(): number {
   return heapUsed + external;
 }
 
-/** Collects what nobody holds any more. */
+/** Runs a garbage collection. */
 export function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   const collect: () => void = runInNewContext("gc");

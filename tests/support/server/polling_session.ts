@@ -27,5 +27,5 @@ export async function exchangePackets(
   return answers;
 }
 
-/** What Engine.IO puts between packets. */
+/** The separator of Engine.IO packets. */
 const SEPARATOR = "\u001e";

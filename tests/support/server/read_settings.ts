@@ -2,16 +2,16 @@ import { runCommand } from "../../../cli/run.ts";
 import { serverCommand } from "../../../server/cli/command.ts";
 import type { Settings } from "../../../server/cli/settings.ts";
 
-/** What the server's command makes of a command line. */
+/** The result of parsing a command line of the server. */
 export interface ReadSettings {
-  /** Absent when it does not serve. */
+  /** Absent if it does not start. */
   readonly settings?: Settings;
   readonly exitCode: number;
   /** The lines that it wrote to stderr. */
   readonly errors: readonly string[];
 }
 
-/** Lets the server's command read a command line; nothing is served. */
+/** Parses a command line of the server without starting it. */
 export async function tryReadSettings(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -35,9 +35,9 @@ export async function tryReadSettings(
 }
 
 /**
- * Reads a command line that is right.
+ * Parses a valid command line.
  *
- * @throws {Error} when the command does not serve
+ * @throws {Error} when the command would not start
  */
 export async function readSettings(
   args: readonly string[],

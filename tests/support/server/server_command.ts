@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 
-/** A server as a process of its own. */
+/** A server in a separate process. */
 export interface ServerCommand extends AsyncDisposable {
   /** The first line on stdout; empty when it exited without one. */
   readonly line: string;
@@ -8,25 +8,25 @@ export interface ServerCommand extends AsyncDisposable {
   readonly url: string;
   /** Its process id. */
   readonly pid: number;
-  /** What came on stderr so far. */
+  /** The output on stderr so far. */
   readonly log: string;
   /** Its exit code. */
   readonly exited: Promise<number>;
   /** Sends it a signal. */
   kill(signal: "SIGHUP" | "SIGINT" | "SIGTERM"): void;
-  /** Resolves when its log holds a text. */
+  /** Resolves when its log contains a text. */
   logged(text: string): Promise<void>;
 }
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 /**
- * Starts the server's command with no more permissions than it promises to need; resolves at its
+ * Starts the server's command with only the documented permissions; resolves at its
  * first line on stdout, or when it has exited.
  *
  * @param env added to an environment without any SMCP_ variable
- * @param permissions added to what it always has, and further options of Deno itself
- * @param openFiles how many descriptors it may have; default as many as the test
+ * @param permissions additional permissions, and further options of Deno
+ * @param openFiles the limit of descriptors; default that of the test
  */
 export async function startServerCommand(
   args: readonly string[],
@@ -82,7 +82,7 @@ export async function startServerCommand(
   const exited = Promise.all([
     child.status,
     read(child.stdout, (text) => out += text),
-    // The runtime's own lines about type checking are not the command's.
+    // Skips the runtime's own lines about type checking.
     read(child.stderr, (text) => log += text.replaceAll(/^Check .*\n/gm, "")),
   ]).then(([{ code }]) => {
     over = true;

@@ -6,7 +6,7 @@ import {
 
 import { pollingEnds } from "../wire/polling_ends.ts";
 
-/** What carries WebSockets. */
+/** The WebSocket implementation. */
 export type WsEngine = NonNullable<SmcpServerOptions["wsEngine"]>;
 
 /** For {@linkcode onEachEngine}. */
@@ -38,7 +38,7 @@ export async function startWireServer(
 }
 
 /**
- * Defines a test for each of the engines: what peers see of them must not differ.
+ * Defines a test for each engine: peers must not see a difference.
  *
  * @param options such as no leak checks where Engine.IO leaves a timer of half a minute behind: a
  * session over polling that fails while no request waits

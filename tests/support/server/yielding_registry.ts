@@ -1,7 +1,7 @@
 import { MemoryRegistry, type OfficeRegistry } from "../../../server/mod.ts";
 
 /**
- * A registry that answers later, as one on the network does: every operation is one atomic step,
+ * An asynchronous registry, like one on the network: every operation is one atomic step,
  * with turns of the event loop before and after it.
  */
 export function yieldingRegistry(): OfficeRegistry {

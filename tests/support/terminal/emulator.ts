@@ -1,39 +1,39 @@
 import unicode11 from "@xterm/addon-unicode11";
 import xterm from "@xterm/headless";
 
-/** What a person sees on a terminal at one moment. */
+/** The visible state of a terminal. */
 export interface Screen {
-  /** The rows that are visible, without spaces at their ends. */
+  /** The visible rows, without trailing spaces. */
   readonly rows: readonly string[];
   /** The same as one text. */
   readonly text: string;
-  /** With what was scrolled away above; rows that are one line are one again. */
+  /** Includes scrolled rows; wrapped rows are joined. */
   readonly all: string;
-  /** Rows that go on in the next one because they were too long. */
+  /** The number of wrapped rows. */
   readonly wrapped: readonly string[];
-  /** Where the cursor is, from 0, and whether it can be seen. */
+  /** The position of the cursor, from 0, and whether it is visible. */
   readonly cursor: {
     readonly x: number;
     readonly y: number;
     readonly shown: boolean;
   };
-  /** Whether it is the screen that programs such as editors switch to. */
+  /** Whether it is the alternate screen. */
   readonly alternate: boolean;
 }
 
-/** The operating system command by which a script tells an {@linkcode Emulator} facts, unseen. */
+/** The operating system command with which a script sends invisible messages to an {@linkcode Emulator}. */
 export const TOLD = 5555;
 
 /** With `␛` for Escape. */
 const legible = (text: string): string => text.replaceAll("\x1b", "␛");
 
-/** What has begun to be drawn in one go, or may have, and has not ended. */
+/** An unfinished synchronized update, or the possible beginning of one. */
 const UNFINISHED = /␛\[\?2026h(?![^]*␛\[\?2026l)|␛(\[[?\d]*)?$/;
 
-/** Milliseconds after which waiting is in vain. */
-const PATIENCE = 60_000;
+/** Time limit for awaiting a screen. */
+const SCREEN_TIMEOUT_MS = 60_000;
 
-/** A terminal's screen, and those who wait for it to change. */
+/** A terminal's screen, and the waiters for its changes. */
 export class Emulator {
   readonly #terminal: xterm.Terminal;
   readonly #facts = new Map<string, string>();
@@ -41,10 +41,10 @@ export class Emulator {
   #coming = "";
   #shown = true;
   #ended = false;
-  /** All that it took so far; `␛` stands for Escape. */
+  /** All input so far; `␛` stands for Escape. */
   written = "";
 
-  /** Makes a screen of this size, on which is nothing. */
+  /** Creates an empty screen of this size. */
   constructor(cols: number, rows: number) {
     this.#terminal = new xterm.Terminal({
       cols,
@@ -68,7 +68,7 @@ export class Emulator {
     }
   }
 
-  /** Takes output of a command; what is drawn in one go is seen once all of it is there. */
+  /** Receives output of a command; synchronized updates become visible when complete. */
   async take(text: string): Promise<void> {
     this.#coming += text;
     await this.#show(legible(this.#coming).search(UNFINISHED));
@@ -80,13 +80,13 @@ export class Emulator {
     this.#changed();
   }
 
-  /** Takes notice that nothing more will come. */
+  /** Notes the end of the output. */
   async end(): Promise<void> {
     this.#ended = true;
     await this.#show(-1);
   }
 
-  /** Gives its memory back. */
+  /** Releases its memory. */
   close(): void {
     this.#terminal.dispose();
   }
@@ -98,9 +98,9 @@ export class Emulator {
   }
 
   /**
-   * The screen as soon as it is as wanted; rejects when nothing more will come.
+   * Resolves with the screen when it satisfies a condition; rejects at the end of the output.
    *
-   * To wait in vain fails before the test's own deadline, to show what there was instead.
+   * Fails before the test's own timeout, to show the actual screen.
    */
   until(wanted: (screen: Screen) => boolean, name: string): Promise<Screen> {
     const { promise, resolve, reject } = Promise.withResolvers<Screen>();
@@ -111,7 +111,10 @@ export class Emulator {
       if (wanted(screen)) resolve(screen);
       else if (this.#ended) fail("the command ended without");
     };
-    const late = setTimeout(() => fail("the screen never had"), PATIENCE);
+    const late = setTimeout(
+      () => fail("the screen never had"),
+      SCREEN_TIMEOUT_MS,
+    );
     this.#waiting.add(look);
     look();
     return promise.finally(() => {
@@ -120,7 +123,7 @@ export class Emulator {
     });
   }
 
-  /** What is seen now. */
+  /** The current screen. */
   screen(): Screen {
     const { active } = this.#terminal.buffer;
     const lines = this.#lines();
@@ -141,7 +144,7 @@ export class Emulator {
     };
   }
 
-  /** Number of the palette's colour that a text begins with; undefined for the default one. */
+  /** The palette index of a text's first color; undefined for the default one. */
   colourOf(text: string): number | undefined {
     for (const line of this.#lines()) {
       const x = cells(line).findIndex((_, x) =>
@@ -153,7 +156,7 @@ export class Emulator {
     throw new Error(`"${text}" is not on the screen`);
   }
 
-  /** Whether anything has a colour, or is bold or dim. */
+  /** Whether anything is colored, bold or dim. */
   get styled(): boolean {
     return this.#lines().flatMap(cells).some((c) => !c.isAttributeDefault());
   }

@@ -2,31 +2,31 @@ import { assert, assertEquals } from "@std/assert";
 import { Emulator, type Screen, TOLD } from "./emulator.ts";
 import { gone, isAlive } from "../processes.ts";
 
-/** How a terminal was left. */
+/** The final state of a terminal. */
 export interface TerminalEnd {
   /** Exit code of the command; 128 and the signal's number where a signal ended it. */
   readonly code: number;
-  /** What `stty -a` says afterwards, such as `icanon` and `-echo`. */
+  /** The settings of `stty -a` afterwards, such as `icanon` and `-echo`. */
   readonly modes: readonly string[];
 }
 
-/** A command on a terminal of its own. */
+/** A command on a separate terminal. */
 export interface Terminal extends AsyncDisposable {
   /** Process id of the command. */
   readonly pid: number;
   /** All that was written so far, with its control sequences; `␛` stands for Escape. */
   readonly written: string;
-  /** Whether anything has a colour, or is bold or dim. */
+  /** Whether anything is colored, bold or dim. */
   readonly styled: boolean;
   /** Resolves when the command has ended; rejects when the terminal was closed before it. */
   readonly end: Promise<TerminalEnd>;
-  /** What is seen now. */
+  /** The current screen. */
   screen(): Screen;
-  /** The screen as soon as it is as wanted, now or later; rejects when the command ends before. */
+  /** Resolves with the screen when it satisfies a condition; rejects when the command ends before. */
   until(
     wanted: string | RegExp | ((screen: Screen) => boolean),
   ): Promise<Screen>;
-  /** Number of the palette's colour that a text begins with; undefined for the default one. */
+  /** The palette index of a text's first color; undefined for the default one. */
   colourOf(text: string): number | undefined;
   /** Types text; `\r` is Enter, `\x03` Ctrl-C, `\x04` Ctrl-D. */
   type(text: string): Promise<void>;
@@ -34,7 +34,7 @@ export interface Terminal extends AsyncDisposable {
   signal(name: Deno.Signal): void;
   /** Changes its size, as by dragging the window. */
   resize(columns: number, rows: number): Promise<void>;
-  /** Closes the window, whatever runs in it. */
+  /** Closes the window. */
   hangUp(): Promise<void>;
 }
 
@@ -46,11 +46,11 @@ export interface TerminalOptions {
   rows?: number;
   /** Added to an environment without NO_COLOR and without any SMCP_ variable. */
   env?: Record<string, string>;
-  /** Where it runs. */
+  /** The working directory. */
   cwd?: string;
 }
 
-/** Whether this machine has what makes terminals: `script` of util-linux, on every Debian. */
+/** Whether this machine can create terminals: with `script` of util-linux, part of Debian. */
 export const hasTerminals: boolean = await makesTerminals();
 
 if (!hasTerminals) {
@@ -132,7 +132,7 @@ export async function startTerminal(
       const { success } = await new Deno.Command("stty", {
         args: ["-F", await emulator.told("tty"), ...size],
       }).output();
-      if (!success) throw new Error("the terminal can not be resized");
+      if (!success) throw new Error("the terminal cannot be resized");
     },
     hangUp,
     [Symbol.asyncDispose]: async () => {
@@ -172,7 +172,7 @@ const asPredicate = (
 
 const quote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
 
-/** This process's environment without what would change a command. */
+/** Returns this process's environment without variables that affect commands. */
 const bareEnvironment = (): Record<string, string> =>
   Object.fromEntries(
     Object.entries(Deno.env.toObject()).filter(([name]) =>

@@ -74,7 +74,7 @@ Deno.test("JSONP is refused, which would let any page load the open packet as a 
   }
 });
 
-/** Resolves when a new session gets a place; a test's own time limit ends the wait. */
+/** Resolves when a new session gets a slot; limited by the test's own timeout. */
 async function untilFree(port: number): Promise<void> {
   while ((await handshake(port)).status === 429);
 }
@@ -94,7 +94,7 @@ Deno.test({
   await untilFree(port);
   while (true) {
     const raw = await RawFrames.open(url).catch(() => undefined);
-    if (raw === undefined) continue; // the last handshake still has the place
+    if (raw === undefined) continue; // the last handshake still has the slot
     await raw.closed;
     break;
   }
@@ -182,7 +182,7 @@ Deno.test("a page of a rebound name reads nothing over loopback: health, metrics
       await get(metricsPort, "/metrics", ["Host: LOCALHOST:1"]),
     ]
   ) assertEquals(answer.status, 200);
-  // Without any host nobody can tell what it is for; a browser never does that.
+  // Requests without a host are allowed, since browsers never send them.
   const old = await rawHttp(port, ["GET /health HTTP/1.0"]);
   assertEquals(errorOf(old), [400, "Invalid request"]);
 });

@@ -15,7 +15,7 @@ import { startServerCommand } from "../../../support/server/server_command.ts";
 const ignore = Deno.build.os === "windows";
 const QUERY = "/smcp/?EIO=4&a2c_version=0.2.0&transport=websocket";
 
-/** TCP connections that say nothing, or one thing, and stay; what each was answered. */
+/** TCP connections that send nothing or one request, and stay open; with their answers. */
 class Crowd implements AsyncDisposable {
   readonly #answers = new Map<Socket, string>();
 
@@ -23,7 +23,7 @@ class Crowd implements AsyncDisposable {
     return [...this.#answers.values()];
   }
 
-  /** Opens so many, and resolves when each is connected, or refused by the system. */
+  /** Opens a number of them; resolves when each is connected, or refused by the system. */
   async open(port: number, count: number, text = ""): Promise<void> {
     const settled = Array.from({ length: count }, () => {
       const socket = connect(port, "127.0.0.1");
@@ -77,7 +77,7 @@ Deno.test({
   await using _agent = await joinRaw(server.url, "agent", "late", "o");
   await bystanders.check();
   assertMatch(server.log, /"limit":"sockets"/);
-  assertNotMatch(server.log, /The listener/); // it never had to be revived
+  assertNotMatch(server.log, /The listener/); // it never had to be restarted
 });
 
 Deno.test("an address has a maximum of TCP connections, with or without a session; others are answered with 429", async () => {
@@ -142,7 +142,7 @@ Deno.test({
   await server.say();
   assertEquals(await server.line(), "taken");
   await using crowd = new Crowd();
-  await crowd.open(port, 3); // the system connects them, nobody accepts
+  await crowd.open(port, 3); // connected by the system, but not accepted
   await server.say();
   assertEquals(await server.line(), "given back");
   let answer: RawAnswer | undefined;
@@ -178,7 +178,7 @@ function startExhausted() {
       text = rest.join("\n");
       return line;
     },
-    /** Takes all descriptors, or gives them back. */
+    /** Takes all descriptors, or releases them. */
     say: () => input.write(new TextEncoder().encode("\n")),
     async [Symbol.asyncDispose]() {
       try {

@@ -7,15 +7,15 @@ import { startServerCommand } from "../../../support/server/server_command.ts";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
-/** More than pipe and queue hold: each call is a line of some 250 bytes. */
+/** Exceeds the capacity of pipe and queue: each call is a line of about 250 bytes. */
 const CALLS = 8000;
 
-/** The message of the line that stands for lines that were left out. */
+/** The message of the line about omitted lines. */
 const GAP = "Lines were left out here: nobody read the log";
 
 const MANY = ["--port", "0", "--max-events-per-second", "1000000"];
 
-/** The server's command, whose stderr nobody reads unless the test does. */
+/** The server's command, whose stderr is not read until the test does. */
 async function startUnread(args: readonly string[]) {
   const child = new Deno.Command(Deno.execPath(), {
     args: [
@@ -48,7 +48,7 @@ async function startUnread(args: readonly string[]) {
         return text;
       })();
       return {
-        /** Resolves when the line that stands for lines left out was read. */
+        /** Resolves when the line about omitted lines was read. */
         gap: arrived.promise,
         /** All of it, to its end. */
         whole,
@@ -66,7 +66,7 @@ async function startUnread(args: readonly string[]) {
   };
 }
 
-/** Makes so many calls in an office, each of which is a line of the audit log. */
+/** Makes a number of calls in an office, each with a line in the audit log. */
 async function makeCalls(url: string, calls: number): Promise<void> {
   await using pair = await rawPair(url, "noisy");
   pair.computer.handle(TOOL_CALL_EVENT, (_, ack) => ack({ content: [] }));
@@ -105,7 +105,7 @@ Deno.test({
     await makeCalls(server.url, CALLS);
     await bystanders.check();
     const log = server.readLog();
-    await log.gap; // until then further lines are left out too
+    await log.gap; // until then further lines are omitted too
     await bystanders.check();
     server.kill("SIGTERM");
     const [{ code }, text] = await Promise.all([server.status, log.whole]);

@@ -13,7 +13,7 @@ import { SlowClient } from "../../../support/wire/slow_client.ts";
 const MEBIBYTE = 2 ** 20;
 const COUNT = 300;
 
-/** The most memory that a process has had, in bytes. */
+/** Returns the peak memory of a process, in bytes. */
 async function peakOf(pid: number): Promise<number> {
   const status = await Deno.readTextFile(`/proc/${pid}/status`);
   return Number(/VmHWM:\s*(\d+) kB/.exec(status)?.[1]) * 1024;
@@ -40,7 +40,7 @@ Deno.test({
     `--max-calls-per-agent=${COUNT}`,
     `--max-events-per-second=${2 * COUNT}`,
   ]);
-  // The first time it takes what it needs for messages of this size and their garbage.
+  // The first round allocates memory for messages of this size and their garbage.
   await answerWithoutReader(command);
   const before = await peakOf(command.pid);
   await answerWithoutReader(command);
@@ -69,7 +69,7 @@ Deno.test({
   await using pair = await rawPair(command.url);
   const { agent, computer } = pair;
   const params = { text: "x".repeat(4 * MEBIBYTE) };
-  // The first time it takes what it needs for messages of this size and their garbage.
+  // The first round allocates memory for messages of this size and their garbage.
   computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ content: [] }));
   for (let i = 0; i < 40; i++) {
     await agent.ask(TOOL_CALL_EVENT, request(`answered ${i}`, params));
@@ -89,7 +89,7 @@ Deno.test({
   );
 });
 
-/** An agent calls, and reads no answer; resolves when the server has taken all, and cut it off. */
+/** Calls as an agent without reading answers; resolves when the server has read all, and disconnected it. */
 async function answerWithoutReader({ url }: ServerCommand): Promise<void> {
   await using computer = await joinRaw(url, "computer", "computer", "slow");
   const acks: ((answer: unknown) => void)[] = [];
@@ -108,7 +108,7 @@ async function answerWithoutReader({ url }: ServerCommand): Promise<void> {
   const answer = { content: [{ type: "text", text: "x".repeat(MEBIBYTE) }] };
   for (const ack of acks) ack(answer);
   await computer.next(LEAVE_OFFICE_NOTIFICATION);
-  // What is answered behind all those answers shows that the server has taken them.
+  // An answer after all those shows that the server has read them.
   await computer.request("notify:barrier");
   slow.resume();
   await slow.closed;

@@ -7,7 +7,7 @@ import { TOOL_CALL_EVENT } from "../../../../protocol/mod.ts";
 const MEBIBYTE = 2 ** 20;
 const SEPARATOR = "\x1e";
 
-/** One that only its owner knows, so that everybody else is a stranger. */
+/** Requires a key, so that other clients have no session. */
 const WITH_KEYS = {
   env: { SMCP_API_KEYS: JSON.stringify([{ id: "us", key: "k".repeat(32) }]) },
   auth: { api_key: "k".repeat(32) },
@@ -41,7 +41,7 @@ class Polling {
     }
   }
 
-  /** What waits for the client; `undefined` when the session is gone. */
+  /** Returns the queued packets; `undefined` when the session has ended. */
   async get(): Promise<string | undefined> {
     try {
       const response = await fetch(this.#url);
@@ -52,14 +52,14 @@ class Polling {
     }
   }
 
-  /** Resolves when the session is gone; bounded, since each answer empties what waits. */
+  /** Resolves when the session has ended; bounded, since each answer empties the queue. */
   async gone(): Promise<void> {
     for (let i = 0; i < 20; i++) if (await this.get() === undefined) return;
     throw new Error("The session goes on");
   }
 }
 
-/** A CONNECT of so many bytes that takes far more when it is parsed. */
+/** A CONNECT of a number of bytes that takes far more memory when parsed. */
 const heavyConnect = (bytes: number) =>
   `40/smcp,{"a":[${"[],".repeat(bytes / 3)}[]]}`;
 

@@ -23,7 +23,7 @@ import { startServerCommand } from "../../../support/server/server_command.ts";
 
 const REQUEST = { ...ANY_REQUEST, timeout: 5, role: "agent", name: "agent" };
 
-/** A real server process, and two bystanders who must notice nothing of what is done to it. */
+/** A real server process, and two bystanders who must not be affected. */
 async function startVictim() {
   // Without limits, or the flood would not get as far as the rest.
   const command = await startServerCommand(["--port", "0", "--no-limits"]);
@@ -33,7 +33,7 @@ async function startVictim() {
   computer.handle(TOOL_CALL_EVENT, (payload, ack) => ack({ echo: payload }));
   return {
     url: command.url,
-    /** The server still works, the bystanders heard nothing, and the log holds no failure of the server's own. */
+    /** Asserts that the server works, the bystanders got nothing, and the log has no failure of the server itself. */
     async unharmed() {
       const answer = await agent.ask(TOOL_CALL_EVENT, REQUEST);
       assertEquals(answer, { echo: REQUEST });

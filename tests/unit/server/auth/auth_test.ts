@@ -47,7 +47,7 @@ Deno.test("apiKeys() accepts plain and hashed keys, in the header and in auth (s
     [{ auth: { api_key: "hashed-key" } }, lab],
     [{ headers: { "x-api-key": "wrong" } }, unknown],
     [{ headers: { "x-api-key": "plain-keY" } }, unknown],
-    // The hash of a key is no key.
+    // The hash of a key is not accepted as a key.
     [{ auth: { api_key: sha256("hashed-key") } }, unknown],
     [
       { headers: { "x-api-key": "wrong" }, auth: { api_key: "plain-key" } },
@@ -222,7 +222,7 @@ Deno.test("jwt() refuses expired and forged tokens, and those of another issuer 
     ],
     ["claim iss is missing", await sign(KEY, "HS256")],
     [
-      "claim exp is missing", // for ever
+      "claim exp is missing",
       await new SignJWT({ sub: "ada", ...claims })
         .setProtectedHeader({ alg: "HS256" }).sign(KEY),
     ],
@@ -261,7 +261,7 @@ Deno.test("jwt() verifies with public keys as PEM, JWK and JWK set, only with th
     ) {
       const key = { publicKey: text };
       assertEquals(await principalOf({ key }, token), "jwt:ada", alg);
-      // The public key is no secret: nobody may sign with it.
+      // The public key must not be usable as an HMAC secret.
       const forged = await sign(new TextEncoder().encode(text), "HS256");
       assertEquals(
         await principalOf({ key }, forged),

@@ -136,7 +136,7 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", asyn
   );
 });
 
-Deno.test("readSettings() takes names for --hosts, and nothing that no request could match", async () => {
+Deno.test("readSettings() accepts names for --hosts, and refuses those that no request can match", async () => {
   const hosts = async (...args: string[]) =>
     (await readSettings(args, {})).hosts;
   assertEquals(await hosts(), undefined);
@@ -151,7 +151,7 @@ Deno.test("readSettings() takes names for --hosts, and nothing that no request c
   }
 });
 
-Deno.test("readSettings() takes 0 and false in SMCP_NO_LIMITS for no", async () => {
+Deno.test("readSettings() treats 0 and false in SMCP_NO_LIMITS as no", async () => {
   for (const value of ["1", "true", "yes"]) {
     assertEquals(
       (await readSettings([], { SMCP_NO_LIMITS: value })).limits,
@@ -228,7 +228,7 @@ Deno.test("readSettings() has a flag for everything about security and the log (
   assertEquals(jwksUrl, "https://i.example/keys");
 });
 
-Deno.test("readSettings() exits 2 with one line for security that can not be what was meant", async () => {
+Deno.test("readSettings() exits 2 with one line for invalid security settings", async () => {
   const secret = { SMCP_JWT_SECRET: "shared" };
   const table: [string[], Record<string, string>?][] = [
     [["--tls-cert=c"]],
@@ -260,7 +260,7 @@ Deno.test("readSettings() exits 2 with one line for security that can not be wha
   }
 });
 
-Deno.test("readSettings() names what a JWT must have and nothing would ask it for, and the way out", async () => {
+Deno.test("readSettings() refuses unused JWT requirements, and names the missing key option", async () => {
   const messageOf = async (...args: string[]) =>
     (await tryReadSettings(args)).errors[0];
   assertEquals(
@@ -271,11 +271,11 @@ Deno.test("readSettings() names what a JWT must have and nothing would ask it fo
     await messageOf("--jwt-key=k", "--jwt-issuer=i", "--jwt-audience="),
     "error: no value for --jwt-audience: give one, or leave it out",
   );
-  // What a file of variables leaves empty is not asked for.
+  // Empty variables count as unset.
   assertEquals((await readSettings(["--jwt-issuer="], {})).jwt, {});
 });
 
-Deno.test("readSettings() turns metrics and traces on by flags; a port of their own turns metrics on", async () => {
+Deno.test("readSettings() enables metrics and traces by flags; a separate port enables metrics", async () => {
   const observe = async (args: string[], env: Record<string, string> = {}) =>
     (await readSettings(args, env)).observe;
   assertEquals(await observe(["--metrics"]), { metrics: true, tracing: false });

@@ -4,7 +4,7 @@ import { LineBuffer } from "../../../../server/cli/line_buffer.ts";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-Deno.test("LineBuffer writes the lines of a turn at once, in their order", async () => {
+Deno.test("LineBuffer writes the lines of a turn together, in order", async () => {
   const written: string[] = [];
   const lines = new LineBuffer((text) => written.push(text));
   lines.add("a\n");

@@ -7,7 +7,7 @@ import {
 
 const LOOPBACK: HostRule = { hosts: undefined, proxies: 0 };
 
-/** Whether a request may pass that came in over `localAddress`. */
+/** Returns whether a request over `localAddress` may pass. */
 const passes = (
   host: string | undefined,
   rule = LOOPBACK,
@@ -31,7 +31,7 @@ const OWN = [
   "[::]:8787",
 ];
 
-/** What a page of a rebound name, or nobody in good faith, would send. */
+/** Hosts that DNS rebinding or an attack would send. */
 const FOREIGN = [
   "evil.example",
   "evil.example:8787",

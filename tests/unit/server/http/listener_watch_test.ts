@@ -7,7 +7,7 @@ import { watchListener } from "../../../../server/http/listener_watch.ts";
 
 const silent = () => createServer((_request, response) => response.end("ok"));
 
-/** As if nothing came. */
+/** Simulates a listener that accepts nothing. */
 function hideConnections(server: Server): void {
   server.removeAllListeners("connection");
   server.on("connection", (socket) => socket.destroy());
@@ -29,7 +29,7 @@ Deno.test({
   });
   const lost = (error: Error) => three.reject(error);
   const stop = watchListener({ server, hostname, port, lost, intervalMs: 20 });
-  await three.promise; // its own, since nobody else comes
+  await three.promise; // the probe, since there are no clients
   stop();
   assertEquals(listening, 0);
   await closeServer(server);

@@ -34,7 +34,7 @@ Deno.test("socketsWithin() reserves a quarter for everything else, from 192 to 1
   }
 });
 
-/** How many sockets a room takes, one after the other. */
+/** Returns how many sockets a budget allows, one by one. */
 function fill(room: DescriptorBudget, most: number): number {
   let open = 0;
   while (open < most && room.allows(open)) open++;

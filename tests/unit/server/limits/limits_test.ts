@@ -99,7 +99,7 @@ Deno.test("TokenBucket.take() never refuses when unlimited", () => {
 Deno.test("clientAddress() trusts as many entries of X-Forwarded-For as there are proxies", () => {
   const header = "6.6.6.6, 10.0.0.1, 10.0.0.2";
   const rows = [
-    // No proxy: whatever the header says is the client's own invention.
+    // Without a proxy, the header is the client's own.
     ["1.2.3.4", header, 0, "1.2.3.4"],
     ["1.2.3.4", undefined, 1, "1.2.3.4"],
     ["1.2.3.4", header, 1, "10.0.0.2"],
@@ -153,7 +153,7 @@ Deno.test("AddressCount.take() refuses over the limit per address, until one is 
   const other = count.take("b");
   assertEquals(typeof other, "function");
   first?.();
-  first?.(); // twice is once
+  first?.(); // idempotent
   const third = count.take("a");
   assertEquals(typeof third, "function");
   assertEquals(count.take("a"), undefined);
@@ -202,7 +202,7 @@ Deno.test("Limiter.recordRefusedHandshake() writes one line in ten seconds for a
     [401, "no API key", "192.0.2.1", 9_999, false],
     [401, "no API key", "192.0.2.1", 10_000, true],
     [401, "no API key", "192.0.2.1", 20_000, true],
-    // What is quoted is the client's choice.
+    // Quoted text is chosen by the client.
     [403, 'Origin ("https://a.example")', "192.0.2.1", 20_001, true],
     [403, 'Origin ("https://\\"b.example")', "192.0.2.1", 20_002, false],
   ] as const;
@@ -253,7 +253,7 @@ Deno.test("LogThrottle counts every omitted line: in the next one, when it forge
   let told = 0;
   const lines = new LogThrottle<number>((_, omitted) => told += 1 + omitted);
   let sent = 0;
-  // Things that come again, things that do not, and more than are remembered.
+  // Repeated subjects, unique ones, and more than are tracked.
   for (let now = 0; now < 60_000; now += 7) {
     const things = [`a ${now % 3}`, `b ${now % 2000}`, `c ${now >> 3}`];
     for (const thing of things) {

@@ -3,7 +3,7 @@ import { atTime, type Clock } from "../../../../server/sessions/expiry.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 
-/** A clock that stands until it is moved, and what waits for it. */
+/** A manual clock, with its timers. */
 function standingClock(start: number) {
   let now = start;
   const waiting = new Map<() => void, number>();

@@ -76,7 +76,7 @@ Deno.test("judgePacket() agrees with the nesting that JSON.parse finds", () => {
   ));
 });
 
-/** A decoder as a connection has one, and what became of what it was given. */
+/** A connection's decoder, with its results. */
 function guarded(judge: (packet: unknown) => string | undefined = () => {}) {
   const refused: string[] = [];
   const held: boolean[] = [];

@@ -9,7 +9,7 @@ import {
 } from "../../../../server/wire/json/scan_json.ts";
 import { compileScan, SCAN_MODULE } from "../../../../tools/compile_scan.ts";
 
-/** How many characters belong to the value. */
+/** Returns the length of the value at the beginning. */
 function scan(text: string): number {
   const bytes = Buffer.from(`more${text}"}]"}]`);
   const start = load(bytes, 4, bytes.length - 5);

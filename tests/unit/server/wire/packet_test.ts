@@ -18,7 +18,7 @@ function read(text: string): TextPacket | undefined {
   return readPacket(bytes, 1, 1 + Buffer.byteLength(text), EVENTS, false);
 }
 
-/** What the stock parser makes of it; `undefined` where it throws. */
+/** Parses with the stock parser; `undefined` if it throws. */
 function stock(text: string): Packet | undefined {
   const packets: Packet[] = [];
   const decoder = new Decoder();
@@ -31,7 +31,7 @@ function stock(text: string): Packet | undefined {
   return packets[0];
 }
 
-/** That a packet is taken as the stock parser would have taken it. */
+/** Asserts that a packet is read like the stock parser reads it. */
 function assertSame(packet: TextPacket, text: string): void {
   const expected = stock(text);
   assertExists(expected, text);

@@ -22,7 +22,7 @@ import { startBareEngine } from "../../../support/server/bare_engine.ts";
 import { RawFrames } from "../../../support/wire/raw_frames.ts";
 import { RawPolling } from "../../../support/wire/raw_polling.ts";
 
-/** Fails with the name of a field that a version has not. */
+/** Fails with the name of a missing field. */
 function assertField(object: object, field: string): void {
   assert(
     field in object,

@@ -28,7 +28,7 @@ Deno.test("FrameSocket closes with 1011 when a message handler throws, without a
   await closed;
 });
 
-/** A socket that a peer sends to and never reads from, and what waits for it. */
+/** A socket whose peer sends and never reads, with its queue. */
 async function unread(): Promise<
   { socket: Duplex; frames: FrameSocket; writes: Buffer[]; sent: () => void }
 > {
@@ -56,7 +56,7 @@ async function unread(): Promise<
   };
 }
 
-/** Lets what was pushed be read, and what was sent be written. */
+/** Waits until pushed data is read and sent data is written. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 async function terminate(frames: FrameSocket): Promise<void> {

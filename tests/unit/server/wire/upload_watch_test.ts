@@ -21,7 +21,7 @@ const at = (messages: number, held: number, pending = true): State => ({
   reserved: 0,
 });
 
-/** What becomes of a connection whose reader is in these states: first, and at each look. */
+/** Returns the outcome for a connection whose reader is in these states at each check. */
 async function looks(first: State, ...states: State[]): Promise<string> {
   using timers = hurryTimers(UPLOAD_WINDOW_MS);
   const watch = new UploadWatch({ bytesPerSecond: 1000, bytes: Infinity });
