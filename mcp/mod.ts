@@ -117,7 +117,7 @@ export function officeMcp(
   };
 }
 
-/** Behaves as `fetch` does when its signal is aborted: it rejects at once. */
+/** Behaves as `fetch` does when its signal is aborted: what it has promised rejects, and its body ends. */
 async function fetchFrom(http: HttpFace, request: Request): Promise<Response> {
   const { signal } = request;
   signal.throwIfAborted();
@@ -125,7 +125,12 @@ async function fetchFrom(http: HttpFace, request: Request): Promise<Response> {
   const onAbort = () => reject(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
   try {
-    return await Promise.race([http.serve(request, {}), aborted]);
+    const response = await Promise.race([http.serve(request, {}), aborted]);
+    const { body, status, statusText, headers } = response;
+    if (body === null) return response;
+    // Ends the body with the signal, which is how the server knows that its client is gone.
+    const watched = body.pipeThrough(new TransformStream(), { signal });
+    return new Response(watched, { status, statusText, headers });
   } finally {
     signal.removeEventListener("abort", onAbort);
   }

@@ -2,7 +2,6 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
-import { setTimeout as startTimer } from "node:timers";
 import { onBodyEnd } from "./open_bodies.ts";
 import type { ResolvedOptions } from "../options.ts";
 
@@ -31,7 +30,7 @@ export class Session {
   #calls = new AbortController();
   /** Requests that are not answered to their end, streams included. */
   #open = 0;
-  #timers: ReturnType<typeof startTimer>[] = [];
+  #timers: ReturnType<typeof setTimeout>[] = [];
   #hasEnded = false;
 
   /** Makes a session that its first request opens. */
@@ -101,14 +100,12 @@ export class Session {
     if (this.#hasEnded) return;
     const { sessionIdleMs, abandonedMs } = this.#options;
     this.#timers = [
-      startTimer(() => {
+      setTimeout(() => {
         this.#calls.abort(new Error("The client listens no more"));
         this.#calls = new AbortController();
       }, abandonedMs),
-      startTimer(() => void this.close(), sessionIdleMs),
+      setTimeout(() => void this.close(), sessionIdleMs),
     ];
-    // What waits for nobody keeps no program alive.
-    for (const timer of this.#timers) timer.unref();
   }
 
   #stopTimers(): void {

@@ -1,22 +1,171 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { officeMcp } from "../../../mcp/mod.ts";
-import { startComputer } from "../../support/computer/computer.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { isCancelled } from "../../support/mcp/cancelled.ts";
+import { CLIENTS, type SeenResult } from "../../support/mcp/clients.ts";
+import { serveOffice } from "../../support/mcp/office.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
-import { CLIENTS } from "../../support/mcp/clients.ts";
-import { serveMcp } from "../../support/mcp/serve.ts";
+
+const textOf = ({ content }: SeenResult) => content[0]?.text;
 
 for (const [kind, connect] of Object.entries(CLIENTS)) {
-  Deno.test(`${kind}: tools are listed and called`, async () => {
-    await using running = await startComputer({ fix: fixture() });
-    await using mcp = officeMcp(running.office.agent);
-    await using served = await serveMcp(mcp);
-    await using client = await connect(served);
-    const tools = await client.tools();
-    const echo = tools.find(({ name }) => name === "pc__echo");
-    assertEquals(echo?.description, "[pc] does echo");
-    const result = await client.call("pc__echo", { text: "hello" });
-    assertEquals(result.content, [{ type: "text", text: "hello" }]);
-    assertStringIncludes(client.instructions ?? "", "Computers: pc (");
-    assert(tools.every(({ name }) => /^[\w-]{1,48}$/.test(name)));
+  Deno.test(`${kind}: lists and calls the tools of a Computer, over HTTP and in process`, async () => {
+    await using office = await serveOffice();
+    const inProcess = {
+      url: new URL("http://office/mcp"),
+      fetch: office.mcp.fetch,
+    };
+    for (const reach of [office, inProcess]) {
+      await using client = await connect(reach);
+      const tools = await client.tools();
+      const echo = tools.find(({ name }) => name === "pc__echo");
+      assertEquals(echo?.description, "[pc] does echo");
+      const { content } = await client.call("pc__echo", { text: "hello" });
+      assertEquals(content, [{ type: "text", text: "hello" }]);
+      assertStringIncludes(
+        client.instructions ?? "",
+        `in the office "north"`,
+      );
+      assertStringIncludes(client.instructions ?? "", "Computers: pc (");
+      assert(tools.every(({ name }) => /^[\w-]{1,48}$/.test(name)));
+      await client.terminate();
+    }
+  });
+
+  Deno.test(`${kind}: what fails is a result with isError and a code, but an unknown tool is an error`, async () => {
+    await using office = await serveOffice();
+    await using client = await connect(office);
+    await client.tools();
+    const failed = await client.call("pc__fail");
+    assertEquals([failed.isError, textOf(failed)], [true, "it went wrong"]);
+    const thrown = await client.call("pc__throw");
+    assertEquals([thrown.isError, thrown._meta?.error_code], [true, 4003]);
+    assertStringIncludes(String(textOf(thrown)), "no such luck");
+    const meta = await client.call("pc__meta");
+    assertEquals(meta._meta?.origin, "fixture");
+    assert(!("meta" in meta));
+    const error = await assertRejects(() => client.call("pc__unknown"), Error);
+    assertStringIncludes(error.message, "Unknown tool: pc__unknown");
+    assertEquals("code" in error && error.code, -32602);
+  });
+
+  Deno.test(`${kind}: a Computer that went away is told of, and its tools are called again when it is back`, async () => {
+    await using office = await serveOffice();
+    await using client = await connect(office);
+    await client.tools();
+    await client.listening();
+    await office.computer.leave();
+    await client.changed(1);
+    assertEquals(await client.tools(), []);
+    const away = await client.call("pc__echo", { text: "hello" });
+    assertEquals([away.isError, away._meta?.error_code], [true, 404]);
+    assertMatch(
+      String(textOf(away)),
+      /^pc is away since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC; its tools come back when it does$/,
+    );
+    await office.computer.join(office.office.agent.office ?? "");
+    await client.changed(2);
+    const back = await client.call("pc__echo", { text: "again" });
+    assertEquals(textOf(back), "again");
+  });
+
+  Deno.test(`${kind}: a Computer that leaves in the middle of a call ends it with a result`, async () => {
+    await using office = await serveOffice();
+    await using client = await connect(office);
+    const slow = client.call("pc__slow");
+    await client.call("pc__slow_began");
+    await office.computer.close();
+    const result = await slow;
+    assertEquals([result.isError, result._meta?.error_code], [true, 404]);
+  });
+
+  Deno.test(`${kind}: a burst of changes is told once`, async () => {
+    await using office = await serveOffice({
+      servers: { fix: fixture({ only: ["add_tool", "echo"] }) },
+    });
+    await using client = await connect(office);
+    await client.tools();
+    await client.listening();
+    const { agent } = office.office;
+    const fetched = Promise.withResolvers<void>();
+    agent.on("tools", ({ tools }) => {
+      if (tools?.some(({ name }) => name === "third")) fetched.resolve();
+    });
+    for (const name of ["first", "second", "third"]) {
+      await agent.callTool("pc", "add_tool", { name });
+    }
+    await fetched.promise;
+    await client.changed(1);
+    const names = (await client.tools()).map(({ name }) => name);
+    assertEquals(names.slice(2), ["pc__first", "pc__second", "pc__third"]);
+    assertEquals(client.changes(), 1);
+  });
+
+  Deno.test(`${kind}: a long call tells that it runs, and outlives the client's timeout`, async () => {
+    await using office = await serveOffice({ mcp: { heartbeatMs: 50 } });
+    await using client = await connect(office);
+    const messages: (string | undefined)[] = [];
+    const enough = Promise.withResolvers<void>();
+    const abort = new AbortController();
+    const slow = client.call("pc__slow", {}, {
+      signal: abort.signal,
+      timeout: 2_000,
+      resetTimeoutOnProgress: true,
+      onprogress: ({ message }) => {
+        // Half a second more than the timeout.
+        if (messages.push(message) === 50) enough.resolve();
+      },
+    });
+    await Promise.race([enough.promise, slow]);
+    assertMatch(messages[0] ?? "", /^running for \d+ s on pc$/);
+    abort.abort(new Error("enough"));
+    await assertRejects(() => slow);
+    await isCancelled(client.call("pc__slow_aborted"));
+  });
+
+  Deno.test(`${kind}: 400 calls at once get 400 results through a Server that allows 100 a second`, async () => {
+    await using office = await serveOffice({
+      mcp: { callsPerSecond: 90, maxCalls: 90 },
+      office: {
+        server: { limits: { eventsPerSecond: 100, callsPerAgent: 100 } },
+      },
+    });
+    await using client = await connect(office);
+    const results = await Promise.all(
+      Array.from(
+        { length: 400 },
+        (_, i) => client.call("pc__echo", { text: String(i) }),
+      ),
+    );
+    assertEquals(
+      results.map(textOf),
+      Array.from({ length: 400 }, (_, i) => String(i)),
+    );
+  });
+
+  Deno.test(`${kind}: with "search" there are two tools, which find and call the others`, async () => {
+    await using office = await serveOffice({ mcp: { tools: "search" } });
+    await using client = await connect(office);
+    const names = (await client.tools()).map(({ name }) => name);
+    assertEquals(names, ["search_tools", "call_tool"]);
+    const found = await client.call("search_tools", { query: "echo" });
+    const { tools } = JSON.parse(String(textOf(found)));
+    assertEquals(tools[0].name, "pc__echo");
+    const call = (args: Record<string, unknown>) =>
+      client.call("call_tool", args);
+    const result = await call({
+      name: "pc__echo",
+      arguments: { text: "found" },
+    });
+    assertEquals(textOf(result), "found");
+    const unknown = await call({ name: "pc__nothing" });
+    assertEquals([unknown.isError, unknown._meta?.error_code], [true, 4001]);
+    const wrong = await call({ name: 7 });
+    assertEquals([wrong.isError, wrong._meta?.error_code], [true, 400]);
+    await assertRejects(() => client.call("pc__echo"), Error, "Unknown tool");
   });
 }

@@ -3,13 +3,11 @@ import {
   StreamableHTTPClientTransport as HttpV2,
   type Transport as TransportV2,
 } from "@modelcontextprotocol/client";
-import { StdioClientTransport as StdioV2 } from "@modelcontextprotocol/client/stdio";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client";
-// @ts-types="@modelcontextprotocol/sdk/client/stdio"
-import { StdioClientTransport as StdioV1 } from "@modelcontextprotocol/sdk/client/stdio.js";
 // @ts-types="@modelcontextprotocol/sdk/client/streamableHttp"
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport as TransportV1 } from "@modelcontextprotocol/sdk/shared/transport";
+import { type ChildCommand, ChildTransport } from "./child_transport.ts";
 
 /** What a client reads of a tool. */
 export interface SeenTool {
@@ -64,7 +62,7 @@ export interface TestClient extends AsyncDisposable {
 /** How to reach the server: over HTTP, in process, or as a child process. */
 export type Reach =
   | { readonly url: URL; readonly fetch?: typeof fetch }
-  | { readonly command: string; readonly args: string[] };
+  | ChildCommand;
 
 /** The clients that every promise is tested with. */
 export const CLIENTS: Readonly<
@@ -77,12 +75,13 @@ export const CLIENTS: Readonly<
 
 const INFO = { name: "test", version: "1.0.0" };
 
-async function connectV1(reach: Reach): Promise<TestClient> {
+/** Connects with the SDK that the Computer uses. */
+export async function connectV1(reach: Reach): Promise<TestClient> {
   const observed = new Observed();
   const client = new ClientV1(INFO, { listChanged: observed.handlers });
   const transport = "url" in reach
     ? new HttpV1(reach.url, { fetch: observed.watching(reach.fetch ?? fetch) })
-    : new StdioV1({ ...reach, stderr: "inherit" });
+    : new ChildTransport(reach);
   await client.connect(transport as TransportV1);
   return {
     ...observed.members("url" in reach),
@@ -113,7 +112,7 @@ async function connectV2(
   });
   const transport = "url" in reach
     ? new HttpV2(reach.url, { fetch: observed.watching(reach.fetch ?? fetch) })
-    : new StdioV2({ ...reach, stderr: "inherit" });
+    : new ChildTransport(reach);
   await client.connect(transport as TransportV2);
   return {
     ...observed.members("url" in reach),
