@@ -1,7 +1,7 @@
 import type { ServerView } from "./server_status.ts";
 
-/** Says where an MCP server stands, and when it is started again: `is restarting; …` (spec §6). */
-export const whereabouts = (
+/** Describes the state of an MCP server and its next start: `is restarting; …` (spec §6). */
+export const describeState = (
   { state, nextAttempt }: Pick<ServerView, "state" | "nextAttempt">,
 ): string =>
   nextAttempt

@@ -19,29 +19,29 @@ import { clashTexts, nameTools, type ToolNames } from "./tool_naming.ts";
 
 /** A tool that can be called right now. */
 export interface OfferedTool {
-  /** What Agents call it by. */
+  /** The name by which Agents call it. */
   readonly name: string;
   /** The MCP server that has it. */
   readonly server: string;
 }
 
-/** What a {@linkcode McpHost} can be told. */
+/** Options of an {@linkcode McpHost}. */
 export interface McpHostOptions {
-  /** How MCP servers are started and reached; default: as processes and over HTTP. */
+  /** Starts and reaches MCP servers; default: {@linkcode connectMcp}. */
   readonly connect?: ConnectMcp;
-  /** Replaces placeholders at each start; default: a configuration that has some fails. */
+  /** Replaces placeholders at each start; default: none has a value, so a configuration with placeholders fails. */
   readonly prepare?: HostedServerOptions["prepare"];
-  /** Milliseconds that an MCP server gets to start; default 60,000: it may have to be downloaded. */
+  /** How long an MCP server may take to start; default 60,000, as it may have to be downloaded. */
   readonly startTimeoutMs?: number;
-  /** When one that was lost or could not start is started again. */
+  /** When a server that was lost or failed to start is restarted. */
   readonly restart?: Partial<RestartPolicy> | undefined;
 }
 
-/** What happens to the MCP servers of a {@linkcode McpHost}. */
+/** Events of an {@linkcode McpHost}, with their values. */
 export interface McpHostEvents {
   /** A server's state changed. */
   serverState: ServerStatus;
-  /** What tools are offered may have changed. */
+  /** The offered tools may have changed. */
   toolsChanged: undefined;
   /** Servers were added, replaced or removed. */
   configChanged: undefined;
@@ -52,19 +52,19 @@ export interface McpHostEvents {
 }
 
 /**
- * The MCP servers of a Computer, each with a life of its own: one that is slow, broken or
- * disabled neither delays nor hides the others.
+ * The MCP servers of a Computer. They are independent: a slow, broken or disabled server neither
+ * delays nor hides the others.
  */
 export class McpHost implements AsyncDisposable {
   readonly #servers = new Map<string, HostedServer>();
-  /** What is left of servers that are no longer in the configuration, by name. */
+  /** Servers that were removed or replaced and are still stopping, by name. */
   readonly #retiring = new Map<string, Promise<unknown>>();
   readonly #events = new Emitter<McpHostEvents>(logThrown);
   readonly #options: McpHostOptions;
   #names: ToolNames | undefined;
   #closed = false;
 
-  /** Makes a host whose servers are not started yet. */
+  /** Creates a host; its servers are not started yet. */
   constructor(
     configs: readonly ServerConfig[],
     options: McpHostOptions = {},
@@ -73,7 +73,7 @@ export class McpHost implements AsyncDisposable {
     for (const config of configs) this.#insert(config);
   }
 
-  /** Adds a listener; returns the function that takes it away. */
+  /** Adds a listener; returns the function that removes it. */
   on<E extends keyof McpHostEvents>(
     event: E,
     listener: Listener<McpHostEvents[E]>,
@@ -81,51 +81,51 @@ export class McpHost implements AsyncDisposable {
     return this.#events.on(event, listener);
   }
 
-  /** The configurations, placeholders and all, in the order in which they were added. */
+  /** The configurations with their placeholders, in the order in which they were added. */
   get configs(): ServerConfig[] {
     return [...this.#servers.values()].map(({ config }) => config);
   }
 
-  /** How each server is doing. */
+  /** The status of each server. */
   get statuses(): ServerStatus[] {
     return [...this.#servers.values()].map(({ status }) => status);
   }
 
-  /** What rules need to know of each server. */
+  /** The input of the rules about tools, for each server. */
   get views(): ServerView[] {
     return [...this.#servers.values()].map(({ view }) => view);
   }
 
-  /** What is wrong with the configuration as a whole: names that clash. */
+  /** The problems of the configuration as a whole: clashing names. */
   get problems(): string[] {
     return clashTexts(this.#toolNames().clashes);
   }
 
-  /** A server by its name. */
+  /** Returns a server by its name. */
   server(name: string): HostedServer | undefined {
     return this.#servers.get(name);
   }
 
-  /** The tools that can be called right now. */
+  /** Lists the tools that can be called right now. */
   tools(): SMCPTool[] {
     return [...this.#toolNames().offers.values()]
       .filter(({ server }) => server.state === "running")
       .map(toSMCPTool);
   }
 
-  /** The names of those tools, each with the MCP server that has it. */
+  /** Lists the names of those tools, each with its MCP server. */
   offers(): OfferedTool[] {
     return [...this.#toolNames().offers.values()]
       .filter(({ server }) => server.state === "running")
       .map(({ name, server }) => ({ name, server: server.name }));
   }
 
-  /** Finds the tool that a call names. */
+  /** Finds the tool of a call by its name. */
   resolve(name: string): ToolResolution {
     return resolveTool(name, this.views, this.#toolNames());
   }
 
-  /** Starts all servers at once; resolves when each of them runs or has failed. */
+  /** Starts all servers at once; resolves when each runs or has failed. */
   async start(): Promise<void> {
     if (this.#closed) return;
     await Promise.all(
@@ -136,7 +136,7 @@ export class McpHost implements AsyncDisposable {
   /**
    * Adds a server and starts it; resolves when it runs or has failed.
    *
-   * @throws {TypeError} when there is one of that name
+   * @throws {TypeError} when there is a server of that name
    */
   async addServer(config: ServerConfig): Promise<void> {
     if (this.#servers.has(config.name)) {
@@ -149,16 +149,16 @@ export class McpHost implements AsyncDisposable {
     await server.start();
   }
 
-  /** Replaces a server by one of the same name; calls that run on the old one fail. */
+  /** Replaces the server of the same name; calls that are running on the old one fail. */
   async updateServer(config: ServerConfig): Promise<void> {
     const old = this.#need(config.name);
     const server = this.#insert(config);
     this.#changed();
-    if (config.disabled) this.#tell(server); // it is never started, so nothing else will
+    if (config.disabled) this.#tell(server); // it never starts, so no other event follows
     await Promise.all([this.#retire(old), server.start()]);
   }
 
-  /** Stops a server and forgets it. */
+  /** Stops and removes a server. */
   async removeServer(name: string): Promise<void> {
     const server = this.#need(name);
     this.#servers.delete(name);
@@ -166,22 +166,22 @@ export class McpHost implements AsyncDisposable {
     await this.#retire(server);
   }
 
-  /** Starts a server that is stopped or failed; resolves when it runs or has failed. */
+  /** Starts a stopped or failed server; resolves when it runs or has failed. */
   startServer(name: string): Promise<void> {
     return this.#need(name).start();
   }
 
-  /** The Computer was authorized for some MCP server: those that wait for that are started now. */
+  /** Restarts servers that wait for authorization, after the Computer was authorized. */
   authorized(): void {
     for (const server of this.#servers.values()) server.authorized();
   }
 
-  /** Stops a server; its tools are known, but answer that it is stopped. */
+  /** Stops a server; its tools stay known, and calls are answered that it is stopped. */
   stopServer(name: string): Promise<void> {
     return this.#need(name).stop();
   }
 
-  /** Stops all servers; nothing that they started is left. */
+  /** Stops all servers with all their processes. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#events.clear();
@@ -196,7 +196,7 @@ export class McpHost implements AsyncDisposable {
     return this.close();
   }
 
-  /** Stops a server that is no longer in the configuration; `close` and its successor wait for it. */
+  /** Stops a removed or replaced server; `close` and a server of the same name wait for it. */
   async #retire(server: HostedServer): Promise<void> {
     const { name } = server.config;
     const stopped = Promise.all([this.#retiring.get(name), server.stop()]);
@@ -221,14 +221,14 @@ export class McpHost implements AsyncDisposable {
 
   #insert(config: ServerConfig): HostedServer {
     if (this.#closed) {
-      throw new TypeError("Cannot add a MCP server: the Computer is closed");
+      throw new TypeError("Cannot add an MCP server: the Computer is closed");
     }
     const { name } = config;
     const { prepare = withoutInputs } = this.#options;
     const server: HostedServer = new HostedServer(config, {
       connect: this.#options.connect ?? connectMcp,
       prepare: async (config, signal) => {
-        // Two of one name would fight over their port, or their file.
+        // Two servers of one name would compete for the same port or file.
         await this.#retiring.get(name);
         signal.throwIfAborted();
         return await prepare(config, signal);

@@ -13,18 +13,18 @@ import type { McpTool } from "./mcp/tool.ts";
 import { notReady } from "./not_ready.ts";
 import { failuresAfterLoss } from "./restart_policy.ts";
 import type { ServerState, ServerStatus, ServerView } from "./server_status.ts";
-import { misfits } from "./unmatched_tools.ts";
+import { toolMismatches } from "./unmatched_tools.ts";
 
 /**
- * One MCP server of a Computer: its life, its tools, its connection while it runs.
+ * One MCP server of a Computer: its state, its tools, and its connection while it runs.
  *
- * Supervised: one that is lost or cannot start is started again, later and later up to a limit,
- * for as long as nobody stops it; a program that is missing may be installed any time, and the
- * command of an input may succeed. Only a start whose placeholders have no other way to a value
- * waits for a person, who would be asked over and over.
+ * A server that is lost or fails to start is restarted with growing delays until it is stopped: a
+ * missing program may be installed at any time, and the command of an input may succeed later.
+ * Only a start that fails because a placeholder has no value is not repeated, as that would ask
+ * the user again and again.
  */
 export class HostedServer {
-  /** As loaded, placeholders and all. */
+  /** The configuration as loaded, with its placeholders. */
   readonly config: ServerConfig;
   readonly #options: HostedServerOptions;
   #state: ServerState;
@@ -39,18 +39,18 @@ export class HostedServer {
   #next: { at: Date; timer: ReturnType<typeof setTimeout> } | undefined;
   #failures = 0;
   #restarts = 0;
-  /** When it began to run; undefined until it has, since it was started by hand. */
+  /** When it last began to run; undefined until it first runs after a manual start. */
   #ranFrom: number | undefined;
   readonly #relist: () => void = coalesce(() => this.#listAgain());
 
-  /** Makes a server that is not started yet. */
+  /** Creates a server that is not started. */
   constructor(config: ServerConfig, options: HostedServerOptions) {
     this.config = config;
     this.#options = options;
     this.#state = config.disabled ? "disabled" : "stopped";
   }
 
-  /** What rules about tools need to know. */
+  /** The input of the rules about tools. */
   get view(): ServerView {
     return {
       name: this.config.name,
@@ -62,7 +62,7 @@ export class HostedServer {
     };
   }
 
-  /** What people are told. */
+  /** The status shown to users. */
   get status(): ServerStatus {
     return {
       name: this.config.name,
@@ -74,21 +74,23 @@ export class HostedServer {
       ...(this.#next && { nextAttempt: this.#next.at }),
       problems: [
         ...this.#problems,
-        ...this.#state === "running" ? misfits(this.config, this.#tools) : [],
+        ...this.#state === "running"
+          ? toolMismatches(this.config, this.#tools)
+          : [],
       ].map(hideSecrets),
     };
   }
 
-  /** How to speak to it; undefined unless it is running. */
+  /** The connection; undefined unless the server is running. */
   get connection(): McpConnection | undefined {
     return this.#connection;
   }
 
   /**
-   * Starts it by hand, at once, unless it is disabled, running or starting; resolves when it runs
+   * Starts the server manually, unless it is disabled, running or starting; resolves when it runs
    * or the attempt has failed.
    *
-   * Never rejects: how it went is in {@linkcode status}.
+   * Never rejects: see {@linkcode status} for the outcome.
    */
   async start(): Promise<void> {
     if (this.config.disabled) return;
@@ -104,16 +106,17 @@ export class HostedServer {
     await this.#attempt();
   }
 
-  /** The Computer was authorized for an MCP server: one that waits for that need not wait longer. */
+  /** Restarts the server now if it waits for an authorization. */
   authorized(): void {
     if (this.#next && this.#refusal) void this.#attempt();
   }
 
   /**
-   * Connects again at once, after a connection that turned out to be of no use; resolves when it
-   * runs or the attempt has failed.
+   * Reconnects at once after a connection turned out to be unusable; resolves when the server runs
+   * or the attempt has failed.
    *
-   * @returns the connection after that one, if there is any
+   * @param lost the unusable connection
+   * @returns the new connection, if there is one
    */
   async connectAgain(lost: McpConnection): Promise<McpConnection | undefined> {
     if (this.#connection === lost) {
@@ -124,7 +127,7 @@ export class HostedServer {
     return this.#connection;
   }
 
-  /** Stops it, children of its process included; resolves when nothing of it is left. */
+  /** Stops the server with all its processes; resolves when none is left. */
   stop(): Promise<void> {
     this.#wanted = false;
     return this.#stopping ??= this.#stop().finally(() =>
@@ -148,7 +151,7 @@ export class HostedServer {
     this.#forgetNext();
     const abort = new AbortController();
     const starting = { abort, done: Promise.resolve() };
-    this.#starting = starting; // first: the new state is told before anything is waited for
+    this.#starting = starting; // before the first await: the new state is announced synchronously
     return starting.done = this.#start(abort);
   }
 
@@ -164,7 +167,7 @@ export class HostedServer {
     let lost: Error | undefined;
     let again = false;
     try {
-      // Not on the clock: a person may be typing.
+      // Outside of the timeout: a user may be typing.
       const config = await prepare(this.config, signal);
       again = true;
       timer = setTimeout(() => {
@@ -186,7 +189,7 @@ export class HostedServer {
       await connection?.close();
       again ||= error instanceof TransientInputError;
       if (!this.#wanted || signal.reason === STOPPED) return;
-      // Until there is a connection, the error says more than the signal: what the server wrote.
+      // Without a connection, the error says more than the signal: it has the server's output.
       const why: unknown = connection && signal.aborted
         ? signal.reason
         : lost ?? error;
@@ -283,7 +286,7 @@ export class HostedServer {
     this.#state = state;
     this.#error = error;
     this.#options.onState(this.status);
-    // One that never ran has no tools that an attempt could change.
+    // A server that has never run has no tools to announce.
     if (state === before || state !== "running" && this.#tools.length === 0) {
       return;
     }

@@ -3,30 +3,30 @@ import type { McpConnection } from "./mcp/connection.ts";
 import type { RestartPolicy } from "./restart_policy.ts";
 import type { ServerStatus } from "./server_status.ts";
 
-/** Starts or reaches an MCP server; nothing of it is left when it rejects. */
+/** Starts or reaches an MCP server; cleans up before it rejects. */
 export type ConnectMcp = (
   config: ServerConfig,
   signal: AbortSignal,
 ) => Promise<McpConnection>;
 
-/** What a {@linkcode HostedServer} needs, and whom it tells what. */
+/** Options of a {@linkcode HostedServer}. */
 export interface HostedServerOptions {
-  /** Makes the connection. */
+  /** Opens the connection. */
   readonly connect: ConnectMcp;
-  /** Replaces placeholders by their values, each time the server starts. */
+  /** Replaces placeholders with their values at each start. */
   readonly prepare: (
     config: ServerConfig,
     signal: AbortSignal,
   ) => Promise<ServerConfig>;
-  /** Milliseconds from the end of `prepare` to the list of tools. */
+  /** The time from the end of `prepare` to the list of tools. */
   readonly startTimeoutMs: number;
-  /** When it is started again by itself. */
+  /** When the server is restarted automatically. */
   readonly restart: RestartPolicy;
-  /** Its state changed. */
+  /** Called when the state changed. */
   readonly onState: (status: ServerStatus) => void;
-  /** What tools it offers changed. */
+  /** Called when the list of tools changed. */
   readonly onTools: () => void;
-  /** A notification of the server; must not wait for anything. */
+  /** Called with each notification of the server; must not block. */
   readonly onNotification: (
     method: string,
     params: Record<string, unknown>,

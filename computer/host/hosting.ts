@@ -6,7 +6,7 @@ import { readServerConfig } from "../config/read_server_config.ts";
 import type { ServerSettings } from "../config/settings.ts";
 import { guardSecrets } from "../util/hide_secrets.ts";
 import { McpHost } from "./host.ts";
-import { discreetConnect } from "./redacting_connection.ts";
+import { connectWithRedaction } from "./redacting_connection.ts";
 import { InputStore } from "../config/inputs/input_store.ts";
 import { prepareConfig } from "../config/inputs/prepare_config.ts";
 import { connectMcp } from "./mcp/connect.ts";
@@ -22,8 +22,8 @@ import type { HostingOptions } from "./hosting_options.ts";
 import { checkVrl } from "../vrl/vrl_compiler.ts";
 
 /**
- * The configuration of a Computer at run time: its MCP servers, the inputs that their placeholders
- * stand for, and the authorizations that they need. All of it can change while they run.
+ * The configuration of a Computer at run time: its MCP servers, the inputs behind their
+ * placeholders, and their authorizations. All of it can change while the servers run.
  */
 export class Hosting {
   /** The MCP servers. */
@@ -35,9 +35,9 @@ export class Hosting {
   #started: Promise<void> | undefined;
 
   /**
-   * Makes a host whose servers are not started yet.
+   * Creates a host; its servers are not started yet.
    *
-   * @param inputsChanged is told when the definition of an input changed
+   * @param inputsChanged called when the definition of an input changed
    */
   constructor(
     config: ComputerConfig,
@@ -65,7 +65,7 @@ export class Hosting {
     this.inputs = inputs;
     this.#authorizations = authorizations;
     this.host = new McpHost(config.servers, {
-      connect: discreetConnect(
+      connect: connectWithRedaction(
         (server, signal) =>
           connectMcp(server, signal, {
             maxMessageBytes,
@@ -89,7 +89,7 @@ export class Hosting {
     return this.#started ??= this.host.start();
   }
 
-  /** Resolves when each that `start` started runs or has failed. */
+  /** Resolves when each server that `start` started runs or has failed. */
   async settled(): Promise<void> {
     await this.#started;
   }
@@ -104,7 +104,7 @@ export class Hosting {
     await this.host.updateServer(await readServerConfig(name, settings));
   }
 
-  /** Takes another configuration: what differs is replaced, all else goes on untouched. */
+  /** Applies another configuration: what differs is replaced, everything else keeps running. */
   async configure(config: ComputerConfig): Promise<ConfigChanges> {
     const changes = diffConfigs(
       { inputs: this.inputs.definitions, servers: this.host.configs },
@@ -119,13 +119,13 @@ export class Hosting {
     return changes;
   }
 
-  /** Starts an MCP server; a person who refused to authorize the Computer is asked again. */
+  /** Starts an MCP server; a user who refused to authorize the Computer is asked again. */
   async startServer(name: string): Promise<void> {
     this.#authorizations?.askAgain();
     await this.host.startServer(name);
   }
 
-  /** Stops every MCP server; whoever is asked for a value or an authorization is asked no more. */
+  /** Stops every MCP server and withdraws open questions for values and authorizations. */
   async close(): Promise<void> {
     this.inputs.close();
     await Promise.all([this.#authorizations?.close(), this.host.close()]);

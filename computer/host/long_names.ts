@@ -2,18 +2,18 @@ import type { ServerConfig } from "../config/server_config.ts";
 import type { McpTool } from "./mcp/tool.ts";
 import { isForbidden, MAX_NAME_LENGTH, toolName } from "./tool_naming.ts";
 
-/** Characters that every provider of models takes in the name of a tool. */
+/** Maximum characters of a tool's name that every model provider accepts. */
 const RECOMMENDED_LENGTH = 64;
 
-/** What is to be said about the lengths of names. */
+/** Findings about the lengths of names. */
 export interface LongNames {
-  /** One sentence for each tool that cannot be offered. */
+  /** One sentence for each tool that is left out. */
   readonly problems: readonly string[];
-  /** A sentence about those that not every model can call. */
+  /** A sentence about tools that not every model can call. */
   readonly warning?: string;
 }
 
-/** Finds the tools of an MCP server whose names are too long, by an alias or a prefix or by themselves. */
+/** Finds the tools of an MCP server whose offered names are too long. */
 export function longNames(
   config: ServerConfig,
   tools: readonly Pick<McpTool, "name">[],

@@ -1,9 +1,9 @@
 import type { ServerConfig } from "../config/server_config.ts";
 
 /**
- * Says that an MCP server took too long to start.
+ * Describes that an MCP server took too long to start.
  *
- * What a child waits for in vain is often the network, which its environment tells the way to.
+ * A child process often waits for the network, which it reaches with variables of its environment.
  */
 export function notReady(config: ServerConfig, ms: number): string {
   const late = `it was not ready within ${ms / 1000} s`;

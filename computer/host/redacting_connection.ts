@@ -4,28 +4,28 @@ import type { McpConnection } from "./mcp/connection.ts";
 import { hideValues, secretsIn } from "../util/hide_values.ts";
 
 /**
- * Reaches MCP servers as `connect` does, and takes secret values out of every error on the way.
+ * Wraps `connect` so that no error contains secret values.
  *
- * A server that dies may have printed the token that it was given, and one that refuses a call
- * may quote it; both end up in what people and Agents are told.
+ * A server that crashes may have printed its token, and a server that refuses a call may quote it;
+ * both end up in messages to users and Agents.
  *
- * @param secrets the values that are known by now
+ * @param secrets returns the values known so far
  */
-export function discreetConnect(
+export function connectWithRedaction(
   connect: ConnectMcp,
   secrets: () => Iterable<string>,
 ): ConnectMcp {
   return async (config, signal) => {
     const hide = hider(config, secrets);
     try {
-      return discreet(await connect(config, signal), hide);
+      return redactErrors(await connect(config, signal), hide);
     } catch (error) {
       throw hide(error);
     }
   };
 }
 
-/** Takes the values out of the message of an error. */
+/** Redacts the values in the message of an error. */
 type Hide = <E>(error: E) => E;
 
 function hider(
@@ -43,7 +43,7 @@ function hider(
   };
 }
 
-function discreet(connection: McpConnection, hide: Hide): McpConnection {
+function redactErrors(connection: McpConnection, hide: Hide): McpConnection {
   const fail = (error: unknown): never => {
     throw hide(error);
   };

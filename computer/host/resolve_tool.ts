@@ -9,9 +9,9 @@ import {
   toolName,
   type ToolNames,
 } from "./tool_naming.ts";
-import { whereabouts } from "./describe_state.ts";
+import { describeState } from "./describe_state.ts";
 
-/** Which tool a call means, or why there is none to call. */
+/** The tool of a call, or why it cannot be called. */
 export type ToolResolution =
   | { readonly kind: "call"; readonly target: NamedTool }
   | {
@@ -20,16 +20,16 @@ export type ToolResolution =
     readonly code: number;
     /** For people and models. */
     readonly text: string;
-    /** What the code adds to the metadata of the result. */
+    /** Metadata of the result beside the code. */
     readonly fields?: Readonly<Record<string, unknown>>;
   };
 
 /**
- * Finds the tool that a call names (spec §6, §7).
+ * Finds the tool of a call by its name (spec §6, §7).
  *
- * Unknown, clashing, or of a disabled server: 4001. Forbidden, by its name or its alias: 4002.
- * Of a server that is not running: 4003 with its state and the next attempt, or 4006 and 4007 when
- * it does not let the Computer in.
+ * A tool that is unknown, clashing, or of a disabled server: 4001. Forbidden, by name or alias:
+ * 4002. Of a server that is not running: 4003 with its state and the next attempt, or 4006 or 4007
+ * when the server denies the Computer access.
  */
 export function resolveTool(
   name: string,
@@ -66,7 +66,7 @@ const refuse = (code: number, text: string): ToolResolution => ({
   text,
 });
 
-/** By whichever of its names the configuration forbids a tool, and by whichever it is called. */
+/** Returns whether the configuration of a server forbids a tool, by any of the tool's names. */
 function forbids(server: ServerView, name: string): boolean {
   const { forbidden_tools, tool_meta } = server.config;
   const tools = new Set([
@@ -81,7 +81,7 @@ function forbids(server: ServerView, name: string): boolean {
   );
 }
 
-/** Before its first start only the configuration says what a server has. */
+/** Returns whether a stopped server has a tool; before its first start only its configuration tells. */
 const isKnownToHave = (server: ServerView, name: string): boolean =>
   server.state !== "running" && (
     namedTools(server).some((named) => named.name === name) ||
@@ -99,7 +99,7 @@ const notRunning = (name: string, server: ServerView): ToolResolution =>
     : refuse(
       ErrorCode.TOOL_EXECUTION_FAILED,
       `Cannot call "${name}": MCP server "${server.name}" ${
-        whereabouts(server)
+        describeState(server)
       }`,
     );
 
@@ -110,7 +110,7 @@ function unknown(name: string, servers: readonly ServerView[]): string {
   ).map((server) => `"${toolName(server, name)}"`);
   const away = servers
     .filter(({ state }) => state !== "running")
-    .map((server) => `"${server.name}" ${whereabouts(server)}`);
+    .map((server) => `"${server.name}" ${describeState(server)}`);
   return `There is no tool "${name}"` +
     (offered.length > 0 ? `; it is offered as ${offered.join(" and ")}` : "") +
     (away.length > 0 ? `; MCP server ${away.join(", ")}` : "");

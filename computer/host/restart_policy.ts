@@ -1,16 +1,16 @@
-/** When an MCP server that was lost, or could not start, is started again. */
+/** When an MCP server that was lost, or failed to start, is restarted. */
 export interface RestartPolicy {
-  /** Milliseconds before the first attempt; doubles with each further one. */
+  /** Delay before the first attempt; doubles with each further one. */
   readonly minDelayMs: number;
-  /** Maximum number of milliseconds before an attempt. */
+  /** Maximum delay before an attempt. */
   readonly maxDelayMs: number;
   /** Randomizes each delay by up to this fraction of it, 0 to 1. */
   readonly jitter: number;
-  /** Milliseconds of running after which earlier failures no longer count. */
+  /** Run time after which earlier failures no longer count. */
   readonly healthyMs: number;
 }
 
-/** One that crashes is back at once; one that crashes again and again costs next to nothing. */
+/** A server that crashes once is back at once; one that keeps crashing costs next to nothing. */
 export const RESTART_POLICY: RestartPolicy = {
   minDelayMs: 100,
   maxDelayMs: 60_000,
@@ -19,10 +19,10 @@ export const RESTART_POLICY: RestartPolicy = {
 };
 
 /**
- * How many failures in a row count once a server that ran is lost.
+ * Returns the number of failures in a row that count after a running server was lost.
  *
- * @param failures how many counted before it ran
- * @param ranMs for how long it ran
+ * @param failures the number before it ran
+ * @param ranMs how long it ran
  */
 export const failuresAfterLoss = (
   failures: number,

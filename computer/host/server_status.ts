@@ -3,14 +3,14 @@ import type { AuthorizationError } from "./oauth/authorization_error.ts";
 import type { McpTool } from "./mcp/tool.ts";
 
 /**
- * Where a hosted MCP server stands.
+ * The state of a hosted MCP server.
  *
- * - `starting`: and did not run yet since a person, or the Computer's own start, set it going
+ * - `starting`: has not run yet since it was started manually, or with the Computer
  * - `running`: its tools are offered
- * - `restarting`: it ran, was lost, and is on its way back, however many attempts that takes
- * - `failed`: could not start; tried again at `nextAttempt`, or by hand alone when there is none
- * - `stopped`: by hand
- * - `disabled`: by its configuration; never started
+ * - `restarting`: ran, was lost, and is being restarted, with any number of attempts
+ * - `failed`: failed to start; retried at `nextAttempt`, or only manually when there is none
+ * - `stopped`: stopped manually
+ * - `disabled`: never started, by its configuration
  */
 export type ServerState =
   | "starting"
@@ -20,38 +20,38 @@ export type ServerState =
   | "stopped"
   | "disabled";
 
-/** What a Computer tells about one of its MCP servers. */
+/** The status of one MCP server of a Computer. */
 export interface ServerStatus {
-  /** The key in the configuration. */
+  /** The server's key in the configuration. */
   readonly name: string;
-  /** How it is reached. */
+  /** The type of its configuration. */
   readonly type: ServerConfig["type"];
-  /** Where it stands. */
+  /** The current state. */
   readonly state: ServerState;
-  /** How many tools it listed last. */
+  /** The number of tools in its last list. */
   readonly tools: number;
-  /** How often it came back by itself since it was started by hand. */
+  /** The number of automatic restarts since its last manual start. */
   readonly restarts: number;
-  /** Why it is not running, or what ended the last attempt; may quote its diagnostics, so never to be sent to an Agent. */
+  /** Why it is not running, or why the last attempt failed; may quote diagnostics, so never sent to an Agent. */
   readonly error?: string;
-  /** When it is started again, if somebody will. */
+  /** When the next automatic start is, if there is one. */
   readonly nextAttempt?: Date;
-  /** What is odd about it, one sentence each. */
+  /** Problems of its configuration and tools, one sentence each. */
   readonly problems: readonly string[];
 }
 
-/** What the rules about tools need to know of an MCP server. */
+/** The state of an MCP server as the rules about tools need it. */
 export interface ServerView {
-  /** The key in the configuration. */
+  /** The server's key in the configuration. */
   readonly name: string;
-  /** As loaded, placeholders and all. */
+  /** The configuration as loaded, with its placeholders. */
   readonly config: ServerConfig;
-  /** Where it stands. */
+  /** The current state. */
   readonly state: ServerState;
-  /** What it listed last; empty before its first start. */
+  /** The tools in its last list; empty before its first start. */
   readonly tools: readonly McpTool[];
-  /** When it is started again, if somebody will. */
+  /** When the next automatic start is, if there is one. */
   readonly nextAttempt?: Date | undefined;
-  /** What the last attempt to start it ended with, when it did not let the Computer in. */
+  /** The error of the last attempt, if the server denied the Computer access. */
   readonly refusal?: AuthorizationError | undefined;
 }

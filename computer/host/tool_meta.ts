@@ -8,19 +8,19 @@ import {
 import type { McpTool } from "./mcp/tool.ts";
 import type { NamedTool } from "./tool_naming.ts";
 
-/** The four fields that travel in `a2c_tool_meta` (spec §4). */
+/** The four fields of `a2c_tool_meta` on the wire (spec §4). */
 export interface EffectiveToolMeta {
-  /** Run without asking a person first. */
+  /** Whether the tool runs without user confirmation. */
   readonly auto_apply: boolean | null;
-  /** The name that the tool is offered under. */
+  /** The name under which the tool is offered. */
   readonly alias: string | null;
-  /** Free words for the Agent. */
+  /** Free-form tags for the Agent. */
   readonly tags: readonly string[] | null;
-  /** For the Agent: how to map results. */
+  /** How the Agent maps results. */
   readonly ret_object_mapper: Readonly<Record<string, unknown>> | null;
 }
 
-/** `tool_meta[tool]` over `default_tool_meta`, field by field; null means absent (spec §7.8). */
+/** Merges `tool_meta[tool]` over `default_tool_meta`, field by field; null means absent (spec §7.8). */
 export function effectiveToolMeta(
   { tool_meta, default_tool_meta }: Pick<
     BaseMCPServerConfig,
@@ -41,7 +41,7 @@ export function effectiveToolMeta(
   };
 }
 
-/** A tool as Agents see it (spec §4). */
+/** Describes a tool as Agents see it (spec §4). */
 export const toSMCPTool = ({ name, tool, server }: NamedTool): SMCPTool => ({
   name,
   description: tool.description,
@@ -55,9 +55,9 @@ export const toSMCPTool = ({ name, tool, server }: NamedTool): SMCPTool => ({
 });
 
 /**
- * `SMCPTool.meta`: simple values, structured ones as JSON strings, no nulls (spec §4).
+ * Builds `SMCPTool.meta`: simple values, structured ones as JSON strings, no nulls (spec §4).
  *
- * The keys of the protocol win over the MCP server's own of the same name.
+ * The keys of the protocol override the MCP server's keys of the same name.
  */
 function attributes(
   { meta, annotations }: McpTool,

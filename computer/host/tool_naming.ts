@@ -1,35 +1,35 @@
 import type { McpTool } from "./mcp/tool.ts";
 import type { ServerState, ServerView } from "./server_status.ts";
 
-/** A tool under the name that Agents call it by. */
+/** A tool with the name by which Agents call it. */
 export interface NamedTool {
-  /** Its alias, or its MCP name behind the prefix of its server. */
+  /** Its alias, or its MCP name with the prefix of its server. */
   readonly name: string;
   /** The MCP server that has it. */
   readonly server: ServerView;
-  /** As that server lists it. */
+  /** The tool as the server lists it. */
   readonly tool: McpTool;
 }
 
-/** All names that the MCP servers of a Computer lay claim to. */
+/** The names of all tools of a Computer. */
 export interface ToolNames {
-  /** Claimed once, in the order of the servers and their lists. */
+  /** Unique names, in the order of the servers and their lists. */
   readonly offers: ReadonlyMap<string, NamedTool>;
-  /** Claimed more than once: neither listed nor callable. */
+  /** Names that more than one tool has: neither listed nor callable. */
   readonly clashes: ReadonlyMap<string, readonly NamedTool[]>;
 }
 
-/** Longer names cannot be called: the wire's identifiers end there (spec §4). */
+/** Maximum characters of a tool's name: that of identifiers on the wire (spec §4). */
 export const MAX_NAME_LENGTH = 256;
 
-/** A server that is away for a moment keeps its names, or calls would go to another one meanwhile. */
+/** States in which a server keeps its names; otherwise calls would go to another server meanwhile. */
 const CLAIMS: ReadonlySet<ServerState> = new Set([
   "starting",
   "running",
   "restarting",
 ]);
 
-/** Gives every tool that is not forbidden its name, and finds the clashes (spec §7.7). */
+/** Names every tool that is not forbidden, and finds clashes (spec §7.7). */
 export function nameTools(servers: readonly ServerView[]): ToolNames {
   const claims = new Map<string, NamedTool[]>();
   for (const named of servers.filter(claimsNames).flatMap(namedTools)) {
@@ -47,7 +47,7 @@ export function nameTools(servers: readonly ServerView[]): ToolNames {
   return { offers, clashes };
 }
 
-/** The tools of one server under their names, the forbidden ones left out; one that it lists twice counts once. */
+/** Returns the tools of one server with their names, without forbidden ones and duplicates. */
 export function namedTools(server: ServerView): NamedTool[] {
   const tools = new Map<string, McpTool>();
   for (const tool of server.tools) {
@@ -59,19 +59,19 @@ export function namedTools(server: ServerView): NamedTool[] {
     .filter(({ name }) => name.length <= MAX_NAME_LENGTH);
 }
 
-/** The name that a tool is offered under: an alias wins over a prefix (spec §7). */
+/** Returns the name under which a tool is offered: an alias overrides a prefix (spec §7). */
 export const toolName = (
   server: Pick<ServerView, "config">,
   tool: string,
 ): string => aliasOf(server, tool) ?? prefixOf(server) + tool;
 
-/** What stands before the names of an MCP server's tools; empty without `tool_prefix`. */
+/** Returns the prefix of an MCP server's tools; empty without `tool_prefix`. */
 export function prefixOf({ config }: Pick<ServerView, "config">): string {
   const { tool_prefix, name } = config;
   return tool_prefix === "auto" ? autoPrefix(name) : tool_prefix ?? "";
 }
 
-/** The name of an MCP server as a prefix, made of what every provider of models takes. */
+/** Makes the name of an MCP server a prefix, of characters that every model provider accepts. */
 function autoPrefix(name: string): string {
   const valid = name.replaceAll(/[^A-Za-z0-9-]+/g, "_").replaceAll(
     /^_+|_+$/g,
@@ -81,8 +81,8 @@ function autoPrefix(name: string): string {
 }
 
 /**
- * Whether the configuration forbids a tool: by its original name, its alias, or its name behind
- * the prefix (spec §4).
+ * Returns whether the configuration forbids a tool: by its original name, its alias, or its name
+ * with the prefix (spec §4).
  */
 export function isForbidden(
   server: Pick<ServerView, "config">,
@@ -93,7 +93,7 @@ export function isForbidden(
     .some((name) => forbidden_tools.includes(name));
 }
 
-/** The alias that the configuration gives a tool, by its original name. */
+/** Returns the configured alias of a tool, by its original name. */
 export const aliasOf = (
   { config }: Pick<ServerView, "config">,
   tool: string,
@@ -102,7 +102,7 @@ export const aliasOf = (
     ? config.tool_meta[tool]?.alias ?? undefined
     : undefined;
 
-/** Says what clashes and how to end it (spec §7.7). */
+/** Describes a clash and how to resolve it (spec §7.7). */
 export function clashText(
   name: string,
   claimants: readonly NamedTool[],
@@ -117,12 +117,12 @@ export function clashText(
     `give one of them an alias, such as tool_meta: {"${last?.tool.name}": {"alias": "${last?.server.name}_${name}"}} of "${last?.server.name}", or its server a tool_prefix`;
 }
 
-/** How many of the names that clash are written out. */
-const SHOWN_NAMES = 5;
+/** Maximum number of clashing names to write out. */
+const MAX_SHOWN_NAMES = 5;
 
 /**
- * Says all that clashes: servers that have many names in common, as the same server twice has, are
- * one sentence.
+ * Describes all clashes; servers with many names in common, such as the same server twice, get one
+ * sentence.
  */
 export function clashTexts(
   clashes: ReadonlyMap<string, readonly NamedTool[]>,
@@ -139,12 +139,12 @@ export function clashTexts(
       return group.map(([name, claimants]) => clashText(name, claimants));
     }
     const names = group.map(([name]) => name);
-    const shown = names.slice(0, SHOWN_NAMES).join(", ");
+    const shown = names.slice(0, MAX_SHOWN_NAMES).join(", ");
     return [
       `MCP servers ${
         servers.map((name) => `"${name}"`).join(" and ")
       } have ${names.length} tools of the same names, and none of these can be called: ${shown}${
-        names.length > SHOWN_NAMES ? ", …" : ""
+        names.length > MAX_SHOWN_NAMES ? ", …" : ""
       }; give them a prefix, such as "tool_prefix": "auto" of "${last}"`,
     ];
   });

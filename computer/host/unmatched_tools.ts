@@ -4,8 +4,8 @@ import { longNames } from "./long_names.ts";
 import type { McpTool } from "./mcp/tool.ts";
 import { prefixOf, toolName } from "./tool_naming.ts";
 
-/** Finds all that does not fit together in the configuration of an MCP server and its tools. */
-export const misfits = (
+/** Finds mismatches between the configuration of an MCP server and its tools. */
+export const toolMismatches = (
   config: ServerConfig,
   tools: readonly McpTool[],
 ): string[] => [
@@ -14,10 +14,10 @@ export const misfits = (
 ];
 
 /**
- * Finds names in the configuration of an MCP server that none of its tools has: what is meant to
- * forbid a tool, or to have it confirmed, would do neither.
+ * Finds names in the configuration of an MCP server that match none of its tools: such an entry
+ * neither forbids a tool nor changes its confirmation.
  *
- * @param tools what it lists
+ * @param tools the tools it lists
  * @returns one sentence for each name
  */
 export function unmatchedTools(

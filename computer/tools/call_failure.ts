@@ -15,7 +15,7 @@ import {
 } from "../host/mcp/mcp_error.ts";
 import { MessageTooLargeError } from "../host/mcp/message_limit.ts";
 import type { ServerView } from "../host/server_status.ts";
-import { whereabouts } from "../host/describe_state.ts";
+import { describeState } from "../host/describe_state.ts";
 
 /**
  * Creates the result of a call that the Computer could not complete (spec §6).
@@ -36,7 +36,7 @@ export function callFailure(
     );
     return toolErrorResult(code, text, fields);
   }
-  const now = server.state === "running" ? "" : ` and ${whereabouts(server)}`;
+  const now = server.state === "running" ? "" : ` and ${describeState(server)}`;
   return toolErrorResult(
     ErrorCode.TOOL_EXECUTION_FAILED,
     `Tool "${tool}" failed: MCP server "${server.name}" ${

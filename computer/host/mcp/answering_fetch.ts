@@ -4,29 +4,29 @@ import { isEventStream } from "./limited_body.ts";
 import { CONNECTION_CLOSED, PARSE_ERROR } from "./mcp_error.ts";
 import { MessageTooLargeError } from "./message_limit.ts";
 
-/** The MCP server does not know the session any more; it ran nothing of the request. */
+/** The MCP server no longer knows the session; it did not run the request. */
 export class SessionForgottenError extends Error {
   /** Always `"SessionForgottenError"`. */
   override readonly name = "SessionForgottenError";
 
-  /** Says so. */
+  /** Creates the error. */
   constructor() {
     super("The MCP server forgot the session");
   }
 }
 
-/** The requests that wait for their answer. */
+/** The requests without an answer. */
 export interface PendingRequests {
-  /** Whether one still waits. */
+  /** Returns whether a request still waits. */
   has(id: number): boolean;
-  /** Its answer has begun, and ends with the body of the HTTP answer. */
+  /** Notes that the rest of its answer is in the body of the HTTP response. */
   answeredWhole(id: number): void;
 }
 
-/** How often the MCP SDK tries to go on with an answer that was cut. */
+/** How often the MCP SDK tries to resume an interrupted answer. */
 export const RESUME_ATTEMPTS = 2;
-/** How many answers that were cut are remembered. */
-const MOST_RESUMABLE = 1_000;
+/** Maximum number of interrupted answers to remember. */
+const MAX_RESUMABLE = 1_000;
 
 interface CutAnswer {
   readonly id: number;
@@ -34,11 +34,10 @@ interface CutAnswer {
 }
 
 /**
- * Makes a `fetch` for Streamable HTTP after which no request waits for an answer that cannot come.
+ * Wraps `fetch` for Streamable HTTP so that no request waits for an answer that cannot come.
  *
- * The MCP SDK takes up an answer that was cut where its events had ids; without them, or when that
- * fails, the request would wait out its time. An error of its own ends it instead: written into
- * the stream, behind all that came before.
+ * The MCP SDK resumes an interrupted answer if its events have ids. Without ids, or when that
+ * fails, the request would wait for its timeout; instead, an error is appended to the stream.
  *
  * @throws {SessionForgottenError} for a request that was answered with 404
  */
@@ -53,7 +52,7 @@ export function answeringFetch(
       endAnswer(response.body, id, pending, (eventId) => {
         cuts.set(eventId, { id, failures: 0 });
         const [oldest] = cuts.keys();
-        if (cuts.size > MOST_RESUMABLE && oldest) cuts.delete(oldest);
+        if (cuts.size > MAX_RESUMABLE && oldest) cuts.delete(oldest);
       }),
       response,
     );
@@ -65,7 +64,7 @@ export function answeringFetch(
   ): Promise<Response> => {
     if (!pending.has(cut.id)) {
       cuts.delete(eventId);
-      return new Response(null, { status: 405 }); // the SDK takes that for "no such stream"
+      return new Response(null, { status: 405 }); // the SDK understands it as "no such stream"
     }
     const failed = () => {
       cuts.delete(eventId);
@@ -110,10 +109,10 @@ export function answeringFetch(
 }
 
 /**
- * The id of the JSON-RPC request that is sent.
+ * Returns the id of the JSON-RPC request in a body.
  *
- * As the MCP SDK writes it: the method first, the id, a number, last. Only what the ends of the
- * text say counts: parameters may hold anything.
+ * The MCP SDK writes the method first and the numeric id last; only the two ends of the text are
+ * read, since the parameters may contain anything.
  */
 export function requestIdOf(
   { method, body }: RequestInit,
@@ -124,7 +123,7 @@ export function requestIdOf(
   return id === undefined ? undefined : Number(id);
 }
 
-/** Passes a stream of events on; where it ends and nothing can follow, with an error for the request. */
+/** Forwards a stream of events; appends an error for the request if it ends and cannot be resumed. */
 function endAnswer(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   id: number,
@@ -133,7 +132,7 @@ function endAnswer(
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = body.getReader();
   const events = new EventScanner();
-  /** What the stream ends with. */
+  /** Returns what to append to the stream. */
   const end = (error?: unknown): Uint8Array<ArrayBuffer> | undefined => {
     const { lastId } = events;
     if (!pending.has(id)) return undefined;
@@ -164,7 +163,7 @@ function endAnswer(
   });
 }
 
-/** An event that answers a request with an error; it first ends the one that was cut. */
+/** Returns an event that answers a request with an error, after the end of an interrupted event. */
 function lastWords(
   id: number,
   tooLarge?: MessageTooLargeError,

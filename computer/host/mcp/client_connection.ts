@@ -23,32 +23,30 @@ import type {
 import { allPages } from "./pages.ts";
 import { readTool } from "./tool.ts";
 
-/** How a {@linkcode McpConnection} is made of a transport. */
+/** Options of {@linkcode openConnection}. */
 export interface ClientConnectionOptions {
-  /** Milliseconds for every request but a tool call. */
+  /** Timeout of every request except tool calls. */
   readonly requestMs: number;
-  /** Milliseconds for a ping, after which the server counts as hung; default: `requestMs`. */
+  /** Timeout of a ping, after which the server counts as hung; default: `requestMs`. */
   readonly pongMs?: number | undefined;
-  /** Ends the attempt. */
+  /** Aborts the attempt. */
   readonly signal: AbortSignal;
-  /** Says how the connection ended, where the transport knows. */
+  /** Describes how the connection ended, if the transport knows. */
   readonly explainLoss?: () => string | undefined;
-  /** Over HTTP nothing tells that the server is gone: errors and long silences are looked into. */
+  /** Interval of pings; over HTTP nothing else tells that the server is gone. */
   readonly pingEveryMs?: number;
-  /** Ends the session at the server's side. */
+  /** Ends the session on the server. */
   readonly terminate?: () => Promise<void>;
 }
 
-/** The SDK arms a timer of 60 s unless told otherwise. */
-const NEVER = MAX_TIMER_MS;
-/** Milliseconds that a server gets to hear of the end of its session. */
-const TERMINATION = 1_000;
+/** Time for a server to end its session. */
+const TERMINATION_TIMEOUT_MS = 1_000;
 
-/** Anything goes: what matters is read item by item, since the SDK's schemas reject whole lists. */
+/** Accepts any result: items are validated one by one, as the SDK's schemas reject whole lists. */
 const anyResult = z.looseObject({});
 
 /**
- * Opens an MCP session over a transport; on failure the transport is closed when this rejects.
+ * Opens an MCP session over a transport; closes the transport before it rejects.
  *
  * @throws the transport's error, or the signal's reason
  */
@@ -63,7 +61,11 @@ export async function openConnection(
   );
   try {
     signal.throwIfAborted();
-    await abortable(client.connect(transport, { timeout: NEVER }), signal);
+    // Without a timeout the SDK uses one of 60 s.
+    await abortable(
+      client.connect(transport, { timeout: MAX_TIMER_MS }),
+      signal,
+    );
     return new ClientConnection(client, options);
   } catch (error) {
     await transport.close().catch(() => {});
@@ -118,7 +120,7 @@ class ClientConnection implements McpConnection {
     const result = await this.#request("tools/call", {
       name,
       arguments: params,
-    }, { signal, timeout: NEVER });
+    }, { signal, timeout: MAX_TIMER_MS });
     return parseCallToolResult({ content: [], ...result });
   }
 
@@ -173,11 +175,11 @@ class ClientConnection implements McpConnection {
     await this.#client.close().catch(() => {});
   }
 
-  /** A server that does not care ends the session with the connection. */
+  /** Ends the session on the server; ignores failures, as the connection closes anyway. */
   async #terminate(): Promise<void> {
     const { terminate } = this.#options;
     if (!terminate) return;
-    await withTimeout(TERMINATION, terminate).catch(() => {});
+    await withTimeout(TERMINATION_TIMEOUT_MS, terminate).catch(() => {});
   }
 
   #listAll(
@@ -201,10 +203,10 @@ class ClientConnection implements McpConnection {
   }
 
   /**
-   * Sends a request; one that ends without an answer may have met a server that hangs.
+   * Sends a request; after a timeout, checks with a ping whether the server hangs.
    *
-   * That is looked into once nothing else runs on it: a server that does one thing at a time
-   * answers no ping while it works, and must not be killed for it.
+   * The ping waits until no other request runs: a server that does one thing at a time answers no
+   * ping while it works, and must not be restarted for that.
    */
   async #request(
     method: string,
@@ -233,7 +235,7 @@ class ClientConnection implements McpConnection {
     }
   }
 
-  /** Ends the connection unless the server answers, be it that it knows no ping, or is at work. */
+  /** Ends the connection unless the server answers, even with an error, or works on a request. */
   async #ping(): Promise<void> {
     if (this.#pinging || this.#ending) return;
     this.#pinging = true;

@@ -14,31 +14,31 @@ import { AuthorizationError } from "../oauth/authorization_error.ts";
 import { authorizedFetch, type Authorizer } from "../oauth/authorized_fetch.ts";
 import type { McpConnection } from "./connection.ts";
 import { DEFAULT_MESSAGE_BYTES } from "./message_limit.ts";
-import { patientFetch } from "./patient_fetch.ts";
+import { fetchWithTimeouts } from "./fetch_with_timeouts.ts";
 
-/** What an MCP server on this machine gets for a request other than a tool call. */
+/** Timeout of requests to MCP servers on this machine, except tool calls. */
 const LOCAL_REQUEST_MS = 30_000;
 
-/** How MCP servers are reached. */
+/** Options of {@linkcode connectMcp}. */
 export interface ConnectOptions {
-  /** Milliseconds for a ping, after which a server counts as hung; default: as for any request. */
+  /** Timeout of a ping, after which a server counts as hung; default: that of any request. */
   readonly pongMs?: number | undefined;
-  /** Bytes that one message of an MCP server may have; default 64 MiB. */
+  /** Maximum bytes of one message of an MCP server; default 64 MiB. */
   readonly maxMessageBytes?: number | undefined;
-  /** Who has tokens for an MCP server over HTTP whose configuration has no credentials. */
+  /** Returns the source of tokens for an MCP server over HTTP without credentials. */
   readonly authorizer?:
     | ((server: string, url: string) => Authorizer | undefined)
     | undefined;
 }
 
 /**
- * Starts or reaches the MCP server of a configuration, whose placeholders are replaced already.
+ * Starts or reaches the MCP server of a configuration without placeholders.
  *
- * The MCP SDK is loaded with the first, and of it what that one is reached over.
+ * Loads the MCP SDK on demand, and only the transport that is needed.
  *
- * @param signal ends the attempt; nothing is left running then
- * @throws {AuthorizationError} when it does not let the Computer in
- * @throws {Error} that says for a person what else went wrong
+ * @param signal aborts the attempt; nothing is left running
+ * @throws {AuthorizationError} when the server denies the Computer access
+ * @throws {Error} that explains any other failure to the user
  */
 export const connectMcp = (
   config: ServerConfig,
@@ -68,21 +68,21 @@ async function connectHttp(
     Promise.all([import("./client_connection.ts"), import("./http.ts")])
   );
   const { url, headers } = config.server_parameters;
-  const patience = config.type === "sse"
-    ? http.ssePatience(config.server_parameters)
-    : http.streamablePatience(config.server_parameters);
+  const timeouts = config.type === "sse"
+    ? http.sseTimeouts(config.server_parameters)
+    : http.streamableTimeouts(config.server_parameters);
   const hasCredentials = Object.keys(headers ?? {})
     .some((name) => name.toLowerCase() === "authorization");
   let refusal: unknown;
   const fetch = authorizedFetch(
-    patientFetch(patience, maxMessageBytes),
+    fetchWithTimeouts(timeouts, maxMessageBytes),
     hasCredentials ? undefined : authorizer?.(config.name, url),
     (error) => refusal = error,
   );
   const options = {
-    requestMs: patience.requestMs,
+    requestMs: timeouts.requestMs,
     pongMs,
-    pingEveryMs: patience.silenceMs / 2,
+    pingEveryMs: timeouts.silenceMs / 2,
   };
   const open = (signal: AbortSignal) => {
     if (config.type === "sse") {
@@ -98,9 +98,9 @@ async function connectHttp(
         { terminate: () => transport.inner.terminateSession() }),
     });
   };
-  const seconds = patience.requestMs / 1000;
+  const seconds = timeouts.requestMs / 1000;
   try {
-    return await withDeadline(patience.requestMs, open, {
+    return await withDeadline(timeouts.requestMs, open, {
       signal,
       error: () =>
         new Error(`it did not answer within ${seconds} s (its "timeout")`),

@@ -1,79 +1,79 @@
 import type { CallToolResult, Resource } from "../../../protocol/mod.ts";
 import type { McpTool } from "./tool.ts";
 
-/** What bounds one request to an MCP server. */
+/** Options of one request to an MCP server. */
 export interface McpRequestOptions {
-  /** Gives the request up; the MCP server is told with `notifications/cancelled`. */
+  /** Aborts the request; the MCP server receives `notifications/cancelled`. */
   signal?: AbortSignal | undefined;
 }
 
-/** The parts of an MCP server's capabilities that the Computer asks about. */
+/** The capabilities of an MCP server that the Computer uses. */
 export interface McpCapabilities {
-  /** Present when it has tools. */
+  /** Present when the server offers tools. */
   readonly tools?: unknown;
-  /** Present when it has resources. */
+  /** Present when the server offers resources. */
   readonly resources?: { readonly subscribe?: boolean | undefined } | undefined;
 }
 
-/** The tools of an MCP server, and what could not be read in its list. */
+/** The tools of an MCP server, and the problems of its list. */
 export interface McpToolList {
   /** In the server's order. */
   readonly tools: readonly McpTool[];
-  /** One sentence for each entry that was left out or mended. */
+  /** One sentence for each entry that was skipped or repaired. */
   readonly problems: readonly string[];
 }
 
-/** One page of `resources/list`, nothing in it checked. */
+/** One page of `resources/list`, unvalidated. */
 export interface McpResourcePage {
   /** As the server sent them. */
   readonly resources: Resource[];
-  /** Where the next page starts; absent on the last. */
+  /** The cursor of the next page; absent on the last. */
   readonly nextCursor?: string;
 }
 
 /**
- * An MCP server that answers, whatever it is reached over.
+ * A connection to an MCP server over any transport.
  *
- * Once lost it stays lost; a new start makes a new connection. Every request that is pending at
- * that moment rejects at once.
+ * A lost connection stays lost; a new start opens a new one. Pending requests reject when the
+ * connection is lost.
  */
 export interface McpConnection {
-  /** What the server said about itself. */
+  /** The capabilities that the server declared. */
   readonly capabilities: McpCapabilities;
   /**
-   * Runs a tool; bounded by the signal alone.
+   * Calls a tool; has no timeout besides the signal.
    *
-   * @throws what the server answered instead of a result, or why the connection was lost
+   * @throws the error that the server answered, or why the connection was lost
    */
   callTool(
     name: string,
     params: Record<string, unknown>,
     options: McpRequestOptions,
   ): Promise<CallToolResult>;
-  /** Lists all tools, page by page, each entry read for itself. */
+  /** Lists the tools of all pages; validates each entry by itself. */
   listTools(options?: McpRequestOptions): Promise<McpToolList>;
   /** Lists one page of resources. */
   listResources(
     cursor: string | undefined,
     options?: McpRequestOptions,
   ): Promise<McpResourcePage>;
-  /** Reads a resource; the `contents` as the server sent them. */
+  /** Reads a resource; returns the `contents` as the server sent them. */
   readResource(
     uri: string,
     options?: McpRequestOptions,
   ): Promise<Record<string, unknown>[]>;
-  /** Asks to be told when a resource changes. */
+  /** Subscribes to changes of a resource. */
   subscribe(uri: string, options?: McpRequestOptions): Promise<void>;
-  /** Sets who hears the server's notifications; never waited for. */
+  /** Sets the listener of the server's notifications; it is not awaited. */
   onNotification(
     listener: (method: string, params: Record<string, unknown>) => void,
   ): void;
   /**
-   * Sets who hears that the connection was lost, and why; not called for `close`.
+   * Sets the listener that is called when the connection is lost, but not for `close`.
    *
-   * The reason is an `AuthorizationError` when the server does not let the Computer in any more.
+   * The reason is an `AuthorizationError` when the server now denies the Computer access.
    */
   onLost(listener: (reason: Error) => void): void;
-  /** Ends the session, and for a child process its whole process group; never throws. */
+  /** Ends the session, and the whole process group of a child process; never throws. */
   close(): Promise<void>;
 }

@@ -1,9 +1,9 @@
 const LF = 0x0a;
 const CR = 0x0d;
-/** Characters of a line that are looked at: an id may have so many, less its field's name. */
-const LINE_HEAD = 1_024;
+/** Number of characters of a line to keep: the field's name and an id. */
+const MAX_LINE_HEAD = 1_024;
 
-/** Follows a stream of server-sent events, byte by byte: how large the unfinished one is, and the last id. */
+/** Scans a stream of server-sent events for the size of the unfinished event and the last id. */
 export class EventScanner {
   #size = 0;
   #lastId: string | undefined;
@@ -13,17 +13,17 @@ export class EventScanner {
   #id: string | undefined;
   #hasData = false;
 
-  /** Bytes of the event that is not finished yet. */
+  /** The bytes of the unfinished event. */
   get size(): number {
     return this.#size;
   }
 
-  /** The id of the last event that had one, and data: without data it counts for nobody. */
+  /** The id of the last event with an id and data; an event without data does not count. */
   get lastId(): string | undefined {
     return this.#lastId;
   }
 
-  /** Takes the next bytes. */
+  /** Scans the next bytes. */
   push(chunk: Uint8Array): void {
     const feeds = new Occurrences(chunk, LF);
     const returns = new Occurrences(chunk, CR);
@@ -47,7 +47,7 @@ export class EventScanner {
   #take(bytes: Uint8Array): void {
     this.#size += bytes.length;
     this.#lineLength += bytes.length;
-    const room = LINE_HEAD - this.#line.length;
+    const room = MAX_LINE_HEAD - this.#line.length;
     if (room > 0) this.#line += String.fromCharCode(...bytes.subarray(0, room));
   }
 
@@ -56,7 +56,7 @@ export class EventScanner {
     const [, field, value = ""] =
       /^(id|data)(?:$|: ?([^]*))/.exec(this.#line) ??
         [];
-    if (field === "id" && this.#lineLength <= LINE_HEAD) this.#id = value;
+    if (field === "id" && this.#lineLength <= MAX_LINE_HEAD) this.#id = value;
     if (field === "data") this.#hasData = true;
     if (this.#lineLength === 0) {
       if (this.#hasData && this.#id) this.#lastId = this.#id;
@@ -69,7 +69,7 @@ export class EventScanner {
   }
 }
 
-/** Where a byte occurs in a chunk; none is looked for twice. */
+/** Finds occurrences of a byte in a chunk, in one pass. */
 class Occurrences {
   readonly #chunk: Uint8Array;
   readonly #byte: number;
@@ -80,7 +80,7 @@ class Occurrences {
     this.#byte = byte;
   }
 
-  /** The first at or after an index, which must not decrease; the chunk's length when there is none. */
+  /** Returns the first at or after an index, which must not decrease, or the chunk's length. */
   from(at: number): number {
     if (this.#next < at) {
       const found = this.#chunk.indexOf(this.#byte, at);

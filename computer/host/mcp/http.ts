@@ -13,20 +13,20 @@ import { answeringFetch, RESUME_ATTEMPTS } from "./answering_fetch.ts";
 import { HttpTransport } from "./http_transport.ts";
 import { sessionFetch } from "./session_fetch.ts";
 import { MAX_TIMER_MS } from "../../../shared/async.ts";
-import type { Patience } from "./patient_fetch.ts";
+import type { HttpTimeouts } from "./fetch_with_timeouts.ts";
 
-/** The times of a Streamable HTTP configuration, ISO 8601 as it is. */
-export const streamablePatience = (
+/** Reads the timeouts of a Streamable HTTP configuration, which are ISO 8601 durations. */
+export const streamableTimeouts = (
   { timeout, sse_read_timeout }: MCPServerStreamableHttpParameters,
-): Patience => ({
+): HttpTimeouts => ({
   requestMs: timerMs(parseDuration(timeout)),
   silenceMs: timerMs(parseDuration(sse_read_timeout)),
 });
 
-/** The times of a SSE configuration, in seconds as it is. */
-export const ssePatience = (
+/** Reads the timeouts of an SSE configuration, which are seconds. */
+export const sseTimeouts = (
   { timeout, sse_read_timeout }: MCPSSEParameters,
-): Patience => ({
+): HttpTimeouts => ({
   requestMs: timerMs(timeout),
   silenceMs: timerMs(sse_read_timeout),
 });
@@ -34,7 +34,7 @@ export const ssePatience = (
 const timerMs = (seconds: number): number =>
   Math.min(seconds * 1000, MAX_TIMER_MS);
 
-/** Reaches an MCP server over Streamable HTTP (spec §4). */
+/** Creates a transport over Streamable HTTP (spec §4). */
 export const streamableTransport = (
   parameters: MCPServerStreamableHttpParameters,
   fetch: FetchLike,
@@ -54,7 +54,7 @@ export const streamableTransport = (
     (pending) => answeringFetch(fetch, pending),
   );
 
-/** Reaches an MCP server over HTTP with SSE (spec §4); older servers offer nothing else. */
+/** Creates a transport over HTTP with SSE (spec §4), for older servers. */
 export const sseTransport = (
   parameters: MCPSSEParameters,
   fetch: FetchLike,

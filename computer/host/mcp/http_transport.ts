@@ -8,26 +8,26 @@ import { isRecord } from "../../util/values.ts";
 import { CONNECTION_CLOSED } from "./mcp_error.ts";
 import type { PendingRequests } from "./answering_fetch.ts";
 
-/** How many answers may be on their way to an MCP server: it could ask without end. */
-const MOST_REPLIES = 100;
+/** Maximum number of replies in flight to an MCP server, which could ask without end. */
+const MAX_PENDING_REPLIES = 100;
 
 /**
- * A transport of the MCP SDK that answers every request it took, and that no message makes throw.
+ * A transport of the MCP SDK that settles every request it accepted, and never throws for a message.
  */
 export class HttpTransport<T extends Transport> implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Exclude<Transport["onmessage"], undefined>;
 
-  /** The MCP SDK's own. */
+  /** The transport of the MCP SDK. */
   readonly inner: T;
-  /** By id: whether the whole answer is there, so that no more of it can come. */
+  /** Pending requests by id, and whether the rest of the answer is in the current response. */
   readonly #pending = new Map<string | number, boolean>();
   #replies = 0;
 
   /**
-   * @param make makes the MCP SDK's transport
-   * @param wrap makes what it reaches the MCP server by
+   * @param make creates the transport of the MCP SDK
+   * @param wrap creates the `fetch` of the transport
    */
   constructor(
     make: (fetch: FetchLike) => T,
@@ -79,7 +79,7 @@ export class HttpTransport<T extends Transport> implements Transport {
       throw error;
     }
     if (this.#pending.get(id) !== true) return;
-    // What came is no answer to it, and nothing else will.
+    // The response does not answer the request, and nothing else will.
     this.#receive({
       jsonrpc: "2.0",
       id,
@@ -93,7 +93,7 @@ export class HttpTransport<T extends Transport> implements Transport {
   }
 
   async #reply(message: JSONRPCMessage): Promise<void> {
-    if (this.#replies >= MOST_REPLIES) {
+    if (this.#replies >= MAX_PENDING_REPLIES) {
       throw new Error("The MCP server asks faster than it takes answers");
     }
     this.#replies++;
@@ -104,7 +104,7 @@ export class HttpTransport<T extends Transport> implements Transport {
     }
   }
 
-  /** Nobody waits for a second answer; the MCP SDK would take it for a fault of the connection. */
+  /** Forwards a message; drops second answers, which the MCP SDK would take for a connection error. */
   #receive(
     message: JSONRPCMessage,
     extra?: Parameters<NonNullable<Transport["onmessage"]>>[1],

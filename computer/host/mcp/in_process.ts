@@ -20,7 +20,7 @@ export async function connectInProcess(
   passCopies(near);
   passCopies(far);
   let refusal: Error | undefined;
-  // Not waited for: a server that never finishes must not hold up the end of the attempt.
+  // Not awaited: a server that never connects must not block the end of the attempt.
   const connecting = async () => await server.connect(far);
   connecting().catch(async (error) => {
     refusal = new Error(`it cannot be connected: ${reasonOf(error)}`, {
@@ -41,8 +41,8 @@ export async function connectInProcess(
 type Send = InMemoryTransport["send"];
 
 /**
- * Makes a transport pass messages on as a pipe would: as JSON, so that neither side sees what the
- * other changes afterwards, and a value that is no JSON is an error here too.
+ * Makes a transport copy messages as JSON, as a pipe would: neither side sees later changes by the
+ * other, and a value that is not JSON is an error.
  */
 function passCopies(transport: InMemoryTransport): void {
   const send: Send = transport.send.bind(transport);

@@ -1,19 +1,19 @@
 import { EventScanner } from "./event_scanner.ts";
 import { ContainerCounter, MessageTooLargeError } from "./message_limit.ts";
 
-/** Bytes of an HTTP answer that is an error: it is for people, who do not read more. */
-const ERROR_BYTES = 65_536;
+/** Maximum bytes of an HTTP error response, which is read by people. */
+const MAX_ERROR_BYTES = 65_536;
 
-/** Tells whether an answer is a stream of server-sent events. */
+/** Returns whether a response is a stream of server-sent events. */
 export const isEventStream = ({ headers }: Response): boolean =>
   (headers.get("content-type") ?? "").startsWith("text/event-stream");
 
 /**
- * Bounds what is kept of an answer: one event of a stream, all of any other; what an error says
- * after its first 64 KiB is dropped.
+ * Limits the size of a response: each event of a stream, or the whole body; an error response is
+ * truncated after 64 KiB.
  *
- * @param limit bytes; reading more fails with a {@linkcode MessageTooLargeError}
- * @param signal of the request; Deno forgets it once it has collected the answer itself as garbage
+ * @param limit in bytes; reading more fails with a {@linkcode MessageTooLargeError}
+ * @param signal the request's; Deno drops it once the original response is garbage-collected
  */
 export function limitBody(
   response: Response,
@@ -24,7 +24,7 @@ export function limitBody(
   if (!body || response.status < 200) return response;
   const bounded = response.ok
     ? body.pipeThrough(failAbove(limit, counter(response)), until(signal))
-    : body.pipeThrough(cutAt(ERROR_BYTES), until(signal));
+    : body.pipeThrough(cutAt(MAX_ERROR_BYTES), until(signal));
   return new Response(bounded, response);
 }
 
@@ -32,9 +32,7 @@ const until = (signal: AbortSignal | null | undefined): StreamPipeOptions =>
   signal ? { signal } : {};
 
 /**
- * Counts bytes; returns how many belong to the message that is being read.
- *
- * Its lists and objects are counted too.
+ * Counts the bytes of the current message, and its lists and objects.
  */
 function counter(response: Response): (chunk: Uint8Array) => number {
   const containers = new ContainerCounter();

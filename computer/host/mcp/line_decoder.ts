@@ -4,31 +4,31 @@ import {
   MessageTooLargeError,
 } from "./message_limit.ts";
 
-/** How to turn bytes into text; the fields of a stdio configuration (spec §4). */
+/** How to decode text; the fields of a stdio configuration (spec §4). */
 export interface TextOptions {
-  /** A label of the Encoding Standard; Python's spelling (`latin_1`) is understood. */
+  /** A label of the Encoding Standard, or Python's spelling of it (`latin_1`). */
   readonly encoding: string;
-  /** What to do about bytes that are not in `encoding`. */
+  /** How to handle bytes that are invalid in `encoding`. */
   readonly encoding_error_handler: "strict" | "ignore" | "replace";
 }
 
-/** One line of text, without its end. */
+/** One line of text, without its line end. */
 export interface Line {
-  /** With U+FFFD in place of bytes that could not be read, unless those are ignored. */
+  /** The text, with U+FFFD for invalid bytes unless those are ignored. */
   readonly text: string;
-  /** False when `strict` was asked for and the bytes are not in the encoding. */
+  /** False when `strict` is set and bytes are invalid in the encoding. */
   readonly valid: boolean;
 }
 
 const NEWLINE = 0x0a;
-/** Bytes of a line that may be too many lists and objects. */
-const COUNTED_FROM = 1_000_000;
+/** Size of a line from which its lists and objects are counted. */
+const COUNTED_FROM_BYTES = 1_000_000;
 
 /**
- * Cuts a stream of bytes into lines of text.
+ * Splits a stream of bytes into lines of text.
  *
- * An unfinished line waits in one buffer that doubles when it is full, so that a line of any size
- * costs its length and not its square, and tiny chunks cost no more than their bytes.
+ * An unfinished line is kept in one buffer that doubles when it is full, so that the cost of a line
+ * is linear in its length, however small the chunks are.
  */
 export class LineDecoder {
   readonly #lenient: TextDecoder;
@@ -39,8 +39,8 @@ export class LineDecoder {
   #length = 0;
 
   /**
-   * @param limit bytes that a line may have
-   * @throws {TypeError} for an encoding that is unknown, or whose line ends are no single byte
+   * @param limit the maximum bytes of a line
+   * @throws {TypeError} when the encoding is unknown, or its line ends are not a single byte
    */
   constructor(
     { encoding, encoding_error_handler }: TextOptions,
@@ -54,15 +54,15 @@ export class LineDecoder {
     this.#limit = limit;
   }
 
-  /** Whether text can be sent as it is; else everything beyond ASCII has to be escaped. */
+  /** Whether text can be sent unescaped; otherwise non-ASCII characters must be escaped. */
   get isUtf8(): boolean {
     return this.#lenient.encoding === "utf-8";
   }
 
   /**
-   * Takes a chunk; returns the lines that it completes.
+   * Decodes a chunk; returns the lines that it completes.
    *
-   * @throws {MessageTooLargeError} when a line is longer than the limit; nothing can follow then
+   * @throws {MessageTooLargeError} when a line exceeds the limit; the decoder is unusable then
    */
   push(chunk: Uint8Array): Line[] {
     const lines: Line[] = [];
@@ -76,7 +76,7 @@ export class LineDecoder {
     return lines;
   }
 
-  /** Decodes the line that ends with these bytes. */
+  /** Decodes the line that ends with the given bytes. */
   #take(last: Uint8Array): Line {
     if (this.#length === 0) {
       if (last.length > this.#limit) throw this.#tooLarge();
@@ -110,7 +110,7 @@ export class LineDecoder {
   }
 
   #decode(bytes: Uint8Array): Line {
-    if (bytes.length > COUNTED_FROM) new ContainerCounter().push(bytes);
+    if (bytes.length > COUNTED_FROM_BYTES) new ContainerCounter().push(bytes);
     if (this.#strict) {
       try {
         return { text: this.#strict.decode(bytes), valid: true };

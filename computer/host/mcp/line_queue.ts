@@ -1,16 +1,16 @@
 import type { Readable } from "node:stream";
 import type { Line } from "./line_decoder.ts";
 
-/** How many lines are taken before everything else gets its turn. */
-const LINES = 50;
-/** Bytes that are read before everything else gets its turn. */
-const BYTES = 65_536;
+/** Lines to process per turn of the event loop. */
+const LINES_PER_TURN = 50;
+/** Bytes to read per turn of the event loop. */
+const BYTES_PER_TURN = 65_536;
 
 /**
- * Takes lines of a stream a few at a time, and lets it wait meanwhile.
+ * Processes the lines of a stream a few per turn of the event loop, and pauses it meanwhile.
  *
- * A child that always has more to say would else keep this process from everything else: Deno
- * reads on within one turn of the event loop for as long as there is something to read.
+ * Otherwise a child that writes without end would block this process: Deno keeps reading within
+ * one turn for as long as there is data.
  */
 export class LineQueue {
   readonly #stream: Readable;
@@ -25,9 +25,9 @@ export class LineQueue {
   }
 
   /**
-   * Takes lines, or keeps them for the next turns.
+   * Processes lines, or keeps them for the next turns.
    *
-   * @param bytes of the chunk that they came with
+   * @param bytes the size of their chunk
    */
   push(lines: readonly Line[], bytes: number): void {
     for (const line of lines) this.#lines.push(line);
@@ -35,7 +35,7 @@ export class LineQueue {
     if (this.#turn === undefined) this.#run();
   }
 
-  /** Takes all that is left at once. */
+  /** Processes all remaining lines at once. */
   end(): void {
     clearImmediate(this.#turn);
     this.#turn = undefined;
@@ -44,16 +44,18 @@ export class LineQueue {
 
   #run(): void {
     this.#turn = undefined;
-    this.#lines.splice(0, LINES).forEach(this.#take);
+    this.#lines.splice(0, LINES_PER_TURN).forEach(this.#take);
     const isDone = this.#lines.length === 0;
-    if (isDone && this.#bytes < BYTES) return void this.#stream.resume();
+    if (isDone && this.#bytes < BYTES_PER_TURN) {
+      return void this.#stream.resume();
+    }
     if (isDone) this.#bytes = 0;
     this.#stream.pause();
     this.#turn = setImmediate(() => this.#run());
   }
 }
 
-/** Reads a stream without a promise to take it whole at once; see {@linkcode LineQueue}. */
+/** Reads a stream a limited number of bytes per turn; see {@linkcode LineQueue}. */
 export function readInTurns(
   stream: Readable,
   take: (chunk: Uint8Array) => void,
@@ -62,7 +64,7 @@ export function readInTurns(
   stream.on("data", (chunk: Uint8Array) => {
     take(chunk);
     bytes += chunk.length;
-    if (bytes < BYTES) return;
+    if (bytes < BYTES_PER_TURN) return;
     bytes = 0;
     stream.pause();
     setImmediate(() => stream.resume());

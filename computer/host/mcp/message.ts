@@ -8,12 +8,12 @@ import type { Line } from "./line_decoder.ts";
 import { PARSE_ERROR } from "./mcp_error.ts";
 
 /**
- * Reads a JSON-RPC message out of a line that an MCP server wrote.
+ * Parses the JSON-RPC message in a line from an MCP server.
  *
- * An answer that cannot be read becomes an error answer to its request where the request can be
- * told, so that this call fails at once, the others go on, and nobody waits for a timeout.
+ * An invalid answer becomes an error answer if its request is known: that call fails at once
+ * instead of at its timeout, and other calls continue.
  *
- * @throws {Error} for a line that is no message; its text is not repeated, it may hold anything
+ * @throws {Error} when the line is not a message; does not quote the line, as it may contain secrets
  */
 export function readMessage(line: Line, encoding: string): JSONRPCMessage {
   const data = parseJson(line.text);
@@ -46,7 +46,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Some servers write null for "no metadata", which the MCP SDK takes for no message at all. */
+/** Removes `_meta: null`, which some servers send and the MCP SDK rejects. */
 function withoutNullMeta(data: unknown): unknown {
   if (!isRecord(data) || !isRecord(data.result) || data.result._meta !== null) {
     return data;

@@ -1,12 +1,12 @@
-/** Bytes that a line of a child, or a message over HTTP, may have. */
+/** Default maximum bytes of a line of a child process, or of a message over HTTP. */
 export const DEFAULT_MESSAGE_BYTES: number = 64 * 2 ** 20;
 
-/** An MCP server sent more at once than it may. */
+/** An MCP server sent a message over the limit. */
 export class MessageTooLargeError extends Error {
   /** Always `"MessageTooLargeError"`. */
   override readonly name = "MessageTooLargeError";
 
-  /** Says how many of what are too many. */
+  /** Creates the error for a limit. */
   constructor(most: number, what: "bytes" | "lists and objects" = "bytes") {
     super(
       `sent a message of more than ${most} ${what}` +
@@ -17,7 +17,7 @@ export class MessageTooLargeError extends Error {
   }
 }
 
-/** Lists and objects of one message: each takes 20 times its bytes, and JSON is read in one piece. */
+/** Maximum lists and objects of one message: in memory each takes about 20 times its bytes. */
 const MAX_CONTAINERS = 1_000_000;
 
 const QUOTE = 0x22;
@@ -32,7 +32,7 @@ export class ContainerCounter {
   #escaped = false;
 
   /**
-   * Takes the next bytes.
+   * Counts in the next bytes.
    *
    * @throws {MessageTooLargeError} when there are too many
    */
@@ -48,7 +48,7 @@ export class ContainerCounter {
     }
   }
 
-  /** Begins with the next text. */
+  /** Starts over with the next text. */
   reset(): void {
     this.#count = 0;
     this.#inString = false;
@@ -56,17 +56,17 @@ export class ContainerCounter {
   }
 }
 
-/** A text of V8 has no more characters than 2^29, less a few. */
-const MOST_BYTES = 2 ** 29 - 2 ** 10;
+/** Slightly less than the maximum length of a string in V8. */
+const MAX_BYTES = 2 ** 29 - 2 ** 10;
 
 /**
- * Reads `maxMessageBytes`.
+ * Validates `maxMessageBytes`.
  *
- * @throws {TypeError} for what cannot be a limit
+ * @throws {TypeError} when the value is out of range
  */
 export function checkMessageBytes(bytes: number): number {
-  if (Number.isInteger(bytes) && bytes > 0 && bytes <= MOST_BYTES) return bytes;
+  if (Number.isInteger(bytes) && bytes > 0 && bytes <= MAX_BYTES) return bytes;
   throw new TypeError(
-    `maxMessageBytes cannot be ${bytes}: expected a whole number from 1 to ${MOST_BYTES}`,
+    `maxMessageBytes cannot be ${bytes}: expected a whole number from 1 to ${MAX_BYTES}`,
   );
 }

@@ -1,19 +1,19 @@
 /** One page of a list. */
 export interface Page<T> {
-  /** What is on it. */
+  /** The items of the page. */
   readonly items: readonly T[];
-  /** Where the next page starts; absent on the last. */
+  /** The cursor of the next page; absent on the last. */
   readonly nextCursor?: string | undefined;
 }
 
-/** A list that goes on and on is a server's mistake. */
-const MOST_PAGES = 1_000;
+/** Maximum number of pages; an endless list is a server's mistake. */
+const MAX_PAGES = 1_000;
 
 /**
- * Collects a list page by page.
+ * Collects the items of all pages.
  *
- * @param what names the list in the error, such as `tools/list`
- * @throws {Error} when the pages run in a circle or never end
+ * @param what the name of the list in errors, such as `tools/list`
+ * @throws {Error} when a cursor repeats, or there are too many pages
  */
 export async function allPages<T>(
   what: string,
@@ -26,9 +26,9 @@ export async function allPages<T>(
     const page = await fetchPage(cursor);
     for (const item of page.items) items.push(item);
     cursor = page.nextCursor;
-    if (cursor !== undefined && (seen.has(cursor) || seen.size > MOST_PAGES)) {
+    if (cursor !== undefined && (seen.has(cursor) || seen.size > MAX_PAGES)) {
       throw new Error(
-        `Cannot list: ${what} never ends (cursor repeated, or over ${MOST_PAGES} pages)`,
+        `Cannot list: ${what} never ends (cursor repeated, or over ${MAX_PAGES} pages)`,
       );
     }
     if (cursor !== undefined) seen.add(cursor);

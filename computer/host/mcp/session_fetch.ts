@@ -3,10 +3,10 @@ import { requestIdOf, SessionForgottenError } from "./answering_fetch.ts";
 import { isEventStream } from "./limited_body.ts";
 
 /**
- * Makes a `fetch` for HTTP with SSE, whose session is its one stream of events: with the stream
- * every answer that was to come is lost.
+ * Creates a `fetch` for HTTP with SSE, where the session is one stream of events: when the stream
+ * ends, all pending answers are lost.
  *
- * @param lost is told that the stream ended
+ * @param lost called when the stream ended
  * @throws {SessionForgottenError} for a request that was answered with 404
  */
 export const sessionFetch =
@@ -22,7 +22,7 @@ export const sessionFetch =
     return new Response(tellEnd(response.body, lost), response);
   };
 
-/** At the beginning of a session a 404 says that the address is wrong. */
+/** Returns whether a request is part of an open session; before, a 404 means a wrong address. */
 const isUnderway = (init: RequestInit): boolean =>
   requestIdOf(init) !== undefined &&
   !String(init.body).startsWith('{"method":"initialize"');

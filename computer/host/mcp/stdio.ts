@@ -22,22 +22,22 @@ import {
 } from "../../util/process_group.ts";
 import { TextTail } from "../../util/text_tail.ts";
 
-/** Milliseconds that a child gets to end by itself: after its input ended, then after SIGTERM. */
-const GRACE = 500;
-/** Milliseconds of silence after which the output of an ended child counts as read. */
-const DRAIN = 20;
-/** How often new output may extend the draining: an escaped grandchild can write for ever. */
-const MOST_DRAINS = 25;
+/** Time for a child to exit: after its input is closed, and again after SIGTERM. */
+const EXIT_GRACE_MS = 500;
+/** Silence after which the output of an exited child counts as complete. */
+const DRAIN_QUIET_MS = 20;
+/** How often new output may extend the draining; an escaped grandchild can write forever. */
+const MAX_DRAINS = 25;
 
-/** How many answers may wait for a child to read them: it could ask without end, and read nothing. */
-const MOST_REPLIES = 100;
+/** Maximum number of replies that a child has not read; it could ask without end and read nothing. */
+const MAX_PENDING_REPLIES = 100;
 
 /**
- * A MCP server as a child process.
+ * A transport to an MCP server that is a child process.
  *
- * Unlike the MCP SDK's own transport it leads a process group that dies as a whole, notices the
- * end of the child even while a grandchild holds its output, takes messages of any size, and
- * reads the encoding that the configuration names (spec §4).
+ * Unlike the MCP SDK's transport it ends the child's whole process group, notices the child's exit
+ * even while a grandchild holds its output, takes messages of any size, and decodes the configured
+ * encoding (spec §4).
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
@@ -62,7 +62,7 @@ export class StdioTransport implements Transport {
   #fault: MessageTooLargeError | undefined;
 
   /**
-   * @param limit bytes that a line of its output may have, and of input that it has not read yet
+   * @param limit the maximum bytes of a line of its output, and of input that it has not read
    * @throws {TypeError} for an unknown encoding
    */
   constructor(
@@ -74,17 +74,17 @@ export class StdioTransport implements Transport {
     this.#decoder = new LineDecoder(parameters, limit);
   }
 
-  /** How the child ended, such as `exited with code 1`; undefined while it runs. */
+  /** How the child exited, such as `exited with code 1`; undefined while it runs. */
   get end(): string | undefined {
     return this.#end;
   }
 
-  /** Why it was ended although it ran. */
+  /** Why a running child was ended. */
   get fault(): Error | undefined {
     return this.#fault;
   }
 
-  /** The last lines of its diagnostics; may hold secrets, so for this machine's eyes only. */
+  /** The last lines of its stderr; may contain secrets, so never sent to Agents. */
   get diagnostics(): string {
     return this.#stderr.toString();
   }
@@ -92,7 +92,7 @@ export class StdioTransport implements Transport {
   /**
    * Starts the child.
    *
-   * @throws {Error} that names the program or the directory that is missing
+   * @throws {Error} that names the missing program or directory
    */
   async start(): Promise<void> {
     const { command, args, env, cwd, inherit_env } = this.#parameters;
@@ -126,7 +126,7 @@ export class StdioTransport implements Transport {
     for (const stream of [child.stdin, child.stdout, child.stderr]) {
       stream.on("error", (error) => this.onerror?.(error));
     }
-    // `close` would wait for whoever else holds the output.
+    // `close` would wait for other processes that hold the output.
     child.once("exit", (code, signal) => {
       this.#end = this.#fault?.message ??
         (signal ? `was ended by ${signal}` : `exited with code ${code}`);
@@ -145,7 +145,7 @@ export class StdioTransport implements Transport {
     });
   }
 
-  /** Sends one message; resolves when it was handed to the operating system. */
+  /** Sends one message; resolves when it is written to the pipe. */
   send(message: JSONRPCMessage): Promise<void> {
     const json = JSON.stringify(message);
     const text = this.#decoder.isUtf8 ? json : escapeNonAscii(json);
@@ -157,7 +157,7 @@ export class StdioTransport implements Transport {
       const isReply = !("method" in message);
       if (
         stdin.writableLength > this.#limit ||
-        isReply && this.#replies >= MOST_REPLIES
+        isReply && this.#replies >= MAX_PENDING_REPLIES
       ) {
         return reject(new Error("The MCP server does not read its input"));
       }
@@ -170,15 +170,18 @@ export class StdioTransport implements Transport {
     });
   }
 
-  /** Ends the child and all that it started: its input first, SIGTERM then, SIGKILL at last. */
+  /** Ends the child and its process group: closes its input, then SIGTERM, then SIGKILL. */
   async close(): Promise<void> {
     const child = this.#child;
-    if (!child) return await this.#finished; // never started, or ended
+    if (!child) return await this.#finished; // never started, or exited
     if (this.#closing) return this.#ended.promise;
     this.#closing = true;
     child.stdin?.end();
-    const term = setTimeout(() => signalGroup(child, "SIGTERM"), GRACE);
-    const kill = setTimeout(() => signalGroup(child, "SIGKILL"), 2 * GRACE);
+    const term = setTimeout(() => signalGroup(child, "SIGTERM"), EXIT_GRACE_MS);
+    const kill = setTimeout(
+      () => signalGroup(child, "SIGKILL"),
+      2 * EXIT_GRACE_MS,
+    );
     await this.#ended.promise;
     clearTimeout(term);
     clearTimeout(kill);
@@ -194,7 +197,7 @@ export class StdioTransport implements Transport {
       this.#fault = error;
       const child = this.#child;
       if (!child) return;
-      child.stdout?.destroy(); // whoever else writes there is not read any more
+      child.stdout?.destroy(); // output of other processes is no longer read
       signalGroup(child, "SIGKILL");
     }
   }
@@ -210,9 +213,9 @@ export class StdioTransport implements Transport {
   }
 
   #scheduleFinish(): void {
-    if (this.#drains++ > MOST_DRAINS) return;
+    if (this.#drains++ > MAX_DRAINS) return;
     clearTimeout(this.#drain);
-    this.#drain = setTimeout(() => this.#finish(), DRAIN);
+    this.#drain = setTimeout(() => this.#finish(), DRAIN_QUIET_MS);
   }
 
   #finish(): void {
@@ -225,7 +228,7 @@ export class StdioTransport implements Transport {
     child.stdin?.destroy();
     child.stdout?.destroy();
     child.stderr?.destroy();
-    // Only then: what comes next may need the port of something that is left.
+    // Only then: the next start may need a port that a remaining process holds.
     this.#finished = this.#guard?.end().then(() => {
       this.#ended.resolve();
       this.onclose?.();

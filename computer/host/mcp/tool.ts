@@ -2,39 +2,39 @@ import { isRecord } from "../../util/values.ts";
 import { hideSecrets } from "../../util/hide_secrets.ts";
 import { isDeeper, MAX_DEPTH } from "../../../client/message_limits.ts";
 
-/** A tool as an MCP server lists it, reduced to what the Computer uses. */
+/** The parts of a listed tool that the Computer uses. */
 export interface McpTool {
-  /** The server's own name for it. */
+  /** The server's name of the tool. */
   readonly name: string;
-  /** Empty when the server gave none. */
+  /** The description; empty when there is none. */
   readonly description: string;
   /** JSON Schema of its arguments. */
   readonly inputSchema: Record<string, unknown>;
   /** JSON Schema of its structured result, if it has one. */
   readonly outputSchema: Record<string, unknown> | null;
-  /** MCP's hints, such as `readOnlyHint`. */
+  /** The annotations of MCP, such as `readOnlyHint`. */
   readonly annotations: Record<string, unknown> | undefined;
-  /** The server's own metadata. */
+  /** The server's metadata. */
   readonly meta: Record<string, unknown>;
 }
 
-/** A tool that could be read, if need be with a repair, or the reason why not. */
+/** The result of reading a tool: the tool, possibly repaired, or a problem. */
 export interface ToolReading {
   /** Absent when the entry has no usable name. */
   readonly tool?: McpTool;
-  /** What was wrong. */
+  /** What is wrong with the entry. */
   readonly problem?: string;
 }
 
-/** Longer names cannot be called: the wire's identifiers end there (spec §4). */
-const LONGEST_NAME = 256;
-/** A tool stands two levels deep in the list that Agents get. */
-const DEEPEST = MAX_DEPTH - 2;
+/** Maximum length of identifiers on the wire (spec §4). */
+const MAX_NAME_LENGTH = 256;
+/** Maximum depth of a tool, which is two levels deep in the answer to Agents. */
+const MAX_TOOL_DEPTH = MAX_DEPTH - 2;
 
 /**
- * Reads one entry of `tools/list`; an odd entry costs itself at most, never the list.
+ * Reads one entry of `tools/list`; an invalid entry is skipped or repaired.
  *
- * The MCP SDK's own schema would reject the whole list for one bad `outputSchema`.
+ * The MCP SDK's schema would reject the whole list for one bad `outputSchema`.
  */
 export function readTool(entry: unknown): ToolReading {
   if (!isRecord(entry) || typeof entry.name !== "string" || entry.name === "") {
@@ -42,17 +42,17 @@ export function readTool(entry: unknown): ToolReading {
   }
   const { name, description, inputSchema, outputSchema, annotations, _meta } =
     entry;
-  if (name.length > LONGEST_NAME) {
+  if (name.length > MAX_NAME_LENGTH) {
     return {
       problem: `tool "${
         hideSecrets(name).slice(0, 40)
-      }…" is left out: its name is longer than ${LONGEST_NAME} characters`,
+      }…" is left out: its name is longer than ${MAX_NAME_LENGTH} characters`,
     };
   }
-  if (isDeeper(entry, DEEPEST)) {
+  if (isDeeper(entry, MAX_TOOL_DEPTH)) {
     return {
       problem:
-        `tool "${name}" is left out: it is nested deeper than ${DEEPEST} levels`,
+        `tool "${name}" is left out: it is nested deeper than ${MAX_TOOL_DEPTH} levels`,
     };
   }
   const problems = [

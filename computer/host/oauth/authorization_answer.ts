@@ -6,11 +6,11 @@ export interface AuthorizationAnswer {
   readonly code: number;
   /** For people and models. */
   readonly text: string;
-  /** What the result's metadata says beside the code. */
+  /** Metadata of the result beside the code. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Says what comes of a call that an MCP server does not let the Computer make (spec §6). */
+/** Returns the error result of a call for which the Computer is not authorized (spec §6). */
 export const authorizationAnswer = (
   tool: string,
   server: string,

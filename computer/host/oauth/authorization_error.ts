@@ -1,6 +1,6 @@
 import { ErrorCode } from "../../../protocol/mod.ts";
 
-/** What a person can do about it (spec §6). */
+/** What the user can do (spec §6). */
 export interface AuthHint {
   /**
    * - `authorize`: in the browser of the Computer, which shows the address
@@ -12,16 +12,16 @@ export interface AuthHint {
   readonly message: string;
 }
 
-/** An MCP server does not let the Computer in (spec §6). */
+/** An MCP server denies the Computer access (spec §6). */
 export class AuthorizationError extends Error {
   /** Always `"AuthorizationError"`. */
   override readonly name = "AuthorizationError";
-  /** 4006 when nothing was tried yet, 4007 when what was tried is not enough. */
+  /** 4006 when no credentials were tried, 4007 when they are insufficient. */
   readonly code: number;
   /** What to do. */
   readonly hint: AuthHint;
 
-  /** Makes an error of a code, what happened and what to do; all of it is shown to Agents. */
+  /** Creates an error; its message and hint are shown to Agents. */
   constructor(
     code: number,
     what: string,
@@ -35,15 +35,15 @@ export class AuthorizationError extends Error {
 }
 
 /**
- * Reads the HTTP status of an MCP server's answer: 401 is 4006, 403 is 4007, anything else is no
- * matter of authorization (spec §6).
+ * Maps the HTTP status of an MCP server's response: 401 to 4006, 403 to 4007, anything else to no
+ * authorization error (spec §6).
  */
 export function refusalOf(status: number): AuthorizationError | undefined {
   if (status === 401) return credentialsWanted();
   return status === 403 ? notPermitted() : undefined;
 }
 
-/** Nothing is configured that the MCP server takes, and there is no OAuth that would help. */
+/** The server accepts no configured credentials, and OAuth cannot help. */
 export const credentialsWanted = (): AuthorizationError =>
   new AuthorizationError(
     ErrorCode.TOOL_AUTHORIZATION_REQUIRED,
@@ -60,7 +60,7 @@ const notPermitted = () =>
     "grant them the rights, or authorize the Computer with others",
   );
 
-/** A person is asked; nothing was authorized before. */
+/** The user is being asked for the first time. */
 export const notAuthorizedYet = (): AuthorizationError =>
   new AuthorizationError(
     ErrorCode.TOOL_AUTHORIZATION_REQUIRED,
@@ -69,7 +69,7 @@ export const notAuthorizedYet = (): AuthorizationError =>
     IN_BROWSER,
   );
 
-/** A person is asked; what they authorized before is worth nothing any more. */
+/** The user is being asked again, as the earlier authorization is no longer valid. */
 export const expired = (): AuthorizationError =>
   new AuthorizationError(
     ErrorCode.TOOL_AUTHORIZATION_FAILED,
@@ -78,7 +78,7 @@ export const expired = (): AuthorizationError =>
     IN_BROWSER,
   );
 
-/** A person was asked, and they, or the authorization server afterwards, refused. */
+/** The user, or the authorization server, refused. */
 export const refusedByPerson = (): AuthorizationError =>
   new AuthorizationError(
     ErrorCode.TOOL_AUTHORIZATION_FAILED,
@@ -87,7 +87,7 @@ export const refusedByPerson = (): AuthorizationError =>
     "start the MCP server again by hand to be asked again",
   );
 
-/** The authorization server would not renew the token, and did not say that it is worthless. */
+/** The authorization server failed to renew the token, but did not call it invalid. */
 export const notRenewed = (): AuthorizationError =>
   new AuthorizationError(
     ErrorCode.TOOL_AUTHORIZATION_FAILED,

@@ -4,19 +4,19 @@ import type { Authorizer } from "./authorized_fetch.ts";
 import { OAuthSession } from "./oauth_session.ts";
 import { TokenStore } from "./token_store.ts";
 
-/** A person is to authorize the Computer. */
+/** A request to the user to authorize the Computer. */
 export interface AuthorizationRequest {
-  /** The MCP server that wants it. */
+  /** The MCP server that needs the authorization. */
   readonly server: string;
-  /** The http: or https: page to open in a browser on this machine; for nobody else's eyes. */
+  /** The http: or https: page to open in a browser on this machine; keep it private. */
   readonly url: string;
 }
 
-/** How a Computer gets authorized for MCP servers over HTTP. */
+/** Options for OAuth with MCP servers over HTTP. */
 export interface OAuthOptions {
-  /** Where tokens are kept, in files that only their owner can read; created when needed. */
+  /** The directory for tokens, in files that only their owner can read; created when needed. */
   readonly directory: string;
-  /** Shows a person the page; must not wait for them. */
+  /** Shows the user the page; must not wait for them. */
   readonly authorize: (request: AuthorizationRequest) => void;
 }
 
@@ -29,13 +29,13 @@ export class Authorizations {
     { session: OAuthSession; store: TokenStore }
   >();
 
-  /** @param authorized a person has authorized the Computer for one more */
+  /** @param authorized called when the user authorized the Computer for an MCP server */
   constructor(options: OAuthOptions, authorized: () => void) {
     this.#options = options;
     this.#authorized = authorized;
   }
 
-  /** Who has the tokens for an MCP server. */
+  /** Returns the source of tokens for an MCP server. */
   authorizer(server: string, serverUrl: string): Authorizer {
     const known = this.#sessions.get(serverUrl);
     if (known) return known.session;
@@ -60,17 +60,17 @@ export class Authorizations {
     return session;
   }
 
-  /** Every secret that is known by now. */
+  /** The secrets known so far. */
   get secrets(): string[] {
     return [...this.#sessions.values()].flatMap(({ store }) => store.secrets);
   }
 
-  /** Lets people who refused be asked again. */
+  /** Allows asking users again who refused. */
   askAgain(): void {
     for (const { session } of this.#sessions.values()) session.askAgain();
   }
 
-  /** Aborts what is under way; resolves when nothing of it runs. */
+  /** Aborts authorizations in progress; resolves when none is left. */
   async close(): Promise<void> {
     const sessions = [...this.#sessions.values()];
     await Promise.all(sessions.map(({ session }) => session.close()));

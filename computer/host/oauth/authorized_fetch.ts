@@ -1,17 +1,17 @@
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
 import { refusalOf } from "./authorization_error.ts";
 
-/** Where access tokens for one MCP server come from. */
+/** The source of access tokens for one MCP server. */
 export interface Authorizer {
   /** The token to try. */
   token(): Promise<string | undefined>;
   /**
-   * Gets another token after one, or none, was refused.
+   * Gets another token after a request with the last one, or without one, was refused.
    *
-   * @param refused what was tried
-   * @param answer the HTTP 401, which says where to ask for tokens
-   * @param fetch reaches the authorization server
-   * @throws {AuthorizationError} when a person has to act
+   * @param refused the refused token
+   * @param answer the 401 response, which tells where to get tokens
+   * @param fetch sends requests to the authorization server
+   * @throws {AuthorizationError} when the user must act
    */
   renew(
     refused: string | undefined,
@@ -21,14 +21,14 @@ export interface Authorizer {
 }
 
 /**
- * Makes a `fetch` that brings a token along where there is one, and rejects what an MCP server
- * refuses to do with an error of its own (spec §6).
+ * Creates a `fetch` that adds a token if there is one, and rejects with an error of its own when an
+ * MCP server denies access (spec §6).
  *
- * The MCP SDK's transports could do the first, but renew once for each request at a time: with a
- * refresh token that is good for one use, all but one of them would fail.
+ * The MCP SDK's transports can add tokens too, but each concurrent request renews the token: with a
+ * single-use refresh token, all but one would fail.
  *
- * @param authorizer absent: the configuration has the credentials
- * @param refused is told each refusal: over SSE the error does not reach the caller
+ * @param authorizer absent when the configuration has credentials
+ * @param refused called with each refusal, as over SSE the error does not reach the caller
  */
 export const authorizedFetch = (
   fetch: FetchLike,
@@ -45,7 +45,7 @@ async (url, init = {}) => {
       response = await fetch(url, withToken(init, await authorizer.token()));
     }
     const refusal = refusalOf(response.status);
-    // An EventSource would leave it unread, and the connection open.
+    // An EventSource would leave the body unread and the connection open.
     if (refusal || !response.ok && init.method !== "POST") {
       await response.body?.cancel();
     }

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** Where a person's programs keep their state, by the XDG convention. */
+/** Returns the user's directory for state, by the XDG convention. */
 export const defaultOAuthDirectory = (
   env: Readonly<Record<string, string | undefined>>,
 ): string =>

@@ -18,45 +18,45 @@ import {
 } from "./redirect_listener.ts";
 import type { TokenStore } from "./token_store.ts";
 
-/** Whom a {@linkcode OAuthSession} tells what. */
+/** Options of an {@linkcode OAuthSession}. */
 export interface OAuthSessionOptions {
   /** The MCP server's address. */
   readonly serverUrl: string;
-  /** What is known of it already. */
+  /** The stored authorization. */
   readonly store: TokenStore;
-  /** Shows a person the page where they authorize the Computer. */
+  /** Shows the user the page where they authorize the Computer. */
   readonly ask: (url: string) => void;
-  /** The person did. */
+  /** Called when the user authorized the Computer. */
   readonly authorized: () => void;
 }
 
 /**
- * OAuth with one MCP server, as the MCP authorization specification has it (spec §6).
+ * OAuth with one MCP server, by the authorization specification of MCP (spec §6).
  *
- * Tokens are renewed by themselves. Where a person has to act they are asked once, and nothing
- * waits for them: requests fail until the browser comes back.
+ * Tokens are renewed automatically. When the user must act, they are asked once, and nothing waits
+ * for them: requests fail until the browser returns.
  */
 export class OAuthSession implements Authorizer {
   readonly #options: OAuthSessionOptions;
   #renewing: Promise<void> | undefined;
-  /** Exchanges the code that the browser brought. */
+  /** Exchanges the code from the browser. */
   #exchanging: Promise<void> | undefined;
   #listener: RedirectListener | undefined;
-  /** Why requests fail while a person is asked, and after they refused. */
+  /** Why requests fail while the user is asked, and after they refused. */
   #problem: AuthorizationError | undefined;
   readonly #closing = new AbortController();
 
-  /** Makes a session that has done nothing yet. */
+  /** Creates an idle session. */
   constructor(options: OAuthSessionOptions) {
     this.#options = options;
   }
 
-  /** The access token, good or not. */
+  /** The access token, valid or not. */
   async token(): Promise<string | undefined> {
     return (await this.#options.store.current()).tokens?.access_token;
   }
 
-  /** Renews the token, or asks a person; what comes in meanwhile shares the outcome. */
+  /** Renews the token, or asks the user; concurrent calls share the outcome. */
   renew(
     refused: string | undefined,
     answer: Response,
@@ -66,12 +66,12 @@ export class OAuthSession implements Authorizer {
       .finally(() => this.#renewing = undefined);
   }
 
-  /** Lets a person who refused be asked again. */
+  /** Allows asking the user again after they refused. */
   askAgain(): void {
     if (!this.#listener) this.#problem = undefined;
   }
 
-  /** Aborts what is under way, and no longer waits for a person; resolves when nothing of it runs. */
+  /** Aborts what is in progress and stops waiting for the user; resolves when nothing is left. */
   async close(): Promise<void> {
     this.#closing.abort(new Error("The Computer was closed"));
     this.#stopListening();
@@ -94,7 +94,7 @@ export class OAuthSession implements Authorizer {
       "./sdk_auth.ts"
     );
     const { client, tokens } = await store.load();
-    // Renewed meanwhile, by another request or another Computer of this person.
+    // Renewed meanwhile by another request, or another Computer of this user.
     if (tokens && tokens.access_token !== refused) return;
     if (this.#problem) throw this.#problem;
     signal.throwIfAborted();
@@ -160,7 +160,7 @@ export class OAuthSession implements Authorizer {
       state: () => state,
       clientInformation: async () => {
         const { client } = await store.current();
-        // A registration is good for one redirect address alone.
+        // A registration is valid for one redirect address only.
         return redirectOf(client) === url ? client : undefined;
       },
       saveClientInformation: (client) => store.save({ client }),
@@ -177,12 +177,12 @@ export class OAuthSession implements Authorizer {
         });
       },
       redirectToAuthorization: async (page) => {
-        // The MCP SDK asks a person even when only the authorization server is in trouble.
+        // The MCP SDK asks the user even when only the authorization server fails.
         if ((await store.current()).tokens?.refresh_token) throw notRenewed();
-        // The system would open it with whatever program the address is for.
+        // The system would open any other scheme with the program registered for it.
         if (!/^https?:$/.test(page.protocol)) {
           log.warn(
-            "A MCP server wants to be authorized at an address that is no web page ({scheme})",
+            "An MCP server wants to be authorized at an address that is no web page ({scheme})",
             { scheme: page.protocol },
           );
           throw credentialsWanted();
@@ -193,7 +193,7 @@ export class OAuthSession implements Authorizer {
   }
 }
 
-/** Listens where the Computer said that it would when it was registered; undefined when it cannot. */
+/** Listens on the registered redirect address; undefined when its port is taken. */
 async function listenAsRegistered(
   state: string,
   client: OAuthClientInformationMixed | undefined,
@@ -212,7 +212,7 @@ const redirectOf = (
 ): string | undefined =>
   client && "redirect_uris" in client ? client.redirect_uris[0] : undefined;
 
-/** Remembers whether the authorization server was out of reach, or in trouble itself. */
+/** Wraps `fetch` to record whether the authorization server was unreachable, or failed itself. */
 function watched(
   fetch: FetchLike,
   closing: AbortSignal,
@@ -241,7 +241,7 @@ function failed(error: unknown, trouble: boolean): Error {
   if (trouble) return new Error("Its authorization server is out of reach");
   if (error instanceof AuthorizationError) return error;
   log.warn(
-    "A MCP server wants authorization, but OAuth with it failed ({kind})",
+    "An MCP server wants authorization, but OAuth with it failed ({kind})",
     {
       kind: error instanceof Error ? error.name : typeof error,
     },

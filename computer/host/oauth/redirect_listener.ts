@@ -1,21 +1,21 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Waits on the loopback address for the browser to come back with an authorization code. */
+/** Receives the authorization code from the browser, on the loopback address. */
 export interface RedirectListener {
-  /** Where the browser is to be sent. */
+  /** The redirect address for the browser. */
   readonly url: string;
-  /** The code; rejects when the person, or the authorization server, refused. */
+  /** The code; rejects when the user, or the authorization server, refused. */
   readonly code: Promise<string>;
   /** Stops waiting; `code` stays pending. */
   close(): void;
 }
 
 /**
- * Listens for one answer.
+ * Listens for one redirect.
  *
- * @param state what the answer has to repeat; any other is turned away
- * @param port 0 for a free one
+ * @param state the expected state; requests with another are rejected
+ * @param port 0 for any free port
  * @throws when the port is taken
  */
 export async function listenForRedirect(
@@ -23,12 +23,12 @@ export async function listenForRedirect(
   port: number,
 ): Promise<RedirectListener> {
   const code = Promise.withResolvers<string>();
-  code.promise.catch(() => {}); // may be nobody's business
+  code.promise.catch(() => {}); // may be unobserved
   const server = createServer((request, response) => {
-    // Not every target of a request is a URL, and anybody on this machine may send one.
+    // Any program on this machine may send requests, and their target may be no URL.
     const [path, ...query] = (request.url ?? "").split("?");
     const searchParams = new URLSearchParams(query.join("?"));
-    if (path !== PATH || searchParams.get("state") !== state) {
+    if (path !== CALLBACK_PATH || searchParams.get("state") !== state) {
       return answer(
         response,
         400,
@@ -57,7 +57,7 @@ export async function listenForRedirect(
   });
   const address = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${address.port}${PATH}`,
+    url: `http://127.0.0.1:${address.port}${CALLBACK_PATH}`,
     code: code.promise,
     close: () => {
       server.close();
@@ -66,9 +66,9 @@ export async function listenForRedirect(
   };
 }
 
-const PATH = "/callback";
+const CALLBACK_PATH = "/callback";
 
-/** The code is in the address of the page: it must stay there. */
+/** Answers the browser; the headers keep the page's address private, as it contains the code. */
 const answer = (response: ServerResponse, status: number, text: string) =>
   void response.writeHead(status, {
     "content-type": "text/plain; charset=utf-8",

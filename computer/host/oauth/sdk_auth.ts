@@ -1,6 +1,5 @@
 /**
- * OAuth of the MCP SDK: a file of its own, loaded with the first MCP server that asks for
- * authorization.
+ * OAuth of the MCP SDK; loaded lazily when an MCP server first requires authorization.
  *
  * @module
  */

@@ -7,19 +7,18 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isRecord } from "../../util/values.ts";
 
-/** What is kept of the authorization for one MCP server. */
+/** The stored authorization for one MCP server. */
 export interface SavedAuthorization {
-  /** How the Computer is registered. */
+  /** The registration of the Computer. */
   readonly client?: OAuthClientInformationMixed | undefined;
-  /** What it may use. */
+  /** The tokens. */
   readonly tokens?: OAuthTokens | undefined;
 }
 
 /**
- * The authorization for one MCP server, in a file that nobody but its owner can read.
+ * Stores the authorization for one MCP server in a file that only its owner can read.
  *
- * Several Computers of one person may share the directory: what another has written is seen with
- * the next `load`.
+ * Several Computers of one user may share the directory: `load` also sees what another has written.
  */
 export class TokenStore {
   readonly #directory: string;
@@ -27,24 +26,24 @@ export class TokenStore {
   #saved: SavedAuthorization | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @param directory created with the first authorization, for its owner alone */
+  /** @param directory created with the first authorization, for its owner only */
   constructor(directory: string, serverUrl: string) {
     const name = createHash("sha256").update(serverUrl).digest("hex");
     this.#directory = directory;
     this.#file = join(directory, `${name.slice(0, 32)}.json`);
   }
 
-  /** What was loaded or saved last; read from the file the first time. */
+  /** Returns what was loaded or saved last; reads the file the first time. */
   async current(): Promise<SavedAuthorization> {
     return this.#saved ?? await this.load();
   }
 
-  /** Reads the file; one that is not there, or cannot be read, is no authorization. */
+  /** Reads the file; a missing or unreadable file means no authorization. */
   load(): Promise<SavedAuthorization> {
     return this.#inTurn(() => this.#read());
   }
 
-  /** Changes what is kept; the file is whole at every moment. */
+  /** Changes the stored authorization atomically. */
   save(change: SavedAuthorization): Promise<void> {
     return this.#inTurn(async () => {
       const saved = { ...this.#saved ?? await this.#read(), ...change };
@@ -65,14 +64,14 @@ export class TokenStore {
     return this.#saved = isRecord(data) ? data : {};
   }
 
-  /** What is read while something is written would be the old state. */
+  /** Runs work after the work before it, so that a read during a write is not stale. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work);
     this.#last = turn.catch(() => {});
     return turn;
   }
 
-  /** Every secret that is known by now. */
+  /** The secrets known so far. */
   get secrets(): string[] {
     const { client, tokens } = this.#saved ?? {};
     return [client?.client_secret, tokens?.access_token, tokens?.refresh_token]

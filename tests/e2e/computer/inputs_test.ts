@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { commandOutput } from "../../../computer/config/inputs/command_output.ts";
-import { discreetConnect } from "../../../computer/host/redacting_connection.ts";
+import { connectWithRedaction } from "../../../computer/host/redacting_connection.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import type { McpConnection } from "../../../computer/host/mcp/connection.ts";
 import {
@@ -218,12 +218,12 @@ Deno.test({
   };
   const text = "bad token <redacted>, or is it <redacted>?";
   const secrets = () => ["s3cr3t"];
-  const discreet = await discreetConnect(
+  const discreet = await connectWithRedaction(
     () => Promise.resolve(connection),
     secrets,
   )(config, never);
   const calls = [
-    () => discreetConnect(fail, secrets)(config, never),
+    () => connectWithRedaction(fail, secrets)(config, never),
     () => discreet.callTool("t", {}, {}),
     () => discreet.listTools(),
     () => discreet.listResources(undefined),

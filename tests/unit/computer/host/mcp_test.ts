@@ -3,8 +3,8 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import { requestFailure } from "../../../../computer/tools/call_failure.ts";
 import {
-  ssePatience,
-  streamablePatience,
+  sseTimeouts,
+  streamableTimeouts,
 } from "../../../../computer/host/mcp/http.ts";
 import {
   type Line,
@@ -157,11 +157,11 @@ Deno.test("durations above the longest timer are capped", () => {
   const longest = 2 ** 31 - 1;
   const server = { url: "http://host/", headers: null };
   assertEquals(
-    ssePatience({ ...server, timeout: 9_999_999, sse_read_timeout: 0.5 }),
+    sseTimeouts({ ...server, timeout: 9_999_999, sse_read_timeout: 0.5 }),
     { requestMs: longest, silenceMs: 500 },
   );
   assertEquals(
-    streamablePatience({
+    streamableTimeouts({
       ...server,
       timeout: "PT30S",
       sse_read_timeout: "P365D",

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { patientFetch } from "../../../../computer/host/mcp/patient_fetch.ts";
+import { fetchWithTimeouts } from "../../../../computer/host/mcp/fetch_with_timeouts.ts";
 import { collectGarbage } from "../../../support/server/memory.ts";
 
-const fetch = patientFetch({ requestMs: 60_000, silenceMs: 60_000 }, 1000);
+const fetch = fetchWithTimeouts({ requestMs: 60_000, silenceMs: 60_000 }, 1000);
 
 /** Opens an event stream and reads its first event; keeps no reference to the response. */
 async function open(url: string, signal: AbortSignal) {
@@ -14,7 +14,7 @@ async function open(url: string, signal: AbortSignal) {
 
 Deno.test({
   name:
-    "patientFetch() ends an event stream when its signal is aborted, though its answer was collected as garbage",
+    "fetchWithTimeouts() ends an event stream when its signal is aborted, though its answer was collected as garbage",
   timeout: 60_000,
 }, async () => {
   const cancelled = Promise.withResolvers<void>();

@@ -3,26 +3,26 @@ import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
 import { requestIdOf } from "./answering_fetch.ts";
 import { isEventStream, limitBody } from "./limited_body.ts";
 
-/** How long an MCP server may keep quiet over HTTP, in milliseconds. */
-export interface Patience {
-  /** Until the head of an answer; not for tool calls, which have a time of their own. */
+/** Timeouts of an MCP server over HTTP. */
+export interface HttpTimeouts {
+  /** Until the response headers; not for tool calls, which have their own timeout. */
   readonly requestMs: number;
-  /** Between two pieces of an event stream; not of one that answers a request. */
+  /** Between two chunks of an event stream, unless it answers a request. */
   readonly silenceMs: number;
 }
 
-/** Milliseconds after which nobody waits for the answer to a request: no call may take longer. */
-const LONGEST_CALL = 3_600_000;
+/** Maximum duration of a tool call. */
+const MAX_CALL_MS = 3_600_000;
 
 /**
- * Makes a `fetch` that gives up on a server that keeps quiet (spec §4: `timeout`, `sse_read_timeout`).
+ * Creates a `fetch` with the configured timeouts (spec §4: `timeout`, `sse_read_timeout`).
  *
- * A POST with a JSON-RPC request may take as long as its caller waits for it.
+ * A POST with a JSON-RPC request has no timeout of its own: its caller has one.
  *
  * @param maxMessageBytes see `limitBody`
  */
-export function patientFetch(
-  { requestMs, silenceMs }: Patience,
+export function fetchWithTimeouts(
+  { requestMs, silenceMs }: HttpTimeouts,
   maxMessageBytes: number,
 ): FetchLike {
   return async (url, init = {}) => {
@@ -35,7 +35,7 @@ export function patientFetch(
       init.signal,
     );
     if (!response.body || !isEventStream(response)) return response;
-    const ms = isRequest ? Math.max(silenceMs, LONGEST_CALL) : silenceMs;
+    const ms = isRequest ? Math.max(silenceMs, MAX_CALL_MS) : silenceMs;
     return new Response(endSilence(response.body, ms), response);
   };
 }
