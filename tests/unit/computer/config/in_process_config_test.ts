@@ -16,7 +16,7 @@ Deno.test("a file cannot have an MCP server in process, whatever its entry says"
     const { problems } = await assertRejects(
       () => parseComputerConfigText(text, "my.json"),
       ConfigError,
-      'my.json:1:28: servers.a.type: "in-process" is for programs',
+      'my.json:1:28: servers.a.type: "in-process" is only for programs',
     );
     assertEquals(problems.length, 1);
   }
