@@ -56,7 +56,13 @@ export async function npmPackages(folder: string): Promise<Tarballs> {
 /** Creates the tarball of `deno pack`; returns its path. */
 export async function denoPack(folder: string): Promise<string> {
   const tarball = join(folder, `deno-pack-${config.version}.tgz`);
-  await run("deno", ["pack", "--allow-dirty", "--output", tarball], root);
+  await run("deno", [
+    "pack",
+    "--allow-dirty",
+    "--no-source-maps",
+    "--output",
+    tarball,
+  ], root);
   return tarball;
 }
 

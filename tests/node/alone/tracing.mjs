@@ -1,7 +1,5 @@
-// The Server's command; what it needs itself is installed.
+// The Server's command, until it is stopped; what it needs itself is installed.
 import process from "node:process";
 
 process.argv.push("--port=0", "--tracing");
 await import("@a2c-smcp/sdk/server/main");
-console.log("works");
-process.kill(process.pid, "SIGTERM");
