@@ -1,5 +1,6 @@
 import { ConnectionError } from "./errors.ts";
-import { jsonBytes } from "./json_bytes.ts";
+
+const encoder = new TextEncoder();
 
 /** Upper bound for the bytes of a packet around its message: type, namespace, ack id, event name. */
 const FRAMING_BYTES = 64;
@@ -16,15 +17,29 @@ export function whyUnsendable(
   message: object,
   maxPayload: number | undefined,
 ): string | undefined {
-  if (isDeeper(message, MAX_DEPTH)) {
-    return `it is nested deeper than ${MAX_DEPTH} levels`;
-  }
-  if (maxPayload === undefined) return undefined;
-  const bytes = jsonBytes(message);
-  return bytes + FRAMING_BYTES > maxPayload
+  const why = whyTooDeep(message);
+  if (why !== undefined || maxPayload === undefined) return why;
+  return whyTooLarge(jsonBytes(message), maxPayload);
+}
+
+/** Returns why no Server accepts a message, whatever its size; `undefined` when it is not nested too deeply. */
+export const whyTooDeep = (message: object): string | undefined =>
+  isDeeper(message, MAX_DEPTH)
+    ? `it is nested deeper than ${MAX_DEPTH} levels`
+    : undefined;
+
+/** Returns why a message of so many bytes cannot be sent; `undefined` when it can. */
+export const whyTooLarge = (
+  bytes: number,
+  maxPayload: number,
+): string | undefined =>
+  bytes + FRAMING_BYTES > maxPayload
     ? `it has ${bytes} bytes, and the server accepts messages of at most ${maxPayload}`
     : undefined;
-}
+
+/** Returns the size of a message as JSON in bytes. */
+export const jsonBytes = (message: object): number =>
+  encoder.encode(JSON.stringify(message)).length;
 
 /**
  * Refuses a request for which the Server would close the connection, which would fail all other

@@ -1,10 +1,10 @@
 import {
   type AgentCallData,
-  type CallToolResult,
   ErrorCode,
   ProtocolError,
   type ToolCallReq,
 } from "../../protocol/mod.ts";
+import type { MeasuredResult } from "./answer_limits.ts";
 import { callFingerprint } from "./call_fingerprint.ts";
 import { ResultStore, type ResultStoreLimits } from "./result_store.ts";
 
@@ -14,7 +14,7 @@ export type AbortReason = "cancelled" | "left";
 /** One execution, shared by any number of equal requests. */
 interface RunningCall {
   readonly fingerprint: string;
-  readonly result: Promise<CallToolResult>;
+  readonly result: Promise<MeasuredResult>;
   readonly abort: AbortController;
 }
 
@@ -48,25 +48,29 @@ export class CallTable {
    */
   run(
     request: ToolCallReq,
-    execute: (signal: AbortSignal) => Promise<CallToolResult>,
-  ): Promise<CallToolResult> {
+    execute: (signal: AbortSignal) => Promise<MeasuredResult>,
+  ): Promise<MeasuredResult> {
     const key = keyOf(request);
     const fingerprint = callFingerprint(request);
     const running = this.#running.get(key);
-    const known = running ?? this.#ended.get(key);
+    const ended = this.#ended.get(key);
+    const known = running ?? ended;
     if (known && known.fingerprint !== fingerprint) {
       return Promise.reject(reused(request.req_id));
     }
-    if (known) return Promise.resolve(known.result);
+    if (running) return running.result;
+    if (ended) {
+      return Promise.resolve({ result: ended.result, bytes: ended.bytes });
+    }
     const abort = new AbortController();
     const call: RunningCall = {
       fingerprint,
       abort,
-      result: execute(abort.signal).then((result) => {
+      result: execute(abort.signal).then((measured) => {
         if (this.#running.get(key) === call) {
-          this.#ended.add(key, { fingerprint, result });
+          this.#ended.add(key, { fingerprint, ...measured });
         }
-        return result;
+        return measured;
       }).finally(() => {
         if (this.#running.get(key) === call) this.#running.delete(key);
       }),

@@ -3,7 +3,7 @@ import {
   ErrorCode,
   toolErrorResult,
 } from "../../protocol/mod.ts";
-import { jsonBytes } from "../../client/json_bytes.ts";
+import { type MeasuredResult, measureResult } from "./answer_limits.ts";
 
 /** The limits of a {@linkcode ResultStore}. */
 export interface ResultStoreLimits {
@@ -13,18 +13,16 @@ export interface ResultStoreLimits {
   readonly bytes: number;
 }
 
-/** A result and the call that it belongs to. */
-export interface StoredResult {
+/** A result as it was answered, and the call that it belongs to. */
+export interface StoredResult extends MeasuredResult {
   /** See `callFingerprint`. */
   readonly fingerprint: string;
-  /** As it was answered. */
-  readonly result: CallToolResult;
 }
 
 /** Keeps the results of the last calls; over a limit, the oldest are shrunk or dropped first (spec §7.4). */
 export class ResultStore {
   readonly #limits: ResultStoreLimits;
-  readonly #entries = new Map<string, StoredResult & { bytes: number }>();
+  readonly #entries = new Map<string, StoredResult & { counted: number }>();
   #bytes = 0;
 
   /** Creates an empty store. */
@@ -39,14 +37,14 @@ export class ResultStore {
 
   /** Adds a result; one that is too large is replaced with an error, so that its tool does not run again. */
   add(key: string, stored: StoredResult): void {
-    const bytes = jsonBytes(stored.result);
+    const { bytes } = stored;
     this.#remove(key);
-    this.#entries.set(key, { ...stored, bytes });
+    this.#entries.set(key, { ...stored, counted: bytes });
     this.#bytes += bytes;
     if (bytes > this.#limits.bytes) this.#shrink(key);
     for (const [oldest, entry] of this.#entries) {
       if (this.#bytes <= this.#limits.bytes) break;
-      if (entry.bytes > 0) this.#shrink(oldest);
+      if (entry.counted > 0) this.#shrink(oldest);
     }
     for (const oldest of this.#entries.keys()) {
       if (this.#entries.size <= this.#limits.count) break;
@@ -65,11 +63,12 @@ export class ResultStore {
     if (!entry) return;
     const { bytes, fingerprint } = entry;
     this.#bytes -= bytes;
-    this.#entries.set(key, { fingerprint, result: notKept(bytes), bytes: 0 });
+    const measured = measureResult(notKept(bytes));
+    this.#entries.set(key, { fingerprint, ...measured, counted: 0 });
   }
 
   #remove(key: string): void {
-    this.#bytes -= this.#entries.get(key)?.bytes ?? 0;
+    this.#bytes -= this.#entries.get(key)?.counted ?? 0;
     this.#entries.delete(key);
   }
 }

@@ -4,7 +4,7 @@ import {
   toolErrorResult,
 } from "../../../protocol/mod.ts";
 import type { RecentServers } from "../../resources/recent_servers.ts";
-import { limitResult } from "../../tools/answer_limits.ts";
+import { limitResult, measureResult } from "../../tools/answer_limits.ts";
 import type { ToolCallStarted } from "../../tools/call_events.ts";
 import type { CallTable } from "../../tools/call_table.ts";
 import { runToolCall, type ToolCallContext } from "../../tools/run_tool.ts";
@@ -43,14 +43,11 @@ export const toolCall: Handler<typeof TOOL_CALL_EVENT, ToolCallNeeds> = async (
   const ended = onCall({ agent, reqId, tool });
   let result: CallToolResult | undefined;
   try {
-    let isOwn = false;
-    const known = await calls.run(request, async (signal) => {
-      isOwn = true;
+    const measured = await calls.run(request, async (signal) =>
       // Checked before it is stored, so that a repeated request gets the same error.
-      return limitResult(await run(signal), maxPayload);
-    });
+      limitResult(measureResult(await run(signal)), maxPayload));
     // A stored result was checked against the limit of an earlier Server.
-    result = isOwn ? known : limitResult(known, maxPayload);
+    result = limitResult(measured, maxPayload).result;
     return result;
   } finally {
     ended(result);

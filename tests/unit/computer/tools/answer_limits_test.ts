@@ -1,10 +1,19 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   limitAnswer,
-  limitResult,
+  limitResult as limitMeasured,
+  measureResult,
 } from "../../../../computer/tools/answer_limits.ts";
-import { jsonBytes } from "../../../../client/json_bytes.ts";
-import { ProtocolError, resultMeta } from "../../../../protocol/mod.ts";
+import { jsonBytes } from "../../../../client/message_limits.ts";
+import {
+  type CallToolResult,
+  ProtocolError,
+  resultMeta,
+} from "../../../../protocol/mod.ts";
+
+/** Measured, and limited then. */
+const limitResult = (result: CallToolResult, maxPayload: number | undefined) =>
+  limitMeasured(measureResult(result), maxPayload).result;
 
 const result = (text: string) => ({
   content: [{ type: "text" as const, text }],
@@ -50,6 +59,6 @@ Deno.test("jsonBytes() counts bytes, not characters", () => {
   const answer = result("ü€😀");
   const bytes = new TextEncoder().encode(JSON.stringify(answer)).length;
   assertEquals(jsonBytes(answer), bytes);
-  assertEquals(jsonBytes(answer), bytes);
+  assertEquals(measureResult(answer).bytes, bytes);
   assertEquals(jsonBytes({ ...answer, content: [] }), 14);
 });

@@ -4,14 +4,14 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import {
+  type MeasuredResult,
+  measureResult,
+} from "../../../../computer/tools/answer_limits.ts";
 import { callFingerprint } from "../../../../computer/tools/call_fingerprint.ts";
 import { CallTable } from "../../../../computer/tools/call_table.ts";
 import { ResultStore } from "../../../../computer/tools/result_store.ts";
-import {
-  type CallToolResult,
-  ProtocolError,
-  type ToolCallReq,
-} from "../../../../protocol/mod.ts";
+import { ProtocolError, type ToolCallReq } from "../../../../protocol/mod.ts";
 
 const request = (over: Partial<ToolCallReq> = {}): ToolCallReq => ({
   agent: "planner",
@@ -23,13 +23,12 @@ const request = (over: Partial<ToolCallReq> = {}): ToolCallReq => ({
   ...over,
 });
 
-const result = (text: string): CallToolResult => ({
-  content: [{ type: "text", text }],
-});
+const result = (text: string): MeasuredResult =>
+  measureResult({ content: [{ type: "text", text }] });
 
 /** An execution that ends when told. */
 function execution() {
-  const { promise, resolve, reject } = Promise.withResolvers<CallToolResult>();
+  const { promise, resolve, reject } = Promise.withResolvers<MeasuredResult>();
   const signals: AbortSignal[] = [];
   return {
     run: (signal: AbortSignal) => {
@@ -187,13 +186,13 @@ Deno.test("callFingerprint() is short for params of any size, and distinguishes 
 Deno.test("ResultStore respects its limits, drops the oldest first, and still knows which calls ran", () => {
   const stored = (text: string) => ({
     fingerprint: text,
-    result: result(text),
+    ...result(text),
   });
   const known = (store: ResultStore) =>
     ["a", "b", "c"].filter((key) => store.get(key));
   const kept = (store: ResultStore) =>
     known(store).filter((key) => !store.get(key)?.result.isError);
-  const size = JSON.stringify(result("x")).length;
+  const size = result("x").bytes;
 
   const few = new ResultStore({ count: 2, bytes: 1_000_000 });
   for (const key of ["a", "b", "c"]) few.add(key, stored("x"));
