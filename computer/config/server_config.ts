@@ -12,42 +12,42 @@ import type { ConfigProblem } from "./problem.ts";
 /**
  * An MCP server in this process: an `McpServer` or a `Server` of `@modelcontextprotocol/sdk`.
  *
- * One that is connected elsewhere cannot be hosted: an instance speaks over one transport at a time.
+ * It must not be connected already: an instance supports one transport at a time.
  */
 export interface InProcessServer {
   /**
-   * Connects it.
+   * Connects to a transport.
    *
    * @param transport a `Transport` of the MCP SDK
    */
   connect(transport: object): Promise<void>;
 }
 
-/** How to host an MCP server that runs in this process; for programs only. */
+/** The configuration of an MCP server in this process; for programs only. */
 export interface InProcessServerConfig extends BaseMCPServerConfig {
-  /** Says which kind this is. */
+  /** Discriminates the union. */
   type: "in-process";
   /** The MCP server. */
   server: InProcessServer;
 }
 
-/** How to host one MCP server: those of the wire, and one in this process. */
+/** The configuration of an MCP server: of a type of the protocol, or in this process. */
 export type ServerConfig = MCPServerConfig | InProcessServerConfig;
 
-/** What is wrong with such an MCP server in a file, or without a `server`. */
+/** The problem of such a configuration in a file, or without a `server`. */
 export const FOR_PROGRAMS: ConfigProblem = {
   path: ["type"],
   text:
-    '"in-process" is for programs, which pass the MCP server itself as "server"; a file has "stdio", "streamable" (or "http") or "sse"',
+    '"in-process" is only for programs, which pass the MCP server itself as "server"; in a file, use "stdio", "streamable" (or "http") or "sse"',
 };
 
-/** Tells whether an entry wants an MCP server of this process. */
+/** Checks whether an entry is an MCP server in this process. */
 export const isInProcess = (
   entry: unknown,
 ): entry is Record<string, unknown> & { type: "in-process" } =>
   isRecord(entry) && entry.type === "in-process";
 
-/** Reads an entry whose type is `in-process`; the problems are those of its fields. */
+/** Parses an entry of type `in-process`, with the problems of its fields. */
 export function readInProcess(
   { server, ...entry }: Record<string, unknown>,
 ): { config?: InProcessServerConfig; problems: ConfigProblem[] } {
@@ -70,7 +70,7 @@ export function readInProcess(
 const isServer = (value: unknown): value is InProcessServer =>
   isRecord(value) && typeof value.connect === "function";
 
-/** Tells whether two configurations of MCP servers are the same; those in this process are one by one. */
+/** Compares two configurations; MCP servers in this process are compared by identity. */
 export function sameServerConfig(
   a: ServerConfig | undefined,
   b: ServerConfig,
@@ -83,6 +83,6 @@ export function sameServerConfig(
   return before === after && isDeepStrictEqual(rest, others);
 }
 
-/** The inputs whose values an MCP server is started with. */
+/** Lists the ids of inputs in a configuration. */
 export const serverPlaceholders = (config: ServerConfig): string[] =>
   config.type === "in-process" ? [] : placeholderIds(config.server_parameters);

@@ -20,27 +20,27 @@ export interface ForwardTargets {
   /** Announces changes to the office. */
   readonly announcer: Announcer;
   /** Answers requests of the office. */
-  readonly answers: ComputerRequestHandler;
+  readonly requests: ComputerRequestHandler;
 }
 
 /** Forwards events and requests of the Server. */
 export function forwardConnectionEvents(
   connection: Connection,
-  { events, announcer, answers }: ForwardTargets,
+  { events, announcer, requests }: ForwardTargets,
 ): void {
   connection.on("connected", forward("connected", events));
   connection.on("disconnected", forward("disconnected", events));
   connection.on("rejoinFailed", forward("rejoinFailed", events));
   connection.on("refused", forward("refused", events));
   connection.on("joined", (joined) => {
-    answers.moveTo(joined.office);
+    requests.moveTo(joined.office);
     // Announcements made while disconnected were lost.
     if (joined.rejoined) announcer.all();
     else announcer.joined();
     events.emit("joined", joined);
   });
   connection.on("notification", ({ event, payload }) => {
-    if (event === CANCEL_TOOL_CALL_NOTIFICATION) answers.cancel(payload);
+    if (event === CANCEL_TOOL_CALL_NOTIFICATION) requests.cancel(payload);
   });
   connection.onRequest((event, payload) => {
     // The request arrived after leaving; the Server has already answered its Agent with an error.
@@ -50,7 +50,7 @@ export function forwardConnectionEvents(
         "This Computer is in no office",
       );
     }
-    return answers.answer(event, payload);
+    return requests.answer(event, payload);
   });
 }
 

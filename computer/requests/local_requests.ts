@@ -14,11 +14,11 @@ import type { ComputerRequestHandler } from "./request_handler.ts";
 
 /** Options for a tool call that this process makes. */
 export interface CallHostedToolOptions {
-  /** Who calls, as `confirm` and the events are told; default `"local"`. */
+  /** The caller's name for `confirm` and events; default `"local"`. */
   agent?: string;
-  /** Cancels the call: the MCP server is told, and the result says that it was cancelled. */
+  /** Cancels the call, also at the MCP server; it resolves with a "cancelled" result. */
   signal?: AbortSignal;
-  /** For the whole call, confirmation included, in whole seconds; up to an hour, default 60,000. */
+  /** Timeout of the call with its confirmation, rounded up to whole seconds; at most 3,600,000, default 60,000. */
   timeoutMs?: number;
 }
 
@@ -28,19 +28,19 @@ export interface FindDocumentsOptions {
   keywords?: string[];
   /** Exact file type, such as `pdf`. */
   fileType?: string;
-  /** How many to skip; default 0. */
+  /** Number of documents to skip; default 0. */
   offset?: number;
-  /** How many to return, 1 to 100; default 20. */
+  /** Maximum number of documents to return, 1 to 100; default 20. */
   limit?: number;
 }
 
-/** The caller of requests that this process makes, unless it names another. */
+/** The default caller of requests of this process. */
 const LOCAL_CALLER = "local";
 const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
 const DEFAULT_DOCUMENT_TIMEOUT_MS = 30_000;
 const MAX_TIMEOUT_MS = 3_600_000;
 
-/** Makes requests of this process, as an Agent would make them from afar. */
+/** Makes the requests of this process that an Agent would make remotely. */
 export class LocalRequests {
   readonly #handler: ComputerRequestHandler;
 
@@ -113,7 +113,7 @@ export class LocalRequests {
   }
 }
 
-/** A duration as requests have it: in whole seconds. */
+/** Converts a duration to the whole seconds of requests. */
 function toSeconds(timeoutMs: number): number {
   if (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) {
     return Math.ceil(timeoutMs / 1000);

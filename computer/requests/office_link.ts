@@ -15,7 +15,7 @@ export type LinkOptions = ConnectionOptions & { readonly role: "computer" };
 /**
  * Creates the connection of an {@linkcode OfficeLink}.
  *
- * @throws {TypeError} when the URL cannot be one of a Server, or `tls` cannot be used
+ * @throws {TypeError} when the URL or `tls` is invalid
  */
 export const createConnection = (options: LinkOptions): Connection =>
   new Connection(options, logThrown);
@@ -49,17 +49,17 @@ export class OfficeLink implements OfficeOutlet {
     return this.#options.name;
   }
 
-  /** Address of the Server. */
+  /** URL of the Server. */
   get url(): string {
     return this.#options.url;
   }
 
-  /** Where the connection stands. */
+  /** The state of the connection. */
   get state(): ConnectionState {
     return this.#connection.state;
   }
 
-  /** The office that it is in, or comes back to after a reconnect. */
+  /** The office that it is in, or rejoins after a reconnect. */
   get office(): string | undefined {
     return this.#connection.office;
   }
@@ -72,7 +72,7 @@ export class OfficeLink implements OfficeOutlet {
     this.#announcer.changed(...events);
   }
 
-  /** Tells the office that everything may have changed: configuration, tools, desktop, documents. */
+  /** Announces configuration, tools, desktop and documents as changed. */
   announceAll(): void {
     this.#announcer.all();
   }
@@ -83,12 +83,12 @@ export class OfficeLink implements OfficeOutlet {
     return this.#connection.connect();
   }
 
-  /** Joins an office, out of the one that it was in. */
+  /** Joins an office; leaves the previous one. */
   join(office: string): Promise<void> {
     return this.#connection.join(office);
   }
 
-  /** Leaves the office, and gives up the calls that run there. */
+  /** Leaves the office, and aborts its running calls. */
   async leave(): Promise<void> {
     const { requests } = this.#host;
     requests.moveTo(undefined);
@@ -97,10 +97,10 @@ export class OfficeLink implements OfficeOutlet {
   }
 
   /**
-   * Leaves and disconnects; the next `connect` and `join` go to another Server, or use another name.
+   * Leaves and disconnects; the next `connect` and `join` use another Server, or another name.
    *
-   * @param target what changes
-   * @throws {TypeError} when the URL cannot be one of a Server; nothing changed then
+   * @param target the new values
+   * @throws {TypeError} when the URL is invalid; nothing has changed then
    */
   async switchServer(target: { url?: string; name?: string }): Promise<void> {
     const options = { ...this.#options, ...target };
@@ -109,16 +109,16 @@ export class OfficeLink implements OfficeOutlet {
     this.#options = options;
     this.#host.requests.moveTo(undefined);
     this.#forwardEvents();
-    // Said rather than hung up on, so that the Server has a name free that is taken again at once.
+    // Leaves explicitly, so that the Server frees the name before it is used again.
     await before.leave().catch(() => {});
     await before.close();
   }
 
-  /** Leaves and disconnects for good; resolves when the name is free. */
+  /** Leaves and disconnects permanently; resolves when the name is free. */
   async close(): Promise<void> {
     this.#announcer.close();
     await this.#connection.close();
-    this.#announcer.close(); // what changed meanwhile
+    this.#announcer.close(); // drops changes announced meanwhile
   }
 
   #forwardEvents(): void {
@@ -126,7 +126,7 @@ export class OfficeLink implements OfficeOutlet {
     forwardConnectionEvents(this.#connection, {
       events,
       announcer: this.#announcer,
-      answers: requests,
+      requests,
     });
   }
 }

@@ -6,19 +6,19 @@ import type { ComputerRequestHandler } from "./request_handler.ts";
 
 /** The office that the tools of a host are offered to. */
 export interface OfficeOutlet {
-  /** The largest message that its Server takes, in bytes, if it is known. */
+  /** The Server's limit for messages in bytes, if known. */
   readonly maxPayload: number | undefined;
-  /** Tells the office what changed. */
+  /** Announces changes to the office. */
   changed(...events: ServerEvent[]): void;
 }
 
-/** What a tool host is made of, for a connection and for the commands. */
+/** The parts of a tool host, for connections and commands. */
 export interface ToolHostParts {
   /** The MCP servers and the inputs. */
   readonly hosting: Hosting;
   /** Answers requests. */
   readonly requests: ComputerRequestHandler;
-  /** Tells what happens. */
+  /** Emits the events of the host. */
   readonly events: Emitter<ComputerEvents>;
   /** Offers the tools to an office. */
   attach(office: OfficeOutlet): void;

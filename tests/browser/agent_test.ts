@@ -77,7 +77,7 @@ browserTest(
 );
 
 browserTest(
-  "a page that wants WebSocket alone reads the reason over polling (spec §2)",
+  "a page with only WebSocket reads the reason over polling (spec §2)",
   async (chromium) => {
     assertEquals(
       await refusedBy(

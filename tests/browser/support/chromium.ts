@@ -33,7 +33,7 @@ export async function findChromium(): Promise<string | undefined> {
   const failure = await install();
   if (failure === undefined) return await installed();
   console.log(
-    `SKIPPED: the tests in a browser need Chromium, which can not be installed here: ${failure}`,
+    `SKIPPED: the tests in a browser need Chromium, which cannot be installed here: ${failure}`,
   );
 }
 

@@ -391,7 +391,7 @@ for (const transports of [["polling", "websocket"], ["websocket"]] as const) {
 }
 
 Deno.test("SmcpAgent.connect() rejects when nobody answers", async () => {
-  const url = "http://127.0.0.1:9"; // where nobody listens nowadays
+  const url = "http://127.0.0.1:9"; // the discard port: nobody listens there
   await using agent = new SmcpAgent({ url, name: "planner" });
   const error = await assertRejects(
     () => agent.connect(),

@@ -297,7 +297,7 @@ for (
   Deno.test({
     name: `smcp-agent ${
       args.join(" ")
-    } gives up at the first Ctrl-C while it asks for the tools`,
+    } stops at the first Ctrl-C while it fetches the tools`,
     timeout: 120_000,
   }, async () => {
     const asked = Promise.withResolvers<void>();
@@ -318,7 +318,7 @@ for (
   });
 }
 
-Deno.test("chooseComputer() gives up when its signal is aborted", async () => {
+Deno.test("chooseComputer() rejects when its signal is aborted", async () => {
   await using office = await startOffice({ computers: { pc: () => ({}) } });
   const flags = {
     url: office.url,

@@ -87,7 +87,7 @@ Deno.test("an Agent calls a tool of an MCP server in the Computer's process", as
     },
   );
   await t.step(
-    "its windows are on the desktop, and their changes are told",
+    "its windows are on the desktop, and their changes are announced",
     async () => {
       const [window = ""] = await agent.getDesktop("pc");
       assertStringIncludes(window, "window://f/one");
@@ -172,7 +172,7 @@ Deno.test("an MCP server that is connected already fails, and says why", async (
   await back;
 });
 
-Deno.test("an attempt to connect that never ends is given up", async () => {
+Deno.test("a connection attempt that never ends times out", async () => {
   await using host = new ToolHost({
     servers: { mute: local({ connect: () => new Promise(() => {}) }) },
     startTimeoutMs: 1,
@@ -183,7 +183,7 @@ Deno.test("an attempt to connect that never ends is given up", async () => {
   assertStringIncludes(status?.error ?? "", "not ready within");
 });
 
-Deno.test("what an MCP server in this process answers is copied as JSON", async () => {
+Deno.test("answers of an MCP server in this process are copied as JSON", async () => {
   const shared = { type: "text" as const, text: "before", extra: undefined };
   const server = new McpServer({ name: "odd", version: "1.0.0" });
   const params: Record<string, unknown>[] = [];

@@ -42,7 +42,7 @@ Deno.test({
       "exited with code 4",
       "not logged in",
     ]],
-    ["kill -9 $$", ["ended by SIGKILL"]],
+    ["kill -9 $$", ["killed by SIGKILL"]],
     ["true", ["printed nothing"]],
     ["head -c 2000000 /dev/zero", ["more than 1048576 bytes"]],
   ];
@@ -79,8 +79,8 @@ Deno.test({
   const stop = new AbortController();
   const given = shell(`echo $$ > ${pipe}; sleep 1000`, stop.signal);
   const text = await Deno.readTextFile(pipe); // waits for the writer
-  stop.abort(new Error("given up"));
-  await assertRejects(() => given, Error, "given up");
+  stop.abort(new Error("stopped"));
+  await assertRejects(() => given, Error, "stopped");
   await gone(Number(text));
   await Deno.remove(folder, { recursive: true });
 });

@@ -140,7 +140,7 @@ Deno.test({
     async () =>
       await resolve(
         {
-          endpoint: "http://127.0.0.1:9", // where nobody listens nowadays
+          endpoint: "http://127.0.0.1:9", // the discard port: nobody listens there
           bucket: "b",
           region: "auto",
           accessKeyId: "id",

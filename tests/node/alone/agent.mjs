@@ -1,5 +1,5 @@
-// An Agent of the package alone, at the Server whose URL is given: it calls a tool, and hears of
-// what it may not do.
+// An Agent with only this package installed: calls a tool at the given Server, and gets an error for
+// an unknown Computer.
 import assert from "node:assert/strict";
 import process from "node:process";
 import { ProtocolError, SmcpAgent } from "@a2c-smcp/sdk/agent";

@@ -1,4 +1,4 @@
-// The Server's command, until it is stopped; what it needs itself is installed.
+// The Server's command, until it is stopped; its own dependencies are installed.
 import process from "node:process";
 
 process.argv.push("--port=0", "--tracing");

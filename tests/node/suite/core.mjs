@@ -1,4 +1,4 @@
-// The core of the end-to-end suite, against the package as it is installed here.
+// The core of the end-to-end suite, against the installed package.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -81,7 +81,7 @@ test("testing: an office with a real and a scripted Computer, closed by one call
   assert.equal(office.agent.state, "closed");
 });
 
-test("joins: both are members, and a second agent is told why not", async (t) => {
+test("joins: both are members, and a second agent is refused with the reason", async (t) => {
   const { agent, url } = await startOffice(t);
   const members = await agent.listRoom();
   assert.deepEqual(members.map(({ name }) => name).sort(), ["ann", "pc"]);
@@ -95,7 +95,7 @@ test("joins: both are members, and a second agent is told why not", async (t) =>
   });
 });
 
-test("tools: listed at the join, called, and failing as results", async (t) => {
+test("tools: listed after the join, called, and failures are results", async (t) => {
   const { agent } = await startOffice(t);
   assert.deepEqual(agent.tools.get("pc").map(({ name }) => name), [
     "add",
@@ -130,7 +130,7 @@ test("cancel: the caller's signal reaches the MCP server", async (t) => {
   assert.equal(content[0].text, "it was aborted");
 });
 
-test("timeout: a result that says so, and the MCP server is told", async (t) => {
+test("timeout: a timeout result, and the call is cancelled at the MCP server", async (t) => {
   const { agent } = await startOffice(t);
   const result = await agent.callTool("pc", "slow", {}, { timeoutMs: 1_000 });
   assert.equal(resultMeta(result).error_code, 4004);
@@ -165,7 +165,7 @@ test("VRL: the compiler in WebAssembly runs on each result", async (t) => {
   assert.equal(JSON.parse(a2c_vrl_transformed).tool, "add");
 });
 
-test("version: a Server of another one is named in the error", async (t) => {
+test("version: the error names the Server's version", async (t) => {
   const server = createSmcpServer({ protocol: "0.1" });
   t.after(() => server.close());
   const { url } = await server.listen();
@@ -204,7 +204,7 @@ test("authentication: a wrong key is a ProtocolError 401", async (t) => {
   );
 });
 
-test("authentication: the sessions of a key that is gone end, and their clients hear 401", async (t) => {
+test("authentication: sessions of a removed key end, and their clients get 401", async (t) => {
   const [ada, bob] = ["ada", "bob"].map((id) => ({ id, key: `key of ${id}` }));
   let keys = apiKeys([ada, bob]);
   const server = createSmcpServer({
@@ -232,7 +232,7 @@ test("authentication: the sessions of a key that is gone end, and their clients 
   assert.equal(server.stats.members, 1);
 });
 
-test("log: nobody who stops reading stderr stops the Server, or keeps it from ending", async (t) => {
+test("log: a reader that stops reading stderr does not block the Server, or its exit", async (t) => {
   const server = spawn(process.execPath, [
     join("node_modules", ".bin", "smcp-server"),
     ...["--port", "0", "--max-events-per-second", "1000000"],
@@ -247,7 +247,7 @@ test("log: nobody who stops reading stderr stops the Server, or keeps it from en
   });
   t.after(() => socket.disconnect());
   await once(socket, "connect");
-  // A line of the log each: more than the pipe and the queue hold.
+  // One log line each: more than the pipe and the queue hold.
   const name = `client:${"x".repeat(80)}`;
   for (let i = 0; i < 10_000; i++) socket.emit(name);
   const { code } = await socket.emitWithAck(name);
@@ -257,7 +257,7 @@ test("log: nobody who stops reading stderr stops the Server, or keeps it from en
   assert.deepEqual(await once(server, "exit"), [0, null]);
 });
 
-test("TLS: client certificates over both transports, and a failure says which side misses what", async (t) => {
+test("TLS: client certificates over both transports, and a failure reports what is missing", async (t) => {
   const { ca, clientCa, server: own, client, expired } = JSON.parse(
     await readFile("certificates.json", "utf8"),
   );
@@ -295,7 +295,7 @@ test("TLS: client certificates over both transports, and a failure says which si
   }
 });
 
-test("drain: a call on its way is answered before the Server closes", async (t) => {
+test("drain: a running call is answered before the Server closes", async (t) => {
   const { agent, server } = await startOffice(t);
   const call = agent.callTool("pc", "slow", {}, { timeoutMs: 1_000 });
   await agent.callTool("pc", "slow_began");
@@ -304,7 +304,7 @@ test("drain: a call on its way is answered before the Server closes", async (t) 
   await closed;
 });
 
-test("CommonJS: require() gives the same classes", () => {
+test("CommonJS: require() returns the same classes", () => {
   const require = createRequire(import.meta.url);
   assert.equal(require("@a2c-smcp/sdk/agent").SmcpAgent, SmcpAgent);
   assert.equal(
