@@ -1,6 +1,6 @@
 /** What the benchmark of the Agent and the Computer found; plain data, for JSON too. */
 export interface EndsResult {
-  /** What a tool call costs beside the same MCP call made directly. */
+  /** The cost of a tool call, compared with the same direct MCP call. */
   readonly overhead: Overhead;
   /** Start-up and memory of the commands. */
   readonly commands: readonly CommandCost[];

@@ -124,7 +124,7 @@ function endsGoals({ ends }: Report["parts"]): Goal[] {
   return ends?.found.overhead.payloads.slice(0, 1).map(({ bytes, paths }) => ({
     figure:
       `a call through Agent, Server and Computer / the same MCP call made directly, p50, ${bytes} B`,
-    goal: "to be told",
+    goal: "report only",
     measured: `${paths.agent.p50.toFixed(0)} µs / ${
       paths.direct.p50.toFixed(0)
     } µs`,

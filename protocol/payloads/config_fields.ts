@@ -41,7 +41,7 @@ export const serverFields: ReadonlyMap<unknown, ServerFields> = new Map(
   ]),
 );
 
-/** Those of every kind of MCP server, beside `type`. */
+/** The common fields of all kinds of MCP servers, except `type`. */
 export const baseServerFields: readonly string[] = Object.keys(
   baseServerConfigSchema.shape,
 );

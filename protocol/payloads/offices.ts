@@ -35,7 +35,7 @@ export interface ListRoomReq extends AgentCallData {
 
 /** A member of an office (spec §4). */
 export interface SessionInfo {
-  /** The Socket.IO id that speaks for the member. */
+  /** The Socket.IO id of the member's connection. */
   sid: string;
   /** The name it joined with. */
   name: string;

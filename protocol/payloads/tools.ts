@@ -200,7 +200,7 @@ export const parseGetToolsReq: Parser<GetToolsReq> = parser(getToolsReqSchema);
 export const parseGetToolsRet: Parser<GetToolsRet> = parser(
   getToolsRetSchema,
 );
-/** Parses a {@linkcode CallToolResult}; content types that this version does not know pass through. */
+/** Parses a {@linkcode CallToolResult}; unknown content types pass through. */
 export const parseCallToolResult: Parser<CallToolResult> = parser(
   callToolResultSchema,
 );

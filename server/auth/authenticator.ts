@@ -40,7 +40,7 @@ export interface Authenticator {
 }
 
 /**
- * Combines authenticators: asks each in order; the first that admits the client determines its identity.
+ * Combines authenticators: tries each in order; the first that admits the client determines its identity.
  */
 export const anyOf = (
   authenticators: readonly Authenticator[],

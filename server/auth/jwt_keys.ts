@@ -142,7 +142,7 @@ const notPublicKey = (): TypeError =>
     "Cannot read the JWT keys: expected a public key as PEM, a JWK or a JWK set",
   );
 
-/** Whoever has a private key can sign tokens. */
+/** A private key could also sign tokens. */
 const privateKey = (): TypeError =>
   new TypeError(
     "Cannot verify JWTs with a private key: it can sign them too, and must stay with the issuer; give its public half (openssl pkey -in private.pem -pubout)",

@@ -8,11 +8,11 @@ export interface Member {
   readonly name: string;
   /** The `office_id` of the wire. */
   readonly office: string;
-  /** The Socket.IO id that speaks for this member. */
+  /** The Socket.IO id of this member's connection. */
   readonly socket: string;
   /** The `a2c_version` of the request that opened its session. */
   readonly version: string;
-  /** Random per client instance, never shown to anybody; absent means "never the same as another". */
+  /** Random per client instance, never revealed to other clients; without it, no other client counts as the same. */
   readonly instance: string | undefined;
   /** The authenticated identity of the connection; absent without authentication. */
   readonly principal: string | undefined;

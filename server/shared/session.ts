@@ -17,7 +17,7 @@ export interface Session {
   readonly socket: Socket;
   /** The `a2c_version` of the request that opened it; the server's own where none is asked for. */
   readonly version: string;
-  /** `auth.instance_id`, never shown to anybody (spec §9). */
+  /** `auth.instance_id`, never revealed to other clients (spec §9). */
   readonly instance: string | undefined;
   /** Its authenticated identity; absent without authentication. Replaced by rechecks. */
   identity: Identity | undefined;

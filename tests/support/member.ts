@@ -1,6 +1,6 @@
 import type { Member } from "../../server/mod.ts";
 
-/** A Computer "pc" of office "north", with what a test wants to be different. */
+/** A Computer "pc" of office "north", with overrides. */
 export const member = (over: Partial<Member> = {}): Member => ({
   role: "computer",
   name: "pc",

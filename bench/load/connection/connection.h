@@ -86,7 +86,7 @@ void net_turn(uint64_t deadline);
 /** Waits until nothing came for so long. */
 void net_settle(uint64_t silence);
 
-/** Asks to be told of these events of a connection's socket; `how` is that of epoll_ctl(). */
+/** Subscribes to events of a connection's socket; `how` is the operation of epoll_ctl(). */
 void watch(struct connection *c, int how, uint32_t events);
 
 /** Closes a connection that is of no use any more, which must not happen. */

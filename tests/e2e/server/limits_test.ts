@@ -82,7 +82,7 @@ Deno.test("an ended session releases its slot, over both transports, and so does
   ) {
     await using client = new RawClient(url, {
       transports: [...transports],
-      reconnection: true, // the server may hear of the last one's end a moment later
+      reconnection: true, // the server may notice the last one's end slightly later
     });
     if (!client.socket.connected) {
       await new Promise<void>((done) => client.socket.once("connect", done));

@@ -301,7 +301,7 @@ Deno.test("a relayed call is a span with names and outcome, never with parameter
       status: { code: 2, message: "error 404" },
     },
   ]);
-  // The real thing fits, also where nobody exports.
+  // The type of OpenTelemetry fits, even without an exporter.
   const real: CallTracer = trace.getTracer("test");
   real.startSpan("x", { kind: 1, attributes: {} }).end();
 });

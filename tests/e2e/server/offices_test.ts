@@ -159,7 +159,7 @@ Deno.test("a computer that switches leaves its old office first, and gets no not
   assertEquals(await ask(north, "n"), { from: "mover" });
   assertEquals(await heardBy(mover), []);
 
-  // Under another name it goes; the old office hears of it, the new one too.
+  // Under another name it can join; both offices are notified.
   assertEquals(await mover.join("computer", "pc2", "south"), [true, null]);
   assertEquals(await north.next(LEAVE_OFFICE_NOTIFICATION), {
     office_id: "north",
@@ -292,7 +292,7 @@ for (const kind of ["memory", "slow"] as const) {
     assertEquals(await membersOf(agent, "a", "o"), ["agent a", "computer c"]);
     assertEquals(await heardBy(back), []);
 
-    // Nobody else may: neither without an id nor with another one.
+    // No other client may: neither without an id nor with another one.
     await using stranger = await connectRaw(url, {
       auth: { instance_id: "i-2" },
     });

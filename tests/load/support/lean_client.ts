@@ -73,7 +73,7 @@ export class LeanClient {
     return answer;
   }
 
-  /** Joins an office; whether it was let in. */
+  /** Joins an office; returns whether it was admitted. */
   async join(role: string, name: string, office_id: string): Promise<boolean> {
     const answer = await this.ask("server:join_office", {
       role,

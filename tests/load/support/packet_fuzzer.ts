@@ -16,13 +16,13 @@ export type FuzzPacket =
     readonly frame: string | Uint8Array<ArrayBuffer>;
   };
 
-/** Offices that packets speak of. */
+/** Offices named in packets. */
 export const FUZZ_OFFICES: readonly string[] = ["fuzz 1", "fuzz 2", "fuzz 3"];
 
 const NAMES = ["agent", "computer", "other", ""];
 
 /**
- * Makes packets that know how the wire is built, the same ones for the same seed: events of the
+ * Creates packets with the structure of the wire, deterministic for a seed: events of the
  * protocol with payloads that are right, nearly right or absurd, and now and then a frame of the
  * corpus, as it is or broken.
  *

@@ -67,7 +67,7 @@ export class Victim implements AsyncDisposable {
     return { rss, heap: usedSize };
   }
 
-  /** Resolves when nobody is left; fails when somebody stays. */
+  /** Resolves when no member is left; fails when one stays. */
   async empty(): Promise<void> {
     const none = { connections: 0, offices: 0, members: 0 };
     for (let i = 0; i < 600; i++) {

@@ -30,7 +30,7 @@ export const NPX_SERVERS: readonly string[] = [
  */
 export const S3_SERVER = "npm:@20minutes/s3rver@5.0.0";
 
-/** A text of the documentation with a version for each reference server that it names without one. */
+/** Adds the versions of reference servers to a text of the documentation that names them without one. */
 export const withVersions = (text: string): string =>
   text.replaceAll(
     /@modelcontextprotocol\/server-[\w-]+(?![\w@-])/g,

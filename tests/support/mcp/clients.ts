@@ -128,7 +128,7 @@ async function connectV2(
   };
 }
 
-/** What a client is told without having asked. */
+/** The notifications to a client. */
 class Observed {
   #count = 0;
   readonly #waiting = new Set<() => void>();

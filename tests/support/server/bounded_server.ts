@@ -41,7 +41,7 @@ export interface BoundedServerOptions {
 /**
  * Starts `server/main.ts` with `--max-old-space-size=256`, and bystanders who call through it.
  *
- * @param args of the command, beside `--port=0`
+ * @param args arguments of the command, in addition to `--port=0`
  */
 export async function startBoundedServer(
   args: readonly string[] = [],

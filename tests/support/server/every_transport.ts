@@ -4,7 +4,7 @@ import { fixture } from "../computer/mcp_servers.ts";
 
 /** The fixture over every transport. */
 export interface EveryTransport extends AsyncDisposable {
-  /** The settings of each, by the name of its transport. */
+  /** The server settings, by transport. */
   readonly settings: readonly (readonly [string, ServerSettings])[];
 }
 

@@ -103,9 +103,9 @@ export async function startTerminal(
   let open = true;
   const end = follow(child, emulator).finally(async () => {
     open = false;
-    await keys.close().catch(() => {}); // nobody reads them any more
+    await keys.close().catch(() => {}); // they are not read any more
   });
-  end.catch(() => {}); // whoever waits for it is told
+  end.catch(() => {}); // waiters get the rejection
   const pid = Number(await emulator.told("pid"));
 
   const hangUp = async () => {

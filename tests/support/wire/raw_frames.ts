@@ -1,4 +1,4 @@
-/** A bare WebSocket that speaks Engine.IO by hand: whatever a client would never send can be sent. */
+/** A bare WebSocket with handwritten Engine.IO packets, which can send what regular clients never would. */
 export class RawFrames implements AsyncDisposable {
   readonly #socket: WebSocket;
   readonly #frames: string[] = [];

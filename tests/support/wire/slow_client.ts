@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { connect, type Socket } from "node:net";
 
 /**
- * A WebSocket client that reads only when it is told to, and answers no ping: what a client on a
+ * A WebSocket client that reads only on demand, and answers no ping: what a client on a
  * dead line, or a hostile one, looks like to the server.
  */
 export class SlowClient implements AsyncDisposable {

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { atTime, type Clock } from "../../../../server/sessions/expiry.ts";
 
-const DAY = 24 * 60 * 60 * 1000;
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A manual clock, with its timers. */
 function standingClock(start: number) {
@@ -52,11 +52,11 @@ Deno.test("atTime() calls back for a past or invalid time, but not synchronously
 Deno.test("atTime() waits longer than a timer can, and can be canceled at any moment", () => {
   const { clock, waiting, fire } = standingClock(0);
   let called = 0;
-  const prevent = atTime(60 * DAY, () => called++, clock);
+  const prevent = atTime(60 * DAY_MS, () => called++, clock);
   for (const [, at] of waiting) assertEquals(at, 2 ** 31 - 1);
   fire();
   fire();
-  assertEquals([called, clock.now() > 49 * DAY], [0, true]);
+  assertEquals([called, clock.now() > 49 * DAY_MS], [0, true]);
   prevent();
   assertEquals(waiting.size, 0);
   atTime(Infinity, () => called++, clock);

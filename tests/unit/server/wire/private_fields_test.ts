@@ -103,7 +103,7 @@ Deno.test("engine.io: Socket.writeBuffer holds packets that the transport has no
   const connection = await opened.promise;
   assertField(connection, "writeBuffer");
   assertEquals(hasQueuedPackets(connection), false);
-  connection.write("later"); // no request of the client waits for it
+  connection.write("later"); // the client has no pending request for it
   assertEquals(hasQueuedPackets(connection), true);
 });
 
@@ -143,7 +143,7 @@ Deno.test("engine.io: Socket.pingTimeoutTimer and hasRefreshedPingTimeout change
   await pinged.promise;
   assertEquals(seen(), [true, false]);
   const lives = heard();
-  client.send("6"); // a packet that means nothing
+  client.send("6"); // a meaningless packet
   await lives;
   assertEquals(seen(), [true, true]);
   connection.close(true);
