@@ -3,13 +3,12 @@ export interface Output {
   on(event: "error", listener: (error: unknown) => void): unknown;
 }
 
-/** What writing to a closed terminal or pipe fails with, in Node and in Deno. */
-const CLOSED = /\b(EIO|EPIPE)\b|Input\/output error|Broken pipe/;
+/** The codes of writing to a terminal or pipe that was closed, in Node and in Deno. */
+const CLOSED: readonly unknown[] = ["EIO", "EPIPE"];
 
-/** Tells whether something failed only because nobody reads the output any more. */
+/** Checks whether something failed only because nobody reads the output any more. */
 export const isClosedOutput = (error: unknown): boolean =>
-  error instanceof Error &&
-  CLOSED.test(`${"code" in error ? error.code : ""} ${error.message}`);
+  error instanceof Error && "code" in error && CLOSED.includes(error.code);
 
 /**
  * Lets a command live on, or come to its end, when its terminal or pipe is closed: to say

@@ -1,6 +1,12 @@
 import { ProtocolVersionError } from "../protocol/errors/connect_error.ts";
 import { ConnectionError } from "../client/errors.ts";
 import { reasonOf } from "../client/reason.ts";
+import {
+  codeOf,
+  describeFailure,
+  systemError,
+} from "../client/request_failure.ts";
+import { joinRemedy } from "./join_remedy.ts";
 import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
 
 /** What a person can do about a code of the protocol, in words of the command line. */
@@ -18,6 +24,10 @@ const REMEDIES: Readonly<Record<number, string>> = {
   [ErrorCode.NOT_IN_ROOM]: "the connection was lost meanwhile: try again",
 };
 
+/** What to do when a server answers TLS with something else. */
+const NOT_TLS =
+  "it does not speak TLS there; write http:// instead of https://";
+
 /** Why nobody could be reached, by the code of the operating system or of TLS. */
 const NETWORK: Readonly<Record<string, string>> = {
   ECONNREFUSED:
@@ -28,24 +38,9 @@ const NETWORK: Readonly<Record<string, string>> = {
   ETIMEDOUT: "it does not answer; is a firewall in between?",
   EHOSTUNREACH: "there is no way to it; is this machine on the right network?",
   ECONNRESET: "it hung up; does it speak http, or https?",
+  EPROTO: NOT_TLS,
+  ERR_SSL_WRONG_VERSION_NUMBER: NOT_TLS,
 };
-
-/** What Node and Deno say when a server answers TLS with something else. */
-const NOT_TLS = /WRONG_VERSION_NUMBER|EPROTO|InvalidContentType/;
-
-/** Refusals of a join, as Servers word them, and what to do about each. */
-const JOIN_REMEDIES: readonly (readonly [RegExp, string])[] = [
-  [
-    /already has an agent/i,
-    "a Server does not tell outsiders who; stop that agent, or join another office with --office",
-  ],
-  [/already exists/i, "choose another name with --name"],
-  [/full/i, "leave some other member out, or ask the Server's operator"],
-  [
-    /not allowed|may not|forbidden/i,
-    "join as what your key or token allows, with --office and --name",
-  ],
-];
 
 /** Explains an error in one line, with what to do about it; never a stack trace. */
 export function explainFailure(error: unknown): string {
@@ -54,7 +49,7 @@ export function explainFailure(error: unknown): string {
     return withRemedy(
       error.message,
       error.code === ErrorCode.NOT_FOUND
-        ? remedyOfNotFound(error.message)
+        ? remedyOfNotFound(error)
         : REMEDIES[error.code],
     );
   }
@@ -70,58 +65,31 @@ export function explainFailure(error: unknown): string {
     );
   }
   if (error.code !== "refused") return error.message;
-  const known = JOIN_REMEDIES.find(([words]) => words.test(error.message));
-  return withRemedy(error.message, known?.[1]);
+  return withRemedy(error.message, joinRemedy(error.message));
 }
 
-/** A Server says the same of an HTTP path and of a Computer that are not there. */
-function remedyOfNotFound(message: string): string | undefined {
-  if (/^Computer /.test(message)) {
-    return 'the command "members" lists who is there; name one of them with --computer';
-  }
-  return message === "Not found"
+/** A Server answers 404 for an HTTP path, which has no field, and for a Computer that it names. */
+const remedyOfNotFound = ({ fields }: ProtocolError): string | undefined =>
+  typeof fields.computer === "string"
+    ? 'the command "members" lists who is there; name one of them with --computer'
+    : Object.keys(fields).length === 0
     ? "correct --url, or the path with --path"
     : undefined;
-}
 
-function explainUnreachable(error: ConnectionError): string {
-  const [where = error.message] = error.message.split(/: (?!\/\/)/, 1);
-  const { code, permission } = traces(error.cause);
-  if (permission !== undefined) return `${where}: ${permission}`;
-  if (error.message.includes("is no A2C-SMCP server")) {
-    return `${error.message}; correct --url, or the path with --path`;
+/** What is not explained here stays as the client says it. */
+function explainUnreachable({ message, cause }: ConnectionError): string {
+  const { text, from } = describeFailure(cause);
+  const [where] = message.split(`: ${text}`, 1);
+  if (from === "stranger") {
+    return `${message}; correct --url, or the path with --path`;
   }
-  if (code !== undefined && NOT_TLS.test(code)) {
-    return `${where}: it does not speak TLS there; write http:// instead of https://`;
+  const below = systemError(cause);
+  if (below instanceof Error && below.name === "NotCapable") { // of Deno
+    return `${where}: ${text}`;
   }
-  const why = code === undefined ? undefined : NETWORK[code];
-  return why === undefined ? error.message : `${where}: ${why}`;
+  const why = NETWORK[codeOf(cause) ?? ""];
+  return why === undefined ? message : `${where}: ${why}`;
 }
-
-/** Finds the system's code and a missing permission in what Socket.IO says about a failed request. */
-function traces(
-  cause: unknown,
-): { code?: string; permission?: string } {
-  if (typeof cause !== "object" || cause === null) return {};
-  const { context, description }: {
-    context?: { statusText?: unknown; responseText?: unknown };
-    description?: unknown;
-  } = cause;
-  const text = [context?.statusText, context?.responseText, description]
-    .map((part) => part instanceof Error ? `${codeIn(part)} ${part}` : part)
-    .filter((part) => typeof part === "string").join(" ");
-  const [code] = text.match(
-    /\bE[A-Z_]{4,}\b|InvalidContentType/,
-  ) ?? [];
-  const [permission] = text.match(/Requires net access.*flag/) ?? []; // of Deno
-  return {
-    ...(permission !== undefined && { permission }),
-    ...(code !== undefined && { code }),
-  };
-}
-
-const codeIn = (error: Error & { code?: unknown }): string =>
-  typeof error.code === "string" ? error.code : "";
 
 const withRemedy = (message: string, remedy: string | undefined): string =>
   remedy === undefined ? message : `${message}; ${remedy}`;

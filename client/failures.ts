@@ -37,13 +37,12 @@ export async function unreachable(
       cause,
     });
   }
-  const what = describeFailure(cause);
-  const doubt = what.includes("A2C-SMCP") || what.startsWith("HTTP")
-    ? ""
-    : "; is an A2C-SMCP server running there?";
+  const { text, from } = describeFailure(cause);
   return new ConnectionError(
     "unreachable",
-    `Cannot connect to ${url}: ${what}${doubt}`,
+    `Cannot connect to ${url}: ${text}${
+      from ? "" : "; is an A2C-SMCP server running there?"
+    }`,
     { cause },
   );
 }

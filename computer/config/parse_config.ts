@@ -98,7 +98,7 @@ const readFileEntry: ReadEntry<MCPServerConfig> = (entry) => {
   const read = mcpServerConfigSchema.safeParse(entry);
   return read.success
     ? { config: read.data, problems: [] }
-    : { problems: explainIssues([], read.error.issues) };
+    : { problems: explainIssues([], read.error.issues, entry) };
 };
 
 function readWith<S extends ServerConfig>(
@@ -110,7 +110,9 @@ function readWith<S extends ServerConfig>(
   const problems = [...draft.problems];
   const inputs = inputsSchema.safeParse(draft.inputs);
   if (!inputs.success) {
-    problems.push(...explainIssues(["inputs"], inputs.error.issues));
+    problems.push(
+      ...explainIssues(["inputs"], inputs.error.issues, draft.inputs),
+    );
   }
   problems.push(
     ...unknownInputFields(draft.inputs, draft.strictness).map((problem) => ({

@@ -52,7 +52,9 @@ export function readInProcess(
   { server, ...entry }: Record<string, unknown>,
 ): { config?: InProcessServerConfig; problems: ConfigProblem[] } {
   const base = baseServerConfigSchema.safeParse(entry);
-  const problems = base.success ? [] : explainIssues([], base.error.issues);
+  const problems = base.success
+    ? []
+    : explainIssues([], base.error.issues, entry);
   if (server === undefined) problems.push(FOR_PROGRAMS);
   else if (!isServer(server)) {
     problems.push({

@@ -8,10 +8,9 @@ import { AuthorizationError } from "../host/oauth/authorization_error.ts";
 import { authorizationAnswer } from "../host/oauth/authorization_answer.ts";
 import { hideSecrets } from "../util/hide_secrets.ts";
 import {
-  CONNECTION_CLOSED,
   INVALID_PARAMS,
   mcpErrorCode,
-  REQUEST_TIMEOUT,
+  sdkFailure,
 } from "../host/mcp/mcp_error.ts";
 import { MessageTooLargeError } from "../host/mcp/message_limit.ts";
 import type { ServerView } from "../host/server_status.ts";
@@ -64,18 +63,14 @@ function whatHappened(error: unknown): string {
     return `answered with something that is not a tool result (${error.message})`;
   }
   if (error instanceof MessageTooLargeError) return error.message;
-  const code = mcpErrorCode(error);
-  if (!(error instanceof Error) || code === undefined) {
+  if (!(error instanceof Error) || mcpErrorCode(error) === undefined) {
     return "could not be reached";
   }
-  // The MCP SDK's own errors are recognised by their text: a server may use the same codes.
-  const isSdkError = (sdkCode: number, text: string) =>
-    code === sdkCode && error.message.endsWith(text);
-  if (isSdkError(CONNECTION_CLOSED, "Connection closed")) {
-    return "was lost meanwhile";
-  }
-  if (isSdkError(REQUEST_TIMEOUT, "Request timed out")) {
-    return "did not answer in time";
+  switch (sdkFailure(error)) {
+    case "closed":
+      return "was lost meanwhile";
+    case "timeout":
+      return "did not answer in time";
   }
   return `answered: ${error.message}`;
 }

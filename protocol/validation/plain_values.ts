@@ -58,12 +58,12 @@ function stop(
   at: string | number,
   { issues: [issue] }: z.core.$ZodError,
 ): never {
+  // Of the same kind, only further up; a failure has an issue.
   context.issues.push({
-    code: "custom",
+    ...issue,
     input: context.value,
     path: [at, ...issue?.path ?? []],
-    message: issue?.message ?? "Invalid input",
-  });
+  } as z.core.$ZodRawIssue);
   return z.NEVER;
 }
 

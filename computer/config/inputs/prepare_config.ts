@@ -36,9 +36,9 @@ export async function prepareConfig(
 function validated(filled: unknown): MCPServerConfig {
   const read = mcpServerConfigSchema.safeParse(filled);
   if (read.success) return read.data;
-  const problems = explainIssues([], read.error.issues).map(({ path, text }) =>
-    `${path.join(".")}: ${text}`
-  );
+  const problems = explainIssues([], read.error.issues, filled).map((
+    { path, text },
+  ) => `${path.join(".")}: ${text}`);
   throw new Error(
     `the value of an input does not fit: ${problems.join("; ")}`,
   );

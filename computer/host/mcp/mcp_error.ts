@@ -20,3 +20,21 @@ export const mcpErrorCode = (error: unknown): number | undefined =>
     "code" in error && typeof error.code === "number"
     ? error.code
     : undefined;
+
+/**
+ * Recognizes the errors that the MCP SDK creates itself in place of an answer.
+ *
+ * By their text: an MCP server may answer with the same codes, and nothing else tells them apart. A
+ * test compares them with those of the SDK.
+ */
+export function sdkFailure(error: Error): "closed" | "timeout" | undefined {
+  const code = mcpErrorCode(error);
+  if (
+    code === CONNECTION_CLOSED && error.message.endsWith("Connection closed")
+  ) {
+    return "closed";
+  }
+  return code === REQUEST_TIMEOUT && error.message.endsWith("Request timed out")
+    ? "timeout"
+    : undefined;
+}

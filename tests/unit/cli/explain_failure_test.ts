@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { explainFailure } from "../../../cli/explain_failure.ts";
+import { unreachable } from "../../../client/failures.ts";
 import { ErrorCode, ProtocolError } from "../../../protocol/mod.ts";
 
 Deno.test("explainFailure() names no flag for a 408: the commands that may get one have none", () => {
@@ -7,5 +8,51 @@ Deno.test("explainFailure() names no flag for a 408: the commands that may get o
   assertEquals(
     explainFailure(new ProtocolError(ErrorCode.TIMEOUT, silent)),
     `${silent}; the Computer may be overloaded: try again`,
+  );
+});
+
+Deno.test("explainFailure() tells a path that is not there from a Computer, by the fields of the 404", () => {
+  const explained = (message: string, fields: Record<string, unknown> = {}) =>
+    explainFailure(
+      new ProtocolError(ErrorCode.NOT_FOUND, message, { fields }),
+    );
+  assertEquals(
+    explained("Not here", { computer: "pc" }),
+    'Not here; the command "members" lists who is there; name one of them with --computer',
+  );
+  assertEquals(
+    explained("Nothing answers"),
+    "Nothing answers; correct --url, or the path with --path",
+  );
+  assertEquals(
+    explained("No such server", { mcp_server: "a" }),
+    "No such server",
+  );
+});
+
+Deno.test("explainFailure() goes by the system's code and class, not by the text, when nobody is reached", async () => {
+  const failed = async (statusText: object) =>
+    explainFailure(
+      await unreachable({ url: "http://a.example" }, {
+        context: { statusText },
+      }),
+    );
+  const error = (code: string) =>
+    Object.assign(new Error("mentions ENOTFOUND and no A2C-SMCP server"), {
+      code,
+    });
+  assertEquals(
+    await failed(error("ECONNREFUSED")),
+    "Cannot connect to http://a.example: nobody listens there; start a Server, or correct the address with --url",
+  );
+  assertEquals(
+    await failed(error("ERR_SSL_WRONG_VERSION_NUMBER")),
+    "Cannot connect to http://a.example: it does not speak TLS there; write http:// instead of https://",
+  );
+  const denied = new Error("Requires net access");
+  denied.name = "NotCapable";
+  assertEquals(
+    await failed(denied),
+    "Cannot connect to http://a.example: Requires net access",
   );
 });

@@ -101,7 +101,7 @@ Deno.test("LineQueue writes nothing more once its reader is gone", async () => {
   queue.add("a\n");
   queue.add("b\n");
   const flushed = queue.flush(60_000);
-  stream.end(new Error("write EPIPE"));
+  stream.end(Object.assign(new Error("write EPIPE"), { code: "EPIPE" }));
   await flushed;
   queue.add("c\n");
   assertEquals(stream.written, ["a\n"]);

@@ -1,0 +1,22 @@
+/** The refusals of a join, as Servers word them, and what to do about each. */
+const JOIN_REMEDIES: readonly (readonly [wording: RegExp, remedy: string])[] = [
+  [
+    /already has an agent/i,
+    "a Server does not tell outsiders who; stop that agent, or join another office with --office",
+  ],
+  [/already exists/i, "choose another name with --name"],
+  [/full/i, "leave some other member out, or ask the Server's operator"],
+  [
+    /not allowed|may not|forbidden/i,
+    "join as what your key or token allows, with --office and --name",
+  ],
+];
+
+/**
+ * Finds what to do about a refused join.
+ *
+ * The one place that goes by the wording: the protocol answers a join with a sentence and no code
+ * (docs/protocol.md, §3), and Servers of others word it alike.
+ */
+export const joinRemedy = (reason: string): string | undefined =>
+  JOIN_REMEDIES.find(([wording]) => wording.test(reason))?.[1];

@@ -1,0 +1,40 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { joinRemedy } from "../../../cli/join_remedy.ts";
+import { checkPolicy } from "../../../server/auth/policy.ts";
+import { decideJoin, type Joiner } from "../../../server/mod.ts";
+import { member } from "../../support/member.ts";
+
+const FRESH: Joiner = { role: undefined, member: undefined };
+
+/** What the Server answers; it must refuse. */
+function refusal(...join: Parameters<typeof decideJoin>): string {
+  const decision = decideJoin(...join);
+  assertEquals(decision.kind, "refuse");
+  return decision.kind === "refuse" ? decision.reason : "";
+}
+
+Deno.test("joinRemedy() knows the Server's refusals by their wording", () => {
+  const agent = member({ role: "agent", name: "planner" });
+  const computer = member();
+  const rows: [reason: string | undefined, remedy: RegExp][] = [
+    [
+      refusal(agent, FRESH, { ...agent, name: "first", socket: "s0" }),
+      /join another office with --office/,
+    ],
+    [
+      refusal(computer, FRESH, { ...computer, socket: "s0" }),
+      /another name with --name/,
+    ],
+    [refusal(computer, FRESH, undefined, true), /leave some other member out/],
+    [checkPolicy({ roles: ["agent"] }, computer), /your key or token allows/],
+    [checkPolicy({ offices: ["x"] }, computer), /your key or token allows/],
+    [checkPolicy({ names: ["x"] }, computer), /your key or token allows/],
+  ];
+  for (const [reason = "", remedy] of rows) {
+    assertMatch(joinRemedy(reason) ?? "nothing", remedy, reason);
+  }
+});
+
+Deno.test("joinRemedy() has nothing to say of other refusals", () => {
+  assertEquals(joinRemedy("The role of this connection is agent"), undefined);
+});
