@@ -69,6 +69,7 @@ export {
 export type { ResourceContents } from "./resources/contents.ts";
 export type { OfferedTool } from "./host/host.ts";
 export type { RestartPolicy } from "./host/restart_policy.ts";
+export type { ServerFailure } from "./host/server_failure.ts";
 export type { ServerState, ServerStatus } from "./host/server_status.ts";
 export type {
   AuthorizationRequest,

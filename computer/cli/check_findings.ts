@@ -3,6 +3,7 @@ import type { ToolHost } from "../tool_host.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
 import { serverPlaceholders } from "../config/server_config.ts";
 import { isDocument, isWindow } from "../resources/listed_uri.ts";
+import type { ServerFailure } from "../host/server_failure.ts";
 import type { ServerStatus } from "../host/server_status.ts";
 
 /** What was found out about one MCP server. */
@@ -71,10 +72,10 @@ export function sumUp(
       used: used.includes(id),
     })),
     problems: [
-      ...servers.flatMap(({ name, error, state }) =>
+      ...servers.flatMap(({ name, error, failure, state }) =>
         error === undefined || state === "running"
           ? []
-          : [`MCP server "${name}": ${withRemedy(error)}`]
+          : [`MCP server "${name}": ${withRemedy(error, failure)}`]
       ),
       ...servers.flatMap(({ name, problems }) =>
         problems.map((text) => `MCP server "${name}": ${text}`)
@@ -128,28 +129,22 @@ async function resourcesOf(
 }
 
 /** What an error does not say itself: what a person can do about it. */
-const REMEDIES: readonly (readonly [RegExp, string])[] = [
-  [/exited with code|closed|ended/i, "run its command by hand to see why"],
-  [
-    /not ready within/i,
+const REMEDIES: Readonly<Record<ServerFailure, string>> = {
+  ended: "run its command by hand to see why",
+  not_ready:
     "run its command by hand: does it wait for something, or is it no MCP server?",
-  ],
-  [
-    /ECONNREFUSED|fetch failed|connect|network/i,
-    "is it running, and is its url right?",
-  ],
-  [
-    /\b401\b|\b403\b|authoriz/i,
-    "give it an Authorization header, or sign in when the Computer runs",
-  ],
-  [/\b404\b/, "correct the path of its url"],
-  [/permission|EACCES/i, "make the program executable (chmod +x)"],
-];
+  unreachable: "is it running, and is its url right?",
+  refused: "give it an Authorization header, or sign in when the Computer runs",
+  not_found: "correct the path of its url",
+  not_executable: "make the program executable (chmod +x)",
+};
 
-function withRemedy(error: string): string {
+function withRemedy(
+  error: string,
+  failure: ServerFailure | undefined,
+): string {
   if (/\n\s*\^/.test(error)) return error; // a line with a caret below it
   const text = error.replaceAll(/\s*\n\s*/g, ": ");
-  if (/;/.test(text)) return text; // it says already
-  const known = REMEDIES.find(([words]) => words.test(text));
-  return known ? `${text}; ${known[1]}` : text;
+  if (failure === undefined || text.includes(";")) return text; // it says already
+  return `${text}; ${REMEDIES[failure]}`;
 }

@@ -10,7 +10,8 @@ import { log } from "../util/log.ts";
 import { longNames } from "./long_names.ts";
 import type { McpConnection } from "./mcp/connection.ts";
 import type { McpTool } from "./mcp/tool.ts";
-import { notReady } from "./not_ready.ts";
+import { NotReadyError } from "./not_ready.ts";
+import { endOf, hidden, type ServerEnd } from "./server_failure.ts";
 import { failuresAfterLoss } from "./restart_policy.ts";
 import type { ServerState, ServerStatus, ServerView } from "./server_status.ts";
 import { toolMismatches } from "./unmatched_tools.ts";
@@ -28,7 +29,7 @@ export class HostedServer {
   readonly config: ServerConfig;
   readonly #options: HostedServerOptions;
   #state: ServerState;
-  #error: string | undefined;
+  #end: ServerEnd = {};
   #refusal: AuthorizationError | undefined;
   #tools: readonly McpTool[] = [];
   #problems: readonly string[] = [];
@@ -70,7 +71,7 @@ export class HostedServer {
       state: this.#state,
       tools: this.#tools.length,
       restarts: this.#restarts,
-      ...(this.#error !== undefined && { error: hideSecrets(this.#error) }),
+      ...hidden(this.#end),
       ...(this.#next && { nextAttempt: this.#next.at }),
       problems: [
         ...this.#problems,
@@ -101,7 +102,7 @@ export class HostedServer {
       this.#failures = 0;
       this.#restarts = 0;
       this.#ranFrom = undefined;
-      this.#error = undefined;
+      this.#end = {};
     }
     await this.#attempt();
   }
@@ -161,7 +162,7 @@ export class HostedServer {
     let timer: ReturnType<typeof setTimeout> | undefined;
     this.#setState(
       this.#ranFrom === undefined ? "starting" : "restarting",
-      this.#error,
+      this.#end,
     );
     let connection: McpConnection | undefined;
     let lost: Error | undefined;
@@ -171,7 +172,7 @@ export class HostedServer {
       const config = await prepare(this.config, signal);
       again = true;
       timer = setTimeout(() => {
-        abort.abort(new Error(notReady(config, startTimeoutMs)));
+        abort.abort(new NotReadyError(config, startTimeoutMs));
       }, startTimeoutMs);
       connection = await connect(config, signal);
       let dirty = false;
@@ -197,7 +198,7 @@ export class HostedServer {
       if (again) this.#tryAgain();
       this.#setState(
         again && this.#ranFrom !== undefined ? "restarting" : "failed",
-        reasonOf(why),
+        endOf(why),
       );
     } finally {
       clearTimeout(timer);
@@ -245,7 +246,7 @@ export class HostedServer {
     );
     this.#refusal = refusalIn(reason);
     this.#tryAgain();
-    this.#setState("restarting", reason.message);
+    this.#setState("restarting", endOf(reason));
   }
 
   #tryAgain(): void {
@@ -281,10 +282,10 @@ export class HostedServer {
     }
   }
 
-  #setState(state: ServerState, error?: string): void {
+  #setState(state: ServerState, end: ServerEnd = {}): void {
     const before = this.#state;
     this.#state = state;
-    this.#error = error;
+    this.#end = end;
     this.#options.onState(this.status);
     // A server that has never run has no tools to announce.
     if (state === before || state !== "running" && this.#tools.length === 0) {

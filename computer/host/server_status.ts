@@ -1,5 +1,6 @@
 import type { ServerConfig } from "../config/server_config.ts";
 import type { AuthorizationError } from "./oauth/authorization_error.ts";
+import type { ServerFailure } from "./server_failure.ts";
 import type { McpTool } from "./mcp/tool.ts";
 
 /**
@@ -34,6 +35,8 @@ export interface ServerStatus {
   readonly restarts: number;
   /** Why it is not running, or why the last attempt failed; may quote diagnostics, so never sent to an Agent. */
   readonly error?: string;
+  /** The kind of failure, where it is known. */
+  readonly failure?: ServerFailure;
   /** When the next automatic start is, if there is one. */
   readonly nextAttempt?: Date;
   /** Problems of its configuration and tools, one sentence each. */

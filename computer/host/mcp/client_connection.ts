@@ -12,6 +12,7 @@ import {
 } from "../../../protocol/mod.ts";
 import { isRecord } from "../../util/values.ts";
 import { AuthorizationError } from "../oauth/authorization_error.ts";
+import { ServerEndedError } from "./server_ended.ts";
 import { SessionForgottenError } from "./answering_fetch.ts";
 import type {
   McpCapabilities,
@@ -262,7 +263,9 @@ class ClientConnection implements McpConnection {
     const how = this.#forgotten
       ? "forgot the session"
       : this.#options.explainLoss?.() ?? "no longer answers";
-    this.#onLost(this.#refusal ?? new Error(`The MCP server ${how}`));
+    this.#onLost(
+      this.#refusal ?? new ServerEndedError(`The MCP server ${how}`),
+    );
   }
 }
 

@@ -13,6 +13,7 @@ import { reasonOf } from "../../util/values.ts";
 import { AuthorizationError } from "../oauth/authorization_error.ts";
 import { authorizedFetch, type Authorizer } from "../oauth/authorized_fetch.ts";
 import type { McpConnection } from "./connection.ts";
+import { NEVER_STARTED, ServerEndedError } from "./server_ended.ts";
 import { DEFAULT_MESSAGE_BYTES } from "./message_limit.ts";
 import { fetchWithTimeouts } from "./fetch_with_timeouts.ts";
 
@@ -143,13 +144,16 @@ async function connectStdio(
     });
   } catch (error) {
     const { end, fault } = transport;
+    const hasEnded = fault === undefined && end !== undefined &&
+      !signal.aborted && end !== NEVER_STARTED;
     const reason = fault
       ? `"${parameters.command}" ${fault.message}`
-      : end && !signal.aborted && end !== "was never started"
+      : hasEnded
       ? `"${parameters.command}" ${end} before it answered`
       : reasonOf(error);
-    const diagnostics = transport.diagnostics;
-    throw new Error(diagnostics ? `${reason}\n${diagnostics}` : reason, {
+    const { diagnostics } = transport;
+    const Failure = hasEnded ? ServerEndedError : Error;
+    throw new Failure(diagnostics ? `${reason}\n${diagnostics}` : reason, {
       cause: error,
     });
   }

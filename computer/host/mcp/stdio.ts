@@ -7,6 +7,7 @@ import { existsSync } from "node:fs";
 import process from "node:process";
 import type { MCPServerStdioParameters } from "../../../protocol/mod.ts";
 import { inheritedVariables } from "../../util/inherited_variables.ts";
+import { NEVER_STARTED } from "./server_ended.ts";
 import { type Line, LineDecoder } from "./line_decoder.ts";
 import { LineQueue, readInTurns } from "./line_queue.ts";
 import {
@@ -138,7 +139,7 @@ export class StdioTransport implements Transport {
     await new Promise<void>((resolve, reject) => {
       child.once("spawn", resolve);
       child.once("error", (error) => {
-        this.#end = "was never started";
+        this.#end = NEVER_STARTED;
         this.#finish();
         reject(explain(command, error));
       });
