@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { addHelp } from "./add_help.ts";
-import { bashCompletion } from "./completion_bash.ts";
-import { fishCompletion } from "./completion_fish.ts";
-import { type CommandShape, shapeOf } from "./completion_shape.ts";
-import { zshCompletion } from "./completion_zsh.ts";
+import { bashCompletion } from "./completion/bash.ts";
+import { fishCompletion } from "./completion/fish.ts";
+import { type CommandShape, shapeOf } from "./completion/shape.ts";
+import { zshCompletion } from "./completion/zsh.ts";
 
 /** The shells that completion can be written for, and who writes it. */
 const WRITERS: Readonly<Record<string, (shape: CommandShape) => string>> = {

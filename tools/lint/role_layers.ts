@@ -9,6 +9,7 @@ const LANDING = ".";
 export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   protocol: ["errors", "validation", "uris", "payloads", LANDING, "mod.ts"],
   client: ["tls", LANDING],
+  cli: ["completion", LANDING],
   agent: [
     "requests",
     "tools",

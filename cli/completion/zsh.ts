@@ -1,4 +1,4 @@
-import type { CommandShape, OptionShape } from "./completion_shape.ts";
+import type { CommandShape, OptionShape } from "./shape.ts";
 
 /** Writes the completion of a command for zsh. */
 export const zshCompletion = (program: CommandShape): string => {

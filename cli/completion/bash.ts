@@ -1,4 +1,4 @@
-import type { CommandShape, OptionShape } from "./completion_shape.ts";
+import type { CommandShape, OptionShape } from "./shape.ts";
 
 /** A command with the names that lead to it from the program, such as `/agent/call`. */
 interface Placed {
