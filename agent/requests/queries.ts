@@ -86,7 +86,7 @@ export async function* allResources(
   mcpServer: string,
   options: AgentRequestOptions,
 ): AsyncGenerator<Resource, void, void> {
-  const seen = new Set<string>(); // a server whose cursors run in a circle ends here
+  const seen = new Set<string>(); // ends the loop if a server repeats a cursor
   let cursor: string | undefined;
   do {
     const page = await resources(requests, computer, mcpServer, {

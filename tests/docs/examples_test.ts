@@ -56,7 +56,7 @@ for (const [name, lines] of Object.entries(says)) {
 }
 
 Deno.test({
-  name: "the example notes_server.ts runs as a MCP server",
+  name: "the example notes_server.ts runs as an MCP server",
   timeout: 120_000,
 }, async () => {
   await using computer = new SmcpComputer({

@@ -367,7 +367,7 @@ Deno.test("SmcpAgent.join() is refused with the Server's reason", async () => {
 });
 
 for (const transports of [["polling", "websocket"], ["websocket"]] as const) {
-  Deno.test(`SmcpAgent.connect() raises ProtocolVersionError on 4008 without a reconnect loop (${transports})`, async () => {
+  Deno.test(`SmcpAgent.connect() throws ProtocolVersionError on 4008 without a reconnect loop (${transports})`, async () => {
     await using server = await mismatchingServer();
     const agent = new SmcpAgent({
       url: server.url,
@@ -484,7 +484,7 @@ Deno.test("SmcpAgent.close() fails pending calls and leaves nothing open", async
   assertEquals(office.agent.state, "closed");
 });
 
-Deno.test("SmcpAgent takes its seat back while the Server still holds its lost connection", async () => {
+Deno.test("SmcpAgent rejoins while the Server still holds its lost connection", async () => {
   await using office = await startOffice();
   await office.agent.leave();
   await using proxy = await startProxy(office.url);

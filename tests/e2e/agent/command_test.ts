@@ -347,7 +347,7 @@ Deno.test({
     'Cannot get the tools of "ill": out of order; its operator finds the cause in its log';
   const ways = [["tools"], ["tools", "--json"], ["call", "echo"]];
   for (const args of ways) {
-    await t.step(`${args.join(" ")}, nobody else is there`, async () => {
+    await t.step(`${args.join(" ")}, without other Computers`, async () => {
       const { code, stdout, stderr } = await runMain("agent", args, { env });
       assertEquals([code, stdout, stderr], [1, "", `error: ${ill}\n`]);
     });
@@ -361,7 +361,7 @@ Deno.test({
         : { content: [{ type: "text", text: "echo" }] },
   );
   for (const args of ways) {
-    await t.step(`${args.join(" ")}, others are there`, async () => {
+    await t.step(`${args.join(" ")}, other Computers are there`, async () => {
       const { code, stdout, stderr } = await runMain("agent", args, { env });
       assertEquals(code, 0, stderr);
       assertMatch(stdout, /\becho\b/);

@@ -7,7 +7,7 @@ import { OFFICE, startOffice } from "../../support/office.ts";
 
 const MAX_BYTES = 100_000;
 
-Deno.test("parameters too large or nested too deeply fail alone: other calls and the connection continue", async () => {
+Deno.test("parameters too large or nested too deeply fail only their call; the connection continues", async () => {
   const release = Promise.withResolvers<void>();
   const started = Promise.withResolvers<void>();
   const slow: RequestHandler = async (event) => {

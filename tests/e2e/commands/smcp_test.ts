@@ -32,7 +32,7 @@ for (const [role, ...args] of LINES) {
   });
 }
 
-Deno.test("smcp up takes the flags that mod.ts up takes", async () => {
+Deno.test("smcp up has the same flags as mod.ts up", async () => {
   const help = await run("main.ts", "up", "--help");
   assertEquals(help, await run("mod.ts", "up", "--help"));
   assertEquals(help, await run("main.ts", "help", "up"));

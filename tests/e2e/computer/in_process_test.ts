@@ -134,7 +134,7 @@ Deno.test("an MCP server in this process starts, stops, and starts again", async
   assert(!server.isConnected());
 });
 
-Deno.test("configure() replaces an MCP server in this process by another instance alone", async () => {
+Deno.test("configure() replaces an MCP server in this process only by another instance", async () => {
   const [first, second] = [adder(), adder()];
   await using host = new ToolHost({ servers: { sums: local(first) } });
   await host.start();
@@ -155,7 +155,7 @@ Deno.test("configure() replaces an MCP server in this process by another instanc
   assert(!first.isConnected() && second.isConnected());
 });
 
-Deno.test("an MCP server that is connected already fails, and says why", async () => {
+Deno.test("an MCP server that is already connected fails, with the reason", async () => {
   const server = adder();
   const [, elsewhere] = InMemoryTransport.createLinkedPair();
   await server.connect(elsewhere);
@@ -212,7 +212,7 @@ Deno.test("answers of an MCP server in this process are copied as JSON", async (
   assertStringIncludes(huge.content[0]?.text ?? "", "not JSON");
 });
 
-Deno.test("mistakes in the settings of an MCP server in this process are named", async () => {
+Deno.test("invalid settings of an MCP server in this process are reported", async () => {
   await using host = new ToolHost({ servers: {} });
   const refused = (settings: Record<string, unknown>, text: string) =>
     assertRejects(

@@ -87,7 +87,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "a server gets its inputs at its start; one with a missing value fails alone, and names it",
+    "a server gets its inputs at its start; one with a missing value fails and names it, without effect on others",
   timeout: 120_000,
 }, async () => {
   const inputs: MCPServerInput[] = [

@@ -132,8 +132,7 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "s3Resolver() says that the storage cannot be reached, without its address",
+  name: "s3Resolver() reports an unreachable storage, without its address",
   timeout: 120_000,
 }, async () => {
   const error = await assertRejects(

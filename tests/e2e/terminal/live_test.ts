@@ -146,7 +146,7 @@ for (const { columns, rows, env, signal } of SIZES) {
       });
 
       await t.step(
-        `is gone after ${signal}, the terminal as it was`,
+        `is gone after ${signal}, with the terminal restored`,
         async () => {
           if (signal === "Ctrl-C") await view.type("\x03");
           else view.signal(signal);

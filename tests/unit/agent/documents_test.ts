@@ -269,7 +269,7 @@ Deno.test("a handler that ignores its signal is abandoned at the timeout or the 
   answer.reject(new Error("nobody minds any more"));
 });
 
-Deno.test("other schemes go to their handler; without one the error says so", async () => {
+Deno.test("other schemes use their handler; without one, an error is thrown", async () => {
   const handlers = {
     mem: (uri: string) =>
       Promise.resolve(

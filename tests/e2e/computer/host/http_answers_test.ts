@@ -103,8 +103,7 @@ Deno.test({
 
 for (const status of [404, 405, 503]) {
   Deno.test({
-    name:
-      `an HTTP answer that cannot be taken up where it was cut fails its call: ${status}`,
+    name: `an HTTP answer that cannot be resumed fails its call: ${status}`,
     timeout: 60_000,
   }, async () => {
     const { code } = await callOdd({

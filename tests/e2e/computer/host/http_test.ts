@@ -25,7 +25,7 @@ const settings = (
 for (const type of TYPES) {
   Deno.test({
     name:
-      `a MCP server over ${type} is called, tells of new tools, and hears of an abort`,
+      `an MCP server over ${type} is called, announces new tools, and receives an abort`,
     timeout: 120_000,
   }, async () => {
     await using server = await startHttpFixture(type);
@@ -69,7 +69,7 @@ for (const type of TYPES) {
 
   Deno.test({
     name:
-      `a MCP server over ${type} that is gone ends its pending calls and is on its way back`,
+      `a stopped MCP server over ${type} ends its pending calls and is restarted`,
     timeout: 120_000,
   }, async () => {
     await using server = await startHttpFixture(type);
@@ -85,7 +85,7 @@ for (const type of TYPES) {
 
   Deno.test({
     name:
-      `a server over ${type} that accepts and never answers fails in time, and says so without the secrets of its URL`,
+      `a server over ${type} that accepts and never answers times out, without secrets of its URL in the error`,
     timeout: 120_000,
   }, async () => {
     const http = createServer(() => {});
@@ -109,7 +109,7 @@ for (const type of TYPES) {
 
   Deno.test({
     name:
-      `a server over ${type} that is not there fails, and its error hides the secrets of its URL`,
+      `a missing server over ${type} fails, without secrets of its URL in the error`,
     timeout: 120_000,
   }, async () => {
     await using server = await startHttpFixture(type);

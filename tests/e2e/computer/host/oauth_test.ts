@@ -123,7 +123,7 @@ Deno.test({
 for (const type of TYPES) {
   Deno.test({
     name:
-      `upstream refusals over ${type} have the code of the spec, at the start and in a call`,
+      `upstream refusals over ${type} have the codes of the spec, at the start and in a call`,
     timeout: 120_000,
   }, async (t) => {
     const rows: [status: number, code: number, action?: string][] = [
@@ -167,7 +167,7 @@ for (const type of TYPES) {
 
   Deno.test({
     name:
-      `a person authorizes the Computer for a MCP server over ${type}; calls before that are 4006`,
+      `the user authorizes the Computer for an MCP server over ${type}; earlier calls are 4006`,
     timeout: 120_000,
   }, async () => {
     await using server = await startOAuth();

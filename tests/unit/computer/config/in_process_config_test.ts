@@ -10,7 +10,7 @@ const [local] = parseOptions({
   servers: { a: { type: "in-process", server } },
 }).servers;
 
-Deno.test("a file cannot have an MCP server in process, whatever its entry says", async () => {
+Deno.test("a file cannot have an MCP server in process, whatever its fields", async () => {
   for (const more of ["", ', "server": {}', ', "server": "./server.ts"']) {
     const text = `{"servers": {"a": {"type": "in-process"${more}}}}`;
     const { problems } = await assertRejects(
@@ -22,7 +22,7 @@ Deno.test("a file cannot have an MCP server in process, whatever its entry says"
   }
 });
 
-Deno.test("parseOptions() takes an MCP server in process, with the fields of any other", () => {
+Deno.test("parseOptions() accepts an MCP server in process, with the common fields", () => {
   assertEquals(local, {
     name: "a",
     type: "in-process",
@@ -63,7 +63,7 @@ Deno.test("redactConfig() leaves MCP servers in process out, and shows the rest"
   assertEquals(Object.keys(redactConfig(servers, []).servers), ["b"]);
 });
 
-Deno.test("sameServerConfig() tells MCP servers in process apart one by one", () => {
+Deno.test("sameServerConfig() compares MCP servers in process by identity", () => {
   assertEquals(local?.type, "in-process");
   if (local?.type !== "in-process") return;
   const [circular, other] = [{ ...server, self: {} }, { ...server, self: {} }];

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { OAuthSession } from "../../../../computer/host/oauth/oauth_session.ts";
 import { TokenStore } from "../../../../computer/host/oauth/token_store.ts";
 
-Deno.test("OAuthSession.close() aborts a running authorization, waits for its end and asks nobody", async () => {
+Deno.test("OAuthSession.close() aborts a running authorization, waits for its end and does not ask the user", async () => {
   const directory = await Deno.makeTempDir();
   try {
     const asked: string[] = [];

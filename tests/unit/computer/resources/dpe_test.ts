@@ -231,7 +231,7 @@ Deno.test("resolveDpe() bounds reading and resolving by the timeout, and aborts 
   assertEquals(aborted, ["read", "resolve"]);
 });
 
-Deno.test("documentFiles() gives safe names to files, whatever the URI", async () => {
+Deno.test("documentFiles() creates safe file names for any URI", async () => {
   const long = "x".repeat(5_000);
   const uris = [
     "dpe://h/..",
