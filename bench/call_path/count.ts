@@ -1,18 +1,18 @@
 import { posix } from "node:path";
 
-/** How often one function ran. */
+/** The number of invocations of a function. */
 export interface FunctionCount {
   /** Path from the root of the checkout, with `/`. */
   readonly file: string;
   /** Empty for one without a name. */
   readonly name: string;
-  /** Where it begins in its file, as V8 counts; with the file what identifies it. */
+  /** Its offset in its file, as V8 counts; identifies it together with the file. */
   readonly offset: number;
-  /** How many times it was invoked. */
+  /** The number of invocations. */
   readonly invocations: number;
 }
 
-/** What a part of the source had to do with a call. */
+/** The coverage of a part of the source by a call. */
 export interface PathCount {
   /** A top folder, or a folder. */
   readonly part: string;

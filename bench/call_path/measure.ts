@@ -90,7 +90,7 @@ async function countEach(
   return commonCounts(runs);
 }
 
-/** What ran of the package itself. */
+/** Returns the executed functions of the package itself. */
 const countsOf = (
   scripts: readonly ScriptCoverage[],
   base: string,

@@ -19,7 +19,7 @@ import { type Path, PATHS } from "./result.ts";
 import { Marks, tap } from "./taps.ts";
 import { tapWire } from "./wire_taps.ts";
 
-/** What to measure. */
+/** The settings of the measurement. */
 export interface Plan {
   /** The Server's URL. */
   readonly url: string;
@@ -53,7 +53,7 @@ export interface CpuSample {
   readonly cpu: Readonly<Record<string, number>>;
 }
 
-/** What was measured. */
+/** The results. */
 export interface Findings {
   readonly calls: readonly TimedCall[];
   readonly cpu: readonly CpuSample[];

@@ -1,4 +1,4 @@
-/** What the benchmark of the Agent and the Computer found; plain data, for JSON too. */
+/** The results of the benchmark of Agent and Computer; plain data, also for JSON. */
 export interface EndsResult {
   /** The cost of a tool call, compared with the same direct MCP call. */
   readonly overhead: Overhead;
@@ -8,9 +8,9 @@ export interface EndsResult {
   readonly bundle: BundleSize;
 }
 
-/** What a tool call costs, by the size of its argument, which is the size of its answer too. */
+/** The cost of a tool call, by the size of its argument, which is also that of its answer. */
 export interface Overhead {
-  /** How often each figure was taken; the medians of them are shown. */
+  /** The number of rounds, whose medians are shown. */
   readonly rounds: number;
   /** Calls of a path in a round. */
   readonly calls: number;

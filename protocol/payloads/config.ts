@@ -14,7 +14,7 @@ import {
 /** The name of an MCP server at its Computer (spec §4). */
 export type SERVER_NAME = string;
 
-/** What the three kinds of MCP server configuration have in common (spec §4). */
+/** The common fields of the three kinds of MCP server configuration (spec §4). */
 export interface BaseMCPServerConfig {
   /** Unique in its Computer; the key in `servers`. */
   name: string;
@@ -32,7 +32,7 @@ export interface BaseMCPServerConfig {
   vrl?: string | null;
 }
 
-/** How to start an MCP server as a child process (spec §4). */
+/** The parameters of an MCP server that is a child process (spec §4). */
 export interface MCPServerStdioParameters {
   /** The program. */
   command: string;
@@ -54,14 +54,14 @@ export interface MCPServerStdioParameters {
 export interface MCPServerStdioConfig extends BaseMCPServerConfig {
   /** The discriminator. */
   type: "stdio";
-  /** How to start it. */
+  /** The parameters of its process. */
   server_parameters: MCPServerStdioParameters;
 }
 
 /** A value of a request header. */
 export type HeaderValue = string | number | boolean;
 
-/** How to reach an MCP server over Streamable HTTP (spec §4). */
+/** The parameters of an MCP server over Streamable HTTP (spec §4). */
 export interface MCPServerStreamableHttpParameters {
   /** The endpoint, `http:` or `https:`. */
   url: string;
@@ -75,15 +75,15 @@ export interface MCPServerStreamableHttpParameters {
   terminate_on_close: boolean;
 }
 
-/** An MCP server behind Streamable HTTP; `http` is read as `streamable` (spec §4). */
+/** An MCP server over Streamable HTTP; `http` is read as `streamable` (spec §4). */
 export interface MCPServerStreamableHttpConfig extends BaseMCPServerConfig {
   /** The discriminator. */
   type: "streamable";
-  /** How to reach it. */
+  /** The parameters of its connection. */
   server_parameters: MCPServerStreamableHttpParameters;
 }
 
-/** How to reach an MCP server over HTTP with SSE (spec §4). */
+/** The parameters of an MCP server over HTTP with SSE (spec §4). */
 export interface MCPSSEParameters {
   /** The event stream's address, `http:` or `https:`. */
   url: string;
@@ -95,15 +95,15 @@ export interface MCPSSEParameters {
   sse_read_timeout: number;
 }
 
-/** An MCP server behind HTTP with SSE (spec §4). */
+/** An MCP server over HTTP with SSE (spec §4). */
 export interface MCPSSEConfig extends BaseMCPServerConfig {
   /** The discriminator. */
   type: "sse";
-  /** How to reach it. */
+  /** The parameters of its connection. */
   server_parameters: MCPSSEParameters;
 }
 
-/** How a Computer hosts one MCP server (spec §4). */
+/** The configuration of an MCP server (spec §4). */
 export type MCPServerConfig =
   | MCPServerStdioConfig
   | MCPServerStreamableHttpConfig

@@ -17,7 +17,7 @@ export interface GetDPEReq extends AgentCallData {
   timeout?: number;
 }
 
-/** Where the document can be fetched (spec §4, §8.3). */
+/** The resolved URI of a document (spec §4, §8.3). */
 export interface GetDPERet {
   /** `https:`, `file:` or a custom scheme of the resolver; must not be kept beyond the session. */
   uri: string;

@@ -39,7 +39,7 @@ export interface MCPServerPickStringInput extends MCPServerInputBase {
 export interface MCPServerCommandInput extends MCPServerInputBase {
   /** The discriminator. */
   type: "command";
-  /** What the value is. */
+  /** A description of the value. */
   description: string;
   /** A program if `args` is a list, otherwise a shell command. */
   command: string;

@@ -2,7 +2,7 @@
 export const MAX_CONNECT_BYTES = 16 * 1024;
 
 /** Maximum number of packets that a connection may send before it has a session; clients need one or two. */
-export const EARLY_PACKETS = 32;
+export const MAX_EARLY_PACKETS = 32;
 
 /** Returns the maximum bytes that a connection may send before it has a session: enough for a few attempts. */
 export const earlyBytes = (maxConnectBytes: number): number =>
@@ -31,8 +31,8 @@ export class EarlyBudget {
    */
   take(bytes: number): string | undefined {
     this.#bytes += bytes;
-    if (++this.#packets > EARLY_PACKETS) {
-      return `more than ${EARLY_PACKETS} packets without a session`;
+    if (++this.#packets > MAX_EARLY_PACKETS) {
+      return `more than ${MAX_EARLY_PACKETS} packets without a session`;
     }
     if (this.bytesLeft < 0) {
       return `more than ${this.#maxBytes} bytes without a session`;

@@ -13,7 +13,7 @@ export interface RefusedHandshake {
   readonly code: number;
   /** The reason, for the operator. */
   readonly reason: string;
-  /** Where it came from. */
+  /** The client's address. */
   readonly address: string;
 }
 
@@ -21,7 +21,7 @@ export interface RefusedHandshake {
 export interface TlsFailure {
   /** Which side lacks what. */
   readonly reason: string;
-  /** Where it came from. */
+  /** The client's address. */
   readonly address: string;
 }
 

@@ -3,13 +3,13 @@ import type { Role } from "../../protocol/mod.ts";
 import type { Member } from "./member.ts";
 import type { Session } from "./session.ts";
 
-/** Whose connection an {@linkcode AuditEvent} is about. */
+/** The client of an {@linkcode AuditEvent}. */
 export interface AuditParty {
   /** The client's network address. */
   readonly address: string;
   /** The Socket.IO id. */
   readonly socket: string;
-  /** Who it is authenticated as. */
+  /** Its authenticated principal. */
   readonly principal?: string;
 }
 
@@ -83,7 +83,7 @@ export interface AuditedCall {
   readonly req_id: string;
   /** Milliseconds from its arrival to its answer. */
   readonly ms: number;
-  /** As `outcomeOf` says. */
+  /** The result of `outcomeOf`. */
   readonly outcome: string;
   /** Only where payloads are switched on. */
   readonly params?: unknown;

@@ -71,7 +71,7 @@ Deno.test("100,000 random packets: the server survives, sends every requested ac
         }
         const answers = await Promise.all(acks);
         total.asked += answers.length;
-        // What was on its way when the connection closed has no answer.
+        // Packets that were in transit when the connection closed have no answer.
         if (client.alive) {
           total.answered += answers.filter((a) => a !== undefined).length;
         } else {

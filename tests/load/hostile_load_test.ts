@@ -264,7 +264,7 @@ Deno.test("300 oversized and malformed frames close only their senders", async (
     const client = await LeanClient.connect(victim.url);
     await client.join("computer", `c${i}`, "malformed");
     client.send(frames[i % frames.length] ?? "");
-    // What is closed is closed; what is not still works.
+    // Connections are either closed or still work.
     await client.barrier();
     await client.close();
   });

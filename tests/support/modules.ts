@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 
 const root = new URL("../../", import.meta.url);
 
-/** What `deno info --json` says of a module, as far as it is needed. */
+/** The used part of the output of `deno info --json` about a module. */
 interface ModuleInfo {
   readonly specifier: string;
   readonly dependencies?: readonly {

@@ -4,15 +4,15 @@ export interface ChangedTimers extends Disposable {
   readonly armed: number[];
 }
 
-/** Lets timers of exactly these delays run at once, until the end of the scope; all others are left alone. */
+/** Fires timers of exactly these delays immediately, until the end of the scope; others are not affected. */
 export const hurryTimers = (...delays: number[]): ChangedTimers =>
   changeTimers(delays, 0);
 
-/** Keeps timers of exactly these delays from ever running, even after the end of the scope. */
+/** Prevents timers of exactly these delays from ever firing, even after the end of the scope. */
 export const holdTimers = (...delays: number[]): ChangedTimers =>
   changeTimers(delays, 2 ** 31 - 1);
 
-/** Tells of the delay of every timer that is armed, until the end of the scope. */
+/** Reports the delay of every new timer, until the end of the scope. */
 export function watchTimers(
   armed: (delay: number | undefined) => void,
 ): Disposable {

@@ -9,7 +9,7 @@ const open = async (port: number): Promise<RawWebSocket> => {
   return raw;
 };
 
-/** Lets the server work. */
+/** Waits for the server. */
 const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
 
 const bodyOf = (packet: string): Record<string, unknown> =>

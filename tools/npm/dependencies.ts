@@ -1,6 +1,6 @@
 import config from "../../deno.json" with { type: "json" };
 
-/** What the npm package only recommends: an Agent needs none of it. */
+/** The optional peer dependencies of the npm package, which an Agent does not need. */
 export const PEERS: readonly string[] = [
   // The Server.
   ...["@hono/node-server", "engine.io", "hono", "socket.io"],

@@ -52,7 +52,7 @@ static void become_ready(struct connection *c) {
   net.ready++;
 }
 
-/** The steps from Engine.IO's first packet to membership of an office. */
+/** Handles the steps from Engine.IO's first packet to membership of an office. */
 static void introduce(struct connection *c) {
   char text[KEPT];
   if (c->state == OPENING && c->kept[0] == '0') {
@@ -80,7 +80,7 @@ static void message_received(struct connection *c) {
   else introduce(c);
 }
 
-/** Compares what came with what has to come; the id may be any. */
+/** Compares a received message with the expected one; the id may be any. */
 static void compare(struct connection *c, const char *bytes, uint64_t from, size_t length) {
   const struct template *t = c->expected;
   uint64_t start = from < c->body_at ? c->body_at : from;
@@ -90,7 +90,7 @@ static void compare(struct connection *c, const char *bytes, uint64_t from, size
     c->differs = true;
     return;
   }
-  for (int part = 0; part < 2; part++) { // before and behind the id
+  for (int part = 0; part < 2; part++) { // before and after the id
     uint64_t low = part == 0 ? 0 : t->id_at + ID_LENGTH;
     uint64_t high = part == 0 ? t->id_at : t->length;
     uint64_t a = start - c->body_at > low ? start - c->body_at : low;
@@ -108,7 +108,7 @@ static size_t take_header(struct connection *c, const uint8_t *bytes, size_t len
     unsigned needed = c->header_length < 2 ? 2 : c->header[1] == 126 ? 4 : c->header[1] == 127 ? 10 : 2;
     if (c->header_length < needed) continue;
     c->opcode = c->header[0] & 15;
-    // Nobody asked for compression, and servers neither mask nor split.
+    // Compression is not negotiated, and servers neither mask nor split.
     if ((c->header[0] & 0xf0) != 0x80 || (c->header[1] & 0x80) != 0) c->opcode = 15;
     c->payload_length = header_length_field(c->header);
     c->in_payload = true;

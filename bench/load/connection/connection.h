@@ -1,4 +1,4 @@
-/** One WebSocket that speaks Engine.IO 4 and Socket.IO 5 by hand; frames come and go as they are. */
+/** A WebSocket with a minimal Engine.IO 4 and Socket.IO 5; frames are sent and received raw. */
 #ifndef CONNECTION_H
 #define CONNECTION_H
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #define ACK "43/smcp,"
 #define HEAD_LENGTH 8
 
-/** So much of each message is kept to be read. */
+/** Maximum bytes of each message that are kept for reading. */
 #define KEPT 256
 
 enum role { AGENT, COMPUTER };
@@ -28,9 +28,9 @@ struct connection {
   enum state state;
   /** Its office; connections of one office are a group. */
   unsigned office;
-  /** Unique everywhere: some servers want that. */
+  /** Globally unique, as some servers require. */
   char name[24];
-  /** Of the frame that is being received. */
+  /** State of the frame that is being received. */
   uint8_t header[14];
   unsigned header_length;
   uint8_t opcode;
@@ -38,19 +38,19 @@ struct connection {
   uint64_t payload_length, received;
   char kept[1024];
   size_t kept_length;
-  /** Where the arguments start in the payload; 0 when they are not compared. */
+  /** The offset of the arguments in the payload; 0 if they are not compared. */
   size_t body_at;
-  /** What the arguments have to be, byte by byte, but for the id. */
+  /** The expected arguments, byte by byte, except for the id. */
   const struct template *expected;
   bool differs;
-  /** What the socket did not take yet. */
+  /** Data that the socket has not taken yet. */
   struct unsent *first, *last;
-  /** Acks that were asked for. */
+  /** Number of requested acks. */
   uint32_t asked;
   struct call *calls;
 };
 
-/** What all connections have in common. */
+/** The common state of all connections. */
 struct net {
   int epoll;
   uint16_t port;
@@ -66,32 +66,32 @@ struct net {
   struct connection *all;
   unsigned count, ready;
   uint64_t errors, heard_at;
-  /** A message came whole. */
+  /** Called when a message is complete. */
   void (*received)(struct connection *c);
-  /** The start of a message is kept; may set `body_at` and `expected`. */
+  /** Called when the start of a message is available; may set `body_at` and `expected`. */
   void (*started)(struct connection *c);
 };
 
 extern struct net net;
 
-/** Sets up room for so many connections. */
+/** Allocates memory for a number of connections. */
 void net_init(unsigned most);
 
-/** Opens connections until there are `count`, and waits until all are ready; `describe` says who each is. */
+/** Opens connections until there are `count`, and waits until all are ready; `describe` fills in their roles. */
 void net_open(unsigned count, void (*describe)(struct connection *c));
 
-/** Handles what comes until `deadline`, or until one wait is over. */
+/** Handles events until `deadline`, or until one wait has ended. */
 void net_turn(uint64_t deadline);
 
-/** Waits until nothing came for so long. */
+/** Waits until there was no event for a time. */
 void net_settle(uint64_t silence);
 
 /** Subscribes to events of a connection's socket; `how` is the operation of epoll_ctl(). */
 void watch(struct connection *c, int how, uint32_t events);
 
-/** Closes a connection that is of no use any more, which must not happen. */
+/** Closes a connection after an error. */
 void drop(struct connection *c, const char *why);
 
-/** Counts something that must not happen; the first of them are told. */
+/** Counts an error; prints the first ones. */
 void fault(const struct connection *c, const char *what);
 #endif

@@ -8,7 +8,7 @@
 
 #include "connection/wire.h"
 
-/** Bytes that wait for the socket: its own first, then those of a template. */
+/** Queued bytes: copied ones first, then those of a template. */
 struct unsent {
   struct unsent *next;
   const uint8_t *at;
@@ -16,7 +16,7 @@ struct unsent {
   uint8_t own[];
 };
 
-/** Adds to what waits; the socket is watched for room. */
+/** Adds to the queue, and waits for the socket to become writable. */
 static void wait_to_send(struct connection *c, const uint8_t *bytes,
                          size_t length, bool own) {
   if (length == 0) return;

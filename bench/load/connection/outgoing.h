@@ -1,4 +1,4 @@
-/** What connections send, and what waits while a socket takes no more. */
+/** Sends data of connections, and queues it while a socket is full. */
 #ifndef OUTGOING_H
 #define OUTGOING_H
 #include "connection/connection.h"
@@ -17,6 +17,6 @@ void send_text(struct connection *c, const char *text, size_t length);
 void send_template(struct connection *c, const char *head, size_t head_length,
                    const struct template *t, uint64_t id);
 
-/** The socket takes bytes again. */
+/** Continues sending when the socket is writable again. */
 void send_waiting(struct connection *c);
 #endif

@@ -7,7 +7,7 @@
 /** Writes the header of a masked frame that is not split; returns its length, at most 14. */
 size_t frame_header(uint8_t *to, uint8_t opcode, uint64_t length);
 
-/** The payload's length, from the complete header of a frame that is not masked. */
+/** Returns the payload's length, from the complete header of an unmasked frame. */
 uint64_t header_length_field(const uint8_t *header);
 
 /**

@@ -12,26 +12,26 @@
 #include "modes/window.h"
 #include "process.h"
 
-/** Calls of one Agent that may be on their way. */
+/** Maximum number of pending calls of one Agent. */
 #define SLOTS 256
 
-/** A call on its way. */
+/** A pending call. */
 struct call {
   /** 0 when the slot is free. */
   uint64_t id;
-  /** When it was due, which is when it was sent unless the load is open. */
+  /** When it was due; unless the load is open, this is when it was sent. */
   uint64_t due;
 };
 
 static const struct options *options;
 static struct template answer;
-/** Of each pair. */
+/** The call template of each pair. */
 static struct template **calls;
 static struct latencies latencies;
-/** Of the bodies of a server that re-encodes them; the first one's length counts. */
+/** Body lengths for a server that re-encodes them; that of the first one is expected. */
 static size_t reencoded_length[2];
 static uint64_t calls_made, completed, outstanding;
-/** Nothing counts before the first is known. */
+/** The window of measurement; nothing counts before it starts. */
 static uint64_t window_from = UINT64_MAX, window_to;
 static unsigned next_pair;
 static bool stopping;
@@ -62,7 +62,7 @@ static struct connection *next_agent(void) {
   return agent;
 }
 
-/** Finds what a message has to be like, once its start is there. */
+/** Determines the expected message from its start. */
 static void started(struct connection *c) {
   if (strncmp(c->kept, c->role == AGENT ? ACK : EVENT, HEAD_LENGTH) != 0) return;
   uint32_t id;
@@ -72,20 +72,20 @@ static void started(struct connection *c) {
   }
 }
 
-/** Whether the message is what it has to be, whoever the request id belongs to. */
+/** Returns whether the message is as expected, for any request id. */
 static bool is_right(struct connection *c, const struct template *t) {
   size_t length = c->payload_length - c->body_at;
   if (!options->reencoded) return !c->differs && length == t->length;
-  // All calls are of one length, and all answers.
+  // All calls have the same length, and all answers.
   size_t *learned = &reencoded_length[c->role];
   if (*learned == 0) *learned = length;
   return length == *learned;
 }
 
-/** Where the request id is; NULL when it is not. */
+/** Returns the position of the request id; NULL if there is none. */
 static const char *id_in(struct connection *c, const struct template *t) {
   if (!options->reencoded) return c->kept + c->body_at + t->id_at;
-  // The same text stands before it, wherever that went.
+  // The text before it is always the same.
   const char *before = c->role == AGENT ? "\"text\":\"" : "\"req_id\":\"";
   const char *found = strstr(c->kept + c->body_at, before);
   return found == NULL ? NULL : found + strlen(before);
@@ -114,7 +114,7 @@ static void answer_received(struct connection *agent) {
   outstanding--;
   slot->id = 0;
   if (time >= window_from && time < window_to) completed++;
-  // Open load counts what was due in the window, however late it came.
+  // Open load counts calls that were due in the window, however late their answers.
   uint64_t counts = options->rate > 0 ? slot->due : time;
   if (counts >= window_from && counts < window_to) latencies_add(&latencies, time - slot->due);
   if (options->rate == 0 && !stopping) make_call(options->rotate ? next_agent() : agent, time);
@@ -129,7 +129,7 @@ static void received(struct connection *c) {
   }
 }
 
-/** Keeps the load up until `end`; the open load goes on where it was. */
+/** Maintains the load until `end`; an open load continues its schedule. */
 static void run_until(uint64_t end, uint64_t start, uint64_t *sent) {
   double interval = options->rate > 0 ? (double)SECOND / options->rate : 0;
   while (now() < end && net.errors == 0) {
@@ -165,7 +165,7 @@ void run_calls(const struct options *o) {
   for (unsigned i = 0; o->rate == 0 && i < first; i++) make_call(next_agent(), start);
   run_until(start + (uint64_t)(o->warmup * SECOND), start, &sent);
   struct window window = window_begin(o->pid);
-  // From now on, however late it is on a busy machine.
+  // Starts now, even if a busy machine is late.
   window_from = window.began;
   window_to = window_from + (uint64_t)(o->seconds * SECOND);
   run_until(window_to, start, &sent);

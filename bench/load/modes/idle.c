@@ -16,7 +16,7 @@ static void describe(struct connection *c) {
 static void started(struct connection *c) { (void)c; }
 static void received(struct connection *c) { (void)c; }
 
-/** Steps of "1000,5000": how many members are there then. */
+/** Parses steps such as "1000,5000". */
 static unsigned next_step(const char **steps) {
   char *end;
   unsigned step = (unsigned)strtoul(*steps, &end, 10);
@@ -33,7 +33,7 @@ void run_idle(const struct options *o) {
     if (step > most) most = step;
   }
   net_init(most);
-  net_open(2, describe); // whatever is loaded for the first is not a member's memory
+  net_open(2, describe); // memory of the first ones does not count
   net_settle(SECOND);
   uint64_t before = memory_of(o->pid, "VmRSS");
   printf("{\"steps\":[");

@@ -1,4 +1,4 @@
-/** Latencies of calls, kept one by one: percentiles are exact. */
+/** Latencies of calls, each of them kept, so percentiles are exact. */
 #ifndef LATENCY_H
 #define LATENCY_H
 #include <stddef.h>
@@ -14,6 +14,6 @@ void latencies_add(struct latencies *all, uint64_t nanoseconds);
 /** Sorts; call once, before latencies_at(). */
 void latencies_sort(struct latencies *all);
 
-/** The nearest-rank percentile in microseconds; 0 when there is none. */
+/** Returns the nearest-rank percentile in microseconds; 0 without latencies. */
 double latencies_at(const struct latencies *all, double fraction);
 #endif

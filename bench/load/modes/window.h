@@ -1,4 +1,4 @@
-/** What the server and this process used between two moments. */
+/** The resources that the server and this process used between two moments. */
 #ifndef WINDOW_H
 #define WINDOW_H
 #include <stdint.h>
@@ -10,6 +10,6 @@ struct window {
 
 struct window window_begin(pid_t server);
 
-/** Writes the fields that every result has, without braces and with a comma at the end. */
+/** Writes the common fields of results, without braces and with a trailing comma. */
 void window_end(struct window began, pid_t server, char *json, size_t size);
 #endif

@@ -37,7 +37,7 @@ const keys = () =>
 
 const header = (key: string) => ({ headers: { "x-api-key": key } });
 const inAuth = (key: string) => ({ auth: { api_key: key } });
-/** As the Python SDK does. */
+/** Like the Python SDK. */
 const asToken = (key: string) => ({ auth: { token: key } });
 
 for (const transports of [["polling"], ["websocket"], undefined] as const) {

@@ -27,7 +27,7 @@ const membersOf = async (agent: RawClient, name: string, office_id: string) => {
   return sessions.map((s) => `${s.role} ${s.name}`);
 };
 
-/** What came before the ack of this request was heard before it: the wire keeps the order. */
+/** Waits for an ack, so that all earlier packets have arrived: the wire keeps the order. */
 const heardBy = async (client: RawClient) => {
   await client.request("notify:nothing");
   return client.heard.splice(0);

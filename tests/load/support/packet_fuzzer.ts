@@ -8,7 +8,7 @@ import {
   SERVER_EVENTS,
 } from "../../../protocol/mod.ts";
 
-/** What the fuzzer sends: the arguments of an event, asked to be acked or not, or a whole frame. */
+/** A packet of the fuzzer: the arguments of an event, with or without an ack, or a whole frame. */
 export type FuzzPacket =
   | { readonly kind: "event"; readonly body: string; readonly ack: boolean }
   | {

@@ -59,7 +59,7 @@ export class Victim implements AsyncDisposable {
     return Number(line?.slice(name.length + 1) ?? 0);
   }
 
-  /** What it takes once its garbage is collected. */
+  /** Returns its memory after a garbage collection. */
   async memory(): Promise<Memory> {
     const [, inspector = ""] = /(ws:\S+)/.exec(this.#command.log) ?? [];
     const { usedSize } = await collectGarbage(inspector);

@@ -65,7 +65,7 @@ export const ON_TERMINAL: Pick<Deno.TestDefinition, "ignore" | "timeout"> = {
   timeout: 120_000,
 };
 
-/** Tells name, process id and end; Ctrl-C is for the command, not for the shell around it. */
+/** Reports name, process id and end; Ctrl-C is for the command, not for its shell. */
 const AROUND = `
   tell() { printf '\\033]${TOLD};%s=%s\\007' "$1" "$2"; }
   stty sane iutf8 cols "$1" rows "$2"; shift 2
@@ -180,7 +180,7 @@ const bareEnvironment = (): Record<string, string> =>
     ),
   );
 
-/** Makes one, since a machine may have the program and no pseudo terminals. */
+/** Creates a terminal to test it, since a machine may have the program but no pseudo terminals. */
 async function makesTerminals(): Promise<boolean> {
   try {
     const { stdout } = await new Deno.Command("script", {

@@ -8,7 +8,7 @@ import {
   VERSION_PARAMETER,
 } from "../../../protocol/mod.ts";
 
-/** How a raw client connects. */
+/** Options of a raw client. */
 export interface RawOptions {
   /** Default `/smcp/`. */
   path?: string;
@@ -26,7 +26,7 @@ export interface RawOptions {
   reconnection?: boolean;
 }
 
-/** What a client heard of the server. */
+/** An event that a client received. */
 export interface Heard {
   /** The event. */
   event: string;
@@ -159,7 +159,7 @@ export class RawClient implements AsyncDisposable {
   }
 }
 
-/** Lets timers of zero milliseconds run. */
+/** Waits for timers of zero milliseconds. */
 const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
 
 /** Connects a raw client. */

@@ -1,7 +1,7 @@
-/** What Engine.IO puts between the packets of one request. */
+/** The separator of Engine.IO packets in a request. */
 export const SEPARATOR = "\x1e";
 
-/** Where polling answers, with what is added to its query. */
+/** Returns the target of polling requests, with additions to its query. */
 export const pollingUrl = (url: string, query = ""): string =>
   `${url}/smcp/?EIO=4&transport=polling&a2c_version=0.2.0${query}`;
 

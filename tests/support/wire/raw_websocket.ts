@@ -8,15 +8,15 @@ export interface ServerFrame {
   fin: boolean;
   /** The three reserved bits. */
   rsv: number;
-  /** As RFC 6455 §11.8 lists them. */
+  /** The opcode of RFC 6455 §11.8. */
   opcode: number;
-  /** Whether it came with a mask. */
+  /** Whether it was masked. */
   masked: boolean;
-  /** What it carries. */
+  /** The payload. */
   payload: Buffer;
 }
 
-/** How a frame differs from a plain, final one. */
+/** Options of a frame that differ from a plain, final one. */
 export interface FrameOptions {
   /** Default true. */
   fin?: boolean;
@@ -81,11 +81,11 @@ export function closeFrame(
   return clientFrame(OP.close, Buffer.concat([head, Buffer.from(reason)]));
 }
 
-/** Where a WebSocket is opened. */
+/** Options for opening a WebSocket. */
 export interface OpenOptions {
   /** Default a new session of the current version. */
   target?: string;
-  /** Sent in the same segment as the request, behind it. */
+  /** Bytes sent after the request, in the same segment. */
   early?: Uint8Array;
 }
 

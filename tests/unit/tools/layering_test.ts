@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import plugin from "../../../tools/lint/layering.ts";
 
-/** What the plugin says about a file, as `rule line`. */
+/** Returns the findings of the plugin for a file, as `rule line`. */
 const faults = (file: string, source: string): string[] =>
   Deno.lint.runPlugin(plugin, file, source).map(({ id, range }) =>
     `${id} ${source.slice(0, range[0]).split("\n").length}`

@@ -38,7 +38,7 @@ function faultsOf(
   });
 }
 
-/** How much is proved, in one line. */
+/** Summarizes in one line how much is proved. */
 function summary(table: readonly Requirement[]): string {
   const count = (is: (row: Requirement) => boolean): number =>
     table.filter(is).length;

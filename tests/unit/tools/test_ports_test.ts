@@ -14,7 +14,7 @@ const NUMBERED = [
   /\bstartHttpFixture\([^)]*[pP]ort/,
 ];
 
-/** Where a number is given on purpose, and why nobody else can have that port. */
+/** Files with an intentional port number, and why no other process can have that port. */
 const HELD: Readonly<Record<string, string>> = {
   "e2e/commands/mistakes_test.ts":
     "another Server holds it, and it must be refused",

@@ -263,7 +263,7 @@ Deno.test({
     await agent.closed;
   }
   await server.command.logged("packet_refused");
-  // What stock clients send is relayed, to the Computer and back.
+  // Packets of stock clients are relayed, to the Computer and back.
   await using agent = await joinRaw(
     server.url,
     "agent",

@@ -256,7 +256,7 @@ Deno.test({
   const body = `40/smcp,\x1e42/smcp,1["client:tool_call",${deep}]`;
   // The server may cut the request off before it has answered it.
   await fetch(later, { method: "POST", body }).then((r) => r.text(), () => {});
-  // What was written before is still handed out; then the session is gone.
+  // Earlier packets are still delivered; then the session has ended.
   const statuses: number[] = [];
   while (statuses.at(-1) !== 400) {
     const poll = await fetch(later);

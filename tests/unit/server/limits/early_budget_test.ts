@@ -1,13 +1,16 @@
 import { assertEquals } from "@std/assert";
 import {
-  EARLY_PACKETS,
   EarlyBudget,
   earlyBytes,
   MAX_CONNECT_BYTES,
+  MAX_EARLY_PACKETS,
 } from "../../../../server/limits/early_budget.ts";
 
 Deno.test("EarlyBudget.take() allows 32 packets, and four of the largest CONNECTs, without a session", () => {
-  assertEquals([EARLY_PACKETS, earlyBytes(MAX_CONNECT_BYTES)], [32, 65_536]);
+  assertEquals([MAX_EARLY_PACKETS, earlyBytes(MAX_CONNECT_BYTES)], [
+    32,
+    65_536,
+  ]);
   const many = new EarlyBudget(MAX_CONNECT_BYTES);
   for (let i = 0; i < 32; i++) assertEquals(many.take(1), undefined);
   assertEquals(many.take(1), "more than 32 packets without a session");

@@ -88,7 +88,7 @@ Deno.test("skipValue() accepts nothing that JSON.parse refuses: 100,000 mutated 
 const inBlocks = (json: string, more: string): string =>
   `{"many":[${"0,".repeat(40)}"${more}"],"of":[${json}]}`;
 
-/** Of 64 characters and more. */
+/** Matches numbers of at least 64 characters. */
 const LONG_NUMBER = /[-+.eE\d]{64}/;
 
 /** JSON with numbers of every form, escapes, and whitespace where there may be some. */
