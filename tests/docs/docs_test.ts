@@ -135,7 +135,7 @@ Deno.test("the pages name the reference servers that are fetched for them", () =
   for (const [page, text] of pages) {
     for (
       const [name] of withVersions(text).matchAll(
-        /@modelcontextprotocol\/(?!sdk\b)[^\s"`\\]+/g,
+        /@modelcontextprotocol\/(?!(?:sdk|server)\b(?!-))[^\s"`\\]+/g,
       )
     ) {
       assert(
