@@ -35,6 +35,7 @@
  *
  * @module
  */
+import { abortable } from "../shared/async.ts";
 import type { SmcpAgent } from "../agent/mod.ts";
 import { CallQueue } from "./calls/call_queue.ts";
 import { HttpFace, type McpCaller } from "./http/http.ts";
@@ -121,17 +122,10 @@ export function officeMcp(
 async function fetchFrom(http: HttpFace, request: Request): Promise<Response> {
   const { signal } = request;
   signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    const response = await Promise.race([http.serve(request, {}), aborted]);
-    const { body, status, statusText, headers } = response;
-    if (body === null) return response;
-    // Ends the body with the signal, which is how the server knows that its client is gone.
-    const watched = body.pipeThrough(new TransformStream(), { signal });
-    return new Response(watched, { status, statusText, headers });
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
+  const response = await abortable(http.serve(request, {}), signal);
+  const { body, status, statusText, headers } = response;
+  if (body === null) return response;
+  // Ends the body with the signal, which is how the server knows that its client is gone.
+  const watched = body.pipeThrough(new TransformStream(), { signal });
+  return new Response(watched, { status, statusText, headers });
 }

@@ -1,3 +1,5 @@
+import { onAbort } from "../../shared/async.ts";
+
 /** What a queue needs of the world. */
 export interface Clock {
   /** Milliseconds of a clock that never goes back. */
@@ -58,16 +60,15 @@ export class CallQueue {
   #turn(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
-      const onAbort = () => {
+      const off = onAbort(signal, () => {
         this.#waiting.delete(begin);
         this.#next();
         reject(signal.reason);
-      };
+      });
       const begin = () => {
-        signal.removeEventListener("abort", onAbort);
+        off();
         resolve();
       };
-      signal.addEventListener("abort", onAbort, { once: true });
       this.#waiting.add(begin);
       this.#next();
     });
