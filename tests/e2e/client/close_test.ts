@@ -13,7 +13,7 @@ import { startProxy } from "../../support/proxy.ts";
 
 type Transports = ("polling" | "websocket")[];
 
-const TIMES = 30;
+const ATTEMPTS = 30;
 
 const TRANSPORTS: Transports[] = [
   ["websocket"],
@@ -35,7 +35,7 @@ for (const [role, make] of Object.entries(clients)) {
     await using next = make(url, ["websocket"]);
     await next.connect();
     for (const end of ["close", "leave"] as const) {
-      for (let i = 0; i < TIMES; i++) {
+      for (let i = 0; i < ATTEMPTS; i++) {
         await using before = make(url, ["websocket"]);
         await before.connect();
         const joining = assertRejects(() => before.join(OFFICE));
@@ -121,7 +121,7 @@ for (const transports of TRANSPORTS) {
       const { url } = await server.listen({ port: 0 });
       await using next = make(url, transports);
       await next.connect();
-      for (let i = 0; i < TIMES; i++) {
+      for (let i = 0; i < ATTEMPTS; i++) {
         const before = make(url, transports);
         await before.connect();
         await before.join(OFFICE);
@@ -143,7 +143,7 @@ for (const transports of TRANSPORTS) {
       await using second = make(url, transports);
       await first.connect();
       await second.connect();
-      for (let i = 0; i < TIMES; i++) {
+      for (let i = 0; i < ATTEMPTS; i++) {
         await first.join(OFFICE);
         await first.leave();
         await second.join(OFFICE);

@@ -199,7 +199,7 @@ Deno.test("URIs are not used beyond their session: the document is resolved agai
   assertEquals(opening.asked.length, 2);
 });
 
-Deno.test("invalid JSON and invalid documents are errors that name the field, without quotes", async () => {
+Deno.test("invalid JSON and invalid documents are errors that name the field, without its content", async () => {
   await using storage = startStorage({
     "/text": "root:x:0:0:secret",
     "/shape": { ...document(), title: 7 },
@@ -248,8 +248,8 @@ Deno.test("a storage that does not answer is aborted by the timeout or the signa
   assertEquals(error.code, "unreachable");
   const abort = new AbortController();
   const given = fetchText("s3://b/k", { s3: hang }, abort.signal);
-  abort.abort(new Error("not any more"));
-  await assertRejects(() => given, Error, "not any more");
+  abort.abort(new Error("stopped"));
+  await assertRejects(() => given, Error, "stopped");
 });
 
 Deno.test("a handler that ignores its signal is abandoned at the timeout or the signal", async () => {
@@ -264,9 +264,9 @@ Deno.test("a handler that ignores its signal is abandoned at the timeout or the 
   assertEquals(error.code, "unreachable");
   const abort = new AbortController();
   const given = fetchText("s3://b/k", { s3: deaf }, abort.signal);
-  abort.abort(new Error("not any more"));
-  await assertRejects(() => given, Error, "not any more");
-  answer.reject(new Error("nobody minds any more"));
+  abort.abort(new Error("stopped"));
+  await assertRejects(() => given, Error, "stopped");
+  answer.reject(new Error("ignored"));
 });
 
 Deno.test("other schemes use their handler; without one, an error is thrown", async () => {
