@@ -17,17 +17,17 @@ import { logTo } from "./logging.ts";
 import { type HostFlags, person } from "./make_computer.ts";
 import { firstSignal } from "../../cli/signals.ts";
 
-/** What to check. */
+/** The flags of `check`. */
 export interface CheckFlags extends HostFlags {
   /** The configuration file. */
   config: string;
-  /** Print JSON. */
+  /** Whether to print JSON. */
   json?: boolean;
 }
 
-const A_DAY = 86_400_000;
+const A_DAY_MS = 86_400_000;
 
-/** Starts everything that a configuration names, once, and says what is there and what is wrong. */
+/** Starts every MCP server of a configuration once, and reports what they offer and what is wrong. */
 export async function check(flags: CheckFlags): Promise<void> {
   const config = await loadHostConfig(flags.config, flags.input);
   const warnings = new Set(strayVariables(process.env, config.inputs));
@@ -39,7 +39,7 @@ export async function check(flags: CheckFlags): Promise<void> {
     servers: config.servers,
     inputValues: flags.input,
     maxMessageBytes: flags.maxMessage,
-    restart: { minDelayMs: A_DAY, maxDelayMs: A_DAY }, // each is started once
+    restart: { minDelayMs: A_DAY_MS, maxDelayMs: A_DAY_MS }, // each is started once
     oauth: { directory: flags.oauthDir, authorize: () => {} },
     ...(askInput && { askInput }),
   });
@@ -80,7 +80,7 @@ export async function check(flags: CheckFlags): Promise<void> {
   }
 }
 
-/** JSON is all that is printed where it is asked for. */
+/** Returns the view for the terminal; with `--json`, one that prints nothing. */
 function viewFor({ json }: CheckFlags): CheckView {
   const { stdout, env } = process;
   if (json) return plainCheckView(() => {});
@@ -90,9 +90,9 @@ function viewFor({ json }: CheckFlags): CheckView {
 }
 
 /**
- * Resolves when everything was looked at.
+ * Resolves when everything is checked.
  *
- * @param settled is told which MCP servers are waited for, and which one no longer is
+ * @param settled called with the names of the pending MCP servers, and with each checked one
  */
 async function examine(
   tools: ToolHost,
@@ -120,7 +120,7 @@ async function examine(
   return undefined;
 }
 
-/** What was not shown yet is shown as it stands. */
+/** Returns the lines of servers that were not shown yet, and the summary. */
 const lastLines = (
   findings: Findings,
   config: ComputerConfig,
@@ -133,7 +133,7 @@ const lastLines = (
   ...findings.problems.length === 0 && !isStopped ? ["No problem found."] : [],
 ];
 
-/** @throws {Error} when something is wrong, or was not looked at */
+/** @throws {Error} when there are problems, or something was not checked */
 function conclude(
   { servers, problems }: Findings,
   found: ReadonlyMap<string, CheckedServer>,
@@ -154,6 +154,6 @@ function conclude(
   );
 }
 
-/** The log's lines begin with the time and the logger. */
+/** Removes the time and the logger from a line of the log. */
 const withoutTime = (line: string): string =>
   reasonOf(line.replace(/^.*?a2c-smcp·computer:?\s*/, ""));

@@ -6,7 +6,7 @@ import { isDocument, isWindow } from "../resources/listed_uri.ts";
 import type { ServerFailure } from "../host/server_failure.ts";
 import type { ServerStatus } from "../host/server_status.ts";
 
-/** What was found out about one MCP server. */
+/** The findings about one MCP server. */
 export interface CheckedServer {
   readonly name: string;
   readonly type: ServerStatus["type"];
@@ -17,17 +17,17 @@ export interface CheckedServer {
   readonly error?: string;
 }
 
-/** What was found out about a configuration. */
+/** The findings about a configuration. */
 export interface Findings {
   readonly servers: readonly CheckedServer[];
   readonly inputs: readonly { id: string; type: string; used: boolean }[];
-  /** What keeps something from working; each says how to put it right. */
+  /** Problems that keep something from working, each with a remedy. */
   readonly problems: readonly string[];
-  /** What is odd, and works. */
+  /** Oddities that do no harm. */
   readonly warnings: readonly string[];
 }
 
-/** Looks at what one MCP server has, once it runs or has failed. */
+/** Checks one MCP server that runs or has failed. */
 export async function checkServer(
   host: ToolHost,
   name: string,
@@ -38,16 +38,16 @@ export async function checkServer(
   return status && checked(status, tools, resources);
 }
 
-/** What is wrong with windows and documents is said, in the log, when they are asked for. */
+/** Requests windows and documents, so that their problems are logged. */
 export async function checkResources(host: ToolHost): Promise<void> {
   await host.getDesktop();
   await host.getFinder();
 }
 
 /**
- * Sums up what is known by now.
+ * Sums up the findings so far.
  *
- * @param found the MCP servers that were looked at, by name
+ * @param found the checked MCP servers, by name
  */
 export function sumUp(
   host: ToolHost,
@@ -61,7 +61,7 @@ export function sumUp(
     servers: servers.map((status) => {
       const known = found.get(status.name);
       const { name } = status;
-      // Names that clash are known only now.
+      // Clashing names are known only now.
       return known
         ? { ...known, tools: toolsOf(name, tools) }
         : checked(status, tools);
@@ -111,7 +111,7 @@ const toolsOf = (
 ): string[] =>
   tools.filter(({ server }) => server === name).map(({ name }) => name);
 
-/** All pages; a server that has no resources, or does not run, has none. */
+/** Lists all resources; none if the server does not run or offers none. */
 async function resourcesOf(
   host: ToolHost,
   server: string,
@@ -128,7 +128,7 @@ async function resourcesOf(
   return found;
 }
 
-/** What an error does not say itself: what a person can do about it. */
+/** Remedies for errors that do not name one. */
 const REMEDIES: Readonly<Record<ServerFailure, string>> = {
   ended: "run its command by hand to see why",
   not_ready:
@@ -143,8 +143,8 @@ function withRemedy(
   error: string,
   failure: ServerFailure | undefined,
 ): string {
-  if (/\n\s*\^/.test(error)) return error; // a line with a caret below it
+  if (/\n\s*\^/.test(error)) return error; // it marks a place with a caret
   const text = error.replaceAll(/\s*\n\s*/g, ": ");
-  if (failure === undefined || text.includes(";")) return text; // it says already
+  if (failure === undefined || text.includes(";")) return text; // it names a remedy already
   return `${text}; ${REMEDIES[failure]}`;
 }

@@ -2,7 +2,7 @@ import { pad, plain, plainLines, textWidth } from "../../cli/terminal_text.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
 import type { CheckedServer, Findings } from "./check_findings.ts";
 
-/** Says how much there is to check. */
+/** Formats the head line: how much there is to check. */
 export const headLine = (
   file: string,
   { servers, inputs }: ComputerConfig,
@@ -11,7 +11,7 @@ export const headLine = (
     count(inputs.length, "input")
   }`;
 
-/** Makes the lines of one MCP server; they are as wide as those of all others, which may not be known yet. */
+/** Formats the lines of one MCP server, aligned with those of all others. */
 export function serverLines(
   { name, type, state, tools, windows, documents }: CheckedServer,
   { servers }: ComputerConfig,
@@ -36,7 +36,7 @@ export function serverLines(
   ];
 }
 
-/** Makes the lines about all of them together. */
+/** Formats the lines about the whole configuration. */
 export const tailLines = (
   { inputs, warnings, problems }: Findings,
 ): string[] => [

@@ -5,24 +5,24 @@ import { Screen } from "./live/screen.ts";
 
 const FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
 const TICK_MS = 100;
-/** Servers that are waited for and shown one by one. */
-const MOST = 5;
+/** Maximum number of pending servers to show. */
+const MAX_SHOWN_SERVERS = 5;
 
-/** Where `check` says what it finds out, as it finds it out. */
+/** Shows the progress and the findings of `check`. */
 export interface CheckView {
-  /** Whether what settles late is shown late, or where the file has it: for files and other programs. */
+  /** Whether servers are shown in the order of the file instead of as they settle. */
   readonly keepsOrder: boolean;
-  /** Shows lines that stay. */
+  /** Prints lines. */
   print(lines: readonly string[]): void;
-  /** Says what is still waited for; nothing once there is nothing. */
+  /** Shows the pending servers; nothing when there are none. */
   waitFor(names: readonly string[]): void;
-  /** Leaves the terminal to a question until that is answered. */
+  /** Pauses the view while a question is asked. */
   asking<T>(question: () => Promise<T>): Promise<T>;
-  /** Ends it; what was printed stays. */
+  /** Closes the view; printed lines stay. */
   close(): void;
 }
 
-/** Prints lines, and shows nothing that moves. */
+/** Creates a view that only prints lines. */
 export const plainCheckView = (
   print: (line: string) => void,
 ): CheckView => ({
@@ -33,7 +33,7 @@ export const plainCheckView = (
   close: () => {},
 });
 
-/** Prints lines above a block that shows what is waited for, with the time that passed. */
+/** Creates a view that prints lines above a live block of the pending servers. */
 export function liveCheckView(): CheckView {
   const screen = new Screen(process.stdout);
   const colour = !process.env.NO_COLOR;
@@ -95,7 +95,9 @@ function block(
 ): string[] {
   const sign = FRAMES[frame % FRAMES.length];
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
-  const names = waiting.slice(0, MOST).map((name) => shorten(plain(name), 40));
+  const names = waiting.slice(0, MAX_SHOWN_SERVERS).map((name) =>
+    shorten(plain(name), 40)
+  );
   const more = waiting.length - names.length;
   return [
     ...names.map((name) => `${sign} ${name}  starting, ${seconds} s`),

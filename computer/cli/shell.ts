@@ -12,22 +12,22 @@ import { logTo, logWritten, survive, toStderr } from "./logging.ts";
 import { type ComputerFlags, makeComputer } from "./make_computer.ts";
 import { firstSignal } from "../../cli/signals.ts";
 
-/** What `shell` is told on the command line. */
+/** The flags of `shell`. */
 export interface ShellFlags extends ComputerFlags {
-  /** The configuration file; without one there are no MCP servers at first. */
+  /** The configuration file; without one, the shell starts with no MCP servers. */
   config?: string;
   /** The office to join at once. */
   office?: string;
-  /** Where lines are kept. */
+  /** The history file. */
   history: string;
-  /** Keep them whole. */
+  /** Whether the history keeps values and parameters. */
   historyValues?: boolean;
 }
 
-/** How many calls `history` can show. */
-const MOST_CALLS = 1_000;
+/** Maximum number of calls that `history` can show. */
+const MAX_CALLS = 1_000;
 
-/** Lets a person command a Computer, line by line; from a pipe, until its end. */
+/** Runs a Computer with commands from a terminal or, until its end, from a pipe. */
 export async function shell(flags: ShellFlags): Promise<void> {
   await logTo(toStderr);
   survive();
@@ -63,7 +63,7 @@ export async function shell(flags: ShellFlags): Promise<void> {
   }
 }
 
-/** Reads lines from a pipe, and shows what they come to and nothing else. */
+/** Runs the commands from a pipe and prints only their results. */
 async function obey(
   context: ShellContext,
   { office }: ShellFlags,
@@ -107,7 +107,7 @@ function recordCalls(
   const calls: (ToolCallEnded & { readonly at: Date })[] = [];
   computer.on("callEnded", (call) => {
     calls.push({ ...call, at: new Date() });
-    if (calls.length > MOST_CALLS) calls.shift();
+    if (calls.length > MAX_CALLS) calls.shift();
   });
   return calls;
 }

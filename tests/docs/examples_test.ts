@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { SmcpComputer } from "../../computer/mod.ts";
+import { ToolHost } from "../../computer/mod.ts";
 import { start } from "../support/child.ts";
 import { notes } from "../../examples/notes.ts";
 
@@ -59,12 +59,8 @@ Deno.test({
   name: "the example notes_server.ts runs as an MCP server",
   timeout: 120_000,
 }, async () => {
-  await using computer = new SmcpComputer({
-    url: "http://127.0.0.1:9", // never connected: its servers start without
-    name: "pc",
-    servers: {},
-  });
-  await computer.addServer("notes", notes);
-  const [server] = computer.status().servers;
+  await using host = new ToolHost({ servers: { notes } });
+  await host.start();
+  const [server] = host.status().servers;
   assertEquals(server?.state, "running");
 });

@@ -3,36 +3,36 @@ import type { AskInput } from "../../config/inputs/input_store.ts";
 import type { ToolCallEnded } from "../../tools/call_events.ts";
 import type { Drawing, TableLook } from "./tables.ts";
 
-/** What the commands of the shell work with. */
+/** The context of the shell's commands. */
 export interface ShellContext {
-  /** Whom they command. */
+  /** The Computer. */
   readonly computer: SmcpComputer;
-  /** How a table may look. */
+  /** Returns the current width and colours of tables. */
   readonly look: () => TableLook;
-  /** The calls so far, the last one last. */
+  /** The calls so far, the latest last. */
   readonly calls: readonly (ToolCallEnded & { readonly at: Date })[];
-  /** Asks a person for the value of an input; absent where nobody is there. */
+  /** Asks the user for the value of an input; absent without a terminal. */
   readonly askInput?: AskInput | undefined;
 }
 
 /** A command of the shell. */
 export interface ShellCommand {
-  /** What is typed, such as `server add`. */
+  /** The words of the command, such as `server add`. */
   readonly words: readonly string[];
-  /** What follows, such as `<name>|all`. */
+  /** The arguments, such as `<name>|all`. */
   readonly args?: string;
-  /** In one line. */
+  /** The help, in one line. */
   readonly summary: string;
-  /** What may follow, for completion. */
+  /** Returns the possible arguments, for completion. */
   readonly values?: (context: ShellContext) => readonly string[];
-  /** What the history file keeps of what follows, since the rest may be secret; default: all of it. */
+  /** Returns the part of the arguments that is kept in the history, as the rest may be secret; default: all. */
   readonly kept?: (rest: string) => string;
   /**
-   * Carries it out; what it throws is shown as one line.
+   * Runs the command; an error is shown as one line.
    *
-   * @param rest what was typed after the words
-   * @param signal is aborted by Ctrl-C
-   * @returns what is shown; in text, unlike in a drawing, nothing acts on the terminal
+   * @param rest the text after the words
+   * @param signal aborted by Ctrl-C
+   * @returns the output; control characters are removed from text, but not from drawings
    */
   readonly run: (
     rest: string,
@@ -41,14 +41,14 @@ export interface ShellCommand {
   ) => Promise<Shown> | Shown;
 }
 
-/** What a command comes to, one below the other. */
+/** The output of a command, one part below the other. */
 export type Shown = string | Drawing | readonly (string | Drawing)[];
 
-/** Says how a command is typed. */
+/** Returns the usage of a command. */
 export const usageOf = ({ words, args }: ShellCommand): string =>
   [...words, ...args === undefined ? [] : [args]].join(" ");
 
-/** Takes the one word that a command needs. */
+/** Returns the single word that a command expects. */
 export function oneWord(rest: string, what: string): string {
   if (/^\S+$/.test(rest)) return rest;
   throw new Error(
@@ -58,10 +58,10 @@ export function oneWord(rest: string, what: string): string {
   );
 }
 
-/** For {@linkcode ShellCommand.kept}: the name of a file, but no JSON. */
+/** Keeps the name of a file, but no JSON; for {@linkcode ShellCommand.kept}. */
 export const keptFile = (rest: string): string =>
   rest.startsWith("@") ? rest : "";
 
-/** Writes JSON for a person. */
+/** Formats JSON for reading. */
 export const pretty = (value: unknown): string =>
   JSON.stringify(value, null, 2);

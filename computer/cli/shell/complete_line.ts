@@ -1,15 +1,15 @@
-/** A command of the shell as completion needs it. */
+/** A command of the shell, for completion. */
 export interface Completable {
-  /** What is typed, such as `server add`. */
+  /** The words of the command, such as `server add`. */
   readonly words: readonly string[];
-  /** What may follow, if that is known. */
+  /** Returns the possible arguments, if they are known. */
   readonly values?: (() => readonly string[]) | undefined;
 }
 
 /**
- * Completes a line of the shell, as `node:readline` wants it.
+ * Completes a line of the shell, for `node:readline`.
  *
- * @returns what the last word may become, and that word
+ * @returns the completions of the last word, and that word
  */
 export function completeLine(
   line: string,

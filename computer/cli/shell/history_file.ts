@@ -2,10 +2,10 @@ import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 
-/** How many lines are kept. */
-const MOST = 1_000;
+/** Maximum number of lines in the history file. */
+const MAX_LINES = 1_000;
 
-/** Where the lines of the shell are kept, by the XDG convention. */
+/** Returns the path of the history file, by the XDG convention. */
 export const defaultHistoryFile = (
   env: Readonly<Record<string, string | undefined>>,
 ): string =>
@@ -15,14 +15,14 @@ export const defaultHistoryFile = (
     "shell_history",
   );
 
-/** Reads the lines of earlier shells, the last one last; none where there is no file. */
+/** Reads the history, the latest line last; empty when there is no file. */
 export async function readHistory(file: string): Promise<string[]> {
-  await narrow(file).catch(() => {}); // there may be none; writing says no more about it
+  await narrow(file).catch(() => {}); // the file may not exist
   const text = await readFile(file, "utf8").catch(() => "");
-  return text.split("\n").filter((line) => line !== "").slice(-MOST);
+  return text.split("\n").filter((line) => line !== "").slice(-MAX_LINES);
 }
 
-/** Writes them, for their person alone; a disk that does not take them is no reason to fail. */
+/** Writes the history, readable by its owner only; ignores failures. */
 export async function writeHistory(
   file: string,
   lines: readonly string[],
@@ -30,15 +30,15 @@ export async function writeHistory(
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     await narrow(file);
-    await writeFile(file, `${lines.slice(-MOST).join("\n")}\n`, {
+    await writeFile(file, `${lines.slice(-MAX_LINES).join("\n")}\n`, {
       mode: 0o600,
     });
   } catch {
-    // The next shell begins without them.
+    // The next shell starts without a history.
   }
 }
 
-/** Closes a file that others may read or write; what is no file, such as a device, is left alone. */
+/** Restricts a regular file to its owner; leaves devices and the like alone. */
 async function narrow(file: string): Promise<void> {
   const found = await stat(file).catch(() => undefined);
   if (found?.isFile() && found.mode & 0o077) await chmod(file, 0o600);

@@ -15,7 +15,7 @@ import { drawTable } from "./tables.ts";
 const ids = ({ computer }: ShellContext): string[] =>
   computer.inputs.definitions.map(({ id }) => id);
 
-/** Reads definitions as a file has them; every mistake is named. */
+/** Parses definitions in the format of a configuration file. */
 const readInputs = (inputs: unknown): readonly MCPServerInput[] =>
   parseComputerConfig({ servers: {}, inputs }, "what was typed").inputs;
 
@@ -39,7 +39,7 @@ const put = async (
   return `${known ? "updated" : "added"} ${input.id}`;
 };
 
-/** Commands about the definitions of inputs. */
+/** Commands for the definitions of inputs. */
 const DEFINITIONS: readonly ShellCommand[] = [
   {
     words: ["inputs", "load"],
@@ -65,7 +65,7 @@ const DEFINITIONS: readonly ShellCommand[] = [
     words: ["inputs", "update"],
     args: "<json|@file>",
     kept: keptFile,
-    summary: "define an input anew; its value is forgotten",
+    summary: "redefine an input; its value is forgotten",
     run: (rest, context) => put(rest, context, "known"),
   },
   {
@@ -102,7 +102,7 @@ const DEFINITIONS: readonly ShellCommand[] = [
   },
 ];
 
-/** Commands about the values of inputs; those of secrets are never shown. */
+/** Commands for the values of inputs; secrets are never shown. */
 const VALUES: readonly ShellCommand[] = [
   {
     words: ["inputs", "value", "list"],
@@ -158,7 +158,7 @@ const VALUES: readonly ShellCommand[] = [
   {
     words: ["inputs", "value", "rm"],
     args: "<id>",
-    summary: "forget a value; it is resolved anew when it is needed",
+    summary: "forget a value; it is resolved again when needed",
     values: ids,
     run: (rest, { computer }) => {
       const { id } = find(rest, computer.inputs.definitions);
@@ -176,7 +176,7 @@ const VALUES: readonly ShellCommand[] = [
   },
 ];
 
-/** Commands about inputs. */
+/** Commands for inputs. */
 export const INPUT_COMMANDS: readonly ShellCommand[] = [
   ...DEFINITIONS,
   ...VALUES,
@@ -193,7 +193,7 @@ function find(rest: string, inputs: readonly MCPServerInput[]): MCPServerInput {
   );
 }
 
-/** As Agents see them: a password has no default. */
+/** Redacts definitions as for Agents: a password has no default. */
 const shown = (inputs: readonly MCPServerInput[]): readonly MCPServerInput[] =>
   redactConfig([], inputs).inputs ?? [];
 

@@ -2,9 +2,9 @@ import { readFile } from "node:fs/promises";
 import { reasonOf } from "../../util/values.ts";
 
 /**
- * Reads the `<json|@file>` of a command.
+ * Parses the `<json|@file>` argument of a command.
  *
- * @throws {Error} that says what is wrong with it; never shows it, since it may hold secrets
+ * @throws {Error} that describes the problem without quoting the text, as it may contain secrets
  */
 export async function jsonArgument(text: string): Promise<unknown> {
   if (text === "") throw new Error("expected JSON, or @FILE that holds it");

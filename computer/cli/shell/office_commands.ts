@@ -19,10 +19,10 @@ const STATE_STYLES: Readonly<Record<ServerState, Style>> = {
   disabled: "dim",
 };
 
-/** Seconds that a tool gets where `tc` does not say. */
+/** Default timeout of `tc`. */
 const TOOL_TIMEOUT_S = 60;
 
-/** Commands that look at the Computer. */
+/** Commands that show the Computer, or call its tools. */
 export const LOOK_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["status"],
@@ -134,7 +134,8 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
     words: ["render"],
     args: "<json|@file>",
     kept: keptFile,
-    summary: "fill inputs in as a MCP server would get them; secrets hidden",
+    summary:
+      "fill in inputs as an MCP server would get them; secrets stay hidden",
     run: async (rest, { computer }) =>
       pretty(
         await partsOf(computer).hosting.inputs.render(await jsonArgument(rest)),
@@ -142,7 +143,7 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
   },
 ];
 
-/** The seconds that were typed, in milliseconds. */
+/** Converts a timeout in seconds to milliseconds. */
 function toMs(timeout: unknown): number {
   if (typeof timeout === "number" && timeout >= 1 && timeout <= 3600) {
     return timeout * 1000;
@@ -150,7 +151,7 @@ function toMs(timeout: unknown): number {
   throw new Error('"timeout" must be a number of seconds from 1 to 3600');
 }
 
-/** The name of the tool, without its parameters. */
+/** Keeps the name of the tool without its parameters. */
 function keptCall(rest: string): string {
   if (rest.startsWith("@")) return rest;
   try {
@@ -161,7 +162,7 @@ function keptCall(rest: string): string {
   }
 }
 
-/** Commands about the Server. */
+/** Commands for the connection to the Server. */
 export const SOCKET_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["socket", "connect"],
@@ -181,7 +182,8 @@ export const SOCKET_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["socket", "join"],
     args: "<office> [name]",
-    summary: "join an office, by another name than that of --name if you like",
+    summary:
+      "join an office, optionally under another name than that of --name",
     run: async (rest, { computer }) => {
       const [, office = "", name = computer.name] =
         /^(\S+)(?:\s+(.+))?$/.exec(rest) ?? [];

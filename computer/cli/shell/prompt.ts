@@ -6,25 +6,25 @@ import {
 } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 
-/** What a {@linkcode Prompt} is made of. */
+/** Options of a {@linkcode Prompt}. */
 export interface PromptOptions {
-  /** A terminal. */
+  /** The terminal to read from. */
   readonly input: Readable;
-  /** The same. */
+  /** The terminal to write to. */
   readonly output: Writable;
-  /** What stands before each line. */
+  /** The text before each line. */
   readonly prompt: string;
-  /** As `node:readline` wants it. */
+  /** Completes a line, for `node:readline`. */
   readonly complete: (line: string) => [string[], string];
-  /** Lines of before, the last one last; those that are typed are added. */
+  /** Earlier lines, the latest last; new lines are added. */
   readonly history: string[];
 }
 
 /**
- * Reads lines from a terminal, one at a time, while other things may be shown.
+ * Reads lines from a terminal one at a time, while other output may be shown.
  *
- * The terminal is its own only while a line is waited for: questions in between have it to
- * themselves, and what was typed so far is there again afterwards.
+ * It uses the terminal only while it waits for a line: questions in between have the terminal to
+ * themselves, and the text typed so far is restored afterwards.
  */
 export class Prompt {
   readonly #options: PromptOptions;
@@ -32,12 +32,12 @@ export class Prompt {
   #waiting: ((line: string | undefined) => void) | undefined;
   #paused = 0;
 
-  /** Makes a prompt that shows nothing yet. */
+  /** Creates a prompt that is not shown yet. */
   constructor(options: PromptOptions) {
     this.#options = options;
   }
 
-  /** Waits for a line; undefined after Ctrl-D, or `close`. */
+  /** Reads a line; undefined after Ctrl-D or `close`. */
   readLine(): Promise<string | undefined> {
     return new Promise((resolve) => {
       this.#waiting = resolve;
@@ -52,12 +52,12 @@ export class Prompt {
     this.#reader?.prompt(true);
   }
 
-  /** Begins a new line after the `^C` that a terminal shows while no line is waited for. */
+  /** Starts a new line after the `^C` that a terminal shows while no line is being read. */
   interrupted(): void {
     if (!this.#reader) this.#options.output.write("\n");
   }
 
-  /** Leaves the terminal to something else until that is done. */
+  /** Pauses the prompt while other code uses the terminal. */
   async pauseFor<T>(work: () => Promise<T>): Promise<T> {
     const typed = this.#reader?.line ?? "";
     if (this.#paused++ === 0) {
@@ -71,7 +71,7 @@ export class Prompt {
     }
   }
 
-  /** Ends it. */
+  /** Closes the prompt. */
   close(): void {
     this.#shut();
     this.#settle(undefined);
@@ -85,7 +85,7 @@ export class Prompt {
       prompt,
       terminal: true,
       completer: complete,
-      history: history.toReversed(), // it wants the last one first
+      history: history.toReversed(), // readline expects the latest first
       historySize: history.length + 1,
     });
     this.#reader = reader;
@@ -96,7 +96,7 @@ export class Prompt {
       this.#settle(line);
     });
     reader.on("SIGINT", () => {
-      // As in any shell: what was typed is given up.
+      // As in any shell, the typed text is discarded.
       output.write("^C\n");
       this.#shut();
       if (this.#waiting) this.#open("");
@@ -107,7 +107,7 @@ export class Prompt {
       output.write(last);
       this.#settle(undefined);
     };
-    reader.on("error", () => end("")); // the terminal is gone
+    reader.on("error", () => end("")); // the terminal is closed
     reader.on("close", () => end("\n"));
     reader.prompt();
     if (typed !== "") reader.write(typed);
@@ -119,14 +119,14 @@ export class Prompt {
     reader?.close();
   }
 
-  /** Of lines that were pasted, all but the first are put back: the next reader gets them. */
+  /** Puts back all pasted lines but the first, for the next reader. */
   #putBackRest(): void {
     const { input } = this.#options;
     let rest = "";
     const onKey = (_: unknown, { sequence = "" }: { sequence?: string }) =>
       rest += sequence;
     input.on("keypress", onKey);
-    // Keys that came in one piece with this line are told within the same turn.
+    // Keys that arrived together with this line are emitted within the same turn.
     queueMicrotask(() => {
       input.off("keypress", onKey);
       if (rest !== "") input.unshift(rest);
@@ -139,7 +139,7 @@ export class Prompt {
     waiting?.(line);
   }
 
-  /** Takes the line that is being typed away, however many rows it has. */
+  /** Erases the line being typed, however many rows it has. */
   #erase(): void {
     if (!this.#reader) return;
     const { output } = this.#options;

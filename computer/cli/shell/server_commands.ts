@@ -16,13 +16,13 @@ const namesOrAll = (context: ShellContext): string[] => [
   "all",
 ];
 
-/** Commands about MCP servers. */
+/** Commands for MCP servers. */
 export const SERVER_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["server", "add"],
     args: "<json|@file>",
     kept: keptFile,
-    summary: 'add a MCP server, or replace it: {"name": ..., "type": ...}',
+    summary: 'add an MCP server, or replace it: {"name": ..., "type": ...}',
     run: async (rest, context) => {
       const { computer } = context;
       const { name, settings } = readServer(await jsonArgument(rest));
@@ -35,7 +35,7 @@ export const SERVER_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["server", "rm"],
     args: "<name>",
-    summary: "stop a MCP server and forget it",
+    summary: "stop an MCP server and forget it",
     values: names,
     run: async (rest, { computer }) => {
       const name = oneWord(rest, "the MCP server's name");
@@ -46,7 +46,7 @@ export const SERVER_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["start"],
     args: "<name>|all",
-    summary: "start a MCP server, or all",
+    summary: "start an MCP server, or all",
     values: namesOrAll,
     run: async (rest, context) => {
       const chosen = choose(rest, context);
@@ -59,7 +59,7 @@ export const SERVER_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["stop"],
     args: "<name>|all",
-    summary: "stop a MCP server, or all",
+    summary: "stop an MCP server, or all",
     values: namesOrAll,
     run: async (rest, context) => {
       const chosen = choose(rest, context);
@@ -76,7 +76,7 @@ function choose(rest: string, context: ShellContext): string[] {
   return name === "all" ? names(context) : [name];
 }
 
-/** The rest is checked where it is used, with every mistake by its name. */
+/** Reads the name of a server; `addServer` and `updateServer` validate the rest. */
 function readServer(
   value: unknown,
 ): { name: string; settings: ServerSettings } {

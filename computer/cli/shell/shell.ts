@@ -13,11 +13,11 @@ import { LOOK_COMMANDS, SOCKET_COMMANDS } from "./office_commands.ts";
 import { SERVER_COMMANDS } from "./server_commands.ts";
 import { drawTable } from "./tables.ts";
 
-/** What a line came to. */
+/** The outcome of a line. */
 export interface LineOutcome {
-  /** What is shown. */
+  /** The output. */
   readonly text: string;
-  /** Whether it went wrong. */
+  /** Whether the command failed. */
   readonly failed?: true;
   /** Whether the shell ends. */
   readonly quit?: true;
@@ -50,9 +50,9 @@ const QUIT: ShellCommand = {
 };
 
 /**
- * Carries out a line that was typed into the shell; never rejects.
+ * Runs a line of the shell; never rejects.
  *
- * @param signal is aborted by Ctrl-C
+ * @param signal aborted by Ctrl-C
  */
 export async function runLine(
   line: string,
@@ -94,8 +94,8 @@ export const completeShell = (
   );
 
 /**
- * What the history file keeps of a line: the command, without parameters of tools, values and
- * definitions; nothing of what is no command, which may be a secret that was pasted.
+ * Returns the part of a line that the history keeps: the command without tool parameters, values and
+ * definitions; nothing of an unknown command, which may be a pasted secret.
  */
 export function keptLine(line: string): string | undefined {
   const text = line.trim();
@@ -115,7 +115,7 @@ const findCommand = (text: string): ShellCommand | undefined => {
   ).toSorted((a, b) => b.words.length - a.words.length)[0];
 };
 
-/** What was typed after the words of a command. */
+/** Returns the text after the words of a command. */
 const restOf = (text: string, { words }: ShellCommand): string =>
   words.reduce((left, word) => left.slice(word.length).trimStart(), text);
 

@@ -2,26 +2,26 @@ import Table from "cli-table3";
 import { plainLines, textWidth, wrap } from "../../../cli/terminal_text.ts";
 import { type Span, styled } from "../live/paint.ts";
 
-/** How a table may look. */
+/** The look of a table. */
 export interface TableLook {
-  /** Its greatest width. */
+  /** The maximum width. */
   readonly columns: number;
-  /** Whether it has colours. */
+  /** Whether to use colours. */
   readonly colour: boolean;
 }
 
-/** Columns that a table takes for each of its own: a line and two spaces. */
-const FRAME = 3;
-/** What a column keeps however narrow the terminal is. */
-const LEAST = 8;
+/** Characters around each column: a line and two spaces. */
+const COLUMN_PADDING = 3;
+/** Minimum width of a column on a narrow terminal. */
+const MIN_COLUMN_WIDTH = 8;
 
-/** What is shown as it is, with its colours. */
+/** Output with colours, which is not escaped. */
 export interface Drawing {
   /** One or more lines. */
   readonly coloured: string;
 }
 
-/** Draws a table; where it is too wide, its widest columns have several lines in a cell. */
+/** Draws a table; wraps the widest columns when it is too wide. */
 export function drawTable(
   head: readonly string[],
   rows: readonly (readonly (string | Span)[])[],
@@ -39,7 +39,7 @@ export function drawTable(
       ...cells.flatMap((row) => (row[i]?.[0] ?? "").split("\n").map(textWidth)),
     )
   );
-  const room = columns - 1 - FRAME * widths.length;
+  const room = columns - 1 - COLUMN_PADDING * widths.length;
   const widest = widestColumn(widths, room);
   const table = new Table({
     head: head.map((title) => styled(title, "bold", colour)),
@@ -56,11 +56,11 @@ export function drawTable(
   return { coloured: table.toString() };
 }
 
-/** The greatest width that a column may have so that all of them fit. */
+/** Returns the maximum width of a column so that all columns fit. */
 function widestColumn(widths: readonly number[], room: number): number {
   const total = (most: number) =>
     widths.reduce((sum, width) => sum + Math.min(width, most), 0);
   let most = Math.max(0, ...widths);
-  while (most > LEAST && total(most) > room) most--;
+  while (most > MIN_COLUMN_WIDTH && total(most) > room) most--;
   return most;
 }
