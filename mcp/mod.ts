@@ -40,7 +40,11 @@ import type { SmcpAgent } from "../agent/mod.ts";
 import { CallQueue } from "./calls/call_queue.ts";
 import { HttpFace, type McpCaller } from "./http/http.ts";
 import { type AgentProvider, OfficeView } from "./office/office_view.ts";
-import { type OfficeMcpOptions, resolveOptions } from "./options.ts";
+import {
+  type McpCall,
+  type OfficeMcpOptions,
+  resolveOptions,
+} from "./options.ts";
 import {
   serveOfficeStdio,
   type StdioConnection,
@@ -49,6 +53,7 @@ import {
 
 export type {
   AgentProvider,
+  McpCall,
   McpCaller,
   OfficeMcpOptions,
   StdioConnection,
@@ -73,6 +78,8 @@ export interface OfficeMcp extends AsyncDisposable {
   handle(request: Request, caller?: McpCaller): Promise<Response>;
   /** Serves the client that has started this process. */
   serveStdio(streams?: StdioStreams): StdioConnection;
+  /** Asks for the Agent again, and tells clients if they see something else now; for one that was not there yet. */
+  refresh(): Promise<void>;
   /** Cancels all calls, and ends sessions and connections; the Agent stays as it is. */
   close(): Promise<void>;
 }
@@ -112,6 +119,9 @@ export function officeMcp(
       connections.add(connection);
       void connection.closed.then(() => connections.delete(connection));
       return connection;
+    },
+    refresh: async () => {
+      await view.ready();
     },
     close,
     [Symbol.asyncDispose]: close,

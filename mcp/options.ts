@@ -1,3 +1,17 @@
+/** A call of a Computer's tool by an MCP client. */
+export interface McpCall {
+  /** The `req_id` under which it goes to the Computer. */
+  readonly reqId: string;
+  /** The Computer that has the tool. */
+  readonly computer: string;
+  /** The tool's name there. */
+  readonly tool: string;
+  /** Who calls, as `OfficeMcp.handle` was told. */
+  readonly principal?: string;
+  /** The program that calls, as it names itself. */
+  readonly client?: { readonly name: string; readonly version: string };
+}
+
 /** Options of {@linkcode officeMcp}. */
 export interface OfficeMcpOptions {
   /** Only the tools of this Computer, under their own names, without a prefix. */
@@ -20,6 +34,8 @@ export interface OfficeMcpOptions {
   lenient?: boolean;
   /** Milliseconds after which a call is given up, 1000 to 3,600,000; default 3,600,000: the client decides. */
   callTimeoutMs?: number;
+  /** Told of each call before it is sent, to count and to log it; what it throws is the failure of the call. */
+  admit?: (call: McpCall) => void | Promise<void>;
   /** Milliseconds between the signs of life of a running call, for clients that ask for progress; default 10,000. */
   heartbeatMs?: number;
   /** The most calls per second, so that the Agent stays below the Server's limit; default 900. Others wait. */
@@ -45,8 +61,8 @@ export interface OfficeMcpOptions {
 
 /** The options with their defaults. */
 export type ResolvedOptions =
-  & Required<Omit<OfficeMcpOptions, "computer">>
-  & Pick<OfficeMcpOptions, "computer">;
+  & Required<Omit<OfficeMcpOptions, "computer" | "admit">>
+  & Pick<OfficeMcpOptions, "computer" | "admit">;
 
 const MEBIBYTE = 2 ** 20;
 

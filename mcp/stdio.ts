@@ -5,7 +5,9 @@ import {
 } from "@modelcontextprotocol/server/stdio";
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
-import { createOfficeServer, type ServerParts } from "./office/server.ts";
+import { createOfficeServer } from "./office/server.ts";
+import type { ServerParts } from "./office/server_parts.ts";
+import { tellClient } from "./office/tell_client.ts";
 
 /** The way to a client that has started this process. */
 export interface StdioStreams {
@@ -30,12 +32,8 @@ export function serveOfficeStdio(
 ): StdioConnection {
   // A client probes the era with a server that is thrown away.
   const servers = new Set<Server>();
-  const off = parts.view.onToolsChanged(() => {
-    for (const server of servers) {
-      server.sendToolListChanged().catch(() => {
-        // It has just ended.
-      });
-    }
+  const off = parts.view.onChange((event) => {
+    for (const server of servers) tellClient(server, event);
   });
   const transport = new StdioServerTransport(stdin, stdout);
   const { promise: closed, resolve } = Promise.withResolvers<void>();

@@ -6,7 +6,7 @@ import type { SmcpAgent } from "../../agent/mod.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
 import type { CallQueue } from "./call_queue.ts";
 import type { Found, ToolAddress } from "../tools/catalogue.ts";
-import type { ResolvedOptions } from "../options.ts";
+import type { McpCall, ResolvedOptions } from "../options.ts";
 import { ProgressReporter } from "./progress.ts";
 import { failure, failureOf, toMcpResult } from "../tools/result.ts";
 
@@ -15,11 +15,24 @@ export interface CallParts {
   /** The turns of all calls of the seat. */
   readonly queue: CallQueue;
   /** How long it may take, and how often it tells that it lives. */
-  readonly options: Pick<ResolvedOptions, "callTimeoutMs" | "heartbeatMs">;
+  readonly options: Pick<
+    ResolvedOptions,
+    "admit" | "callTimeoutMs" | "heartbeatMs"
+  >;
   /** The request, as the MCP SDK hands it over. */
   readonly request: ServerContext["mcpReq"];
   /** Cancels the call, as does the signal of the request. */
   readonly signal: AbortSignal;
+  /** Who calls. */
+  readonly caller: Caller;
+}
+
+/** Who calls, as far as is known. */
+export interface Caller {
+  /** Whom the HTTP request was of. */
+  readonly principal: string | undefined;
+  /** What the client calls itself. */
+  readonly client: McpCall["client"] | undefined;
 }
 
 /**
@@ -30,14 +43,17 @@ export async function callOffice(
   agent: SmcpAgent,
   { computer, tool }: ToolAddress,
   args: Record<string, unknown>,
-  { queue, options, request, signal }: CallParts,
+  { queue, options, request, signal, caller }: CallParts,
 ): Promise<McpResult> {
   const reporter = reporterOf(request, computer, options.heartbeatMs);
   try {
     const timeoutMs = options.callTimeoutMs;
+    const reqId = crypto.randomUUID();
+    await options.admit?.({ reqId, computer, tool, ...known(caller) });
     return toMcpResult(
       await queue.run(
-        () => agent.callTool(computer, tool, args, { timeoutMs, signal }),
+        () =>
+          agent.callTool(computer, tool, args, { timeoutMs, reqId, signal }),
         signal,
       ),
     );
@@ -47,6 +63,13 @@ export async function callOffice(
     reporter?.end();
   }
 }
+
+const known = (
+  { principal, client }: Caller,
+): Pick<McpCall, "principal" | "client"> => ({
+  ...(principal !== undefined && { principal }),
+  ...(client && { client: { name: client.name, version: client.version } }),
+});
 
 /** The answer to a call of a tool that is known, and not there now. */
 export function awayResult(

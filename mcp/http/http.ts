@@ -1,4 +1,5 @@
 import {
+  type AuthInfo,
   createMcpHandler,
   isJsonContentType,
   isLegacyRequest,
@@ -6,7 +7,9 @@ import {
 } from "@modelcontextprotocol/server";
 import { checkHeaders } from "./guards.ts";
 import { httpError, RpcError } from "./http_error.ts";
-import { createOfficeServer, type ServerParts } from "../office/server.ts";
+import { createOfficeServer } from "../office/server.ts";
+import type { ServerParts } from "../office/server_parts.ts";
+import { messageOf } from "../tools/result.ts";
 import { Sessions } from "./sessions.ts";
 
 /** Who sends an HTTP request, as far as whoever serves HTTP knows. */
@@ -34,9 +37,9 @@ export class HttpFace {
       options: parts.options,
       createServer: (cancelled) => createOfficeServer(parts, cancelled),
     });
-    this.#off = parts.view.onToolsChanged(() => {
-      this.#modern.notify.toolsChanged();
-      this.#sessions.toolsChanged();
+    this.#off = parts.view.onChange((event) => {
+      this.#modern.bus.publish(event);
+      this.#sessions.tell(event);
     });
   }
 
@@ -57,14 +60,13 @@ export class HttpFace {
     } catch (error) {
       return httpError(503, RpcError.REFUSED, messageOf(error));
     }
-    const { principal } = caller;
+    const authInfo = authInfoOf(caller);
     if (await isLegacyRequest(request, body.json)) {
-      return await this.#sessions.serve(request, body.json, principal);
+      return await this.#sessions.serve(request, body.json, authInfo);
     }
     return await this.#modern.fetch(request, {
       parsedBody: body.json,
-      ...(principal !== undefined &&
-        { authInfo: { token: "", clientId: principal, scopes: [] } }),
+      ...(authInfo && { authInfo }),
     });
   }
 
@@ -75,6 +77,12 @@ export class HttpFace {
     await Promise.all([this.#modern.close(), this.#sessions.close()]);
   }
 }
+
+/** What the MCP SDK hands through to handlers; it holds no token, since nobody checks one here. */
+const authInfoOf = ({ principal }: McpCaller): AuthInfo | undefined =>
+  principal === undefined
+    ? undefined
+    : { token: "", clientId: principal, scopes: [] };
 
 /** Reads a body once, for both eras; a refusal where that cannot be. */
 async function readBody(
@@ -103,6 +111,3 @@ async function readBody(
     return httpError(400, RpcError.PARSE, "The body is no valid JSON");
   }
 }
-
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);

@@ -1,8 +1,11 @@
 import {
+  type AuthInfo,
   type Server,
+  type ServerEvent,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { onBodyEnd } from "./open_bodies.ts";
+import { tellClient } from "../office/tell_client.ts";
 import type { ResolvedOptions } from "../options.ts";
 
 /** What a session is made with. */
@@ -64,7 +67,11 @@ export class Session {
   }
 
   /** Answers one HTTP request of the client. */
-  async serve(request: Request, parsedBody: unknown): Promise<Response> {
+  async serve(
+    request: Request,
+    parsedBody: unknown,
+    authInfo: AuthInfo | undefined,
+  ): Promise<Response> {
     this.#open++;
     this.#stopTimers();
     let isOver = false;
@@ -76,6 +83,7 @@ export class Session {
     try {
       const response = await this.#transport.handleRequest(request, {
         parsedBody,
+        ...(authInfo && { authInfo }),
       });
       return onBodyEnd(response, over);
     } catch (error) {
@@ -84,11 +92,9 @@ export class Session {
     }
   }
 
-  /** Tells the client that the tools are others now. */
-  toolsChanged(): void {
-    this.#server?.sendToolListChanged().catch(() => {
-      // It has just ended.
-    });
+  /** Tells the client of a change, if it listens. */
+  tell(event: ServerEvent): void {
+    if (this.#server) tellClient(this.#server, event);
   }
 
   /** Ends the session and cancels its calls. */

@@ -1,4 +1,9 @@
-import { isInitializeRequest, type Server } from "@modelcontextprotocol/server";
+import {
+  type AuthInfo,
+  isInitializeRequest,
+  type Server,
+  type ServerEvent,
+} from "@modelcontextprotocol/server";
 import { httpError, RpcError } from "./http_error.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { Session } from "./session.ts";
@@ -32,17 +37,17 @@ export class Sessions {
   /**
    * Answers one HTTP request.
    *
-   * @param principal whose it is; the sessions of others do not exist for it
+   * @param authInfo whose it is; the sessions of others do not exist for it
    */
   async serve(
     request: Request,
     parsedBody: unknown,
-    principal: string | undefined,
+    authInfo: AuthInfo | undefined,
   ): Promise<Response> {
     const id = request.headers.get("mcp-session-id");
-    if (id === null) return await this.#open(request, parsedBody, principal);
+    if (id === null) return await this.#open(request, parsedBody, authInfo);
     const session = this.#sessions.get(id);
-    if (session === undefined || session.principal !== principal) {
+    if (session === undefined || session.principal !== authInfo?.clientId) {
       return httpError(
         404,
         RpcError.NO_SESSION,
@@ -51,12 +56,12 @@ export class Sessions {
     }
     this.#sessions.delete(id);
     this.#sessions.set(id, session);
-    return await session.serve(request, parsedBody);
+    return await session.serve(request, parsedBody, authInfo);
   }
 
-  /** Tells all clients that the tools are others now. */
-  toolsChanged(): void {
-    for (const session of this.#sessions.values()) session.toolsChanged();
+  /** Tells all clients of a change. */
+  tell(event: ServerEvent): void {
+    for (const session of this.#sessions.values()) session.tell(event);
   }
 
   /** Ends all sessions. */
@@ -68,7 +73,7 @@ export class Sessions {
   async #open(
     request: Request,
     parsedBody: unknown,
-    principal: string | undefined,
+    authInfo: AuthInfo | undefined,
   ): Promise<Response> {
     const isOpening = request.method === "POST" &&
       [parsedBody].flat().some((message) => isInitializeRequest(message));
@@ -87,13 +92,13 @@ export class Sessions {
       );
     }
     const session = new Session({
-      principal,
+      principal: authInfo?.clientId,
       options: this.#parts.options,
       opened: (id, session) => this.#sessions.set(id, session),
       ended: (id) => this.#sessions.delete(id),
     });
     await session.connect(await this.#parts.createServer(session.cancelled));
-    const response = await session.serve(request, parsedBody);
+    const response = await session.serve(request, parsedBody, authInfo);
     if (!response.ok) await session.close(); // it has no id that anybody could use
     return response;
   }

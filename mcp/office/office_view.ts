@@ -1,6 +1,8 @@
+import type { ServerEvent } from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { mcpServerOf, type SMCPTool } from "../../protocol/mod.ts";
 import { Catalogue } from "../tools/catalogue.ts";
+import { messageOf } from "../tools/result.ts";
 import type { ResolvedOptions } from "../options.ts";
 
 /**
@@ -29,13 +31,15 @@ export class OfficeView {
   /** What is wrong, by Computer. */
   readonly troubles = new Map<string, Trouble>();
   readonly #provider: AgentProvider;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<(event: ServerEvent) => void>();
   #agent: SmcpAgent | undefined;
   #offs: (() => void)[] = [];
   #settled: Promise<void> = Promise.resolve();
   #burst: ReturnType<typeof setTimeout> | undefined;
   /** Whether clients would see something else than when they were last told. */
   #isChanged = false;
+  /** Whether somebody was told that there is no Agent. */
+  #wasMissing = false;
   #isClosed = false;
 
   /** @throws {TypeError} naming an option that cannot be used */
@@ -55,7 +59,7 @@ export class OfficeView {
    * @throws whatever the provider says: there is no Agent
    */
   async ready(): Promise<SmcpAgent> {
-    const agent = await this.#provider();
+    const agent = await this.#ask();
     if (this.#isClosed) throw new Error("The MCP server is closed");
     if (agent !== this.#agent) this.#watch(agent);
     await this.#settled;
@@ -63,10 +67,15 @@ export class OfficeView {
     return agent;
   }
 
-  /** Adds a listener, called once for each burst of changes in what clients see; returns what removes it. */
-  onToolsChanged(listener: () => void): () => void {
+  /** Adds a listener for what changes in what clients see; returns what removes it. */
+  onChange(listener: (event: ServerEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Tells all clients of a change. */
+  tell(event: ServerEvent): void {
+    for (const listener of this.#listeners) listener(event);
   }
 
   /** Listens no more; the Agent stays as it is. */
@@ -77,35 +86,52 @@ export class OfficeView {
     clearTimeout(this.#burst);
   }
 
+  async #ask(): Promise<SmcpAgent> {
+    try {
+      return await this.#provider();
+    } catch (error) {
+      this.#wasMissing = true;
+      throw error;
+    }
+  }
+
   #watch(agent: SmcpAgent): void {
-    const isFirst = this.#offs.length === 0;
+    const wasSeen = this.#offs.length > 0 || this.#wasMissing;
     this.#unwatch();
     this.#agent = agent;
     this.troubles.clear();
+    const limit = Promise.withResolvers<void>();
+    const timer = setTimeout(limit.resolve, SETTLE_TIMEOUT_MS);
+    let isSettled = false;
+    this.#settled = Promise.race([this.#settle(agent), limit.promise])
+      .then(() => {
+        clearTimeout(timer);
+        isSettled = true;
+        if (agent !== this.#agent) return;
+        this.#refresh(agent);
+        if (wasSeen) this.#tellSoon(agent);
+        else this.#isChanged = false;
+      });
     this.#offs = [
+      limit.resolve,
       agent.on("tools", ({ computer, tools }) => {
-        this.#tellSoon(agent);
         if (tools === undefined) this.troubles.delete(computer);
-        else void this.#inspect(agent, computer, tools);
+        if (!isSettled) return;
+        this.#tellSoon(agent);
+        if (tools !== undefined) void this.#inspect(agent, computer, tools);
       }),
       agent.on("toolsFailed", ({ computer, error }) => {
         this.troubles.set(computer, { unfetched: messageOf(error) });
       }),
     ];
-    for (const [computer, tools] of agent.tools) {
-      void this.#inspect(agent, computer, tools);
-    }
-    const limit = Promise.withResolvers<void>();
-    const timer = setTimeout(limit.resolve, SETTLE_TIMEOUT_MS);
-    this.#offs.push(limit.resolve);
-    this.#settled = Promise.race([agent.toolsSettled(), limit.promise])
-      .then(() => {
-        clearTimeout(timer);
-        if (agent !== this.#agent) return;
-        this.#refresh(agent);
-        if (isFirst) this.#isChanged = false; // nobody has seen anything yet
-        else this.#tellSoon(agent);
-      });
+  }
+
+  async #settle(agent: SmcpAgent): Promise<void> {
+    await agent.toolsSettled();
+    const inspections = [...agent.tools].map(([computer, tools]) =>
+      this.#inspect(agent, computer, tools)
+    );
+    await Promise.all(inspections);
   }
 
   #unwatch(): void {
@@ -120,15 +146,17 @@ export class OfficeView {
     tools: readonly SMCPTool[],
   ): Promise<void> {
     const offering = new Set(tools.map(mcpServerOf));
-    if (offering.has(undefined)) return void this.troubles.delete(computer);
+    this.troubles.delete(computer); // it has been fetched
+    if (offering.has(undefined)) return;
     try {
       const { servers } = await agent.getConfig(computer);
-      if (agent.tools.get(computer) !== tools) return; // a newer list has come
+      const isNewest = agent === this.#agent &&
+        agent.tools.get(computer) === tools;
+      if (!isNewest) return;
       const silent = Object.values(servers)
         .filter(({ name, disabled }) => !disabled && !offering.has(name))
         .map(({ name }) => name);
       if (silent.length > 0) this.troubles.set(computer, { silent });
-      else this.troubles.delete(computer);
     } catch {
       // It is about a hint: what cannot be asked for is left out.
     }
@@ -140,7 +168,7 @@ export class OfficeView {
       if (agent === this.#agent) this.#refresh(agent);
       if (!this.#isChanged) return;
       this.#isChanged = false;
-      for (const listener of this.#listeners) listener();
+      this.tell({ kind: "tools_list_changed" });
     }, BURST_MS);
   }
 
@@ -148,6 +176,3 @@ export class OfficeView {
     if (this.catalogue.update(agent.tools)) this.#isChanged = true;
   }
 }
-
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);

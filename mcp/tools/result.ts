@@ -30,12 +30,13 @@ export function toMcpResult(result: CallToolResult): McpResult {
 export function failureOf(error: unknown): McpResult {
   const isKnown = error instanceof ProtocolError ||
     error instanceof ConnectionError;
-  const message = error instanceof Error ? error.message : String(error);
-  return failure(
-    isKnown ? error.code : ErrorCode.INTERNAL_ERROR,
-    message,
-  );
+  const code = isKnown ? error.code : ErrorCode.INTERNAL_ERROR;
+  return failure(code, messageOf(error));
 }
+
+/** What an error says. */
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 
 /**
  * Makes a failed result.

@@ -1,0 +1,13 @@
+import type { CallQueue } from "../calls/call_queue.ts";
+import type { ResolvedOptions } from "../options.ts";
+import type { OfficeView } from "./office_view.ts";
+
+/** What all MCP servers of an office share. */
+export interface ServerParts {
+  /** The Agent and its tools. */
+  readonly view: OfficeView;
+  /** The turns of calls. */
+  readonly queue: CallQueue;
+  /** How the office is shown. */
+  readonly options: ResolvedOptions;
+}

@@ -1,0 +1,143 @@
+import {
+  type CallToolRequest,
+  type CallToolResult as McpResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Server,
+  type ServerContext,
+  type Tool,
+} from "@modelcontextprotocol/server";
+import type { SmcpAgent } from "../../agent/mod.ts";
+import { ErrorCode } from "../../protocol/mod.ts";
+import { awayResult, type Caller, callOffice } from "../calls/call.ts";
+import { isObject } from "../tools/json.ts";
+import { failure, failureOf } from "../tools/result.ts";
+import {
+  CALL_TOOL,
+  readQuery,
+  SEARCH_MODE_TOOLS,
+  SEARCH_TOOLS,
+  searchTools,
+} from "../tools/search.ts";
+import type { ServerParts } from "./server_parts.ts";
+
+/** What tools are called with. */
+interface CallRequest {
+  readonly name: string;
+  readonly args: Record<string, unknown>;
+}
+
+/** One request of a client, and whose it is. */
+interface Asked {
+  readonly request: ServerContext["mcpReq"];
+  readonly signal: AbortSignal;
+  readonly caller: Caller;
+}
+
+/**
+ * Makes a server answer `tools/list` and `tools/call`.
+ *
+ * @param cancelled cancels all of its calls
+ */
+export function answerToolRequests(
+  server: Server,
+  parts: ServerParts,
+  cancelled: (() => AbortSignal) | undefined,
+): void {
+  server.setRequestHandler(
+    "tools/list",
+    async () => ({ tools: await listTools(parts) }),
+  );
+  server.setRequestHandler("tools/call", async ({ params }, context) => {
+    const { mcpReq: request, http } = context;
+    const signal = cancelled
+      ? AbortSignal.any([request.signal, cancelled()])
+      : request.signal;
+    const caller = {
+      principal: http?.authInfo?.clientId,
+      client: server.getClientVersion(),
+    };
+    const result = await answerCall(parts, params, { request, signal, caller });
+    const found = parts.view.catalogue.find(params.name);
+    return server.projectCallToolResult(
+      result,
+      found?.kind === "offered" ? found.shown.outputSchema : undefined,
+    );
+  });
+}
+
+async function listTools({ view, options }: ServerParts): Promise<Tool[]> {
+  if (options.tools === "search") return [...SEARCH_MODE_TOOLS];
+  try {
+    await view.ready();
+  } catch {
+    return []; // the instructions say why, and so does a call
+  }
+  return view.catalogue.tools.map(({ shown }) => shown);
+}
+
+/** @throws {ProtocolError} there is no such tool, and never was */
+async function answerCall(
+  parts: ServerParts,
+  { name, arguments: args = {} }: CallToolRequest["params"],
+  asked: Asked,
+): Promise<McpResult> {
+  let agent: SmcpAgent;
+  try {
+    agent = await parts.view.ready();
+  } catch (error) {
+    return failureOf(error);
+  }
+  const call = (call: CallRequest) => callTool(parts, agent, call, asked);
+  const unknown = (name: string) =>
+    new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      `Unknown tool: ${name}`,
+    );
+  if (parts.options.tools === "all") {
+    const result = call({ name, args });
+    if (result === undefined) throw unknown(name);
+    return await result;
+  }
+  if (name === SEARCH_TOOLS) return search(parts, args);
+  if (name !== CALL_TOOL) throw unknown(name);
+  const found = readCall(args);
+  if (typeof found === "string") return failure(ErrorCode.BAD_REQUEST, found);
+  return await call(found) ?? failure(
+    ErrorCode.TOOL_NOT_FOUND,
+    `There is no tool ${found.name}; find the tools that there are with ${SEARCH_TOOLS}`,
+  );
+}
+
+/** Calls a tool of a Computer, if there is or was one of that name. */
+function callTool(
+  { view, queue, options }: ServerParts,
+  agent: SmcpAgent,
+  { name, args }: CallRequest,
+  asked: Asked,
+): Promise<McpResult> | McpResult | undefined {
+  const found = view.catalogue.find(name);
+  if (found === undefined) return undefined;
+  if (found.kind === "away") return awayResult(found);
+  return callOffice(agent, found, args, { queue, options, ...asked });
+}
+
+function search(
+  { view }: ServerParts,
+  args: Record<string, unknown>,
+): McpResult {
+  const query = readQuery(args);
+  if (typeof query === "string") return failure(ErrorCode.BAD_REQUEST, query);
+  const text = JSON.stringify(searchTools(view.catalogue.tools, query));
+  return { content: [{ type: "text", text }] };
+}
+
+/** @returns a sentence that says what is wrong with the arguments of `call_tool` */
+function readCall(args: Record<string, unknown>): CallRequest | string {
+  const { name, arguments: inner = {} } = args;
+  if (typeof name !== "string") {
+    return `name: expected the name of a tool, as ${SEARCH_TOOLS} gives it`;
+  }
+  if (!isObject(inner)) return "arguments: expected an object";
+  return { name, args: inner };
+}
