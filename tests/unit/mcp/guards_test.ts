@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { checkHeaders } from "../../../../mcp/http/guards.ts";
+import { checkHeaders } from "../../../mcp/http/guards.ts";
 
 const refused = (
   headers: Record<string, string>,
