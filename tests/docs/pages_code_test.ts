@@ -95,13 +95,8 @@ Deno.test({
   fn: async () => {
     const triesAgain = await exported<() => Promise<void>>("testTriesAgain");
     await triesAgain();
-    const testNotes = await exported<(notes: object) => Promise<string>>(
-      "testNotes",
-    );
-    assertStringIncludes(
-      await testNotes({ ...notes, name: "notes" }),
-      "buy milk",
-    );
+    const testClock = await exported<() => Promise<string>>("testClock");
+    assertEquals(await testClock(), "noon");
   },
 });
 

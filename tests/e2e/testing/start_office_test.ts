@@ -1,3 +1,5 @@
+// @ts-types="@modelcontextprotocol/sdk/server/mcp"
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { SmcpAgent } from "../../../agent/mod.ts";
 import { ConfigError, ConnectionError } from "../../../computer/mod.ts";
@@ -125,6 +127,18 @@ Deno.test("the Agent's seat is free for an Agent of the test after leave()", asy
   await own.join(office.officeId);
   await own.toolsSettled();
   assertEquals([...own.tools.keys()], ["pc"]);
+});
+
+Deno.test("a Computer of an office hosts MCP servers of this process", async () => {
+  const server = new McpServer({ name: "clock", version: "1.0.0" });
+  server.registerTool("now", {}, () => ({
+    content: [{ type: "text", text: "noon" }],
+  }));
+  await using office = await startOffice({
+    computers: { pc: { servers: { clock: { type: "in-process", server } } } },
+  });
+  const { content } = await office.agent.callTool("pc", "now");
+  assertEquals(content[0]?.text, "noon");
 });
 
 Deno.test("computer() says which Computers there are", async () => {
