@@ -15,6 +15,7 @@ import {
   printJson,
   withAgent,
 } from "./office.ts";
+import { describePlace } from "./json_place.ts";
 import { officeTools } from "./office_tools.ts";
 import { readArguments } from "./tool_arguments.ts";
 import { waitingFor } from "./waiting.ts";
@@ -66,7 +67,7 @@ async function readParams(source: string): Promise<Record<string, unknown>> {
   try {
     value = JSON.parse(json);
   } catch (error) {
-    throw new UsageError(`--params is not JSON${placeOf(json, error)}`);
+    throw new UsageError(`--params is not JSON${describePlace(json, error)}`);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     return { ...value };
@@ -74,17 +75,6 @@ async function readParams(source: string): Promise<Record<string, unknown>> {
   throw new UsageError(
     `--params is no JSON object; write one such as '{"path": "."}'`,
   );
-}
-
-/** Where a text stops being JSON, if the parser tells; what else it says is not for people. */
-function placeOf(json: string, error: unknown): string {
-  const [end, position] = /Unexpected end|position (\d+)/.exec(String(error)) ??
-    [];
-  if (end === undefined) return "";
-  if (position === undefined) return ": it ends too early";
-  const before = json.slice(0, Number(position)).split("\n");
-  const column = (before.at(-1)?.length ?? 0) + 1;
-  return `: see line ${before.length}, column ${column}`;
 }
 
 function readPairs(

@@ -2,7 +2,7 @@ import { coalesce } from "../../shared/async.ts";
 import { backoff } from "../../client/backoff.ts";
 import type { ServerConfig } from "../config/server_config.ts";
 import { reasonOf } from "../util/values.ts";
-import { AuthorizationError } from "./oauth/authorization_error.ts";
+import type { AuthorizationError } from "./oauth/authorization_error.ts";
 import { TransientInputError } from "../config/inputs/resolve_all.ts";
 import type { HostedServerOptions } from "./hosted_server_options.ts";
 import { hideSecrets } from "../util/hide_secrets.ts";
@@ -11,7 +11,7 @@ import { longNames } from "./long_names.ts";
 import type { McpConnection } from "./mcp/connection.ts";
 import type { McpTool } from "./mcp/tool.ts";
 import { NotReadyError } from "./not_ready.ts";
-import { endOf, hidden, type ServerEnd } from "./server_failure.ts";
+import { endOf, hidden, refusalIn, type ServerEnd } from "./server_failure.ts";
 import { failuresAfterLoss } from "./restart_policy.ts";
 import type { ServerState, ServerStatus, ServerView } from "./server_status.ts";
 import { toolMismatches } from "./unmatched_tools.ts";
@@ -297,6 +297,3 @@ export class HostedServer {
 
 const TOOLS_CHANGED = "notifications/tools/list_changed";
 const STOPPED = new Error("it was stopped while it started");
-
-const refusalIn = (error: unknown): AuthorizationError | undefined =>
-  error instanceof AuthorizationError ? error : undefined;

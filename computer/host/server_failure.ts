@@ -77,3 +77,7 @@ export const hidden = ({ error, ...rest }: ServerEnd): ServerEnd => ({
   ...rest,
   ...(error !== undefined && { error: hideSecrets(error) }),
 });
+
+/** The refusal of an MCP server that wants an authorization. */
+export const refusalIn = (error: unknown): AuthorizationError | undefined =>
+  error instanceof AuthorizationError ? error : undefined;
