@@ -1,5 +1,5 @@
 /**
- * The Agent's command: looks into an office and calls tools by hand.
+ * The Agent's command: inspects an office and calls tools.
  *
  * ```sh
  * deno run -A agent/main.ts tools --url http://127.0.0.1:8787 --office demo

@@ -1,4 +1,4 @@
-/** A stream of a process that people read. */
+/** An output stream of a process. */
 export interface Output {
   on(event: "error", listener: (error: unknown) => void): unknown;
 }
@@ -6,7 +6,7 @@ export interface Output {
 /** The codes of writing to a terminal or pipe that was closed, in Node and in Deno. */
 const CLOSED: readonly unknown[] = ["EIO", "EPIPE"];
 
-/** Checks whether something failed only because nobody reads the output any more. */
+/** Checks whether an error only means that nobody reads the output any more. */
 export const isClosedOutput = (error: unknown): boolean =>
   error instanceof Error && "code" in error && CLOSED.includes(error.code);
 

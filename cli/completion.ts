@@ -5,7 +5,7 @@ import { fishCompletion } from "./completion/fish.ts";
 import { type CommandShape, shapeOf } from "./completion/shape.ts";
 import { zshCompletion } from "./completion/zsh.ts";
 
-/** The shells that completion can be written for, and who writes it. */
+/** The supported shells, each with the function that writes its script. */
 const WRITERS: Readonly<Record<string, (shape: CommandShape) => string>> = {
   bash: bashCompletion,
   zsh: zshCompletion,
@@ -13,10 +13,10 @@ const WRITERS: Readonly<Record<string, (shape: CommandShape) => string>> = {
 };
 
 /**
- * Adds the subcommand `completion SHELL` to a program whose other commands are all there.
+ * Adds the subcommand `completion SHELL` to a program; add all other commands first.
  *
- * @param print takes the script
- * @param read reads what can be completed; unless told, from the program
+ * @param print prints the script
+ * @param read returns what can be completed; default: the definition of the program
  */
 export function addCompletion(
   program: Command,

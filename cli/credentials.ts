@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 
-/** What a person may say to be let in; seen by everybody who lists processes, unlike the environment. */
+/** Credentials on the command line; visible to everybody who lists processes, unlike the environment. */
 export interface CredentialFlags {
-  /** Of `--api-key` or `SMCP_API_KEY`. */
+  /** `--api-key` or `SMCP_API_KEY`. */
   apiKey?: string;
-  /** Of `--token` or `SMCP_TOKEN`. */
+  /** `--token` or `SMCP_TOKEN`. */
   token?: string;
 }
 
@@ -23,7 +23,7 @@ export function addCredentials(command: Command): Command {
     );
 }
 
-/** The headers that show credentials to a Server, over polling and WebSocket alike (spec §10). */
+/** Creates the headers that carry the credentials, for polling and WebSocket (spec §10). */
 export const credentialHeaders = (
   { apiKey, token }: CredentialFlags,
 ): Record<string, string> => ({

@@ -9,7 +9,7 @@ import {
 import { joinRemedy } from "./join_remedy.ts";
 import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
 
-/** What a person can do about a code of the protocol, in words of the command line. */
+/** Remedies for error codes of the protocol, in terms of the command line. */
 const REMEDIES: Readonly<Record<number, string>> = {
   [ErrorCode.UNAUTHORIZED]:
     "give a key that the Server knows with --api-key (SMCP_API_KEY), or a valid token with --token (SMCP_TOKEN)",
@@ -24,11 +24,11 @@ const REMEDIES: Readonly<Record<number, string>> = {
   [ErrorCode.NOT_IN_ROOM]: "the connection was lost meanwhile: try again",
 };
 
-/** What to do when a server answers TLS with something else. */
+/** The remedy when a server answers TLS with something else. */
 const NOT_TLS =
   "it does not speak TLS there; write http:// instead of https://";
 
-/** Why nobody could be reached, by the code of the operating system or of TLS. */
+/** Causes and remedies of failed connections, by the code of the operating system or of TLS. */
 const NETWORK: Readonly<Record<string, string>> = {
   ECONNREFUSED:
     "nobody listens there; start a Server, or correct the address with --url",
@@ -42,7 +42,7 @@ const NETWORK: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: NOT_TLS,
 };
 
-/** Explains an error in one line, with what to do about it; never a stack trace. */
+/** Explains an error in one line with its remedy; never a stack trace. */
 export function explainFailure(error: unknown): string {
   if (error instanceof ProtocolVersionError) return error.message;
   if (error instanceof ProtocolError) {
@@ -68,7 +68,7 @@ export function explainFailure(error: unknown): string {
   return withRemedy(error.message, joinRemedy(error.message));
 }
 
-/** A Server answers 404 for an HTTP path, which has no field, and for a Computer that it names. */
+/** Finds the remedy of a 404: of an HTTP path it has no fields, of a Computer its name. */
 const remedyOfNotFound = ({ fields }: ProtocolError): string | undefined =>
   typeof fields.computer === "string"
     ? 'the command "members" lists who is there; name one of them with --computer'
@@ -76,7 +76,7 @@ const remedyOfNotFound = ({ fields }: ProtocolError): string | undefined =>
     ? "correct --url, or the path with --path"
     : undefined;
 
-/** What is not explained here stays as the client says it. */
+/** Explains why nobody was reached; unknown causes keep the message of the client. */
 function explainUnreachable({ message, cause }: ConnectionError): string {
   const { text, from } = describeFailure(cause);
   const [where] = message.split(`: ${text}`, 1);

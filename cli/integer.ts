@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 
 /**
- * Makes a parser of option values that takes integers of a range.
+ * Creates a parser of option values that accepts the integers of a range.
  *
  * @returns throws an {@linkcode InvalidArgumentError} for anything else
  */

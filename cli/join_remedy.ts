@@ -1,4 +1,4 @@
-/** The refusals of a join, as Servers word them, and what to do about each. */
+/** The wordings of refused joins, each with its remedy. */
 const JOIN_REMEDIES: readonly (readonly [wording: RegExp, remedy: string])[] = [
   [
     /already has an agent/i,
@@ -13,10 +13,10 @@ const JOIN_REMEDIES: readonly (readonly [wording: RegExp, remedy: string])[] = [
 ];
 
 /**
- * Finds what to do about a refused join.
+ * Finds the remedy of a refused join.
  *
- * The one place that goes by the wording: the protocol answers a join with a sentence and no code
- * (docs/protocol.md, §3), and Servers of others word it alike.
+ * This goes by the wording, since the protocol answers a join with a sentence and no code
+ * (docs/protocol.md, §3).
  */
 export const joinRemedy = (reason: string): string | undefined =>
   JOIN_REMEDIES.find(([wording]) => wording.test(reason))?.[1];

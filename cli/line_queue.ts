@@ -1,22 +1,22 @@
 import { isClosedOutput } from "./closed_output.ts";
 
-/** A stream that takes text, and tells when it is gone. */
+/** A writable stream of text. */
 export interface LineStream {
   write(text: string, done: (error?: Error | null) => void): unknown;
   on(event: "error", listener: (error: unknown) => void): unknown;
-  /** Lets the process end although something waits. */
+  /** Lets the process end although writes are pending. */
   unref?(): unknown;
 }
 
 /** Options for a {@linkcode LineQueue}. */
 export interface LineQueueOptions {
-  /** Characters that may wait for the reader; default 1 MiB. */
+  /** Maximum of pending characters; default 1 MiB. */
   readonly most?: number;
-  /** Writes the line that stands for those that were left out, with its end. */
+  /** Creates the line that reports dropped lines, with its line break. */
   readonly leftOut: (lines: number) => string;
 }
 
-/** Some lines of the log. */
+/** Lines that are written at once. */
 interface Batch {
   readonly text: string;
   readonly lines: number;
@@ -33,14 +33,14 @@ export class LineQueue {
   readonly #most: number;
   readonly #leftOutLine: (lines: number) => string;
   readonly #waiting: Batch[] = [];
-  /** Characters that wait, those of the write on its way included. */
+  /** Pending characters, including those of the current write. */
   #size = 0;
   #leftOut = 0;
   #writing = false;
   #closed = false;
   #idle: (() => void) | undefined;
 
-  /** @param stream whose `write` must not stop the process: see {@linkcode patientStream} */
+  /** @param stream its `write` must not block the process, see {@linkcode patientStream} */
   constructor(
     stream: LineStream,
     { most = DEFAULT_MAX_CHARACTERS, leftOut }: LineQueueOptions,
@@ -48,15 +48,15 @@ export class LineQueue {
     this.#stream = stream;
     this.#most = most;
     this.#leftOutLine = leftOut;
-    // Each write is told of its own failure.
+    // Each write reports its own failure.
     stream.on("error", () => {});
   }
 
-  /** Adds lines, with their ends. */
+  /** Adds lines, with their line breaks. */
   add(text: string, lines = 1): void {
     if (this.#closed) return;
     const full = this.#size + text.length > this.#most;
-    // Once one was left out all are: the line that says so stands for one gap.
+    // After one dropped line all are dropped, so that one report stands for one gap.
     if (this.#writing && (full || this.#leftOut > 0)) {
       this.#leftOut += lines;
       return;
@@ -66,7 +66,7 @@ export class LineQueue {
     if (!this.#writing) this.#next();
   }
 
-  /** Resolves when everything is written, or at the deadline; from then on nothing keeps the process. */
+  /** Resolves when everything is written, or at the deadline; pending writes no longer keep the process alive. */
   async flush(milliseconds: number): Promise<void> {
     if (!this.#writing) return;
     await new Promise<void>((resolve) => {
@@ -85,7 +85,7 @@ export class LineQueue {
   }
 
   #next(): void {
-    // Everything that came before the gap is written.
+    // All lines before the gap are written.
     if (this.#waiting.length === 0 && this.#leftOut > 0) this.#say();
     const batch = this.#waiting.shift();
     if (batch === undefined) {
@@ -107,7 +107,7 @@ export class LineQueue {
     this.#put(this.#leftOutLine(lines), lines);
   }
 
-  /** A disk is full: the next line tries again, and says how many were lost. */
+  /** Handles a failed write, such as to a full disk: the next line tries again and reports the loss. */
   #fail({ lines }: Batch): void {
     this.#leftOut += lines;
     for (const { lines } of this.#waiting.splice(0)) this.#leftOut += lines;
@@ -116,7 +116,7 @@ export class LineQueue {
     this.#idle?.();
   }
 
-  /** Nobody will ever read any of it. */
+  /** Drops everything: the reader is gone for good. */
   #close(): void {
     this.#closed = true;
     this.#waiting.length = 0;

@@ -1,20 +1,20 @@
 import { reasonOf } from "../client/reason.ts";
 import { catchUncaught } from "./uncaught.ts";
 
-/** An address of the command line to listen on. */
+/** An address to listen on, from the command line. */
 export interface ListenFlags {
   /** Name or IP address. */
   readonly hostname: string;
-  /** 0 for any free port. */
+  /** The port; 0 for any free one. */
   readonly port: number;
 }
 
 /**
- * Listens on an address of the command line.
+ * Listens on an address of the command line, and explains failures in terms of its flags.
  *
- * @param listen does so
- * @param prefix how the flags of the address begin
- * @throws {Error} that says which flag to change
+ * @param listen starts listening
+ * @param prefix the beginning of the flags of the address
+ * @throws {Error} that names the cause and the flag to change
  */
 export async function listenOrExplain<T>(
   listen: () => Promise<T>,

@@ -1,10 +1,10 @@
 import { UsageError } from "./run.ts";
 
 /**
- * Reads a name of the command line; an empty one is most likely a variable without a value.
+ * Creates a parser of names that rejects empty ones: most likely a variable had no value.
  *
- * @param flag of the option
- * @param variable that stands for it in the environment
+ * @param flag the flag of the option
+ * @param variable its environment variable
  */
 export const readName =
   (flag: string, variable: string) => (text: string): string => {

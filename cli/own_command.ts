@@ -1,4 +1,4 @@
-/** The package's commands: what npm calls them, and the entrypoint of each. */
+/** The commands of the package by their names in npm, each with its entrypoint. */
 const COMMANDS = {
   "smcp-server": "server/main",
   "smcp-computer": "computer/main",
@@ -10,11 +10,11 @@ const ROOT = /^(.*)\/cli\/own_command\.[jt]s$/;
 const JSR = /^https:\/\/jsr\.io\/(@[^/]+\/[^/]+)\/([^/]+)$/;
 
 /**
- * Says how to start a command of the package from where this one was started: what is told to a
- * person has to work when it is copied.
+ * Returns the command line that starts a command of the package the way this process was started, so
+ * that it works when it is copied.
  *
- * @param program as `process.execPath` has it
- * @param module address of this very module
+ * @param program the value of `process.execPath`
+ * @param module the URL of this module
  */
 export function ownCommand(
   name: keyof typeof COMMANDS,
@@ -34,13 +34,13 @@ export function ownCommand(
   }`;
 }
 
-/** What to add to a help text whose examples call the command by its short name. */
+/** Explains the short name of a command below a help text that uses it. */
 export const commandHint = (
   name: keyof typeof COMMANDS,
   program: string,
 ): string => `\nHere ${name} is: ${ownCommand(name, program)}`;
 
-/** Quotes a word for a POSIX shell where it needs it. */
+/** Quotes a word for a POSIX shell where necessary. */
 export const shellWord = (text: string): string =>
   /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 

@@ -1,11 +1,11 @@
 import type { LineStream } from "./line_queue.ts";
 
-/** What is needed of `process.stderr`. */
+/** The parts of `process.stderr` in use. */
 interface Stderr extends LineStream {
   readonly isTTY?: boolean;
 }
 
-/** What is needed of `Socket` of `node:net`. */
+/** The constructor of `Socket` of `node:net`. */
 type SocketClass = new (
   options: { fd: number; readable: boolean; writable: boolean },
 ) => LineStream;
@@ -13,9 +13,9 @@ type SocketClass = new (
 const STDERR = 2;
 
 /**
- * A stream to stderr whose `write` returns at once, whether somebody reads or not: Deno's own waits
- * for the reader of a pipe, and that of a terminal waits in both, for as long as it is stopped with
- * Ctrl-S. A file stays as it is: disks do not stop.
+ * Returns a stream to stderr whose `write` never blocks. Deno's own blocks until a pipe is read, and
+ * in both runtimes that of a terminal blocks while it is paused with Ctrl-S. A file is used as it is,
+ * since disks do not pause.
  *
  * @param Socket of `node:net`
  */

@@ -1,9 +1,8 @@
 /**
- * Makes the process ready to be a command: its output may be closed, and an environment that it may
- * not read ends it with one line.
+ * Prepares the process of a command: a closed output does not end it, and a missing permission to read
+ * the environment ends it with one line.
  *
- * Imported first of all, before packages are loaded that read the environment and would end the
- * process with a stack trace.
+ * Import this first: packages that read the environment would end the process with a stack trace.
  *
  * @module
  */

@@ -9,7 +9,7 @@ export class UsageError extends Error {
 }
 
 /**
- * Checks what the command line says.
+ * Runs a check of the command line.
  *
  * @throws {UsageError} with the reason of the check that failed
  */
@@ -21,14 +21,14 @@ export function orUsageError<T>(check: () => T): T {
   }
 }
 
-/** A signal ended a command before it was done: the shell's exit code for it. */
+/** A signal ended a command before it was done. */
 export class StoppedError extends Error {
   /** Always `"StoppedError"`. */
   override readonly name = "StoppedError";
-  /** 128 and the number of the signal. */
+  /** 128 plus the number of the signal. */
   readonly exitCode: number;
 
-  /** Makes an error that says what was not done. */
+  /** Creates an error with a message about what was not done. */
   constructor(message: string, exitCode: number) {
     super(message);
     this.exitCode = exitCode;
@@ -36,10 +36,10 @@ export class StoppedError extends Error {
 }
 
 /**
- * Makes a command report its problems to {@linkcode runCommand}; call it before adding
- * subcommands, which take it over.
+ * Makes a command report its problems to {@linkcode runCommand}. Call it before adding subcommands,
+ * which inherit it.
  *
- * @param env the environment; a variable of an option without a value says 1 or 0
+ * @param env the environment; the variable of a switch holds 1 or 0
  */
 export function reporting(
   command: Command,
@@ -52,7 +52,7 @@ export function reporting(
     .hook("preAction", (_, action) => env && readSwitches(action, env));
 }
 
-/** A suggestion comes on a line of its own; what is missing can be given in another way too. */
+/** Joins a message and its suggestion in one line, and names the variable of a missing option. */
 const oneLine = (text: string, command: Command): string =>
   text.trim().replaceAll(/\s*\n\s*/g, " ")
     .replace(/'([^']+)' not specified$/, (missing, flags: string) => {
@@ -64,11 +64,11 @@ const oneLine = (text: string, command: Command): string =>
         : `${missing}; give it, or set ${variable} in the environment`;
     });
 
-/** Tells whether an option takes no value. */
+/** Checks whether an option takes no value. */
 export const isSwitch = ({ required, optional }: Option): boolean =>
   !required && !optional;
 
-/** Reads switches from the environment: commander takes `0` and `false` for yes. */
+/** Reads switches from the environment: commander itself treats `0` and `false` as on. */
 function readSwitches(
   command: Command,
   env: Readonly<Record<string, string | undefined>>,
@@ -95,12 +95,12 @@ function readSwitches(
 }
 
 /**
- * Runs a command line and returns the exit code: 0 done, 1 failed, 2 wrong usage, 128 and more
- * for a signal that a command did not get done before.
+ * Runs a command line and returns the exit code: 0 done, 1 failed, 2 wrong usage, 128 and more when a
+ * signal ended it early.
  *
- * Errors are printed as one line that says what to do, never as a stack trace.
+ * Prints errors as one line with the remedy, never as a stack trace.
  *
- * @param make makes it with {@linkcode reporting}; that may fail for want of a permission
+ * @param make creates the command with {@linkcode reporting}; may fail for lack of a permission
  * @param args without the program's own name
  * @param print writes a line to stderr; default `console.error`
  */
@@ -113,7 +113,7 @@ export async function runCommand(
     await make().parseAsync(args, { from: "user" });
     return 0;
   } catch (error) {
-    if (isCommanderError(error)) return error.exitCode === 0 ? 0 : 2; // it printed its line
+    if (isCommanderError(error)) return error.exitCode === 0 ? 0 : 2; // commander has printed the message
     print(`error: ${explainFailure(error)}`);
     if (error instanceof StoppedError) return error.exitCode;
     return error instanceof UsageError ? 2 : 1;

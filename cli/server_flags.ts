@@ -9,23 +9,23 @@ import {
 } from "./credentials.ts";
 import { orUsageError, UsageError } from "./run.ts";
 
-/** Where a Server is and as whom to come there, from the command line. */
+/** The address of a Server and the identity to join with, from the command line. */
 export interface ServerFlags extends CredentialFlags {
   /** Address of the Server. */
   url: string;
-  /** Where it answers Socket.IO. */
+  /** HTTP path of its Socket.IO endpoint. */
   path: string;
   /** The name to join with. */
   name: string;
-  /** File of the client's certificate. */
+  /** File with the client's certificate. */
   tlsCert?: string;
-  /** File of its private key. */
+  /** File with its private key. */
   tlsKey?: string;
-  /** File of the authorities to trust. */
+  /** File with the certificate authorities to trust. */
   tlsCa?: string;
 }
 
-/** Adds the options of {@linkcode ServerFlags} to a command, but for the name. */
+/** Adds the options of {@linkcode ServerFlags} to a command, except the name. */
 export const addServerFlags = (command: Command): Command =>
   addCredentials(
     command
@@ -58,10 +58,10 @@ export const addServerFlags = (command: Command): Command =>
   );
 
 /**
- * What a client is made with.
+ * Creates the options of a client from the command line.
  *
  * @param read reads a text file
- * @throws {UsageError} that names the file that cannot be used
+ * @throws {UsageError} that names the invalid file
  */
 export function connectionOptions(
   { url, path, name, tlsCert, tlsKey, tlsCa, ...credentials }: ServerFlags,

@@ -1,6 +1,6 @@
 import process from "node:process";
 
-/** The signals that end a command, with the exit codes that stand for them in a shell. */
+/** The signals that end a command, with their exit codes in a shell. */
 const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 /** A signal that ends a command. */
@@ -8,17 +8,17 @@ export type EndSignal = keyof typeof EXIT_CODES;
 
 /** Options for {@linkcode firstSignal}. */
 export interface FirstSignalOptions {
-  /** Those that are waited for; default all. A closed terminal sends SIGHUP. */
+  /** The signals to wait for; default all. A closed terminal sends SIGHUP. */
   readonly signals?: readonly EndSignal[];
   /** Ends the process at the second signal; default `process.exit`. */
   readonly exit?: (code: number) => void;
 }
 
 /**
- * Resolves at the first signal, to its name and the exit code that stands for it.
+ * Resolves at the first signal with its name and exit code.
  *
- * A second one ends the process at once, unless it is SIGHUP: the system and the shell of a terminal
- * that is closed send that more than once.
+ * A second signal ends the process at once, except SIGHUP: when a terminal is closed, both the system
+ * and the shell send it.
  */
 export function firstSignal(
   {
@@ -40,8 +40,8 @@ export function firstSignal(
 }
 
 /**
- * Lets Ctrl-C and SIGTERM end the process at once from now on, by its own exit: the default action
- * would leave the processes of MCP servers behind.
+ * Makes Ctrl-C and SIGTERM end the process at once by `process.exit`: the default action would leave
+ * the processes of MCP servers behind.
  */
 export function exitAtOnce(): void {
   for (const name of ["SIGINT", "SIGTERM"] as const) {

@@ -7,24 +7,24 @@ import { commandHint } from "./own_command.ts";
 import { reporting, runCommand } from "./run.ts";
 import { describeVersions } from "./version.ts";
 
-/** A command of `smcp`, which is loaded when it is needed. */
+/** A subcommand of `smcp`, loaded on demand. */
 export interface LazyCommand {
-  /** One line for the list of commands; that of its own help. */
+  /** One line for the list of commands, the same as in its own help. */
   readonly summary: string;
-  /** Loads it. */
+  /** Loads the command. */
   load(): Promise<LoadedCommand>;
 }
 
-/** See {@linkcode LazyCommand.load}. */
+/** A loaded subcommand of `smcp`. */
 export interface LoadedCommand {
-  /** Runs it and returns the exit code. */
+  /** Runs the command and returns the exit code. */
   run(args: readonly string[]): Promise<number>;
-  /** Makes it, to be looked at. */
+  /** Creates its definition, for completion. */
   make(): Command;
 }
 
 /**
- * Runs the command `smcp`: what follows the name of a subcommand is for that one.
+ * Runs the command `smcp`; a subcommand gets the arguments that follow its name.
  *
  * @param args without the program's own name
  * @returns the exit code
@@ -45,7 +45,7 @@ export async function runSmcp(
   return await runCommand(() => smcpCommand(commands), args);
 }
 
-/** Makes what lists the subcommands; each of them is a name and a summary in it. */
+/** Creates the program that lists the subcommands by name and summary. */
 function smcpCommand(
   commands: Readonly<Record<string, LazyCommand>>,
 ): Command {
@@ -72,7 +72,7 @@ function smcpCommand(
   return program;
 }
 
-/** Reads the definitions of all commands, which are loaded for it. */
+/** Loads all subcommands and reads their definitions. */
 async function wholeShape(
   program: Command,
   commands: Readonly<Record<string, LazyCommand>>,

@@ -1,14 +1,14 @@
-/** What could move the cursor, colour the text, or show it in another order than it is in. */
+/** Characters that could move the cursor, colour the text or reorder it. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** The same without line breaks and tabs. */
 const UNSEEN_IN_LINES = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-/** What adds nothing to the width of a line. */
+/** Characters without a width of their own. */
 const NARROWEST = /^[\p{Mn}\p{Me}\p{Cc}\p{Cf}]$/u;
-/** What takes two columns of a terminal: East Asian letters and signs, and emoji; of flags, which are two characters, each takes one. */
+/** Characters of two columns: East Asian ones and emoji; each of the two characters of a flag has one. */
 const WIDE =
   /^(?:[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]|(?!\p{RI})\p{Emoji_Presentation})$/u;
 
-/** Writes every character that cannot be seen as its code, so that nothing in a text acts on a terminal. */
+/** Replaces invisible characters by their codes, so that a text cannot control the terminal. */
 export const plain = (text: string): string => text.replaceAll(UNSEEN, codeOf);
 
 /** The same for a text of several lines. */
@@ -17,14 +17,14 @@ export const plainLines = (text: string): string =>
 
 const codeOf = (c: string): string => `\\u{${c.codePointAt(0)?.toString(16)}}`;
 
-/** How many columns of a terminal a text takes; it has no escape sequences. */
+/** Returns the width of a text without escape sequences in columns. */
 export function textWidth(text: string): number {
   let width = 0;
   for (const character of text) width += characterWidth(character);
   return width;
 }
 
-/** Shortens a text to so many columns, with `…` at its end. */
+/** Shortens a text to a number of columns, with `…` at its end. */
 export function shorten(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
   let width = 0;
@@ -38,11 +38,11 @@ export function shorten(text: string, columns: number): string {
 }
 
 /**
- * Breaks the lines of a text between words to so many columns; what goes on is indented by two more.
+ * Wraps the lines of a text at a number of columns; continuation lines are indented by two more.
  *
- * Words that are longer than a line are broken too.
+ * Breaks words that are longer than a line.
  *
- * @param stays which of them are not; unless told URLs, which are there to be copied
+ * @param stays selects words that are never broken; default: URLs, which are copied
  */
 export const wrap = (
   text: string,
@@ -83,12 +83,12 @@ function wrapLine(
   return [...lines, current];
 }
 
-/** Fills a text up with spaces to so many columns. */
+/** Pads a text with spaces to a number of columns. */
 export const pad = (text: string, columns: number): string =>
   text + " ".repeat(Math.max(0, columns - textWidth(text)));
 
 /**
- * Sets rows of cells in columns, two spaces apart.
+ * Aligns rows of cells in columns, two spaces apart.
  *
  * @returns a line for each row, without spaces at its end
  */

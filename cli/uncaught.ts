@@ -2,10 +2,10 @@ import process from "node:process";
 import { isClosedOutput } from "./closed_output.ts";
 
 /**
- * Runs work whose failure may surface outside of its promise: Deno throws a missing permission from
- * inside a socket of `node:net`.
+ * Runs work that may fail outside of its promise: Deno reports a missing permission as an uncaught
+ * error of a socket of `node:net`.
  *
- * @returns what it resolves to; rejects with its reason, or with an error that was uncaught meanwhile
+ * @returns its result; rejects with its reason, or with an uncaught error of that time
  */
 export async function catchUncaught<T>(start: () => Promise<T>): Promise<T> {
   const uncaught = Promise.withResolvers<never>();
@@ -18,10 +18,10 @@ export async function catchUncaught<T>(start: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Keeps the process alive whatever error is left uncaught: what fails for one connection or MCP
- * server must not end the others.
+ * Keeps the process alive after uncaught errors: a failure of one connection or MCP server must not
+ * end the others.
  *
- * @param report takes each such error; not of an output that was closed, since a log would fail alike
+ * @param report reports an error; not called for a closed output, to which reports would fail too
  */
 export function surviveUncaught(
   report: (

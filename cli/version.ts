@@ -7,7 +7,7 @@ import { PROTOCOL_VERSION } from "../protocol/version.ts";
  */
 export const PACKAGE_VERSION = "0.2.0";
 
-/** Tells the versions of package, protocol and runtime: what a report of a defect has to name. */
+/** Describes the versions of package, protocol and runtime, for reports of defects. */
 export function describeVersions(): string {
   const { deno, node } = process.versions;
   const runtime = deno === undefined ? `Node ${node}` : `Deno ${deno}`;

@@ -20,17 +20,17 @@ import { officeTools } from "./office_tools.ts";
 import { readArguments } from "./tool_arguments.ts";
 import { waitingFor } from "./waiting.ts";
 
-/** What to call a tool with. */
+/** Flags of `call`. */
 export interface CallFlags extends ComputerFlags {
-  /** Arguments by name, as they were written. */
+  /** Arguments by name, as written. */
   arg: [string, string][];
-  /** All arguments as JSON, or where that is: `@FILE`, or `-` for stdin. */
+  /** All arguments as JSON, or its source: `@FILE`, or `-` for stdin. */
   params?: string;
   /** Seconds. */
   timeout: number;
 }
 
-/** Calls a tool and prints its result; a failed tool makes the exit code 1. */
+/** Calls a tool and prints its result; the exit code is 1 if the tool fails. */
 export async function call(tool: string, flags: CallFlags): Promise<void> {
   const given = flags.params === undefined
     ? undefined
@@ -86,7 +86,7 @@ function readPairs(
   return params;
 }
 
-/** Finds who has the tool; one that was named may know it although it does not list it. */
+/** Finds the Computer of a tool; one that was named may have tools that it does not list. */
 async function find(
   agent: SmcpAgent,
   tool: string,
@@ -123,7 +123,7 @@ async function find(
   return only;
 }
 
-/** What a program reads stays as it is; on a terminal nothing in it may act. */
+/** Prints a result: unchanged for programs, without control characters on a terminal. */
 function printResult({ content, structuredContent }: CallToolResult): void {
   const shown = process.stdout.isTTY ? plainLines : (text: string) => text;
   for (const { type, text, ...rest } of content) {
@@ -140,7 +140,7 @@ const summary = (fields: Record<string, unknown>): string =>
       : `${key}: ${JSON.stringify(value)}`
   ).join(", ");
 
-/** The reason is in the result, which was printed already; what to do may not be. */
+/** Creates the error of a failed tool: the printed result has the reason, but perhaps no remedy. */
 function failure(tool: string, result: CallToolResult): Error {
   const { error_code } = resultMeta(result);
   const remedy = REMEDIES[Number(error_code)];

@@ -23,7 +23,7 @@ An office has one agent at a time: each command takes its seat, and gives it up 
 export const runAgent = (args: readonly string[]): Promise<number> =>
   runCommand(agentCommand, args);
 
-/** Makes the Agent's command. */
+/** Creates the Agent's command. */
 export function agentCommand(): Command {
   const program = addHelp(
     reporting(new Command("smcp-agent"), process.env),
@@ -161,7 +161,7 @@ export function agentCommand(): Command {
   return program;
 }
 
-// What a command does is loaded when it is called: nobody waits for it who wants the help.
+// Loaded when a subcommand runs, so that the help stays fast.
 function looking() {
   return import("./look.ts");
 }

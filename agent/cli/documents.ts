@@ -8,17 +8,17 @@ import {
   withAgent,
 } from "./office.ts";
 
-/** What to search for. */
+/** Flags of `docs`. */
 export interface DocsFlags extends ComputerFlags {
-  /** Only this kind of file. */
+  /** Only documents of this file type. */
   type?: string;
-  /** How many to skip. */
+  /** Number of documents to skip. */
   offset: number;
-  /** How many to show. */
+  /** Maximum number of documents to show. */
   limit: number;
 }
 
-/** Prints the documents of a Computer that match any of the words; all without one. */
+/** Prints the documents of a Computer that match any of the words; all of them without words. */
 export async function docs(words: string[], flags: DocsFlags): Promise<void> {
   const { type, offset, limit } = flags;
   const found = await withAgent(

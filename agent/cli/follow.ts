@@ -12,13 +12,13 @@ import {
   withAgent,
 } from "./office.ts";
 
-/** Which windows to show. */
+/** Flags of `desktop`. */
 export interface DesktopFlags extends ComputerFlags {
-  /** Show them again after each change. */
+  /** Show the windows again after each change. */
   follow?: boolean;
-  /** How many at most. */
+  /** Maximum number of windows. */
   size?: number;
-  /** Only the one with this URI. */
+  /** Only the window with this URI. */
   window?: string;
 }
 
@@ -57,7 +57,7 @@ async function followWindows(
       }
     }
   } catch (error) {
-    if (!wanted.signal.aborted) throw error; // Ctrl-C is how following ends
+    if (!wanted.signal.aborted) throw error; // Ctrl-C ends following
   }
 }
 
@@ -66,7 +66,7 @@ function printWindows(windows: readonly string[]): void {
   else console.log(windows.map(plainLines).join("\n\n---\n\n"));
 }
 
-/** Prints every notification of the office until Ctrl-C, a line each. */
+/** Prints every notification of the office until Ctrl-C, one line each. */
 export async function watch(flags: OfficeFlags): Promise<void> {
   await withAgent(flags, async (agent, signal) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -1,7 +1,7 @@
 /**
- * Describes where a text stops being JSON, if the parser tells.
+ * Describes where a text stops being JSON, if the error of the parser tells.
  *
- * By the words of V8, which has no field for it; what else it says is not for people.
+ * This goes by the wording of V8, whose errors have no field for the position.
  */
 export function describePlace(json: string, error: unknown): string {
   const [end, position] = /Unexpected end|position (\d+)/.exec(String(error)) ??

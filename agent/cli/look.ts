@@ -11,7 +11,7 @@ import {
 } from "./office.ts";
 import { count } from "./words.ts";
 
-/** Prints who is in the office. */
+/** Prints the members of the office. */
 export async function members(flags: OfficeFlags): Promise<void> {
   const sessions = await withAgent(
     flags,
@@ -80,7 +80,7 @@ async function listAll(
   return list;
 }
 
-/** An MCP server without resources, or one that does not run, is no reason to hide the others. */
+/** Checks whether a server has no resources or does not run; the others are still shown. */
 const hasNone = (error: unknown): boolean =>
   isComputerNotFound(error) || error instanceof ProtocolError &&
     error.code === ErrorCode.MCP_CAPABILITY_NOT_SUPPORTED;

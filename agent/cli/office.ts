@@ -6,7 +6,7 @@ import { UsageError } from "../../cli/run.ts";
 import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
 import { SmcpAgent } from "../agent.ts";
 
-/** Where to look, from the command line. */
+/** Flags of all commands in an office. */
 export interface OfficeFlags extends ServerFlags {
   /** The office to join. */
   office: string;
@@ -14,16 +14,16 @@ export interface OfficeFlags extends ServerFlags {
   json?: boolean;
 }
 
-/** The same, perhaps for one Computer alone. */
+/** Flags of commands that may concern one Computer. */
 export interface ComputerFlags extends OfficeFlags {
   /** Its name. */
   computer?: string;
 }
 
 /**
- * Takes the seat of the office for some work, and gives it up at its end.
+ * Joins the office for some work, and leaves it at the end.
  *
- * @param work its signal is aborted by the first Ctrl-C or SIGTERM; a second one ends the program
+ * @param work gets a signal that the first Ctrl-C or SIGTERM aborts; a second one ends the program
  */
 export async function withAgent<T>(
   flags: OfficeFlags,
@@ -60,7 +60,7 @@ export async function withAgent<T>(
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-/** The Computer that is meant: the one that was named, or the only one of the office. */
+/** Returns the Computer that was named, or the only one of the office. */
 export async function chooseComputer(
   agent: SmcpAgent,
   { computer, office }: ComputerFlags,
@@ -81,7 +81,7 @@ export async function chooseComputer(
   return only;
 }
 
-/** Says that nobody is there to ask, and how to change that. */
+/** Creates the error of an office without Computers, with the remedy. */
 export const noComputer = (office: string): Error =>
   new Error(
     `no Computer is in the office "${office}"; start one with: ${
@@ -89,6 +89,6 @@ export const noComputer = (office: string): Error =>
     } run --office ${shellWord(office)}`,
   );
 
-/** Prints a value for programs, over several lines. */
+/** Prints a value as indented JSON. */
 export const printJson = (value: unknown): void =>
   console.log(JSON.stringify(value, null, 2));

@@ -5,9 +5,9 @@ import type { SMCPTool } from "../../protocol/mod.ts";
 import type { SmcpAgent } from "../agent.ts";
 
 /**
- * The tools of every Computer in the office; says on stderr whose could not be fetched, a line each.
+ * Returns the tools of every Computer in the office; prints one line to stderr for each failure.
  *
- * To be called right after the join, before anything can have failed.
+ * Call it right after the join, so that no failure is missed.
  *
  * @throws {Error} the last of those lines, when there is no Computer whose tools are known
  */
@@ -27,5 +27,5 @@ export async function officeTools(
   const fatal = agent.tools.size === 0 ? problems.pop() : undefined;
   problems.forEach((line) => console.error(line));
   if (fatal !== undefined) throw new Error(fatal);
-  return new Map(agent.tools); // it is forgotten when the agent leaves
+  return new Map(agent.tools); // a copy: the catalogue is cleared when the agent leaves
 }

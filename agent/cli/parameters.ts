@@ -1,7 +1,7 @@
 import { headline } from "./words.ts";
 
 /**
- * What a person has to know of a tool's parameters: a row each, with name, type and description.
+ * Describes the parameters of a tool: a row each, with name, type and description.
  *
  * @param schema JSON Schema of the tool's arguments
  */

@@ -1,15 +1,15 @@
-/** The arguments of a tool, read by what its schema says about each. */
+/** The arguments of a tool, converted by its schema. */
 export interface ReadArguments {
-  /** By name. */
+  /** Values by name. */
   readonly params: Record<string, unknown>;
-  /** What cannot be read, one sentence each. */
+  /** Problems, one sentence each. */
   readonly problems: readonly string[];
 }
 
 /**
- * Reads the `NAME=VALUE` of a command line into a tool's arguments.
+ * Converts the `NAME=VALUE` pairs of a command line to the arguments of a tool.
  *
- * What the schema says is text, or says nothing about, is taken as it is written; all else is JSON.
+ * Strings, and values without a type in the schema, are taken as written; all others are JSON.
  *
  * @param schema the tool's `params_schema`; absent when nobody lists the tool
  */
@@ -45,7 +45,7 @@ export function splitPair(text: string): [string, string] | undefined {
   return sign > 0 ? [text.slice(0, sign), text.slice(sign + 1)] : undefined;
 }
 
-/** Follows `$ref`, `anyOf` and their like to the JSON types that are allowed; empty: any. */
+/** Collects the allowed JSON types, through `$ref`, `anyOf` and the like; empty: any. */
 function typesOf(
   property: unknown,
   schema: Readonly<Record<string, unknown>>,
@@ -81,7 +81,7 @@ function lookUp(
   return found;
 }
 
-/** Text, unless it is the `null` of what may be text or null. */
+/** Reads text, or `null` where the schema allows it. */
 const readText = (
   value: string,
   types: ReadonlySet<string>,

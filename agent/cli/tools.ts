@@ -16,13 +16,13 @@ import {
 import { officeTools } from "./office_tools.ts";
 import { parameterRows } from "./parameters.ts";
 
-/** Which tools to list, and how. */
+/** Flags of `tools`. */
 export interface ToolsFlags extends ComputerFlags {
   /** Show the parameters of each tool. */
   verbose?: boolean;
 }
 
-/** The tools of one MCP server, or of those that do not say; with what to say of one that has none. */
+/** The tools of one MCP server, or of unknown servers; `state` describes a server without tools. */
 interface Group {
   readonly server: string | undefined;
   readonly tools: readonly SMCPTool[];
@@ -73,7 +73,7 @@ function printGroup({ server, tools, state }: Group, verbose: boolean): void {
   });
 }
 
-/** In the order of the Computer's configuration, which also names the MCP servers without tools. */
+/** Groups tools in the order of the Computer's configuration, which also has the servers without tools. */
 async function grouped(
   agent: SmcpAgent,
   computer: string,
@@ -81,7 +81,7 @@ async function grouped(
   signal: AbortSignal,
 ): Promise<Group[]> {
   const byServer = Map.groupBy(tools, mcpServerOf);
-  // Other Computers do not say where their tools are from; then there is nothing to group by.
+  // Other Computers may not tell the servers of their tools; then there is nothing to group by.
   const isKnown = tools.length === 0 || byServer.size > 1 ||
     !byServer.has(undefined);
   const servers = isKnown ? await configured(agent, computer, signal) : {};
@@ -104,7 +104,7 @@ async function grouped(
   ];
 }
 
-/** What a Computer hosts; one that does not tell is no reason not to show its tools. */
+/** Returns the servers of a Computer; none if it does not tell, since its tools are still shown. */
 async function configured(
   agent: SmcpAgent,
   computer: string,
@@ -118,7 +118,7 @@ async function configured(
   }
 }
 
-/** Why an MCP server has no tools: one that does not run says so when its resources are asked for. */
+/** Returns why an MCP server has no tools: a request for its resources fails if it does not run. */
 async function stateOf(
   agent: SmcpAgent,
   computer: string,

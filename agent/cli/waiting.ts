@@ -3,14 +3,14 @@ import { shorten } from "../../cli/terminal_text.ts";
 
 const FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
 const TICK_MS = 100;
-/** Columns that are left free: a terminal writes `^C` there, which must not begin a new line. */
+/** Columns left free for `^C`, which must not wrap to a new line. */
 const RESERVED_COLUMNS = 3;
 
 /**
- * Says on stderr what is waited for: on a terminal with the time that passed, until the work is
- * done, else in one line.
+ * Prints to stderr what is in progress: on a terminal with the elapsed time, until the work is done,
+ * else as one line.
  *
- * The cursor stays as it is, so that nothing has to be restored however the program ends.
+ * Does not change the cursor, so that nothing has to be restored when the program ends.
  */
 export async function waitingFor<T>(
   what: string,

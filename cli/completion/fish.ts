@@ -11,9 +11,9 @@ export function fishCompletion(program: CommandShape): string {
 }
 
 /**
- * The lines of a command and those below it.
+ * Writes the lines of a command and its subcommands.
  *
- * @param seen what must be true of the words before, for the command to be the one that is typed
+ * @param seen conditions on the words before the cursor that select this command
  */
 function linesOf(
   { commands, options, choices }: CommandShape,
@@ -25,7 +25,7 @@ function linesOf(
   const start = here.length === 0
     ? complete
     : `${complete} -n '${here.join("; and ")}'`;
-  // Commands of others may have the same name, such as `completion`.
+  // Subcommands of others may have the same name, such as `completion`.
   const isDeep = commands.some(({ commands }) => commands.length > 0);
   return [
     ...commands.map(({ name, description }) =>

@@ -1,26 +1,26 @@
 import type { Command } from "commander";
 
-/** What a shell needs to know of a command to complete it. */
+/** The parts of a command that completion needs. */
 export interface CommandShape {
-  /** What people type. */
+  /** The name to type. */
   readonly name: string;
-  /** In one line. */
+  /** One line. */
   readonly description: string;
-  /** In the order of the help. */
+  /** Options, in the order of the help. */
   readonly options: readonly OptionShape[];
-  /** Its subcommands. */
+  /** Subcommands. */
   readonly commands: readonly CommandShape[];
-  /** What its first argument may be, if that is known. */
+  /** Allowed values of the first argument; empty if any is. */
   readonly choices: readonly string[];
 }
 
-/** What a shell needs to know of an option. */
+/** The parts of an option that completion needs. */
 export interface OptionShape {
   /** Such as `--url`. */
   readonly flag: string;
-  /** In one line. */
+  /** One line. */
   readonly description: string;
-  /** What follows it: nothing, the path of a file or directory, one of some words, or anything. */
+  /** Its value: none, a path of a file or directory, one of a list of words, or any. */
   readonly value: "none" | "file" | "directory" | "any" | readonly string[];
 }
 

@@ -9,8 +9,8 @@ compdef ${name} ${program.name}`;
 };
 
 /**
- * A function for a command, and one for each below it; what leads to a command is shifted out, so
- * that its own name is always the first word.
+ * Writes a function for a command and one for each subcommand. The words that lead to a command are
+ * shifted out, so its own name is always the first word.
  */
 function functionsOf(command: CommandShape, name: string): string[] {
   const { commands } = command;

@@ -21,8 +21,8 @@ SIGINT and SIGTERM drain. SIGHUP reads keys and certificates again and opens the
 Exit codes: 0 stopped, 1 failed, 2 wrong usage.`;
 
 /**
- * Runs the server's command; once it has served, it ends the process itself: nothing that is still
- * open may delay the end.
+ * Runs the server's command. Ends the process itself once it has served, so that nothing that is still
+ * open delays the end.
  *
  * @param args without the program's own name
  * @returns the exit code
@@ -43,10 +43,10 @@ export async function runServer(args: readonly string[]): Promise<number> {
 }
 
 /**
- * Makes the server's command.
+ * Creates the server's command.
  *
  * @param env the environment
- * @param serve does what is asked for
+ * @param serve serves with the settings of the command line
  */
 export function serverCommand(
   env: Readonly<Record<string, string | undefined>>,
@@ -74,7 +74,7 @@ export function serverCommand(
   return program;
 }
 
-/** Shows how a switch is turned on in the environment. */
+/** Describes an option, with the value that turns a switch on in the environment. */
 function optionDescription(
   this: Help,
   option: Command["options"][number],

@@ -8,7 +8,7 @@ import { MIN_UPLOAD_RATE } from "../wire/mod.ts";
 const MILLION = 10 ** 6;
 const DAY_SECONDS = 86_400;
 
-/** For each limit its flag without `--max-`, the most it may be, and what it is. */
+/** For each limit: its flag without `--max-`, its maximum, and its description. */
 const LIMIT_FLAGS: Readonly<
   Record<LimitName, readonly [flag: string, most: number, text: string]>
 > = {
@@ -50,7 +50,7 @@ const LIMIT_FLAGS: Readonly<
   ],
 };
 
-/** Limits whose defaults depend on something else. */
+/** Limits whose defaults depend on the environment or other limits. */
 const DERIVED: readonly LimitName[] = ["sockets", "socketsPerAddress"];
 
 const names = Object.keys(LIMIT_FLAGS) as LimitName[];
@@ -61,7 +61,7 @@ const keyOf = (flag: string): string =>
     (_, letter: string) => letter.toUpperCase(),
   );
 
-/** The options of the command about limits and times (spec §10). */
+/** Creates the options about limits and times (spec §10). */
 export const limitOptions = (): Option[] => [
   ...names.map((name) => {
     const [flag, most, text] = LIMIT_FLAGS[name];
@@ -105,7 +105,7 @@ const seconds = (flag: string, byDefault: number, text: string): Option =>
     .env(`SMCP_${flag.replaceAll("-", "_").toUpperCase()}`)
     .argParser(integer(1, DAY_SECONDS));
 
-/** What those options say; all of them have a default, so all are there. */
+/** Limits and times of the command line; every option has a default. */
 export type LimitSettings = Required<
   Pick<
     SmcpServerOptions,
@@ -121,7 +121,7 @@ export type LimitSettings = Required<
 >;
 
 /**
- * Reads what commander made of {@linkcode limitOptions}.
+ * Reads the values of {@linkcode limitOptions}.
  *
  * @param limited whether limits apply at all
  */

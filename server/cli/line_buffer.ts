@@ -1,20 +1,20 @@
 import { setImmediate } from "node:timers";
 
-/** So many characters are written at once, however busy the process is. */
+/** Characters after which the buffer is written at once. */
 const MAX_BUFFERED_CHARS = 65_536;
 
-/** Collects the lines of one turn of the event loop, and writes them at its end: one write for all. */
+/** Collects the lines of one turn of the event loop and writes them at its end, in one write. */
 export class LineBuffer {
   readonly #write: (text: string, lines: number) => void;
   #text = "";
   #lines = 0;
 
-  /** @param write gets how many lines a text has */
+  /** @param write writes a text with the given number of lines */
   constructor(write: (text: string, lines: number) => void) {
     this.#write = write;
   }
 
-  /** Adds a line, with its end. */
+  /** Adds a line, with its line break. */
   add(line: string): void {
     if (this.#text === "") setImmediate(() => this.flush());
     this.#text += line;
@@ -22,7 +22,7 @@ export class LineBuffer {
     if (this.#text.length >= MAX_BUFFERED_CHARS) this.flush();
   }
 
-  /** Writes what there is. */
+  /** Writes the collected lines. */
   flush(): void {
     const text = this.#text;
     const lines = this.#lines;

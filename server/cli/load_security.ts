@@ -11,11 +11,11 @@ import type { JwtKey } from "../auth/jwt_keys.ts";
 import { parseApiKeys } from "../auth/parse_api_keys.ts";
 import { type TlsOptions, toHttpsOptions } from "../http/tls.ts";
 
-/** What the files of the command say. */
+/** The contents of the files of the command line. */
 export interface Security {
-  /** Who lets clients in; nobody is asked when there are none. */
+  /** Authenticators; none means no authentication. */
   readonly authenticators: readonly Authenticator[];
-  /** Absent: HTTP. */
+  /** Certificate and key; absent: HTTP. */
   readonly tls?: TlsOptions;
 }
 
@@ -37,7 +37,7 @@ export function loadSecurity(
   };
 }
 
-/** The JSON itself, or the file with it. */
+/** Returns the JSON itself, or reads the file with it. */
 const textOf = (keys: string): string =>
   keys.trimStart().startsWith("[") ? keys : read("--api-keys", keys);
 
@@ -69,7 +69,7 @@ function loadTls(
   return tls;
 }
 
-/** Does not name the file: by mistake it may be the secret itself. */
+/** Reads a file. Errors do not name it: it may be the secret itself, given by mistake. */
 function read(flag: string, file: string): string {
   try {
     return readFileSync(file, "utf8");
@@ -80,7 +80,7 @@ function read(flag: string, file: string): string {
 
 function whyNot(error: unknown): string {
   const { name, code }: { name?: unknown; code?: unknown } = Object(error);
-  // Of Deno, which takes a path as far as it is allowed.
+  // Deno denied access.
   if (name === "NotCapable") return "run again with the --allow-read flag";
   return READ_ERRORS[String(code)] ?? String(code);
 }

@@ -1,16 +1,16 @@
 import { Option } from "commander";
 
-/** What the command is told about its log. */
+/** Settings of the log. */
 export interface LogSettings {
-  /** The least important events that are written. */
+  /** The lowest level that is written. */
   readonly level: "debug" | "info" | "warning" | "error";
-  /** Absent: for people on a terminal, JSON otherwise. */
+  /** Default: pretty on a terminal, JSON otherwise. */
   readonly format?: "json" | "pretty";
-  /** Where lines are added, instead of stderr. */
+  /** File to append to, instead of stderr. */
   readonly file?: string;
 }
 
-/** The options of the command about its log. */
+/** Creates the options about the log. */
 export const logOptions = (): Option[] => [
   new Option("--log-level <level>", "the least important events to log")
     .choices(["debug", "info", "warning", "error"]).default("info")
@@ -25,14 +25,14 @@ export const logOptions = (): Option[] => [
   ).env("SMCP_LOG_FILE"),
 ];
 
-/** What commander makes of {@linkcode logOptions}. */
+/** Values of {@linkcode logOptions}. */
 export interface LogFlags {
   readonly logLevel: LogSettings["level"];
   readonly logFormat?: "json" | "pretty";
   readonly logFile?: string;
 }
 
-/** Reads what commander made of {@linkcode logOptions}. */
+/** Reads the values of {@linkcode logOptions}. */
 export const readLog = (
   { logLevel, logFormat, logFile }: LogFlags,
 ): LogSettings => ({

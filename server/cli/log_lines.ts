@@ -1,6 +1,6 @@
 import type { LogRecord } from "@logtape/logtape";
 
-/** Writes an event as one line of JSON. */
+/** Formats an event as one line of JSON. */
 export const jsonLine = (record: LogRecord): string => {
   const head = `{"time":"${
     timeOf(record)
@@ -8,16 +8,16 @@ export const jsonLine = (record: LogRecord): string => {
     record.category.join(".")
   }","message":${JSON.stringify(messageOf(record))}`;
   const { properties } = record;
-  // A replacer is called for every value, and costs more than all the rest.
+  // A replacer is called for every value and would dominate the cost.
   const replacer = hasObjects(properties) ? plain : undefined;
   const tail = JSON.stringify(properties, replacer).slice(1);
   return `${head}${tail === "}" ? "" : ","}${tail}\n`;
 };
 
-/** Writes an event as one line for people: `… WARNING audit: join_refused reason="…" office="north"`. */
+/** Formats an event as one line for people: `… WARNING audit: join_refused reason="…" office="north"`. */
 export const prettyLine = (record: LogRecord): string => {
   const { level, category, properties, rawMessage } = record;
-  // What stands in the message is not said again behind it.
+  // Fields that the message contains are not repeated behind it.
   const isTold = (key: string) =>
     typeof rawMessage === "string" && rawMessage.includes(`{${key}}`);
   const fields = Object.entries(properties)
@@ -31,7 +31,7 @@ export const prettyLine = (record: LogRecord): string => {
 
 let written = { timestamp: NaN, text: "" };
 
-/** Many lines belong to the same millisecond. */
+/** Formats the time; cached, since many lines belong to the same millisecond. */
 function timeOf({ timestamp }: LogRecord): string {
   if (timestamp !== written.timestamp) {
     written = { timestamp, text: new Date(timestamp).toISOString() };
@@ -46,18 +46,18 @@ function hasObjects(properties: Record<string, unknown>): boolean {
   return false;
 }
 
-/** Values stand at the odd places of a message. */
+/** Formats a message, whose values are at odd positions. */
 const messageOf = ({ message }: LogRecord): string =>
   message.length === 1
     ? String(message[0])
     : message.map((part, i) => i % 2 === 0 ? part : JSON.stringify(part, plain))
       .join("");
 
-/** Errors have no fields of their own for JSON. */
+/** Replaces errors, which have no fields of their own in JSON. */
 const plain = (_key: string, value: unknown): unknown =>
   value instanceof Error ? `${value.name}: ${value.message}` : value;
 
-/** What clients send must not reach a terminal as a command, or end the line. */
+/** Escapes characters of clients that would control the terminal or end the line. */
 const harmless = (line: string): string =>
   line.replaceAll(
     /[\p{Cc}\u2028\u2029]/gu,

@@ -9,24 +9,24 @@ import type { AuditEvent } from "../shared/audit.ts";
 import { LineBuffer } from "./line_buffer.ts";
 import { jsonLine, prettyLine } from "./log_lines.ts";
 
-/** The message of the only lines that may wait for the end of a turn. */
+/** The message of the only lines that may wait for the end of a turn of the event loop. */
 const CALL: AuditEvent["event"] = "tool_call";
 
-/** What marks LogTape's own synchronous sinks. */
+/** Marks synchronous sinks for LogTape. */
 const READS_AT_ONCE = Symbol.for("LogTape.sinkSnapshotPolicy.immediate");
 
-/** How long the end of the process waits for who reads the log. */
+/** Time limit at the end of the process for the reader of the log. */
 const FLUSH_TIMEOUT_MS = 1000;
 
-/** Where the command's log goes. */
+/** The log of the command. */
 export interface Logging {
-  /** Opens the log file again, for a tool that moved it away; without one nothing happens. */
+  /** Reopens the log file after a tool has moved it away; does nothing without a file. */
   reopen(): void;
-  /** Resolves when all lines are written, or after a second in which nobody read them. */
+  /** Resolves when all lines are written, or after a second without a reader. */
   flush(): Promise<void>;
 }
 
-/** Takes text, and how many lines it has. */
+/** A destination of lines. */
 interface Target {
   write(text: string, lines: number): void;
   reopen(): void;
@@ -34,10 +34,10 @@ interface Target {
 }
 
 /**
- * Sets up the log of the process, of its libraries too.
+ * Sets up the log of the process and its libraries.
  *
- * Lines to a file are written at once, and none is lost: a disk does not stop, as the reader of a
- * pipe or a terminal can. Those to stderr wait for nobody, see {@linkcode LineQueue}.
+ * Writes lines to a file synchronously, so that no line is lost: a disk does not pause, unlike the
+ * reader of a pipe or a terminal. Lines to stderr never block, see {@linkcode LineQueue}.
  *
  * @throws when the file cannot be opened
  */
@@ -51,7 +51,7 @@ export function startLogging({ level, format, file }: LogSettings): Logging {
   process.on("exit", () => lines.flush());
   const write: Sink = (record) => {
     lines.add(line(record));
-    // Calls are many. Everything else is there when the process ends, however it ends.
+    // Calls are many; all other lines must survive any end of the process.
     if (record.rawMessage !== CALL) lines.flush();
   };
   // LogTape copies each record for a sink that may read it later.
@@ -90,7 +90,7 @@ function toStderr(line: (record: LogRecord) => string): Target {
   };
 }
 
-/** What stands for lines that nobody read in time. */
+/** Creates the record that reports dropped lines. */
 function leftOut(omitted: number): LogRecord {
   const rawMessage = "Lines were left out here: nobody read the log";
   return {
@@ -125,6 +125,6 @@ function open(file: string): number {
       "cannot log to a pipe with --log-file: its reader could stop the server; leave it out, and take the log from stderr",
     );
   }
-  // Names of members and addresses are nobody else's business.
+  // Not world-readable: the log holds names of members and addresses.
   return openSync(file, "a", 0o640);
 }

@@ -4,17 +4,17 @@ import { loadPackages } from "../../shared/packages.ts";
 import { createMetrics } from "../observe/prometheus.ts";
 import type { SmcpServerOptions } from "../options.ts";
 
-/** What is counted, measured and traced. */
+/** Settings of metrics and traces. */
 export interface ObserveSettings {
-  /** Whether there are metrics. */
+  /** Whether metrics are collected. */
   readonly metrics: boolean;
-  /** Where they are served beside the main port, if anywhere. */
+  /** Address of a separate port for metrics, if any. */
   readonly listen?: { readonly hostname: string; readonly port: number };
   /** Whether calls are traced. */
   readonly tracing: boolean;
 }
 
-/** The options of the command about metrics and traces. */
+/** Creates the options about metrics and traces. */
 export const observeOptions = (): Option[] => [
   new Option(
     "--metrics",
@@ -32,7 +32,7 @@ export const observeOptions = (): Option[] => [
   ).env("SMCP_TRACING"),
 ];
 
-/** What commander makes of {@linkcode observeOptions}. */
+/** Values of {@linkcode observeOptions}. */
 export interface ObserveFlags {
   readonly metrics?: true;
   readonly metricsPort?: number;
@@ -40,7 +40,7 @@ export interface ObserveFlags {
   readonly tracing?: true;
 }
 
-/** Reads what commander made of {@linkcode observeOptions}. */
+/** Reads the values of {@linkcode observeOptions}. */
 export const readObserve = (
   { metrics, metricsPort, metricsHost, tracing }: ObserveFlags,
 ): ObserveSettings => ({
@@ -51,7 +51,7 @@ export const readObserve = (
   tracing: tracing === true,
 });
 
-/** Loads what was asked for, and nothing else. */
+/** Loads only the enabled observers. */
 export async function loadObservers(
   { metrics, tracing }: ObserveSettings,
 ): Promise<Pick<SmcpServerOptions, "metrics" | "tracer">> {

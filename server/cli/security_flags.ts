@@ -3,23 +3,23 @@ import { UsageError } from "../../cli/run.ts";
 import { type Hosts, readHosts } from "../http/host_rule.ts";
 import type { Origins } from "../http/origin_rule.ts";
 
-/** What the command is told about who may connect, and how (spec §10). */
+/** Settings of authentication, TLS and origins (spec §10). */
 export interface SecuritySettings {
-  /** Where keys are: a file, or the JSON itself. */
+  /** API keys: a file, or the JSON itself. */
   readonly apiKeys?: string;
-  /** Which tokens are accepted, and the files of their keys. */
+  /** Accepted tokens, and the files of their keys. */
   readonly jwt: JwtSettings;
-  /** The files of certificates and keys. */
+  /** Files of certificates and keys. */
   readonly tls: TlsSettings;
-  /** Web origins whose pages may connect. */
+  /** Allowed web origins. */
   readonly origins: Origins;
-  /** Names that requests may be for; absent for the default. */
+  /** Allowed host names of requests; absent for the default. */
   readonly hosts?: Hosts;
-  /** Whether others may reach a server that asks nobody who they are. */
+  /** Whether a public address without authentication is allowed. */
   readonly insecure: boolean;
-  /** Whether an address that others can reach needs TLS. */
+  /** Whether a public address requires TLS. */
   readonly requireTls: boolean;
-  /** Whether the audit log holds parameters and results of tool calls. */
+  /** Whether the audit log contains parameters and results of tool calls. */
   readonly auditPayloads: boolean;
 }
 
@@ -40,10 +40,10 @@ export interface TlsSettings {
   readonly clientCaFile?: string;
 }
 
-/** A secret on the command line would be seen by everybody who lists processes. */
+/** Environment only: a command line is visible to everybody who lists processes. */
 const JWT_SECRET = "SMCP_JWT_SECRET";
 
-/** The options of the command about who may connect, and how (spec §10). */
+/** Creates the options about authentication, TLS and origins (spec §10). */
 export const securityOptions = (): Option[] => [
   new Option(
     "--api-keys <file>",
@@ -95,7 +95,7 @@ export const securityOptions = (): Option[] => [
   ).env("SMCP_AUDIT_PAYLOADS"),
 ];
 
-/** What commander makes of {@linkcode securityOptions}. */
+/** Values of {@linkcode securityOptions}. */
 export interface SecurityFlags {
   readonly apiKeys?: string;
   readonly jwtKey?: string;
@@ -113,7 +113,7 @@ export interface SecurityFlags {
   readonly auditPayloads?: true;
 }
 
-/** Reads what commander made of {@linkcode securityOptions}. */
+/** Reads the values of {@linkcode securityOptions}. */
 export function readSecurity(
   flags: SecurityFlags,
   env: Readonly<Record<string, string | undefined>>,
@@ -189,7 +189,7 @@ function hosts(text: string): Hosts {
   try {
     if (names.length > 0) return readHosts(names);
   } catch {
-    // Said below, as for the other lists.
+    // Reported below, as for the other lists.
   }
   throw new InvalidArgumentError(
     'Expected host names such as "smcp.example.com", without scheme and port, separated by commas, or "*".',
@@ -200,7 +200,7 @@ function origins(text: string): Origins {
   if (text.trim() === "*") return "*";
   return list(text).map((part) => {
     const origin = URL.canParse(part) ? new URL(part).origin : "null";
-    // Browsers send scheme, host and port: anything else would never match.
+    // Browsers send only scheme, host and port: anything else would never match.
     if (origin !== "null" && [origin, `${origin}/`].includes(part)) {
       return origin;
     }

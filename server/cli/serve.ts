@@ -51,11 +51,11 @@ async function run(
     }),
   });
   const lost = Promise.withResolvers<never>();
-  lost.promise.catch(() => {}); // it may happen before, or after, it is waited for
+  lost.promise.catch(() => {}); // may reject before or after the race below
   const url = await listen(server, settings, security, lost.reject);
   const metrics = await listenMetrics(server, settings);
   surviveUncaught((error, kind) => log.error(kind, failure(error)));
-  // Before the line: who has read it may send one.
+  // Before the line is printed: its reader may send a signal at once.
   const stopped = firstSignal({
     signals: ["SIGINT", "SIGTERM"],
     exit: (code) => void logging.flush().then(() => process.exit(code)),
@@ -64,7 +64,7 @@ async function run(
     process.on("SIGHUP", () => {
       const old = security;
       security = reload(settings, old, server, logging);
-      // It reports its failures itself.
+      // Reports its failures itself.
       if (security !== old) void server.recheckSessions();
     });
   }
@@ -79,10 +79,10 @@ async function run(
 }
 
 /**
- * Finds what is insecure about the address.
+ * Checks how exposed the address is.
  *
- * @returns what the operator insists on with `--insecure`, if anything
- * @throws {UsageError} when nobody insists
+ * @returns a description of the exposure that `--insecure` permits, if any
+ * @throws {UsageError} without `--insecure`
  */
 function checkExposure(
   { host, insecure, requireTls }: Settings,
@@ -128,14 +128,14 @@ async function listenMetrics(
   return `, metrics ${url}/metrics`;
 }
 
-/** Tells whether SIGHUP has anything to do. */
+/** Checks whether SIGHUP has anything to reload. */
 const isReloadable = (
   { log: { file } }: Settings,
   { authenticators, tls }: Security,
 ): boolean =>
   file !== undefined || tls !== undefined || authenticators.length > 0;
 
-/** Reads keys and certificates again; what is invalid changes nothing, and open connections stay. */
+/** Reloads keys and certificates; invalid ones change nothing, and open connections stay. */
 function reload(
   settings: Settings,
   old: Security,

@@ -22,7 +22,7 @@ import {
   type SecuritySettings,
 } from "./security_flags.ts";
 
-/** What the command line and the environment ask for. */
+/** Settings of the command line and the environment. */
 export interface Settings extends LimitSettings, SecuritySettings {
   /** The version of the protocol to speak. */
   readonly protocol: ProtocolName;
@@ -32,15 +32,15 @@ export interface Settings extends LimitSettings, SecuritySettings {
   readonly port: number;
   /** The largest message of a client, in bytes. */
   readonly maxMessageBytes: number;
-  /** What carries WebSockets. */
+  /** The implementation of WebSockets. */
   readonly wsEngine: WsEngine;
-  /** What is counted, measured and traced. */
+  /** Metrics and traces. */
   readonly observe: ObserveSettings;
-  /** What is logged, and where. */
+  /** The log. */
   readonly log: LogSettings;
 }
 
-/** What commander makes of the options of {@linkcode addSettings}. */
+/** Values of the options of {@linkcode addSettings}. */
 export interface SettingsFlags extends
   Pick<
     Settings,
@@ -95,9 +95,9 @@ export function addSettings(command: Command): Command {
 }
 
 /**
- * Reads what commander made of the options of {@linkcode addSettings}.
+ * Reads the values of the options of {@linkcode addSettings}.
  *
- * @param env the environment, for what no flag may hold
+ * @param env the environment, for secrets that no flag may hold
  * @throws {UsageError} for flags that contradict each other
  */
 export function readSettings(
