@@ -18,7 +18,7 @@ export async function tlsReason(
 ): Promise<string | undefined> {
   if (!isTls(url) || code === undefined) return undefined;
   if (/ALERT_(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE)/.test(code)) {
-    return wantsCertificate(tls);
+    return certificateRequired(tls);
   }
   if (/ALERT_.*(CERTIFICATE|UNKNOWN_CA)/.test(code)) return notAccepted(tls);
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
@@ -34,16 +34,16 @@ export async function tlsReason(
     const date = await peerExpiry(url);
     return date === undefined ? untrusted(tls) : expired(date);
   }
-  return code === "ECONNRESET" ? hungUp(tls) : undefined;
+  return code === "ECONNRESET" ? connectionClosed(tls) : undefined;
 }
 
 /** Matches the codes for a chain without a known authority. */
 const UNTRUSTED =
   /UNABLE_TO_(VERIFY|GET)|SELF_SIGNED|UnknownIssuer|CERT_UNTRUSTED|INVALID_CA/i;
 
-const wantsCertificate = ({ cert }: ClientTlsOptions): string =>
+const certificateRequired = ({ cert }: ClientTlsOptions): string =>
   cert === undefined
-    ? "the server wants a client certificate: give tls.cert and tls.key"
+    ? "the server requires a client certificate: give tls.cert and tls.key"
     : notAccepted({ cert });
 
 function notAccepted({ cert }: ClientTlsOptions): string {
@@ -54,11 +54,11 @@ function notAccepted({ cert }: ClientTlsOptions): string {
 }
 
 /** Some libraries only report the end of the connection when a server refuses a certificate. */
-const hungUp = (tls: ClientTlsOptions): string =>
+const connectionClosed = (tls: ClientTlsOptions): string =>
   tls.cert === undefined
-    ? "the server hung up; if it wants a client certificate, give tls.cert and tls.key"
+    ? "the server closed the connection; if it requires a client certificate, give tls.cert and tls.key"
     : expiryOf(tls.cert) === undefined
-    ? `the server hung up, perhaps since ${
+    ? `the server closed the connection, possibly because ${
       notAccepted(tls).replace(/^the server/, "it")
     }`
     : notAccepted(tls);

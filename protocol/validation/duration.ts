@@ -2,7 +2,7 @@
 export const ISO_DURATION =
   /^P(?:(\d+(?:\.\d+)?)W|(?:(\d+(?:\.\d+)?)D)?(?:T(?=\d)(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?)$/;
 
-const SECONDS = [7 * 86_400, 86_400, 3_600, 60, 1];
+const SECONDS_PER_UNIT = [7 * 86_400, 86_400, 3_600, 60, 1];
 
 /**
  * Parses an ISO 8601 duration such as `PT30S` or `P1DT2H`; returns seconds (spec §4).
@@ -18,7 +18,7 @@ export function parseDuration(text: string): number {
       }`,
     );
   }
-  return SECONDS.reduce(
+  return SECONDS_PER_UNIT.reduce(
     (sum, unit, i) => sum + unit * Number(parts[i] ?? 0),
     0,
   );

@@ -123,7 +123,7 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
     address,
     reserveSlot: () =>
       incoming === undefined || outgoing === undefined ||
-      parts.slots.take(incoming, outgoing, address),
+      parts.slots.reserve(incoming, outgoing, address),
   }, parts);
   if (refused) {
     incoming?.resume(); // an unread body would hold the connection open

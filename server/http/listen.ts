@@ -22,7 +22,7 @@ const CHECK_INTERVAL_MS = 1000;
 const BODY_TIMEOUT_MS = 60_000;
 
 /** Servers that require client certificates; Node cannot change that after their creation. */
-const wantsCertificates = new WeakSet<HttpServer | HttpsServer>();
+const requiresCertificates = new WeakSet<HttpServer | HttpsServer>();
 
 /** Options for {@linkcode newServer}. */
 export interface NewServerOptions {
@@ -54,7 +54,7 @@ export function newServer(
     },
     listener,
   );
-  if (tls.clientCa !== undefined) wantsCertificates.add(server);
+  if (tls.clientCa !== undefined) requiresCertificates.add(server);
   return server;
 }
 
@@ -70,11 +70,11 @@ export function replaceCertificates(
   const options = toHttpsOptions(tls);
   const secure = servers.filter((each) => "setSecureContext" in each);
   for (const server of secure) {
-    const wanted = wantsCertificates.has(server);
-    if (wanted !== (tls.clientCa !== undefined)) {
+    const isRequired = requiresCertificates.has(server);
+    if (isRequired !== (tls.clientCa !== undefined)) {
       throw new TypeError(
         `Cannot switch client certificates on or off by a reload; ${
-          wanted ? "give" : "leave out"
+          isRequired ? "give" : "leave out"
         } clientCa as when the server began to listen`,
       );
     }

@@ -41,7 +41,7 @@ export function describeTlsFailure(
     return `client and server have no version or cipher of TLS in common (${code}): the client may be old`;
   }
   if (code === "ECONNRESET") {
-    return `the client hung up during the handshake, perhaps since it does not trust this server's certificate: ${TRUST_HINT}`;
+    return `the client closed the connection during the handshake, possibly because it does not trust this server's certificate: ${TRUST_HINT}`;
   }
   return `the handshake failed (${code})`;
 }

@@ -67,7 +67,7 @@ export const upgradeListener =
           query,
           ...provenanceOf(request),
           address,
-          reserveSlot: () => parts.slots.take(kept, socket, address),
+          reserveSlot: () => parts.slots.reserve(kept, socket, address),
         }, parts);
       if (refused) {
         refuseUpgrade(socket, refused);

@@ -26,7 +26,11 @@ export class ConnectionSlots {
   }
 
   /** Reserves a slot for the session that a request opens; returns whether one was free. */
-  take(request: IncomingMessage, carrier: Carrier, address: string): boolean {
+  reserve(
+    request: IncomingMessage,
+    carrier: Carrier,
+    address: string,
+  ): boolean {
     const release = this.#count.take(addressGroup(address));
     if (release === undefined) return false;
     this.#pending.set(request, release);
@@ -37,7 +41,7 @@ export class ConnectionSlots {
   }
 
   /** Transfers the slot of a request to the session that it has opened. */
-  opened(connection: Connection): void {
+  transfer(connection: Connection): void {
     const release = this.#pending.get(connection.request);
     if (release === undefined) return;
     this.#pending.delete(connection.request);

@@ -31,7 +31,7 @@ export function guardConnection(
   watched: ConnectionGuards,
 ): void {
   const { guards, limiter, metrics, proxies } = watched;
-  watched.slots.opened(connection);
+  watched.slots.transfer(connection);
   watched.arrivals.opened(connection);
   const address = clientAddress(
     connection.remoteAddress,

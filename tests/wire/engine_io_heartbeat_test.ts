@@ -4,15 +4,15 @@ import { RawWebSocket } from "../support/wire/raw_websocket.ts";
 import { onEachEngine } from "../support/server/wire_server.ts";
 
 /** Frequent pings, with an answer timeout that no test reaches. */
-const PATIENT = { heartbeat: { intervalMs: 20, timeoutMs: 60_000 } };
+const LONG_PONG_TIMEOUT = { heartbeat: { intervalMs: 20, timeoutMs: 60_000 } };
 
 /** An answer timeout that expires, but not before the next request arrives. */
-const HASTY = { heartbeat: { intervalMs: 20, timeoutMs: 1_500 } };
+const SHORT_PONG_TIMEOUT = { heartbeat: { intervalMs: 20, timeoutMs: 1_500 } };
 
 onEachEngine(
   "the server pings over polling, and continues after a pong",
   async (start) => {
-    await using server = await start(PATIENT);
+    await using server = await start(LONG_PONG_TIMEOUT);
     const raw = await RawPolling.open(server.url);
     for (let i = 0; i < 3; i++) {
       assertEquals(await raw.get(), { status: 200, body: "2" });
@@ -24,7 +24,7 @@ onEachEngine(
 onEachEngine(
   "the server pings over a WebSocket, and continues after a pong",
   async (start) => {
-    await using server = await start(PATIENT);
+    await using server = await start(LONG_PONG_TIMEOUT);
     await using raw = await RawWebSocket.open(server.port);
     await raw.text("0");
     for (let i = 0; i < 3; i++) {
@@ -37,7 +37,7 @@ onEachEngine(
 onEachEngine(
   "a session over polling ends when its ping is not answered",
   async (start) => {
-    await using server = await start(HASTY);
+    await using server = await start(SHORT_PONG_TIMEOUT);
     const raw = await RawPolling.open(server.url);
     assertEquals((await raw.get()).body, "2");
     assertEquals(await raw.get(), { status: 200, body: "1" });
@@ -48,7 +48,7 @@ onEachEngine(
 onEachEngine(
   "a WebSocket is closed when its ping is not answered",
   async (start) => {
-    await using server = await start(HASTY);
+    await using server = await start(SHORT_PONG_TIMEOUT);
     await using raw = await RawWebSocket.open(server.port);
     await raw.text("2");
     await assertRejects(() => raw.text("2"));
@@ -58,7 +58,7 @@ onEachEngine(
 onEachEngine(
   "events are answered while a pong is due",
   async (start) => {
-    await using server = await start(PATIENT);
+    await using server = await start(LONG_PONG_TIMEOUT);
     await using raw = await RawWebSocket.connect(server.port);
     for (let i = 0; i < 3; i++) {
       await raw.text("2");

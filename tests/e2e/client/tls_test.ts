@@ -83,7 +83,7 @@ for (const transports of [["polling"], ["websocket"]] as const) {
         "no client certificate",
         asking,
         { ca: ca.cert },
-        /wants a client certificate.* give tls\.cert and tls\.key$/,
+        /requires a client certificate.* give tls\.cert and tls\.key$/,
       ],
       [
         "a stranger's certificate",
@@ -200,7 +200,11 @@ Deno.test({
   );
   assertEquals([come.code, come.stderr], [0, ""]);
   const rows: [code: number, args: string[], says: string][] = [
-    [1, flags.ca, "wants a client certificate: give --tls-cert and --tls-key"],
+    [
+      1,
+      flags.ca,
+      "requires a client certificate: give --tls-cert and --tls-key",
+    ],
     [1, [...flags.cert, ...flags.key], "name that authority with --tls-ca"],
     [2, flags.cert, `cert.pem without --tls-key: they belong together`],
     [2, ["--tls-ca", pathOf("none")], "none: there is no such file"],

@@ -31,7 +31,11 @@ Deno.test("describeTlsFailure() says which side lacks what, for the codes of Nod
       "the client does not speak TLS",
     ],
     ["ERR_SSL_UNSUPPORTED_PROTOCOL", undefined, "no version or cipher of TLS"],
-    ["ECONNRESET", undefined, "the client hung up during the handshake"],
+    [
+      "ECONNRESET",
+      undefined,
+      "the client closed the connection during the handshake",
+    ],
     ["ERR_SSL_ANYTHING", undefined, "the handshake failed (ERR_SSL_ANYTHING)"],
   ];
   for (const [code, certificate, expected] of rows) {
