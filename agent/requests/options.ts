@@ -7,7 +7,7 @@ export interface AgentRequestOptions {
 /** Options for a tool call. */
 export interface CallToolOptions extends AgentRequestOptions {
   /**
-   * Timeout in milliseconds, at most 3,600,000; default 60,000. The Computer is told whole seconds,
+   * Timeout in milliseconds, at most 3,600,000; default 60,000. The Computer gets whole seconds,
    * rounded up.
    */
   timeoutMs?: number;

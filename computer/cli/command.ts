@@ -46,7 +46,7 @@ export function computerCommand(): Command {
     reporting(new Command("smcp-computer"), process.env),
     "Offer the tools of MCP servers in an office of A2C-SMCP",
     [
-      "smcp-computer import   # what Claude Desktop, Cursor, VS Code, Windsurf have",
+      "smcp-computer import   # from Claude Desktop, Cursor, VS Code, Windsurf",
       "smcp-computer check --config computer.json",
       "smcp-computer run --config computer.json --office demo",
     ],
@@ -72,7 +72,7 @@ export function computerCommand(): Command {
 
   const checks = add(
     "check",
-    "Start each MCP server once; say what is there, and what is wrong",
+    "Start each MCP server once; list what it offers, and problems",
     "check --config computer.json",
   );
   addHostFlags(checks).addOption(json())
@@ -80,13 +80,13 @@ export function computerCommand(): Command {
 
   add(
     "import",
-    "Write a configuration of what other programs have",
+    "Write a configuration with the MCP servers of other programs",
     "import",
     "import --dry-run",
     "import --from ~/.cursor/mcp.json --out cursor.json",
   )
     .addOption(
-      new Option("--from <file>", "this file instead of those that are known")
+      new Option("--from <file>", "import this file instead of the known ones")
         .env("SMCP_FROM"),
     )
     .addOption(
@@ -94,10 +94,10 @@ export function computerCommand(): Command {
         .env("SMCP_OUT").default("computer.json"),
     )
     .addOption(
-      new Option("--force", "replace a file that is there").env("SMCP_FORCE"),
+      new Option("--force", "replace an existing file").env("SMCP_FORCE"),
     )
     .addOption(
-      new Option("--dry-run", "show what would be written, write nothing")
+      new Option("--dry-run", "show what would be written, but write nothing")
         .env("SMCP_DRY_RUN"),
     )
     .addOption(json())
@@ -105,19 +105,19 @@ export function computerCommand(): Command {
 
   const shells = add(
     "shell",
-    "Command a Computer line by line",
+    "Control a Computer interactively",
     "shell",
     "shell --config computer.json --office demo",
   );
   addOffice(addServingFlags(addServerFlags(shells), false), false)
     .addOption(
-      new Option("--history <file>", "keep the lines in this file")
+      new Option("--history <file>", "the file that keeps the history of lines")
         .env("SMCP_HISTORY").default(defaultHistoryFile(process.env)),
     )
     .addOption(
       new Option(
         "--history-values",
-        "keep parameters of tools, values and definitions in it too",
+        "also keep parameters of tools, values and definitions in it",
       ).env("SMCP_HISTORY_VALUES"),
     )
     .action(async (flags) => (await import("./shell.ts")).shell(flags));
