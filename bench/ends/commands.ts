@@ -2,9 +2,8 @@ import { join } from "node:path";
 import { type Child, start } from "../../tests/support/child.ts";
 import { startMain } from "../../tests/support/command.ts";
 import { findNode, NODE_VERSIONS } from "../../tools/npm/node.ts";
-import { BINS } from "../../tools/npm/commands_package.ts";
+import { CLI_NAME } from "../../tools/npm/commands_package.ts";
 import { installPackages, npmPackages } from "../../tools/npm/npm_package.ts";
-import config from "../../deno.json" with { type: "json" };
 import { memoryOf } from "./process_usage.ts";
 import type { CommandCost } from "./result.ts";
 import { median } from "./statistics.ts";
@@ -139,11 +138,11 @@ const startsOf = (url: string, config: string): Start[] => [
 async function nodeRuntime(folder: string): Promise<Runtime> {
   const node = await findNode(NODE_VERSIONS[0]);
   await installPackages(folder, (await npmPackages(folder)).cli);
-  const root = join(folder, "node_modules", config.name);
+  const bin = join(folder, "node_modules", CLI_NAME, "bin");
   return {
     name: `Node ${NODE_VERSIONS[0]}`,
     command: (name, args) =>
-      start(node, [join(root, BINS[`smcp-${name}`] ?? ""), ...args]),
+      start(node, [join(bin, `smcp-${name}.js`), ...args]),
     program: (code) => start(node, ["--eval", code]),
   };
 }
