@@ -2,10 +2,10 @@ import { assertEquals } from "@std/assert";
 import {
   instructionsOf,
   type Situation,
-} from "../../../../mcp/office/instructions.ts";
-import { resolveOptions } from "../../../../mcp/options.ts";
-import { Catalogue } from "../../../../mcp/tools/catalogue.ts";
-import { computerPart } from "../../../../mcp/tools/names.ts";
+} from "../../../mcp/office/instructions.ts";
+import { resolveOptions } from "../../../mcp/options.ts";
+import { Catalogue } from "../../../mcp/tools/catalogue.ts";
+import { computerPart } from "../../../mcp/tools/names.ts";
 
 /** An office of some Computers, each with so many tools. */
 function situation(
