@@ -6,7 +6,11 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { isCancelled } from "../../support/mcp/cancelled.ts";
-import { CLIENTS, type SeenResult } from "../../support/mcp/clients.ts";
+import {
+  CLIENTS,
+  connectV1,
+  type SeenResult,
+} from "../../support/mcp/clients.ts";
 import { serveOffice } from "../../support/mcp/office.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 
@@ -147,6 +151,17 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
     );
   });
 
+  Deno.test(`${kind}: 100 clients at once get their own answers`, async () => {
+    await using office = await serveOffice();
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, async (_, i) => {
+        await using client = await connect(office);
+        return textOf(await client.call("pc__echo", { text: String(i) }));
+      }),
+    );
+    assertEquals(answers, answers.map((_, i) => String(i)));
+  });
+
   Deno.test(`${kind}: with "search" there are two tools, which find and call the others`, async () => {
     await using office = await serveOffice({ mcp: { tools: "search" } });
     await using client = await connect(office);
@@ -169,3 +184,19 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
     await assertRejects(() => client.call("pc__echo"), Error, "Unknown tool");
   });
 }
+
+Deno.test("400 calls at once get 400 results where the Server allows less than expected", async () => {
+  await using office = await serveOffice({
+    office: {
+      server: { limits: { eventsPerSecond: 100, callsPerAgent: 100 } },
+    },
+  });
+  await using client = await connectV1(office);
+  const results = await Promise.all(
+    Array.from(
+      { length: 400 },
+      (_, i) => client.call("pc__echo", { text: String(i) }),
+    ),
+  );
+  assertEquals(results.map(textOf), results.map((_, i) => String(i)));
+});
