@@ -85,7 +85,9 @@ Deno.test({
   await reached(host, "healthy", "running");
   assertEquals(host.tools().map(({ name }) => name), ["echo"]);
   assertEquals(host.server("hanging")?.status.state, "starting");
-  await reached(host, "broken", "failed");
+  for (const name of ["broken", "missing", "lost", "unset"]) {
+    await reached(host, name, "failed");
+  }
   const errorOf = (name: string) => host.server(name)?.status.error ?? "";
   assertStringIncludes(errorOf("broken"), "exited with code 7");
   assertStringIncludes(errorOf("broken"), "the database is not there");
