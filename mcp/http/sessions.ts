@@ -24,6 +24,8 @@ export class Sessions {
   readonly #parts: SessionsParts;
   /** By id; those used longest ago come first. */
   readonly #sessions = new Map<string, Session>();
+  /** Those without an id as yet. */
+  readonly #opening = new Set<Session>();
 
   constructor(parts: SessionsParts) {
     this.#parts = parts;
@@ -84,7 +86,7 @@ export class Sessions {
         "Mcp-Session-Id header is required: send initialize first",
       );
     }
-    if (!await this.#makeRoom()) {
+    if (!this.#makeRoom()) {
       return httpError(
         503,
         RpcError.REFUSED,
@@ -94,20 +96,38 @@ export class Sessions {
     const session = new Session({
       principal: authInfo?.clientId,
       options: this.#parts.options,
-      opened: (id, session) => this.#sessions.set(id, session),
+      opened: (id, session) => {
+        this.#opening.delete(session);
+        this.#sessions.set(id, session);
+      },
       ended: (id) => this.#sessions.delete(id),
     });
+    this.#opening.add(session);
+    try {
+      return await this.#answerFirst(session, request, parsedBody, authInfo);
+    } finally {
+      this.#opening.delete(session);
+    }
+  }
+
+  async #answerFirst(
+    session: Session,
+    request: Request,
+    parsedBody: unknown,
+    authInfo: AuthInfo | undefined,
+  ): Promise<Response> {
     await session.connect(await this.#parts.createServer(session.cancelled));
     const response = await session.serve(request, parsedBody, authInfo);
     if (!response.ok) await session.close(); // it has no id that anybody could use
     return response;
   }
 
-  /** Ends the session that was idle longest where no other one has room. */
-  async #makeRoom(): Promise<boolean> {
-    if (this.#sessions.size < this.#parts.options.maxSessions) return true;
+  /** Ends the session that was idle longest where there is no room; not so where all are in use. */
+  #makeRoom(): boolean {
+    const { maxSessions } = this.#parts.options;
+    if (this.#sessions.size + this.#opening.size < maxSessions) return true;
     const idle = [...this.#sessions.values()].find(({ isIdle }) => isIdle);
-    await idle?.close();
+    void idle?.close();
     return idle !== undefined;
   }
 }

@@ -59,7 +59,7 @@ for (const version of NODE_VERSIONS) {
     timeout: 600_000,
   }, async (t) => {
     const node = await findNode(version);
-    const args = ["--test", "--test-reporter=tap", "core.mjs"];
+    const args = ["--test", "--test-reporter=tap", "core.mjs", "mcp.mjs"];
     await using tests = start(node, args, { cwd: folder });
     await tests.status;
     const results = readTap(tests.lines);

@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type OfficeMcp, officeMcp } from "../../../mcp/mod.ts";
 import {
   INITIALIZE,
@@ -115,6 +115,19 @@ Deno.test("the session that was idle longest makes room for another, but none th
     "Too many sessions: at most 2",
   ]);
   for (const { body } of streams) await body?.cancel();
+});
+
+Deno.test("a burst of clients opens no more sessions than allowed", async () => {
+  await using office = await startOffice();
+  await using mcp = officeMcp(office.agent, { maxSessions: 5 });
+  const responses = await Promise.all(
+    Array.from({ length: 50 }, () => send(mcp, { body: INITIALIZE })),
+  );
+  const opened = responses.filter(({ status }) => status === 200);
+  assert(opened.length <= 5, `${opened.length}`);
+  assert(opened.length > 0);
+  for (const response of responses) await response.text();
+  assertEquals((await open(mcp)).length, 36);
 });
 
 Deno.test("closing ends streams and sessions", async () => {
