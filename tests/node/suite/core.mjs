@@ -281,7 +281,7 @@ test("TLS: client certificates over both transports, and a failure reports what 
     for (
       const [tls, says] of [
         [{ ...client }, /does not know; .*tls\.ca$/],
-        [{ ca }, /wants a client certificate/],
+        [{ ca }, /requires a client certificate/],
         [{ ca, ...expired }, /client certificate tls\.cert has expired/],
       ]
     ) {
