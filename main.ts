@@ -16,6 +16,8 @@ import "./cli/prepare.ts";
 import process from "node:process";
 import { runSmcp } from "./cli/smcp.ts";
 
+const loadMcp = async () => (await import("./mcp/mod.ts")).mcpGateway;
+
 process.exitCode = await runSmcp(process.argv.slice(2), {
   server: {
     summary: "Serve A2C-SMCP: offices of agents and computers",
@@ -24,7 +26,7 @@ process.exitCode = await runSmcp(process.argv.slice(2), {
         "./server/cli/command.ts"
       );
       return {
-        run: runServer,
+        run: (args) => runServer(args, loadMcp),
         make: () => serverCommand(process.env, () => {}),
       };
     },
@@ -50,9 +52,11 @@ process.exitCode = await runSmcp(process.argv.slice(2), {
     load: async () => {
       const { runUp, upCommand } = await import("./computer/cli/up.ts");
       const { createSmcpServer } = await import("./server/mod.ts");
+      const createServer = async ({ mcp }: { mcp: boolean }) =>
+        createSmcpServer(mcp ? { gateway: (await loadMcp())() } : {});
       return {
-        run: (args) => runUp(createSmcpServer, args),
-        make: () => upCommand(createSmcpServer),
+        run: (args) => runUp(createServer, args),
+        make: () => upCommand(createServer),
       };
     },
   },

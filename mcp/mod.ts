@@ -41,10 +41,17 @@ import { CallQueue } from "./calls/call_queue.ts";
 import { HttpFace, type McpCaller } from "./http/http.ts";
 import { type AgentProvider, OfficeView } from "./office/office_view.ts";
 import {
+  type Admitted,
   type McpCall,
   type OfficeMcpOptions,
   resolveOptions,
 } from "./options.ts";
+import {
+  type McpGatewayOptions,
+  resolveGatewayOptions,
+} from "./seats/gateway_options.ts";
+import type { CallSource, SeatHost } from "./seats/host.ts";
+import { OfficeGateway } from "./seats/office_gateway.ts";
 import {
   serveOfficeStdio,
   type StdioConnection,
@@ -52,10 +59,14 @@ import {
 } from "./stdio.ts";
 
 export type {
+  Admitted,
   AgentProvider,
+  CallSource,
   McpCall,
   McpCaller,
+  McpGatewayOptions,
   OfficeMcpOptions,
+  SeatHost,
   StdioConnection,
   StdioStreams,
 };
@@ -126,6 +137,46 @@ export function officeMcp(
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** The offices of a Server as MCP servers, made by {@linkcode mcpGateway}. */
+export interface McpGateway {
+  /** The path before the name of an office: `/mcp`. */
+  readonly path: string;
+  /** Answers a request of MCP for an office, which the Server has admitted. */
+  handle(
+    request: Request,
+    caller: McpCaller & { readonly office: string },
+  ): Promise<Response>;
+  /** Ends everything, and gives up all seats. */
+  close(): Promise<void>;
+}
+
+/**
+ * Makes the gateway of a Server that shows each of its offices as an MCP server at `/mcp/OFFICE`.
+ *
+ * In an office it sits as its Agent, from the first request until nobody has used it for a while; any
+ * number of MCP clients share that seat.
+ *
+ * ```ts
+ * import { mcpGateway } from "@a2c-smcp/sdk/mcp";
+ * import { createSmcpServer } from "@a2c-smcp/sdk/server";
+ *
+ * await using smcp = createSmcpServer({ gateway: mcpGateway() });
+ * const { url } = await smcp.listen();
+ * console.log(`claude mcp add --transport http office ${url}/mcp/home`);
+ * ```
+ *
+ * @returns the option `gateway` of a Server
+ * @throws {RangeError} naming a number that is out of its range
+ * @throws {TypeError} naming what cannot be used
+ */
+export function mcpGateway(
+  options: McpGatewayOptions = {},
+): (host: SeatHost) => McpGateway {
+  const resolved = resolveGatewayOptions(options);
+  resolveOptions(resolved.office); // refuses what cannot be used at the start
+  return (host) => new OfficeGateway(host, resolved, officeMcp);
 }
 
 /** Behaves as `fetch` does when its signal is aborted: what it has promised rejects, and its body ends. */

@@ -12,6 +12,9 @@ export interface McpCall {
   readonly client?: { readonly name: string; readonly version: string };
 }
 
+/** What is called when a call has ended, if anybody wants to know. */
+export type Admitted = (() => void) | void;
+
 /** Options of {@linkcode officeMcp}. */
 export interface OfficeMcpOptions {
   /** Only the tools of this Computer, under their own names, without a prefix. */
@@ -34,8 +37,11 @@ export interface OfficeMcpOptions {
   lenient?: boolean;
   /** Milliseconds after which a call is given up, 1000 to 3,600,000; default 3,600,000: the client decides. */
   callTimeoutMs?: number;
-  /** Told of each call before it is sent, to count and to log it; what it throws is the failure of the call. */
-  admit?: (call: McpCall) => void | Promise<void>;
+  /**
+   * Told of each call before it is sent, to count and to log it; what it throws is the failure of the
+   * call. A function that it returns is called when the call has ended.
+   */
+  admit?: (call: McpCall) => Admitted | Promise<Admitted>;
   /** Milliseconds between the signs of life of a running call, for clients that ask for progress; default 10,000. */
   heartbeatMs?: number;
   /** The most calls per second, so that the Agent stays below the Server's limit; default 900. Others wait. */

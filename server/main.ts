@@ -16,4 +16,7 @@ import "../cli/prepare.ts";
 import process from "node:process";
 import { runServer } from "./cli/command.ts";
 
-process.exitCode = await runServer(process.argv.slice(2));
+process.exitCode = await runServer(
+  process.argv.slice(2),
+  async () => (await import("../mcp/mod.ts")).mcpGateway,
+);

@@ -77,6 +77,13 @@ export {
 export { MemoryRegistry } from "./offices/memory.ts";
 export type { OfficeRegistry } from "./offices/registry.ts";
 export type { SmcpServerStats } from "./observe/stats.ts";
+export type {
+  Gateway,
+  GatewayAddress,
+  GatewayCaller,
+  GatewayHost,
+} from "./gateway/gateway.ts";
+export type { CallSource } from "./observe/call_sources.ts";
 export type { ListenAddress, ListenOptions } from "./http/listen_options.ts";
 export type { Heartbeat } from "./http/new_engine.ts";
 export type { CloseOptions, SmcpServerOptions } from "./options.ts";

@@ -6,14 +6,17 @@ import type { HttpAppParts } from "./http/http_app.ts";
 import { MAX_CONNECT_BYTES } from "./limits/early_budget.ts";
 import { type Limits, resolveLimits } from "./limits/limits.ts";
 import { auditCalls } from "./observe/audit_calls.ts";
+import { CallSources } from "./observe/call_sources.ts";
 import { combineObservers } from "./observe/call_observer.ts";
 import { type CallTracer, traceCalls } from "./observe/trace_calls.ts";
 import { MemoryRegistry } from "./offices/memory.ts";
 import type { SessionsOptions } from "./sessions/sessions.ts";
 import { MIN_UPLOAD_RATE, type WsEngine } from "./wire/mod.ts";
 import type { Authenticator } from "./auth/authenticator.ts";
+import { GatewayPass } from "./auth/gateway_pass.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
+import type { Gateway, GatewayHost } from "./gateway/gateway.ts";
 import type { Heartbeat } from "./http/new_engine.ts";
 
 /** Options for `createSmcpServer()`. */
@@ -81,6 +84,16 @@ export interface SmcpServerOptions {
    * 1008, since its partial message takes memory. The engine `"stock"` has no such limit.
    */
   minUploadRate?: number;
+  /**
+   * Serves offices in another protocol at an HTTP path of its own, such as `mcpGateway()` of
+   * `@a2c-smcp/sdk/mcp`, with MCP at `/mcp/OFFICE`; default none.
+   */
+  gateway?: (host: GatewayHost) => Gateway;
+  /**
+   * URLs of the issuers of the tokens that the authenticator accepts, which clients of the gateway
+   * find by the metadata of RFC 9728; default none.
+   */
+  authorizationServers?: readonly string[];
   /** Detects connections that vanished without closing; default a ping every 25 s, and 20 s for its answer. */
   heartbeat?: Heartbeat;
 }
@@ -98,7 +111,22 @@ export type ResolvedOptions =
   & Omit<ConnectionsOptions, "limiter">
   & Omit<SessionsOptions, "limiter" | "arrivals" | "guards">
   & Pick<HttpAppParts, "paths" | "origins" | "hosts">
-  & { readonly limits: Limits; readonly headerTimeoutMs: number };
+  & {
+    readonly limits: Limits;
+    readonly headerTimeoutMs: number;
+    readonly gateway: GatewaySetup | undefined;
+    readonly authorizationServers: readonly string[];
+  };
+
+/** A gateway that is wanted, and what it shares with other parts. */
+export interface GatewaySetup {
+  /** Makes it. */
+  readonly start: (host: GatewayHost) => Gateway;
+  /** The credentials of its Agents. */
+  readonly pass: GatewayPass;
+  /** Who makes the calls of its Agents. */
+  readonly sources: CallSources;
+}
 
 /**
  * Fills in the defaults of a server's options.
@@ -108,7 +136,8 @@ export type ResolvedOptions =
  */
 export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
   const { tracer } = options;
-  const logCall = auditCalls(options.auditPayloads ?? false);
+  const gateway = options.gateway && gatewaySetup(options.gateway);
+  const logCall = auditCalls(options.auditPayloads ?? false, gateway?.sources);
   return {
     profile: PROFILES[options.protocol ?? "0.2"],
     paths: bothForms(options.paths ?? ["/smcp/", "/socket.io/"]),
@@ -131,5 +160,23 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
       ? combineObservers([logCall, traceCalls(tracer)])
       : logCall,
     metrics: options.metrics,
+    gateway,
+    pass: gateway?.pass,
+    authorizationServers: (options.authorizationServers ?? []).map(readIssuer),
   };
+}
+
+function gatewaySetup(start: GatewaySetup["start"]): GatewaySetup {
+  const pass = new GatewayPass();
+  return { start, pass, sources: new CallSources(pass.identity) };
+}
+
+/** @throws {TypeError} naming what is no URL */
+function readIssuer(issuer: string): string {
+  if (/^https?:$/.test(URL.parse(issuer)?.protocol ?? "")) return issuer;
+  throw new TypeError(
+    `Cannot use the authorization server ${
+      JSON.stringify(issuer)
+    }: expected the URL of an issuer, such as "https://id.example.com"`,
+  );
 }

@@ -4,6 +4,7 @@ import type { Hono } from "hono";
 import { SMCP_NAMESPACE } from "../protocol/mod.ts";
 import { Connections } from "./http/connections.ts";
 import { hostGuard, httpApp, type SmcpEnv } from "./http/http_app.ts";
+import { type GatewayMount, mountGateway } from "./gateway/mount_gateway.ts";
 import type { ListenAddress, ListenOptions } from "./http/listen_options.ts";
 import { Listeners } from "./http/listeners.ts";
 import { MetricsFeed } from "./http/metrics_feed.ts";
@@ -93,6 +94,7 @@ class PartedServer implements SmcpServer {
   readonly #sessions: Sessions;
   readonly #limiter: Limiter;
   readonly #feed: MetricsFeed | undefined;
+  readonly #gateway: GatewayMount | undefined;
   readonly #listenMetrics: (to: ListenOptions) => Promise<ListenAddress>;
   #draining = false;
   #closing: Promise<void> | undefined;
@@ -117,7 +119,9 @@ class PartedServer implements SmcpServer {
     const draining = () => this.#draining;
     const feed = metrics && new MetricsFeed(metrics, stats, draining);
     const front = { ...all, engine, limiter, slots, guards, draining };
-    this.app = httpApp({ ...front, stats });
+    const gateway = this.#gateway = all.gateway &&
+      mountGateway(all.gateway, { ...front, sockets, sessions });
+    this.app = httpApp({ ...front, stats, gateway: gateway?.routes });
     this.#listeners = new Listeners({
       app: this.app,
       onUpgrade: upgradeListener(front),
@@ -161,8 +165,11 @@ class PartedServer implements SmcpServer {
     this.#listeners.reloadTls(tls);
   }
 
-  recheckSessions(): Promise<void> {
-    return this.#sessions.recheck();
+  async recheckSessions(): Promise<void> {
+    await Promise.all([
+      this.#sessions.recheck(),
+      this.#gateway?.routes.recheck(),
+    ]);
   }
 
   close({ graceMs = 10_000 }: CloseOptions = {}): Promise<void> {
@@ -176,7 +183,9 @@ class PartedServer implements SmcpServer {
   async #shutDown(graceMs: number): Promise<void> {
     this.#draining = true;
     await this.#sessions.drain(graceMs);
+    await this.#gateway?.routes.close();
     await this.#connections.close();
+    await this.#gateway?.inside.close();
     await this.#listeners.close();
     await this.#feed?.close();
     this.#limiter.flush();

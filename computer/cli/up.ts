@@ -20,9 +20,15 @@ export interface EmbeddedServer {
   close(): Promise<void>;
 }
 
+/** Creates the Server of `up`, which serves MCP at `/mcp/OFFICE` or not. */
+export type CreateServer = (
+  options: { readonly mcp: boolean },
+) => Promise<EmbeddedServer>;
+
 /** The flags of `up`. */
 interface UpFlags extends Omit<RunFlags, "url" | "path"> {
   port: number;
+  mcp: boolean;
 }
 
 /** The address of `up`: it must stay local, since there is no authentication. */
@@ -36,13 +42,13 @@ const LOOPBACK_HOST = "127.0.0.1";
  * @returns the exit code
  */
 export const runUp = (
-  createServer: () => EmbeddedServer,
+  createServer: CreateServer,
   args: readonly string[],
 ): Promise<number> =>
   runCommand(() => upCommand(createServer), ["up", ...args]);
 
 /** Makes `smcp` with the command `up` alone. */
-export function upCommand(createServer: () => EmbeddedServer): Command {
+export function upCommand(createServer: CreateServer): Command {
   const program = reporting(new Command("smcp"), process.env)
     .version(describeVersions())
     .addHelpText("afterAll", commandHint("smcp", process.execPath));
@@ -63,7 +69,13 @@ export function upCommand(createServer: () => EmbeddedServer): Command {
       new Option("--port <number>", "port to listen on, 0 for any free one")
         .env("SMCP_PORT").argParser(integer(0, 65535)).default(8787),
     )
-    .action((flags: UpFlags) => up(createServer(), flags));
+    .addOption(
+      new Option(
+        "--no-mcp",
+        "serve no MCP at /mcp/OFFICE: tools are for agents of A2C-SMCP alone",
+      ).env("SMCP_NO_MCP"),
+    )
+    .action(async (flags: UpFlags) => up(await createServer(flags), flags));
   return program;
 }
 
@@ -75,6 +87,7 @@ async function up(server: EmbeddedServer, flags: UpFlags): Promise<void> {
       address,
     );
     console.log(howToReach(url, flags.office));
+    if (flags.mcp) console.log(howToAdd(url, flags.office));
     await run({ ...flags, url, path: "/smcp/" });
   } finally {
     await server.close();
@@ -92,6 +105,20 @@ and in code:
   const agent = new SmcpAgent({ url: "${url}", name: "agent" });
   await agent.connect();
   await agent.join(${JSON.stringify(office)});
+`;
+}
+
+/** Describes how MCP clients of this machine get the tools. */
+function howToAdd(url: string, office: string): string {
+  const own = `${url}/mcp/${encodeURIComponent(office)}`;
+  const text = JSON.stringify(own);
+  return `MCP clients of this machine reach them too. Claude Code:
+  claude mcp add --transport http office ${shellWord(own)}
+Cursor and others, in JSON (VS Code has "servers" in place of "mcpServers"):
+  {"mcpServers": {"office": {"type": "http", "url": ${text}}}}
+Codex, in ~/.codex/config.toml:
+  [mcp_servers.office]
+  url = ${text}
 `;
 }
 

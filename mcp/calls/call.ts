@@ -6,7 +6,7 @@ import type { SmcpAgent } from "../../agent/mod.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
 import type { CallQueue } from "./call_queue.ts";
 import type { Found, ToolAddress } from "../tools/catalogue.ts";
-import type { McpCall, ResolvedOptions } from "../options.ts";
+import type { Admitted, McpCall, ResolvedOptions } from "../options.ts";
 import { ProgressReporter } from "./progress.ts";
 import { failure, failureOf, toMcpResult } from "../tools/result.ts";
 
@@ -46,10 +46,11 @@ export async function callOffice(
   { queue, options, request, signal, caller }: CallParts,
 ): Promise<McpResult> {
   const reporter = reporterOf(request, computer, options.heartbeatMs);
+  let ended: Admitted = undefined;
   try {
     const timeoutMs = options.callTimeoutMs;
     const reqId = crypto.randomUUID();
-    await options.admit?.({ reqId, computer, tool, ...known(caller) });
+    ended = await options.admit?.({ reqId, computer, tool, ...known(caller) });
     return toMcpResult(
       await queue.run(
         () =>
@@ -61,6 +62,7 @@ export async function callOffice(
     return failureOf(error);
   } finally {
     reporter?.end();
+    ended?.();
   }
 }
 

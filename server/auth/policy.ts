@@ -26,6 +26,22 @@ export function checkIdentity(
 }
 
 /**
+ * Decides whether an identity may use an office through a gateway, whose Agent sits there: as that of
+ * an Agent of its own, except for the name, which is the gateway's.
+ *
+ * @param now milliseconds since 1970
+ * @returns as {@linkcode checkIdentity}
+ */
+export function checkGatewayUse(
+  { policy: { names: _, ...policy } = {}, ...identity }: Identity,
+  office: string,
+  now: number,
+): string | undefined {
+  const wanted = { role: "agent", office, name: "" } as const;
+  return checkIdentity({ ...identity, policy }, wanted, now);
+}
+
+/**
  * Decides whether a policy allows a join (spec §10).
  *
  * @returns why not, as a message for people, or `undefined` when it does

@@ -5,6 +5,7 @@ import { addHelp } from "../../cli/add_help.ts";
 import { commandHint } from "../../cli/own_command.ts";
 import { isSwitch, reporting, runCommand } from "../../cli/run.ts";
 import { describeVersions } from "../../cli/version.ts";
+import type { LoadMcp } from "./mcp_flags.ts";
 import {
   addSettings,
   readSettings,
@@ -25,16 +26,20 @@ Exit codes: 0 stopped, 1 failed, 2 wrong usage.`;
  * open delays the end.
  *
  * @param args without the program's own name
+ * @param loadMcp loads what serves MCP; a Server must not import it itself
  * @returns the exit code
  */
-export async function runServer(args: readonly string[]): Promise<number> {
+export async function runServer(
+  args: readonly string[],
+  loadMcp: LoadMcp,
+): Promise<number> {
   let hasServed = false;
   const code = await runCommand(
     () =>
       serverCommand(process.env, async (settings) => {
         const { serve } = await import("./serve.ts");
         hasServed = true;
-        await serve(settings);
+        await serve(settings, loadMcp);
       }),
     args,
   );

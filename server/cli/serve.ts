@@ -7,10 +7,15 @@ import { surviveUncaught } from "../../cli/uncaught.ts";
 import { PROFILES } from "../../protocol/mod.ts";
 import { anyOf } from "../auth/authenticator.ts";
 import { clearText, exposure } from "../http/bind_rule.ts";
-import { createSmcpServer, type SmcpServer } from "../mod.ts";
+import {
+  createSmcpServer,
+  type SmcpServer,
+  type SmcpServerOptions,
+} from "../mod.ts";
 import { failure, log } from "../shared/log.ts";
 import { loadSecurity, type Security } from "./load_security.ts";
 import { type Logging, startLogging } from "./logging.ts";
+import { loadGateway, type LoadMcp } from "./mcp_flags.ts";
 import { loadObservers } from "./observe_flags.ts";
 import type { Settings } from "./settings.ts";
 
@@ -20,13 +25,17 @@ import type { Settings } from "./settings.ts";
  * @throws {UsageError} when keys, certificates or the log cannot be used as they are given
  * @throws {Error} when the server cannot listen, or not any more
  */
-export async function serve(settings: Settings): Promise<void> {
+export async function serve(
+  settings: Settings,
+  loadMcp: LoadMcp,
+): Promise<void> {
   const security = orUsageError(() => loadSecurity(settings));
   const exposed = checkExposure(settings, security);
   const logging = orUsageError(() => startLogging(settings.log));
   try {
     if (exposed) log.warn(`INSECURE: listening on ${exposed}`);
-    await run(settings, security, logging);
+    const mcp = await loadGateway(settings, loadMcp);
+    await run(settings, security, logging, mcp);
   } finally {
     await logging.flush();
   }
@@ -36,10 +45,12 @@ async function run(
   settings: Settings,
   loaded: Security,
   logging: Logging,
+  mcp: Pick<SmcpServerOptions, "gateway" | "authorizationServers">,
 ): Promise<void> {
   let security = loaded;
   const server = createSmcpServer({
     ...settings,
+    ...mcp,
     ...await loadObservers(settings.observe),
     ...(security.authenticators.length > 0 && {
       authenticator: {
@@ -71,7 +82,9 @@ async function run(
   console.log(
     `A2C-SMCP ${
       PROFILES[settings.protocol].version
-    } server listening on ${url} (paths /smcp/ and /socket.io/, health ${url}/health${metrics})`,
+    } server listening on ${url} (paths /smcp/ and /socket.io/, health ${url}/health${metrics}${
+      mcp.gateway ? `, MCP ${url}/mcp/OFFICE` : ""
+    })`,
   );
   const { name } = await Promise.race([stopped, lost.promise]);
   log.info(`${name}: draining`);

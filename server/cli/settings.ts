@@ -16,6 +16,12 @@ import {
   readLog,
 } from "./log_flags.ts";
 import {
+  type McpFlags,
+  mcpOptions,
+  type McpSettings,
+  readMcp,
+} from "./mcp_flags.ts";
+import {
   readSecurity,
   type SecurityFlags,
   securityOptions,
@@ -38,6 +44,8 @@ export interface Settings extends LimitSettings, SecuritySettings {
   readonly observe: ObserveSettings;
   /** The log. */
   readonly log: LogSettings;
+  /** Offices as MCP servers. */
+  readonly mcp: McpSettings;
 }
 
 /** Values of the options of {@linkcode addSettings}. */
@@ -48,6 +56,7 @@ export interface SettingsFlags extends
   >,
   SecurityFlags,
   ObserveFlags,
+  McpFlags,
   LogFlags {
   readonly limits: boolean;
 }
@@ -88,6 +97,7 @@ export function addSettings(command: Command): Command {
     ...securityOptions(),
     ...limitOptions(),
     ...observeOptions(),
+    ...mcpOptions(),
     ...logOptions(),
   ];
   for (const option of further) command.addOption(option);
@@ -115,5 +125,6 @@ export function readSettings(
     ...readLimits({ ...flags }, limits),
     observe: readObserve(flags),
     log: readLog(flags),
+    mcp: readMcp(flags),
   };
 }

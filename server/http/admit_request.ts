@@ -65,7 +65,24 @@ export function judgeHost(
   parts: AdmissionParts,
 ): Refusal | undefined {
   const refused = checkHost(addressed, parts);
-  if (refused) note(refused, address, addressed.host, parts);
+  if (refused) recordRefusal(refused, address, addressed.host, parts);
+  return refused;
+}
+
+/**
+ * Decides whether a request of a page may pass, and records a refusal.
+ *
+ * @param address the client's address
+ * @returns the refusal, or `undefined` when the request may pass
+ */
+export function judgeOrigin(
+  provenance: Provenance,
+  address: string,
+  parts: AdmissionParts,
+): Refusal | undefined {
+  const refused = checkOrigin(provenance, parts.origins);
+  const { origin, site } = provenance;
+  if (refused) recordRefusal(refused, address, origin ?? site, parts);
   return refused;
 }
 
@@ -84,16 +101,20 @@ export function admitRequest(
   const refused = checkOrigin(request, parts.origins) ??
     checkTransport(query) ?? checkGate(query, parts.profile) ??
     (opensSession(query) ? admitSession(request, parts) : undefined);
-  if (refused) note(refused, address, origin ?? site, parts);
+  if (refused) recordRefusal(refused, address, origin ?? site, parts);
   return refused;
 }
 
-/** @param claim the forbidden host or origin, for the audit log */
-function note(
+/**
+ * Records a refusal in the audit log, and counts it.
+ *
+ * @param claim the forbidden host or origin
+ */
+function recordRefusal(
   { status, body }: Refusal,
   address: string,
   claim: string | undefined,
-  { metrics, limiter }: AdmissionParts,
+  { metrics, limiter }: Pick<AdmissionParts, "metrics" | "limiter">,
 ): void {
   const { code, message }: ErrorPayload = JSON.parse(body);
   metrics?.handshakeRefused("http", code);

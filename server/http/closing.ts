@@ -28,9 +28,16 @@ export const flushed = (
     connection.once("close", done);
   });
 
-/** Resolves when every socket is closed; destroys those that are open at the deadline. */
+/** A socket, or the response to a request. */
+export interface Closing {
+  readonly closed: boolean;
+  destroy(): unknown;
+  once(event: "close", listener: () => void): unknown;
+}
+
+/** Resolves when all are closed; destroys those that are open at the deadline. */
 export async function closed(
-  sockets: Iterable<Duplex>,
+  sockets: Iterable<Closing>,
   milliseconds: number,
 ): Promise<void> {
   await all(sockets, milliseconds, (socket, done) => {

@@ -37,6 +37,8 @@ export interface HttpAppParts extends AdmissionParts {
   readonly paths: readonly string[];
   /** Decides who may read `/metrics`. */
   readonly authenticator: Authenticator | undefined;
+  /** Adds the routes of a gateway's clients. */
+  readonly gateway: { mount(app: Hono<SmcpEnv>): void } | undefined;
   /** Returns the counts for `/health`. */
   stats(): SmcpServerStats;
 }
@@ -73,6 +75,7 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
     app.options(path, (c) => c.body(null, 204));
     app.all(path, (c) => enter(c, parts));
   }
+  parts.gateway?.mount(app);
   app.notFound(() => toResponse(notFound()));
   app.onError((error) => toResponse(refusal(500, errorPayloadOf(error))));
   return app;

@@ -86,7 +86,7 @@ export const upgradeListener =
  * Copies the fields of a request that Engine.IO uses. It keeps the request as long as the connection,
  * and the other fields would stay in memory with it.
  */
-const minimalRequest = (
+export const minimalRequest = (
   { method, url, headers, socket }: IncomingMessage,
 ): EngineRequest =>
   ({ method, url, headers, socket, connection: socket }) as EngineRequest;

@@ -15,6 +15,10 @@ export interface RefusedHandshake {
   readonly reason: string;
   /** The client's address. */
   readonly address: string;
+  /** Who it is authenticated as, where that was not enough. */
+  readonly principal?: string;
+  /** The office that it asked for. */
+  readonly office?: string;
 }
 
 /** A failed TLS handshake. */

@@ -13,6 +13,7 @@ import { failure, log } from "../shared/log.ts";
 import { createTaskQueue } from "../shared/task_queue.ts";
 import type { Identity } from "../shared/identity.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
+import type { GatewayPass } from "../auth/gateway_pass.ts";
 import { endAtExpiry } from "./expiry.ts";
 import { recheck, recheckAll } from "./recheck.ts";
 import type { Dispatcher } from "../relay/dispatcher.ts";
@@ -42,6 +43,8 @@ export interface SessionParts {
   readonly membership: Membership;
   /** Decides who may connect; without it, everybody may. */
   readonly authenticator: Authenticator | undefined;
+  /** Known by the gateway's own Agents, who have no other credentials. */
+  readonly pass: GatewayPass | undefined;
   /** Closes connections that do not open a session in time. */
   readonly arrivals: Arrivals;
   /** Check the packets of connections. */
@@ -83,7 +86,9 @@ export function acceptSessions(
   const again = (session: Session) =>
     recheck(
       session,
-      parts.authenticator,
+      session.identity === parts.pass?.identity
+        ? undefined
+        : parts.authenticator,
       (session) => parts.membership.depart(session),
     );
   const taken = new WeakSet<Socket["conn"]>();
@@ -176,7 +181,7 @@ const alreadyConnected = (): Error =>
 /** @returns the error for a client that may not connect */
 async function admit(
   { handshake: { auth, headers, address: peer } }: Socket,
-  { authenticator, limiter, proxies, metrics }: SessionParts,
+  { authenticator, pass, limiter, proxies, metrics }: SessionParts,
   rechecks: number,
 ): Promise<Admission | Error> {
   const address = clientAddress(peer, headers["x-forwarded-for"], proxies);
@@ -189,11 +194,9 @@ async function admit(
     return refusal;
   };
   try {
-    const verdict = await authenticator?.authenticate({
-      auth,
-      headers,
-      address,
-    });
+    const verdict = pass?.matches(headers)
+      ? pass.identity
+      : await authenticator?.authenticate({ auth, headers, address });
     if (verdict && "refused" in verdict) {
       return refuse(unauthorized(), verdict.refused);
     }

@@ -1,6 +1,7 @@
 import type { Namespace } from "socket.io";
 import type { Profile } from "../../protocol/mod.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
+import type { GatewayPass } from "../auth/gateway_pass.ts";
 import type { Arrivals } from "../limits/arrivals.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { PacketGuards } from "../limits/packet_guards.ts";
@@ -26,6 +27,8 @@ export interface SessionsOptions {
   readonly observer: CallObserver;
   /** Decides who may connect; without it, everybody may. */
   readonly authenticator: Authenticator | undefined;
+  /** Known by the gateway's own Agents. */
+  readonly pass: GatewayPass | undefined;
   /** Provides the limits, and records refusals. */
   readonly limiter: Limiter;
   /** Closes connections that do not open a session in time. */
@@ -82,6 +85,12 @@ export class Sessions {
       offices: new Set(members.map((m) => m.office)).size,
       members: members.length,
     };
+  }
+
+  /** Finds the name of the Agent that sits in an office. */
+  async agentOf(office: string): Promise<string | undefined> {
+    const members = await this.#membership.list(office);
+    return members.find(({ role }) => role === "agent")?.name;
   }
 
   /** Rechecks the credentials of all sessions. */

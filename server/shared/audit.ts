@@ -32,10 +32,13 @@ export interface AuditSeat {
  * Never contains credentials; parameters and results only if the operator enabled them.
  */
 export type AuditEvent =
-  /** A session was refused; `code` is that of the flat error, below 10 that of Engine.IO. */
+  /**
+   * A session was refused, or a request of a gateway's client; `code` is that of the flat error,
+   * below 10 that of Engine.IO.
+   */
   | (
     & { event: "handshake_refused"; code: number; reason: string }
-    & { address: string }
+    & { address: string; principal?: string; office?: string }
     & AuditFlood
   )
   /** A TLS handshake failed; the reason says which side lacks what. */
@@ -77,7 +80,10 @@ export type AuditEvent =
 export interface AuditedCall {
   readonly office: string;
   readonly agent: string;
+  /** Who it is authenticated as; behind a gateway's Agent, who asked the gateway. */
   readonly principal?: string;
+  /** Behind a gateway's Agent, the program that asked, as that says itself. */
+  readonly client?: string;
   readonly computer: string;
   readonly tool: string;
   readonly req_id: string;

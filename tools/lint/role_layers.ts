@@ -33,11 +33,12 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "relay",
     "sessions",
     "http",
+    "gateway",
     LANDING,
     "cli",
     "main.ts",
   ],
-  mcp: ["options.ts", "tools", "calls", "office", "http", LANDING],
+  mcp: ["options.ts", "tools", "calls", "office", "http", "seats", LANDING],
   computer: [
     "util",
     "vrl",

@@ -65,6 +65,7 @@ const OTHERS = [
   "deno",
   "docker",
   "curl",
+  "claude",
 ];
 
 /** An option that no command has: who complains of it, and of it alone, took all the others. */

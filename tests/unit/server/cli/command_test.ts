@@ -49,7 +49,19 @@ Deno.test("readSettings() defaults to loopback, port 8787, 8 MiB and limits", as
     ...SECURITY,
     ...OBSERVE,
     log: { level: "info" },
+    mcp: { isServed: false },
   });
+});
+
+Deno.test("readSettings() reads whether MCP is served, and for how long it keeps a seat", async () => {
+  assertEquals((await readSettings(["--mcp"], {})).mcp, { isServed: true });
+  assertEquals(
+    (await readSettings(["--mcp", "--mcp-idle-seconds=5"])).mcp,
+    { isServed: true, seatIdleMs: 5000 },
+  );
+  assertEquals((await tryReadSettings(["--mcp-idle-seconds=5"])).errors, [
+    "error: --mcp-idle-seconds does nothing without --mcp",
+  ]);
 });
 
 Deno.test("readSettings() reads every flag", async () => {
@@ -75,6 +87,7 @@ Deno.test("readSettings() reads every flag", async () => {
       ...SECURITY,
       ...OBSERVE,
       log: { level: "info" },
+      mcp: { isServed: false },
     },
   );
 });

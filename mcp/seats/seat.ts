@@ -1,0 +1,99 @@
+import { ConnectionError, SmcpAgent } from "../../agent/mod.ts";
+import type { SeatHost } from "./host.ts";
+
+/** What a seat is for. */
+export interface SeatParts {
+  /** The office. */
+  readonly office: string;
+  /** The name of the Agent that sits there. */
+  readonly name: string;
+  /** The Server. */
+  readonly host: Pick<SeatHost, "connect" | "agentOf">;
+}
+
+/** The one seat of an office for an Agent: taken when it is needed, and given up when it is not. */
+export class Seat {
+  readonly #parts: SeatParts;
+  #agent: Promise<SmcpAgent> | undefined;
+  /** Ends when the seat that was given up is free. */
+  #leaving: Promise<void> = Promise.resolve();
+
+  /** Makes a seat that nobody has taken. */
+  constructor(parts: SeatParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether it is taken, or about to be. */
+  get isTaken(): boolean {
+    return this.#agent !== undefined;
+  }
+
+  /**
+   * Takes the seat, unless it is taken.
+   *
+   * @throws {Error} somebody else sits there; says who, and what to do
+   */
+  readonly take = (): Promise<SmcpAgent> => {
+    if (this.#agent) return this.#agent;
+    const taking = this.#take();
+    this.#agent = taking;
+    taking.catch(() => this.#forget(taking));
+    return taking;
+  };
+
+  /** Gives the seat up; resolves when it is free. */
+  async giveUp(): Promise<void> {
+    const agent = this.#agent;
+    this.#agent = undefined;
+    if (agent === undefined) return await this.#leaving;
+    const leaving = this.#leaving;
+    this.#leaving = agent.then((agent) => agent.close(), () => leaving);
+    await this.#leaving;
+  }
+
+  async #take(): Promise<SmcpAgent> {
+    const { office, name, host } = this.#parts;
+    await this.#leaving;
+    const agent = new SmcpAgent({
+      ...await host.connect(),
+      name,
+      transports: ["websocket"],
+    });
+    try {
+      await agent.connect();
+      await agent.join(office);
+    } catch (error) {
+      await agent.close();
+      throw await this.#explain(error);
+    }
+    // Somebody else may have the seat after an interruption: the next request tries again.
+    agent.on("rejoinFailed", () => this.#lost(agent));
+    agent.on("refused", () => this.#lost(agent));
+    return agent;
+  }
+
+  async #explain(error: unknown): Promise<unknown> {
+    const { office, host } = this.#parts;
+    const isRefused = error instanceof ConnectionError &&
+      error.code === "refused";
+    if (!isRefused) return error;
+    const holder = await host.agentOf(office);
+    if (holder === undefined) return error;
+    return new Error(
+      `The office ${JSON.stringify(office)} is in use by its Agent ${
+        JSON.stringify(holder)
+      }, and has one seat: stop that Agent, or let it leave the office, and try again`,
+      { cause: error },
+    );
+  }
+
+  #lost(agent: SmcpAgent): void {
+    void this.#agent?.then((current) => {
+      if (current === agent) void this.giveUp();
+    }, () => {});
+  }
+
+  #forget(taking: Promise<SmcpAgent>): void {
+    if (this.#agent === taking) this.#agent = undefined;
+  }
+}

@@ -1,0 +1,50 @@
+import type { Limits } from "../limits/limits.ts";
+import type { CallSource } from "../observe/call_sources.ts";
+
+/**
+ * Serves offices in another protocol over HTTP, such as MCP: it sits in an office as its Agent, and
+ * answers requests for `PATH/OFFICE`, which the Server has admitted.
+ */
+export interface Gateway {
+  /** The path before the name of the office, such as `/mcp`. */
+  readonly path: string;
+  /** Answers a request; its `signal` is aborted when the client goes away. */
+  handle(request: Request, caller: GatewayCaller): Promise<Response>;
+  /** Lets the calls end that have their answers, then ends all requests and gives up all seats. */
+  close(): Promise<void>;
+}
+
+/** Whose request a gateway answers. */
+export interface GatewayCaller {
+  /** The office that it may use. */
+  readonly office: string;
+  /** Who it is authenticated as; absent without authentication. */
+  readonly principal?: string;
+}
+
+/** What a Server gives its gateway. */
+export interface GatewayHost {
+  /** What its Agents must stay below. */
+  readonly limits: Pick<Limits, "eventsPerSecond" | "callsPerAgent">;
+  /** The largest request, in bytes. */
+  readonly maxMessageBytes: number;
+  /**
+   * Where its Agents connect to, as nobody else can: an address of this process alone, with headers
+   * that hold a secret. The only transport there is `websocket`.
+   */
+  connect(): Promise<GatewayAddress>;
+  /** Finds the name of the Agent that sits in an office. */
+  agentOf(office: string): Promise<string | undefined>;
+  /** Names in the audit log who makes the call with this `req_id`; returns what forgets it again. */
+  attribute(reqId: string, source: CallSource): () => void;
+}
+
+/** Where the Agents of a gateway connect to. */
+export interface GatewayAddress {
+  /** The URL. */
+  readonly url: string;
+  /** The path of Socket.IO. */
+  readonly path: string;
+  /** Headers of their requests; secret. */
+  readonly headers: Record<string, string>;
+}

@@ -1,0 +1,256 @@
+import type { IncomingMessage } from "node:http";
+import type { HttpBindings } from "@hono/node-server";
+import type { Context, Hono } from "hono";
+import { cors } from "hono/cors";
+import { ErrorCode, type ProtocolError } from "../../protocol/mod.ts";
+import { API_KEY_HEADER } from "../auth/api_keys.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
+import { checkGatewayUse } from "../auth/policy.ts";
+import { clientAddress } from "../limits/client_address.ts";
+import { RequestRates } from "../limits/request_rates.ts";
+import {
+  errorPayloadOf,
+  shuttingDown,
+  unauthorized,
+} from "../shared/error_payload.ts";
+import type { Identity } from "../shared/identity.ts";
+import { type Refusal, refusal } from "../shared/refusal.ts";
+import {
+  addressedOf,
+  type AdmissionParts,
+  judgeHost,
+  judgeOrigin,
+  provenanceOf,
+} from "../http/admit_request.ts";
+import type { Gateway } from "./gateway.ts";
+import { toGatewayResponse } from "./gateway_refusal.ts";
+import type { SmcpEnv } from "../http/http_app.ts";
+import { OpenExchanges } from "./open_exchanges.ts";
+import {
+  challenge,
+  METADATA_ROOT,
+  resourceMetadata,
+  type ResourceUrls,
+  resourceUrls,
+} from "./protected_resource.ts";
+
+/** The parts of a server that {@linkcode GatewayRoutes} needs. */
+export interface GatewayParts extends AdmissionParts {
+  /** Answers what is admitted. */
+  readonly gateway: Gateway;
+  /** Decides who may send requests; without it, everybody may. */
+  readonly authenticator: Authenticator | undefined;
+  /** The issuers of the tokens that it accepts. */
+  readonly authorizationServers: readonly string[];
+}
+
+/** A request that was refused, and how that is answered. */
+class RefusedRequest extends Error {
+  readonly response: Response;
+
+  constructor(response: Response) {
+    super("Refused");
+    this.response = response;
+  }
+}
+
+/** Headers that pages of the allowed origins may send. */
+const ALLOWED_HEADERS = [
+  ...["authorization", API_KEY_HEADER, "content-type", "last-event-id"],
+  ...["mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name"],
+];
+
+/**
+ * The HTTP requests of a gateway's clients: admits them by the rules for all clients, for one office
+ * and as its Agent, at every request.
+ */
+export class GatewayRoutes {
+  readonly #parts: GatewayParts;
+  readonly #rates: RequestRates;
+  readonly #open: OpenExchanges;
+
+  /** Admits requests for the gateway of `parts`. */
+  constructor(parts: GatewayParts) {
+    this.#parts = parts;
+    this.#rates = new RequestRates(parts.limiter.limits);
+    this.#open = new OpenExchanges(parts.authenticator);
+  }
+
+  /** Adds the routes to an app. */
+  mount(app: Hono<SmcpEnv>): void {
+    const { gateway, origins } = this.#parts;
+    const path = `${gateway.path}/:office`;
+    const metadata = `${METADATA_ROOT}${path}`;
+    const allow = cors({
+      origin: origins === "*" ? "*" : [...origins],
+      allowMethods: ["GET", "POST", "DELETE"],
+      allowHeaders: ALLOWED_HEADERS,
+      exposeHeaders: ["mcp-session-id", "www-authenticate"],
+    });
+    for (const each of origins.length > 0 ? [path, metadata] : []) {
+      app.use(each, allow);
+    }
+    app.all(path, (c) => this.#answer(c, (c, node) => this.#serve(c, node)));
+    app.get(
+      metadata,
+      (c) => this.#answer(c, (c, node) => this.#describe(c, node)),
+    );
+  }
+
+  /** Ends the streams of those whose credentials are not valid any more. */
+  recheck(): Promise<void> {
+    return this.#open.recheck();
+  }
+
+  /** Lets calls end that have their answers, and ends everything else. */
+  async close(): Promise<void> {
+    await this.#parts.gateway.close();
+    await this.#open.ended();
+  }
+
+  async #answer(
+    c: Context<SmcpEnv>,
+    answer: (c: Context<SmcpEnv>, node: HttpBindings) => Promise<Response>,
+  ): Promise<Response> {
+    const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
+    try {
+      if (incoming !== undefined && outgoing !== undefined) {
+        return await answer(c, { incoming, outgoing });
+      }
+      refuse(refusal(500, {
+        code: ErrorCode.INTERNAL_ERROR,
+        message: "The app must be served by @hono/node-server",
+      }));
+    } catch (error) {
+      incoming?.resume(); // an unread body would hold the connection open
+      if (error instanceof RefusedRequest) return error.response;
+      return toGatewayResponse(refusal(500, errorPayloadOf(error)));
+    }
+  }
+
+  async #serve(
+    c: Context<SmcpEnv>,
+    { incoming, outgoing }: HttpBindings,
+  ): Promise<Response> {
+    const { gateway, draining } = this.#parts;
+    const address = this.#judge(incoming);
+    const office = c.req.param("office") ?? "";
+    if (draining()) refuse(refusal(503, shuttingDown().toPayload()));
+    const identity = await this.#authenticate(incoming, office, address);
+    this.#count(identity?.principal, address, outgoing);
+    this.#open.add(outgoing, identity);
+    return await gateway.handle(c.req.raw, {
+      office,
+      ...(identity && { principal: identity.principal }),
+    });
+  }
+
+  // deno-lint-ignore require-await -- a refusal is a rejection
+  async #describe(
+    c: Context<SmcpEnv>,
+    { incoming }: HttpBindings,
+  ): Promise<Response> {
+    this.#judge(incoming);
+    const urls = this.#urls(incoming, c.req.param("office") ?? "");
+    if (urls === undefined) {
+      refuse(refusal(404, { code: ErrorCode.NOT_FOUND, message: "Not found" }));
+    }
+    return Response.json(
+      resourceMetadata(urls, this.#parts.authorizationServers),
+    );
+  }
+
+  /**
+   * Decides whether a request is for this server, and of a page that may call it.
+   *
+   * @returns the client's address
+   */
+  #judge(incoming: IncomingMessage): string {
+    const { proxies } = this.#parts;
+    const forwarded = incoming.headers["x-forwarded-for"];
+    const peer = incoming.socket.remoteAddress ?? "";
+    const address = clientAddress(peer, forwarded, proxies);
+    const refused = judgeHost(addressedOf(incoming), address, this.#parts) ??
+      judgeOrigin(provenanceOf(incoming), address, this.#parts);
+    if (refused) refuse(refused);
+    return address;
+  }
+
+  /** Decides who sends a request, and whether they may use the office. */
+  async #authenticate(
+    incoming: IncomingMessage,
+    office: string,
+    address: string,
+  ): Promise<Identity | undefined> {
+    const { authenticator, limiter, metrics } = this.#parts;
+    if (authenticator === undefined) return undefined;
+    const { headers } = incoming;
+    // Clients that can send only this header send API keys in it, too.
+    const [, token] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "") ??
+      [];
+    const auth = token === undefined ? {} : { token };
+    const verdict = await authenticator.authenticate({
+      headers,
+      auth,
+      address,
+    });
+    const record = (code: number, reason: string, principal?: string) => {
+      metrics?.handshakeRefused("http", code);
+      limiter.recordRefusedHandshake({
+        ...{ code, reason, address, office },
+        ...(principal !== undefined && { principal }),
+      });
+    };
+    if ("refused" in verdict) {
+      record(ErrorCode.UNAUTHORIZED, verdict.refused);
+      const isTold = token !== undefined ||
+        headers[API_KEY_HEADER] !== undefined;
+      refuse(refusal(401, unauthorized().toPayload()), {
+        "WWW-Authenticate": challenge(this.#urls(incoming, office), isTold),
+      });
+    }
+    const forbidden = checkGatewayUse(verdict, office, Date.now());
+    if (forbidden === undefined) return verdict;
+    record(ErrorCode.FORBIDDEN, forbidden, verdict.principal);
+    refuse(refusal(403, { code: ErrorCode.FORBIDDEN, message: forbidden }));
+  }
+
+  /** Counts a request to its client until it has ended. */
+  #count(
+    principal: string | undefined,
+    address: string,
+    outgoing: HttpBindings["outgoing"],
+  ): void {
+    const { limiter } = this.#parts;
+    const subject = {
+      address,
+      ...(principal !== undefined && { principal }),
+    };
+    const taken = this.#rates.take(
+      principal ?? `address ${address}`,
+      performance.now(),
+    );
+    if (typeof taken === "function") return void outgoing.on("close", taken);
+    const error: ProtocolError = limiter.refuse(taken, subject);
+    refuse(refusal(429, error.toPayload()), { "Retry-After": "1" });
+  }
+
+  /** @returns `undefined` when there is no issuer that clients could ask */
+  #urls(
+    incoming: IncomingMessage,
+    office: string,
+  ): ResourceUrls | undefined {
+    const { authorizationServers, gateway, proxies } = this.#parts;
+    if (authorizationServers.length === 0) return undefined;
+    const path = `${gateway.path}/${encodeURIComponent(office)}`;
+    return resourceUrls(incoming, path, proxies);
+  }
+}
+
+/** @throws {RefusedRequest} always */
+function refuse(
+  refused: Refusal,
+  headers: Readonly<Record<string, string>> = {},
+): never {
+  throw new RefusedRequest(toGatewayResponse(refused, headers));
+}

@@ -1,0 +1,42 @@
+import type { CallSources } from "../observe/call_sources.ts";
+import type { GatewayPass } from "../auth/gateway_pass.ts";
+import type { Gateway, GatewayHost } from "./gateway.ts";
+import { type GatewayParts, GatewayRoutes } from "./gateway_routes.ts";
+import { InsideListener, type InsideParts } from "./inside_listener.ts";
+
+/** The two doors of a gateway: where its clients come in, and where its Agents do. */
+export interface GatewayMount {
+  /** Of its clients. */
+  readonly routes: GatewayRoutes;
+  /** Of its Agents. */
+  readonly inside: InsideListener;
+}
+
+/** The parts of a server that {@linkcode mountGateway} needs. */
+export interface MountParts
+  extends Omit<GatewayParts, "gateway">, Omit<InsideParts, "pass"> {
+  /** The largest message of a client. */
+  readonly maxMessageBytes: number;
+  /** Knows who is in an office. */
+  readonly sessions: { agentOf(office: string): Promise<string | undefined> };
+}
+
+/** Makes a gateway, and what connects it with its Server. */
+export function mountGateway(
+  { start, pass, sources }: {
+    readonly start: (host: GatewayHost) => Gateway;
+    readonly pass: GatewayPass;
+    readonly sources: CallSources;
+  },
+  parts: MountParts,
+): GatewayMount {
+  const inside = new InsideListener({ ...parts, pass });
+  const gateway = start({
+    limits: parts.limiter.limits,
+    maxMessageBytes: parts.maxMessageBytes,
+    connect: () => inside.connect(),
+    agentOf: (office) => parts.sessions.agentOf(office),
+    attribute: (reqId, source) => sources.add(reqId, source),
+  });
+  return { routes: new GatewayRoutes({ ...parts, gateway }), inside };
+}
