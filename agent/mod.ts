@@ -68,4 +68,6 @@ export {
   resultMeta,
   type SessionInfo,
   type SMCPTool,
+  type ToolCallProgress,
+  type ToolProgress,
 } from "../protocol/mod.ts";

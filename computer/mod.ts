@@ -55,7 +55,11 @@ export type {
   ComputerEvents,
   ToolHostEvents,
 } from "./requests/computer_events.ts";
-export type { ToolCallEnded, ToolCallStarted } from "./tools/call_events.ts";
+export type {
+  ToolCallAdvanced,
+  ToolCallEnded,
+  ToolCallStarted,
+} from "./tools/call_events.ts";
 export { localDirResolver } from "./resources/dpe/local_dir_resolver.ts";
 export type {
   DpeResolution,
@@ -120,4 +124,5 @@ export {
   ProtocolVersionError,
   resultMeta,
   type SMCPTool,
+  type ToolProgress,
 } from "../protocol/mod.ts";

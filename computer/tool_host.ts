@@ -90,6 +90,7 @@ export class ToolHost implements AsyncDisposable {
       confirm,
       events: this.#events,
       maxPayload: () => this.#office?.maxPayload,
+      progressed: (progress) => this.#office?.progressed(progress),
     });
     this.#local = new LocalRequests(this.#requests);
     forwardHostEvents(host, this.#events, changed, configChanged);

@@ -27,6 +27,8 @@ import {
   type ServerEvent,
   type ServerEvents,
   TOOL_CALL_EVENT,
+  TOOL_CALL_PROGRESS_EVENT,
+  TOOL_CALL_PROGRESS_NOTIFICATION,
   UPDATE_CONFIG_EVENT,
   UPDATE_CONFIG_NOTIFICATION,
   UPDATE_DESKTOP_EVENT,
@@ -47,6 +49,7 @@ import {
   parseListRoomRet,
   type Role,
 } from "./payloads/offices.ts";
+import { parseToolCallProgress } from "./payloads/progress.ts";
 import type { Parser } from "./validation/parser.ts";
 import {
   parseGetResourcesReq,
@@ -112,7 +115,7 @@ export interface ServerEventSpec<E extends ServerEvent> {
   readonly parseRequest: Parser<ServerEvents[E]["request"]>;
   /** Parses the Server's answer, if the ack is an object. */
   readonly parseAnswer?: Parser<ServerEvents[E]["answer"]>;
-  /** The notification sent to the office, if any. */
+  /** The notification sent to the office, if any; progress goes to one Agent alone. */
   readonly notification?: Notification;
 }
 
@@ -146,13 +149,18 @@ export const SERVER_EVENTS:
       parseRequest: parseAgentCallData,
       notification: CANCEL_TOOL_CALL_NOTIFICATION,
     },
+    [TOOL_CALL_PROGRESS_EVENT]: {
+      from: "computer",
+      ack: "none",
+      parseRequest: parseToolCallProgress,
+    },
     [UPDATE_CONFIG_EVENT]: update(UPDATE_CONFIG_NOTIFICATION),
     [UPDATE_TOOL_LIST_EVENT]: update(UPDATE_TOOL_LIST_NOTIFICATION),
     [UPDATE_DESKTOP_EVENT]: update(UPDATE_DESKTOP_NOTIFICATION),
     [UPDATE_FINDER_EVENT]: update(UPDATE_FINDER_NOTIFICATION),
   };
 
-/** Every notification that the Server sends to the members of an office, with its validator (spec §3). */
+/** Every notification that the Server sends to members of an office, with its validator (spec §3). */
 export const NOTIFICATIONS: {
   readonly [N in Notification]: Parser<Notifications[N]>;
 } = {
@@ -163,6 +171,7 @@ export const NOTIFICATIONS: {
   [UPDATE_DESKTOP_NOTIFICATION]: parseUpdateComputerConfigReq,
   [UPDATE_FINDER_NOTIFICATION]: parseUpdateComputerConfigReq,
   [CANCEL_TOOL_CALL_NOTIFICATION]: parseAgentCallData,
+  [TOOL_CALL_PROGRESS_NOTIFICATION]: parseToolCallProgress,
 };
 
 /** Returns whether the Server routes an event from an Agent to a Computer. */

@@ -17,6 +17,7 @@ import type {
   ListRoomRet,
 } from "./payloads/offices.ts";
 import type { GetResourcesReq, GetResourcesRet } from "./payloads/resources.ts";
+import type { ToolCallProgress } from "./payloads/progress.ts";
 import type {
   AgentCallData,
   CallToolResult,
@@ -48,6 +49,8 @@ export const LEAVE_OFFICE_EVENT = "server:leave_office";
 export const LIST_ROOM_EVENT = "server:list_room";
 /** Cancels a tool call. */
 export const CANCEL_TOOL_CALL_EVENT = "server:tool_call_cancel";
+/** Reports how far a tool call has come. */
+export const TOOL_CALL_PROGRESS_EVENT = "server:tool_call_progress";
 /** Reports a change of the Computer's configuration. */
 export const UPDATE_CONFIG_EVENT = "server:update_config";
 /** Reports a change of the Computer's tools. */
@@ -71,6 +74,8 @@ export const UPDATE_DESKTOP_NOTIFICATION = "notify:update_desktop";
 export const UPDATE_FINDER_NOTIFICATION = "notify:update_finder";
 /** The Agent cancelled a tool call. */
 export const CANCEL_TOOL_CALL_NOTIFICATION = "notify:tool_call_cancel";
+/** A tool call of this Agent has come further. */
+export const TOOL_CALL_PROGRESS_NOTIFICATION = "notify:tool_call_progress";
 
 /** Request and answer of every event that the Server routes to a Computer (spec §3). */
 export interface ClientEvents {
@@ -103,6 +108,8 @@ export interface ServerEvents {
   [LIST_ROOM_EVENT]: { request: ListRoomReq; answer: ListRoomRet };
   /** Cancels a tool call. */
   [CANCEL_TOOL_CALL_EVENT]: { request: AgentCallData; answer: void };
+  /** Reports how far a tool call has come. */
+  [TOOL_CALL_PROGRESS_EVENT]: { request: ToolCallProgress; answer: void };
   /** Reports a change of the Computer's configuration. */
   [UPDATE_CONFIG_EVENT]: { request: UpdateComputerConfigReq; answer: void };
   /** Reports a change of the Computer's tools. */
@@ -132,6 +139,8 @@ export interface Notifications {
   [UPDATE_FINDER_NOTIFICATION]: UpdateComputerConfigReq;
   /** The Agent cancelled a tool call. */
   [CANCEL_TOOL_CALL_NOTIFICATION]: AgentCallData;
+  /** A tool call of this Agent has come further. */
+  [TOOL_CALL_PROGRESS_NOTIFICATION]: ToolCallProgress;
 }
 
 /** Name of an event that the Server routes to a Computer. */

@@ -125,6 +125,8 @@ export {
   type ServerEvent,
   type ServerEvents,
   TOOL_CALL_EVENT,
+  TOOL_CALL_PROGRESS_EVENT,
+  TOOL_CALL_PROGRESS_NOTIFICATION,
   UPDATE_CONFIG_EVENT,
   UPDATE_CONFIG_NOTIFICATION,
   UPDATE_DESKTOP_EVENT,
@@ -178,6 +180,12 @@ export {
   type Role,
   type SessionInfo,
 } from "./payloads/offices.ts";
+export {
+  MAX_PROGRESS_MESSAGE_LENGTH,
+  parseToolCallProgress,
+  type ToolCallProgress,
+  type ToolProgress,
+} from "./payloads/progress.ts";
 export { type Parser } from "./validation/parser.ts";
 export {
   eventOf,
@@ -207,6 +215,7 @@ export {
   type CallToolResult,
   type GetToolsReq,
   type GetToolsRet,
+  type Icon,
   MCP_SERVER_KEY,
   mcpServerOf,
   parseAgentCallData,

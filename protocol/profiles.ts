@@ -7,6 +7,8 @@ import {
   GET_RESOURCES_EVENT,
   type Notification,
   type ServerEvent,
+  TOOL_CALL_PROGRESS_EVENT,
+  TOOL_CALL_PROGRESS_NOTIFICATION,
   UPDATE_CONFIG_EVENT,
   UPDATE_CONFIG_NOTIFICATION,
   UPDATE_DESKTOP_EVENT,
@@ -55,6 +57,8 @@ export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
       GET_DPE_EVENT,
       GET_FINDER_EVENT,
       UPDATE_FINDER_EVENT,
+      TOOL_CALL_PROGRESS_EVENT,
+      TOOL_CALL_PROGRESS_NOTIFICATION,
     ],
   },
 };

@@ -461,6 +461,15 @@ export const REQUIREMENTS: readonly Requirement[] = [
   { id: "7.36", clause: "Resolved input values never leave the Computer",
     tests: ["no value of an input, and no literal secret, is in any line or ack of a run", "prepareConfig() fills server_parameters, and nothing that Agents see",
       "no error of an MCP server repeats a value that it was given"] },
+  { id: "7.37", clause: "Progress: told to the Agent alone that asked, while the call runs, the last report before its answer",
+    tests: ["progress goes from the Computer of a call to its Agent alone, with the fields that it may have (spec §7)",
+      "progress of a call that ended, is another's, or did not ask is dropped (spec §7)",
+      "an Agent that asks is told how far its call is, the last report before the result, and one that does not ask is not (spec §7)",
+      "progress ends with the call: nothing comes after a cancel (spec §7)", "the reference server's long operation tells its steps to the Agent (spec §7)"] },
+  { id: "7.38", clause: "Progress: increasing, at most ten times a second for each call, less often when more than ten calls report",
+    tests: ["progress is told at once, then at most every 100 ms, the last one of a while",
+      "progress that does not increase is dropped, and long messages are cut between characters",
+      "however many calls report, a Computer tells at most 100 a second besides the first of each"] },
 
   // §8 Resources
   { id: "8.0.1", clause: "Only MCP servers that declare resources.subscribe take part in Desktop and Finder",
@@ -662,7 +671,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   // §12 Profile 0.1
   { id: "12.1", clause: "A server instance speaks exactly one protocol version",
     tests: ["profile 0.1 refuses this package's own clients, which support only 0.2 (spec §12)", "version 0.2 accepts no name of seed 002 (spec §12)",
-      "eventOf() lacks in profile 0.1 exactly what came with 0.2 (spec §12)", "--protocol and SMCP_PROTOCOL start a server of profile 0.1 (spec §12)"] },
+      "eventOf() lacks in profile 0.1 exactly what came with 0.2 and later (spec §12)", "--protocol and SMCP_PROTOCOL start a server of profile 0.1 (spec §12)"] },
   { id: "12.2", clause: "0.1: no a2c_version is asked for; one that is sent must be 0.1.x",
     tests: ["checkGate() of profile 0.1 requires no version, and accepts 0.1.x if one is sent (spec §12)",
       "profile 0.1 refuses any sent version except 0.1.x, over polling and upgrade (spec §12)"] },

@@ -4,6 +4,7 @@ import type {
   LeaveOfficeNotification,
   Notification,
   SMCPTool,
+  ToolCallProgress,
 } from "../../protocol/mod.ts";
 
 /**
@@ -29,6 +30,8 @@ export interface AgentEvents extends ConnectionEvents {
   updateFinder: { computer: string };
   /** A tool call was cancelled: `notify:tool_call_cancel`. */
   toolCallCancel: { agent: string; req_id: string };
+  /** A call that asked for its progress has come further: `notify:tool_call_progress`. */
+  toolCallProgress: ToolCallProgress;
   /** The tools of a Computer were fetched; `undefined` if it left (spec §9). */
   tools: { computer: string; tools: readonly SMCPTool[] | undefined };
   /** The tools of a Computer could not be fetched; those known before stay. */

@@ -1,3 +1,5 @@
+import type { ToolProgress } from "../../protocol/mod.ts";
+
 /** Options for a single request. */
 export interface AgentRequestOptions {
   /** Aborts the request, which rejects with the signal's reason. */
@@ -17,6 +19,11 @@ export interface CallToolOptions extends AgentRequestOptions {
    * result of the first (spec §7).
    */
   reqId?: string;
+  /**
+   * Receives how far the tool is, as its MCP server counts it: increasing, at most ten times a
+   * second, and nothing after the call has ended. Older Servers and Computers tell nothing.
+   */
+  onProgress?: (progress: ToolProgress) => unknown;
 }
 
 /** Options for a request for the desktop (spec §8.1). */

@@ -7,6 +7,8 @@ import {
   CLIENT_EVENTS,
   type ClientEvent,
   type ClientEvents,
+  TOOL_CALL_PROGRESS_NOTIFICATION,
+  type ToolProgress,
 } from "../../protocol/mod.ts";
 import { Arrivals } from "./arrivals.ts";
 import { Deadline } from "./deadline.ts";
@@ -85,6 +87,27 @@ export class Requests {
   /** Cancels a call; does nothing while offline. */
   cancel(reqId: string): void {
     this.#connection.send(CANCEL_TOOL_CALL_EVENT, this.#signed({}, reqId));
+  }
+
+  /** Receives the progress of a call that increases; returns what ends it. */
+  follow(
+    reqId: string,
+    listener: (progress: ToolProgress) => unknown,
+  ): () => void {
+    let last = -Infinity;
+    return this.#connection.on("notification", ({ event, payload }) => {
+      if (
+        event !== TOOL_CALL_PROGRESS_NOTIFICATION || payload.req_id !== reqId
+      ) return;
+      const { progress, total, message } = payload;
+      if (progress <= last) return;
+      last = progress;
+      return listener({
+        progress,
+        ...(total !== undefined && { total }),
+        ...(message !== undefined && { message }),
+      });
+    });
   }
 
   #signed<R extends object>(

@@ -19,13 +19,18 @@ export async function callTool(
   call: Pick<ToolCallReq, "computer" | "tool_name" | "params">,
   options: CallToolOptions,
 ): Promise<CallToolResult> {
-  const { timeoutMs = TOOL_TIMEOUT_MS, reqId = crypto.randomUUID(), signal } =
-    options;
+  const { timeoutMs = TOOL_TIMEOUT_MS, reqId = crypto.randomUUID() } = options;
+  const { signal, onProgress } = options;
+  const unfollow = onProgress && requests.follow(reqId, onProgress);
   try {
     return refuseMissingBlobs(
       await requests.request(
         TOOL_CALL_EVENT,
-        { ...call, timeout: wireTimeout(timeoutMs) },
+        {
+          ...call,
+          timeout: wireTimeout(timeoutMs),
+          ...(onProgress && { progress: true }),
+        },
         timeoutMs,
         signal,
         reqId,
@@ -37,5 +42,7 @@ export async function callTool(
     if (timedOut || signal?.aborted) requests.cancel(reqId);
     if (timedOut) return timeoutResult(timeoutMs / 1000);
     throw error;
+  } finally {
+    unfollow?.();
   }
 }

@@ -52,6 +52,8 @@ export const toSMCPTool = ({ name, tool, server }: NamedTool): SMCPTool => ({
     effectiveToolMeta(server.config, tool.name),
     server.config.name,
   ),
+  ...(tool.title !== undefined && { title: tool.title }),
+  ...(tool.icons && tool.icons.length > 0 && { icons: [...tool.icons] }),
 });
 
 /**

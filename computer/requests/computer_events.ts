@@ -1,6 +1,10 @@
 import type { ConnectionEvents } from "../../client/options.ts";
 import type { ServerStatus } from "../host/server_status.ts";
-import type { ToolCallEnded, ToolCallStarted } from "../tools/call_events.ts";
+import type {
+  ToolCallAdvanced,
+  ToolCallEnded,
+  ToolCallStarted,
+} from "../tools/call_events.ts";
 
 /** Events of a tool host, with their values. */
 export interface ToolHostEvents {
@@ -12,6 +16,8 @@ export interface ToolHostEvents {
   configChanged: undefined;
   /** A tool was called. */
   callStarted: ToolCallStarted;
+  /** The call has come further, and its caller asked to be told. */
+  callProgress: ToolCallAdvanced;
   /** The call was answered. */
   callEnded: ToolCallEnded;
 }

@@ -9,6 +9,7 @@ import {
   type GetFinderRet,
   type GetResourcesRet,
   TOOL_CALL_EVENT,
+  type ToolProgress,
 } from "../../protocol/mod.ts";
 import type { ComputerRequestHandler } from "./request_handler.ts";
 
@@ -18,6 +19,8 @@ export interface CallHostedToolOptions {
   agent?: string;
   /** Cancels the call, also at the MCP server; it resolves with a "cancelled" result. */
   signal?: AbortSignal;
+  /** Receives the tool's progress, at most ten times a second, and nothing after the result. */
+  onProgress?: (progress: ToolProgress) => unknown;
   /** Timeout of the call with its confirmation, rounded up to whole seconds; at most 3,600,000, default 60,000. */
   timeoutMs?: number;
 }
@@ -55,14 +58,19 @@ export class LocalRequests {
     params: Record<string, unknown>,
     options: CallHostedToolOptions,
   ): Promise<CallToolResult> {
-    const { agent = LOCAL_CALLER, signal } = options;
+    const { agent = LOCAL_CALLER, signal, onProgress } = options;
     const timeout = toSeconds(options.timeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS);
-    const call = { tool_name: tool, params, timeout };
+    const call = {
+      tool_name: tool,
+      params,
+      timeout,
+      ...(onProgress && { progress: true as const }),
+    };
     return await this.#handler.answerLocal(
       agent,
       TOOL_CALL_EVENT,
       call,
-      signal,
+      { signal, onProgress },
     );
   }
 

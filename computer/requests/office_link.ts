@@ -3,7 +3,11 @@ import type {
   ConnectionOptions,
   ConnectionState,
 } from "../../client/options.ts";
-import type { ServerEvent } from "../../protocol/mod.ts";
+import {
+  type ServerEvent,
+  TOOL_CALL_PROGRESS_EVENT,
+  type ToolCallProgress,
+} from "../../protocol/mod.ts";
 import { logThrown, warnOfClearText } from "../util/log.ts";
 import { Announcer } from "./announcer.ts";
 import { forwardConnectionEvents } from "./forward_events.ts";
@@ -70,6 +74,16 @@ export class OfficeLink implements OfficeOutlet {
 
   changed(...events: ServerEvent[]): void {
     this.#announcer.changed(...events);
+  }
+
+  progressed(progress: Omit<ToolCallProgress, "computer">): void {
+    if (!this.#connection.joined) return;
+    const payload = { computer: this.name, ...progress };
+    try {
+      this.#connection.send(TOOL_CALL_PROGRESS_EVENT, payload);
+    } catch {
+      // Too large for this Server; nobody waits for it.
+    }
   }
 
   /** Announces configuration, tools, desktop and documents as changed. */

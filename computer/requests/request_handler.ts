@@ -5,6 +5,8 @@ import {
   CLIENT_EVENTS,
   type ClientEvent,
   type ClientEvents,
+  type ToolCallProgress,
+  type ToolProgress,
 } from "../../protocol/mod.ts";
 import { CallTable } from "../tools/call_table.ts";
 import type { Confirm } from "../tools/confirm.ts";
@@ -14,6 +16,8 @@ import { answerRequest } from "./handlers/mod.ts";
 import { hideSecrets } from "../util/hide_secrets.ts";
 import type { Hosting } from "../host/hosting.ts";
 import type { ComputerEvents } from "./computer_events.ts";
+import { logThrown } from "../util/log.ts";
+import { ProgressThrottles } from "../tools/progress_throttle.ts";
 import type { ToolCallStarted } from "../tools/call_events.ts";
 import { RecentServers } from "../resources/recent_servers.ts";
 import type { ResourceWatch } from "../resources/resource_watch.ts";
@@ -31,6 +35,16 @@ export interface ComputerRequestHandlerOptions {
   readonly events: Emitter<ComputerEvents>;
   /** The Server's limit for messages in bytes, if known. */
   maxPayload(): number | undefined;
+  /** Tells an Agent of the office how far its call is. */
+  progressed(progress: Omit<ToolCallProgress, "computer">): void;
+}
+
+/** How this process follows a request of its own. */
+export interface LocalFollowing {
+  /** Cancels a tool call, which is then answered as cancelled. */
+  readonly signal?: AbortSignal | undefined;
+  /** Receives the progress of a tool call that asks for it. */
+  readonly onProgress?: ((progress: ToolProgress) => unknown) | undefined;
 }
 
 /** A request without the fields that name caller and target. */
@@ -45,6 +59,7 @@ export class ComputerRequestHandler {
   resolver: DpeResolver | undefined;
   readonly #options: ComputerRequestHandlerOptions;
   readonly #calls = new CallTable();
+  readonly #throttles = new ProgressThrottles();
   readonly #recent = new RecentServers();
   readonly #warnOnce = new WarnOnce();
   readonly #confirmations: Confirmations;
@@ -77,9 +92,15 @@ export class ComputerRequestHandler {
   /**
    * Answers a request of an Agent.
    *
+   * @param tell receives the progress of a tool call that asks for it
    * @throws {ProtocolError} sent to the Agent as the answer
    */
-  async answer(event: string, payload: unknown): Promise<unknown> {
+  async answer(
+    event: string,
+    payload: unknown,
+    tell: ComputerRequestHandlerOptions["progressed"] =
+      this.#options.progressed,
+  ): Promise<unknown> {
     const { hosting, watch, maxPayload } = this.#options;
     return await answerRequest(event, payload, {
       host: hosting.host,
@@ -92,6 +113,11 @@ export class ComputerRequestHandler {
       resolver: this.resolver,
       maxPayload: maxPayload(),
       onCall: (call) => this.#observe(call),
+      throttles: this.#throttles,
+      onProgress: (call, progress) => {
+        this.#options.events.emit("callProgress", { ...call, progress });
+        tell({ agent: call.agent, req_id: call.reqId, ...progress });
+      },
     }).catch((error: unknown) => {
       if (error instanceof Error) error.message = hideSecrets(error.message);
       throw error;
@@ -102,13 +128,12 @@ export class ComputerRequestHandler {
    * Answers a request of this process in the same way.
    *
    * @param caller used in place of an Agent's name
-   * @param signal cancels a tool call, which is then answered as cancelled
    */
   async answerLocal<E extends ClientEvent>(
     caller: string,
     event: E,
     request: Unsigned<E>,
-    signal?: AbortSignal,
+    { signal, onProgress }: LocalFollowing = {},
   ): Promise<ClientEvents[E]["answer"]> {
     const call: AgentCallData = { agent: caller, req_id: crypto.randomUUID() };
     const cancel = () => this.cancel(call);
@@ -118,6 +143,9 @@ export class ComputerRequestHandler {
         ...request,
         ...call,
         computer: caller,
+      }, ({ agent: _, req_id: __, ...progress }) => {
+        new Promise((resolve) => resolve(onProgress?.(progress)))
+          .catch(logThrown);
       });
       if (signal?.aborted) cancel();
       return CLIENT_EVENTS[event].parseAnswer(await answer);

@@ -1,5 +1,5 @@
 import type { Emitter } from "../../client/emitter.ts";
-import type { ServerEvent } from "../../protocol/mod.ts";
+import type { ServerEvent, ToolCallProgress } from "../../protocol/mod.ts";
 import type { Hosting } from "../host/hosting.ts";
 import type { ComputerEvents } from "./computer_events.ts";
 import type { ComputerRequestHandler } from "./request_handler.ts";
@@ -10,6 +10,8 @@ export interface OfficeOutlet {
   readonly maxPayload: number | undefined;
   /** Announces changes to the office. */
   changed(...events: ServerEvent[]): void;
+  /** Tells an Agent how far its call is. */
+  progressed(progress: Omit<ToolCallProgress, "computer">): void;
 }
 
 /** The parts of a tool host, for connections and commands. */

@@ -1,4 +1,4 @@
-import type { CallToolResult } from "../../protocol/mod.ts";
+import type { CallToolResult, ToolProgress } from "../../protocol/mod.ts";
 
 /** A tool call that an Agent made. */
 export interface ToolCallStarted {
@@ -8,6 +8,12 @@ export interface ToolCallStarted {
   readonly reqId: string;
   /** The name that the Agent used: the alias, or the tool's own name. */
   readonly tool: string;
+}
+
+/** A tool call that has come further, whose caller asked to be told. */
+export interface ToolCallAdvanced extends ToolCallStarted {
+  /** How far it is. */
+  readonly progress: ToolProgress;
 }
 
 /** A tool call that was answered. */

@@ -6,6 +6,7 @@ import {
   timeoutResult,
   type ToolCallReq,
   toolErrorResult,
+  type ToolProgress,
   withResultMeta,
 } from "../../protocol/mod.ts";
 import { reasonOf } from "../util/values.ts";
@@ -26,24 +27,34 @@ export interface ToolCallContext {
   readonly confirmations: Confirmations;
 }
 
+/** How a call is followed while it runs. */
+export interface CallFollowing {
+  /** Aborts the call; its reason is an {@linkcode AbortReason}. */
+  readonly signal: AbortSignal;
+  /** Receives the tool's progress, if the caller asked for it. */
+  readonly onProgress: ((progress: ToolProgress) => void) | undefined;
+}
+
 /**
  * Runs a tool; failures become results too (spec §6, §7). Never rejects.
  *
  * @param target the tool that the request names
- * @param signal aborts the call; its reason is an {@linkcode AbortReason}
  */
 export async function runToolCall(
   request: ToolCallReq,
   target: NamedTool,
   context: ToolCallContext,
-  signal: AbortSignal,
+  { signal, onProgress }: CallFollowing,
 ): Promise<CallToolResult> {
   const early = earlyEnd(request.timeout, signal);
   try {
     // The MCP SDK reports every abort as a timeout; only here is it known why the call ended.
     const result = await Promise.race([
       early.result,
-      execute(request, target, context, early.signal),
+      execute(request, target, context, {
+        signal: early.signal,
+        onProgress,
+      }),
     ]);
     return withResultMeta(result, {}); // under both names
   } finally {
@@ -56,9 +67,10 @@ async function execute(
   { agent, tool_name, params }: ToolCallReq,
   { server: view, tool: { name: tool } }: NamedTool,
   { host, confirmations }: ToolCallContext,
-  signal: AbortSignal,
+  following: CallFollowing,
 ): Promise<CallToolResult> {
   const { name: server, config } = view;
+  const { signal } = following;
   const failure = (error?: unknown) =>
     callFailure(tool_name, host.server(server)?.view ?? view, error);
   const decision = await confirmations.decide(
@@ -76,14 +88,14 @@ async function execute(
     if (now?.config !== config) return replaced(tool_name, server);
     const { connection } = now;
     if (!connection) return failure();
-    const result = await connection.callTool(tool, params, { signal })
+    const result = await connection.callTool(tool, params, following)
       .catch(async (error) => {
         if (!(error instanceof SessionForgottenError)) throw error;
         // The server ran nothing, so the tool still runs at most once.
         const next = await now.connectAgain(connection);
         signal.throwIfAborted();
         if (!next || host.server(server) !== now) throw error;
-        return await next.callTool(tool, params, { signal });
+        return await next.callTool(tool, params, following);
       });
     return await transformResult(result, config.vrl, {
       server,

@@ -54,7 +54,14 @@ export async function callOffice(
     return toMcpResult(
       await queue.run(
         () =>
-          agent.callTool(computer, tool, args, { timeoutMs, reqId, signal }),
+          agent.callTool(computer, tool, args, {
+            timeoutMs,
+            reqId,
+            signal,
+            ...(reporter && {
+              onProgress: (progress) => reporter.report(progress),
+            }),
+          }),
         signal,
       ),
     );

@@ -1,6 +1,6 @@
 import type { Icon, Tool } from "@modelcontextprotocol/server";
 import { mcpServerOf, type SMCPTool } from "../../protocol/mod.ts";
-import { isObject, parseObject } from "./json.ts";
+import { parseObject } from "./json.ts";
 
 /** Before the keys of our own in `_meta`. */
 const VENDOR = "a2c-smcp/";
@@ -55,18 +55,19 @@ function titleOf(
   tool: SMCPTool,
   annotations: Record<string, unknown> | undefined,
 ): string | undefined {
-  const titles = [Reflect.get(tool, "title"), annotations?.title];
-  return titles.find((title) => typeof title === "string" && title !== "");
+  const titles = [tool.title, annotations?.title];
+  return titles.find((title): title is string =>
+    typeof title === "string" && title !== ""
+  );
 }
 
-/** The icons that a Computer of a later version sends along. */
-function iconsOf(tool: SMCPTool): Icon[] | undefined {
-  const icons: unknown = Reflect.get(tool, "icons");
-  return Array.isArray(icons) ? icons.filter(isIcon) : undefined;
-}
-
-const isIcon = (value: unknown): value is Icon =>
-  isObject(value) && typeof value.src === "string";
+const iconsOf = ({ icons }: SMCPTool): Icon[] | undefined =>
+  icons?.map(({ src, mimeType, sizes, theme }) => ({
+    src,
+    ...(mimeType && { mimeType }),
+    ...(sizes && { sizes }),
+    ...((theme === "light" || theme === "dark") && { theme }),
+  }));
 
 /** The MCP server's own metadata as it was before A2C made simple values of it, and where the tool is. */
 function metaOf(tool: SMCPTool, computer: string): Record<string, unknown> {

@@ -37,6 +37,8 @@ export interface ToolCallReq extends AgentCallData {
   params: Record<string, unknown>;
   /** The timeout in seconds, 1 to 3600. */
   timeout: number;
+  /** Asks for progress of the call; receivers take any other value for absence. */
+  progress?: true;
 }
 
 /** Requests a Computer's tools (spec §4). */
@@ -50,6 +52,18 @@ export type AttributeValue = string | number | boolean | null;
 
 /** Metadata of a tool: simple values by name (spec §4). */
 export type Attributes = Record<string, AttributeValue>;
+
+/** A picture for lists of tools, as in MCP. */
+export interface Icon {
+  /** An `https:` or `data:` URI. */
+  src: string;
+  /** The media type, if `src` does not tell. */
+  mimeType?: string | null;
+  /** Such as `["48x48"]`, or `["any"]` for what scales. */
+  sizes?: string[] | null;
+  /** The background that it is made for: `light` or `dark`. */
+  theme?: string | null;
+}
 
 /** A tool of a Computer (spec §4). */
 export interface SMCPTool {
@@ -66,6 +80,10 @@ export interface SMCPTool {
    * server's own keys.
    */
   meta?: Attributes | null;
+  /** The name for people, if the MCP server gives one. */
+  title?: string | null;
+  /** The tool's pictures, if the MCP server has some. */
+  icons?: Icon[] | null;
 }
 
 /** Key of {@linkcode SMCPTool.meta} for the name of the tool's MCP server. */
@@ -126,6 +144,7 @@ export const toolCallReqSchema = z.looseObject({
   tool_name: identifier,
   params: plainObject,
   timeout: timeoutSeconds,
+  progress: z.exactOptional(z.custom<true>()),
 }) satisfies z.ZodMiniType<ToolCallReq>;
 
 /** @internal */
@@ -145,6 +164,13 @@ export const smcpToolSchema = z.looseObject({
   meta: maybe(
     mapOf(z.union([z.string(), z.number(), z.boolean(), z.null()])),
   ),
+  title: maybe(z.string()),
+  icons: maybe(listOf(z.looseObject({
+    src: z.string(),
+    mimeType: maybe(z.string()),
+    sizes: maybe(listOf(z.string())),
+    theme: maybe(z.string()),
+  }))),
 });
 
 /** @internal */

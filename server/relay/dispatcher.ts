@@ -13,6 +13,7 @@ import {
   SERVER_EVENTS,
   type ServerEvent,
   type ServerEventSpec,
+  TOOL_CALL_PROGRESS_EVENT,
 } from "../../protocol/mod.ts";
 import { errorPayloadOf } from "../shared/error_payload.ts";
 import { log, quote, short } from "../shared/log.ts";
@@ -26,6 +27,7 @@ import { audit, partyOf, seatOf } from "../shared/audit.ts";
 import type { Membership } from "../offices/membership.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Relay } from "./relay.ts";
+import { passOnProgress } from "./progress.ts";
 import type { Session } from "../shared/session.ts";
 import { type Answer, type Incoming, Payload } from "../wire/mod.ts";
 
@@ -63,14 +65,17 @@ export class Dispatcher {
     this.#membership = membership;
   }
 
-  /** Handles one event after all earlier ones of the session took effect. Never throws. */
+  /** Handles one event after all earlier ones of the session took effect, progress at once. Never throws. */
   receive(session: Session, incoming: Incoming): void {
     if (!session.events.take(performance.now())) {
       return this.#refuseFlood(session, incoming);
     }
     const measure = this.#measure(incoming);
     const answer = answering(session, incoming.ack, measure);
-    session.enqueue(() => this.#take(session, incoming, answer));
+    // Answers of calls wait for no turn either: the last progress must not come after them.
+    if (incoming.event === TOOL_CALL_PROGRESS_EVENT) {
+      void this.#take(session, incoming, answer);
+    } else session.enqueue(() => this.#take(session, incoming, answer));
   }
 
   /** @returns a promise if the event is still being handled, otherwise `undefined` */
@@ -101,6 +106,9 @@ export class Dispatcher {
       answer([]);
     } else if (isClientEvent(event)) {
       return this.#relay.forward(session, event, payload, answer);
+    } else if (event === TOOL_CALL_PROGRESS_EVENT) {
+      passOnProgress(session, payload.parse());
+      answer([]);
     } else {
       return this.#serve(session, event, payload.parse())
         .then(answer);
@@ -169,7 +177,7 @@ export class Dispatcher {
 
   async #serve(
     session: Session,
-    event: ServerEvent,
+    event: Exclude<ServerEvent, typeof TOOL_CALL_PROGRESS_EVENT>,
     payload: unknown,
   ): Promise<Answer> {
     switch (event) {
@@ -231,6 +239,7 @@ export class Dispatcher {
       | typeof LEAVE_OFFICE_EVENT
       | typeof LIST_ROOM_EVENT
       | typeof CANCEL_TOOL_CALL_EVENT
+      | typeof TOOL_CALL_PROGRESS_EVENT
     >,
     payload: unknown,
   ): void {

@@ -24,7 +24,7 @@ import {
   inNameOf,
   readAnswer,
 } from "./relay_rule.ts";
-import type { PendingCall, Session } from "../shared/session.ts";
+import type { Follower, PendingCall, Session } from "../shared/session.ts";
 import { Payload } from "../wire/mod.ts";
 
 /** Relays requests from Agents to Computers, and the answers back (spec §7). */
@@ -84,6 +84,9 @@ export class Relay {
       agent.identity?.policy,
     );
     const { computer } = request;
+    const follower = "progress" in request && request.progress === true
+      ? { agent, reqId: request.req_id }
+      : undefined;
     const call: ObservedCall = {
       event,
       agent,
@@ -101,9 +104,10 @@ export class Relay {
       this.#checkCapacity(agent);
       const found = this.#registry.find(seat.office, computer);
       if (!(found instanceof Promise)) {
-        return void this.#send(call, found, deadline, reply);
+        return void this.#send(call, found, deadline, follower, reply);
       }
-      return found.then((found) => this.#send(call, found, deadline, reply))
+      return found
+        .then((found) => this.#send(call, found, deadline, follower, reply))
         .catch((error) => reply(Payload.of(errorPayloadOf(error))));
     } catch (error) {
       reply(Payload.of(errorPayloadOf(error)));
@@ -170,6 +174,7 @@ export class Relay {
     request: ObservedCall,
     found: Member | undefined,
     deadline: number,
+    follower: Follower | undefined,
     reply: (body: Payload | undefined) => void,
   ): void {
     const { agent } = request;
@@ -199,6 +204,7 @@ export class Relay {
     };
     const now = performance.now();
     const call: PendingCall = {
+      follower,
       due: now + deadline,
       end: (error) => end(error && Payload.of(error)),
       expire: () => {

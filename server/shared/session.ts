@@ -7,8 +7,18 @@ import type { Member } from "./member.ts";
 
 /** A pending call from an Agent to a Computer; it belongs to the sessions of both. */
 export interface PendingCall extends Deadline {
+  /** Who asked for its progress, if anybody did. */
+  readonly follower: Follower | undefined;
   /** Ends it with an error for the Agent, or without one when the Agent is gone. */
   end(error: ErrorPayload | undefined): void;
+}
+
+/** An Agent that asked how far its call is. */
+export interface Follower {
+  /** Its connection. */
+  readonly agent: Session;
+  /** The `req_id` of the call. */
+  readonly reqId: string;
 }
 
 /** The state of one connection to the namespace. */

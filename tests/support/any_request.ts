@@ -9,4 +9,5 @@ export const ANY_REQUEST = {
   mcp_server: "files",
   uri: "dpe://host/doc",
   office_id: "office",
+  progress: 1,
 } as const;

@@ -9,12 +9,14 @@ import {
   parseCallToolResult,
   PROTOCOL_VERSION,
   type Resource,
+  type ToolProgress,
 } from "../../../protocol/mod.ts";
 import { isRecord } from "../../util/values.ts";
 import { AuthorizationError } from "../oauth/authorization_error.ts";
 import { ServerEndedError } from "./server_ended.ts";
 import { SessionForgottenError } from "./answering_fetch.ts";
 import type {
+  McpCallOptions,
   McpCapabilities,
   McpConnection,
   McpRequestOptions,
@@ -22,7 +24,7 @@ import type {
   McpToolList,
 } from "./connection.ts";
 import { allPages } from "./pages.ts";
-import { readTool } from "./tool.ts";
+import { readProgress, readTool } from "./tool.ts";
 
 /** Options of {@linkcode openConnection}. */
 export interface ClientConnectionOptions {
@@ -42,6 +44,9 @@ export interface ClientConnectionOptions {
 
 /** Time for a server to end its session. */
 const TERMINATION_TIMEOUT_MS = 1_000;
+
+/** The notification with which MCP servers tell how far a call is. */
+const PROGRESS = "notifications/progress";
 
 /** Accepts any result: items are validated one by one, as the SDK's schemas reject whole lists. */
 const anyResult = z.looseObject({});
@@ -81,6 +86,9 @@ class ClientConnection implements McpConnection {
   #onNotification: (method: string, params: Record<string, unknown>) => void =
     () => {};
   #onLost: (reason: Error) => void = () => {};
+  /** The receivers of progress, by its token. */
+  readonly #followers = new Map<number, (progress: ToolProgress) => void>();
+  #lastToken = 0;
   #ending = false;
   #running = 0;
   #refusal: AuthorizationError | undefined;
@@ -92,8 +100,12 @@ class ClientConnection implements McpConnection {
     this.#client = client;
     this.#options = options;
     this.capabilities = client.getServerCapabilities() ?? {};
+    // The SDK's own handler loses the last progress where the result follows at once.
+    client.removeNotificationHandler(PROGRESS);
     client.fallbackNotificationHandler = ({ method, params }) => {
-      this.#onNotification(method, isRecord(params) ? params : {});
+      const given = isRecord(params) ? params : {};
+      if (method === PROGRESS) this.#progressed(given);
+      else this.#onNotification(method, given);
       return Promise.resolve();
     };
     client.onclose = () => this.#lost();
@@ -116,13 +128,20 @@ class ClientConnection implements McpConnection {
   async callTool(
     name: string,
     params: Record<string, unknown>,
-    { signal }: McpRequestOptions,
+    { signal, onProgress }: McpCallOptions,
   ): Promise<CallToolResult> {
-    const result = await this.#request("tools/call", {
-      name,
-      arguments: params,
-    }, { signal, timeout: MAX_TIMER_MS });
-    return parseCallToolResult({ content: [], ...result });
+    const progressToken = ++this.#lastToken;
+    if (onProgress) this.#followers.set(progressToken, onProgress);
+    try {
+      const result = await this.#request("tools/call", {
+        name,
+        arguments: params,
+        ...(onProgress && { _meta: { progressToken } }),
+      }, { signal, timeout: MAX_TIMER_MS });
+      return parseCallToolResult({ content: [], ...result });
+    } finally {
+      this.#followers.delete(progressToken);
+    }
   }
 
   async listTools(options?: McpRequestOptions): Promise<McpToolList> {
@@ -254,6 +273,12 @@ class ClientConnection implements McpConnection {
     } finally {
       this.#pinging = false;
     }
+  }
+
+  #progressed(params: Record<string, unknown>): void {
+    const follower = this.#followers.get(Number(params.progressToken));
+    const progress = readProgress(params);
+    if (progress) follower?.(progress);
   }
 
   #lost(): void {

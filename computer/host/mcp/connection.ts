@@ -1,10 +1,20 @@
-import type { CallToolResult, Resource } from "../../../protocol/mod.ts";
+import type {
+  CallToolResult,
+  Resource,
+  ToolProgress,
+} from "../../../protocol/mod.ts";
 import type { McpTool } from "./tool.ts";
 
 /** Options of one request to an MCP server. */
 export interface McpRequestOptions {
   /** Aborts the request; the MCP server receives `notifications/cancelled`. */
   signal?: AbortSignal | undefined;
+}
+
+/** Options of a tool call. */
+export interface McpCallOptions extends McpRequestOptions {
+  /** Asks the MCP server for progress, and receives it until the call has ended; must not throw. */
+  onProgress?: ((progress: ToolProgress) => void) | undefined;
 }
 
 /** The capabilities of an MCP server that the Computer uses. */
@@ -48,7 +58,7 @@ export interface McpConnection {
   callTool(
     name: string,
     params: Record<string, unknown>,
-    options: McpRequestOptions,
+    options: McpCallOptions,
   ): Promise<CallToolResult>;
   /** Lists the tools of all pages; validates each entry by itself. */
   listTools(options?: McpRequestOptions): Promise<McpToolList>;

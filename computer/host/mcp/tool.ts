@@ -1,3 +1,4 @@
+import type { Icon, ToolProgress } from "../../../protocol/mod.ts";
 import { isRecord } from "../../util/values.ts";
 import { hideSecrets } from "../../util/hide_secrets.ts";
 import { isDeeper, MAX_DEPTH } from "../../../client/message_limits.ts";
@@ -14,6 +15,10 @@ export interface McpTool {
   readonly outputSchema: Record<string, unknown> | null;
   /** The annotations of MCP, such as `readOnlyHint`. */
   readonly annotations: Record<string, unknown> | undefined;
+  /** Its name for people, if it has one. */
+  readonly title?: string;
+  /** Its pictures; those that cannot be used or are too large are left out. */
+  readonly icons?: readonly Icon[];
   /** The server's metadata. */
   readonly meta: Record<string, unknown>;
 }
@@ -31,6 +36,10 @@ const MAX_NAME_LENGTH = 256;
 /** Maximum depth of a tool, which is two levels deep in the answer to Agents. */
 const MAX_TOOL_DEPTH = MAX_DEPTH - 2;
 
+/** The most icons of a tool, and characters of each: all tools travel in one message. */
+const MAX_ICONS = 4;
+const MAX_ICON_LENGTH = 8_192;
+
 /**
  * Reads one entry of `tools/list`; an invalid entry is skipped or repaired.
  *
@@ -40,8 +49,8 @@ export function readTool(entry: unknown): ToolReading {
   if (!isRecord(entry) || typeof entry.name !== "string" || entry.name === "") {
     return { problem: "a tool without a name is left out" };
   }
-  const { name, description, inputSchema, outputSchema, annotations, _meta } =
-    entry;
+  const { name, title, description, inputSchema, outputSchema } = entry;
+  const { annotations, icons, _meta } = entry;
   if (name.length > MAX_NAME_LENGTH) {
     return {
       problem: `tool "${
@@ -69,6 +78,8 @@ export function readTool(entry: unknown): ToolReading {
       inputSchema: isRecord(inputSchema) ? inputSchema : { type: "object" },
       outputSchema: isRecord(outputSchema) ? outputSchema : null,
       annotations: isRecord(annotations) ? annotations : undefined,
+      ...(typeof title === "string" && title !== "" && { title }),
+      ...(Array.isArray(icons) && { icons: readIcons(icons) }),
       meta: isRecord(_meta) ? _meta : {},
     },
     ...(problems.length > 0 && {
@@ -76,3 +87,31 @@ export function readTool(entry: unknown): ToolReading {
     }),
   };
 }
+
+const readIcons = (icons: unknown[]): Icon[] =>
+  icons.flatMap((icon): Icon[] => {
+    if (!isRecord(icon)) return [];
+    const { src, mimeType, sizes, theme } = icon;
+    if (typeof src !== "string" || src.length > MAX_ICON_LENGTH) return [];
+    const isText = (value: unknown) => typeof value === "string";
+    return [{
+      src,
+      ...(typeof mimeType === "string" && { mimeType }),
+      ...(Array.isArray(sizes) && sizes.every(isText) && { sizes }),
+      ...(typeof theme === "string" && { theme }),
+    }];
+  }).slice(0, MAX_ICONS);
+
+/** Reads a report of progress; `undefined` where it tells no number. */
+export function readProgress(
+  { progress, total, message }: Record<string, unknown>,
+): ToolProgress | undefined {
+  if (!isNumber(progress)) return undefined;
+  return {
+    progress,
+    ...(isNumber(total) && { total }),
+    ...(typeof message === "string" && { message }),
+  };
+}
+
+const isNumber = (value: unknown): value is number => Number.isFinite(value);

@@ -2,12 +2,14 @@ import {
   type CallToolResult,
   type TOOL_CALL_EVENT,
   toolErrorResult,
+  type ToolProgress,
 } from "../../../protocol/mod.ts";
 import type { RecentServers } from "../../resources/recent_servers.ts";
 import { limitResult, measureResult } from "../../tools/answer_limits.ts";
 import type { ToolCallStarted } from "../../tools/call_events.ts";
 import type { CallTable } from "../../tools/call_table.ts";
 import { runToolCall, type ToolCallContext } from "../../tools/run_tool.ts";
+import type { ProgressThrottles } from "../../tools/progress_throttle.ts";
 import type { Handler } from "./handler.ts";
 
 /** What {@linkcode toolCall} needs. */
@@ -22,6 +24,10 @@ export interface ToolCallNeeds extends ToolCallContext {
   readonly onCall: (
     call: ToolCallStarted,
   ) => (result?: CallToolResult) => void;
+  /** Limits how often progress is told. */
+  readonly throttles: ProgressThrottles;
+  /** Tells the progress of a call that asked for it. */
+  readonly onProgress: (call: ToolCallStarted, progress: ToolProgress) => void;
 }
 
 /** Runs a tool, once for each `req_id` (spec §7). */
@@ -29,18 +35,31 @@ export const toolCall: Handler<typeof TOOL_CALL_EVENT, ToolCallNeeds> = async (
   request,
   needs,
 ) => {
-  const { host, calls, recent, maxPayload, onCall } = needs;
+  const { host, calls, recent, maxPayload, onCall, throttles } = needs;
   const { agent, req_id: reqId, tool_name: tool } = request;
-  const run = (signal: AbortSignal): Promise<CallToolResult> => {
+  const call: ToolCallStarted = { agent, reqId, tool };
+  const run = async (signal: AbortSignal): Promise<CallToolResult> => {
     const found = host.resolve(tool);
     if (found.kind === "refuse") {
       const { code, text, fields } = found;
-      return Promise.resolve(toolErrorResult(code, text, fields));
+      return toolErrorResult(code, text, fields);
     }
     recent.used(found.target.server.name);
-    return runToolCall(request, found.target, needs, signal);
+    const throttle = request.progress === true
+      ? throttles.open((progress) => needs.onProgress(call, progress))
+      : undefined;
+    const onProgress = throttle &&
+      ((progress: ToolProgress) => throttle.report(progress));
+    try {
+      return await runToolCall(request, found.target, needs, {
+        signal,
+        onProgress,
+      });
+    } finally {
+      throttle?.end(!signal.aborted); // before the answer, which is the last word
+    }
   };
-  const ended = onCall({ agent, reqId, tool });
+  const ended = onCall(call);
   let result: CallToolResult | undefined;
   try {
     const measured = await calls.run(request, async (signal) =>

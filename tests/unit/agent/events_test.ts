@@ -12,5 +12,6 @@ Deno.test("the Agent's event of a notification is its name on the wire without n
     "updateDesktop",
     "updateFinder",
     "toolCallCancel",
+    "toolCallProgress",
   ]);
 });

@@ -33,6 +33,8 @@ const CONSTANTS: Readonly<Record<string, string>> = {
   UPDATE_DESKTOP_NOTIFICATION: "notify:update_desktop",
   UPDATE_FINDER_NOTIFICATION: "notify:update_finder",
   CANCEL_TOOL_CALL_NOTIFICATION: "notify:tool_call_cancel",
+  TOOL_CALL_PROGRESS_EVENT: "server:tool_call_progress",
+  TOOL_CALL_PROGRESS_NOTIFICATION: "notify:tool_call_progress",
 };
 
 const named = (prefix: string): string[] =>
@@ -77,6 +79,7 @@ Deno.test("SERVER_EVENTS says who may send, how it is answered, and what the off
     "server:leave_office both office notify:leave_office",
     "server:list_room agent answer ",
     "server:tool_call_cancel agent none notify:tool_call_cancel",
+    "server:tool_call_progress computer none ",
     "server:update_config computer none notify:update_config",
     "server:update_desktop computer none notify:update_desktop",
     "server:update_finder computer none notify:update_finder",
@@ -128,6 +131,12 @@ Deno.test("notification validators take what the server sends, and name what is 
     "notify:update_desktop": { computer: "pc" },
     "notify:update_finder": { computer: "pc" },
     "notify:tool_call_cancel": { agent: "a", req_id: "1" },
+    "notify:tool_call_progress": {
+      computer: "pc",
+      agent: "a",
+      req_id: "1",
+      progress: 1,
+    },
   };
   for (const [name, parse] of Object.entries(NOTIFICATIONS)) {
     const payload = { ...good[name], later: { field: 1 } };

@@ -19,7 +19,9 @@ type Kind =
   | "size"
   | "text"
   | "texts"
-  | "cursor";
+  | "cursor"
+  | "number"
+  | "message";
 
 interface Field {
   readonly kind: Kind;
@@ -76,6 +78,12 @@ const REQUESTS: Readonly<Record<string, Fields>> = {
   "server:leave_office": { office_id: a("office") },
   "server:list_room": { ...call, office_id: a("office") },
   "server:tool_call_cancel": call,
+  "server:tool_call_progress": {
+    ...routed,
+    progress: a("number"),
+    total: maybe("number"),
+    message: maybe("message"),
+  },
   "server:update_config": update,
   "server:update_tool_list": update,
   "server:update_desktop": update,
@@ -125,6 +133,8 @@ const GOOD: Readonly<Record<Kind, readonly unknown[]>> = {
   text: ["", "window://host/a", "x".repeat(10_000)],
   texts: [[], ["a"], ["", "b"]],
   cursor: [null, "", "page 2"],
+  number: [0, -1, 0.5, 2 ** 60],
+  message: ["", "step", "x".repeat(1000)],
 };
 
 const BAD: Readonly<Record<Kind, readonly unknown[]>> = {
@@ -138,6 +148,8 @@ const BAD: Readonly<Record<Kind, readonly unknown[]>> = {
   size: NO_INTEGER,
   text: NO_TEXT,
   texts: [null, undefined, "a", 1, {}, [1], ["a", null], [["a"]]],
+  number: [null, undefined, "3", NaN, Infinity, true, [3], {}],
+  message: [...NO_TEXT, "x".repeat(1001)],
   cursor: NO_TEXT.filter((value) => value !== null),
 };
 
@@ -276,7 +288,7 @@ Deno.test("a hostile payload with a million failing items costs one short answer
 Deno.test("validators of fire-and-forget updates and cancels are those of their notifications", () => {
   for (const event of Object.keys(REQUESTS)) {
     const name = event.replace("server:", "notify:");
-    if (!/update_|cancel/.test(event)) continue;
+    if (!/update_|cancel|progress/.test(event)) continue;
     const parse: Parser<object> = NOTIFICATIONS[
       name as keyof typeof NOTIFICATIONS
     ];

@@ -64,7 +64,7 @@ Deno.test("toMcpTool() takes what little an older Computer sends, and what a lat
     inputSchema: { type: "object" },
     _meta: { "a2c-smcp/computer": "laptop", "a2c-smcp/tool": "x" },
   });
-  const icons = [{ src: "https://x.example/icon.png" }, "odd"];
+  const icons = [{ src: "https://x.example/icon.png", theme: "odd" }];
   const later = { ...bare, title: "An X", icons };
   const tool = toMcpTool(later, { ...shown, naming: false });
   assertEquals([tool.title, tool.description], ["An X", ""]);

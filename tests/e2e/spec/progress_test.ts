@@ -1,0 +1,161 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { Server } from "@modelcontextprotocol/sdk/server";
+// @ts-types="@modelcontextprotocol/sdk/types"
+import {
+  CallToolRequestSchema,
+  ListToolsRequestSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import { ToolHost } from "../../../computer/mod.ts";
+import type { ToolCallAdvanced } from "../../../computer/mod.ts";
+import type { ToolProgress } from "../../../protocol/mod.ts";
+import { startComputer } from "../../support/computer/computer.ts";
+import { everything } from "../../support/computer/mcp_servers.ts";
+
+/** An MCP server whose tool counts to 30 without a pause, then waits if it is told to. */
+function counter(): Server {
+  const server = new Server({ name: "counter", version: "1" }, {
+    capabilities: { tools: {} },
+  });
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: [{
+      name: "count",
+      title: "Count",
+      icons: [{ src: "data:image/png;base64,AA==", sizes: ["any"] }],
+      inputSchema: { type: "object" },
+    }],
+  }));
+  server.setRequestHandler(
+    CallToolRequestSchema,
+    async ({ params }, { _meta, signal, sendNotification }) => {
+      const progressToken = _meta?.progressToken;
+      for (let progress = 1; progress <= 30 && progressToken; progress++) {
+        void sendNotification({
+          method: "notifications/progress",
+          params: { progressToken, progress, total: 30, message: "counting" },
+        });
+      }
+      if (params.arguments?.wait) {
+        await new Promise((resolve) =>
+          signal.addEventListener("abort", resolve)
+        );
+      }
+      return {
+        content: [{ type: "text", text: `${progressToken !== undefined}` }],
+      };
+    },
+  );
+  return server;
+}
+
+const AUTO = { default_tool_meta: { auto_apply: true } };
+
+const servers = () => ({
+  counter: { type: "in-process", server: counter(), ...AUTO },
+} as const);
+
+const step = (progress: number): ToolProgress => ({
+  progress,
+  total: 30,
+  message: "counting",
+});
+
+Deno.test({
+  name:
+    "an Agent that asks is told how far its call is, the last report before the result, and one that does not ask is not (spec §7)",
+  timeout: 120_000,
+}, async () => {
+  await using pc = await startComputer(servers());
+  const { agent } = pc.office;
+  const shown: ToolCallAdvanced[] = [];
+  pc.computer.on("callProgress", (call) => shown.push(call));
+  const told: ToolProgress[] = [];
+  const options = {
+    reqId: "c1",
+    onProgress: (progress: ToolProgress) => told.push(progress),
+  };
+  const result = await agent.callTool("pc", "count", {}, options);
+  assertEquals(result.content, [{ type: "text", text: "true" }]);
+  assertEquals(told, [step(1), step(30)]);
+  assertEquals(
+    shown,
+    [1, 30].map((progress) => ({
+      agent: "planner",
+      reqId: "c1",
+      tool: "count",
+      progress: step(progress),
+    })),
+  );
+  const silent = await agent.callTool("pc", "count");
+  assertEquals(silent.content, [{ type: "text", text: "false" }]);
+  assertEquals(told.length, 2);
+});
+
+Deno.test({
+  name: "progress ends with the call: nothing comes after a cancel (spec §7)",
+  timeout: 120_000,
+}, async () => {
+  await using pc = await startComputer(servers());
+  const { agent } = pc.office;
+  const cancel = new AbortController();
+  const told: ToolProgress[] = [];
+  const call = agent.callTool("pc", "count", { wait: true }, {
+    signal: cancel.signal,
+    onProgress: (progress) => {
+      told.push(progress);
+      if (progress.progress === 30) cancel.abort(new Error("enough"));
+    },
+  });
+  await assertRejects(() => call, Error, "enough");
+  assertEquals(told, [step(1), step(30)]);
+  await agent.callTool("pc", "count", {}, { onProgress: () => {} });
+  assertEquals(told.length, 2);
+});
+
+Deno.test("ToolHost.callTool() tells progress too, and a listener that throws disturbs nothing", async () => {
+  await using host = new ToolHost({
+    servers: servers(),
+  });
+  await host.start();
+  const told: ToolProgress[] = [];
+  const result = await host.callTool("count", {}, {
+    onProgress: (progress) => {
+      told.push(progress);
+      throw new Error("from the listener");
+    },
+  });
+  assertEquals(result.content, [{ type: "text", text: "true" }]);
+  assertEquals(told, [step(1), step(30)]);
+});
+
+Deno.test("a Computer passes on title and icons of a tool (spec §4)", async () => {
+  await using pc = await startComputer(servers());
+  const [tool] = await pc.office.agent.getTools("pc");
+  assertEquals([tool?.title, tool?.icons], [
+    "Count",
+    [{ src: "data:image/png;base64,AA==", sizes: ["any"] }],
+  ]);
+});
+
+Deno.test({
+  name:
+    "the reference server's long operation tells its steps to the Agent (spec §7)",
+  timeout: 180_000,
+}, async () => {
+  await using pc = await startComputer({
+    everything: { ...everything(), ...AUTO },
+  });
+  const told: ToolProgress[] = [];
+  const result = await pc.office.agent.callTool(
+    "pc",
+    "trigger-long-running-operation",
+    { duration: 1, steps: 4 },
+    { onProgress: (progress) => told.push(progress) },
+  );
+  assert(!result.isError, JSON.stringify(result));
+  assertEquals(told.map(({ progress, total }) => [progress, total]), [
+    [1, 4],
+    [2, 4],
+    [3, 4],
+    [4, 4],
+  ]);
+});
