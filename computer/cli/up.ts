@@ -115,7 +115,8 @@ function howToAdd(url: string, office: string): string {
   return `MCP clients of this machine reach them too. Claude Code:
   claude mcp add --transport http office ${shellWord(own)}
 Cursor and others, in JSON (VS Code has "servers" in place of "mcpServers"):
-  {"mcpServers": {"office": {"type": "http", "url": ${text}}}}
+  {"mcpServers": {"office": {"type": "http",
+    "url": ${text}}}}
 Codex, in ~/.codex/config.toml:
   [mcp_servers.office]
   url = ${text}

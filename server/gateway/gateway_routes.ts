@@ -40,6 +40,8 @@ export interface GatewayParts extends AdmissionParts {
   readonly gateway: Gateway;
   /** Decides who may send requests; without it, everybody may. */
   readonly authenticator: Authenticator | undefined;
+  /** The largest body of a request. */
+  readonly maxMessageBytes: number;
   /** The issuers of the tokens that it accepts. */
   readonly authorizationServers: readonly string[];
 }
@@ -132,12 +134,19 @@ export class GatewayRoutes {
     c: Context<SmcpEnv>,
     { incoming, outgoing }: HttpBindings,
   ): Promise<Response> {
-    const { gateway, draining } = this.#parts;
+    const { gateway, draining, maxMessageBytes } = this.#parts;
     const address = this.#judge(incoming);
     const office = c.req.param("office") ?? "";
     if (draining()) refuse(refusal(503, shuttingDown().toPayload()));
     const identity = await this.#authenticate(incoming, office, address);
     this.#count(identity?.principal, address, outgoing);
+    if (Number(incoming.headers["content-length"]) > maxMessageBytes) {
+      // Here it is let pass unread, so that the client hears of it.
+      refuse(refusal(413, {
+        code: ErrorCode.BAD_REQUEST,
+        message: `The body is too large: at most ${maxMessageBytes} bytes`,
+      }));
+    }
     this.#open.add(outgoing, identity);
     return await gateway.handle(c.req.raw, {
       office,

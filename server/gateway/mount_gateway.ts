@@ -15,8 +15,6 @@ export interface GatewayMount {
 /** The parts of a server that {@linkcode mountGateway} needs. */
 export interface MountParts
   extends Omit<GatewayParts, "gateway">, Omit<InsideParts, "pass"> {
-  /** The largest message of a client. */
-  readonly maxMessageBytes: number;
   /** Knows who is in an office. */
   readonly sessions: { agentOf(office: string): Promise<string | undefined> };
 }

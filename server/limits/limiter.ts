@@ -94,7 +94,9 @@ export class Limiter {
   ): boolean {
     return this.#write(
       { event: "handshake_refused", ...refused },
-      `${refused.code} ${refused.reason.replaceAll(QUOTED_TEXT, "")}`,
+      `${refused.code} ${refused.principal ?? ""} ${
+        refused.reason.replaceAll(QUOTED_TEXT, "")
+      }`,
       now,
     );
   }

@@ -9,7 +9,7 @@ import {
 /** An HTTP response that refuses a request; the same over polling and for an upgrade (spec §2). */
 export interface Refusal {
   /** The HTTP status. */
-  readonly status: 400 | 401 | 403 | 404 | 429 | 500 | 503;
+  readonly status: 400 | 401 | 403 | 404 | 413 | 429 | 500 | 503;
   /** Headers except for the length. */
   readonly headers: Readonly<Record<string, string>>;
   /** A flat error as JSON (spec §6). */
