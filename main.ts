@@ -44,7 +44,11 @@ process.exitCode = await runSmcp(process.argv.slice(2), {
     summary: "Look into an office of A2C-SMCP and call the tools in it",
     load: async () => {
       const { agentCommand, runAgent } = await import("./agent/cli/command.ts");
-      return { run: runAgent, make: agentCommand };
+      const loadPipe = async () => (await import("./mcp/mod.ts")).pipeOffice;
+      return {
+        run: (args) => runAgent(args, loadPipe),
+        make: () => agentCommand(loadPipe),
+      };
     },
   },
   up: {

@@ -11,4 +11,7 @@ import "../cli/prepare.ts";
 import process from "node:process";
 import { runAgent } from "./cli/command.ts";
 
-process.exitCode = await runAgent(process.argv.slice(2));
+process.exitCode = await runAgent(
+  process.argv.slice(2),
+  async () => (await import("../mcp/mod.ts")).pipeOffice,
+);

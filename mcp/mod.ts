@@ -35,6 +35,7 @@
  *
  * @module
  */
+import process from "node:process";
 import { abortable } from "../shared/async.ts";
 import type { SmcpAgent } from "../agent/mod.ts";
 import { CallQueue } from "./calls/call_queue.ts";
@@ -46,6 +47,8 @@ import {
   type OfficeMcpOptions,
   resolveOptions,
 } from "./options.ts";
+import type { ViewOptions } from "./http/view_query.ts";
+import { Pipe, type PipeOptions } from "./pipe/pipe.ts";
 import {
   type McpGatewayOptions,
   resolveGatewayOptions,
@@ -66,11 +69,13 @@ export type {
   McpCaller,
   McpGatewayOptions,
   OfficeMcpOptions,
+  PipeOptions,
   SeatHost,
   StdioConnection,
   StdioStreams,
+  ViewOptions,
 };
-export type { SmcpAgent } from "../agent/mod.ts";
+export type { SmcpAgent, SmcpAgentOptions } from "../agent/mod.ts";
 
 /** An office as one MCP server, made by {@linkcode officeMcp}. */
 export interface OfficeMcp extends AsyncDisposable {
@@ -177,6 +182,28 @@ export function mcpGateway(
   const resolved = resolveGatewayOptions(options);
   resolveOptions(resolved.office); // refuses what cannot be used at the start
   return (host) => new OfficeGateway(host, resolved, officeMcp);
+}
+
+/**
+ * Connects the program that has started this process with an office: its MCP messages go to
+ * `/mcp/OFFICE` of the Server. Where that has no MCP, the seat of the office's Agent is taken.
+ *
+ * Any number of copies can run at once. None ends because the Server is away or the seat is taken:
+ * the program sees no tools until then, and instructions that say why.
+ *
+ * @throws {TypeError} naming what cannot be used
+ */
+export function pipeOffice(
+  options: PipeOptions,
+  { stdin = process.stdin, stdout = process.stdout }: StdioStreams = {},
+): StdioConnection {
+  const { view } = options;
+  resolveOptions(view ?? {});
+  return new Pipe(options, {
+    serve: (agent) => officeMcp(agent, view),
+    stdin,
+    stdout,
+  });
 }
 
 /** Behaves as `fetch` does when its signal is aborted: what it has promised rejects, and its body ends. */

@@ -8,23 +8,32 @@ import { reporting, runCommand } from "../../cli/run.ts";
 import { addServerFlags } from "../../cli/server_flags.ts";
 import { addHelp } from "../../cli/add_help.ts";
 import { describeVersions } from "../../cli/version.ts";
+import type { LoadMcp } from "./mcp.ts";
 import { splitPair } from "./tool_arguments.ts";
 
 const AFTER_HELP = `
 Exit codes: 0 done, 1 failed (also when the tool itself failed), 2 wrong usage.
 An office has one agent at a time: each command takes its seat, and gives it up at its end.`;
 
+const AFTER_MCP = `
+Any number of copies can run at once: they share the seat that the Server takes at /mcp/OFFICE. Of a
+Server without MCP the first copy takes the seat; the others show no tools, and why, until it is free.
+Stdout belongs to the messages; problems are told on stderr. It ends with its client.`;
+
 /**
  * Runs the Agent's command.
  *
  * @param args without the program's own name
+ * @param loadMcp loads what serves MCP; an Agent must not import it itself
  * @returns the exit code
  */
-export const runAgent = (args: readonly string[]): Promise<number> =>
-  runCommand(agentCommand, args);
+export const runAgent = (
+  args: readonly string[],
+  loadMcp: LoadMcp,
+): Promise<number> => runCommand(() => agentCommand(loadMcp), args);
 
 /** Creates the Agent's command. */
-export function agentCommand(): Command {
+export function agentCommand(loadMcp: LoadMcp): Command {
   const program = addHelp(
     reporting(new Command("smcp-agent"), process.env),
     "Look into an office of A2C-SMCP and call the tools in it",
@@ -38,13 +47,17 @@ export function agentCommand(): Command {
     "after",
     AFTER_HELP + commandHint("smcp-agent", process.execPath),
   );
-  const add = (name: string, summary: string, ...examples: string[]) =>
+  const inOffice = (name: string, summary: string, ...examples: string[]) =>
     addOfficeFlags(
       addHelp(
         program.command(name),
         summary,
         examples.map((line) => `smcp-agent ${line} --office demo`),
       ),
+    );
+  const add = (...words: Parameters<typeof inOffice>) =>
+    inOffice(...words).addOption(
+      new Option("--json", "print JSON").env("SMCP_JSON"),
     );
 
   add("members", "List the members of the office", "members")
@@ -157,6 +170,17 @@ export function agentCommand(): Command {
     "watch --json",
   ).action(async (flags) => (await following()).watch(flags));
 
+  const mcp = inOffice(
+    "mcp",
+    "Serve the office to an MCP client, over stdin and stdout",
+    "mcp",
+    "mcp --computer laptop --exclude 'delete_*'",
+    "mcp --tools search",
+  );
+  for (const option of mcpOptions()) mcp.addOption(option);
+  mcp.addHelpText("after", AFTER_MCP)
+    .action(async (flags) => (await import("./mcp.ts")).mcp(flags, loadMcp));
+
   addCompletion(program, (script) => console.log(script));
   return program;
 }
@@ -183,14 +207,44 @@ function addOfficeFlags(command: Command): Command {
       new Option("--name <name>", "the name to join with")
         .env("SMCP_NAME").argParser(readName("--name", "SMCP_NAME"))
         .default("agent"),
-    )
-    .addOption(new Option("--json", "print JSON").env("SMCP_JSON"));
+    );
 }
 
 function computerOption(): Option {
   return new Option("--computer <name>", "only this Computer")
     .env("SMCP_COMPUTER");
 }
+
+function mcpOptions(): Option[] {
+  return [
+    new Option(
+      "--computer <name>",
+      "only the tools of this Computer, under their own names",
+    ).env("SMCP_COMPUTER"),
+    patternOption("include", "only tools that match"),
+    patternOption("exclude", "no tools that match"),
+    new Option(
+      "--tools <which>",
+      "all tools, or two to search and call them with, for clients that cannot hold many",
+    ).env("SMCP_TOOLS").choices(["all", "search"]),
+    new Option(
+      "--name-limit <count>",
+      "the most characters of a tool's name, 24 to 128 (default: 48)",
+    ).env("SMCP_NAME_LIMIT").argParser(integer(24, 128)),
+    new Option(
+      "--timeout <seconds>",
+      "give a call up after so long, 1 to 3600 (default: 3600, the client decides)",
+    ).env("SMCP_TIMEOUT").argParser(integer(1, 3600)),
+  ];
+}
+
+const patternOption = (name: string, what: string): Option =>
+  new Option(
+    `--${name} <pattern>`,
+    `${what}, such as laptop__* or tag:safe; repeatable`,
+  ).env(`SMCP_${name.toUpperCase()}`)
+    .argParser((pattern, before: string[]) => [...before, pattern])
+    .default([], "none");
 
 function collectPairs(
   text: string,

@@ -38,7 +38,16 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "cli",
     "main.ts",
   ],
-  mcp: ["options.ts", "tools", "calls", "office", "http", "seats", LANDING],
+  mcp: [
+    "options.ts",
+    "tools",
+    "calls",
+    "office",
+    "http",
+    "seats",
+    "pipe",
+    LANDING,
+  ],
   computer: [
     "util",
     "vrl",

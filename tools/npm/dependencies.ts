@@ -8,7 +8,7 @@ export const PEERS: readonly string[] = [
   // The Computer.
   ...["@bpinternal/verel", "@modelcontextprotocol/sdk"],
   // An office as one MCP server.
-  "@modelcontextprotocol/server",
+  ...["@modelcontextprotocol/client", "@modelcontextprotocol/server"],
   // The commands.
   ...["@clack/prompts", "cli-table3", "commander"],
 ];

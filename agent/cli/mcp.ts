@@ -1,0 +1,87 @@
+import { readFileSync } from "node:fs";
+import process from "node:process";
+import { secretsInClear } from "../../client/clear_text.ts";
+import type { ConnectionOptions } from "../../client/options.ts";
+import { orUsageError } from "../../cli/run.ts";
+import { connectionOptions } from "../../cli/server_flags.ts";
+import { firstSignal } from "../../cli/signals.ts";
+import { loadPackages } from "../../shared/packages.ts";
+import type { OfficeFlags } from "./office.ts";
+
+/** Flags of `mcp`. */
+export interface McpFlags extends Omit<OfficeFlags, "json"> {
+  /** Only the tools of this Computer. */
+  computer?: string;
+  /** Only tools that match one of these. */
+  include: string[];
+  /** No tools that match one of these. */
+  exclude: string[];
+  /** All tools, or a search for them. */
+  tools?: "all" | "search";
+  /** Maximum characters of a name. */
+  nameLimit?: number;
+  /** Seconds after which a call is given up. */
+  timeout?: number;
+}
+
+/** How the office is shown. */
+export interface McpView {
+  computer?: string;
+  include?: readonly string[];
+  exclude?: readonly string[];
+  tools?: "all" | "search";
+  nameLimit?: number;
+  callTimeoutMs?: number;
+}
+
+/** Connects the program that has started this one with an office; `pipeOffice` of the room `mcp` is one. */
+export type PipeOffice = (
+  options: {
+    readonly agent: ConnectionOptions;
+    readonly office: string;
+    readonly view: McpView;
+    readonly log: (line: string) => void;
+  },
+) => { readonly closed: Promise<void>; close(): Promise<void> };
+
+/** Loads {@linkcode PipeOffice}; an Agent must not import it itself. */
+export type LoadMcp = () => Promise<PipeOffice>;
+
+const SECOND_MS = 1000;
+
+/** Serves the office to the program that has started this one, until that ends. */
+export async function mcp(flags: McpFlags, load: LoadMcp): Promise<void> {
+  const agent = connectionOptions(
+    flags,
+    (file) => readFileSync(file, "utf8"),
+  );
+  // Stdout belongs to the messages.
+  const log = (line: string) => console.error(`smcp-agent mcp: ${line}`);
+  const warning = secretsInClear(agent);
+  if (warning !== undefined) log(`warning: ${warning}`);
+  const pipeOffice = await loadPackages(
+    "serve MCP",
+    ["@modelcontextprotocol/client", "@modelcontextprotocol/server"],
+    load,
+  );
+  const { office } = flags;
+  const pipe = orUsageError(() =>
+    pipeOffice({ agent, office, view: viewOf(flags), log })
+  );
+  void firstSignal().then(() => pipe.close());
+  await pipe.closed;
+  process.stdin.destroy(); // else it keeps the process
+}
+
+function viewOf(
+  { computer, include, exclude, tools, nameLimit, timeout }: McpFlags,
+): McpView {
+  return {
+    ...(computer !== undefined && { computer }),
+    ...(include.length > 0 && { include }),
+    ...(exclude.length > 0 && { exclude }),
+    ...(tools !== undefined && { tools }),
+    ...(nameLimit !== undefined && { nameLimit }),
+    ...(timeout !== undefined && { callTimeoutMs: timeout * SECOND_MS }),
+  };
+}

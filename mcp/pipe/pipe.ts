@@ -1,0 +1,229 @@
+import {
+  type FetchLike,
+  isInitializeRequest,
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  type RequestId,
+} from "@modelcontextprotocol/client";
+import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import type { Readable, Writable } from "node:stream";
+import type { SmcpAgentOptions } from "../../agent/mod.ts";
+import { sleep } from "../../shared/async.ts";
+import { type ViewOptions, writeView } from "../http/view_query.ts";
+import type { AgentProvider } from "../office/office_view.ts";
+import { messageOf } from "../tools/result.ts";
+import type { Backend } from "./backend.ts";
+import { Local, type LocalServer } from "./local.ts";
+import { cancelledBy, isListen } from "./message.ts";
+import { nodeFetch } from "./node_fetch.ts";
+import { OwnSeat } from "./own_seat.ts";
+import { probe } from "./probe.ts";
+import { Remote } from "./remote.ts";
+
+/** Options of `pipeOffice`. */
+export interface PipeOptions {
+  /** How to reach the Server; its `headers` carry the credentials, and its `auth` is for the seat alone. */
+  readonly agent: SmcpAgentOptions;
+  /** The office. */
+  readonly office: string;
+  /** How its client sees the office. */
+  readonly view?: ViewOptions;
+  /** Takes lines about what goes wrong; default none. */
+  readonly log?: (line: string) => void;
+}
+
+/** What the pipe is made of beside its options. */
+export interface PipeParts {
+  /** Makes the MCP server of the office in this process. */
+  readonly serve: (agent: AgentProvider) => LocalServer;
+  /** The messages of the client. */
+  readonly stdin: Readable;
+  /** The messages to it. */
+  readonly stdout: Writable;
+}
+
+/** Milliseconds between two looks at a Server that cannot be used. */
+const RETRY_MS = 1_000;
+
+/**
+ * Connects the program that has started this process with an office: through its Server where that
+ * serves MCP, else by a seat of its own. It outlives a Server that is away, and a seat that is taken:
+ * a program shows the end of its MCP server as an error that nobody understands.
+ */
+export class Pipe {
+  /** Resolves once the client has gone, or {@linkcode close} was called. */
+  readonly closed: Promise<void>;
+  readonly #options: PipeOptions;
+  readonly #parts: PipeParts;
+  readonly #url: URL;
+  readonly #fetch: FetchLike;
+  readonly #host: StdioServerTransport;
+  readonly #end = new AbortController();
+  readonly #resolve: () => void;
+  /** What the client has opened; of its `initialize` only what was answered. */
+  readonly #listens = new Map<RequestId, JSONRPCRequest>();
+  #initialize: JSONRPCRequest | undefined;
+  #local: Local | undefined;
+  /** Who may talk to the client. */
+  #voice: Backend | undefined;
+  /** Where messages go; without one they wait. */
+  #backend: Backend | undefined;
+  #waiting: JSONRPCMessage[] = [];
+  #closing: Promise<void> | undefined;
+
+  /** Connects at once. */
+  constructor(options: PipeOptions, parts: PipeParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#url = mcpUrl(options);
+    this.#fetch = nodeFetch(options.agent.tls);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.closed = promise;
+    this.#resolve = resolve;
+    this.#host = new StdioServerTransport(parts.stdin, parts.stdout);
+    this.#host.onmessage = (message) => this.#take(message);
+    this.#host.onerror = (error) => this.#log(messageOf(error));
+    this.#host.onclose = () => void this.close();
+    void this.#host.start();
+    this.#connect().catch((error) => {
+      if (!this.#end.signal.aborted) this.#log(messageOf(error));
+    });
+  }
+
+  /** Cancels all calls, and ends sessions. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#end.abort(new Error("The pipe is closed"));
+    const voice = this.#voice;
+    this.#voice = undefined;
+    await voice?.close();
+    await this.#host.close();
+    this.#resolve();
+  }
+
+  /** Finds who answers, and goes on to look where that is nobody. */
+  async #connect(): Promise<void> {
+    const signal = this.#end.signal;
+    let found = await this.#probe();
+    if (found.kind === "served") return this.#use(this.#newRemote());
+    const seat = new OwnSeat(
+      {
+        ...this.#options,
+        changed: () => {
+          this.#log(seat.state);
+          if (this.#local) void this.#local.refresh();
+          else this.#serveHere(seat);
+        },
+      },
+      found.kind === "away" ? found.reason : "",
+    );
+    if (found.kind === "away") {
+      this.#log(found.reason);
+      this.#serveHere(seat);
+    }
+    while (found.kind !== "absent") {
+      await sleep(RETRY_MS, signal);
+      found = await this.#probe();
+      if (found.kind === "served" && await this.#switch()) return;
+    }
+    await seat.hold(signal);
+  }
+
+  #probe(): ReturnType<typeof probe> {
+    const { headers = {} } = this.#options.agent;
+    const { signal } = this.#end;
+    return probe(this.#url, this.#fetch, { headers, signal });
+  }
+
+  #newRemote(): Remote {
+    const { headers = {} } = this.#options.agent;
+    const remote: Remote = new Remote({
+      url: this.#url,
+      fetch: this.#fetch,
+      headers,
+      deliver: (message) => this.#deliver(message, remote),
+      log: (line) => this.#log(line),
+    });
+    return remote;
+  }
+
+  #serveHere(seat: OwnSeat): void {
+    const server = this.#parts.serve(seat.provide);
+    const local: Local = new Local(
+      server,
+      (message) => this.#deliver(message, local),
+    );
+    this.#local = local;
+    this.#use(local);
+  }
+
+  #use(backend: Backend): void {
+    this.#voice = this.#backend = backend;
+    for (const message of this.#waiting.splice(0)) backend.send(message);
+  }
+
+  /**
+   * Lets the Server answer from now on.
+   *
+   * @returns whether it can
+   */
+  async #switch(): Promise<boolean> {
+    const [local, remote] = [this.#voice, this.#newRemote()];
+    this.#backend = undefined;
+    this.#voice = remote;
+    try {
+      await remote.takeOver({
+        ...(this.#initialize && { initialize: this.#initialize }),
+        listens: [...this.#listens.values()],
+      });
+    } catch (error) {
+      this.#log(messageOf(error));
+      await remote.close();
+      if (local && !this.#end.signal.aborted) this.#use(local);
+      return false;
+    }
+    this.#use(remote);
+    await local?.close();
+    return true;
+  }
+
+  #take(message: JSONRPCMessage): void {
+    if (isListen(message)) this.#listens.set(message.id, message);
+    const cancelled = cancelledBy(message);
+    if (cancelled !== undefined) this.#listens.delete(cancelled);
+    if (isJSONRPCRequest(message) && isInitializeRequest(message)) {
+      this.#initialize = message;
+    }
+    if (this.#backend) this.#backend.send(message);
+    else this.#waiting.push(message);
+  }
+
+  #deliver(message: JSONRPCMessage, from: Backend): void {
+    if (from !== this.#voice) return;
+    if (!("method" in message) && message.id !== undefined) {
+      this.#listens.delete(message.id); // it was refused
+    }
+    this.#host.send(message).catch(() => {
+      // The client has gone, and with it the pipe.
+    });
+  }
+
+  #log(line: string): void {
+    this.#options.log?.(line);
+  }
+}
+
+/** The address of an office's MCP server. */
+function mcpUrl({ agent, office, view = {} }: PipeOptions): URL {
+  const url = new URL(
+    `/mcp/${encodeURIComponent(office)}`,
+    agent.url.replace(/^ws/i, "http"),
+  );
+  url.search = writeView(view).toString();
+  return url;
+}

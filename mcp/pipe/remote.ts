@@ -1,0 +1,278 @@
+import {
+  type FetchLike,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  type RequestId,
+  SdkHttpError,
+} from "@modelcontextprotocol/client";
+import { abortable, sleep, withTimeout } from "../../shared/async.ts";
+import type { Backend, Opened } from "./backend.ts";
+import { codeOf, explain } from "./failure.ts";
+import {
+  cancelledBy,
+  changesFor,
+  changesOn,
+  failureFor,
+  isListen,
+  isModern,
+} from "./message.ts";
+import { SessionLink } from "./session_link.ts";
+
+/** What {@linkcode Remote} needs. */
+export interface RemoteParts {
+  /** Where MCP is served. */
+  readonly url: URL;
+  /** Sends its requests. */
+  readonly fetch: FetchLike;
+  /** Credentials. */
+  readonly headers: Record<string, string>;
+  /** Takes what the server says. */
+  readonly deliver: (message: JSONRPCMessage) => void;
+  /** Takes a line for the person who looks for a fault. */
+  readonly log: (line: string) => void;
+}
+
+/** How long a request waits for a Server that is just being started again. */
+const PATIENCE_MS = 5_000;
+const RETRY_MS = 200;
+/** How long the end waits for a Server to end a session. */
+const END_TIMEOUT_MS = 1_000;
+
+/** A request without an answer. */
+interface Pending {
+  readonly message: JSONRPCRequest;
+  /** Ends it. */
+  readonly stop: AbortController;
+  /** Where it was sent; absent until then. */
+  link?: SessionLink;
+  /** Told when its stream has ended without an answer. */
+  ended(): void;
+}
+
+/** Passes messages on to a server over HTTP, and comes back by itself when that was away. */
+export class Remote implements Backend {
+  readonly #parts: RemoteParts;
+  readonly #pending = new Map<RequestId, Pending>();
+  readonly #end = new AbortController();
+  #link: SessionLink;
+  #initialize: JSONRPCRequest | undefined;
+  #reopening: Promise<void> | undefined;
+
+  /** Makes one that has sent nothing. */
+  constructor(parts: RemoteParts) {
+    this.#parts = parts;
+    this.#link = this.#newLink();
+  }
+
+  /**
+   * Continues what another backend has begun; the client hears that lists may have changed.
+   *
+   * @throws {Error} the server cannot be used now
+   */
+  async takeOver({ initialize, listens }: Opened): Promise<void> {
+    this.#initialize = initialize;
+    if (initialize) await this.#reopen();
+    for (const listen of listens) void this.#listen(listen, true);
+  }
+
+  /** Passes a message on. */
+  send(message: JSONRPCMessage): void {
+    const cancelled = cancelledBy(message);
+    if (cancelled !== undefined) return void this.#cancel(cancelled, message);
+    if (!isJSONRPCRequest(message)) {
+      this.#post(message).catch((error) => this.#tell(error));
+      return;
+    }
+    if (message.method === "initialize") this.#initialize = message;
+    void (isListen(message)
+      ? this.#listen(message, false)
+      : this.#ask(message));
+  }
+
+  /** Cancels all calls, and ends the session. */
+  async close(): Promise<void> {
+    this.#end.abort(new Error("The pipe is closed"));
+    for (const { stop } of this.#pending.values()) stop.abort();
+    const link = this.#link;
+    try {
+      await withTimeout(END_TIMEOUT_MS, () => link.end());
+    } catch {
+      // It has ended with its Server, or will in time.
+    }
+    await link.close();
+  }
+
+  #newLink(): SessionLink {
+    const { url, fetch, headers } = this.#parts;
+    const link: SessionLink = new SessionLink({
+      ...{ url, fetch, headers },
+      deliver: (message) => this.#deliver(message),
+      lost: () => {
+        if (link === this.#link) void this.#reopenSoon();
+      },
+    });
+    return link;
+  }
+
+  #deliver(message: JSONRPCMessage): void {
+    if (!("method" in message) && message.id !== undefined) {
+      const pending = this.#pending.get(message.id);
+      if (pending === undefined) return; // its client has given it up
+      // A server that ends says so; the stream begins again with its successor.
+      const isPause = isListen(pending.message) &&
+        isJSONRPCResultResponse(message);
+      if (isPause) return pending.ended();
+      this.#pending.delete(message.id);
+    }
+    this.#parts.deliver(message);
+  }
+
+  #fail({ message: { id } }: Pending, reason: string): void {
+    this.#deliver(failureFor(id, reason));
+  }
+
+  /** Remembers a request for as long as it has no answer. */
+  #track(message: JSONRPCRequest, ended: () => void): Pending {
+    const pending = { message, stop: new AbortController(), ended };
+    this.#pending.set(message.id, pending);
+    return pending;
+  }
+
+  async #ask(message: JSONRPCRequest): Promise<void> {
+    const pending = this.#track(message, () => this.#fail(pending, UNANSWERED));
+    try {
+      await this.#post(message, pending);
+    } catch (error) {
+      if (pending.stop.signal.aborted) return;
+      this.#fail(pending, explain(this.#parts.url, error));
+    }
+  }
+
+  /** Keeps a stream of changes open for as long as its client wants it. */
+  async #listen(message: JSONRPCRequest, isAgain: boolean): Promise<void> {
+    let ended = Promise.withResolvers<void>();
+    const pending = this.#track(message, () => ended.resolve());
+    const signal = AbortSignal.any([pending.stop.signal, this.#end.signal]);
+    const isWanted = () => this.#pending.get(message.id) === pending;
+    for (let isNews = isAgain; isWanted(); isNews = true) {
+      ended = Promise.withResolvers();
+      try {
+        await this.#post(message, pending);
+        if (!isWanted()) return; // it was refused
+        if (isNews) changesOn(message).forEach(this.#parts.deliver);
+        await abortable(ended.promise, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!isNews) this.#fail(pending, explain(this.#parts.url, error));
+      }
+      await sleep(RETRY_MS, signal).catch(() => {});
+      if (signal.aborted) return;
+    }
+  }
+
+  /** Gives a request up: since 2026 by the end of its stream, before by a message. */
+  async #cancel(id: RequestId, message: JSONRPCMessage): Promise<void> {
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return;
+    this.#pending.delete(id);
+    try {
+      if (!isModern(pending.message)) await this.#post(message);
+    } catch (error) {
+      this.#tell(error);
+    }
+    pending.stop.abort(new Error("The client has cancelled it"));
+  }
+
+  /**
+   * Sends a message, in a new session where the server has forgotten the old one.
+   *
+   * @throws {Error} it has not reached the server, or was refused
+   */
+  async #post(message: JSONRPCMessage, pending?: Pending): Promise<void> {
+    const link = this.#link;
+    try {
+      await this.#postOn(link, message, pending);
+    } catch (error) {
+      const isForgotten = error instanceof SdkHttpError &&
+        error.status === 404 && link.hasSession;
+      if (!isForgotten) throw error;
+      delete pending?.link;
+      if (link === this.#link) await this.#reopen();
+      await this.#postOn(this.#link, message, pending);
+    }
+  }
+
+  async #postOn(
+    link: SessionLink,
+    message: JSONRPCMessage,
+    pending: Pending | undefined,
+  ): Promise<void> {
+    const until = performance.now() + PATIENCE_MS;
+    while (true) {
+      if (pending) pending.link = link;
+      try {
+        return await link.send(
+          message,
+          pending && {
+            requestSignal: pending.stop.signal,
+            onRequestStreamEnd: () => pending.ended(),
+          },
+        );
+      } catch (error) {
+        // Nothing else says for sure that nobody has got the message.
+        const isUnsent = codeOf(error) === "ECONNREFUSED";
+        if (!isUnsent || performance.now() > until) throw error;
+      }
+      await sleep(RETRY_MS, this.#end.signal);
+    }
+  }
+
+  /** Begins a session as the client did with the last one. */
+  #reopen(): Promise<void> {
+    this.#reopening ??= this.#beginAgain().finally(() => {
+      this.#reopening = undefined;
+    });
+    return this.#reopening;
+  }
+
+  async #beginAgain(): Promise<void> {
+    const initialize = this.#initialize;
+    if (initialize === undefined) return;
+    const [old, next] = [this.#link, this.#newLink()];
+    let capabilities: unknown;
+    try {
+      capabilities = await next.reopen(initialize);
+    } catch (error) {
+      await next.close();
+      throw error;
+    }
+    this.#link = next;
+    await old.close();
+    for (const pending of this.#pending.values()) {
+      if (pending.link === old) this.#fail(pending, UNANSWERED);
+    }
+    changesFor(capabilities).forEach(this.#parts.deliver);
+  }
+
+  /** Begins a session for a client that waits for changes alone. */
+  async #reopenSoon(): Promise<void> {
+    const link = this.#link;
+    while (link === this.#link && !this.#end.signal.aborted) {
+      try {
+        await this.#reopen();
+      } catch (error) {
+        this.#tell(error);
+        await sleep(PATIENCE_MS, this.#end.signal).catch(() => {});
+      }
+    }
+  }
+
+  #tell(error: unknown): void {
+    if (this.#end.signal.aborted) return;
+    this.#parts.log(explain(this.#parts.url, error));
+  }
+}
+
+const UNANSWERED = "The connection to the Server ended before the answer";
