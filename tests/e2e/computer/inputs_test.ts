@@ -127,7 +127,12 @@ Deno.test({
       server_parameters: { command: "${input:failing}" },
     }),
     wrong: fixture({}, { server_parameters: { command: "${input:nowhere}" } }),
-  }, { inputs, inputValues: { given: "by code" } });
+  }, {
+    inputs,
+    inputValues: { given: "by code" },
+    // A command that failed is tried again: not while the test looks.
+    restart: { minDelayMs: 86_400_000, maxDelayMs: 86_400_000 },
+  });
   const { content } = await pc.office.agent.callTool("pc", "environment", {});
   const { MADE, RUN, GIVEN } = JSON.parse(content[0]?.text ?? "");
   assertEquals([MADE, RUN, GIVEN], ["of a shell", "<of argv>", "by code"]);

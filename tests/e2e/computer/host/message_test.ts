@@ -84,7 +84,10 @@ Deno.test({
   await using computer = runComputer(office, config.file);
   await computer.line(/^joined/);
   await office.agent.toolsSettled();
-  await computer.line(/^MCP server endless: failed/);
+  await Promise.all([
+    computer.line(/^MCP server endless: failed/),
+    computer.line(/^MCP server good: running/),
+  ]);
   const { content } = await office.agent.callTool("pc", "echo", { text: "hi" });
   assertEquals(content[0]?.text, "hi");
   const status = await Deno.readTextFile(`/proc/${computer.pid}/status`);
