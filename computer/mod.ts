@@ -32,9 +32,9 @@
  * Tools without `auto_apply` require user confirmation: see `confirm` of
  * {@linkcode SmcpComputerOptions}. All wire types are in `@a2c-smcp/sdk/protocol`.
  *
- * A {@linkcode ToolHost} hosts the same without a Server, for a program that calls the tools itself.
+ * A {@linkcode ToolHost} hosts MCP servers in the same way, without a Server, for a program that calls the tools itself.
  *
- * The contract with the other roles is in [docs/protocol.md](../docs/protocol.md).
+ * The protocol between the roles is in [docs/protocol.md](../docs/protocol.md).
  *
  * @module
  */

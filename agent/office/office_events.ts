@@ -45,7 +45,10 @@ export function forwardOfficeEvents(
     events.emit("disconnected", lost);
   });
   connection.on("connected", (to) => events.emit("connected", to));
-  connection.on("rejoinFailed", (f) => events.emit("rejoinFailed", f));
+  connection.on(
+    "rejoinFailed",
+    (failure) => events.emit("rejoinFailed", failure),
+  );
   connection.on("refused", (error) => events.emit("refused", error));
   return catalogue;
 }

@@ -18,7 +18,7 @@ export interface ToolCallAdvanced extends ToolCallStarted {
 
 /** A tool call that was answered. */
 export interface ToolCallEnded extends ToolCallStarted {
-  /** How long it took. */
+  /** Milliseconds from its arrival at this Computer to the answer, confirmation included. */
   readonly durationMs: number;
   /** The answer, including failures of the tool; absent when the request itself was refused. */
   readonly result?: CallToolResult;

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 
-/** Hiding shorter values, or lines of values, would blot out ordinary words that contain them. */
+/** Hiding shorter values, or lines of values, would also replace ordinary words that contain them. */
 export const MIN_SECRET_CHARACTERS = 4;
 /** How many lines of a value are searched for on their own. */
 const MAX_LINES = 200;

@@ -18,7 +18,7 @@ export class CallSources {
     this.#agents = agents;
   }
 
-  /** Names who makes a call; returns what forgets it again. */
+  /** Names who makes a call; returns a function that removes it. */
   add(reqId: string, source: CallSource): () => void {
     this.#sources.set(reqId, source);
     return () => {
@@ -26,7 +26,7 @@ export class CallSources {
     };
   }
 
-  /** Finds who made a call; `undefined` where its Agent did itself. */
+  /** Finds who made a call; `undefined` if the Agent made the call itself. */
   of(agent: Identity | undefined, reqId: string): CallSource | undefined {
     return agent === this.#agents ? this.#sources.get(reqId) : undefined;
   }

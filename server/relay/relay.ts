@@ -21,8 +21,8 @@ import {
   answerTimedOut,
   computerDisconnected,
   computerNotFound,
-  inNameOf,
   readAnswer,
+  withAgentName,
 } from "./relay_rule.ts";
 import type { Follower, PendingCall, Session } from "../shared/session.ts";
 import { Payload } from "../wire/mod.ts";
@@ -92,7 +92,9 @@ export class Relay {
       agent,
       seat,
       computer,
-      payload: request.agent === seat.name ? payload : inNameOf(seat, payload),
+      payload: request.agent === seat.name
+        ? payload
+        : withAgentName(seat, payload),
     };
     const reply = replying(answer, this.#observer(call));
     const deadline = answerDeadline(

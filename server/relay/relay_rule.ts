@@ -33,7 +33,7 @@ export function answerDeadline(
  * Replaces the Agent's name in a request by that of its seat, so that the Computer gets a call and its
  * cancel with the same name, and shows the right one to its user (spec §5, §7).
  */
-export const inNameOf = ({ name }: Member, payload: Payload): Payload =>
+export const withAgentName = ({ name }: Member, payload: Payload): Payload =>
   Payload.of({ ...Object(payload.parse()), agent: name });
 
 /** Converts a Computer's ack to the Agent's answer: an object unchanged, or 500 for anything else (spec §7). */

@@ -26,7 +26,7 @@ const ROOMS = {
 } as const satisfies Record<string, readonly string[]>;
 type Room = keyof typeof ROOMS;
 
-const FRONT_DOOR = "mod.ts";
+const PACKAGE_ENTRY = "mod.ts";
 const OWN_NAME = "@a2c-smcp/sdk";
 
 /** The only packages that the wire may depend on, since it also runs in browsers and isolates. */
@@ -41,7 +41,7 @@ const PACKAGE_ROOMS: Readonly<Record<string, readonly Room[]>> = {
 };
 
 /** Rooms of which others may import only `mod.ts`. */
-const FENCED = ["server/wire", "mcp"];
+const ENTRY_ONLY = ["server/wire", "mcp"];
 
 /** Rooms that only commands import; roles do not depend on them. */
 const COMMANDS_ONLY: readonly string[] = ["mcp"] satisfies Room[];
@@ -56,7 +56,7 @@ export function judgeImport(
   file: string,
   specifier: string,
 ): Fault | undefined {
-  if (file === FRONT_DOOR) return judgeFrontDoor(specifier);
+  if (file === PACKAGE_ENTRY) return judgeFrontDoor(specifier);
   const room = roomOf(file);
   if (room === undefined) return undefined;
   if (isSelf(specifier)) {
@@ -74,7 +74,7 @@ export function judgeImport(
 
 /** Checks whether an import bypasses the `mod.ts` of a fenced room. */
 function judgeFence(file: string, target: string): Fault | undefined {
-  const fenced = FENCED.find((room) => target.startsWith(`${room}/`));
+  const fenced = ENTRY_ONLY.find((room) => target.startsWith(`${room}/`));
   if (fenced === undefined || file.startsWith(`${fenced}/`)) return undefined;
   if (target === `${fenced}/mod.ts`) return undefined;
   return {
@@ -110,7 +110,7 @@ const EVENT_HOMES = ["protocol/events.ts", "protocol/profiles.ts"];
 export function judgeText(file: string, text: string): Fault | undefined {
   const names = /^(client|server|notify):[a-z_]*$/;
   if (!names.test(text) || EVENT_HOMES.includes(file)) return undefined;
-  if (file !== FRONT_DOOR && roomOf(file) === undefined) return undefined;
+  if (file !== PACKAGE_ENTRY && roomOf(file) === undefined) return undefined;
   return {
     message:
       `The event name "${text}" is written outside of protocol/events.ts`,

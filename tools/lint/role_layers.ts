@@ -1,5 +1,5 @@
 /** The files of a role outside its rooms. */
-const LANDING = ".";
+const TOP_FOLDER = ".";
 
 /**
  * The rooms of each role, from low to high: a file imports its own room and those before it, including
@@ -7,15 +7,15 @@ const LANDING = ".";
  * that is not listed has no order yet.
  */
 export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
-  protocol: ["errors", "validation", "uris", "payloads", LANDING, "mod.ts"],
-  client: ["tls", LANDING],
-  cli: ["completion", LANDING],
+  protocol: ["errors", "validation", "uris", "payloads", TOP_FOLDER, "mod.ts"],
+  client: ["tls", TOP_FOLDER],
+  cli: ["completion", TOP_FOLDER],
   agent: [
     "requests",
     "tools",
     "documents",
     "office",
-    LANDING,
+    TOP_FOLDER,
     "cli",
     "main.ts",
   ],
@@ -34,7 +34,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "sessions",
     "http",
     "gateway",
-    LANDING,
+    TOP_FOLDER,
     "cli",
     "main.ts",
   ],
@@ -46,7 +46,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "http",
     "seats",
     "pipe",
-    LANDING,
+    TOP_FOLDER,
   ],
   computer: [
     "util",
@@ -64,7 +64,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "resources/finder",
     "requests/handlers",
     "requests",
-    LANDING,
+    TOP_FOLDER,
     "cli/live",
     "cli/terminal",
     "cli/shell",
@@ -93,7 +93,7 @@ export function judgeLayers(
     return {
       message: `${
         lower === undefined ? from : to
-      } is in a room of ${role} that has no place in the order`,
+      } is in a room of ${role} that ROLE_LAYERS does not list`,
       hint: "Give the room a place in ROLE_LAYERS, above all that it imports",
     };
   }
@@ -115,5 +115,5 @@ function layerOf(
   const [best] = layers
     .filter((layer) => inner === layer || inner.startsWith(`${layer}/`))
     .toSorted((a, b) => b.length - a.length);
-  return best ?? (inner.includes("/") ? undefined : LANDING);
+  return best ?? (inner.includes("/") ? undefined : TOP_FOLDER);
 }

@@ -65,7 +65,7 @@ export class Authorizations {
     return [...this.#sessions.values()].flatMap(({ store }) => store.secrets);
   }
 
-  /** Allows asking users again who refused. */
+  /** Lets users who refused be asked again. */
   askAgain(): void {
     for (const { session } of this.#sessions.values()) session.askAgain();
   }
