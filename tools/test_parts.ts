@@ -9,6 +9,7 @@ import {
   NPX_SERVERS,
   S3_SERVER,
 } from "../tests/support/computer/reference_servers.ts";
+import { mcpTools } from "../tests/support/mcp/npm_tools.ts";
 import { findNode, NODE_VERSIONS } from "./npm/node.ts";
 import { installPackages, npmPackages, TYPESCRIPT } from "./npm/npm_package.ts";
 import { run } from "./process.ts";
@@ -123,6 +124,11 @@ const pythons = (["0.1", "0.2"] as const).map((sdk): Part => ({
 /** Optional: its tests are skipped if it is not available. */
 const chromium: Part = { name: "Chromium", fetch: findChromium };
 
+const mcp: Part = {
+  name: "the conformance suite of MCP and its Inspector",
+  fetch: mcpTools,
+};
+
 const packages = [locked, linked, homes];
 
 /** The downloads of each suite. */
@@ -132,6 +138,7 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   bench: [...packages, bundler, ...denoServers, ...nodes],
   browser: [...packages, bundler, chromium],
   node: [...packages, npxServers, ...nodes, tarball],
+  mcp: [...packages, ...denoServers, mcp],
   interop: [...packages, ...pythons],
 };
 

@@ -22,7 +22,7 @@ const RELEASES: Readonly<Record<number, string>> = {
 export async function findNode(major: number): Promise<string> {
   if (await majorOf("node") === major) return "node";
   const release = RELEASES[major];
-  const folder = join(cacheFolder(), "a2c-smcp-sdk", `node-${release}`);
+  const folder = join(toolsFolder(), `node-${release}`);
   const node = join(folder, "node_modules", "node", "bin", "node");
   if (await majorOf(node) === major) return node;
   console.log(`Installing Node ${release} from npm into ${folder}, once`);
@@ -47,7 +47,9 @@ async function majorOf(node: string): Promise<number> {
   }
 }
 
-function cacheFolder(): string {
+/** The folder for what is installed once for all tests, in the user's cache folder. */
+export function toolsFolder(): string {
   const home = Deno.env.get("HOME") ?? Deno.env.get("USERPROFILE") ?? ".";
-  return Deno.env.get("XDG_CACHE_HOME") ?? join(home, ".cache");
+  const cache = Deno.env.get("XDG_CACHE_HOME") ?? join(home, ".cache");
+  return join(cache, "a2c-smcp-sdk");
 }

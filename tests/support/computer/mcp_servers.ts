@@ -11,7 +11,7 @@ const STDIO_FIXTURE = fileURLToPath(
 export type StdioSettings = Extract<ServerSettings, { type: "stdio" }>;
 
 /** Variables that Deno needs to find its cache, since MCP servers get a minimal environment. */
-const DENO_ENV = Object.fromEntries(
+export const DENO_ENV = Object.fromEntries(
   ["DENO_DIR", "XDG_CACHE_HOME", "NPM_CONFIG_REGISTRY"].flatMap((name) => {
     const value = Deno.env.get(name);
     return value === undefined ? [] : [[name, value]];

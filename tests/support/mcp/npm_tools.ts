@@ -1,0 +1,62 @@
+import { delimiter, dirname, join } from "node:path";
+import { type Child, start } from "../child.ts";
+import { findNode, toolsFolder } from "../../../tools/npm/node.ts";
+import { installPackages } from "../../../tools/npm/npm_package.ts";
+
+/** A folder with commands of npm, and the Node that runs them. */
+export interface NpmTools {
+  /** The folder that has `node_modules`. */
+  readonly folder: string;
+  /** Starts a command of one of the packages, without a terminal. */
+  start(name: string, args: readonly string[], options?: StartOptions): Child;
+}
+
+/** How a command is started. */
+export interface StartOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** What MCP itself offers to test servers with. */
+const MCP_TOOLS = [
+  "@modelcontextprotocol/conformance@0.2.0-alpha.12",
+  "@modelcontextprotocol/inspector@2.12.0",
+];
+
+/** They need at least Node 22.19. */
+const NODE_MAJOR = 24;
+
+/** Finds the conformance suite and the Inspector, which it installs once from npm. */
+export const mcpTools = (): Promise<NpmTools> =>
+  npmTools("mcp-tools", MCP_TOOLS);
+
+/** Finds packages of npm in the user's cache folder, where it installs them once. */
+export async function npmTools(
+  name: string,
+  packages: readonly string[],
+): Promise<NpmTools> {
+  const node = await findNode(NODE_MAJOR);
+  const folder = join(toolsFolder(), name);
+  const list = join(folder, "installed.json");
+  const wanted = JSON.stringify(packages);
+  const installed = await Deno.readTextFile(list).catch(() => undefined);
+  if (installed !== wanted) {
+    await Deno.mkdir(folder, { recursive: true });
+    await installPackages(folder, ...packages);
+    await Deno.writeTextFile(list, wanted);
+  }
+  const path = Deno.env.get("PATH") ?? "";
+  const bin = join(folder, "node_modules", ".bin");
+  return {
+    folder,
+    start: (command, args, { cwd = folder, env = {} } = {}) =>
+      start(join(bin, command), args, {
+        cwd,
+        env: {
+          // The commands run the first `node` in PATH.
+          PATH: node === "node" ? path : `${dirname(node)}${delimiter}${path}`,
+          ...env,
+        },
+      }),
+  };
+}
