@@ -1,3 +1,5 @@
+import type { ToolProgress } from "../protocol/mod.ts";
+
 /** Characters that could move the cursor, colour the text or reorder it. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** The same without line breaks and tabs. */
@@ -107,3 +109,17 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
 
 const characterWidth = (character: string): number =>
   NARROWEST.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+
+/** Describes how far a tool call is, such as `3/5 reading files`, for a terminal. */
+export function progressText(
+  { progress, total, message }: ToolProgress,
+): string {
+  const done = total === undefined
+    ? short(progress)
+    : `${short(progress)}/${short(total)}`;
+  return message === undefined || message === "" ? done : `${done} ${message}`;
+}
+
+/** Two decimals are enough to see a fraction move. */
+const short = (value: number): string =>
+  Number.isInteger(value) ? String(value) : String(Number(value.toFixed(2)));

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { text } from "node:stream/consumers";
 import { UsageError } from "../../cli/run.ts";
-import { plain, plainLines } from "../../cli/terminal_text.ts";
+import { plain, plainLines, progressText } from "../../cli/terminal_text.ts";
 import {
   type CallToolResult,
   resultMeta,
@@ -38,11 +38,18 @@ export async function call(tool: string, flags: CallFlags): Promise<void> {
   const result = await withAgent(flags, async (agent, signal) => {
     const { computer, listed } = await find(agent, tool, flags, signal);
     const params = given ?? readPairs(flags.arg, listed);
+    let progress = "";
     return await waitingFor(
-      `calling ${plain(tool)} on ${plain(computer)} (Ctrl-C cancels)`,
+      () =>
+        `${progress}calling ${plain(tool)} on ${
+          plain(computer)
+        } (Ctrl-C cancels)`,
       agent.callTool(computer, tool, params, {
         timeoutMs: flags.timeout * 1000,
         signal,
+        ...(process.stderr.isTTY && {
+          onProgress: (told) => progress = `${plain(progressText(told))}  `,
+        }),
       }),
     );
   });

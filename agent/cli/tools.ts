@@ -59,9 +59,9 @@ function printGroup({ server, tools, state }: Group, verbose: boolean): void {
     const what = tools.length > 0 ? count(tools.length, "tool") : state;
     console.log(`  ${plain(server)}: ${plain(what ?? "no tools")}`);
   }
-  const rows = tools.map(({ name, description }) => [
+  const rows = tools.map(({ name, title, description }) => [
     `${indent}${name}`,
-    headline(description),
+    title ? `${title}: ${headline(description)}` : headline(description),
   ]);
   const lines = columns(rows);
   tools.forEach(({ params_schema }, i) => {

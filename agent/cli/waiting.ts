@@ -11,21 +11,23 @@ const RESERVED_COLUMNS = 3;
  * else as one line.
  *
  * Does not change the cursor, so that nothing has to be restored when the program ends.
+ *
+ * @param what the current text; asked again for each frame
  */
 export async function waitingFor<T>(
-  what: string,
+  what: () => string,
   work: Promise<T>,
 ): Promise<T> {
   const { stderr, env } = process;
   if (!stderr.isTTY || env.TERM === "dumb") {
-    stderr.write(`${what}\n`);
+    stderr.write(`${what()}\n`);
     return await work;
   }
   const start = performance.now();
   let frame = 0;
   const draw = () => {
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
-    const line = `${FRAMES[frame++ % FRAMES.length]} ${seconds} s  ${what}`;
+    const line = `${FRAMES[frame++ % FRAMES.length]} ${seconds} s  ${what()}`;
     stderr.write(
       `\r\x1b[2K${shorten(line, (stderr.columns ?? 80) - RESERVED_COLUMNS)}`,
     );

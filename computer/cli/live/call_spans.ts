@@ -1,4 +1,5 @@
-import { plain, shorten } from "../../../cli/terminal_text.ts";
+import { plain, progressText, shorten } from "../../../cli/terminal_text.ts";
+import type { ToolProgress } from "../../../protocol/mod.ts";
 import { howItEnded } from "./lines.ts";
 import type {
   ToolCallEnded,
@@ -8,12 +9,16 @@ import type { Span } from "./paint.ts";
 
 /** Formats a running tool call. */
 export const runningCall = (
-  call: ToolCallStarted & { readonly since: number },
+  call: ToolCallStarted & {
+    readonly since: number;
+    readonly progress?: ToolProgress;
+  },
   { now, columns }: { now: number; columns: number },
 ): Span[] => [
   ["  ▸ ", "busy"],
   ...who(call, columns),
   [`  ${Math.floor((now - call.since) / 1000)} s`, "dim"],
+  ...call.progress ? [[`  ${progressText(call.progress)}`]] as const : [],
 ];
 
 /** Formats an ended tool call. */

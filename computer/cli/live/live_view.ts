@@ -80,6 +80,12 @@ export function liveView(
       });
       changed();
     }),
+    computer.on("callProgress", ({ progress, ...call }) => {
+      const key = JSON.stringify([call.agent, call.reqId]);
+      const running = calls.get(key);
+      if (running) calls.set(key, { ...running, progress });
+      changed();
+    }),
     computer.on("callEnded", (call) => {
       calls.delete(JSON.stringify([call.agent, call.reqId]));
       const { columns } = screen;

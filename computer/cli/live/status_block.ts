@@ -6,6 +6,7 @@ import {
   textWidth,
   wrap,
 } from "../../../cli/terminal_text.ts";
+import type { ToolProgress } from "../../../protocol/mod.ts";
 import type { ComputerStatus } from "../../options.ts";
 import type { ToolCallStarted } from "../../tools/call_events.ts";
 import type { ServerState, ServerStatus } from "../../host/server_status.ts";
@@ -16,6 +17,8 @@ import { paint, type ScreenLine, type Span, type Style } from "./paint.ts";
 export interface RunningCall extends ToolCallStarted {
   /** Start time in milliseconds since the epoch. */
   readonly since: number;
+  /** How far it is, if its Agent asked to be told. */
+  readonly progress?: ToolProgress;
 }
 
 /** The content of the block. */

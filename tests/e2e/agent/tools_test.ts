@@ -99,13 +99,21 @@ Deno.test({
   await using office = await startOffice({
     computers: {
       pc: (event) =>
-        event === GET_TOOLS_EVENT ? { tools: [tool], req_id: "1" } : {},
+        event === GET_TOOLS_EVENT
+          ? {
+            tools: [tool, { ...tool, name: "new", title: "A title" }],
+            req_id: "1",
+          }
+          : {},
     },
   });
   await office.agent.leave();
   const env = { SMCP_URL: office.url, SMCP_OFFICE: OFFICE };
   const { stdout } = await runMain("agent", ["tools"], { env });
-  assertEquals(stdout, "pc: 1 tool\n  old  Of another SDK.\n");
+  assertEquals(
+    stdout,
+    "pc: 2 tools\n  old  Of another SDK.\n  new  A title: Of another SDK.\n",
+  );
 });
 
 Deno.test({

@@ -1,56 +1,15 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { Server } from "@modelcontextprotocol/sdk/server";
-// @ts-types="@modelcontextprotocol/sdk/types"
-import {
-  CallToolRequestSchema,
-  ListToolsRequestSchema,
-} from "@modelcontextprotocol/sdk/types.js";
 import { ToolHost } from "../../../computer/mod.ts";
 import type { ToolCallAdvanced } from "../../../computer/mod.ts";
 import type { ToolProgress } from "../../../protocol/mod.ts";
 import { startComputer } from "../../support/computer/computer.ts";
+import { createCounter } from "../../support/fixtures/counter.ts";
 import { everything } from "../../support/computer/mcp_servers.ts";
-
-/** An MCP server whose tool counts to 30 without a pause, then waits if it is told to. */
-function counter(): Server {
-  const server = new Server({ name: "counter", version: "1" }, {
-    capabilities: { tools: {} },
-  });
-  server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: [{
-      name: "count",
-      title: "Count",
-      icons: [{ src: "data:image/png;base64,AA==", sizes: ["any"] }],
-      inputSchema: { type: "object" },
-    }],
-  }));
-  server.setRequestHandler(
-    CallToolRequestSchema,
-    async ({ params }, { _meta, signal, sendNotification }) => {
-      const progressToken = _meta?.progressToken;
-      for (let progress = 1; progress <= 30 && progressToken; progress++) {
-        void sendNotification({
-          method: "notifications/progress",
-          params: { progressToken, progress, total: 30, message: "counting" },
-        });
-      }
-      if (params.arguments?.wait) {
-        await new Promise((resolve) =>
-          signal.addEventListener("abort", resolve)
-        );
-      }
-      return {
-        content: [{ type: "text", text: `${progressToken !== undefined}` }],
-      };
-    },
-  );
-  return server;
-}
 
 const AUTO = { default_tool_meta: { auto_apply: true } };
 
 const servers = () => ({
-  counter: { type: "in-process", server: counter(), ...AUTO },
+  counter: { type: "in-process", server: createCounter(), ...AUTO },
 } as const);
 
 const step = (progress: number): ToolProgress => ({

@@ -13,6 +13,7 @@ import { createSmcpServer } from "../../../server/mod.ts";
 import { argumentsOf, type CommandName } from "../../support/command.ts";
 import { configFile } from "../../support/computer/config_file.ts";
 import type { Screen } from "../../support/terminal/emulator.ts";
+import { createCounter } from "../../support/fixtures/counter.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
 import { gone } from "../../support/processes.ts";
@@ -95,6 +96,11 @@ Deno.test(
         files: fixture({ only: ["echo", "slow", "slow_aborted"] }, {
           default_tool_meta: { auto_apply: true },
         }),
+        counter: {
+          type: "in-process",
+          server: createCounter(),
+          default_tool_meta: { auto_apply: true },
+        },
       },
     });
     await computer.connect();
@@ -110,6 +116,17 @@ Deno.test(
       await using agent = await call("echo", "--arg", "text=hello");
       assertEquals(await assertRestored(agent), 0);
       assertEquals(agent.screen().text.trim(), "hello");
+    });
+
+    await t.step("it shows how far the tool is", async () => {
+      await using agent = await call("count", "--params", '{"wait": true}');
+      const { wrapped } = await agent.until(
+        /^\S \d+\.\d s {2}30\/30 counting/m,
+      );
+      assertEquals(wrapped, []);
+      await agent.type("\x03");
+      assertEquals(await assertRestored(agent), 1);
+      assertEquals(agent.screen().text.trim(), "error: cancelled");
     });
 
     await t.step("Ctrl-C cancels", async () => {

@@ -17,6 +17,7 @@ export interface SeenTool {
   readonly inputSchema: unknown;
   readonly outputSchema?: unknown;
   readonly annotations?: unknown;
+  readonly icons?: unknown;
   readonly _meta?: unknown;
 }
 

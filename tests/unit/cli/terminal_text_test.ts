@@ -4,6 +4,7 @@ import {
   pad,
   plain,
   plainLines,
+  progressText,
   shorten,
   textWidth,
   wrap,
@@ -54,4 +55,14 @@ Deno.test("wrap() breaks what is longer than a line, but for URLs", () => {
 Deno.test("plain() and plainLines() leave nothing that acts on a terminal", () => {
   assertEquals(plain("a\u001b[2J\n\u202e"), "a\\u{1b}[2J\\u{a}\\u{202e}");
   assertEquals(plainLines("a\r\nb\tc\u009b"), "a\nb\tc\\u{9b}");
+});
+
+Deno.test("progressText() says how far a call is in a few characters", () => {
+  assertEquals(progressText({ progress: 3 }), "3");
+  assertEquals(progressText({ progress: 1 / 3, total: 1 }), "0.33/1");
+  assertEquals(progressText({ progress: 3, total: 5, message: "" }), "3/5");
+  assertEquals(
+    progressText({ progress: 3, total: 5, message: "reading" }),
+    "3/5 reading",
+  );
 });

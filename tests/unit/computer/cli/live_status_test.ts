@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { statusBlock } from "../../../../computer/cli/live/status_block.ts";
+import type { ToolProgress } from "../../../../protocol/mod.ts";
 import type {
   ServerState,
   ServerStatus,
@@ -42,4 +43,27 @@ Deno.test("statusBlock() shows failed MCP servers first, the others in order", (
   ];
   assertEquals(shown(servers, 24), ["b", "d", "a", "c", "e"]);
   assertEquals(shown(servers, 5), ["b", "d"]); // only servers that have not failed are cut off
+});
+
+Deno.test("statusBlock() shows how far a call is, where its tool tells", () => {
+  const call = { agent: "a", reqId: "1", tool: "copy", since: 0 };
+  const block = (progress?: ToolProgress) =>
+    statusBlock({
+      status: {
+        name: "pc",
+        connection: "connected",
+        servers: [],
+        tools: [],
+        problems: [],
+        runningCalls: 1,
+      },
+      url: "http://h",
+      calls: [{ ...call, ...(progress && { progress }) }],
+      now: 5_000,
+    }, { columns: 80, rows: 24, colour: false }).at(-1)?.text;
+  assertEquals(block(), "  ▸ copy by a  5 s");
+  assertEquals(
+    block({ progress: 3, total: 5, message: "file\x1b[2J" }),
+    "  ▸ copy by a  5 s  3/5 file\\u{1b}[2J",
+  );
 });
