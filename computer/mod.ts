@@ -84,6 +84,7 @@ export type {
   ConfirmAnswer,
   ConfirmRequest,
 } from "./tools/confirm.ts";
+export type { Elicit, ElicitRequest } from "./tools/elicit/elicit.ts";
 export type {
   AskedInput,
   AskInput,
@@ -112,6 +113,8 @@ export {
   type BaseMCPServerConfig,
   type CallToolResult,
   type Desktop,
+  type ElicitResult,
+  type ElicitValue,
   ErrorCode,
   type GetComputerConfigRet,
   type GetDPERet,

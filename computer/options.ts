@@ -6,6 +6,7 @@ import type { OfferedTool } from "./host/host.ts";
 import type { HostingOptions } from "./host/hosting_options.ts";
 import type { ServerStatus } from "./host/server_status.ts";
 import type { Confirm } from "./tools/confirm.ts";
+import type { Elicit } from "./tools/elicit/elicit.ts";
 
 /** What a {@linkcode ToolHost} hosts, and how. */
 export interface ToolHostOptions extends HostingOptions {
@@ -17,6 +18,8 @@ export interface ToolHostOptions extends HostingOptions {
   inputs?: readonly MCPServerInput[];
   /** Asks whether a tool without `auto_apply` may run; without it such calls are answered 4005 (spec §7.3). */
   confirm?: Confirm;
+  /** Answers questions that MCP servers ask during tool calls; without it they are told that nobody can. */
+  elicit?: Elicit;
 }
 
 /** What a {@linkcode SmcpComputer} hosts, and where it offers it. */

@@ -73,7 +73,7 @@ export class ToolHost implements AsyncDisposable {
    * @throws {TypeError} when `maxMessageBytes` is no limit
    */
   constructor(options: ToolHostOptions) {
-    const { servers, inputs = [], confirm } = options;
+    const { servers, inputs = [], confirm, elicit } = options;
     const config = parseOptions({ inputs, servers });
     const changed = (...events: ServerEvent[]) =>
       this.#office?.changed(...events);
@@ -81,13 +81,19 @@ export class ToolHost implements AsyncDisposable {
       changed(UPDATE_CONFIG_EVENT, UPDATE_TOOL_LIST_EVENT);
       this.#events.emit("configChanged", undefined);
     };
-    this.#hosting = new Hosting(config, options, configChanged);
+    this.#hosting = new Hosting(
+      config,
+      options,
+      configChanged,
+      () => elicit !== undefined,
+    );
     const { host } = this.#hosting;
     this.#watch = new ResourceWatch(host, changed);
     this.#requests = new ComputerRequestHandler({
       hosting: this.#hosting,
       watch: this.#watch,
       confirm,
+      elicit,
       events: this.#events,
       maxPayload: () => this.#office?.maxPayload,
       progressed: (progress) => this.#office?.progressed(progress),

@@ -78,6 +78,12 @@ export {
   parseGetDPERet,
 } from "./payloads/dpe.ts";
 export {
+  type ElicitParams,
+  type ElicitResult,
+  type ElicitValue,
+  parseElicitResult,
+} from "./payloads/elicitation.ts";
+export {
   buildDpeUri,
   docRefOf,
   type DpeUri,

@@ -71,11 +71,13 @@ export function person(
     input.setRawMode(false);
     output.write("\x1b[?25h");
   });
-  const { askInput, confirm } = terminalQuestions({ input, output });
+  const { askInput, confirm, elicit } = terminalQuestions({ input, output });
   return {
     askInput: (...question) => view().asking(() => askInput(...question)),
     confirm: (...question) =>
       view().asking(() => Promise.resolve(confirm(...question))),
+    elicit: (...question) =>
+      view().asking(() => Promise.resolve(elicit(...question))),
   };
 }
 

@@ -38,11 +38,13 @@ export class Hosting {
    * Creates a host; its servers are not started yet.
    *
    * @param inputsChanged called when the definition of an input changed
+   * @param elicits returns whether somebody may answer the questions of MCP servers
    */
   constructor(
     config: ComputerConfig,
     options: HostingOptions,
     inputsChanged: () => void,
+    elicits: () => boolean,
   ) {
     const { inputValues, askInput, startTimeoutMs, restart, oauth } = options;
     const maxMessageBytes = checkMessageBytes(
@@ -69,6 +71,7 @@ export class Hosting {
         (server, signal) =>
           connectMcp(server, signal, {
             maxMessageBytes,
+            elicits: elicits(),
             authorizer: (name, url) => authorizations?.authorizer(name, url),
           }),
         secrets,

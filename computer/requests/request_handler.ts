@@ -11,6 +11,8 @@ import {
 import { CallTable } from "../tools/call_table.ts";
 import type { Confirm } from "../tools/confirm.ts";
 import { Confirmations } from "../tools/confirmations.ts";
+import type { Elicit } from "../tools/elicit/elicit.ts";
+import { Elicitations } from "../tools/elicit/elicitations.ts";
 import type { DpeResolver } from "../resources/dpe/resolver.ts";
 import { answerRequest } from "./handlers/mod.ts";
 import { hideSecrets } from "../util/hide_secrets.ts";
@@ -31,6 +33,8 @@ export interface ComputerRequestHandlerOptions {
   readonly watch: ResourceWatch;
   /** Asks the user for confirmation of tool calls. */
   readonly confirm: Confirm | undefined;
+  /** Answers questions of MCP servers. */
+  readonly elicit: Elicit | undefined;
   /** Receives the start and the end of each tool call. */
   readonly events: Emitter<ComputerEvents>;
   /** The Server's limit for messages in bytes, if known. */
@@ -63,11 +67,13 @@ export class ComputerRequestHandler {
   readonly #recent = new RecentServers();
   readonly #warnOnce = new WarnOnce();
   readonly #confirmations: Confirmations;
+  readonly #elicitations: Elicitations;
   #office: string | undefined;
 
   constructor(options: ComputerRequestHandlerOptions) {
     this.#options = options;
     this.#confirmations = new Confirmations(options.confirm);
+    this.#elicitations = new Elicitations(options.elicit);
   }
 
   /** Number of running tool calls. */
@@ -106,6 +112,7 @@ export class ComputerRequestHandler {
       host: hosting.host,
       inputs: hosting.inputs.definitions,
       confirmations: this.#confirmations,
+      elicitations: this.#elicitations,
       calls: this.#calls,
       watch,
       recent: this.#recent,

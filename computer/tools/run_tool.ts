@@ -13,7 +13,9 @@ import { reasonOf } from "../util/values.ts";
 import { callFailure } from "./call_failure.ts";
 import type { AbortReason } from "./call_table.ts";
 import type { Confirmations } from "./confirmations.ts";
+import type { Elicitations } from "./elicit/elicitations.ts";
 import type { McpHost } from "../host/host.ts";
+import type { AnswerQuestion } from "../host/mcp/calls/questions.ts";
 import { log } from "../util/log.ts";
 import { SessionForgottenError } from "../host/mcp/answering_fetch.ts";
 import type { NamedTool } from "../host/tool_naming.ts";
@@ -25,6 +27,8 @@ export interface ToolCallContext {
   readonly host: McpHost;
   /** Asks for user confirmation. */
   readonly confirmations: Confirmations;
+  /** Answers questions of MCP servers. */
+  readonly elicitations: Elicitations;
 }
 
 /** How a call is followed while it runs. */
@@ -66,7 +70,7 @@ export async function runToolCall(
 async function execute(
   { agent, tool_name, params }: ToolCallReq,
   { server: view, tool: { name: tool } }: NamedTool,
-  { host, confirmations }: ToolCallContext,
+  { host, confirmations, elicitations }: ToolCallContext,
   following: CallFollowing,
 ): Promise<CallToolResult> {
   const { name: server, config } = view;
@@ -88,14 +92,17 @@ async function execute(
     if (now?.config !== config) return replaced(tool_name, server);
     const { connection } = now;
     if (!connection) return failure();
-    const result = await connection.callTool(tool, params, following)
+    const answer: AnswerQuestion = (question, context) =>
+      elicitations.ask({ server, agent, tool: tool_name }, question, context);
+    const options = { ...following, answer };
+    const result = await connection.callTool(tool, params, options)
       .catch(async (error) => {
         if (!(error instanceof SessionForgottenError)) throw error;
         // The server ran nothing, so the tool still runs at most once.
         const next = await now.connectAgain(connection);
         signal.throwIfAborted();
         if (!next || host.server(server) !== now) throw error;
-        return await next.callTool(tool, params, following);
+        return await next.callTool(tool, params, options);
       });
     return await transformResult(result, config.vrl, {
       server,

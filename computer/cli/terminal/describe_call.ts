@@ -48,7 +48,8 @@ export function describeCall(
 
 const quote = (text: string): string => `"${plain(text)}"`;
 
-function cut(text: string, width: number, room: number): string[] {
+/** Wraps a text, and leaves out what does not fit. */
+export function cut(text: string, width: number, room: number): string[] {
   const seen = text.slice(0, width * room);
   const lines = wrap(seen, width, () => false).split("\n");
   if (lines.length <= room && seen === text) return lines;

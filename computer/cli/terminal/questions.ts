@@ -4,7 +4,9 @@ import type { Confirm } from "../../tools/confirm.ts";
 import type { AskedInput, AskInput } from "../../config/inputs/input_store.ts";
 import { paint } from "../live/paint.ts";
 import { Screen } from "../live/screen.ts";
+import type { Elicit } from "../../tools/elicit/elicit.ts";
 import { askConfirmation } from "./ask_confirmation.ts";
+import { askForm } from "./ask_form.ts";
 import {
   ignoreKeys,
   takeBack,
@@ -20,6 +22,8 @@ export interface TerminalQuestions {
   readonly askInput: AskInput;
   /** Asks whether a tool may run. */
   readonly confirm: Confirm;
+  /** Asks what an MCP server wants to know, field by field. */
+  readonly elicit: Elicit;
 }
 
 /**
@@ -61,6 +65,12 @@ export function terminalQuestions(
         signal.aborted
           ? "no"
           : await askConfirmation(request, streams, wait, signal)
+      ),
+    elicit: (request, signal) =>
+      ask(async () =>
+        signal.aborted
+          ? { action: "cancel" }
+          : await askForm(request, streams, wait, signal)
       ),
   };
 }

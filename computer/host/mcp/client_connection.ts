@@ -9,10 +9,12 @@ import {
   parseCallToolResult,
   PROTOCOL_VERSION,
   type Resource,
-  type ToolProgress,
 } from "../../../protocol/mod.ts";
 import { isRecord } from "../../util/values.ts";
 import { AuthorizationError } from "../oauth/authorization_error.ts";
+import { questionsOf } from "./calls/client_questions.ts";
+import { ProgressFollowers } from "./calls/progress_followers.ts";
+import type { Questions } from "./calls/questions.ts";
 import { ServerEndedError } from "./server_ended.ts";
 import { SessionForgottenError } from "./answering_fetch.ts";
 import type {
@@ -24,7 +26,7 @@ import type {
   McpToolList,
 } from "./connection.ts";
 import { allPages } from "./pages.ts";
-import { readProgress, readTool } from "./tool.ts";
+import { readTool } from "./tool.ts";
 
 /** Options of {@linkcode openConnection}. */
 export interface ClientConnectionOptions {
@@ -32,6 +34,8 @@ export interface ClientConnectionOptions {
   readonly requestMs: number;
   /** Timeout of a ping, after which the server counts as hung; default: `requestMs`. */
   readonly pongMs?: number | undefined;
+  /** Tells the server that it may ask during tool calls. */
+  readonly elicits?: boolean | undefined;
   /** Aborts the attempt. */
   readonly signal: AbortSignal;
   /** Describes how the connection ended, if the transport knows. */
@@ -60,11 +64,12 @@ export async function openConnection(
   transport: Transport,
   options: ClientConnectionOptions,
 ): Promise<McpConnection> {
-  const { signal } = options;
+  const { signal, elicits } = options;
   const client = new Client(
     { name: "a2c-smcp-computer", version: PROTOCOL_VERSION },
-    { capabilities: {} },
+    { capabilities: elicits ? { elicitation: { form: {} } } : {} },
   );
+  const questions = elicits ? questionsOf(client) : undefined;
   try {
     signal.throwIfAborted();
     // Without a timeout the SDK uses one of 60 s.
@@ -72,7 +77,7 @@ export async function openConnection(
       client.connect(transport, { timeout: MAX_TIMER_MS }),
       signal,
     );
-    return new ClientConnection(client, options);
+    return new ClientConnection(client, options, questions);
   } catch (error) {
     await transport.close().catch(() => {});
     throw error;
@@ -83,12 +88,12 @@ class ClientConnection implements McpConnection {
   readonly capabilities: McpCapabilities;
   readonly #client: Client;
   readonly #options: ClientConnectionOptions;
+  readonly #questions: Questions | undefined;
   #onNotification: (method: string, params: Record<string, unknown>) => void =
     () => {};
   #onLost: (reason: Error) => void = () => {};
   /** The receivers of progress, by its token. */
-  readonly #followers = new Map<number, (progress: ToolProgress) => void>();
-  #lastToken = 0;
+  readonly #progress = new ProgressFollowers();
   #ending = false;
   #running = 0;
   #refusal: AuthorizationError | undefined;
@@ -96,15 +101,20 @@ class ClientConnection implements McpConnection {
   #forgotten = false;
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  constructor(client: Client, options: ClientConnectionOptions) {
+  constructor(
+    client: Client,
+    options: ClientConnectionOptions,
+    questions: Questions | undefined,
+  ) {
     this.#client = client;
     this.#options = options;
+    this.#questions = questions;
     this.capabilities = client.getServerCapabilities() ?? {};
     // The SDK's own handler loses the last progress where the result follows at once.
     client.removeNotificationHandler(PROGRESS);
     client.fallbackNotificationHandler = ({ method, params }) => {
       const given = isRecord(params) ? params : {};
-      if (method === PROGRESS) this.#progressed(given);
+      if (method === PROGRESS) this.#progress.tell(given);
       else this.#onNotification(method, given);
       return Promise.resolve();
     };
@@ -128,20 +138,18 @@ class ClientConnection implements McpConnection {
   async callTool(
     name: string,
     params: Record<string, unknown>,
-    { signal, onProgress }: McpCallOptions,
+    { signal, onProgress, answer }: McpCallOptions,
   ): Promise<CallToolResult> {
-    const progressToken = ++this.#lastToken;
-    if (onProgress) this.#followers.set(progressToken, onProgress);
-    try {
-      const result = await this.#request("tools/call", {
+    const call = (_meta?: { progressToken: number }) =>
+      this.#request("tools/call", {
         name,
         arguments: params,
-        ...(onProgress && { _meta: { progressToken } }),
+        ...(_meta && { _meta }),
       }, { signal, timeout: MAX_TIMER_MS });
-      return parseCallToolResult({ content: [], ...result });
-    } finally {
-      this.#followers.delete(progressToken);
-    }
+    const run = () =>
+      onProgress ? this.#progress.during(onProgress, call) : call();
+    const result = await (this.#questions?.during(answer, run) ?? run());
+    return parseCallToolResult({ content: [], ...result });
   }
 
   async listTools(options?: McpRequestOptions): Promise<McpToolList> {
@@ -273,12 +281,6 @@ class ClientConnection implements McpConnection {
     } finally {
       this.#pinging = false;
     }
-  }
-
-  #progressed(params: Record<string, unknown>): void {
-    const follower = this.#followers.get(Number(params.progressToken));
-    const progress = readProgress(params);
-    if (progress) follower?.(progress);
   }
 
   #lost(): void {

@@ -26,6 +26,8 @@ export interface ConnectOptions {
   readonly pongMs?: number | undefined;
   /** Maximum bytes of one message of an MCP server; default 64 MiB. */
   readonly maxMessageBytes?: number | undefined;
+  /** Tells MCP servers that they may ask during tool calls. */
+  readonly elicits?: boolean | undefined;
   /** Returns the source of tokens for an MCP server over HTTP without credentials. */
   readonly authorizer?:
     | ((server: string, url: string) => Authorizer | undefined)
@@ -62,7 +64,7 @@ const withMcpSdk = <T>(load: () => Promise<T>): Promise<T> =>
 async function connectHttp(
   config: MCPServerStreamableHttpConfig | MCPSSEConfig,
   signal: AbortSignal,
-  { pongMs, authorizer, maxMessageBytes = DEFAULT_MESSAGE_BYTES }:
+  { pongMs, authorizer, elicits, maxMessageBytes = DEFAULT_MESSAGE_BYTES }:
     ConnectOptions,
 ): Promise<McpConnection> {
   const [{ openConnection }, http] = await withMcpSdk(() =>
@@ -83,6 +85,7 @@ async function connectHttp(
   const options = {
     requestMs: timeouts.requestMs,
     pongMs,
+    elicits,
     pingEveryMs: timeouts.silenceMs / 2,
   };
   const open = (signal: AbortSignal) => {
@@ -114,7 +117,7 @@ async function connectHttp(
 async function connectLocal(
   server: InProcessServer,
   signal: AbortSignal,
-  { pongMs }: ConnectOptions,
+  { pongMs, elicits }: ConnectOptions,
 ): Promise<McpConnection> {
   const { connectInProcess } = await withMcpSdk(() =>
     import("./in_process.ts")
@@ -122,6 +125,7 @@ async function connectLocal(
   return await connectInProcess(server, {
     requestMs: LOCAL_REQUEST_MS,
     pongMs,
+    elicits,
     signal,
   });
 }
@@ -129,7 +133,7 @@ async function connectLocal(
 async function connectStdio(
   parameters: MCPServerStdioParameters,
   signal: AbortSignal,
-  { pongMs, maxMessageBytes }: ConnectOptions,
+  { pongMs, elicits, maxMessageBytes }: ConnectOptions,
 ): Promise<McpConnection> {
   const [{ openConnection }, { StdioTransport }] = await withMcpSdk(() =>
     Promise.all([import("./client_connection.ts"), import("./stdio.ts")])
@@ -139,6 +143,7 @@ async function connectStdio(
     return await openConnection(transport, {
       requestMs: LOCAL_REQUEST_MS,
       pongMs,
+      elicits,
       signal,
       explainLoss: () => transport.end,
     });

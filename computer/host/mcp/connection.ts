@@ -3,6 +3,7 @@ import type {
   Resource,
   ToolProgress,
 } from "../../../protocol/mod.ts";
+import type { AnswerQuestion } from "./calls/questions.ts";
 import type { McpTool } from "./tool.ts";
 
 /** Options of one request to an MCP server. */
@@ -15,6 +16,8 @@ export interface McpRequestOptions {
 export interface McpCallOptions extends McpRequestOptions {
   /** Asks the MCP server for progress, and receives it until the call has ended; must not throw. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
+  /** Answers what the MCP server asks meanwhile; without it, questions are refused. */
+  answer?: AnswerQuestion | undefined;
 }
 
 /** The capabilities of an MCP server that the Computer uses. */

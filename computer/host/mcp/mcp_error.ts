@@ -1,3 +1,5 @@
+/** JSON-RPC's "invalid request". */
+export const INVALID_REQUEST = -32600;
 /** JSON-RPC's "invalid params". */
 export const INVALID_PARAMS = -32602;
 /** JSON-RPC's "parse error". */

@@ -5,8 +5,12 @@ import type {
   ConfirmAnswer,
   ConfirmRequest,
 } from "../../../../computer/tools/confirm.ts";
+import type { ElicitResult } from "../../../../protocol/mod.ts";
+import type { ElicitRequest } from "../../../../computer/tools/elicit/elicit.ts";
 import {
   answerOf,
+  CHOICES,
+  type KeyOutcome,
   type PressedKey,
 } from "../../../../computer/cli/terminal/answer_of.ts";
 import type { UntilKeysCount } from "../../../../computer/cli/terminal/keyboard.ts";
@@ -131,7 +135,7 @@ Deno.test("terminalQuestions() leaves lines pasted into the shell to the shell",
 });
 
 Deno.test("answerOf() moves up and down without wrapping, and ignores other keys", () => {
-  const rows: [ConfirmAnswer, PressedKey, ReturnType<typeof answerOf>][] = [
+  const rows: [ConfirmAnswer, PressedKey, KeyOutcome][] = [
     ["no", { name: "down" }, { selected: "no" }],
     ["no", { name: "up" }, { selected: "always" }],
     ["always", { name: "up" }, { selected: "once" }],
@@ -139,8 +143,8 @@ Deno.test("answerOf() moves up and down without wrapping, and ignores other keys
     ["once", { name: "down" }, { selected: "always" }],
     ["once", { name: "return" }, { answer: "once" }],
     ["no", { name: "return" }, { answer: "no" }],
-    ["once", { name: "escape" }, { answer: "no" }],
-    ["once", { name: "c", ctrl: true }, { answer: "no" }],
+    ["once", { name: "escape" }, { dismissed: true }],
+    ["once", { name: "c", ctrl: true }, { dismissed: true }],
     ["no", { name: "y" }, { answer: "once" }],
     ["no", { name: "a" }, { answer: "always" }],
     ["once", { name: "n" }, { answer: "no" }],
@@ -148,10 +152,14 @@ Deno.test("answerOf() moves up and down without wrapping, and ignores other keys
     ["no", { name: "a", meta: true }, { selected: "no" }],
   ];
   for (const [selected, key, outcome] of rows) {
-    assertEquals(answerOf(selected, key), outcome, JSON.stringify(key));
+    assertEquals(
+      answerOf(CHOICES, selected, key),
+      outcome,
+      JSON.stringify(key),
+    );
   }
   for (const name of ["l", "h", "j", "k", "left", "right", "tab", "space"]) {
-    assertEquals(answerOf("no", { name }), { selected: "no" }, name);
+    assertEquals(answerOf(CHOICES, "no", { name }), { selected: "no" }, name);
   }
 });
 
@@ -205,4 +213,107 @@ Deno.test("terminalQuestions() asks for values: typed, hidden, picked, the defau
     await ask({ ...pick, options: [...pick.options] }, `${DOWN}\r`),
     "ap",
   );
+});
+
+const form = (
+  properties: Record<string, unknown>,
+  required: string[] = [],
+): ElicitRequest => ({
+  server: "files",
+  agent: "planner",
+  tool: "write",
+  message: "Where to?\u001b[2J",
+  requestedSchema: { type: "object", properties, required },
+});
+
+Deno.test("terminalQuestions() asks a form field by field, with defaults and validation", async () => {
+  const { questions, shows, type, all } = terminal();
+  const answer = questions.elicit(
+    form({
+      name: { type: "string", title: "Name", minLength: 3 },
+      count: { type: "integer", default: 2, maximum: 9 },
+      sure: { type: "boolean", title: "Sure" },
+      colour: { type: "string", enum: ["r", "g"], enumNames: ["Red", "Green"] },
+      token: { type: "string", title: "Access" },
+      note: { type: "string" },
+    }, ["name", "count", "sure", "colour", "token"]),
+    never,
+  );
+  await shows('MCP server "files" asks while agent "planner" runs "write"');
+  await shows("Where to?\\u{1b}[2J");
+  await shows("y or n");
+  type("y");
+  await shows("Name …"); // keys are ignored
+  await shows("Name");
+  type("ab\r");
+  await shows("At least 3");
+  type("c\r");
+  await shows("count …");
+  await shows("count");
+  type("\r"); // the default
+  await shows("Sure …");
+  await shows("no answer");
+  type("\r"); // a stray Enter chooses nothing
+  await shows("Sure …");
+  await shows("no answer");
+  type(`${DOWN}\r`);
+  await shows("colour …");
+  await shows("Green");
+  type(`${DOWN}${DOWN}\r`);
+  await shows("Access …");
+  await shows("Access");
+  type("hunter2\r");
+  await shows("note (optional) …");
+  await shows("note");
+  type("\r");
+  assertEquals(await answer, {
+    action: "accept",
+    content: {
+      name: "abc",
+      count: 2,
+      sure: true,
+      colour: "g",
+      token: "hunter2",
+    },
+  });
+  assert(!all().includes("hunter"));
+});
+
+Deno.test("terminalQuestions() declines a form by default, and cancels it with Esc", async () => {
+  const rows: [keys: string, action: ElicitResult["action"]][] = [
+    ["\r", "decline"],
+    ["n", "decline"],
+    ["x \r", "decline"],
+    [CTRL_C, "cancel"],
+  ];
+  const { questions, shows, type, seen } = terminal();
+  for (const [keys, action] of rows) {
+    const answer = questions.elicit(form({}), never);
+    await shows("y or n");
+    type(keys);
+    assertEquals(await answer, { action }, JSON.stringify(keys));
+    await seen();
+  }
+  const answer = questions.elicit(form({ a: { type: "string" } }), never);
+  await shows("y or n");
+  type("y");
+  await shows("(optional) …");
+  await shows("(optional)");
+  type(CTRL_C);
+  assertEquals(await answer, { action: "cancel" });
+});
+
+Deno.test("terminalQuestions() removes a form that is withdrawn", async () => {
+  const { questions, shows, type } = terminal();
+  const withdrawn = new AbortController();
+  const answer = questions.elicit(
+    form({ a: { type: "string" } }),
+    withdrawn.signal,
+  );
+  await shows("y or n");
+  type("y");
+  await shows("(optional) …");
+  await shows("(optional)");
+  withdrawn.abort();
+  assertEquals(await answer, { action: "cancel" });
 });

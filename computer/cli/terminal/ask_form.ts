@@ -1,0 +1,202 @@
+import { plain, plainLines } from "../../../cli/terminal_text.ts";
+import { loadPackages } from "../../../shared/packages.ts";
+import type { ElicitResult, ElicitValue } from "../../../protocol/mod.ts";
+import type { ElicitRequest } from "../../tools/elicit/elicit.ts";
+import type { Field } from "../../tools/elicit/field.ts";
+import { problemOf } from "../../tools/elicit/field_problems.ts";
+import { readFields, valueOf } from "../../tools/elicit/fields.ts";
+import { paint } from "../live/paint.ts";
+import { Screen } from "../live/screen.ts";
+import type { Choice } from "./answer_of.ts";
+import { askChoice } from "./ask_choice.ts";
+import { cut, sizeOf } from "./describe_call.ts";
+import { ignoreKeys, type UntilKeysCount } from "./keyboard.ts";
+import type { TerminalStreams } from "./streams.ts";
+
+type Willing = "answer" | "decline";
+
+const CHOICES: readonly Choice<Willing>[] = [
+  { answer: "answer", key: "y", label: "Answer" },
+  { answer: "decline", key: "n", label: "Decline" },
+];
+
+/** Lines of the frame, the first line and the answers. */
+const FRAME_ROWS = 9;
+const FRAME_COLUMNS = 4;
+
+/**
+ * Asks what an MCP server wants to know: first whether to answer, with "decline" as the default, then
+ * field by field. Esc and Ctrl-C cancel at any time.
+ *
+ * @param wait resolves when keys are accepted
+ * @param signal withdraws the question
+ */
+export async function askForm(
+  request: ElicitRequest,
+  streams: TerminalStreams,
+  wait: UntilKeysCount,
+  signal: AbortSignal,
+): Promise<ElicitResult> {
+  const fields = readFields(request.requestedSchema);
+  const willing = await askChoice(
+    {
+      lines: describe(request, fields, streams),
+      choices: CHOICES,
+      first: "decline",
+      keyHint: "y or n; or ↑ ↓ and Enter; Esc cancels",
+    },
+    streams,
+    wait,
+    signal,
+  );
+  if (willing === undefined) return { action: "cancel" };
+  if (willing === "decline") return { action: "decline" };
+  const content: Record<string, ElicitValue> = {};
+  for (const field of fields) {
+    const value = await askField(field, streams, wait, signal);
+    if (value === CANCELLED) return { action: "cancel" };
+    if (value !== undefined) define(content, field.name, value);
+  }
+  return { action: "accept", content };
+}
+
+const CANCELLED = Symbol("cancelled");
+
+/** Sets a property, even one named `__proto__`. */
+const define = (object: object, name: string, value: ElicitValue): void => {
+  Object.defineProperty(object, name, {
+    value,
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  });
+};
+
+function describe(
+  { server, agent, tool, message }: ElicitRequest,
+  fields: readonly Field[],
+  { output }: TerminalStreams,
+): string[] {
+  const call = agent === undefined || tool === undefined
+    ? ""
+    : ` while agent "${plain(agent)}" runs "${plain(tool)}"`;
+  const { columns, rows } = sizeOf(output);
+  const labels = fields.map(({ label }) => plain(label)).join(", ");
+  const text = plainLines(message).split("\n").map((line) => `  ${line}`);
+  return [
+    `MCP server "${plain(server)}" asks${call}:`,
+    ...cut(
+      text.join("\n"),
+      columns - FRAME_COLUMNS,
+      Math.max(1, rows - FRAME_ROWS),
+    ),
+    ...(labels === "" ? [] : cut(`  It wants: ${labels}`, columns, 1)),
+  ];
+}
+
+/** Asks for the value of a field, until it is valid or the person gives up. */
+async function askField(
+  field: Field,
+  streams: TerminalStreams,
+  wait: UntilKeysCount,
+  signal: AbortSignal,
+): Promise<ElicitValue | undefined | typeof CANCELLED> {
+  for (;;) {
+    const message = messageOf(field);
+    const screen = new Screen(streams.output);
+    const { columns } = screen;
+    screen.draw([paint([[message], [" …"]], { columns, colour: false })]);
+    await ignoreKeys(streams.input, wait, signal);
+    screen.draw([]);
+    if (signal.aborted) return CANCELLED;
+    const value = await prompt(field, { ...streams, signal, message });
+    // What a prompt cannot check itself is asked again: nothing chosen where something must be.
+    if (value === CANCELLED || problemOf(field, value) === undefined) {
+      return value;
+    }
+  }
+}
+
+const messageOf = (field: Field): string => {
+  const { label, description, isRequired } = field;
+  return [
+    plain(label),
+    ...(description === undefined ? [] : [`– ${plain(description)}`]),
+    ...(isRequired ? [] : ["(optional)"]),
+  ].join(" ");
+};
+
+interface PromptOptions extends TerminalStreams {
+  readonly message: string;
+  readonly signal: AbortSignal;
+}
+
+/** The choice of no value, where nothing is chosen from the start. */
+const NO_ANSWER = { value: "", label: "(no answer)" };
+
+async function prompt(
+  field: Field,
+  common: PromptOptions,
+): Promise<ElicitValue | undefined | typeof CANCELLED> {
+  const { isCancel, multiselect, password, select, text } = await loadPackages(
+    "ask on the terminal",
+    ["@clack/prompts"],
+    () => import("@clack/prompts"),
+  );
+  switch (field.kind) {
+    case "boolean":
+    case "choice": {
+      const offered = field.kind === "choice"
+        ? field.options.map(({ label }) => plain(label))
+        : ["Yes", "No"];
+      const options = offered.map((label, i) => ({ value: `${i}`, label }));
+      const at = field.kind === "boolean"
+        ? field.default === undefined ? -1 : field.default ? 0 : 1
+        : field.options.findIndex(({ value }) => value === field.default);
+      const answer = await select({
+        ...common,
+        options: at < 0 || !field.isRequired
+          ? [NO_ANSWER, ...options]
+          : options,
+        initialValue: at < 0 ? NO_ANSWER.value : `${at}`,
+      });
+      if (isCancel(answer)) return CANCELLED;
+      if (answer === NO_ANSWER.value) return undefined;
+      return field.kind === "boolean"
+        ? answer === "0"
+        : field.options[Number(answer)]?.value;
+    }
+    case "choices": {
+      const answer = await multiselect({
+        ...common,
+        options: field.options.map(({ label }, i) => ({
+          value: i,
+          label: plain(label),
+        })),
+        initialValues: (field.default ?? []).map((value) =>
+          field.options.findIndex((option) => option.value === value)
+        ),
+        required: false,
+      });
+      if (isCancel(answer)) return CANCELLED;
+      const values = answer.flatMap((i) => field.options[i]?.value ?? []);
+      return values.length === 0 && !field.isRequired ? undefined : values;
+    }
+    default: {
+      const fallback = field.default === undefined ? "" : `${field.default}`;
+      const check = (typed: string | undefined) =>
+        problemOf(field, valueOf(field, typed || fallback));
+      const isSecret = field.kind === "text" && field.isSecret;
+      const answer = isSecret
+        ? await password({ ...common, validate: check })
+        : await text({
+          ...common,
+          validate: check,
+          ...(fallback !== "" &&
+            { placeholder: plain(fallback), defaultValue: fallback }),
+        });
+      if (isCancel(answer)) return CANCELLED;
+      return valueOf(field, answer || fallback);
+    }
+  }
+}

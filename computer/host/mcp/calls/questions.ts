@@ -1,0 +1,87 @@
+import type { ElicitParams, ElicitResult } from "../../../../protocol/mod.ts";
+import { INVALID_REQUEST } from "../mcp_error.ts";
+
+/** The circumstances of a question. */
+export interface QuestionContext {
+  /** Withdraws the question: the MCP server did, or no call that may have caused it runs any more. */
+  readonly signal: AbortSignal;
+  /** Whether it is certain that this call caused the question: MCP does not say which one did. */
+  readonly isCertain: boolean;
+}
+
+/** Answers a question that an MCP server asks during a call; a rejection refuses it with its text. */
+export type AnswerQuestion = (
+  question: ElicitParams,
+  context: QuestionContext,
+) => Promise<ElicitResult>;
+
+/** The answer to a question that nobody can answer; begins as the MCP SDK does for clients that cannot be asked. */
+export class UnansweredError extends Error {
+  /** JSON-RPC's "invalid request". */
+  readonly code = INVALID_REQUEST;
+
+  /** @param reason why nobody answers */
+  constructor(reason: string) {
+    super(`Client does not support form elicitation: ${reason}`);
+    this.name = "UnansweredError";
+  }
+}
+
+interface RunningCall {
+  readonly answer: AnswerQuestion;
+  /** Called at the end of the call. */
+  readonly ended: Set<() => void>;
+}
+
+/** The questions of an MCP server, and the calls that may have caused them. */
+export class Questions {
+  readonly #calls = new Set<RunningCall>();
+
+  /** Runs a call, during which the server may ask. */
+  async during<T>(
+    answer: AnswerQuestion | undefined,
+    call: () => Promise<T>,
+  ): Promise<T> {
+    if (!answer) return await call();
+    const running: RunningCall = { answer, ended: new Set() };
+    this.#calls.add(running);
+    try {
+      return await call();
+    } finally {
+      this.#calls.delete(running);
+      running.ended.forEach((end) => end());
+    }
+  }
+
+  /**
+   * Answers a question of the server.
+   *
+   * @throws {UnansweredError} nobody can
+   */
+  async answer(
+    question: ElicitParams,
+    signal: AbortSignal,
+  ): Promise<ElicitResult> {
+    const candidates = new Set(this.#calls);
+    const [first] = candidates;
+    if (!first) throw new UnansweredError("no tool call is running");
+    const isCertain = candidates.size === 1;
+    const over = new AbortController();
+    const ends = [...candidates].map((call) => {
+      const end = () => {
+        candidates.delete(call);
+        if (candidates.size === 0) over.abort();
+      };
+      call.ended.add(end);
+      return () => call.ended.delete(end);
+    });
+    try {
+      return await first.answer(question, {
+        signal: AbortSignal.any([signal, over.signal]),
+        isCertain,
+      });
+    } finally {
+      ends.forEach((forget) => forget());
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { abortable } from "../../../shared/async.ts";
+import type { ElicitParams, ElicitResult } from "../../../protocol/mod.ts";
+import {
+  type QuestionContext,
+  UnansweredError,
+} from "../../host/mcp/calls/questions.ts";
+import { log } from "../../util/log.ts";
+import { reasonOf } from "../../util/values.ts";
+import type { Elicit } from "./elicit.ts";
+import { problemsOf } from "./field_problems.ts";
+import { readFields } from "./fields.ts";
+
+/** The most questions that wait for an answer at once: an MCP server may ask without end. */
+const MAX_OPEN_QUESTIONS = 16;
+
+/** The call during which an MCP server asks. */
+export interface AskingCall {
+  /** The MCP server. */
+  readonly server: string;
+  /** The calling Agent. */
+  readonly agent: string;
+  /** The name by which it called the tool. */
+  readonly tool: string;
+}
+
+/** Answers the questions of MCP servers with the help of the person at the Computer. */
+export class Elicitations {
+  readonly #elicit: Elicit | undefined;
+  #open = 0;
+
+  /** @param elicit asks the person; without it, questions are refused */
+  constructor(elicit?: Elicit) {
+    this.#elicit = elicit;
+  }
+
+  /** Whether there is somebody to ask. */
+  get canAsk(): boolean {
+    return this.#elicit !== undefined;
+  }
+
+  /**
+   * Asks the person.
+   *
+   * @throws {UnansweredError} sent to the MCP server
+   */
+  async ask(
+    { server, agent, tool }: AskingCall,
+    { message, requestedSchema }: ElicitParams,
+    { signal, isCertain }: QuestionContext,
+  ): Promise<ElicitResult> {
+    const elicit = this.#elicit;
+    if (!elicit) {
+      throw new UnansweredError(
+        "nobody at the Computer can answer, and the caller takes no questions",
+      );
+    }
+    const fields = readFields(requestedSchema);
+    if (this.#open >= MAX_OPEN_QUESTIONS) {
+      throw new UnansweredError(
+        `${MAX_OPEN_QUESTIONS} other questions wait for an answer`,
+      );
+    }
+    this.#open++;
+    try {
+      const { action, content } = await abortable(
+        Promise.resolve(elicit({
+          server,
+          ...(isCertain && { agent, tool }),
+          message,
+          requestedSchema,
+        }, signal)),
+        signal,
+      );
+      if (action !== "accept") return { action };
+      const values = content ?? {};
+      const problems = problemsOf(fields, values);
+      if (problems.length > 0) throw new TypeError(problems.join("; "));
+      return { action, content: values };
+    } catch (error) {
+      if (signal.aborted) return { action: "cancel" };
+      // The values are no part of the reason: they may be secret.
+      log.warn("A question of MCP server {server} was not answered: {reason}", {
+        server,
+        reason: reasonOf(error),
+      });
+      throw new UnansweredError("asking the person at the Computer failed");
+    } finally {
+      this.#open--;
+    }
+  }
+}
