@@ -148,7 +148,7 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
     hosts: options.hosts && readHosts(options.hosts),
     authenticator: options.authenticator,
     registry: options.registry ?? new MemoryRegistry(),
-    limits: resolveLimits(options.limits),
+    limits: resolveLimits(options.limits, gateway !== undefined),
     proxies: options.trustedProxies ?? 0,
     handshakeTimeoutMs: options.handshakeTimeoutMs ?? 10_000,
     connectTimeoutMs: options.connectTimeoutMs ?? 5000,

@@ -136,6 +136,9 @@ export class OfficeView {
 
   #unwatch(): void {
     for (const off of this.#offs.splice(0)) off();
+    // It would be of the Agent before, and keep the next one from telling.
+    clearTimeout(this.#burst);
+    this.#burst = undefined;
     this.#agent = undefined;
   }
 

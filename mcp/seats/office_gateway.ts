@@ -165,14 +165,17 @@ export class OfficeGateway {
   }
 
   async #callsEnded(): Promise<void> {
-    if (this.#running === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, END_TIMEOUT_MS);
-      this.#idle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    if (this.#running > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, END_TIMEOUT_MS);
+        this.#idle = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    // From the end of a call to its HTTP response there are only promises, which settle before this.
+    await new Promise((resolve) => setTimeout(resolve, 0));
   }
 }
 

@@ -25,7 +25,7 @@ const LIMIT_FLAGS: Readonly<
   socketsPerAddress: [
     "sockets-per-address",
     MILLION,
-    "TCP connections open at once from one address; not counted behind --trust-proxy (default: 400, or four times --max-connections-per-address where that is more)",
+    "TCP connections open at once from one address; not counted behind --trust-proxy (default: 400, or four times --max-connections-per-address where that is more; with --mcp, --max-calls-per-agent in addition)",
   ],
   eventsPerSecond: [
     "events-per-second",

@@ -12,7 +12,8 @@ export interface Limits {
   readonly sockets: number;
   /**
    * Open TCP connections per address; default 400 or four times `connectionsPerAddress`, whichever is
-   * larger, since a polling session takes two. Not counted with `trustedProxies`: they are the proxy's.
+   * larger, since a polling session takes two; with a gateway, as many more as `callsPerAgent`, since
+   * its clients open one for each call. Not counted with `trustedProxies`: they are the proxy's.
    */
   readonly socketsPerAddress: number;
   /** Events per second of one connection, also the maximum burst; default 1000. */
@@ -74,17 +75,24 @@ const UNLIMITED: Limits = {
  * Fills in the defaults of limits.
  *
  * @param wanted `false` removes all limits
+ * @param hasGateway whether clients of a gateway connect, too
  * @throws {RangeError} when a limit is less than 1, or not a number
  */
-export function resolveLimits(wanted: false | Partial<Limits> = {}): Limits {
+export function resolveLimits(
+  wanted: false | Partial<Limits> = {},
+  hasGateway = false,
+): Limits {
   if (wanted === false) return UNLIMITED;
-  const { connectionsPerAddress } = { ...DEFAULT_LIMITS, ...wanted };
+  const { connectionsPerAddress, callsPerAgent } = {
+    ...DEFAULT_LIMITS,
+    ...wanted,
+  };
   const limits = {
     ...DEFAULT_LIMITS,
     socketsPerAddress: Math.max(
       DEFAULT_LIMITS.socketsPerAddress,
       SOCKETS_PER_SESSION * connectionsPerAddress,
-    ),
+    ) + (hasGateway ? callsPerAgent : 0),
     ...wanted,
   };
   for (const [name, value] of Object.entries(limits)) {

@@ -1,41 +1,221 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { ConnectionError, SmcpAgent } from "../../../agent/mod.ts";
 import { mcpGateway } from "../../../mcp/mod.ts";
-import { startComputer } from "../../support/computer/computer.ts";
-import { fixture } from "../../support/computer/mcp_servers.ts";
+import { createSmcpServer } from "../../../server/mod.ts";
+import { newAuthority, newCertificate } from "../../support/certificates.ts";
+import { captureLog } from "../../support/log_capture.ts";
 import { CLIENTS } from "../../support/mcp/clients.ts";
-import { INITIALIZE, JSON_HEADERS, refusalOf } from "../../support/mcp/raw.ts";
+import {
+  callEcho,
+  GATEWAY_KEYS,
+  gatewayKeys,
+  listTools,
+  type ServedGateway,
+  startGateway,
+} from "../../support/mcp/gateway.ts";
+import { modernRequest, post } from "../../support/mcp/post.ts";
+import { INITIALIZE, LIST_TOOLS } from "../../support/mcp/raw.ts";
+import { hurryTimers } from "../../support/timers.ts";
 
-/** An office with a gateway, and the Agent "planner" with its hands off the seat. */
-async function startGateway(options: Parameters<typeof mcpGateway>[0] = {}) {
-  const running = await startComputer({ fix: fixture() }, {}, {
-    server: { gateway: mcpGateway(options) },
-  });
-  await running.office.agent.leave();
-  const url = new URL("/mcp/north", running.office.url);
-  return { ...running, url };
+const { ann } = GATEWAY_KEYS;
+
+/** An Agent of somebody's own. */
+const ownAgent = ({ base }: ServedGateway, name = "planner") =>
+  new SmcpAgent({ url: base, name, transports: ["websocket"] });
+
+/** Resolves with an Agent in the office, once its seat is free. */
+async function takesSeat(served: ServedGateway): Promise<SmcpAgent> {
+  const agent = ownAgent(served);
+  await agent.connect();
+  while (true) {
+    try {
+      await agent.join("north");
+      return agent;
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error;
+      assertEquals(error.code, "refused");
+    }
+  }
 }
 
 for (const [kind, connect] of Object.entries(CLIENTS)) {
-  Deno.test(`${kind}: a Server with a gateway serves its office`, async () => {
-    await using running = await startGateway();
-    await using client = await connect(running);
+  Deno.test(`${kind}: a Server with a gateway serves its offices, each at its own path`, async () => {
+    await using served = await startGateway();
+    await using client = await connect(served);
     const { content } = await client.call("pc__echo", { text: "hello" });
     assertEquals(content, [{ type: "text", text: "hello" }]);
+    await using south = await connect({
+      url: new URL("/mcp/a%2Fb c", served.url),
+    });
+    assertEquals(await south.tools(), []);
+    assertStringIncludes(south.instructions ?? "", `the office "a/b c"`);
+    await south.terminate();
     await client.terminate();
   });
 }
 
-Deno.test("while an Agent has the seat, requests are refused with its name; they are served when it has left", async () => {
-  await using running = await startGateway();
-  const { office, url } = running;
-  await office.agent.join("north");
-  const send = () =>
-    fetch(url, { method: "POST", headers: JSON_HEADERS, body: INITIALIZE });
-  const { status, code, message } = await refusalOf(await send());
-  assertEquals([status, code], [503, -32000]);
-  assertStringIncludes(String(message), `is in use by its Agent "planner"`);
-  await office.agent.leave();
-  const served = await send();
-  assertEquals(served.status, 200);
-  await served.text();
+Deno.test("the seat is given up when nobody uses it, and taken again; sessions and names stay", async () => {
+  using _ = hurryTimers(1234);
+  await using served = await startGateway({ gateway: { seatIdleMs: 1234 } });
+  const opened = await post(served.url, { body: INITIALIZE });
+  const list = () =>
+    post(served.url, {
+      body: LIST_TOOLS,
+      headers: { "mcp-session-id": String(opened.headers["mcp-session-id"]) },
+    });
+  const agent = await takesSeat(served);
+  const refused = await list();
+  assertEquals([refused.status, JSON.parse(refused.body).error], [503, {
+    code: -32000,
+    message:
+      'The office "north" is in use by its Agent "planner", and has one seat: stop that Agent, or let it leave the office, and try again',
+  }]);
+  await agent.close();
+  const { status, body } = await list();
+  assertEquals([status, body.includes('"pc__echo"')], [200, true]);
+});
+
+Deno.test("a seat with an open stream is not given up", async () => {
+  using timers = hurryTimers(1234);
+  await using served = await startGateway({ gateway: { seatIdleMs: 1234 } });
+  await using client = await CLIENTS["v2, 2026"]?.(served);
+  await client?.listening();
+  await client?.tools();
+  const before = timers.armed.length;
+  await served.computer.leave();
+  await client?.changed(1); // only who sits there hears of it
+  assertEquals(timers.armed.length, before);
+});
+
+Deno.test("an Agent that comes later than the seat is refused as by any other Agent", async () => {
+  await using served = await startGateway();
+  assertEquals((await listTools(served)).status, 200);
+  await using agent = ownAgent(served);
+  await agent.connect();
+  await assertRejects(
+    () => agent.join("north"),
+    ConnectionError,
+    "Room already has an agent",
+  );
+});
+
+Deno.test("one seat serves 100 clients at once, each with its own answers", async () => {
+  await using served = await startGateway();
+  const log = captureLog();
+  try {
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, async (_, at) => {
+        const { status, body } = await post(served.url, callEcho(`text ${at}`));
+        return [status, JSON.parse(body).result.content[0].text];
+      }),
+    );
+    assertEquals(answers, answers.map((_, at) => [200, `text ${at}`]));
+    const joined = log.audit.filter(({ event }) => event === "joined");
+    assertEquals(joined.map(({ name }) => name), ["mcp"]);
+  } finally {
+    log[Symbol.dispose]();
+  }
+});
+
+Deno.test("the seat is taken behind TLS with client certificates, keys and the protocol 0.1", async () => {
+  const authority = await newAuthority("root");
+  const tls = await newCertificate("server", authority);
+  const own = await newCertificate("client", authority);
+  const gateway = mcpGateway();
+  await using server = createSmcpServer({
+    gateway,
+    protocol: "0.1",
+    authenticator: gatewayKeys(),
+    hosts: ["smcp.example.com"],
+  });
+  const { url } = await server.listen({
+    tls: { ...tls, clientCa: authority.cert },
+  });
+  const client = Deno.createHttpClient({
+    caCerts: [authority.cert],
+    cert: own.cert,
+    key: own.key,
+  });
+  try {
+    const { headers, body } = modernRequest("tools/list");
+    const response = await fetch(`${url}/mcp/north`, {
+      client,
+      method: "POST",
+      headers: {
+        ...headers,
+        "content-type": "application/json",
+        "accept": "application/json, text/event-stream",
+        "x-api-key": ann,
+      },
+      body,
+    });
+    assertEquals([response.status, (await response.json()).result.tools], [
+      200,
+      [],
+    ]);
+    assertEquals(server.stats.members, 1);
+  } finally {
+    client.close();
+  }
+});
+
+Deno.test("nobody else can come in where the gateway's Agents do", async () => {
+  const address = Promise.withResolvers<{ url: string; path: string }>();
+  const make = mcpGateway();
+  await using server = createSmcpServer({
+    gateway: (host) =>
+      make({
+        ...host,
+        connect: async () => {
+          const found = await host.connect();
+          address.resolve(found);
+          return found;
+        },
+      }),
+  });
+  const { url } = await server.listen();
+  await listTools({ url: new URL("/mcp/north", url) });
+  const inside = await address.promise;
+  assertEquals((await post(inside.url)).status, 404);
+  const stranger = new SmcpAgent({
+    url: inside.url,
+    path: inside.path,
+    name: "stranger",
+    transports: ["websocket"],
+    headers: { "x-smcp-gateway": "guess" },
+  });
+  await assertRejects(() => stranger.connect(), ConnectionError);
+  await stranger.close();
+});
+
+Deno.test("at most so many offices are served: the one that was used longest ago makes room", async () => {
+  await using served = await startGateway({ gateway: { maxOffices: 2 } });
+  const at = (office: string) => ({
+    url: new URL(`/mcp/${office}`, served.url),
+  });
+  for (const office of ["one", "two", "three", "one"]) {
+    assertEquals((await listTools(at(office))).status, 200, office);
+  }
+  const streams = await Promise.all(["one", "three"].map(async (office) => {
+    const open = new AbortController();
+    const { headers, body } = modernRequest("subscriptions/listen", {
+      notifications: { toolsListChanged: true },
+    });
+    const { body: stream, status } = await fetch(at(office).url, {
+      method: "POST",
+      headers: {
+        ...headers,
+        "content-type": "application/json",
+        "accept": "application/json, text/event-stream",
+      },
+      body,
+      signal: open.signal,
+    });
+    assertEquals(status, 200);
+    return stream;
+  }));
+  const refused = await listTools(at("four"));
+  assertEquals(refused.status, 503);
+  assertStringIncludes(refused.body, "Too many offices are in use: at most 2");
+  for (const stream of streams) await stream?.cancel();
 });

@@ -30,6 +30,11 @@ Deno.test("resolveLimits() fills in the defaults of the spec (spec §10)", () =>
   const sockets = (connectionsPerAddress: number) =>
     resolveLimits({ connectionsPerAddress }).socketsPerAddress;
   assertEquals([sockets(7), sockets(1000)], [400, 4000]);
+  assertEquals(resolveLimits({}, true).socketsPerAddress, 1400);
+  assertEquals(
+    resolveLimits({ socketsPerAddress: 9 }, true).socketsPerAddress,
+    9,
+  );
   assertEquals(resolveLimits({ eventsPerSecond: 7 }).eventsPerSecond, 7);
   assertEquals(resolveLimits({ eventsPerSecond: 7 }).callsPerAgent, 1000);
 });
