@@ -94,9 +94,11 @@ const CHECKED: Readonly<Record<string, readonly string[]>> = {
     "claude-desktop",
     "configuration",
     "links",
+    "mcp-client", // mcp_page_test.ts
     "version-mismatch", // protocol_test.ts
   ],
   nginx: ["nginx"],
+  toml: ["mcp-client"],
 };
 
 /** `deno task check:snippets`, the tests above, and transcript_test.ts; a picture is right as it is. */
@@ -135,7 +137,7 @@ Deno.test("the pages name the reference servers that are fetched for them", () =
   for (const [page, text] of pages) {
     for (
       const [name] of withVersions(text).matchAll(
-        /@modelcontextprotocol\/(?!(?:sdk|server)\b(?!-))[^\s"`\\]+/g,
+        /@modelcontextprotocol\/(?!(?:sdk|server|client|inspector)\b(?!-))[^\s"`\\]+/g,
       )
     ) {
       assert(

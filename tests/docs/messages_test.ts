@@ -8,6 +8,7 @@ const SOURCES = [
   "client",
   "cli",
   "computer",
+  "mcp",
   "protocol",
   "server",
   "shared",
@@ -21,7 +22,9 @@ const FILLED_IN = /"[^"]*"|…|: |\b\d+\b/;
 Deno.test("the documentation explains messages that exist in the source", async () => {
   const source = (await Promise.all(SOURCES.map(readAll))).join();
   const unknown: string[] = [];
-  for (const page of ["docs/troubleshooting.md", "docs/tool-owners.md"]) {
+  const explained = ["troubleshooting", "tool-owners", "mcp"]
+    .map((name) => `docs/${name}.md`);
+  for (const page of explained) {
     const text = await Deno.readTextFile(new URL(page, root));
     const quoted = messagesIn(text).filter((message) => !DENO.test(message));
     assert(quoted.length > 5, page);

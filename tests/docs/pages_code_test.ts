@@ -119,6 +119,9 @@ Deno.test({
       "laptop__add_note",
     ]);
 
+    const callFirst = await exported<Use<unknown>>("callFirst");
+    assertEquals(await callFirst(agent), [{ type: "text", text: "hello" }]);
+
     const read = await exported<Use<string[]>>("read");
     assertEquals(await read(agent), []); // nothing is about reports
     const impatient = await exported<Use<void>>("impatient");

@@ -66,6 +66,7 @@ const OTHERS = [
   "docker",
   "curl",
   "claude",
+  "@modelcontextprotocol/inspector",
 ];
 
 /** An option that no command has: who complains of it, and of it alone, took all the others. */

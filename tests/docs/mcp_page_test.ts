@@ -1,0 +1,94 @@
+/**
+ * The configurations of `docs/mcp.md`: the addresses in them serve an MCP client, and the commands
+ * are ones that this package has.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { mcpGateway } from "../../mcp/mod.ts";
+import { SmcpComputer } from "../../computer/mod.ts";
+import { createSmcpServer } from "../../server/mod.ts";
+import { fixture } from "../support/computer/mcp_servers.ts";
+import { CLIENTS } from "../support/mcp/clients.ts";
+import { codeBlocks } from "./support/blocks.ts";
+import { commandsOf, mistakeIn } from "./support/commands.ts";
+
+/** How a client reaches the office, as its configuration says. */
+interface Entry {
+  readonly url?: string;
+  readonly command?: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const blocks = (await codeBlocks())
+  .filter(({ at }) => at.startsWith("docs/mcp.md"));
+const configurations = blocks.filter(({ example }) => example === "mcp-client");
+const entries = configurations.filter(({ language }) => language === "json")
+  .map(({ at, code }): [string, Entry] => {
+    const { mcpServers, servers } = JSON.parse(code);
+    return [at, (mcpServers ?? servers).office];
+  });
+
+/** The addresses that the page tells to paste, wherever in it. */
+const addresses = new Set(
+  blocks.flatMap(({ code }) =>
+    code.match(/http:\/\/127\.0\.0\.1:8787\/mcp\/[^\s"]*/g) ?? []
+  ),
+);
+
+Deno.test("every address of the page for MCP clients serves them", async () => {
+  await using server = createSmcpServer({ gateway: mcpGateway() });
+  const { url } = await server.listen();
+  await using computer = new SmcpComputer({
+    url,
+    name: "laptop",
+    servers: { fix: fixture({ only: ["echo"] }) },
+    confirm: () => "once",
+  });
+  await computer.connect();
+  await computer.serversSettled();
+  await computer.join("home");
+  assert(addresses.size > 0);
+  for (const address of addresses) {
+    const { pathname, search } = new URL(address);
+    for (const connect of Object.values(CLIENTS)) {
+      await using client = await connect({
+        url: new URL(pathname + search, url),
+      });
+      const tools = await client.tools();
+      assertEquals(tools.map(({ name }) => name), ["laptop__echo"], address);
+      await client.terminate();
+    }
+  }
+});
+
+Deno.test({
+  name: "every command of the page for MCP clients is one that the package has",
+  timeout: 240_000,
+  fn: async () => {
+    const scripts = blocks.filter(({ language }) => language === "sh");
+    const added = (await commandsOf(scripts.map(({ code }) => code).join("\n")))
+      .map(({ words, env }) => ({
+        words: words.slice(words.indexOf("--") + 1),
+        env,
+        isAdded: words[0] === "claude" && words.includes("--"),
+      }))
+      .filter(({ isAdded }) => isAdded);
+    const configured = entries.flatMap(([, { command, args = [], env = {} }]) =>
+      command === undefined ? [] : [{ words: [command, ...args], env }]
+    );
+    assertEquals([added.length, configured.length], [1, 2]);
+    for (const command of [...added, ...configured]) {
+      assertEquals(await mistakeIn(command), undefined);
+    }
+  },
+});
+
+Deno.test("every configuration of the page for MCP clients says how to reach the office", () => {
+  assert(configurations.length > entries.length); // TOML
+  for (const [at, { url, command }] of entries) {
+    assertEquals([url, command].filter(Boolean).length, 1, at);
+    if (url !== undefined) assert(addresses.has(url), at);
+  }
+});
