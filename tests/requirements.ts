@@ -469,6 +469,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   { id: "7.38", clause: "Progress: increasing, at most ten times a second for each call, less often when more than ten calls report",
     tests: ["progress is told at once, then at most every 100 ms, the last one of a while",
       "progress that does not increase is dropped, and long messages are cut between characters",
+      "an Agent is told only what increases; a Computer without progress harms no call that asks (spec §7)",
       "however many calls report, a Computer tells at most 100 a second besides the first of each"] },
 
   // §8 Resources

@@ -20,9 +20,12 @@ const CALLS: readonly [name: string, args: Record<string, unknown>][] = [
 
 /** What is equal whether a client is connected to the MCP server or to the office. */
 const comparable = (
-  { name, description, inputSchema, outputSchema, annotations }: SeenTool,
+  { name, title, description, icons, inputSchema, outputSchema, annotations }:
+    SeenTool,
 ) => ({
   name,
+  title,
+  icons: asObject(icons),
   description,
   inputSchema: asObject(inputSchema),
   outputSchema: asObject(outputSchema),

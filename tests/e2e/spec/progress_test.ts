@@ -1,9 +1,16 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { ToolHost } from "../../../computer/mod.ts";
-import type { ToolCallAdvanced } from "../../../computer/mod.ts";
-import type { ToolProgress } from "../../../protocol/mod.ts";
+import { type ToolCallAdvanced, ToolHost } from "../../../computer/mod.ts";
+import {
+  GET_TOOLS_EVENT,
+  TOOL_CALL_EVENT,
+  TOOL_CALL_PROGRESS_EVENT,
+  type ToolCallReq,
+  type ToolProgress,
+} from "../../../protocol/mod.ts";
 import { startComputer } from "../../support/computer/computer.ts";
 import { createCounter } from "../../support/fixtures/counter.ts";
+import { OFFICE, startOffice } from "../../support/office.ts";
+import { joinRaw } from "../../support/wire/raw_client.ts";
 import { everything } from "../../support/computer/mcp_servers.ts";
 
 const AUTO = { default_tool_meta: { auto_apply: true } };
@@ -117,4 +124,32 @@ Deno.test({
     [3, 4],
     [4, 4],
   ]);
+});
+
+Deno.test("an Agent is told only what increases; a Computer without progress harms no call that asks (spec §7)", async () => {
+  await using office = await startOffice();
+  await using computer = await joinRaw(office.url, "computer", "pc", OFFICE);
+  computer.handle(GET_TOOLS_EVENT, (_, ack) => ack({ tools: [], req_id: "" }));
+  computer.handle(TOOL_CALL_EVENT, (payload, ack) => {
+    const { agent, req_id, tool_name } = payload as ToolCallReq;
+    const tell = (progress: number) =>
+      computer.socket.emit(TOOL_CALL_PROGRESS_EVENT, {
+        computer: "pc",
+        agent,
+        req_id,
+        progress,
+      });
+    if (tool_name === "count") [2, 2, 1, 3].forEach(tell);
+    ack({ content: [] });
+    tell(4); // too late
+  });
+  const call = async (tool: string) => {
+    const told: ToolProgress[] = [];
+    const onProgress = (progress: ToolProgress) => told.push(progress);
+    const result = await office.agent.callTool("pc", tool, {}, { onProgress });
+    assertEquals(result, { content: [] });
+    return told;
+  };
+  assertEquals(await call("count"), [{ progress: 2 }, { progress: 3 }]);
+  assertEquals(await call("silent"), []);
 });

@@ -180,7 +180,10 @@ export function ourAgent(url: string): AgentParty {
         .map(({ name }) => name),
     tools: async () => (await agent.getTools(COMPUTER)).map((t) => ({ ...t })),
     call: (tool, params = {}, { computer = COMPUTER, timeout = 30 } = {}) =>
-      agent.callTool(computer, tool, params, { timeoutMs: timeout * 1000 }),
+      agent.callTool(computer, tool, params, {
+        timeoutMs: timeout * 1000,
+        onProgress: () => {}, // what peers do not know must harm no call
+      }),
     callAs: (reqId, tool, timeout) =>
       agent.callTool(COMPUTER, tool, {}, { reqId, timeoutMs: timeout * 1000 }),
     cancel: (reqId) => Promise.resolve(agent.cancel(reqId)),
