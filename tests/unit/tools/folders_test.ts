@@ -11,6 +11,7 @@ Deno.test("no folder has more than 20 files, and none has one file alone", async
   const look = async (folder: string): Promise<void> => {
     let [files, folders] = [0, 0];
     for await (const { name, isDirectory } of Deno.readDir(at(folder))) {
+      if (name.startsWith(".") || name === "node_modules") continue; // fetched
       if (isDirectory) {
         folders++;
         await look(`${folder}/${name}`);
