@@ -39,7 +39,7 @@ import process from "node:process";
 import { abortable } from "../shared/async.ts";
 import type { SmcpAgent } from "../agent/mod.ts";
 import { CallQueue } from "./calls/call_queue.ts";
-import { HttpFace, type McpCaller } from "./http/http.ts";
+import type { McpCaller } from "./http/http.ts";
 import { type AgentProvider, OfficeView } from "./office/office_view.ts";
 import {
   type Admitted,
@@ -48,6 +48,7 @@ import {
   resolveOptions,
 } from "./options.ts";
 import type { ViewOptions } from "./http/view_query.ts";
+import { HttpViews } from "./http/views.ts";
 import { Pipe, type PipeOptions } from "./pipe/pipe.ts";
 import {
   type McpGatewayOptions,
@@ -87,6 +88,10 @@ export interface OfficeMcp extends AsyncDisposable {
   /**
    * Answers an HTTP request of MCP that came over a network.
    *
+   * The query of its URL says how the client sees the office, within the options given here:
+   * `computer`, `include`, `exclude`, `tools`, `name-limit`, `timeout` in seconds and `lenient`, as
+   * in `?computer=laptop&tools=search`.
+   *
    * The request's `signal` must be aborted when its client goes away, which is how calls are
    * cancelled: `@hono/node-server` does that, `Deno.serve` misses it for the first request of a
    * connection.
@@ -120,7 +125,7 @@ export function officeMcp(
   const view = new OfficeView(provider, resolved);
   const queue = new CallQueue({ perSecond, running });
   const parts = { view, queue, options: resolved };
-  const http = new HttpFace(parts);
+  const http = new HttpViews(parts);
   const connections = new Set<StdioConnection>();
   const close = async () => {
     const closing = [...connections].map((connection) => connection.close());
@@ -136,9 +141,7 @@ export function officeMcp(
       void connection.closed.then(() => connections.delete(connection));
       return connection;
     },
-    refresh: async () => {
-      await view.ready();
-    },
+    refresh: () => http.refresh(),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -207,7 +210,7 @@ export function pipeOffice(
 }
 
 /** Behaves as `fetch` does when its signal is aborted: what it has promised rejects, and its body ends. */
-async function fetchFrom(http: HttpFace, request: Request): Promise<Response> {
+async function fetchFrom(http: HttpViews, request: Request): Promise<Response> {
   const { signal } = request;
   signal.throwIfAborted();
   const response = await abortable(http.serve(request, {}), signal);

@@ -68,7 +68,11 @@ export interface OfficeMcpOptions {
 /** The options with their defaults. */
 export type ResolvedOptions =
   & Required<Omit<OfficeMcpOptions, "computer" | "admit">>
-  & Pick<OfficeMcpOptions, "computer" | "admit">;
+  & Pick<OfficeMcpOptions, "computer" | "admit">
+  & {
+    /** What the office is shown by at most: no name of a client's choice gets around its patterns. */
+    readonly within?: ResolvedOptions;
+  };
 
 const MEBIBYTE = 2 ** 20;
 
@@ -144,4 +148,36 @@ export function resolveOptions(options: OfficeMcpOptions): ResolvedOptions {
     );
   }
   return resolved;
+}
+
+/**
+ * Fills in what a client wants to see of an office, within what it is allowed to.
+ *
+ * @throws {RangeError} naming a number that is out of its range
+ * @throws {TypeError} naming what cannot be used
+ */
+export function narrowOptions(
+  within: ResolvedOptions,
+  wanted: OfficeMcpOptions,
+): ResolvedOptions {
+  const { computer, callTimeoutMs } = within;
+  if (computer !== undefined && (wanted.computer ?? computer) !== computer) {
+    throw new TypeError(
+      `Cannot use computer ${JSON.stringify(wanted.computer)}: only ${
+        JSON.stringify(computer)
+      } is served here`,
+    );
+  }
+  const { within: _, ...given } = within;
+  const resolved = resolveOptions({
+    ...given,
+    include: [],
+    exclude: [],
+    ...wanted,
+  });
+  return {
+    ...resolved,
+    callTimeoutMs: Math.min(resolved.callTimeoutMs, callTimeoutMs),
+    within,
+  };
 }

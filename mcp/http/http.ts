@@ -5,7 +5,6 @@ import {
   isLegacyRequest,
   readRequestBody,
 } from "@modelcontextprotocol/server";
-import { checkHeaders } from "./guards.ts";
 import { httpError, RpcError } from "./http_error.ts";
 import { createOfficeServer } from "../office/server.ts";
 import type { ServerParts } from "../office/server_parts.ts";
@@ -18,13 +17,12 @@ export interface McpCaller {
   readonly principal?: string;
 }
 
-/** Serves MCP over HTTP: of 2026-07-28 each request for itself, and before it in sessions. */
+/** Serves one view of an office over HTTP: of 2026-07-28 each request for itself, and before it in sessions. */
 export class HttpFace {
   readonly #parts: ServerParts;
   readonly #modern: ReturnType<typeof createMcpHandler>;
   readonly #sessions: Sessions;
   readonly #off: () => void;
-  #isClosed = false;
 
   constructor(parts: ServerParts) {
     this.#parts = parts;
@@ -43,16 +41,14 @@ export class HttpFace {
     });
   }
 
-  /** Answers one request. */
+  /** Whether clients before 2026 have sessions here. */
+  get hasSessions(): boolean {
+    return this.#sessions.size > 0;
+  }
+
+  /** Answers one request, whose headers somebody has checked. */
   async serve(request: Request, caller: McpCaller): Promise<Response> {
     const { options, view } = this.#parts;
-    const refused = checkHeaders(request.headers, options);
-    if (refused) {
-      return httpError(refused.status, RpcError.REFUSED, refused.message);
-    }
-    if (this.#isClosed) {
-      return httpError(503, RpcError.REFUSED, "The MCP server is closed");
-    }
     const body = await readBody(request, options.maxBodyBytes);
     if (body instanceof Response) return body;
     try {
@@ -72,7 +68,6 @@ export class HttpFace {
 
   /** Cancels all that runs, and ends all streams and sessions. */
   async close(): Promise<void> {
-    this.#isClosed = true;
     this.#off();
     await Promise.all([this.#modern.close(), this.#sessions.close()]);
   }

@@ -30,7 +30,8 @@ export class OfficeView {
   readonly catalogue: Catalogue;
   /** What is wrong, by Computer. */
   readonly troubles = new Map<string, Trouble>();
-  readonly #provider: AgentProvider;
+  /** Gives the Agent. */
+  readonly provider: AgentProvider;
   readonly #listeners = new Set<(event: ServerEvent) => void>();
   #agent: SmcpAgent | undefined;
   #offs: (() => void)[] = [];
@@ -44,7 +45,7 @@ export class OfficeView {
 
   /** @throws {TypeError} naming an option that cannot be used */
   constructor(provider: AgentProvider, options: ResolvedOptions) {
-    this.#provider = provider;
+    this.provider = provider;
     this.catalogue = new Catalogue(options);
   }
 
@@ -88,7 +89,7 @@ export class OfficeView {
 
   async #ask(): Promise<SmcpAgent> {
     try {
-      return await this.#provider();
+      return await this.provider();
     } catch (error) {
       this.#wasMissing = true;
       throw error;

@@ -82,11 +82,9 @@ export class OwnSeat {
     const isTaken = error instanceof ConnectionError &&
       error.code === "refused";
     const why = isTaken
-      ? `the office ${
-        JSON.stringify(office)
-      } has another Agent than this one (${
+      ? `The office ${JSON.stringify(office)} did not let in this Agent (${
         JSON.stringify(name)
-      }), or does not let it in: ${
+      }): ${
         messageOf(error)
       }. An office has one seat for an Agent: stop the other one, or let it leave the office; this server tries again by itself, and tells when it has tools`
       : messageOf(error);

@@ -32,7 +32,7 @@ export type Found =
 /** What a catalogue depends on. */
 export type CatalogueOptions = Pick<
   ResolvedOptions,
-  "computer" | "include" | "exclude" | "nameLimit" | "lenient"
+  "computer" | "include" | "exclude" | "nameLimit" | "lenient" | "within"
 >;
 
 /** Names kept of tools that are away, so that a call of one says so; the oldest go first. */
@@ -63,6 +63,8 @@ interface Listed {
 export class Catalogue {
   readonly #options: CatalogueOptions;
   readonly #filter: ReturnType<typeof toolFilter>;
+  /** Judges tools by the names that they would have without the client's wishes. */
+  readonly #within: ReturnType<typeof toolFilter>;
   readonly #bindings = new Map<string, Binding>();
   readonly #listed = new Map<string, Listed>();
   readonly #offered = new Map<string, OfferedTool>();
@@ -72,6 +74,8 @@ export class Catalogue {
   constructor(options: CatalogueOptions) {
     this.#options = options;
     this.#filter = toolFilter(options.include, options.exclude);
+    const { include, exclude } = options.within ?? options;
+    this.#within = toolFilter(include, exclude);
   }
 
   /** What can be called, in order: by Computer, then as its MCP servers list it. */
@@ -130,11 +134,19 @@ export class Catalogue {
     const tools = [...unique.values()].map((tool) =>
       this.#offer(computer, tool)
     )
-      .filter(({ shown, original }) =>
-        this.#filter({ name: shown.name, tags: tagsOf(original) })
-      );
+      .filter((tool) => this.#isShown(tool));
     const text = JSON.stringify(tools.map(({ shown }) => shown));
     return { source, tools, text };
+  }
+
+  #isShown({ shown, original, computer, tool }: OfferedTool): boolean {
+    const tags = tagsOf(original);
+    if (!this.#filter({ name: shown.name, tags })) return false;
+    const { within } = this.#options;
+    if (within === undefined) return true;
+    const prefix = within.computer === undefined;
+    const naming = { limit: within.nameLimit, prefix };
+    return this.#within({ name: toolName(computer, tool, naming), tags });
   }
 
   #offer(computer: string, original: SMCPTool): OfferedTool {

@@ -9,6 +9,8 @@ export interface ChildCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Told when it runs, with what sends it a signal. */
+  readonly started?: (signal: (name: "SIGKILL" | "SIGTERM") => void) => void;
 }
 
 /**
@@ -27,7 +29,7 @@ export class ChildTransport {
   }
 
   start(): Promise<void> {
-    const { command, args, env } = this.#options;
+    const { command, args, env, started } = this.#options;
     const child = this.#child = spawn(command, args, {
       stdio: ["pipe", "pipe", "inherit"],
       env: { ...Deno.env.toObject(), ...env },
@@ -35,6 +37,8 @@ export class ChildTransport {
     createInterface(child.stdout).on("line", (line) => {
       this.onmessage?.(JSON.parse(line));
     });
+    child.stdin.on("error", () => {}); // it was killed
+    started?.((name) => child.kill(name));
     child.on("error", (error) => this.onerror?.(error));
     child.on("exit", () => this.onclose?.());
     return Promise.resolve();
@@ -50,7 +54,8 @@ export class ChildTransport {
   /** Ends the child's stdin, which is how it knows that its client is gone. */
   async close(): Promise<void> {
     const child = this.#child;
-    if (child === undefined || child.exitCode !== null) return;
+    const hasEnded = child?.exitCode !== null || child.signalCode !== null;
+    if (child === undefined || hasEnded) return;
     const ended = once(child, "close");
     child.stdin.end();
     await ended;
