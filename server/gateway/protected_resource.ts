@@ -3,6 +3,9 @@ import type { IncomingMessage } from "node:http";
 /** Where OAuth clients look for what protects a resource (RFC 9728). */
 export const METADATA_ROOT = "/.well-known/oauth-protected-resource";
 
+/** A name or an address, with an optional port: a URL may hold more, such as the quote that ends a header's text. */
+const HOST = /^[\w.:[\]-]+$/;
+
 /** A resource of a gateway, as its clients see it. */
 export interface ResourceUrls {
   /** Its own URL. */
@@ -28,8 +31,9 @@ export function resourceUrls(
     ? "encrypted" in socket && socket.encrypted === true
     : /^https\b/i.test(String(forwarded));
   const base = `${isSecure ? "https" : "http"}://${headers.host}`;
-  if (headers.host === undefined || !URL.canParse(base)) return undefined;
-  const { origin } = new URL(base);
+  if (!URL.canParse(base)) return undefined;
+  const { origin, host } = new URL(base);
+  if (headers.host === undefined || !HOST.test(host)) return undefined;
   return {
     resource: `${origin}${path}`,
     metadata: `${origin}${METADATA_ROOT}${path}`,
