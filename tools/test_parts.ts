@@ -9,7 +9,7 @@ import {
   NPX_SERVERS,
   S3_SERVER,
 } from "../tests/support/computer/reference_servers.ts";
-import { mcpTools } from "../tests/support/mcp/npm_tools.ts";
+import { mcpTools, realClients } from "../tests/support/mcp/npm_tools.ts";
 import { findNode, NODE_VERSIONS } from "./npm/node.ts";
 import { installPackages, npmPackages, TYPESCRIPT } from "./npm/npm_package.ts";
 import { run } from "./process.ts";
@@ -129,6 +129,8 @@ const mcp: Part = {
   fetch: mcpTools,
 };
 
+const clients: Part = { name: "Claude Code and Codex", fetch: realClients };
+
 const packages = [locked, linked, homes];
 
 /** The downloads of each suite. */
@@ -139,6 +141,7 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   browser: [...packages, bundler, chromium],
   node: [...packages, npxServers, ...nodes, tarball],
   mcp: [...packages, ...denoServers, mcp],
+  clients: [...packages, clients],
   interop: [...packages, ...pythons],
 };
 

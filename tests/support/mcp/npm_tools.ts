@@ -23,6 +23,9 @@ const MCP_TOOLS = [
   "@modelcontextprotocol/inspector@2.12.0",
 ];
 
+/** MCP clients that people use. */
+const CLIENTS = ["@anthropic-ai/claude-code@2.1.330", "@openai/codex@0.169.0"];
+
 /** They need at least Node 22.19. */
 const NODE_MAJOR = 24;
 
@@ -30,8 +33,12 @@ const NODE_MAJOR = 24;
 export const mcpTools = (): Promise<NpmTools> =>
   npmTools("mcp-tools", MCP_TOOLS);
 
+/** Finds Claude Code and Codex, which it installs once from npm. */
+export const realClients = (): Promise<NpmTools> =>
+  npmTools("mcp-clients", CLIENTS);
+
 /** Finds packages of npm in the user's cache folder, where it installs them once. */
-export async function npmTools(
+async function npmTools(
   name: string,
   packages: readonly string[],
 ): Promise<NpmTools> {
