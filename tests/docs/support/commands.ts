@@ -65,6 +65,7 @@ const OTHERS = [
   "deno",
   "docker",
   "curl",
+  "git",
   "claude",
   "@modelcontextprotocol/inspector",
 ];

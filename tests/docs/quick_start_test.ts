@@ -1,0 +1,59 @@
+/**
+ * The quick start of the README, as it is written; an MCP client takes the place of Claude Code.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { start } from "../support/child.ts";
+import { withVersions } from "../support/computer/reference_servers.ts";
+import { CLIENTS } from "../support/mcp/clients.ts";
+import { codeBlocks } from "./support/blocks.ts";
+import { makeHome } from "./support/home.ts";
+import { normalize } from "./support/transcript.ts";
+
+const blocks = (await codeBlocks())
+  .filter(({ at }) => at.startsWith("README"));
+const codeOf = (name: string): string => {
+  const found = blocks.find(({ example }) => example === name);
+  assert(found, `There is no example ${name}`);
+  return found.code;
+};
+
+Deno.test({
+  name:
+    "the quick start of the README: three commands, and an MCP client calls a tool",
+  timeout: 600_000,
+  fn: async () => {
+    const commands = codeOf("quick-start").trimEnd().split("\n");
+    assertEquals(commands.length, 3);
+    const [clone = "", up = "", add = ""] = commands;
+    // The home has the clone; claude itself is not here.
+    assert(/^git clone "\$REPOSITORY" ~\/a2c-smcp$/.test(clone), clone);
+    assert(/^claude mcp add /.test(add), add);
+
+    await using home = await makeHome();
+    await Deno.writeTextFile(
+      `${home.folder}/computer.json`,
+      withVersions(codeOf("configuration")),
+    );
+    await using child = start("bash", ["-c", `exec ${up}`], {
+      cwd: home.folder,
+      env: { ...home.env, SMCP_PORT: "0" }, // somebody may have the default one
+    });
+    const [, printed = "", url = ""] = await child.line(
+      / {2}(claude mcp add .* (http:\S+))$/,
+    );
+    assertEquals(normalize(printed, home), add);
+    await child.line(/^MCP server files: running, /);
+    for (const [kind, connect] of Object.entries(CLIENTS)) {
+      await using client = await connect({ url: new URL(url) });
+      const names = (await client.tools()).map(({ name }) => name);
+      const tool = names.find((name) => name.endsWith("__list_directory"));
+      assert(tool, `${kind}: ${names}`);
+      const { content } = await client.call(tool, { path: "." });
+      assertEquals(content, [{ type: "text", text: "[FILE] computer.json" }]);
+      await client.terminate();
+    }
+    assertEquals((await child.stop()).code, 0, child.lines.join("\n"));
+  },
+});
