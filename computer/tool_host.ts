@@ -85,7 +85,7 @@ export class ToolHost implements AsyncDisposable {
       config,
       options,
       configChanged,
-      () => elicit !== undefined,
+      () => elicit !== undefined || this.#office !== undefined,
     );
     const { host } = this.#hosting;
     this.#watch = new ResourceWatch(host, changed);

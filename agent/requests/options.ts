@@ -1,4 +1,8 @@
-import type { ToolProgress } from "../../protocol/mod.ts";
+import type {
+  ElicitParams,
+  ElicitResult,
+  ToolProgress,
+} from "../../protocol/mod.ts";
 
 /** Options for a single request. */
 export interface AgentRequestOptions {
@@ -24,6 +28,21 @@ export interface CallToolOptions extends AgentRequestOptions {
    * second, and nothing after the call has ended. Older Servers and Computers tell nothing.
    */
   onProgress?: (progress: ToolProgress) => unknown;
+  /**
+   * Answers what the tool's MCP server asks during the call, where nobody at the Computer does; the
+   * call is repeated with the answer by itself, with `timeoutMs` for each part. An error cancels the
+   * call. Older Computers do not ask.
+   */
+  onElicit?: (question: ElicitParams) => ElicitResult | Promise<ElicitResult>;
+  /**
+   * In place of `onElicit`: resolves with a question as a result whose `resultType` is
+   * `input_required`, with `inputRequests` and `requestState`. `{}` for the first call; then the same
+   * call again with the answers and that state.
+   */
+  input?: {
+    readonly responses?: Record<string, ElicitResult>;
+    readonly state?: string;
+  };
 }
 
 /** Options for a request for the desktop (spec §8.1). */

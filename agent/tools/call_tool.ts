@@ -1,6 +1,8 @@
 import { ConnectionError } from "../../client/errors.ts";
 import {
   type CallToolResult,
+  type ElicitParams,
+  type ElicitResult,
   timeoutResult,
   TOOL_CALL_EVENT,
   type ToolCallReq,
@@ -13,14 +15,58 @@ import { wireTimeout } from "../requests/wire_timeout.ts";
 /** The default timeout of a tool call. */
 const TOOL_TIMEOUT_MS = 60_000;
 
-/** Calls a tool; a call that times out or is aborted here is cancelled at the Computer (spec §7). */
+type Call = Pick<ToolCallReq, "computer" | "tool_name" | "params">;
+
+/** Calls a tool, and answers its questions (an extension of this package). */
 export async function callTool(
   requests: Requests,
-  call: Pick<ToolCallReq, "computer" | "tool_name" | "params">,
+  call: Call,
+  options: CallToolOptions,
+): Promise<CallToolResult> {
+  const { onElicit, signal, ...rest } = options;
+  if (!onElicit) return await callOnce(requests, call, options);
+  let { input = {}, reqId = crypto.randomUUID() } = rest;
+  for (;;) {
+    const part = { ...options, input, reqId };
+    const result = await callOnce(requests, call, part);
+    const questions = questionsOf(result);
+    if (!questions) return result;
+    const responses: Record<string, ElicitResult> = {};
+    try {
+      for (const [key, params] of questions.requests) {
+        responses[key] = await onElicit(params);
+        signal?.throwIfAborted();
+      }
+    } catch (error) {
+      requests.cancel(reqId);
+      throw error;
+    }
+    input = { responses, state: questions.state };
+    reqId = crypto.randomUUID();
+  }
+}
+
+/** Returns the questions that a result asks, if it asks any. */
+function questionsOf(
+  { resultType, inputRequests, requestState }: CallToolResult,
+): { requests: [string, ElicitParams][]; state: string } | undefined {
+  if (resultType !== "input_required" || typeof requestState !== "string") {
+    return undefined;
+  }
+  const requests = Object.entries(
+    inputRequests as Record<string, { params: ElicitParams }>,
+  ).map(([key, { params }]): [string, ElicitParams] => [key, params]);
+  return { requests, state: requestState };
+}
+
+/** Calls a tool; a call that times out or is aborted here is cancelled at the Computer (spec §7). */
+async function callOnce(
+  requests: Requests,
+  call: Call,
   options: CallToolOptions,
 ): Promise<CallToolResult> {
   const { timeoutMs = TOOL_TIMEOUT_MS, reqId = crypto.randomUUID() } = options;
-  const { signal, onProgress } = options;
+  const { signal, onProgress, input } = options;
   const unfollow = onProgress && requests.follow(reqId, onProgress);
   try {
     return refuseMissingBlobs(
@@ -30,6 +76,7 @@ export async function callTool(
           ...call,
           timeout: wireTimeout(timeoutMs),
           ...(onProgress && { progress: true }),
+          ...(input && inputFields(input)),
         },
         timeoutMs,
         signal,
@@ -46,3 +93,11 @@ export async function callTool(
     unfollow?.();
   }
 }
+
+const inputFields = (
+  { responses, state }: NonNullable<CallToolOptions["input"]>,
+): Pick<ToolCallReq, "accepts" | "input_responses" | "request_state"> => ({
+  accepts: ["input_required"],
+  ...(responses && { input_responses: responses }),
+  ...(state !== undefined && { request_state: state }),
+});

@@ -4,6 +4,7 @@ import {
   CANCEL_TOOL_CALL_NOTIFICATION,
   ErrorCode,
   isClientEvent,
+  LEAVE_OFFICE_NOTIFICATION,
   ProtocolError,
   type ServerEvent,
   UPDATE_TOOL_LIST_EVENT,
@@ -41,6 +42,9 @@ export function forwardConnectionEvents(
   });
   connection.on("notification", ({ event, payload }) => {
     if (event === CANCEL_TOOL_CALL_NOTIFICATION) requests.cancel(payload);
+    if (event === LEAVE_OFFICE_NOTIFICATION && payload.agent !== undefined) {
+      requests.agentLeft(payload.agent);
+    }
   });
   connection.onRequest((event, payload) => {
     // The request arrived after leaving; the Server has already answered its Agent with an error.

@@ -11,6 +11,7 @@ import {
 import { CallTable } from "../tools/call_table.ts";
 import type { Confirm } from "../tools/confirm.ts";
 import { Confirmations } from "../tools/confirmations.ts";
+import { Dialogues } from "../tools/elicit/dialogues.ts";
 import type { Elicit } from "../tools/elicit/elicit.ts";
 import { Elicitations } from "../tools/elicit/elicitations.ts";
 import type { DpeResolver } from "../resources/dpe/resolver.ts";
@@ -68,6 +69,7 @@ export class ComputerRequestHandler {
   readonly #warnOnce = new WarnOnce();
   readonly #confirmations: Confirmations;
   readonly #elicitations: Elicitations;
+  readonly #dialogues = new Dialogues();
   #office: string | undefined;
 
   constructor(options: ComputerRequestHandlerOptions) {
@@ -85,6 +87,7 @@ export class ComputerRequestHandler {
   moveTo(office: string | undefined): void {
     if (office !== this.#office) {
       this.#calls.clear();
+      this.#dialogues.end();
       this.#recent.clear();
     }
     this.#office = office;
@@ -93,6 +96,12 @@ export class ComputerRequestHandler {
   /** Cancels a tool call; unknown and ended calls are ignored (spec §7.6). */
   cancel(call: AgentCallData): void {
     this.#calls.cancel(call);
+    this.#dialogues.cancel(call);
+  }
+
+  /** Ends calls that wait for an answer of an Agent that has left. */
+  agentLeft(agent: string): void {
+    this.#dialogues.end(agent);
   }
 
   /**
@@ -113,6 +122,7 @@ export class ComputerRequestHandler {
       inputs: hosting.inputs.definitions,
       confirmations: this.#confirmations,
       elicitations: this.#elicitations,
+      dialogues: this.#dialogues,
       calls: this.#calls,
       watch,
       recent: this.#recent,

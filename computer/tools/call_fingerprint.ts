@@ -9,9 +9,14 @@ const MAX_UNHASHED_CHARACTERS = 512;
  * keys does not matter (spec §7.4).
  */
 export function callFingerprint(
-  { tool_name, params }: Pick<ToolCallReq, "tool_name" | "params">,
+  { tool_name, params, request_state, input_responses }:
+    & Pick<ToolCallReq, "tool_name" | "params">
+    & Partial<Pick<ToolCallReq, "request_state" | "input_responses">>,
 ): string {
-  const text = JSON.stringify(sorted([tool_name, params])); // starts with a bracket; no hash does
+  const call = request_state === undefined
+    ? [tool_name, params]
+    : [tool_name, params, request_state, input_responses];
+  const text = JSON.stringify(sorted(call)); // starts with a bracket; no hash does
   return text.length <= MAX_UNHASHED_CHARACTERS
     ? text
     : createHash("sha256").update(text).digest("base64");

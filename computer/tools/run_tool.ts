@@ -13,6 +13,7 @@ import { reasonOf } from "../util/values.ts";
 import { callFailure } from "./call_failure.ts";
 import type { AbortReason } from "./call_table.ts";
 import type { Confirmations } from "./confirmations.ts";
+import type { Dialogue, Dialogues } from "./elicit/dialogues.ts";
 import type { Elicitations } from "./elicit/elicitations.ts";
 import type { McpHost } from "../host/host.ts";
 import type { AnswerQuestion } from "../host/mcp/calls/questions.ts";
@@ -29,6 +30,8 @@ export interface ToolCallContext {
   readonly confirmations: Confirmations;
   /** Answers questions of MCP servers. */
   readonly elicitations: Elicitations;
+  /** Passes questions on to Agents that accept them. */
+  readonly dialogues: Dialogues;
 }
 
 /** How a call is followed while it runs. */
@@ -50,6 +53,15 @@ export async function runToolCall(
   context: ToolCallContext,
   { signal, onProgress }: CallFollowing,
 ): Promise<CallToolResult> {
+  const { elicitations, dialogues } = context;
+  if (request.accepts?.includes(INPUT_REQUIRED) && !elicitations.canAsk) {
+    const dialogue = dialogues.begin(
+      request,
+      (signal, answer) =>
+        execute(request, target, context, { signal, onProgress, answer }),
+    );
+    return await continueCall(dialogue, request.timeout, signal);
+  }
   const early = earlyEnd(request.timeout, signal);
   try {
     // The MCP SDK reports every abort as a timeout; only here is it known why the call ended.
@@ -66,12 +78,49 @@ export async function runToolCall(
   }
 }
 
+/** What an Agent accepts that can answer questions. */
+const INPUT_REQUIRED = "input_required";
+
+/**
+ * Continues a call that asked its Agent; the timeout is that of this request.
+ *
+ * @throws {ProtocolError} 400: there is no such call, or no answer to its question
+ */
+export async function resumeToolCall(
+  request: ToolCallReq,
+  { dialogues }: Pick<ToolCallContext, "dialogues">,
+  signal: AbortSignal,
+): Promise<CallToolResult> {
+  return await continueCall(
+    dialogues.resume(request),
+    request.timeout,
+    signal,
+  );
+}
+
+/** Waits for the next question or the result; the call goes on behind a question. */
+async function continueCall(
+  dialogue: Dialogue,
+  timeout: number,
+  signal: AbortSignal,
+): Promise<CallToolResult> {
+  const early = earlyEnd(timeout, signal);
+  const off = onAbort(early.signal, () => dialogue.abort(early.signal.reason));
+  try {
+    const result = await Promise.race([early.result, dialogue.next]);
+    return withResultMeta(result, {});
+  } finally {
+    off();
+    early.done();
+  }
+}
+
 /** Confirms, calls and transforms; all of it counts against the call's timeout. */
 async function execute(
   { agent, tool_name, params }: ToolCallReq,
   { server: view, tool: { name: tool } }: NamedTool,
   { host, confirmations, elicitations }: ToolCallContext,
-  following: CallFollowing,
+  following: CallFollowing & { readonly answer?: AnswerQuestion },
 ): Promise<CallToolResult> {
   const { name: server, config } = view;
   const { signal } = following;
@@ -92,8 +141,13 @@ async function execute(
     if (now?.config !== config) return replaced(tool_name, server);
     const { connection } = now;
     if (!connection) return failure();
-    const answer: AnswerQuestion = (question, context) =>
-      elicitations.ask({ server, agent, tool: tool_name }, question, context);
+    const answer: AnswerQuestion = following.answer ??
+      ((question, context) =>
+        elicitations.ask(
+          { server, agent, tool: tool_name },
+          question,
+          context,
+        ));
     const options = { ...following, answer };
     const result = await connection.callTool(tool, params, options)
       .catch(async (error) => {

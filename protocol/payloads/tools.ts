@@ -14,6 +14,7 @@ import {
   plainObject,
 } from "../validation/plain_values.ts";
 import { type ContentBlock, contentBlockSchema } from "./content.ts";
+import { type ElicitResult, elicitResultSchema } from "./elicitation.ts";
 import { type Parser, parser } from "../validation/parser.ts";
 
 /** The common fields of an Agent's requests (spec §4). */
@@ -39,6 +40,16 @@ export interface ToolCallReq extends AgentCallData {
   timeout: number;
   /** Asks for progress of the call; receivers take any other value for absence. */
   progress?: true;
+  /**
+   * With `input_required`, the MCP server may ask the caller: an answer with that `resultType`, with
+   * `inputRequests` and `requestState`, is followed by the same call with another `req_id` and both
+   * fields below. An extension of this package; older Computers ignore it.
+   */
+  accepts?: string[];
+  /** The answers, under the keys of `inputRequests`. */
+  input_responses?: Record<string, ElicitResult>;
+  /** The `requestState` of the answer that asked. */
+  request_state?: string;
 }
 
 /** Requests a Computer's tools (spec §4). */
@@ -145,6 +156,9 @@ export const toolCallReqSchema = z.looseObject({
   params: plainObject,
   timeout: timeoutSeconds,
   progress: z.exactOptional(z.custom<true>()),
+  accepts: z.exactOptional(listOf(z.string())),
+  input_responses: z.exactOptional(mapOf(elicitResultSchema)),
+  request_state: z.exactOptional(z.string()),
 }) satisfies z.ZodMiniType<ToolCallReq>;
 
 /** @internal */
@@ -213,6 +227,8 @@ export const isToolCallReq = (data: unknown): data is ToolCallReq =>
   isPlainObject(data.params) &&
   Number.isInteger(data.timeout) && Number(data.timeout) >= 1 &&
   Number(data.timeout) <= 3600 &&
+  data.accepts === undefined && data.input_responses === undefined &&
+  data.request_state === undefined &&
   !Object.hasOwn(data, "__proto__"); // the schema drops it
 
 /** Parses a {@linkcode ToolCallReq}. */

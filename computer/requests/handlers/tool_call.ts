@@ -8,7 +8,11 @@ import type { RecentServers } from "../../resources/recent_servers.ts";
 import { limitResult, measureResult } from "../../tools/answer_limits.ts";
 import type { ToolCallStarted } from "../../tools/call_events.ts";
 import type { CallTable } from "../../tools/call_table.ts";
-import { runToolCall, type ToolCallContext } from "../../tools/run_tool.ts";
+import {
+  resumeToolCall,
+  runToolCall,
+  type ToolCallContext,
+} from "../../tools/run_tool.ts";
 import type { ProgressThrottles } from "../../tools/progress_throttle.ts";
 import type { Handler } from "./handler.ts";
 
@@ -39,6 +43,9 @@ export const toolCall: Handler<typeof TOOL_CALL_EVENT, ToolCallNeeds> = async (
   const { agent, req_id: reqId, tool_name: tool } = request;
   const call: ToolCallStarted = { agent, reqId, tool };
   const run = async (signal: AbortSignal): Promise<CallToolResult> => {
+    if (request.request_state !== undefined) {
+      return await resumeToolCall(request, needs, signal);
+    }
     const found = host.resolve(tool);
     if (found.kind === "refuse") {
       const { code, text, fields } = found;

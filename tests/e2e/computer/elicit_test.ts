@@ -1,6 +1,16 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import type { ElicitRequest } from "../../../computer/mod.ts";
-import { type CallToolResult, resultMeta } from "../../../protocol/mod.ts";
+import {
+  type CallToolResult,
+  ProtocolError,
+  resultMeta,
+} from "../../../protocol/mod.ts";
+import { OFFICE } from "../../support/office.ts";
 import { startComputer } from "../../support/computer/computer.ts";
 import { everything, fixture } from "../../support/computer/mcp_servers.ts";
 
@@ -128,3 +138,95 @@ Deno.test("server-everything's form is answered", TIME, async () => {
   const result = await agent.callTool("pc", "trigger-elicitation-request", {});
   assertStringIncludes(JSON.stringify(result.content), "Ann");
 });
+
+Deno.test(
+  "without a person at the Computer, the Agent answers; again and again",
+  TIME,
+  async () => {
+    await using pc = await startComputer({ files: asking() });
+    const { agent } = pc.office;
+    const asked: string[] = [];
+    const result = await agent.callTool("pc", "ask", { rounds: 2 }, {
+      onElicit: ({ message }) => {
+        asked.push(message);
+        return { action: "accept", content: { name: `Ann${asked.length}` } };
+      },
+    });
+    assertEquals(JSON.parse(textOf(result)), [
+      { action: "accept", content: { name: "Ann1" } },
+      { action: "accept", content: { name: "Ann2" } },
+    ]);
+    assertEquals(asked, ["Who are you?", "Who are you?"]);
+  },
+);
+
+Deno.test(
+  "the person at the Computer comes before the Agent",
+  TIME,
+  async () => {
+    await using pc = await startComputer({ files: asking() }, {
+      elicit: () => ({ action: "decline" }),
+    });
+    const result = await pc.office.agent.callTool("pc", "ask", {}, {
+      onElicit: () => {
+        throw new Error("asked");
+      },
+    });
+    assertEquals(JSON.parse(textOf(result)), { action: "decline" });
+  },
+);
+
+Deno.test("request_state is of one call and one answer", TIME, async () => {
+  await using pc = await startComputer({ files: asking() });
+  const { agent } = pc.office;
+  const question = await agent.callTool("pc", "ask", {}, { input: {} });
+  assertEquals(question.resultType, "input_required");
+  const state = String(question.requestState);
+  const responses = { question: { action: "decline" as const } };
+  for (
+    const [params, input] of [
+      [{ other: 1 }, { state, responses }],
+      [{}, { state: "x", responses }],
+      [{}, { state }],
+    ] as const
+  ) {
+    await assertRejects(
+      () => agent.callTool("pc", "ask", params, { input }),
+      ProtocolError,
+      "Cannot continue the call",
+    );
+  }
+  const input = { state, responses };
+  const result = await agent.callTool("pc", "ask", {}, { input });
+  assertEquals(JSON.parse(textOf(result)), { action: "decline" });
+  await assertRejects(
+    () => agent.callTool("pc", "ask", {}, { input }),
+    ProtocolError,
+    "request_state is unknown",
+  );
+});
+
+Deno.test(
+  "a question ends when its Agent cancels the call, or leaves",
+  TIME,
+  async () => {
+    await using pc = await startComputer({ files: asking() });
+    const { agent } = pc.office;
+    const ask = async (reqId: string) =>
+      String(
+        (await agent.callTool("pc", "ask", {}, { input: {}, reqId }))
+          .requestState,
+      );
+    const answer = (state: string) =>
+      agent.callTool("pc", "ask", {}, {
+        input: { state, responses: { question: { action: "decline" } } },
+      });
+    const cancelled = await ask("a");
+    agent.cancel("a");
+    await assertRejects(() => answer(cancelled), ProtocolError, "unknown");
+    const left = await ask("b");
+    await agent.leave();
+    await agent.join(OFFICE);
+    await assertRejects(() => answer(left), ProtocolError, "unknown");
+  },
+);

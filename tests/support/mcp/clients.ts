@@ -6,7 +6,10 @@ import {
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client";
 // @ts-types="@modelcontextprotocol/sdk/client/streamableHttp"
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+// @ts-types="@modelcontextprotocol/sdk/types"
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { Transport as TransportV1 } from "@modelcontextprotocol/sdk/shared/transport";
+import type { ElicitResult } from "../../../protocol/mod.ts";
 import { type ChildCommand, ChildTransport } from "./child_transport.ts";
 
 /** What a client reads of a tool. */
@@ -65,21 +68,40 @@ export type Reach =
   | { readonly url: URL; readonly fetch?: typeof fetch }
   | ChildCommand;
 
+/** Answers the forms that servers ask for; a client with none says that it cannot be asked. */
+export type TestPerson = (message: string) => ElicitResult;
+
 /** The clients that every promise is tested with. */
 export const CLIENTS: Readonly<
-  Record<string, (reach: Reach) => Promise<TestClient>>
+  Record<string, (reach: Reach, person?: TestPerson) => Promise<TestClient>>
 > = {
   "v1, 2025": connectV1,
-  "v2, 2025": (reach) => connectV2(reach, "legacy"),
-  "v2, 2026": (reach) => connectV2(reach, { pin: "2026-07-28" }),
+  "v2, 2025": (reach, person) => connectV2(reach, "legacy", person),
+  "v2, 2026": (reach, person) =>
+    connectV2(reach, { pin: "2026-07-28" }, person),
 };
+
+const capabilities = (person: TestPerson | undefined) =>
+  person ? { elicitation: { form: {} } } : {};
 
 const INFO = { name: "test", version: "1.0.0" };
 
 /** Connects with the SDK that the Computer uses. */
-export async function connectV1(reach: Reach): Promise<TestClient> {
+export async function connectV1(
+  reach: Reach,
+  person?: TestPerson,
+): Promise<TestClient> {
   const observed = new Observed();
-  const client = new ClientV1(INFO, { listChanged: observed.handlers });
+  const client = new ClientV1(INFO, {
+    capabilities: capabilities(person),
+    listChanged: observed.handlers,
+  });
+  if (person) {
+    client.setRequestHandler(
+      ElicitRequestSchema,
+      ({ params }) => ({ ...person(params.message) }),
+    );
+  }
   const transport = "url" in reach
     ? new HttpV1(reach.url, { fetch: observed.watching(reach.fetch ?? fetch) })
     : new ChildTransport(reach);
@@ -105,12 +127,20 @@ export async function connectV1(reach: Reach): Promise<TestClient> {
 async function connectV2(
   reach: Reach,
   mode: "legacy" | { pin: string },
+  person?: TestPerson,
 ): Promise<TestClient> {
   const observed = new Observed();
   const client = new ClientV2(INFO, {
     versionNegotiation: { mode },
+    capabilities: capabilities(person),
     listChanged: observed.handlers,
   });
+  if (person) {
+    client.setRequestHandler("elicitation/create", ({ params }) => {
+      const { action, content } = person(params.message);
+      return { action, ...(content && { content }) };
+    });
+  }
   const transport = "url" in reach
     ? new HttpV2(reach.url, { fetch: observed.watching(reach.fetch ?? fetch) })
     : new ChildTransport(reach);
