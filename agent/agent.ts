@@ -7,8 +7,11 @@ import type {
   GetComputerConfigRet,
   GetDPERet,
   GetFinderRet,
+  GetPromptRet,
   GetResourcesRet,
+  Prompt,
   Resource,
+  ResourceContents,
   SessionInfo,
   SMCPTool,
 } from "../protocol/mod.ts";
@@ -17,6 +20,7 @@ import type { OpenDocument } from "./documents/document.ts";
 import { DocumentOpener } from "./documents/document_opener.ts";
 import type { AgentEvents } from "./office/events.ts";
 import { followDesktop } from "./office/follow_desktop.ts";
+import * as extensions from "./requests/extension_queries.ts";
 import * as queries from "./requests/queries.ts";
 import { logThrown, warnOfClearText } from "./office/log.ts";
 import type {
@@ -25,8 +29,10 @@ import type {
   GetDesktopOptions,
   GetDpeOptions,
   GetFinderOptions,
+  GetPromptOptions,
   GetResourcesOptions,
   OpenDocumentOptions,
+  TimedRequestOptions,
 } from "./requests/options.ts";
 import type { SmcpAgentOptions } from "./options.ts";
 import { Requests } from "./requests/requests.ts";
@@ -240,6 +246,45 @@ export class SmcpAgent implements AsyncDisposable {
     options: AgentRequestOptions = {},
   ): AsyncGenerator<Resource, void, void> {
     return queries.allResources(this.#requests, computer, mcpServer, options);
+  }
+
+  /**
+   * Reads a resource of an MCP server: its contents, text or base64. Like the prompts an extension of
+   * this package: an older Server or Computer refuses it, or does not answer.
+   *
+   * @throws {ProtocolError} 404 the MCP server does not run, 4015 it offers no resources, 400 it has no such one
+   */
+  readResource(
+    computer: string,
+    mcpServer: string,
+    uri: string,
+    options: TimedRequestOptions = {},
+  ): Promise<ResourceContents[]> {
+    const requests = this.#requests;
+    return extensions.readResource(requests, computer, mcpServer, uri, options);
+  }
+
+  /** Fetches the prompts of all running MCP servers of a Computer. */
+  getPrompts(
+    computer: string,
+    options: TimedRequestOptions = {},
+  ): Promise<Prompt[]> {
+    return extensions.prompts(this.#requests, computer, options);
+  }
+
+  /**
+   * Fetches a prompt of an MCP server, filled in with `arguments`.
+   *
+   * @throws {ProtocolError} 404 the MCP server does not run, 4015 it offers no prompts, 400 it has no such one
+   */
+  getPrompt(
+    computer: string,
+    mcpServer: string,
+    name: string,
+    options: GetPromptOptions = {},
+  ): Promise<GetPromptRet> {
+    const requests = this.#requests;
+    return extensions.prompt(requests, computer, mcpServer, name, options);
   }
 
   /**

@@ -32,8 +32,10 @@ export type {
   GetDesktopOptions,
   GetDpeOptions,
   GetFinderOptions,
+  GetPromptOptions,
   GetResourcesOptions,
   OpenDocumentOptions,
+  TimedRequestOptions,
 } from "./requests/options.ts";
 export type { SmcpAgentOptions } from "./options.ts";
 export type { OpenDocument } from "./documents/document.ts";
@@ -60,11 +62,16 @@ export {
   type GetComputerConfigRet,
   type GetDPERet,
   type GetFinderRet,
+  type GetPromptRet,
   type GetResourcesRet,
   type LeaveOfficeNotification,
+  type Prompt,
+  type PromptArgument,
+  type PromptMessage,
   ProtocolError,
   ProtocolVersionError,
   type Resource,
+  type ResourceContents,
   resultMeta,
   type SessionInfo,
   type SMCPTool,

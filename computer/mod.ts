@@ -70,7 +70,7 @@ export {
   s3Resolver,
   type S3ResolverOptions,
 } from "./resources/dpe/s3_resolver.ts";
-export type { ResourceContents } from "./resources/contents.ts";
+export type { ResourceContents } from "../protocol/mod.ts";
 export type { OfferedTool } from "./host/host.ts";
 export type { RestartPolicy } from "./host/restart_policy.ts";
 export type { ServerFailure } from "./host/server_failure.ts";
@@ -119,10 +119,14 @@ export {
   type GetComputerConfigRet,
   type GetDPERet,
   type GetFinderRet,
+  type GetPromptRet,
   type GetResourcesRet,
   type MCPServerConfig,
   type MCPServerInput,
   type MCPServerInputBase,
+  type Prompt,
+  type PromptArgument,
+  type PromptMessage,
   ProtocolError,
   ProtocolVersionError,
   resultMeta,

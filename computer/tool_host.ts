@@ -5,7 +5,10 @@ import {
   type GetComputerConfigRet,
   type GetDPERet,
   type GetFinderRet,
+  type GetPromptRet,
   type GetResourcesRet,
+  type Prompt,
+  type ResourceContents,
   type ServerEvent,
   type SMCPTool,
   UPDATE_CONFIG_EVENT,
@@ -184,6 +187,47 @@ export class ToolHost implements AsyncDisposable {
    */
   getResources(mcpServer: string, cursor?: string): Promise<GetResourcesRet> {
     return this.#local.getResources(mcpServer, cursor);
+  }
+
+  /**
+   * Reads a resource of an MCP server: its contents, text or base64.
+   *
+   * @param options `timeoutMs`: in whole seconds; default 30,000
+   * @throws {TypeError} when `timeoutMs` is out of range
+   * @throws {ProtocolError} when it does not run, offers no resources, or has no such one
+   */
+  readResource(
+    mcpServer: string,
+    uri: string,
+    options: { timeoutMs?: number } = {},
+  ): Promise<ResourceContents[]> {
+    return this.#local.readResource(mcpServer, uri, options);
+  }
+
+  /**
+   * Lists the prompts of all running MCP servers.
+   *
+   * @param options `timeoutMs`: in whole seconds; default 30,000
+   * @throws {TypeError} when `timeoutMs` is out of range
+   */
+  getPrompts(options: { timeoutMs?: number } = {}): Promise<Prompt[]> {
+    return this.#local.getPrompts(options);
+  }
+
+  /**
+   * Gets a prompt of an MCP server, filled in.
+   *
+   * @param options `arguments`: what with; `timeoutMs`: in whole seconds, default 30,000
+   * @throws {TypeError} when `timeoutMs` is out of range
+   * @throws {ProtocolError} when it does not run, offers no prompts, or has no such one
+   */
+  getPrompt(
+    mcpServer: string,
+    name: string,
+    options: { arguments?: Record<string, string>; timeoutMs?: number } = {},
+  ): Promise<GetPromptRet> {
+    const { arguments: params = {}, ...rest } = options;
+    return this.#local.getPrompt(mcpServer, name, params, rest);
   }
 
   /**

@@ -16,6 +16,8 @@ import {
   GET_DESKTOP_EVENT,
   GET_DPE_EVENT,
   GET_FINDER_EVENT,
+  GET_PROMPT_EVENT,
+  GET_PROMPTS_EVENT,
   GET_RESOURCES_EVENT,
   GET_TOOLS_EVENT,
   JOIN_OFFICE_EVENT,
@@ -24,6 +26,7 @@ import {
   LIST_ROOM_EVENT,
   type Notification,
   type Notifications,
+  READ_RESOURCE_EVENT,
   type ServerEvent,
   type ServerEvents,
   TOOL_CALL_EVENT,
@@ -52,8 +55,16 @@ import {
 import { parseToolCallProgress } from "./payloads/progress.ts";
 import type { Parser } from "./validation/parser.ts";
 import {
+  parseGetPromptReq,
+  parseGetPromptRet,
+  parseGetPromptsReq,
+  parseGetPromptsRet,
+} from "./payloads/prompts.ts";
+import {
   parseGetResourcesReq,
   parseGetResourcesRet,
+  parseReadResourceReq,
+  parseReadResourceRet,
 } from "./payloads/resources.ts";
 import {
   parseAgentCallData,
@@ -102,6 +113,18 @@ export const CLIENT_EVENTS: {
   [GET_FINDER_EVENT]: {
     parseRequest: parseGetFinderReq,
     parseAnswer: parseGetFinderRet,
+  },
+  [READ_RESOURCE_EVENT]: {
+    parseRequest: parseReadResourceReq,
+    parseAnswer: parseReadResourceRet,
+  },
+  [GET_PROMPTS_EVENT]: {
+    parseRequest: parseGetPromptsReq,
+    parseAnswer: parseGetPromptsRet,
+  },
+  [GET_PROMPT_EVENT]: {
+    parseRequest: parseGetPromptReq,
+    parseAnswer: parseGetPromptRet,
   },
 };
 

@@ -16,8 +16,19 @@ import type {
   ListRoomReq,
   ListRoomRet,
 } from "./payloads/offices.ts";
-import type { GetResourcesReq, GetResourcesRet } from "./payloads/resources.ts";
 import type { ToolCallProgress } from "./payloads/progress.ts";
+import type {
+  GetPromptReq,
+  GetPromptRet,
+  GetPromptsReq,
+  GetPromptsRet,
+} from "./payloads/prompts.ts";
+import type {
+  GetResourcesReq,
+  GetResourcesRet,
+  ReadResourceReq,
+  ReadResourceRet,
+} from "./payloads/resources.ts";
 import type {
   AgentCallData,
   CallToolResult,
@@ -40,6 +51,12 @@ export const GET_RESOURCES_EVENT = "client:get_resources";
 export const GET_DPE_EVENT = "client:get_dpe";
 /** Lists the documents of a Computer. */
 export const GET_FINDER_EVENT = "client:get_finder";
+/** Reads a resource of an MCP server; an extension of this package. */
+export const READ_RESOURCE_EVENT = "client:read_resource";
+/** Lists the prompts of a Computer; an extension of this package. */
+export const GET_PROMPTS_EVENT = "client:get_prompts";
+/** Gets a prompt of an MCP server; an extension of this package. */
+export const GET_PROMPT_EVENT = "client:get_prompt";
 
 /** Joins an office. */
 export const JOIN_OFFICE_EVENT = "server:join_office";
@@ -96,6 +113,12 @@ export interface ClientEvents {
   [GET_DPE_EVENT]: { request: GetDPEReq; answer: GetDPERet };
   /** Lists the documents of a Computer. */
   [GET_FINDER_EVENT]: { request: GetFinderReq; answer: GetFinderRet };
+  /** Reads a resource of an MCP server; an extension of this package. */
+  [READ_RESOURCE_EVENT]: { request: ReadResourceReq; answer: ReadResourceRet };
+  /** Lists the prompts of a Computer; an extension of this package. */
+  [GET_PROMPTS_EVENT]: { request: GetPromptsReq; answer: GetPromptsRet };
+  /** Gets a prompt of an MCP server; an extension of this package. */
+  [GET_PROMPT_EVENT]: { request: GetPromptReq; answer: GetPromptRet };
 }
 
 /** Request of every event that the Server answers itself; `answer` is void for fire and forget (spec §3). */

@@ -119,6 +119,8 @@ export {
   GET_DESKTOP_EVENT,
   GET_DPE_EVENT,
   GET_FINDER_EVENT,
+  GET_PROMPT_EVENT,
+  GET_PROMPTS_EVENT,
   GET_RESOURCES_EVENT,
   GET_TOOLS_EVENT,
   hasNotificationPrefix,
@@ -128,6 +130,7 @@ export {
   LIST_ROOM_EVENT,
   type Notification,
   type Notifications,
+  READ_RESOURCE_EVENT,
   type ServerEvent,
   type ServerEvents,
   TOOL_CALL_EVENT,
@@ -201,11 +204,29 @@ export {
   type ProtocolName,
 } from "./profiles.ts";
 export {
+  type GetPromptReq,
+  type GetPromptRet,
+  type GetPromptsReq,
+  type GetPromptsRet,
+  parseGetPromptReq,
+  parseGetPromptRet,
+  parseGetPromptsReq,
+  parseGetPromptsRet,
+  type Prompt,
+  type PromptArgument,
+  type PromptMessage,
+} from "./payloads/prompts.ts";
+export {
   type GetResourcesReq,
   type GetResourcesRet,
   parseGetResourcesReq,
   parseGetResourcesRet,
+  parseReadResourceReq,
+  parseReadResourceRet,
+  type ReadResourceReq,
+  type ReadResourceRet,
   type Resource,
+  type ResourceContents,
 } from "./payloads/resources.ts";
 export {
   cancelledResult,

@@ -152,12 +152,46 @@ export function agentCommand(loadMcp: LoadMcp): Command {
 
   add(
     "read",
-    "Print a document as Markdown",
+    "Print a document as Markdown, or a resource of an MCP server",
     "read dpe://files/report.pdf",
+    "read demo://resource/static/document/features.md everything",
+    "read image://logo pictures --output logo.png",
   )
-    .argument("<uri>", "dpe://HOST/DOCUMENT, as `docs` lists it")
+    .argument(
+      "<uri>",
+      "dpe://HOST/DOCUMENT, as `docs` lists it, or that of a resource",
+    )
+    .argument("[mcp_server]", "read it there, as `resources` lists it")
+    .addOption(
+      new Option("--output <file>", "write the contents there, binary or text")
+        .env("SMCP_OUTPUT"),
+    )
     .addOption(computerOption())
-    .action(async (uri, flags) => (await reading()).read(uri, flags));
+    .action(async (uri, server, flags) =>
+      server === undefined
+        ? (await reading()).read(uri, flags)
+        : (await extending()).readResource(uri, server, flags)
+    );
+
+  add("prompts", "List the prompts of a Computer", "prompts")
+    .addOption(computerOption())
+    .action(async (flags) => (await extending()).prompts(flags));
+
+  add(
+    "prompt",
+    "Show a prompt of an MCP server, filled in",
+    "prompt args-prompt everything --arg city=Paris",
+  )
+    .argument("<prompt>", "its name, as `prompts` lists it")
+    .argument("<mcp_server>", "the MCP server that has it")
+    .addOption(
+      new Option("--arg <name=value>", "an argument of the prompt; repeatable")
+        .env("SMCP_ARG").argParser(collectPairs).default([], "none"),
+    )
+    .addOption(computerOption())
+    .action(async (name, server, flags) =>
+      (await extending()).prompt(name, server, flags)
+    );
 
   add("config", "Show the configuration of a Computer", "config")
     .addOption(computerOption())
@@ -194,6 +228,9 @@ function following() {
 }
 function reading() {
   return import("./documents.ts");
+}
+function extending() {
+  return import("./extensions.ts");
 }
 
 function addOfficeFlags(command: Command): Command {

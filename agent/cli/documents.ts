@@ -1,4 +1,6 @@
+import { writeFile } from "node:fs/promises";
 import process from "node:process";
+import { UsageError } from "../../cli/run.ts";
 import { columns, plainLines } from "../../cli/terminal_text.ts";
 import type { DPEPage } from "../../protocol/mod.ts";
 import {
@@ -61,8 +63,19 @@ export async function docs(words: string[], flags: DocsFlags): Promise<void> {
   }
 }
 
+/** Flags of `read`. */
+export interface ReadFlags extends ComputerFlags {
+  /** The file to write to. */
+  output?: string;
+}
+
 /** Prints a document as Markdown; as JSON, with all its pages. */
-export async function read(uri: string, flags: ComputerFlags): Promise<void> {
+export async function read(uri: string, flags: ReadFlags): Promise<void> {
+  if (!uri.startsWith("dpe://")) {
+    throw new UsageError(
+      `${uri} is not the URI of a document; to read a resource, name its MCP server too: read URI MCP_SERVER`,
+    );
+  }
   await withAgent(flags, async (agent, signal) => {
     const computer = await chooseComputer(agent, flags, signal);
     const document = await agent.openDocument(computer, uri, { signal });
@@ -72,6 +85,9 @@ export async function read(uri: string, flags: ComputerFlags): Promise<void> {
       return printJson({ ...document.info, pages });
     }
     const markdown = await document.toMarkdown({ signal });
+    if (flags.output !== undefined) {
+      return await writeFile(flags.output, markdown);
+    }
     console.log(process.stdout.isTTY ? plainLines(markdown) : markdown);
   });
 }

@@ -65,6 +65,18 @@ export interface GetDpeOptions extends AgentRequestOptions {
   timeoutMs?: number;
 }
 
+/** Options for reading a resource, and for listing prompts. */
+export interface TimedRequestOptions extends AgentRequestOptions {
+  /** Timeout in milliseconds, rounded up to seconds, at most 3,600,000; default 30,000. */
+  timeoutMs?: number;
+}
+
+/** Options for a prompt. */
+export interface GetPromptOptions extends TimedRequestOptions {
+  /** What the prompt is filled in with. */
+  arguments?: Record<string, string>;
+}
+
 /** Options for opening a document (spec §8.3). */
 export interface OpenDocumentOptions extends AgentRequestOptions {
   /** Timeout in milliseconds of the Computer, and of each fetch, at most 3,600,000; default 30,000. */

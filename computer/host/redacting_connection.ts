@@ -53,6 +53,8 @@ function redactErrors(connection: McpConnection, hide: Hide): McpConnection {
     listTools: (...args) => connection.listTools(...args).catch(fail),
     listResources: (...args) => connection.listResources(...args).catch(fail),
     readResource: (...args) => connection.readResource(...args).catch(fail),
+    listPrompts: (...args) => connection.listPrompts(...args).catch(fail),
+    getPrompt: (...args) => connection.getPrompt(...args).catch(fail),
     subscribe: (...args) => connection.subscribe(...args).catch(fail),
     onNotification: (listener) => connection.onNotification(listener),
     onLost: (listener) => connection.onLost((error) => listener(hide(error))),

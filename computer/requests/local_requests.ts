@@ -4,10 +4,16 @@ import {
   GET_DESKTOP_EVENT,
   GET_DPE_EVENT,
   GET_FINDER_EVENT,
+  GET_PROMPT_EVENT,
+  GET_PROMPTS_EVENT,
   GET_RESOURCES_EVENT,
   type GetDPERet,
   type GetFinderRet,
+  type GetPromptRet,
   type GetResourcesRet,
+  type Prompt,
+  READ_RESOURCE_EVENT,
+  type ResourceContents,
   TOOL_CALL_EVENT,
   type ToolProgress,
 } from "../../protocol/mod.ts";
@@ -37,10 +43,15 @@ export interface FindDocumentsOptions {
   limit?: number;
 }
 
+/** The timeout of a request that has no other options. */
+interface LocalTimeout {
+  readonly timeoutMs?: number;
+}
+
 /** The default caller of requests of this process. */
 const LOCAL_CALLER = "local";
 const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
-const DEFAULT_DOCUMENT_TIMEOUT_MS = 30_000;
+const DEFAULT_READ_TIMEOUT_MS = 30_000;
 const MAX_TIMEOUT_MS = 3_600_000;
 
 /** Makes the requests of this process that an Agent would make remotely. */
@@ -98,6 +109,48 @@ export class LocalRequests {
     });
   }
 
+  /** Reads a resource. */
+  async readResource(
+    mcpServer: string,
+    uri: string,
+    { timeoutMs = DEFAULT_READ_TIMEOUT_MS }: LocalTimeout,
+  ): Promise<ResourceContents[]> {
+    const { contents } = await this.#handler.answerLocal(
+      LOCAL_CALLER,
+      READ_RESOURCE_EVENT,
+      { mcp_server: mcpServer, uri, timeout: toSeconds(timeoutMs) },
+    );
+    return contents;
+  }
+
+  /** Lists the prompts. */
+  async getPrompts(
+    { timeoutMs = DEFAULT_READ_TIMEOUT_MS }: LocalTimeout,
+  ): Promise<Prompt[]> {
+    const { prompts } = await this.#handler.answerLocal(
+      LOCAL_CALLER,
+      GET_PROMPTS_EVENT,
+      { timeout: toSeconds(timeoutMs) },
+    );
+    return prompts;
+  }
+
+  /** Gets a prompt. */
+  async getPrompt(
+    mcpServer: string,
+    name: string,
+    params: Record<string, string>,
+    { timeoutMs = DEFAULT_READ_TIMEOUT_MS }: LocalTimeout,
+  ): Promise<GetPromptRet> {
+    const timeout = toSeconds(timeoutMs);
+    const request = { mcp_server: mcpServer, name, arguments: params, timeout };
+    return await this.#handler.answerLocal(
+      LOCAL_CALLER,
+      GET_PROMPT_EVENT,
+      request,
+    );
+  }
+
   /** Searches the documents. */
   getFinder(options: FindDocumentsOptions): Promise<GetFinderRet> {
     const { fileType, ...rest } = options;
@@ -110,7 +163,7 @@ export class LocalRequests {
   /** Publishes a document. */
   async getDpe(
     uri: string,
-    { timeoutMs = DEFAULT_DOCUMENT_TIMEOUT_MS }: { timeoutMs?: number },
+    { timeoutMs = DEFAULT_READ_TIMEOUT_MS }: { timeoutMs?: number },
   ): Promise<GetDPERet> {
     const request = { uri, timeout: toSeconds(timeoutMs) };
     return await this.#handler.answerLocal(

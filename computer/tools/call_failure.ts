@@ -10,6 +10,7 @@ import { hideSecrets } from "../util/hide_secrets.ts";
 import {
   INVALID_PARAMS,
   mcpErrorCode,
+  RESOURCE_NOT_FOUND,
   sdkFailure,
 } from "../host/mcp/mcp_error.ts";
 import { MessageTooLargeError } from "../host/mcp/message_limit.ts";
@@ -44,14 +45,20 @@ export function callFailure(
   );
 }
 
+/** What MCP servers report when the request is at fault. */
+const REQUESTERS_FAULT: ReadonlySet<number | undefined> = new Set([
+  INVALID_PARAMS,
+  RESOURCE_NOT_FOUND,
+]);
+
 /**
  * Creates the error for a failed MCP request other than a tool call.
  *
- * Invalid params reported by the MCP server become a 400, everything else a 500.
+ * Invalid params and unknown resources reported by the MCP server become a 400, everything else a 500.
  */
 export const requestFailure = (server: string, error: unknown): ProtocolError =>
   new ProtocolError(
-    mcpErrorCode(error) === INVALID_PARAMS
+    REQUESTERS_FAULT.has(mcpErrorCode(error))
       ? ErrorCode.BAD_REQUEST
       : ErrorCode.INTERNAL_ERROR,
     `MCP server "${server}" ${hideSecrets(whatHappened(error))}`,

@@ -1,5 +1,9 @@
 import * as z from "../validation/schema.ts";
-import { computerCallShape, identifier } from "../validation/identifiers.ts";
+import {
+  computerCallShape,
+  identifier,
+  timeoutSeconds,
+} from "../validation/identifiers.ts";
 import { listOf, maybe, plainObject } from "../validation/plain_values.ts";
 import { type Parser, parser } from "../validation/parser.ts";
 import type { AgentCallData } from "./tools.ts";
@@ -48,6 +52,46 @@ export interface GetResourcesRet {
   req_id: string;
 }
 
+/** Requests the contents of a resource of an MCP server: `resources/read` of MCP; an extension of this package. */
+export interface ReadResourceReq extends AgentCallData {
+  /** Name of the target Computer. */
+  computer: string;
+  /** Name of the MCP server: a key of `servers` in the Computer's configuration. */
+  mcp_server: string;
+  /** The resource's URI, listed or made from a template; checked by the MCP server alone. */
+  uri: string;
+  /** Seconds for reading; 30 when absent. */
+  timeout?: number;
+}
+
+/**
+ * One item of a resource's contents, exactly as the MCP server sent it: text, or bytes as base64.
+ *
+ * The fields named here are those of MCP; any of them may be missing or invalid.
+ */
+export interface ResourceContents {
+  /** URI of the resource, or of a part of it. */
+  readonly uri?: string;
+  /** Its media type. */
+  readonly mimeType?: string;
+  /** The text. */
+  readonly text?: string;
+  /** The bytes, as base64. */
+  readonly blob?: string;
+  /** Extensions. */
+  readonly _meta?: Record<string, unknown>;
+  /** Everything else that the server sent. */
+  readonly [field: string]: unknown;
+}
+
+/** The contents of a resource; an extension of this package. */
+export interface ReadResourceRet {
+  /** The contents, unchanged. */
+  contents: ResourceContents[];
+  /** The `req_id` of the request. */
+  req_id: string;
+}
+
 /** @internal */
 export const getResourcesReqSchema = z.looseObject({
   ...computerCallShape,
@@ -68,6 +112,20 @@ export const getResourcesRetSchema = z.pipe(
   })),
 );
 
+/** @internal */
+export const readResourceReqSchema = z.looseObject({
+  ...computerCallShape,
+  mcp_server: identifier,
+  uri: z.string(),
+  timeout: z.exactOptional(timeoutSeconds),
+});
+
+/** @internal */
+export const readResourceRetSchema = z.looseObject({
+  contents: listOf(plainObject),
+  req_id: z.string(),
+});
+
 /** Parses a {@linkcode GetResourcesReq}. */
 export const parseGetResourcesReq: Parser<GetResourcesReq> = parser(
   getResourcesReqSchema,
@@ -75,4 +133,12 @@ export const parseGetResourcesReq: Parser<GetResourcesReq> = parser(
 /** Parses a {@linkcode GetResourcesRet}; a null `next_cursor` is left out. */
 export const parseGetResourcesRet: Parser<GetResourcesRet> = parser(
   getResourcesRetSchema,
+);
+/** Parses a {@linkcode ReadResourceReq}. */
+export const parseReadResourceReq: Parser<ReadResourceReq> = parser(
+  readResourceReqSchema,
+);
+/** Parses a {@linkcode ReadResourceRet}. */
+export const parseReadResourceRet: Parser<ReadResourceRet> = parser(
+  readResourceRetSchema,
 );

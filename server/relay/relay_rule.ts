@@ -3,7 +3,10 @@ import {
   ErrorCode,
   type ErrorPayload,
   GET_DPE_EVENT,
+  GET_PROMPT_EVENT,
+  GET_PROMPTS_EVENT,
   ProtocolError,
+  READ_RESOURCE_EVENT,
   TOOL_CALL_EVENT,
 } from "../../protocol/mod.ts";
 import type { Member } from "../shared/member.ts";
@@ -11,6 +14,15 @@ import { Payload } from "../wire/mod.ts";
 
 /** Added to a request's own `timeout`, so that the Computer's answer comes first (spec §7). */
 const ANSWER_MARGIN_MS = 5_000;
+
+/** The events whose requests define `timeout`. */
+const TIMED: ReadonlySet<ClientEvent> = new Set<ClientEvent>([
+  TOOL_CALL_EVENT,
+  GET_DPE_EVENT,
+  READ_RESOURCE_EVENT,
+  GET_PROMPTS_EVENT,
+  GET_PROMPT_EVENT,
+]);
 
 /**
  * Returns how many milliseconds to wait for a Computer's answer (spec §7).
@@ -23,8 +35,7 @@ export function answerDeadline(
   timeout: unknown,
   fallbackMs: number,
 ): number {
-  const timed = event === TOOL_CALL_EVENT || event === GET_DPE_EVENT;
-  if (!timed) return fallbackMs;
+  if (!TIMED.has(event)) return fallbackMs;
   return (typeof timeout === "number" ? timeout * 1000 : fallbackMs) +
     ANSWER_MARGIN_MS;
 }

@@ -8,6 +8,7 @@ export const ANY_REQUEST = {
   timeout: 60,
   mcp_server: "files",
   uri: "dpe://host/doc",
+  name: "prompt",
   office_id: "office",
   progress: 1,
 } as const;

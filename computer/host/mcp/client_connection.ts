@@ -191,6 +191,18 @@ class ClientConnection implements McpConnection {
     return Array.isArray(contents) ? contents.filter(isRecord) : [];
   }
 
+  listPrompts(options?: McpRequestOptions): Promise<unknown[]> {
+    return this.#listAll("prompts/list", "prompts", options);
+  }
+
+  getPrompt(
+    name: string,
+    params: Record<string, string>,
+    options?: McpRequestOptions,
+  ): Promise<Record<string, unknown>> {
+    return this.#request("prompts/get", { name, arguments: params }, options);
+  }
+
   async subscribe(uri: string, options?: McpRequestOptions): Promise<void> {
     await this.#request("resources/subscribe", { uri }, options);
   }

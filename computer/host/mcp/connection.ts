@@ -26,6 +26,8 @@ export interface McpCapabilities {
   readonly tools?: unknown;
   /** Present when the server offers resources. */
   readonly resources?: { readonly subscribe?: boolean | undefined } | undefined;
+  /** Present when the server offers prompts. */
+  readonly prompts?: unknown;
 }
 
 /** The tools of an MCP server, and the problems of its list. */
@@ -75,6 +77,14 @@ export interface McpConnection {
     uri: string,
     options?: McpRequestOptions,
   ): Promise<Record<string, unknown>[]>;
+  /** Lists the prompts of all pages, as the server sent them. */
+  listPrompts(options?: McpRequestOptions): Promise<unknown[]>;
+  /** Gets a prompt; returns the result as the server sent it. */
+  getPrompt(
+    name: string,
+    params: Record<string, string>,
+    options?: McpRequestOptions,
+  ): Promise<Record<string, unknown>>;
   /** Subscribes to changes of a resource. */
   subscribe(uri: string, options?: McpRequestOptions): Promise<void>;
   /** Sets the listener of the server's notifications; it is not awaited. */

@@ -1,11 +1,8 @@
-import type { GET_DPE_EVENT } from "../../../protocol/mod.ts";
+import type { GET_DPE_EVENT, ResourceContents } from "../../../protocol/mod.ts";
 import { requestFailure } from "../../tools/call_failure.ts";
 import { resolveDpe } from "../../resources/dpe/resolve_dpe.ts";
 import type { McpHost } from "../../host/host.ts";
-import {
-  readContents,
-  type ResourceContents,
-} from "../../resources/contents.ts";
+import { readContents } from "../../resources/contents.ts";
 import type { DpeResolver } from "../../resources/dpe/resolver.ts";
 import type { ResourceWatch } from "../../resources/resource_watch.ts";
 import type { Handler } from "./handler.ts";

@@ -1,36 +1,17 @@
-import {
-  ErrorCode,
-  type GET_RESOURCES_EVENT,
-  ProtocolError,
-} from "../../../protocol/mod.ts";
+import type { GET_RESOURCES_EVENT } from "../../../protocol/mod.ts";
 import { requestFailure } from "../../tools/call_failure.ts";
-import type { HostedServer } from "../../host/hosted_server.ts";
-import type { McpConnection } from "../../host/mcp/connection.ts";
-import type { McpHost } from "../../host/host.ts";
+import { askedServer, type AskedServerNeeds } from "./asked_server.ts";
 import type { Handler } from "./handler.ts";
-
-/** What {@linkcode getResources} needs. */
-export interface GetResourcesNeeds {
-  /** The MCP servers. */
-  readonly host: Pick<McpHost, "server">;
-}
 
 /** Returns one page of an MCP server's resources, unchanged (spec §8.2). */
 export const getResources: Handler<
   typeof GET_RESOURCES_EVENT,
-  GetResourcesNeeds
+  AskedServerNeeds
 > = async (
   { mcp_server, cursor, req_id },
   { host },
 ) => {
-  const connection = running(mcp_server, host.server(mcp_server));
-  if (!connection.capabilities.resources) {
-    throw new ProtocolError(
-      ErrorCode.MCP_CAPABILITY_NOT_SUPPORTED,
-      `MCP server "${mcp_server}" does not offer resources`,
-      { fields: { mcp_server, capability: "resources" } },
-    );
-  }
+  const connection = askedServer(host, mcp_server, "resources");
   const { resources, nextCursor } = await connection
     .listResources(cursor ?? undefined)
     .catch((error) => {
@@ -42,18 +23,3 @@ export const getResources: Handler<
     req_id,
   };
 };
-
-function running(
-  name: string,
-  server: HostedServer | undefined,
-): McpConnection {
-  if (server?.connection) return server.connection;
-  const reason = server && `it is ${server.status.state}`;
-  throw new ProtocolError(
-    ErrorCode.NOT_FOUND,
-    reason
-      ? `MCP server "${name}" cannot be asked: ${reason}`
-      : `There is no MCP server "${name}" on this Computer`,
-    { fields: { mcp_server: name, ...(reason && { reason }) } },
-  );
-}

@@ -7,10 +7,13 @@ import {
   GET_DESKTOP_EVENT,
   GET_DPE_EVENT,
   GET_FINDER_EVENT,
+  GET_PROMPT_EVENT,
+  GET_PROMPTS_EVENT,
   GET_RESOURCES_EVENT,
   GET_TOOLS_EVENT,
   isClientEvent,
   ProtocolError,
+  READ_RESOURCE_EVENT,
   TOOL_CALL_EVENT,
 } from "../../../protocol/mod.ts";
 import { limitAnswer } from "../../tools/answer_limits.ts";
@@ -18,9 +21,13 @@ import { getConfig, type GetConfigNeeds } from "./get_config.ts";
 import { getDesktop } from "./get_desktop.ts";
 import { getDpe, type GetDpeNeeds } from "./get_dpe.ts";
 import { getFinder } from "./get_finder.ts";
-import { getResources, type GetResourcesNeeds } from "./get_resources.ts";
+import type { AskedServerNeeds } from "./asked_server.ts";
+import { getPrompt } from "./get_prompt.ts";
+import { getPrompts, type GetPromptsNeeds } from "./get_prompts.ts";
+import { getResources } from "./get_resources.ts";
 import { getTools, type GetToolsNeeds } from "./get_tools.ts";
 import type { Handler } from "./handler.ts";
+import { readResource } from "./read_resource.ts";
 import type { ResourceNeeds } from "./resource_needs.ts";
 import { toolCall, type ToolCallNeeds } from "./tool_call.ts";
 
@@ -29,7 +36,8 @@ export type HandlerNeeds =
   & ToolCallNeeds
   & GetConfigNeeds
   & GetDpeNeeds
-  & GetResourcesNeeds
+  & AskedServerNeeds
+  & GetPromptsNeeds
   & GetToolsNeeds
   & ResourceNeeds;
 
@@ -42,6 +50,9 @@ const HANDLERS: { readonly [E in ClientEvent]?: Handler<E, HandlerNeeds> } = {
   [GET_DESKTOP_EVENT]: limited(getDesktop),
   [GET_DPE_EVENT]: limited(getDpe),
   [GET_FINDER_EVENT]: limited(getFinder),
+  [READ_RESOURCE_EVENT]: limited(readResource),
+  [GET_PROMPTS_EVENT]: limited(getPrompts),
+  [GET_PROMPT_EVENT]: limited(getPrompt),
 };
 
 /**

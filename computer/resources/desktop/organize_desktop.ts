@@ -4,7 +4,7 @@ import {
   type Resource,
 } from "../../../protocol/mod.ts";
 import { reasonOf } from "../../util/values.ts";
-import type { ResourceContents } from "../contents.ts";
+import type { ResourceContents } from "../../../protocol/mod.ts";
 import { identityOf, quoteUri } from "../listed_uri.ts";
 import { orderServers } from "../server_order.ts";
 import { windowLayout } from "./window_layout.ts";

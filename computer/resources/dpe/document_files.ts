@@ -1,7 +1,7 @@
 import mime from "mime/lite";
 import { buildDpeUri, parseDpeUri } from "../../../protocol/mod.ts";
 import { isRecord } from "../../util/values.ts";
-import type { ResourceContents } from "../contents.ts";
+import type { ResourceContents } from "../../../protocol/mod.ts";
 
 /** A file made of contents. */
 export interface DocumentFile {

@@ -1,5 +1,5 @@
 import { forEachConcurrent } from "../../../shared/async.ts";
-import type { ResourceContents } from "../contents.ts";
+import type { ResourceContents } from "../../../protocol/mod.ts";
 import {
   type DocumentFile,
   documentFiles,

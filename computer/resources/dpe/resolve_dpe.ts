@@ -7,7 +7,7 @@ import {
   ProtocolError,
 } from "../../../protocol/mod.ts";
 import { isRecord, reasonOf } from "../../util/values.ts";
-import type { ResourceContents } from "../contents.ts";
+import type { ResourceContents } from "../../../protocol/mod.ts";
 import type { DpeResolver } from "./resolver.ts";
 
 /** Default limit for reading and resolving (spec §8.3). */

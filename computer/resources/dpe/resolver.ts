@@ -1,4 +1,4 @@
-import type { ResourceContents } from "../contents.ts";
+import type { ResourceContents } from "../../../protocol/mod.ts";
 
 /** What a {@linkcode DpeResolver} gets besides the contents. */
 export interface DpeResolverContext {

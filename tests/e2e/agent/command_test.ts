@@ -13,9 +13,12 @@ import {
   GET_DESKTOP_EVENT,
   GET_DPE_EVENT,
   GET_FINDER_EVENT,
+  GET_PROMPT_EVENT,
+  GET_PROMPTS_EVENT,
   GET_RESOURCES_EVENT,
   GET_TOOLS_EVENT,
   ProtocolError,
+  READ_RESOURCE_EVENT,
   TOOL_CALL_EVENT,
   UPDATE_DESKTOP_EVENT,
 } from "../../../protocol/mod.ts";
@@ -117,6 +120,27 @@ async function startScripted(): Promise<Scripted> {
         }
         return { resources: [{ uri: "x://1", name: "One" }], req_id };
       },
+      [READ_RESOURCE_EVENT]: ({ req_id, mcp_server, uri }) => ({
+        contents: uri === "x://binary"
+          ? [{ uri, mimeType: "image/png", blob: "AAEC" }]
+          : [{ uri, text: `read ${uri} of ${mcp_server}` }],
+        req_id,
+      }),
+      [GET_PROMPTS_EVENT]: ({ req_id }) => ({
+        prompts: [{
+          name: "review",
+          mcp_server: "files",
+          description: "Reviews a file. And more.",
+        }],
+        req_id,
+      }),
+      [GET_PROMPT_EVENT]: ({ req_id, arguments: params }) => ({
+        messages: [{
+          role: "user",
+          content: { type: "text", text: JSON.stringify(params) },
+        }],
+        req_id,
+      }),
       [GET_FINDER_EVENT]: ({ req_id, keywords, limit }) => ({
         documents: [{ ...summary, title: `${keywords ?? "all"} ${limit}` }],
         total_count: 3,
@@ -200,6 +224,24 @@ Deno.test({
         "x://1",
         (lists: Record<string, unknown>) => Object.keys(lists),
         ["files"],
+      ],
+      [
+        ["read", "x://1", "files"],
+        "read x://1 of files\n",
+        (contents: { text: string }[]) => contents.map(({ text }) => text),
+        ["read x://1 of files"],
+      ],
+      [
+        ["prompts"],
+        "review  files  Reviews a file.\n",
+        (prompts: { name: string }[]) => prompts.map(({ name }) => name),
+        ["review"],
+      ],
+      [
+        ["prompt", "review", "files", "--arg", "file=a.ts"],
+        'user: {"file":"a.ts"}\n',
+        ({ messages }: { messages: unknown[] }) => messages.length,
+        1,
       ],
       [
         ["docs", "big", "report", "--limit", "1"],
@@ -410,4 +452,27 @@ Deno.test({
       assertEquals((await agent.status).code, 0);
     });
   }
+});
+
+Deno.test({
+  name:
+    "smcp-agent read writes a binary resource to a file, and never to stdout",
+  timeout: 120_000,
+}, async () => {
+  await using scripted = await startScripted();
+  const env = { SMCP_URL: scripted.office.url, SMCP_OFFICE: OFFICE };
+  const refused = await runMain("agent", ["read", "x://binary", "files"], {
+    env,
+  });
+  assertEquals([refused.code, refused.stdout], [2, ""]);
+  assertStringIncludes(refused.stderr, "--output FILE");
+  const file = await Deno.makeTempFile();
+  const args = ["read", "x://binary", "files", "--output", file];
+  const written = await runMain("agent", args, { env });
+  assertEquals([written.code, written.stderr], [0, ""]);
+  assertEquals(await Deno.readFile(file), new Uint8Array([0, 1, 2]));
+  await Deno.remove(file);
+  const unnamed = await runMain("agent", ["read", "x://1"], { env });
+  assertEquals(unnamed.code, 2);
+  assertStringIncludes(unnamed.stderr, "read URI MCP_SERVER");
 });

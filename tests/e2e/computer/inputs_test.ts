@@ -216,6 +216,8 @@ Deno.test({
     listTools: fail,
     listResources: fail,
     readResource: fail,
+    listPrompts: fail,
+    getPrompt: fail,
     subscribe: fail,
     onNotification: () => {},
     onLost: () => {},
@@ -233,6 +235,8 @@ Deno.test({
     () => discreet.listTools(),
     () => discreet.listResources(undefined),
     () => discreet.readResource("u"),
+    () => discreet.listPrompts(),
+    () => discreet.getPrompt("p", {}),
     () => discreet.subscribe("u"),
   ];
   for (const call of calls) {

@@ -19,7 +19,7 @@ import { ownNamesAlone } from "../../support/own_names.ts";
 import { connectRaw, joinRaw, rawPair } from "../../support/wire/raw_client.ts";
 import { yieldingRegistry } from "../../support/server/yielding_registry.ts";
 
-/** Valid for all seven events. */
+/** Valid for all ten events: seven of the protocol, three of this package. */
 const REQUEST = {
   agent: "agent",
   req_id: "r1",
@@ -29,6 +29,7 @@ const REQUEST = {
   timeout: 5,
   mcp_server: "files",
   uri: "dpe://host/doc",
+  name: "prompt",
   later_field: { kept: [true] },
 };
 
@@ -40,11 +41,11 @@ const UPDATES = Object.entries(SERVER_EVENTS).flatMap(([event, spec]) =>
 
 const codeOf = (answer: unknown) => (answer as { code?: unknown }).code;
 
-Deno.test("the server routes all seven client events, request and answer unchanged (spec §3, §7)", async () => {
+Deno.test("the server routes all client events, request and answer unchanged (spec §3, §7)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url);
-  assertEquals(Object.keys(CLIENT_EVENTS).length, 7);
+  assertEquals(Object.keys(CLIENT_EVENTS).length, 10);
   for (const event of Object.keys(CLIENT_EVENTS)) {
     let seen: unknown;
     const answer = { content: [], event, nested: { list: [1, "2", null] } };

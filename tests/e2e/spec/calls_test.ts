@@ -2,6 +2,9 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import {
   CLIENT_EVENTS,
   GET_DPE_EVENT,
+  GET_PROMPT_EVENT,
+  GET_PROMPTS_EVENT,
+  READ_RESOURCE_EVENT,
   resultMeta,
   TOOL_CALL_EVENT,
 } from "../../../protocol/mod.ts";
@@ -14,6 +17,13 @@ import { hurryTimers } from "../../support/timers.ts";
 
 const textOf = (result: { content: { text?: string }[] }) =>
   result.content.map(({ text }) => text ?? "").join("\n");
+
+/** Events of this package, whose requests define `timeout`. */
+const EXTENSIONS: readonly string[] = [
+  READ_RESOURCE_EVENT,
+  GET_PROMPTS_EVENT,
+  GET_PROMPT_EVENT,
+];
 
 Deno.test({
   name:
@@ -28,6 +38,7 @@ Deno.test({
     params: {},
     mcp_server: "files",
     uri: "dpe://host/doc",
+    name: "prompt",
   };
   const rows: [event: string, over: { timeout?: number }, ms: number][] = [
     [TOOL_CALL_EVENT, { timeout: 60 }, 65_000],
@@ -35,8 +46,14 @@ Deno.test({
     [TOOL_CALL_EVENT, { timeout: 3600 }, 3_605_000],
     [GET_DPE_EVENT, { timeout: 7 }, 12_000],
     [GET_DPE_EVENT, {}, 35_000],
+    ...EXTENSIONS.flatMap((event): [string, { timeout?: number }, number][] => [
+      [event, { timeout: 7 }, 12_000],
+      [event, {}, 35_000],
+    ]),
     ...Object.keys(CLIENT_EVENTS)
-      .filter((event) => event !== TOOL_CALL_EVENT && event !== GET_DPE_EVENT)
+      .filter((event) =>
+        ![TOOL_CALL_EVENT, GET_DPE_EVENT, ...EXTENSIONS].includes(event)
+      )
       .map((event): [string, object, number] => [event, {}, 30_000]),
   ];
   await using server = createSmcpServer();

@@ -126,6 +126,31 @@ const GOOD: Readonly<Record<string, readonly object[]>> = {
       req_id: "1",
     },
   ],
+  "client:read_resource": [
+    { contents: [], req_id: "1" },
+    {
+      contents: [{ uri: "x:y", text: "t", _meta: { odd: true } }, { blob: 7 }],
+      req_id: "1",
+    },
+  ],
+  "client:get_prompts": [
+    { prompts: [], req_id: "1" },
+    {
+      prompts: [{ name: "p", mcp_server: "s", title: null, arguments: [{}] }],
+      req_id: "1",
+    },
+  ],
+  "client:get_prompt": [
+    { messages: [], req_id: "1" },
+    {
+      description: "d",
+      messages: [
+        { role: "user", content: { type: "text", text: "t" } },
+        { role: "assistant", content: { type: "later" }, odd: 1 },
+      ],
+      req_id: "1",
+    },
+  ],
   "server:list_room": [
     { sessions: [], req_id: "1" },
     { sessions: [SESSION, { ...SESSION, role: "agent" }], req_id: "1" },
@@ -194,6 +219,26 @@ const BAD: Readonly<Record<string, readonly [answer: unknown, at: string][]>> =
           req_id: "1",
         },
         "documents.0.page_count",
+      ],
+    ],
+    "client:read_resource": [
+      [{ req_id: "1" }, "contents"],
+      [{ contents: ["text"], req_id: "1" }, "contents.0"],
+    ],
+    "client:get_prompts": [
+      [{ req_id: "1" }, "prompts"],
+      [{ prompts: [{ mcp_server: "s" }], req_id: "1" }, "prompts.0.name"],
+      [{ prompts: [{ name: "p" }], req_id: "1" }, "prompts.0.mcp_server"],
+    ],
+    "client:get_prompt": [
+      [{ req_id: "1" }, "messages"],
+      [
+        { messages: [{ role: "boss", content: { type: "x" } }], req_id: "1" },
+        "messages.0.role",
+      ],
+      [
+        { messages: [{ role: "user", content: "text" }], req_id: "1" },
+        "messages.0.content",
       ],
     ],
     "server:list_room": [

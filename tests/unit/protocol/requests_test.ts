@@ -20,6 +20,7 @@ type Kind =
   | "text"
   | "texts"
   | "cursor"
+  | "words"
   | "number"
   | "message";
 
@@ -69,6 +70,20 @@ const REQUESTS: Readonly<Record<string, Fields>> = {
     file_type: maybe("text"),
     offset: maybe("offset"),
     limit: maybe("limit"),
+  },
+  "client:read_resource": {
+    ...routed,
+    mcp_server: a("identifier"),
+    uri: a("text"),
+    timeout: maybe("timeout"),
+  },
+  "client:get_prompts": { ...routed, timeout: maybe("timeout") },
+  "client:get_prompt": {
+    ...routed,
+    mcp_server: a("identifier"),
+    name: a("text"),
+    arguments: maybe("words"),
+    timeout: maybe("timeout"),
   },
   "server:join_office": {
     role: a("role"),
@@ -133,6 +148,7 @@ const GOOD: Readonly<Record<Kind, readonly unknown[]>> = {
   text: ["", "window://host/a", "x".repeat(10_000)],
   texts: [[], ["a"], ["", "b"]],
   cursor: [null, "", "page 2"],
+  words: [{}, { city: "Paris", "": "" }],
   number: [0, -1, 0.5, 2 ** 60],
   message: ["", "step", "x".repeat(1000)],
 };
@@ -151,6 +167,7 @@ const BAD: Readonly<Record<Kind, readonly unknown[]>> = {
   number: [null, undefined, "3", NaN, Infinity, true, [3], {}],
   message: [...NO_TEXT, "x".repeat(1001)],
   cursor: NO_TEXT.filter((value) => value !== null),
+  words: [null, undefined, "a", 1, [], { a: 1 }, { a: null }, { a: ["b"] }],
 };
 
 /** A payload that holds a good value in every field. */

@@ -12,6 +12,7 @@ import * as dpe from "../../../protocol/payloads/dpe.ts";
 import * as finder from "../../../protocol/payloads/finder.ts";
 import * as inputs from "../../../protocol/payloads/inputs.ts";
 import * as offices from "../../../protocol/payloads/offices.ts";
+import * as prompts from "../../../protocol/payloads/prompts.ts";
 import * as resources from "../../../protocol/payloads/resources.ts";
 import * as tools from "../../../protocol/payloads/tools.ts";
 
@@ -72,6 +73,9 @@ Deno.test("the interfaces of the wire and their schemas say the same", () => {
   proves<desktop.GetDeskTopReq>()(desktop.getDeskTopReqSchema, true);
   proves<desktop.GetDeskTopRet>()(desktop.getDeskTopRetSchema, true);
   proves<resources.GetResourcesReq>()(resources.getResourcesReqSchema, true);
+  proves<resources.ReadResourceReq>()(resources.readResourceReqSchema, true);
+  proves<prompts.GetPromptsReq>()(prompts.getPromptsReqSchema, true);
+  proves<prompts.GetPromptReq>()(prompts.getPromptReqSchema, true);
   proves<dpe.GetDPEReq>()(dpe.getDPEReqSchema, true);
   proves<dpe.GetDPERet>()(dpe.getDPERetSchema, true);
   proves<finder.GetFinderReq>()(finder.getFinderReqSchema, true);

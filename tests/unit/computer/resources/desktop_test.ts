@@ -291,6 +291,8 @@ function windowServer(
       { uri, text: await read(uri, signal) },
     ],
     callTool: () => Promise.reject(new Error("no tools")),
+    listPrompts: () => Promise.resolve([]),
+    getPrompt: () => Promise.reject(new Error("no prompts")),
     listTools: () => Promise.resolve({ tools: [], problems: [] }),
     subscribe: () => Promise.resolve(),
     onNotification: () => {},

@@ -60,6 +60,10 @@ Deno.test("eventOf() lacks in profile 0.1 exactly what came with 0.2 and later (
       "client:get_resources",
       "client:get_dpe",
       "client:get_finder",
+      // Extensions of this package.
+      "client:read_resource",
+      "client:get_prompts",
+      "client:get_prompt",
       "server:tool_call_progress",
       "server:update_finder",
     ],

@@ -1,0 +1,145 @@
+import * as z from "../validation/schema.ts";
+import {
+  computerCallShape,
+  identifier,
+  timeoutSeconds,
+} from "../validation/identifiers.ts";
+import { listOf, mapOf } from "../validation/plain_values.ts";
+import { type Parser, parser } from "../validation/parser.ts";
+import { type ContentBlock, contentBlockSchema } from "./content.ts";
+import type { AgentCallData } from "./tools.ts";
+
+/** Requests the prompts of a Computer's running MCP servers; an extension of this package. */
+export interface GetPromptsReq extends AgentCallData {
+  /** Name of the target Computer. */
+  computer: string;
+  /** Seconds for listing; 30 when absent. */
+  timeout?: number;
+}
+
+/** An argument of a prompt, as the MCP server listed it. */
+export interface PromptArgument {
+  /** Its name. */
+  name?: string;
+  /** Its name for people. */
+  title?: string;
+  /** Its description. */
+  description?: string;
+  /** Whether the prompt needs it. */
+  required?: boolean;
+  /** Everything else that the server sent. */
+  [field: string]: unknown;
+}
+
+/**
+ * A prompt as its MCP server listed it, with the name of that server.
+ *
+ * The fields named here are those of MCP; all but the names may be missing or invalid.
+ */
+export interface Prompt {
+  /** Its name there. */
+  name: string;
+  /** Name of the MCP server: a key of `servers` in the Computer's configuration. */
+  mcp_server: string;
+  /** Its title for people. */
+  title?: string;
+  /** Its description. */
+  description?: string;
+  /** What it can be filled in with. */
+  arguments?: PromptArgument[];
+  /** Everything else that the server sent. */
+  [field: string]: unknown;
+}
+
+/** The prompts of a Computer; an extension of this package. */
+export interface GetPromptsRet {
+  /** All of them, server by server in the order of the configuration; those of a server that fails are missing. */
+  prompts: Prompt[];
+  /** The `req_id` of the request. */
+  req_id: string;
+}
+
+/** Requests a prompt, filled in: `prompts/get` of MCP; an extension of this package. */
+export interface GetPromptReq extends AgentCallData {
+  /** Name of the target Computer. */
+  computer: string;
+  /** Name of the MCP server: a key of `servers` in the Computer's configuration. */
+  mcp_server: string;
+  /** The prompt's name there. */
+  name: string;
+  /** What it is filled in with. */
+  arguments?: Record<string, string>;
+  /** Seconds for the MCP server; 30 when absent. */
+  timeout?: number;
+}
+
+/** One message of a prompt. */
+export interface PromptMessage {
+  /** Who says it. */
+  role: "user" | "assistant";
+  /** What is said. */
+  content: ContentBlock;
+}
+
+/** A prompt that is filled in; an extension of this package. */
+export interface GetPromptRet {
+  /** What it is for. */
+  description?: string;
+  /** What a model is to be told. */
+  messages: PromptMessage[];
+  /** The `req_id` of the request. */
+  req_id: string;
+}
+
+/** @internal */
+export const getPromptsReqSchema = z.looseObject({
+  ...computerCallShape,
+  timeout: z.exactOptional(timeoutSeconds),
+});
+
+const promptSchema = z.pipe(
+  z.looseObject({ name: z.string(), mcp_server: z.string() }),
+  z.transform((prompt) => prompt as Prompt),
+);
+
+/** @internal */
+export const getPromptsRetSchema = z.looseObject({
+  prompts: listOf(promptSchema),
+  req_id: z.string(),
+});
+
+/** @internal */
+export const getPromptReqSchema = z.looseObject({
+  ...computerCallShape,
+  mcp_server: identifier,
+  name: z.string(),
+  arguments: z.exactOptional(mapOf(z.string())),
+  timeout: z.exactOptional(timeoutSeconds),
+});
+
+/** @internal */
+export const getPromptRetSchema = z.looseObject({
+  description: z.exactOptional(z.string()),
+  messages: listOf(z.looseObject({
+    role: z.enum(["user", "assistant"]),
+    content: contentBlockSchema,
+  })),
+  req_id: z.string(),
+});
+
+/** Parses a {@linkcode GetPromptsReq}. */
+export const parseGetPromptsReq: Parser<GetPromptsReq> = parser(
+  getPromptsReqSchema,
+);
+/** Parses a {@linkcode GetPromptsRet}. */
+export const parseGetPromptsRet: Parser<GetPromptsRet> = parser(
+  getPromptsRetSchema,
+);
+/** Parses a {@linkcode GetPromptReq}. */
+export const parseGetPromptReq: Parser<GetPromptReq> = parser(
+  getPromptReqSchema,
+);
+/** Parses a {@linkcode GetPromptRet}. */
+export const parseGetPromptRet: Parser<GetPromptRet> = parser(
+  getPromptRetSchema,
+);
