@@ -26,10 +26,13 @@ export function checkHeaders(
     return undefined;
   }
   // Where any host passes, a page of the same name may be anybody's.
-  const isOwn = host !== null && hosts !== "*" &&
-    [`http://${host}`, `https://${host}`].includes(origin);
+  const isOwn = hosts !== "*" && isOwnOrigin(origin, host);
   return isOwn ? undefined : { status: 403, message: "Origin not allowed" };
 }
+
+/** Whether a page is of the name that its request is for. */
+export const isOwnOrigin = (origin: string, host: string | null): boolean =>
+  host !== null && [`http://${host}`, `https://${host}`].includes(origin);
 
 function isOurs(host: string, hosts: readonly string[]): boolean {
   const url = `http://${host}`;

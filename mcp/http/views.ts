@@ -3,6 +3,7 @@ import { narrowOptions } from "../options.ts";
 import { OfficeView } from "../office/office_view.ts";
 import type { ServerParts } from "../office/server_parts.ts";
 import { messageOf } from "../tools/result.ts";
+import { corsHeaders, preflight } from "./cors.ts";
 import { checkHeaders } from "./guards.ts";
 import { HttpFace, type McpCaller } from "./http.ts";
 import { httpError, RpcError } from "./http_error.ts";
@@ -36,10 +37,22 @@ export class HttpViews {
   /** Answers one request. */
   async serve(request: Request, caller: McpCaller): Promise<Response> {
     // A page of the web must not even choose a view.
-    const refused = checkHeaders(request.headers, this.#parts.options);
+    const { headers, method } = request;
+    const refused = checkHeaders(headers, this.#parts.options);
     if (refused) {
       return httpError(refused.status, RpcError.REFUSED, refused.message);
     }
+    const shared = corsHeaders(headers, this.#parts.options);
+    if (shared === undefined) return await this.#answer(request, caller);
+    if (method === "OPTIONS") return preflight(headers, shared);
+    const response = await this.#answer(request, caller);
+    for (const [name, value] of Object.entries(shared)) {
+      response.headers.set(name, value);
+    }
+    return response;
+  }
+
+  async #answer(request: Request, caller: McpCaller): Promise<Response> {
     if (this.#isClosed) {
       return httpError(503, RpcError.REFUSED, "The MCP server is closed");
     }
