@@ -73,7 +73,7 @@ export function agentCommand(loadMcp: LoadMcp): Command {
 
   add(
     "call",
-    "Call a tool; Ctrl-C cancels it",
+    "Call a tool; a terminal shows how far it is, Ctrl-C cancels it",
     "call read_text_file --arg path=notes.txt",
     `call echo --params '{"message": "hello"}'`,
     "call build --timeout 600 --computer laptop",

@@ -59,10 +59,7 @@ function printGroup({ server, tools, state }: Group, verbose: boolean): void {
     const what = tools.length > 0 ? count(tools.length, "tool") : state;
     console.log(`  ${plain(server)}: ${plain(what ?? "no tools")}`);
   }
-  const rows = tools.map(({ name, title, description }) => [
-    `${indent}${name}`,
-    title ? `${title}: ${headline(description)}` : headline(description),
-  ]);
+  const rows = tools.map((tool) => [`${indent}${tool.name}`, describe(tool)]);
   const lines = columns(rows);
   tools.forEach(({ params_schema }, i) => {
     console.log(lines[i] ?? "");
@@ -71,6 +68,15 @@ function printGroup({ server, tools, state }: Group, verbose: boolean): void {
       .map(([name, ...rest]) => [`${indent}  ${name}`, ...rest]);
     columns(parameters).forEach((line) => console.log(line));
   });
+}
+
+/** Describes a tool in a line, with its title where that says more than its name. */
+function describe({ name, title, description }: SMCPTool): string {
+  const letters = (text: string) =>
+    text.toLowerCase().replaceAll(/[\s_-]/g, "");
+  return title && letters(title) !== letters(name)
+    ? `${title}: ${headline(description)}`
+    : headline(description);
 }
 
 /** Groups tools in the order of the Computer's configuration, which also has the servers without tools. */

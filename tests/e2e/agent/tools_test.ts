@@ -101,7 +101,11 @@ Deno.test({
       pc: (event) =>
         event === GET_TOOLS_EVENT
           ? {
-            tools: [tool, { ...tool, name: "new", title: "A title" }],
+            tools: [tool, { ...tool, name: "new", title: "A title" }, {
+              ...tool,
+              name: "read_it",
+              title: "Read It",
+            }],
             req_id: "1",
           }
           : {},
@@ -112,7 +116,7 @@ Deno.test({
   const { stdout } = await runMain("agent", ["tools"], { env });
   assertEquals(
     stdout,
-    "pc: 2 tools\n  old  Of another SDK.\n  new  A title: Of another SDK.\n",
+    "pc: 3 tools\n  old      Of another SDK.\n  new      A title: Of another SDK.\n  read_it  Of another SDK.\n",
   );
 });
 
