@@ -96,10 +96,8 @@ async function up(server: EmbeddedServer, flags: UpFlags): Promise<void> {
 
 /** Describes how to use the tools, on the command line and in code. */
 function howToReach(url: string, office: string): string {
-  const command = `${ownCommand("smcp-agent", process.execPath)} tools`;
-  const flags = `--url ${url} --office ${shellWord(office)}`;
   return `Agents of this machine reach the tools on the command line:
-  ${command}${fits(`  ${command} ${flags}`) ? " " : " \\\n    "}${flags}
+${agentCommand("tools", url, office)}
 and in code:
   import { SmcpAgent } from "@a2c-smcp/sdk/agent";
   const agent = new SmcpAgent({ url: "${url}", name: "agent" });
@@ -120,7 +118,17 @@ Cursor and others, in JSON (VS Code has "servers" in place of "mcpServers"):
 Codex, in ~/.codex/config.toml:
   [mcp_servers.office]
   url = ${text}
+Claude Desktop, which starts a program, as docs/mcp.md says:
+${agentCommand("mcp", url, office)}
 `;
+}
+
+/** Writes a command of the Agent, on two lines if it does not fit on one. */
+function agentCommand(name: string, url: string, office: string): string {
+  const command = `  ${ownCommand("smcp-agent", process.execPath)} ${name}`;
+  const flags = `--url ${url} --office ${shellWord(office)}`;
+  const line = `${command} ${flags}`;
+  return fits(line) ? line : `${command} \\\n    ${flags}`;
 }
 
 /** Checks whether a command fits on one line; true where it could not be split or is not shown. */
