@@ -1,4 +1,5 @@
 import type { SmcpComputer } from "../computer.ts";
+import { isPlainName, MAX_PLAIN_NAME } from "../../shared/plain_name.ts";
 import { hideSecrets } from "../util/hide_secrets.ts";
 import { callLine, stateLine } from "./live/lines.ts";
 
@@ -28,6 +29,14 @@ export function report(
         } s`,
       ),
   );
+  computer.on("joined", ({ rejoined }) => {
+    if (rejoined || isPlainName(computer.name)) return;
+    note(
+      `warning: MCP clients see another name than ${
+        JSON.stringify(computer.name)
+      } before its tools, with a hash; choose one of letters, digits and -, at most ${MAX_PLAIN_NAME} characters, with --name`,
+    );
+  });
   if (brief) return;
   computer.on("callEnded", (call) => note(callLine(call)));
   computer.on("connected", () => note(`connected to ${computer.url}`));

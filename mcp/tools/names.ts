@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isPlainName } from "../../shared/plain_name.ts";
 
 /** Between the two parts of a name. */
 const SEPARATOR = "__";
@@ -45,12 +46,9 @@ export function toolName(
  */
 export function computerPart(computer: string, limit: number): string {
   const most = Math.floor(limit / 2) - SEPARATOR.length;
+  if (isPlainName(computer, most)) return computer;
   const cleaned = computer.replaceAll(/[^A-Za-z0-9-]+/g, "_")
     .replace(/_$/, "");
-  const isWhole = clean(computer) === computer && computer !== "" &&
-    computer.length <= most && !computer.includes(SEPARATOR) &&
-    !computer.endsWith("_");
-  if (isWhole) return computer;
   const hash = hashOf([computer], COMPUTER_HASH_LENGTH);
   const room = most - hash.length - 1;
   return `${cleaned.slice(0, room) || "pc"}-${hash}`;

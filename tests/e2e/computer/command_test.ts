@@ -78,6 +78,28 @@ Deno.test({
 
 Deno.test({
   name:
+    "smcp-computer run warns of a name that MCP clients see with a hash, and of no other",
+  timeout: 120_000,
+}, async () => {
+  await using office = await startOffice();
+  await using config = await configFile({ servers: {} });
+  const warning =
+    'warning: MCP clients see another name than "build box" before its tools, with a hash; choose one of letters, digits and -, at most 22 characters, with --name';
+  const expected = { "build box": [warning], "pc": [] };
+  for (const [name, warnings] of Object.entries(expected)) {
+    await using computer = runComputer(office, config.file, { name });
+    await computer.line(RegExp(`^joined office north as ${name}$`));
+    computer.signal("SIGTERM");
+    await computer.status;
+    assertEquals(
+      computer.lines.filter((line) => line.includes("warning:")),
+      warnings,
+    );
+  }
+});
+
+Deno.test({
+  name:
     "smcp-computer reports an error in one line, and exits 1, or 2 for wrong usage",
   timeout: 120_000,
 }, async (t) => {

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
 import { computerPart, toolName } from "../../../../mcp/tools/names.ts";
+import { isPlainName } from "../../../../shared/plain_name.ts";
 
 const naming = { limit: 48, prefix: true };
 const A_NAME = /^[A-Za-z0-9_-]+$/;
@@ -24,6 +25,13 @@ Deno.test("toolName() gives a Computer whose name cannot stand one short hash, t
     const part = computerPart(odd, 48);
     assertMatch(part, /^[A-Za-z0-9_-]*-[0-9a-v]{4}$/);
     assert(!part.includes("__") && part.length <= 22, part);
+  }
+});
+
+Deno.test("isPlainName() tells which Computers are named as they are by default", () => {
+  const names = ["a", "a_b-C", "x".repeat(22), "x".repeat(23), "a__b", "a_"];
+  for (const name of [...names, "", "a b", "a.local", "日本"]) {
+    assertEquals(isPlainName(name), computerPart(name, 48) === name, name);
   }
 });
 
