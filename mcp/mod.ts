@@ -39,6 +39,7 @@ import process from "node:process";
 import { abortable } from "../shared/async.ts";
 import type { SmcpAgent } from "../agent/mod.ts";
 import { CallQueue } from "./calls/call_queue.ts";
+import { createQuestionStates } from "./calls/questions.ts";
 import type { McpCaller } from "./http/http.ts";
 import { type AgentProvider, OfficeView } from "./office/office_view.ts";
 import {
@@ -124,7 +125,8 @@ export function officeMcp(
   const provider = typeof agent === "function" ? agent : () => agent;
   const view = new OfficeView(provider, resolved);
   const queue = new CallQueue({ perSecond, running });
-  const parts = { view, queue, options: resolved };
+  const states = createQuestionStates();
+  const parts = { view, queue, states, options: resolved };
   const http = new HttpViews(parts);
   const connections = new Set<StdioConnection>();
   const close = async () => {

@@ -1,12 +1,15 @@
 import type {
   CallToolResult as McpResult,
+  InputRequiredResult,
   ServerContext,
 } from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
+import { onAbort } from "../../shared/async.ts";
 import type { CallQueue } from "./call_queue.ts";
 import type { Found, ToolAddress } from "../tools/catalogue.ts";
 import type { Admitted, McpCall, ResolvedOptions } from "../options.ts";
+import type { CallQuestions } from "./questions.ts";
 import { ProgressReporter } from "./progress.ts";
 import { failure, failureOf, toMcpResult } from "../tools/result.ts";
 
@@ -25,6 +28,8 @@ export interface CallParts {
   readonly signal: AbortSignal;
   /** Who calls. */
   readonly caller: Caller;
+  /** Lets the MCP server ask the client, if it can be asked. */
+  readonly questions: CallQuestions | undefined;
 }
 
 /** Who calls, as far as is known. */
@@ -43,28 +48,32 @@ export async function callOffice(
   agent: SmcpAgent,
   { computer, tool }: ToolAddress,
   args: Record<string, unknown>,
-  { queue, options, request, signal, caller }: CallParts,
-): Promise<McpResult> {
+  { queue, options, request, signal, caller, questions }: CallParts,
+): Promise<McpResult | InputRequiredResult> {
   const reporter = reporterOf(request, computer, options.heartbeatMs);
   let ended: Admitted = undefined;
   try {
     const timeoutMs = options.callTimeoutMs;
     const reqId = crypto.randomUUID();
     ended = await options.admit?.({ reqId, computer, tool, ...known(caller) });
-    return toMcpResult(
-      await queue.run(
-        () =>
-          agent.callTool(computer, tool, args, {
-            timeoutMs,
-            reqId,
-            signal,
-            ...(reporter && {
-              onProgress: (progress) => reporter.report(progress),
-            }),
+    const result = await queue.run(
+      () =>
+        agent.callTool(computer, tool, args, {
+          timeoutMs,
+          reqId,
+          signal,
+          ...(questions && { input: questions.input }),
+          ...(reporter && {
+            onProgress: (progress) => reporter.report(progress),
           }),
-        signal,
-      ),
+        }),
+      signal,
     );
+    const question = await questions?.toQuestion(result);
+    if (!question) return toMcpResult(result);
+    // The Computer waits: who goes away before the answer ends the call there too.
+    if (questions?.isHeld) onAbort(signal, () => agent.cancel(reqId));
+    return question;
   } catch (error) {
     return failureOf(error);
   } finally {

@@ -106,10 +106,10 @@ export class HttpViews {
 
   #open(wanted: OfficeMcpOptions): Shown | undefined {
     const options = narrowOptions(this.#parts.options, wanted);
-    const { queue, view: { provider } } = this.#parts;
+    const { queue, states, view: { provider } } = this.#parts;
     const view = new OfficeView(provider, options);
     if (!this.#makeRoom()) return undefined;
-    const face = new HttpFace({ view, queue, options });
+    const face = new HttpFace({ view, queue, states, options });
     return { view, face, open: 0 };
   }
 

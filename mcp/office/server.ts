@@ -20,6 +20,7 @@ export async function createOfficeServer(
     {
       capabilities: { tools: { listChanged: true } },
       instructions: await instructions(parts),
+      requestState: { verify: parts.states.verify },
     },
   );
   answerToolRequests(server, parts, cancelled);

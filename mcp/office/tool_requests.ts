@@ -1,6 +1,7 @@
 import {
   type CallToolRequest,
   type CallToolResult as McpResult,
+  type InputRequiredResult,
   ProtocolError,
   ProtocolErrorCode,
   type Server,
@@ -10,6 +11,11 @@ import {
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
 import { awayResult, type Caller, callOffice } from "../calls/call.ts";
+import {
+  type CallQuestions,
+  isQuestion,
+  questionsOf,
+} from "../calls/questions.ts";
 import { isObject } from "../tools/json.ts";
 import { failure, failureOf } from "../tools/result.ts";
 import {
@@ -32,6 +38,7 @@ interface Asked {
   readonly request: ServerContext["mcpReq"];
   readonly signal: AbortSignal;
   readonly caller: Caller;
+  readonly questions: CallQuestions | undefined;
 }
 
 /**
@@ -57,7 +64,15 @@ export function answerToolRequests(
       principal: http?.authInfo?.clientId,
       client: server.getClientVersion(),
     };
-    const result = await answerCall(parts, params, { request, signal, caller });
+    let questions: CallQuestions | undefined;
+    try {
+      questions = questionsOf(server, context, parts.states);
+    } catch (error) {
+      return failureOf(error);
+    }
+    const asked = { request, signal, caller, questions };
+    const result = await answerCall(parts, params, asked);
+    if (isQuestion(result)) return result;
     const found = parts.view.catalogue.find(params.name);
     return server.projectCallToolResult(
       result,
@@ -81,7 +96,7 @@ async function answerCall(
   parts: ServerParts,
   { name, arguments: args = {} }: CallToolRequest["params"],
   asked: Asked,
-): Promise<McpResult> {
+): Promise<McpResult | InputRequiredResult> {
   let agent: SmcpAgent;
   try {
     agent = await parts.view.ready();
@@ -115,7 +130,7 @@ function callTool(
   agent: SmcpAgent,
   { name, args }: CallRequest,
   asked: Asked,
-): Promise<McpResult> | McpResult | undefined {
+): Promise<McpResult | InputRequiredResult> | McpResult | undefined {
   const found = view.catalogue.find(name);
   if (found === undefined) return undefined;
   if (found.kind === "away") return awayResult(found);

@@ -1,0 +1,86 @@
+import {
+  type CallToolResult as McpResult,
+  createRequestStateCodec,
+  type InputRequests,
+  type InputRequiredResult,
+  type RequestStateCodec,
+  type Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import type { CallToolOptions } from "../../agent/mod.ts";
+import {
+  type CallToolResult,
+  type ElicitResult,
+  parseElicitResult,
+} from "../../protocol/mod.ts";
+import { isObject } from "../tools/json.ts";
+
+/** What a call's question remembers at the client: the Computer's own state. */
+export type QuestionStates = RequestStateCodec<string>;
+
+/** Seals the states of questions; each counts for the principal that made the call. */
+export const createQuestionStates = (): QuestionStates =>
+  createRequestStateCodec<string>({
+    key: crypto.getRandomValues(new Uint8Array(32)),
+    bind: ({ http }) => http?.authInfo?.clientId ?? "",
+  });
+
+/** Lets an MCP server ask the client of a call. */
+export interface CallQuestions {
+  /** For the Agent's call. */
+  readonly input: NonNullable<CallToolOptions["input"]>;
+  /** Makes the question for the client out of an answer of the Computer, if it is one. */
+  toQuestion(result: CallToolResult): Promise<InputRequiredResult | undefined>;
+  /** Whether the client ends the call with its request, even while a question waits for it. */
+  readonly isHeld: boolean;
+}
+
+/**
+ * Reads what a call may ask its client, and what the client has answered.
+ *
+ * @returns undefined when the client cannot be asked
+ * @throws {ProtocolError} 400: an answer is none
+ */
+export function questionsOf(
+  server: Server,
+  context: ServerContext,
+  states: QuestionStates,
+): CallQuestions | undefined {
+  const elicitation = server.getClientCapabilities()?.elicitation;
+  const canFill = elicitation !== undefined &&
+    (elicitation.form !== undefined || elicitation.url === undefined);
+  if (!canFill) return undefined;
+  const { requestState, inputResponses, envelope } = context.mcpReq;
+  const state = requestState<string>();
+  return {
+    input: state === undefined
+      ? {}
+      : { state, responses: readResponses(inputResponses ?? {}) },
+    isHeld: envelope === undefined,
+    toQuestion: async ({ resultType, inputRequests, requestState }) => {
+      const isQuestion = resultType === "input_required" &&
+        isObject(inputRequests) && typeof requestState === "string";
+      if (!isQuestion) return undefined;
+      return {
+        resultType: "input_required",
+        inputRequests: inputRequests as InputRequests,
+        requestState: await states.mint(requestState, context),
+      };
+    },
+  };
+}
+
+const readResponses = (
+  responses: Readonly<Record<string, unknown>>,
+): Record<string, ElicitResult> =>
+  Object.fromEntries(
+    Object.entries(responses).map(([key, response]) => [
+      key,
+      parseElicitResult(response),
+    ]),
+  );
+
+/** Returns whether a result is a question to the client. */
+export const isQuestion = (
+  result: McpResult | InputRequiredResult,
+): result is InputRequiredResult => result.resultType === "input_required";

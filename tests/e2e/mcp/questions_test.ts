@@ -1,0 +1,70 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { everything, fixture } from "../../support/computer/mcp_servers.ts";
+import { CLIENTS, type SeenResult } from "../../support/mcp/clients.ts";
+import { serveOffice } from "../../support/mcp/office.ts";
+
+const TIME = { timeout: 120_000 };
+
+const asking = () =>
+  serveOffice({
+    servers: {
+      fix: fixture({ only: ["ask"] }, {
+        default_tool_meta: { auto_apply: true },
+      }),
+    },
+  });
+
+const textOf = ({ content }: SeenResult) => String(content[0]?.text);
+
+for (const [kind, connect] of Object.entries(CLIENTS)) {
+  Deno.test(
+    `${kind}: a client that can be asked answers the MCP server, again and again`,
+    TIME,
+    async () => {
+      await using office = await asking();
+      const asked: string[] = [];
+      await using client = await connect(office, (message) => {
+        asked.push(message);
+        return { action: "accept", content: { name: `Ann${asked.length}` } };
+      });
+      const result = await client.call("pc__ask", { rounds: 3 });
+      assertEquals(
+        JSON.parse(textOf(result)).map(
+          ({ content }: { content: { name: string } }) => content.name,
+        ),
+        ["Ann1", "Ann2", "Ann3"],
+      );
+      assertEquals(asked, Array(3).fill("Who are you?"));
+    },
+  );
+
+  Deno.test(
+    `${kind}: a client that cannot be asked gets a failure that says so`,
+    TIME,
+    async () => {
+      await using office = await asking();
+      await using client = await connect(office);
+      const result = await client.call("pc__ask");
+      assert(result.isError);
+      assertStringIncludes(textOf(result), "does not support form elicitation");
+    },
+  );
+
+  Deno.test(
+    `${kind}: server-everything's form reaches the client`,
+    TIME,
+    async () => {
+      await using office = await serveOffice({
+        servers: {
+          all: { ...everything(), default_tool_meta: { auto_apply: true } },
+        },
+      });
+      await using client = await connect(
+        office,
+        () => ({ action: "accept", content: { name: "Ann", check: true } }),
+      );
+      const result = await client.call("pc__trigger-elicitation-request");
+      assertStringIncludes(JSON.stringify(result.content), "Ann");
+    },
+  );
+}
