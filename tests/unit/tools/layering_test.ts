@@ -130,7 +130,7 @@ const forbidden: [file: string, source: string, why: string][] = [
   [
     "server/attic/a.ts",
     `import { a } from "../shared/a.ts";`,
-    "no place in the order",
+    "ROLE_LAYERS does not list",
   ],
   [
     "agent/a.ts",
