@@ -57,6 +57,7 @@ import {
 } from "./seats/gateway_options.ts";
 import type { CallSource, SeatHost } from "./seats/host.ts";
 import { OfficeGateway } from "./seats/office_gateway.ts";
+import { toolFilter } from "./tools/patterns.ts";
 import {
   serveOfficeStdio,
   type StdioConnection,
@@ -203,7 +204,8 @@ export function pipeOffice(
   { stdin = process.stdin, stdout = process.stdout }: StdioStreams = {},
 ): StdioConnection {
   const { view } = options;
-  resolveOptions(view ?? {});
+  const { include, exclude } = resolveOptions(view ?? {});
+  toolFilter(include, exclude); // refuses what it cannot use
   return new Pipe(options, {
     serve: (agent) => officeMcp(agent, view),
     stdin,
