@@ -16,6 +16,9 @@ Exit codes: 0 done, 1 failed (also when the tool itself failed), 2 wrong usage.
 An office has one agent at a time: each command takes its seat, and gives it up at its end.`;
 
 const AFTER_MCP = `
+For Claude Code, from a clone:
+  claude mcp add office -- deno run -A agent/main.ts mcp --office demo
+
 Any number of copies can run at once: they share the seat that the Server takes at /mcp/OFFICE. Of a
 Server without MCP the first copy takes the seat; the others show no tools, and why, until it is free.
 Stdout belongs to the messages; problems are told on stderr. It ends with its client.`;

@@ -20,7 +20,7 @@ function startPipe(url: string | URL, ...flags: string[]) {
     errors: () => errors,
     ask: async (line: string) => {
       child.stdin.write(`${line}\n`);
-      return JSON.parse((await lines.next()).value);
+      return JSON.parse(String((await lines.next()).value));
     },
   };
 }
