@@ -4,6 +4,7 @@ import { mcpServerOf, type SMCPTool } from "../../protocol/mod.ts";
 import { Catalogue } from "../tools/catalogue.ts";
 import { messageOf } from "../tools/result.ts";
 import type { ResolvedOptions } from "../options.ts";
+import { Reads } from "../resources/reads.ts";
 
 /**
  * Gives the Agent that sits in the office, joined. It is asked for every request, and gives the same
@@ -30,6 +31,8 @@ export class OfficeView {
   readonly catalogue: Catalogue;
   /** What is wrong, by Computer. */
   readonly troubles = new Map<string, Trouble>();
+  /** The resources and prompts. */
+  readonly reads: Reads = new Reads((event) => this.tell(event));
   /** Gives the Agent. */
   readonly provider: AgentProvider;
   readonly #listeners = new Set<(event: ServerEvent) => void>();
@@ -115,6 +118,7 @@ export class OfficeView {
       });
     this.#offs = [
       limit.resolve,
+      ...this.reads.watch(agent),
       agent.on("tools", ({ computer, tools }) => {
         if (tools === undefined) this.troubles.delete(computer);
         if (!isSettled) return;

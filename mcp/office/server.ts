@@ -1,5 +1,7 @@
 import { Server } from "@modelcontextprotocol/server";
 import { PROTOCOL_VERSION } from "../../protocol/mod.ts";
+import { answerPromptRequests } from "./prompt_requests.ts";
+import { answerResourceRequests } from "./resource_requests.ts";
 import { messageOf } from "../tools/result.ts";
 import { instructionsOf } from "./instructions.ts";
 import type { ServerParts } from "./server_parts.ts";
@@ -18,12 +20,18 @@ export async function createOfficeServer(
   const server = new Server(
     { name: "a2c-smcp", version: PROTOCOL_VERSION },
     {
-      capabilities: { tools: { listChanged: true } },
+      capabilities: {
+        tools: { listChanged: true },
+        resources: { listChanged: true, subscribe: true },
+        prompts: { listChanged: true },
+      },
       instructions: await instructions(parts),
       requestState: { verify: parts.states.verify },
     },
   );
   answerToolRequests(server, parts, cancelled);
+  answerResourceRequests(server, parts);
+  answerPromptRequests(server, parts);
   return server;
 }
 

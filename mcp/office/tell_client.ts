@@ -1,4 +1,5 @@
 import type { Server, ServerEvent } from "@modelcontextprotocol/server";
+import { isSubscribed } from "../resources/subscriptions.ts";
 
 /** Tells the client of one server of a change; a client that has just gone hears nothing. */
 export function tellClient(server: Server, event: ServerEvent): void {
@@ -16,6 +17,8 @@ function send(server: Server, event: ServerEvent): Promise<void> {
     case "resources_list_changed":
       return server.sendResourceListChanged();
     case "resource_updated":
-      return server.sendResourceUpdated({ uri: event.uri });
+      return isSubscribed(server, event.uri)
+        ? server.sendResourceUpdated({ uri: event.uri })
+        : Promise.resolve();
   }
 }

@@ -42,6 +42,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "options.ts",
     "tools",
     "calls",
+    "resources",
     "office",
     "http",
     "seats",

@@ -1,0 +1,57 @@
+import {
+  type GetPromptResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Server,
+} from "@modelcontextprotocol/server";
+import type { SmcpAgent } from "../../agent/mod.ts";
+import type { ServerParts } from "./server_parts.ts";
+import { listed } from "./resource_requests.ts";
+import { messageOf } from "../tools/result.ts";
+import { promptTable } from "../resources/prompt_table.ts";
+
+/** Makes a server answer what is asked about prompts. */
+export function answerPromptRequests(
+  server: Server,
+  { view, options }: ServerParts,
+): void {
+  const { nameLimit: limit, computer } = options;
+  const table = async (agent: SmcpAgent) =>
+    promptTable(
+      await view.reads.prompts.list(agent, view.catalogue.computers),
+      { limit, prefix: computer === undefined },
+    );
+  server.setRequestHandler("prompts/list", async () => ({
+    prompts: await listed(async () =>
+      [...(await table(await view.ready())).values()]
+        .map(({ shown }) => shown)
+    ),
+  }));
+  server.setRequestHandler(
+    "prompts/get",
+    async ({ params }, { mcpReq: { signal } }) => {
+      const { name, arguments: filled = {} } = params;
+      const agent = await view.ready();
+      const found = (await table(agent)).get(name);
+      if (!found) throw invalid(`Unknown prompt: ${name}`);
+      const { computer, prompt: { mcp_server, name: own } } = found;
+      try {
+        const { messages, description } = await agent.getPrompt(
+          computer,
+          mcp_server,
+          own,
+          { arguments: filled, signal },
+        );
+        return {
+          messages: messages as GetPromptResult["messages"],
+          ...(description !== undefined && { description }),
+        };
+      } catch (error) {
+        throw invalid(messageOf(error));
+      }
+    },
+  );
+}
+
+const invalid = (message: string): ProtocolError =>
+  new ProtocolError(ProtocolErrorCode.InvalidParams, message);

@@ -1,0 +1,178 @@
+import type {
+  ReadResourceResult,
+  Resource as McpResource,
+} from "@modelcontextprotocol/server";
+import { withTimeout } from "../../shared/async.ts";
+import type { SmcpAgent } from "../../agent/mod.ts";
+import {
+  type DPEDocumentSummary,
+  ProtocolError,
+  type Resource,
+} from "../../protocol/mod.ts";
+import { type Place, uriOf } from "./uris.ts";
+
+/** How long a list waits for one Computer; a slow one costs what it has, not the list. */
+const LIST_TIMEOUT_MS = 10_000;
+/** The most documents of a page that a Computer gives. */
+const PAGE = 100;
+/** The most documents that a list names; a search finds the rest. */
+const MAX_DOCUMENTS = 1_000;
+
+/** Lists what a Computer has: its desktop, windows, documents and the resources of its MCP servers. */
+export async function resourcesOf(
+  agent: SmcpAgent,
+  computer: string,
+): Promise<McpResource[]> {
+  const limited = <T>(work: (signal: AbortSignal) => Promise<T[]>) =>
+    withTimeout(LIST_TIMEOUT_MS, work)
+      .catch((): T[] => []); // what cannot be listed now is not there now
+  const [documents, others] = await Promise.all([
+    limited((signal) => documentsOf(agent, computer, signal)),
+    limited((signal) => serverResources(agent, computer, signal)),
+  ]);
+  return [
+    {
+      uri: uriOf({ kind: "desktop", computer }),
+      name: `desktop of ${computer}`,
+      description: `The windows of ${computer}, most relevant first`,
+      mimeType: "text/markdown",
+    },
+    ...others,
+    ...documents,
+  ];
+}
+
+/** Reads what a URI stands for. */
+export async function readPlace(
+  agent: SmcpAgent,
+  place: Place,
+  signal: AbortSignal,
+): Promise<ReadResourceResult> {
+  const { computer } = place;
+  const uri = uriOf(place);
+  const markdown = (text: string): ReadResourceResult => ({
+    contents: [{ uri, mimeType: "text/markdown", text }],
+  });
+  switch (place.kind) {
+    case "desktop": {
+      const windows = await agent.getDesktop(computer, { signal });
+      return markdown(windows.join("\n\n---\n\n"));
+    }
+    case "window": {
+      const window = place.uri;
+      const [found] = await agent.getDesktop(computer, { window, signal });
+      if (found === undefined) {
+        throw new ProtocolError(400, `${computer} shows no window ${window}`);
+      }
+      return markdown(found);
+    }
+    case "document": {
+      const document = await agent.openDocument(computer, place.uri, {
+        signal,
+      });
+      return markdown(await document.toMarkdown({ signal }));
+    }
+    case "resource": {
+      const contents = await agent.readResource(
+        computer,
+        place.server,
+        place.uri,
+        { signal },
+      );
+      return {
+        contents: contents.flatMap((item) => {
+          const { text, blob } = item;
+          // What MCP allows, and clients check: text, or bytes.
+          const value = typeof text === "string"
+            ? { text }
+            : typeof blob === "string"
+            ? { blob }
+            : undefined;
+          if (value === undefined) return [];
+          const own = typeof item.uri === "string" ? item.uri : place.uri;
+          return [{
+            uri: uriOf({ ...place, uri: own }),
+            ...(typeof item.mimeType === "string" &&
+              { mimeType: item.mimeType }),
+            ...(item._meta && { _meta: item._meta }),
+            ...value,
+          }];
+        }),
+      };
+    }
+  }
+}
+
+async function documentsOf(
+  agent: SmcpAgent,
+  computer: string,
+  signal: AbortSignal,
+): Promise<McpResource[]> {
+  const found: DPEDocumentSummary[] = [];
+  let total = Infinity;
+  while (found.length < Math.min(total, MAX_DOCUMENTS)) {
+    const { documents, total_count } = await agent.getFinder(computer, {
+      offset: found.length,
+      limit: PAGE,
+      signal,
+    });
+    if (documents.length === 0) break;
+    found.push(...documents);
+    total = total_count;
+  }
+  return found.map(({ uri, title, summary }) => ({
+    uri: uriOf({ kind: "document", computer, uri }),
+    name: `${title} (${computer})`,
+    ...(summary && { description: summary }),
+    mimeType: "text/markdown",
+  }));
+}
+
+async function serverResources(
+  agent: SmcpAgent,
+  computer: string,
+  signal: AbortSignal,
+): Promise<McpResource[]> {
+  const { servers } = await agent.getConfig(computer, { signal });
+  const lists = Object.values(servers).filter(({ disabled }) => !disabled)
+    .map(async ({ name }) => {
+      const found: McpResource[] = [];
+      try {
+        const all = agent.allResources(computer, name, { signal });
+        for await (const resource of all) {
+          const shown = shownAs(computer, name, resource);
+          if (shown) found.push(shown);
+        }
+      } catch {
+        // It offers none, or does not run: part of a normal listing.
+      }
+      return found;
+    });
+  return (await Promise.all(lists)).flat();
+}
+
+/** Shows a listed resource; documents are listed by the Finder. */
+function shownAs(
+  computer: string,
+  server: string,
+  { uri, name, title, description, mimeType, size }: Resource,
+): McpResource | undefined {
+  if (typeof uri !== "string" || uri === "" || /^dpe:/i.test(uri)) {
+    return undefined;
+  }
+  const isWindow = /^window:/i.test(uri);
+  return {
+    uri: uriOf(
+      isWindow
+        ? { kind: "window", computer, uri }
+        : { kind: "resource", computer, server, uri },
+    ),
+    name: `${typeof name === "string" && name ? name : uri} (${computer})`,
+    ...(typeof title === "string" && { title: `${title} (${computer})` }),
+    ...(typeof description === "string" && { description }),
+    ...(isWindow
+      ? { mimeType: "text/markdown" }
+      : typeof mimeType === "string" && { mimeType }),
+    ...(!isWindow && typeof size === "number" && { size }),
+  };
+}

@@ -1,0 +1,120 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  Client,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
+import { everything, fixture } from "../../support/computer/mcp_servers.ts";
+import { serveOffice } from "../../support/mcp/office.ts";
+
+const FEATURES = "demo://resource/static/document/features.md";
+
+const windows = fixture({
+  resourceList: [{ uri: "window://fix/main", name: "main" }],
+});
+
+const ERAS = [
+  ["2025", "legacy"],
+  ["2026", { pin: "2026-07-28" }],
+] as const;
+
+for (const [era, mode] of ERAS) {
+  Deno.test({
+    name: `a client of ${era} is told when a desktop that it watches changes`,
+    timeout: 120_000,
+  }, async () => {
+    await using served = await serveOffice({ servers: { fix: windows } });
+    const client = new Client({ name: "test", version: "1.0.0" }, {
+      versionNegotiation: { mode },
+    });
+    const updated = Promise.withResolvers<string>();
+    client.setNotificationHandler(
+      "notifications/resources/updated",
+      ({ params: { uri } }) => updated.resolve(uri),
+    );
+    const opened = Promise.withResolvers<void>();
+    const transport = new StreamableHTTPClientTransport(served.url, {
+      fetch: async (input, init) => {
+        const response = await fetch(input, init);
+        const isStream = init?.method === "GET" ||
+          String(init?.body).includes('"subscriptions/listen"');
+        if (isStream) opened.resolve();
+        return response;
+      },
+    });
+    await client.connect(transport);
+    const desktop = "a2c://pc/desktop";
+    try {
+      if (era === "2025") await client.subscribeResource({ uri: desktop });
+      else await client.listen({ resourceSubscriptions: [desktop] });
+      await opened.promise;
+      const uri = "window://fix/main";
+      await client.callTool({
+        name: "pc__subscribed",
+        arguments: { count: 1 },
+      });
+      await client.callTool({ name: "pc__touch", arguments: { uri } });
+      assertEquals(await updated.promise, desktop);
+    } finally {
+      await client.close();
+    }
+  });
+
+  Deno.test({
+    name: `a client of ${era} reads an office's resources and gets its prompts`,
+    timeout: 120_000,
+  }, async () => {
+    await using served = await serveOffice({
+      servers: { all: everything(), fix: windows },
+    });
+    const client = new Client({ name: "test", version: "1.0.0" }, {
+      versionNegotiation: { mode },
+    });
+    const transport = new StreamableHTTPClientTransport(served.url);
+    await client.connect(transport);
+    try {
+      const { resources } = await client.listResources();
+      const uris = resources.map(({ uri }) => uri);
+      assertEquals(uris[0], "a2c://pc/desktop");
+      const features = `a2c://pc/resource/all/${encodeURIComponent(FEATURES)}`;
+      assert(uris.includes(features), uris.join("\n"));
+      const window = `a2c://pc/window/${
+        encodeURIComponent("window://fix/main")
+      }`;
+      assert(uris.includes(window), uris.join("\n"));
+      const { resourceTemplates } = await client.listResourceTemplates();
+      assertEquals(resourceTemplates.length, 4);
+      const read = async (uri: string) =>
+        (await client.readResource({ uri })).contents[0];
+      const text = await read(features);
+      assertEquals(text?.uri, features);
+      assert(JSON.stringify(text).includes("Features"));
+      assert(
+        JSON.stringify(await read(window)).includes(
+          "contents of window://fix/main",
+        ),
+      );
+      assert(
+        JSON.stringify(await read("a2c://pc/desktop")).includes("fix/main"),
+      );
+      const blob = "demo://resource/dynamic/blob/1";
+      const bytes = await read(
+        `a2c://pc/resource/all/${encodeURIComponent(blob)}`,
+      );
+      assert("blob" in (bytes ?? {}));
+      await assertRejects(() => read("a2c://nobody/desktop"));
+      await assertRejects(() => read("file:///etc/passwd"));
+
+      const { prompts } = await client.listPrompts();
+      const names = prompts.map(({ name }) => name);
+      assert(names.includes("pc__args-prompt"), names.join());
+      const { messages } = await client.getPrompt({
+        name: "pc__args-prompt",
+        arguments: { city: "Paris" },
+      });
+      assert(JSON.stringify(messages).includes("Paris"));
+      await assertRejects(() => client.getPrompt({ name: "pc__nothing" }));
+    } finally {
+      await client.close();
+    }
+  });
+}
