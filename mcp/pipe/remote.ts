@@ -146,6 +146,7 @@ export class Remote implements Backend {
       await this.#post(message, pending);
     } catch (error) {
       if (pending.stop.signal.aborted) return;
+      this.#tell(error); // not every client shows the error of its first request
       this.#fail(pending, explain(this.#parts.url, error));
     }
   }
