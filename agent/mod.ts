@@ -57,6 +57,8 @@ export {
   type DPEDocument,
   type DPEElement,
   type DPEPage,
+  type ElicitParams,
+  type ElicitResult,
   type EnterOfficeNotification,
   ErrorCode,
   type GetComputerConfigRet,
