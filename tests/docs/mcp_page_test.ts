@@ -51,13 +51,14 @@ Deno.test("every address of the page for MCP clients serves them", async () => {
   await computer.join("home");
   assert(addresses.size > 0);
   for (const address of addresses) {
-    const { pathname, search } = new URL(address);
+    const { pathname, search, searchParams } = new URL(address);
+    const echo = searchParams.has("computer") ? "echo" : "laptop__echo";
     for (const connect of Object.values(CLIENTS)) {
       await using client = await connect({
         url: new URL(pathname + search, url),
       });
       const tools = await client.tools();
-      assertEquals(tools.map(({ name }) => name), ["laptop__echo"], address);
+      assertEquals(tools.map(({ name }) => name), [echo], address);
       await client.terminate();
     }
   }
