@@ -1,14 +1,14 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { SmcpComputer } from "../../../computer/mod.ts";
-import { mcpGateway } from "../../../mcp/mod.ts";
-import { createSmcpServer } from "../../../server/mod.ts";
-import { startComputer } from "../../support/computer/computer.ts";
-import { fixture } from "../../support/computer/mcp_servers.ts";
-import { isCancelled } from "../../support/mcp/cancelled.ts";
-import { CLIENTS, type TestClient } from "../../support/mcp/clients.ts";
-import { pipeCommand } from "../../support/mcp/pipe.ts";
-import { OFFICE } from "../../support/office.ts";
-import { startProxy } from "../../support/proxy.ts";
+import { SmcpComputer } from "../../../../computer/mod.ts";
+import { mcpGateway } from "../../../../mcp/mod.ts";
+import { createSmcpServer } from "../../../../server/mod.ts";
+import { startComputer } from "../../../support/computer/computer.ts";
+import { fixture } from "../../../support/computer/mcp_servers.ts";
+import { isCancelled } from "../../../support/mcp/cancelled.ts";
+import { CLIENTS, type TestClient } from "../../../support/mcp/clients.ts";
+import { pipeCommand } from "../../../support/mcp/pipe.ts";
+import { OFFICE } from "../../../support/office.ts";
+import { startProxy } from "../../../support/proxy.ts";
 
 /** An office whose Server serves MCP, and whose Agent sits there or not. */
 const withGateway = () =>

@@ -2,9 +2,9 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { serveOffice } from "../../support/mcp/office.ts";
-import { pipeCommand } from "../../support/mcp/pipe.ts";
-import { INITIALIZE, LIST_TOOLS } from "../../support/mcp/raw.ts";
+import { serveOffice } from "../../../support/mcp/office.ts";
+import { pipeCommand } from "../../../support/mcp/pipe.ts";
+import { INITIALIZE, LIST_TOOLS } from "../../../support/mcp/raw.ts";
 
 /** The command as a process, with the JSON of its lines. */
 function startPipe(url: string | URL, ...flags: string[]) {

@@ -1,9 +1,9 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { mcpGateway } from "../../../mcp/mod.ts";
-import { startComputer } from "../../support/computer/computer.ts";
-import { fixture } from "../../support/computer/mcp_servers.ts";
-import { CLIENTS } from "../../support/mcp/clients.ts";
-import { pipeCommand } from "../../support/mcp/pipe.ts";
+import { mcpGateway } from "../../../../mcp/mod.ts";
+import { startComputer } from "../../../support/computer/computer.ts";
+import { fixture } from "../../../support/computer/mcp_servers.ts";
+import { CLIENTS } from "../../../support/mcp/clients.ts";
+import { pipeCommand } from "../../../support/mcp/pipe.ts";
 
 const KEY = "pipe-test-key-0123456789";
 

@@ -1,9 +1,9 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { isCancelled } from "../../support/mcp/cancelled.ts";
-import { CLIENTS } from "../../support/mcp/clients.ts";
-import { serveOffice } from "../../support/mcp/office.ts";
-import { pipeCommand } from "../../support/mcp/pipe.ts";
-import { OFFICE } from "../../support/office.ts";
+import { isCancelled } from "../../../support/mcp/cancelled.ts";
+import { CLIENTS } from "../../../support/mcp/clients.ts";
+import { serveOffice } from "../../../support/mcp/office.ts";
+import { pipeCommand } from "../../../support/mcp/pipe.ts";
+import { OFFICE } from "../../../support/office.ts";
 
 for (const [kind, connect] of Object.entries(CLIENTS)) {
   Deno.test(`${kind}, smcp-agent mcp: passes lists, calls, progress and changes`, async () => {
