@@ -35,6 +35,8 @@ export interface OfficeMcpOptions {
   nameLimit?: number;
   /** Leaves out output schemas, which strict clients hold results to and throw away what does not fit; default false. */
   lenient?: boolean;
+  /** Adds the tools `desktop`, `find_documents` and `read_document`, for clients that show models no resources; default false. */
+  desktopTools?: boolean;
   /** Milliseconds after which a call is given up, 1000 to 3,600,000; default 3,600,000: the client decides. */
   callTimeoutMs?: number;
   /**
@@ -92,6 +94,7 @@ const DEFAULTS: ResolvedOptions = {
   tools: "all",
   nameLimit: DEFAULT_NAME_LIMIT,
   lenient: false,
+  desktopTools: false,
   callTimeoutMs: 3_600_000,
   heartbeatMs: 10_000,
   callsPerSecond: SERVER_SHARE,

@@ -25,6 +25,7 @@ import {
   SEARCH_TOOLS,
   searchTools,
 } from "../tools/search.ts";
+import { callDesktopTool, DESKTOP_TOOLS } from "./desktop_tools.ts";
 import type { ServerParts } from "./server_parts.ts";
 
 /** What tools are called with. */
@@ -82,13 +83,14 @@ export function answerToolRequests(
 }
 
 async function listTools({ view, options }: ServerParts): Promise<Tool[]> {
-  if (options.tools === "search") return [...SEARCH_MODE_TOOLS];
+  const own = options.desktopTools ? DESKTOP_TOOLS : [];
+  if (options.tools === "search") return [...SEARCH_MODE_TOOLS, ...own];
   try {
     await view.ready();
   } catch {
     return []; // the instructions say why, and so does a call
   }
-  return view.catalogue.tools.map(({ shown }) => shown);
+  return [...view.catalogue.tools.map(({ shown }) => shown), ...own];
 }
 
 /** @throws {ProtocolError} there is no such tool, and never was */
@@ -102,6 +104,12 @@ async function answerCall(
     agent = await parts.view.ready();
   } catch (error) {
     return failureOf(error);
+  }
+  if (parts.options.desktopTools && !parts.view.catalogue.find(name)) {
+    const { computer: only } = parts.options;
+    if (only !== undefined) args.computer = only; // no other one is shown
+    const result = await callDesktopTool(agent, name, args, asked.signal);
+    if (result) return result;
   }
   const call = (call: CallRequest) => callTool(parts, agent, call, asked);
   const unknown = (name: string) =>

@@ -118,3 +118,34 @@ for (const [era, mode] of ERAS) {
     }
   });
 }
+
+Deno.test({
+  name:
+    "desktopTools show a model the desktop where its client has no resources",
+  timeout: 120_000,
+}, async () => {
+  await using served = await serveOffice({
+    servers: { fix: windows },
+    mcp: { desktopTools: true },
+  });
+  const client = new Client({ name: "test", version: "1.0.0" });
+  await client.connect(new StreamableHTTPClientTransport(served.url));
+  try {
+    const { tools } = await client.listTools();
+    assertEquals(
+      tools.slice(-3).map(({ name }) => name),
+      ["desktop", "find_documents", "read_document"],
+    );
+    const call = async (name: string, args: Record<string, unknown>) =>
+      await client.callTool({ name, arguments: { computer: "pc", ...args } });
+    const shown = JSON.stringify(await call("desktop", {}));
+    assert(shown.includes("contents of window://fix/main"), shown);
+    assertEquals((await call("find_documents", { query: "x" })).content, [
+      { type: "text", text: "[]" },
+    ]);
+    const failed = await call("read_document", { uri: "dpe://h/d" });
+    assertEquals(failed.isError, true);
+  } finally {
+    await client.close();
+  }
+});
