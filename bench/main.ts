@@ -19,6 +19,8 @@ import { summarize } from "./calls_summary.ts";
 import { CONTESTANTS } from "./contestants/mod.ts";
 import { ROOT } from "./contestants/running.ts";
 import { NoCompiler } from "./generator.ts";
+import { mcpGoals } from "./mcp/goals.ts";
+import { measureMcp } from "./mcp/mod.ts";
 import { payloadOf, PAYLOADS } from "./payloads.ts";
 import { FULL, inRounds, QUICK } from "./plan.ts";
 import { goalsOf } from "./report/goals.ts";
@@ -126,6 +128,17 @@ program.command("call-path")
     const counts = await measureCallPath(resolve(root));
     const lists = [byRole(counts), byRoom(counts)];
     end([], pathTable(files ? [...lists, byFile(counts)] : lists));
+  });
+
+program.command("mcp")
+  .description("measures an office as one MCP server, without writing it down")
+  .option("--quick", "only prove that it runs")
+  .action(async ({ quick = false }) => {
+    const goals = mcpGoals(await measureMcp({ quick }));
+    const lines = goals.map(({ figure, goal, measured }) =>
+      `${figure}: ${measured} (goal ${goal})`
+    );
+    end([], lines.join("\n"));
   });
 
 await program.parseAsync(process.argv.slice(2), { from: "user" });

@@ -3,6 +3,7 @@ import { measureCalls } from "./calls.ts";
 import { summarize } from "./calls_summary.ts";
 import { measureEnds } from "./ends/mod.ts";
 import { measureIdle, summarizeIdle } from "./idle.ts";
+import { measureMcp } from "./mcp/mod.ts";
 import type { Plan } from "./plan.ts";
 import type { Found, Part } from "./report/report.ts";
 import type { Tools } from "./tools.ts";
@@ -22,6 +23,7 @@ export const MEASURES: {
   idle: async ({ idle }, tools) =>
     summarizeIdle(await measureIdle(idle, tools)),
   ends: ({ rounds }) => measureEnds({ quick: rounds === 1 }),
+  mcp: ({ rounds }) => measureMcp({ quick: rounds === 1 }),
 };
 
 /** Returns the number of rounds of a part. */

@@ -1,4 +1,5 @@
 import type { CallsRow } from "../calls_summary.ts";
+import { mcpGoals } from "../mcp/goals.ts";
 import { type Payload, payloadOf } from "../payloads.ts";
 import { spreadText } from "../terminal_table.ts";
 import type { Report } from "./report.ts";
@@ -45,6 +46,7 @@ export function goalsOf({ parts }: Report): Goal[] {
     ...growthGoals(parts.growth?.found ?? []),
     ...idleGoals(parts),
     ...endsGoals(parts),
+    ...parts.mcp ? mcpGoals(parts.mcp.found) : [],
   ];
 }
 

@@ -2,6 +2,7 @@ import type { BroadcastRow } from "../broadcast.ts";
 import type { CallsRow } from "../calls_summary.ts";
 import type { EndsResult } from "../ends/mod.ts";
 import type { IdleRow } from "../idle.ts";
+import type { McpResult } from "../mcp/result.ts";
 import type { Machine } from "./machine.ts";
 
 /** The results of each part. */
@@ -15,6 +16,8 @@ export interface Found {
   readonly broadcast: readonly BroadcastRow[];
   readonly idle: readonly IdleRow[];
   readonly ends: EndsResult;
+  /** The office as one MCP server. */
+  readonly mcp: McpResult;
 }
 
 /** The parts in order. */
@@ -25,6 +28,7 @@ export const PARTS = [
   "broadcast",
   "idle",
   "ends",
+  "mcp",
 ] as const satisfies (keyof Found)[];
 
 /** One of {@linkcode PARTS}. */
