@@ -31,6 +31,7 @@ export async function measureParts(
     const taken: Taken<Part> = {
       takenAt: new Date().toISOString(),
       rounds: roundsOf(plan, part),
+      machine: thisMachine(),
       found,
       failures: tools.failures.slice(failed),
     };

@@ -14,6 +14,7 @@ export function renderPage(report: Report): string {
     "## Goals",
     "Ratios inside one run; in parentheses the lowest and the highest round. Where these are far apart, other work disturbed the machine: `bench/notes.md` says when. The server's limits are at their defaults, but for events per second, which would stop the load itself.",
     goalsTable(report),
+    ...elsewhere(report),
     ...relay ? relaySection(relay.found) : [],
     ...open
       ? [
@@ -31,6 +32,15 @@ function introduction({ machine, versions, parts }: Report): string {
   return `What the Server costs, beside a bare WebSocket relay that only passes frames on (the *floor*), stock Socket.IO and the servers of the other SDKs. ${machine.processor}, ${machine.cores} cores; Deno ${
     versions.Deno ?? ""
   }${day}. A figure in µs is that machine's; a ratio to the floor says more. As data: [performance.json](performance.json).`;
+}
+
+/** Says where the figures of MCP are from, if that is another machine than that of the others. */
+function elsewhere({ machine, parts }: Report): string[] {
+  const own = parts.mcp?.machine;
+  if (own === undefined || own.processor === machine.processor) return [];
+  return [
+    `Those of MCP are of another machine: ${own.processor}, ${own.cores} cores.`,
+  ];
 }
 
 function goalsTable(report: Report): string {

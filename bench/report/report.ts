@@ -39,6 +39,8 @@ export interface Taken<P extends Part> {
   /** ISO 8601. */
   readonly takenAt: string;
   readonly rounds: number;
+  /** Where it was measured; absent in older results. */
+  readonly machine?: Machine;
   readonly found: Found[P];
   /** Measurements that failed twice, with reasons. */
   readonly failures: readonly string[];
