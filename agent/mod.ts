@@ -59,6 +59,7 @@ export {
   type DPEPage,
   type ElicitParams,
   type ElicitResult,
+  type ElicitValue,
   type EnterOfficeNotification,
   ErrorCode,
   type GetComputerConfigRet,
