@@ -26,7 +26,7 @@ const question = (origin: string): RequestInit => ({
   headers: {
     origin,
     "access-control-request-method": "POST",
-    "access-control-request-headers": "content-type,mcp-session-id",
+    "access-control-request-headers": "content-type,mcp-param-city",
   },
 });
 
@@ -54,7 +54,7 @@ async function answers(
 const EXPOSED = "Mcp-Session-Id, WWW-Authenticate";
 const ALLOWED = {
   "allow-methods": "GET, POST, DELETE",
-  "allow-headers": "content-type,mcp-session-id",
+  "allow-headers": "content-type,mcp-param-city",
 };
 
 Deno.test("a browser lets pages of the allowed origins call, and read the session's id", async () => {
@@ -100,6 +100,7 @@ Deno.test("behind a Server its own origins count, and no others", async () => {
     await sharing(await fetch(url, init));
   const preflight = await ask(question(PAGE));
   assertEquals([preflight.status, preflight["allow-origin"]], [204, PAGE]);
+  assertEquals(preflight["allow-headers"], ALLOWED["allow-headers"]);
   const opened = await ask(opening(PAGE));
   assertEquals([opened.status, opened["allow-origin"]], [200, PAGE]);
   assertEquals(
