@@ -73,7 +73,7 @@ export interface ReadFlags extends ComputerFlags {
 export async function read(uri: string, flags: ReadFlags): Promise<void> {
   if (!uri.startsWith("dpe://")) {
     throw new UsageError(
-      `${uri} is not the URI of a document; to read a resource, name its MCP server too: read URI MCP_SERVER`,
+      `${uri} is not the URI of a document; take a URI such as dpe://HOST/DOCUMENT, or name the MCP server of a resource: read URI MCP_SERVER`,
     );
   }
   await withAgent(flags, async (agent, signal) => {
