@@ -1,6 +1,5 @@
 import { writeFile } from "node:fs/promises";
 import process from "node:process";
-import { UsageError } from "../../cli/run.ts";
 import { columns, plainLines } from "../../cli/terminal_text.ts";
 import type { DPEPage } from "../../protocol/mod.ts";
 import {
@@ -72,7 +71,7 @@ export interface ReadFlags extends ComputerFlags {
 /** Prints a document as Markdown; as JSON, with all its pages. */
 export async function read(uri: string, flags: ReadFlags): Promise<void> {
   if (!uri.startsWith("dpe://")) {
-    throw new UsageError(
+    throw new Error(
       `${uri} is not the URI of a document; take a URI such as dpe://HOST/DOCUMENT, or name the MCP server of a resource: read URI MCP_SERVER`,
     );
   }
