@@ -91,8 +91,8 @@ export interface OfficeMcp extends AsyncDisposable {
    * Answers an HTTP request of MCP that came over a network.
    *
    * The query of its URL says how the client sees the office, within the options given here:
-   * `computer`, `include`, `exclude`, `tools`, `name-limit`, `timeout` in seconds and `lenient`, as
-   * in `?computer=laptop&tools=search`.
+   * `computer`, `include`, `exclude`, `tools`, `name-limit`, `timeout` in seconds, `lenient` and
+   * `desktop-tools`, as in `?computer=laptop&tools=search`.
    *
    * The request's `signal` must be aborted when its client goes away, which is how calls are
    * cancelled: `@hono/node-server` does that, `Deno.serve` misses it for the first request of a

@@ -272,6 +272,10 @@ function mcpOptions(): Option[] {
       "the most characters of a tool's name, 24 to 128 (default: 48)",
     ).env("SMCP_NAME_LIMIT").argParser(integer(24, 128)),
     new Option(
+      "--desktop-tools",
+      "add tools that read windows and documents, for clients that show models no resources",
+    ).env("SMCP_DESKTOP_TOOLS"),
+    new Option(
       "--timeout <seconds>",
       "give a call up after so long, 1 to 3600 (default: 3600, the client decides)",
     ).env("SMCP_TIMEOUT").argParser(integer(1, 3600)),

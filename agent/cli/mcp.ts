@@ -22,6 +22,8 @@ export interface McpFlags extends Omit<OfficeFlags, "json"> {
   nameLimit?: number;
   /** Seconds after which a call is given up. */
   timeout?: number;
+  /** Adds tools that read. */
+  desktopTools?: true;
 }
 
 /** How the office is shown. */
@@ -32,6 +34,7 @@ export interface McpView {
   tools?: "all" | "search";
   nameLimit?: number;
   callTimeoutMs?: number;
+  desktopTools?: boolean;
 }
 
 /** Connects the program that has started this one with an office; `pipeOffice` of the room `mcp` is one. */
@@ -74,7 +77,8 @@ export async function mcp(flags: McpFlags, load: LoadMcp): Promise<void> {
 }
 
 function viewOf(
-  { computer, include, exclude, tools, nameLimit, timeout }: McpFlags,
+  { computer, include, exclude, tools, nameLimit, timeout, desktopTools }:
+    McpFlags,
 ): McpView {
   return {
     ...(computer !== undefined && { computer }),
@@ -83,5 +87,6 @@ function viewOf(
     ...(tools !== undefined && { tools }),
     ...(nameLimit !== undefined && { nameLimit }),
     ...(timeout !== undefined && { callTimeoutMs: timeout * SECOND_MS }),
+    ...(desktopTools && { desktopTools }),
   };
 }

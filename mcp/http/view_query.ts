@@ -10,6 +10,7 @@ export type ViewOptions = Pick<
   | "nameLimit"
   | "callTimeoutMs"
   | "lenient"
+  | "desktopTools"
 >;
 
 /** Milliseconds in a second: queries count in seconds, like the flags of the same names. */
@@ -32,11 +33,8 @@ const PARAMETERS: Readonly<Record<string, Reader>> = {
   timeout: (values, name) => ({
     callTimeoutMs: number(values, name) * SECOND_MS,
   }),
-  lenient: (values, name) => {
-    const lenient = single(values, name);
-    if (lenient === "1" || lenient === "0") return { lenient: lenient === "1" };
-    throw wrong(name, lenient, "1 or 0");
-  },
+  lenient: (values, name) => ({ lenient: onOff(values, name) }),
+  "desktop-tools": (values, name) => ({ desktopTools: onOff(values, name) }),
 };
 
 /**
@@ -73,13 +71,23 @@ export function writeView(view: ViewOptions): URLSearchParams {
     ["tools", tools],
     ["name-limit", nameLimit],
     ["timeout", seconds],
-    ["lenient", view.lenient === undefined ? undefined : Number(view.lenient)],
+    ["lenient", digit(view.lenient)],
+    ["desktop-tools", digit(view.desktopTools)],
   ];
   const query = new URLSearchParams();
   for (const [name, value] of pairs) {
     if (value !== undefined) query.append(name, String(value));
   }
   return query;
+}
+
+const digit = (value: boolean | undefined): number | undefined =>
+  value === undefined ? undefined : Number(value);
+
+function onOff(values: readonly string[], name: string): boolean {
+  const text = single(values, name);
+  if (text === "1" || text === "0") return text === "1";
+  throw wrong(name, text, "1 or 0");
 }
 
 function single(values: readonly string[], name: string): string {

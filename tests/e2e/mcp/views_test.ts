@@ -83,8 +83,11 @@ async function shownOnce({ url }: OfficeServed, query: string) {
 for (const [kind, connect] of Object.entries(CLIENTS)) {
   Deno.test(`${kind}: the flags of smcp-agent mcp say what it shows`, async () => {
     await using office = await serveOffice();
-    const flags = ["--computer", "pc", "--include", "echo"];
+    const flags = ["--computer", "pc", "--include", "echo", "--desktop-tools"];
     await using client = await connect(pipeCommand(office.url, ...flags));
-    assertEquals((await client.tools()).map(({ name }) => name), ["echo"]);
+    assertEquals(
+      (await client.tools()).map(({ name }) => name),
+      ["echo", "desktop", "find_documents", "read_document"],
+    );
   });
 }

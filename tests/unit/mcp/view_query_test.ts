@@ -10,6 +10,7 @@ Deno.test("readView() reads what writeView() writes", () => {
     nameLimit: 60,
     callTimeoutMs: 30_000,
     lenient: true,
+    desktopTools: true,
   } as const;
   assertEquals(readView(writeView(view)), { ...view });
   assertEquals(readView(writeView({})), {});
@@ -20,6 +21,7 @@ Deno.test("readView() names the parameter that it cannot use", () => {
     "exlude=a": `There is no parameter "exlude": expected one of computer,`,
     "tools=some": `Cannot use tools "some": expected "all" or "search"`,
     "name-limit=many": `Cannot use name-limit "many": expected a whole number`,
+    "desktop-tools=yes": `Cannot use desktop-tools "yes": expected 1 or 0`,
     "lenient=yes": `Cannot use lenient "yes": expected 1 or 0`,
     "computer=": `Cannot use computer "": expected a value`,
     "computer=a&computer=b": "computer is given more than once",
