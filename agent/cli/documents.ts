@@ -1,3 +1,4 @@
+import { UsageError } from "../../cli/run.ts";
 import { writeFile } from "node:fs/promises";
 import process from "node:process";
 import { columns, plainLines } from "../../cli/terminal_text.ts";
@@ -70,9 +71,10 @@ export interface ReadFlags extends ComputerFlags {
 
 /** Prints a document as Markdown; as JSON, with all its pages. */
 export async function read(uri: string, flags: ReadFlags): Promise<void> {
-  if (!uri.startsWith("dpe://")) {
-    throw new Error(
-      `${uri} is not the URI of a document; take a URI such as dpe://HOST/DOCUMENT, or name the MCP server of a resource: read URI MCP_SERVER`,
+  const [scheme] = /^[a-z][a-z\d+.-]*:/i.exec(uri) ?? [];
+  if (scheme !== undefined && scheme.toLowerCase() !== "dpe:") {
+    throw new UsageError(
+      `${uri} is not the URI of a document; to read a resource, name its MCP server too: read URI MCP_SERVER`,
     );
   }
   await withAgent(flags, async (agent, signal) => {
