@@ -17,6 +17,7 @@ import {
   TOOL_CALL_EVENT,
 } from "../../../protocol/mod.ts";
 import { limitAnswer } from "../../tools/answer_limits.ts";
+import { callOnce, type ToolCallNeeds } from "../../tools/call_once.ts";
 import { getConfig, type GetConfigNeeds } from "./get_config.ts";
 import { getDesktop } from "./get_desktop.ts";
 import { getDpe, type GetDpeNeeds } from "./get_dpe.ts";
@@ -29,7 +30,6 @@ import { getTools, type GetToolsNeeds } from "./get_tools.ts";
 import type { Handler } from "./handler.ts";
 import { readResource } from "./read_resource.ts";
 import type { ResourceNeeds } from "./resource_needs.ts";
-import { toolCall, type ToolCallNeeds } from "./tool_call.ts";
 
 /** What all handlers together need. */
 export type HandlerNeeds =
@@ -42,8 +42,8 @@ export type HandlerNeeds =
   & ResourceNeeds;
 
 /** The handler of each request (spec §3); a tool call checks the size of its own result. */
-const HANDLERS: { readonly [E in ClientEvent]?: Handler<E, HandlerNeeds> } = {
-  [TOOL_CALL_EVENT]: toolCall,
+const HANDLERS: { readonly [E in ClientEvent]: Handler<E, HandlerNeeds> } = {
+  [TOOL_CALL_EVENT]: callOnce,
   [GET_TOOLS_EVENT]: limited(getTools),
   [GET_CONFIG_EVENT]: limited(getConfig),
   [GET_RESOURCES_EVENT]: limited(getResources),
@@ -74,8 +74,7 @@ async function handle<E extends ClientEvent>(
   payload: unknown,
   needs: HandlerNeeds,
 ): Promise<ClientEvents[E]["answer"]> {
-  const handler: Handler<E, HandlerNeeds> | undefined = HANDLERS[event];
-  if (!handler) throw unanswered(event);
+  const handler: Handler<E, HandlerNeeds> = HANDLERS[event];
   return await handler(CLIENT_EVENTS[event].parseRequest(payload), needs);
 }
 

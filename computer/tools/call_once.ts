@@ -1,0 +1,88 @@
+import {
+  type CallToolResult,
+  type ToolCallReq,
+  toolErrorResult,
+  type ToolProgress,
+} from "../../protocol/mod.ts";
+import { limitResult, measureResult } from "./answer_limits.ts";
+import type { ToolCallStarted } from "./call_events.ts";
+import type { CallTable } from "./call_table.ts";
+import type { ProgressThrottles } from "./progress_throttle.ts";
+import {
+  resumeToolCall,
+  runToolCall,
+  type ToolCallContext,
+} from "./run_tool.ts";
+
+/** What {@linkcode callOnce} needs. */
+export interface ToolCallNeeds extends ToolCallContext {
+  /** The tool calls of the office. */
+  readonly calls: CallTable;
+  /** Remembers the MCP servers whose tools were called. */
+  readonly recent: { used(server: string): void };
+  /** The Server's limit for messages in bytes, if known. */
+  readonly maxPayload: number | undefined;
+  /** Called when a call starts; the function that it returns, when the call ends. */
+  readonly onCall: (
+    call: ToolCallStarted,
+  ) => (result?: CallToolResult) => void;
+  /** Limits how often progress is told. */
+  readonly throttles: ProgressThrottles;
+  /** Tells the progress of a call that asked for it. */
+  readonly onProgress: (call: ToolCallStarted, progress: ToolProgress) => void;
+}
+
+/** Runs a tool, once for each `req_id` (spec §7). */
+export async function callOnce(
+  request: ToolCallReq,
+  needs: ToolCallNeeds,
+): Promise<CallToolResult> {
+  const { calls, maxPayload, onCall } = needs;
+  const { agent, req_id: reqId, tool_name: tool } = request;
+  const call: ToolCallStarted = { agent, reqId, tool };
+  const ended = onCall(call);
+  let result: CallToolResult | undefined;
+  try {
+    const measured = await calls.run(request, async (signal) =>
+      // Checked before it is stored, so that a repeated request gets the same error.
+      limitResult(
+        measureResult(await run(request, call, needs, signal)),
+        maxPayload,
+      ));
+    // A stored result was checked against the limit of an earlier Server.
+    result = limitResult(measured, maxPayload).result;
+    return result;
+  } finally {
+    ended(result);
+  }
+}
+
+async function run(
+  request: ToolCallReq,
+  call: ToolCallStarted,
+  needs: ToolCallNeeds,
+  signal: AbortSignal,
+): Promise<CallToolResult> {
+  if (request.request_state !== undefined) {
+    return await resumeToolCall(request, needs, signal);
+  }
+  const found = needs.host.resolve(request.tool_name);
+  if (found.kind === "refuse") {
+    const { code, text, fields } = found;
+    return toolErrorResult(code, text, fields);
+  }
+  needs.recent.used(found.target.server.name);
+  const throttle = request.progress === true
+    ? needs.throttles.open((progress) => needs.onProgress(call, progress))
+    : undefined;
+  const onProgress = throttle &&
+    ((progress: ToolProgress) => throttle.report(progress));
+  try {
+    return await runToolCall(request, found.target, needs, {
+      signal,
+      onProgress,
+    });
+  } finally {
+    throttle?.end(!signal.aborted); // before the answer, which is the last word
+  }
+}
