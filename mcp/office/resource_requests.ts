@@ -5,7 +5,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { ServerParts } from "./server_parts.ts";
 import { messageOf } from "../tools/result.ts";
-import { readPlace } from "../resources/shelf.ts";
+import { readOwnUri, readPlace } from "../resources/shelf.ts";
 import { subscribe, unsubscribe } from "../resources/subscriptions.ts";
 import { placeOf, TEMPLATES } from "../resources/uris.ts";
 
@@ -29,15 +29,19 @@ export function answerResourceRequests(
     "resources/read",
     async ({ params: { uri } }, { mcpReq: { signal } }) => {
       const place = placeOf(uri);
-      if (!place || only !== undefined && place.computer !== only) {
-        throw unknown(`There is no resource ${uri}`, uri);
-      }
       const agent = await view.ready();
       try {
-        return await readPlace(agent, place, signal);
+        if (place && (only ?? place.computer) === place.computer) {
+          return await readPlace(agent, place, signal);
+        }
+        // One Computer is shown as itself: the URIs of its MCP servers are valid too.
+        if (!place && only !== undefined) {
+          return await readOwnUri(agent, only, uri, signal);
+        }
       } catch (error) {
         throw unknown(messageOf(error), uri);
       }
+      throw unknown(`There is no resource ${uri}`, uri);
     },
   );
   server.setRequestHandler("resources/subscribe", ({ params: { uri } }) => {

@@ -8,6 +8,7 @@ import {
   type DPEDocumentSummary,
   ProtocolError,
   type Resource,
+  type ResourceContents,
 } from "../../protocol/mod.ts";
 import { type Place, uriOf } from "./uris.ts";
 
@@ -73,35 +74,66 @@ export async function readPlace(
       return markdown(await document.toMarkdown({ signal }));
     }
     case "resource": {
-      const contents = await agent.readResource(
-        computer,
-        place.server,
-        place.uri,
-        { signal },
+      const { server } = place;
+      const contents = await agent.readResource(computer, server, place.uri, {
+        signal,
+      });
+      return toContents(
+        contents,
+        (own = place.uri) => uriOf({ ...place, uri: own }),
       );
-      return {
-        contents: contents.flatMap((item) => {
-          const { text, blob } = item;
-          // What MCP allows, and clients check: text, or bytes.
-          const value = typeof text === "string"
-            ? { text }
-            : typeof blob === "string"
-            ? { blob }
-            : undefined;
-          if (value === undefined) return [];
-          const own = typeof item.uri === "string" ? item.uri : place.uri;
-          return [{
-            uri: uriOf({ ...place, uri: own }),
-            ...(typeof item.mimeType === "string" &&
-              { mimeType: item.mimeType }),
-            ...(item._meta && { _meta: item._meta }),
-            ...value,
-          }];
-        }),
-      };
     }
   }
 }
+
+/**
+ * Reads a resource by the URI of its MCP server, whichever of the Computer's has it.
+ *
+ * @throws what the last of them answered
+ */
+export async function readOwnUri(
+  agent: SmcpAgent,
+  computer: string,
+  uri: string,
+  signal: AbortSignal,
+): Promise<ReadResourceResult> {
+  const { servers } = await agent.getConfig(computer, { signal });
+  let failure: unknown = new ProtocolError(400, `There is no resource ${uri}`);
+  for (const { name, disabled } of Object.values(servers)) {
+    if (disabled) continue;
+    try {
+      const contents = await agent.readResource(computer, name, uri, {
+        signal,
+      });
+      if (contents.length > 0) return toContents(contents, (own = uri) => own);
+    } catch (error) {
+      signal.throwIfAborted();
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+/** Keeps what MCP allows, and clients check: text, or bytes. */
+const toContents = (
+  contents: readonly ResourceContents[],
+  shown: (own: string | undefined) => string,
+): ReadResourceResult => ({
+  contents: contents.flatMap(({ uri, text, blob, mimeType, _meta }) => {
+    const value = typeof text === "string"
+      ? { text }
+      : typeof blob === "string"
+      ? { blob }
+      : undefined;
+    if (value === undefined) return [];
+    return [{
+      uri: shown(typeof uri === "string" ? uri : undefined),
+      ...(typeof mimeType === "string" && { mimeType }),
+      ...(_meta && { _meta }),
+      ...value,
+    }];
+  }),
+});
 
 async function documentsOf(
   agent: SmcpAgent,

@@ -19,6 +19,32 @@ const ERAS = [
 
 for (const [era, mode] of ERAS) {
   Deno.test({
+    name:
+      `a client of ${era} that sees one Computer reads by the URIs of its MCP servers too`,
+    timeout: 120_000,
+  }, async () => {
+    await using served = await serveOffice({
+      servers: { all: everything() },
+      mcp: { computer: "pc" },
+    });
+    const client = new Client({ name: "test", version: "1.0.0" }, {
+      versionNegotiation: { mode },
+    });
+    await client.connect(new StreamableHTTPClientTransport(served.url));
+    try {
+      const { contents } = await client.readResource({ uri: FEATURES });
+      assertEquals(contents.map(({ uri }) => uri), [FEATURES]);
+      await assertRejects(
+        () => client.readResource({ uri: "demo://nothing" }),
+        Error,
+        "demo://nothing",
+      );
+    } finally {
+      await client.close();
+    }
+  });
+
+  Deno.test({
     name: `a client of ${era} is told when a desktop that it watches changes`,
     timeout: 120_000,
   }, async () => {
