@@ -4,6 +4,12 @@ import {
   parseUpdateComputerConfigReq,
   type UpdateComputerConfigReq,
 } from "./payloads/config.ts";
+import {
+  parseGetBlobReq,
+  parseGetBlobRet,
+  parsePutBlobReq,
+  parsePutBlobRet,
+} from "./payloads/blobs.ts";
 import { parseGetDeskTopReq, parseGetDeskTopRet } from "./payloads/desktop.ts";
 import { parseGetDPEReq, parseGetDPERet } from "./payloads/dpe.ts";
 import {
@@ -12,6 +18,7 @@ import {
   type ClientEvent,
   type ClientEvents,
   ENTER_OFFICE_NOTIFICATION,
+  GET_BLOB_EVENT,
   GET_CONFIG_EVENT,
   GET_DESKTOP_EVENT,
   GET_DPE_EVENT,
@@ -19,6 +26,8 @@ import {
   GET_PROMPT_EVENT,
   GET_PROMPTS_EVENT,
   GET_RESOURCES_EVENT,
+  GET_SKILL_EVENT,
+  GET_SKILLS_EVENT,
   GET_TOOLS_EVENT,
   JOIN_OFFICE_EVENT,
   LEAVE_OFFICE_EVENT,
@@ -26,6 +35,7 @@ import {
   LIST_ROOM_EVENT,
   type Notification,
   type Notifications,
+  PUT_BLOB_EVENT,
   READ_RESOURCE_EVENT,
   type ServerEvent,
   type ServerEvents,
@@ -38,6 +48,8 @@ import {
   UPDATE_DESKTOP_NOTIFICATION,
   UPDATE_FINDER_EVENT,
   UPDATE_FINDER_NOTIFICATION,
+  UPDATE_SKILLS_EVENT,
+  UPDATE_SKILLS_NOTIFICATION,
   UPDATE_TOOL_LIST_EVENT,
   UPDATE_TOOL_LIST_NOTIFICATION,
 } from "./events.ts";
@@ -66,6 +78,12 @@ import {
   parseReadResourceReq,
   parseReadResourceRet,
 } from "./payloads/resources.ts";
+import {
+  parseGetSkillReq,
+  parseGetSkillRet,
+  parseGetSkillsReq,
+  parseGetSkillsRet,
+} from "./payloads/skills.ts";
 import {
   parseAgentCallData,
   parseCallToolResult,
@@ -113,6 +131,22 @@ export const CLIENT_EVENTS: {
   [GET_FINDER_EVENT]: {
     parseRequest: parseGetFinderReq,
     parseAnswer: parseGetFinderRet,
+  },
+  [GET_SKILLS_EVENT]: {
+    parseRequest: parseGetSkillsReq,
+    parseAnswer: parseGetSkillsRet,
+  },
+  [GET_SKILL_EVENT]: {
+    parseRequest: parseGetSkillReq,
+    parseAnswer: parseGetSkillRet,
+  },
+  [GET_BLOB_EVENT]: {
+    parseRequest: parseGetBlobReq,
+    parseAnswer: parseGetBlobRet,
+  },
+  [PUT_BLOB_EVENT]: {
+    parseRequest: parsePutBlobReq,
+    parseAnswer: parsePutBlobRet,
   },
   [READ_RESOURCE_EVENT]: {
     parseRequest: parseReadResourceReq,
@@ -181,6 +215,7 @@ export const SERVER_EVENTS:
     [UPDATE_TOOL_LIST_EVENT]: update(UPDATE_TOOL_LIST_NOTIFICATION),
     [UPDATE_DESKTOP_EVENT]: update(UPDATE_DESKTOP_NOTIFICATION),
     [UPDATE_FINDER_EVENT]: update(UPDATE_FINDER_NOTIFICATION),
+    [UPDATE_SKILLS_EVENT]: update(UPDATE_SKILLS_NOTIFICATION),
   };
 
 /** Every notification that the Server sends to members of an office, with its validator (spec §3). */
@@ -193,6 +228,7 @@ export const NOTIFICATIONS: {
   [UPDATE_TOOL_LIST_NOTIFICATION]: parseUpdateComputerConfigReq,
   [UPDATE_DESKTOP_NOTIFICATION]: parseUpdateComputerConfigReq,
   [UPDATE_FINDER_NOTIFICATION]: parseUpdateComputerConfigReq,
+  [UPDATE_SKILLS_NOTIFICATION]: parseUpdateComputerConfigReq,
   [CANCEL_TOOL_CALL_NOTIFICATION]: parseAgentCallData,
   [TOOL_CALL_PROGRESS_NOTIFICATION]: parseToolCallProgress,
 };

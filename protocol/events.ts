@@ -5,6 +5,12 @@ import type {
   UpdateMCPConfigNotification,
   UpdateToolListNotification,
 } from "./payloads/config.ts";
+import type {
+  GetBlobReq,
+  GetBlobRet,
+  PutBlobReq,
+  PutBlobRet,
+} from "./payloads/blobs.ts";
 import type { GetDeskTopReq, GetDeskTopRet } from "./payloads/desktop.ts";
 import type { GetDPEReq, GetDPERet } from "./payloads/dpe.ts";
 import type { GetFinderReq, GetFinderRet } from "./payloads/finder.ts";
@@ -30,6 +36,12 @@ import type {
   ReadResourceRet,
 } from "./payloads/resources.ts";
 import type {
+  GetSkillReq,
+  GetSkillRet,
+  GetSkillsReq,
+  GetSkillsRet,
+} from "./payloads/skills.ts";
+import type {
   AgentCallData,
   CallToolResult,
   GetToolsReq,
@@ -51,6 +63,14 @@ export const GET_RESOURCES_EVENT = "client:get_resources";
 export const GET_DPE_EVENT = "client:get_dpe";
 /** Lists the documents of a Computer. */
 export const GET_FINDER_EVENT = "client:get_finder";
+/** Lists the skills of a Computer. */
+export const GET_SKILLS_EVENT = "client:get_skills";
+/** Gets a file of a skill. */
+export const GET_SKILL_EVENT = "client:get_skill";
+/** Gets a chunk of bytes that did not fit into an answer. */
+export const GET_BLOB_EVENT = "client:get_blob";
+/** Sends a chunk of a file to a Computer (0.4). */
+export const PUT_BLOB_EVENT = "client:put_blob";
 /** Reads a resource of an MCP server; an extension of this package. */
 export const READ_RESOURCE_EVENT = "client:read_resource";
 /** Lists the prompts of a Computer; an extension of this package. */
@@ -76,6 +96,8 @@ export const UPDATE_TOOL_LIST_EVENT = "server:update_tool_list";
 export const UPDATE_DESKTOP_EVENT = "server:update_desktop";
 /** Reports a change of the Computer's documents. */
 export const UPDATE_FINDER_EVENT = "server:update_finder";
+/** Reports a change of the Computer's skills. */
+export const UPDATE_SKILLS_EVENT = "server:update_skills";
 
 /** A member joined the office. */
 export const ENTER_OFFICE_NOTIFICATION = "notify:enter_office";
@@ -89,6 +111,8 @@ export const UPDATE_TOOL_LIST_NOTIFICATION = "notify:update_tool_list";
 export const UPDATE_DESKTOP_NOTIFICATION = "notify:update_desktop";
 /** A Computer's documents changed. */
 export const UPDATE_FINDER_NOTIFICATION = "notify:update_finder";
+/** A Computer's skills changed. */
+export const UPDATE_SKILLS_NOTIFICATION = "notify:update_skills";
 /** The Agent cancelled a tool call. */
 export const CANCEL_TOOL_CALL_NOTIFICATION = "notify:tool_call_cancel";
 /** A tool call of this Agent has come further. */
@@ -113,6 +137,14 @@ export interface ClientEvents {
   [GET_DPE_EVENT]: { request: GetDPEReq; answer: GetDPERet };
   /** Lists the documents of a Computer. */
   [GET_FINDER_EVENT]: { request: GetFinderReq; answer: GetFinderRet };
+  /** Lists the skills of a Computer. */
+  [GET_SKILLS_EVENT]: { request: GetSkillsReq; answer: GetSkillsRet };
+  /** Gets a file of a skill. */
+  [GET_SKILL_EVENT]: { request: GetSkillReq; answer: GetSkillRet };
+  /** Gets a chunk of bytes that did not fit into an answer. */
+  [GET_BLOB_EVENT]: { request: GetBlobReq; answer: GetBlobRet };
+  /** Sends a chunk of a file to a Computer (0.4). */
+  [PUT_BLOB_EVENT]: { request: PutBlobReq; answer: PutBlobRet };
   /** Reads a resource of an MCP server; an extension of this package. */
   [READ_RESOURCE_EVENT]: { request: ReadResourceReq; answer: ReadResourceRet };
   /** Lists the prompts of a Computer; an extension of this package. */
@@ -144,6 +176,8 @@ export interface ServerEvents {
   [UPDATE_DESKTOP_EVENT]: { request: UpdateComputerConfigReq; answer: void };
   /** Reports a change of the Computer's documents. */
   [UPDATE_FINDER_EVENT]: { request: UpdateComputerConfigReq; answer: void };
+  /** Reports a change of the Computer's skills. */
+  [UPDATE_SKILLS_EVENT]: { request: UpdateComputerConfigReq; answer: void };
 }
 
 /** Payload of every notification (spec §3). */
@@ -160,6 +194,8 @@ export interface Notifications {
   [UPDATE_DESKTOP_NOTIFICATION]: UpdateComputerConfigReq;
   /** A Computer's documents changed. */
   [UPDATE_FINDER_NOTIFICATION]: UpdateComputerConfigReq;
+  /** A Computer's skills changed. */
+  [UPDATE_SKILLS_NOTIFICATION]: UpdateComputerConfigReq;
   /** The Agent cancelled a tool call. */
   [CANCEL_TOOL_CALL_NOTIFICATION]: AgentCallData;
   /** A tool call of this Agent has come further. */

@@ -1,5 +1,5 @@
 /**
- * The wire of A2C-SMCP 0.2: versions, events, payloads, errors and URIs.
+ * The wire of A2C-SMCP 0.1 to 0.4: versions, events, payloads, errors and URIs.
  *
  * Has no side effects and uses no sockets, clocks or files. Runs in Deno, Node, browsers and isolates.
  *
@@ -115,6 +115,7 @@ export {
   type ClientEvent,
   type ClientEvents,
   ENTER_OFFICE_NOTIFICATION,
+  GET_BLOB_EVENT,
   GET_CONFIG_EVENT,
   GET_DESKTOP_EVENT,
   GET_DPE_EVENT,
@@ -122,6 +123,8 @@ export {
   GET_PROMPT_EVENT,
   GET_PROMPTS_EVENT,
   GET_RESOURCES_EVENT,
+  GET_SKILL_EVENT,
+  GET_SKILLS_EVENT,
   GET_TOOLS_EVENT,
   hasNotificationPrefix,
   JOIN_OFFICE_EVENT,
@@ -130,6 +133,7 @@ export {
   LIST_ROOM_EVENT,
   type Notification,
   type Notifications,
+  PUT_BLOB_EVENT,
   READ_RESOURCE_EVENT,
   type ServerEvent,
   type ServerEvents,
@@ -142,9 +146,44 @@ export {
   UPDATE_DESKTOP_NOTIFICATION,
   UPDATE_FINDER_EVENT,
   UPDATE_FINDER_NOTIFICATION,
+  UPDATE_SKILLS_EVENT,
+  UPDATE_SKILLS_NOTIFICATION,
   UPDATE_TOOL_LIST_EVENT,
   UPDATE_TOOL_LIST_NOTIFICATION,
 } from "./events.ts";
+export {
+  blobNotAccessible,
+  type BlobReason,
+  blobWriteFailed,
+  type BlobWriteReason,
+} from "./errors/blob_errors.ts";
+export {
+  invalidSkillName,
+  skillNotAccessible,
+  skillNotFound,
+  type SkillReason,
+} from "./errors/skill_errors.ts";
+export {
+  type GetBlobReq,
+  type GetBlobRet,
+  parseGetBlobReq,
+  parseGetBlobRet,
+  parsePutBlobReq,
+  parsePutBlobRet,
+  type PutBlobReq,
+  type PutBlobRet,
+} from "./payloads/blobs.ts";
+export {
+  type A2CSkillRef,
+  type GetSkillReq,
+  type GetSkillRet,
+  type GetSkillsReq,
+  type GetSkillsRet,
+  parseGetSkillReq,
+  parseGetSkillRet,
+  parseGetSkillsReq,
+  parseGetSkillsRet,
+} from "./payloads/skills.ts";
 export {
   type DPEDocumentSummary,
   type DPEElementDetail,

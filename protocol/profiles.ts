@@ -1,13 +1,17 @@
 import { isClientEvent, isServerEvent } from "./event_table.ts";
 import {
   type ClientEvent,
+  GET_BLOB_EVENT,
   GET_CONFIG_EVENT,
   GET_DPE_EVENT,
   GET_FINDER_EVENT,
   GET_PROMPT_EVENT,
   GET_PROMPTS_EVENT,
   GET_RESOURCES_EVENT,
+  GET_SKILL_EVENT,
+  GET_SKILLS_EVENT,
   type Notification,
+  PUT_BLOB_EVENT,
   READ_RESOURCE_EVENT,
   type ServerEvent,
   TOOL_CALL_PROGRESS_EVENT,
@@ -17,13 +21,15 @@ import {
   UPDATE_DESKTOP_EVENT,
   UPDATE_DESKTOP_NOTIFICATION,
   UPDATE_FINDER_EVENT,
+  UPDATE_SKILLS_EVENT,
+  UPDATE_SKILLS_NOTIFICATION,
 } from "./events.ts";
 import { PROTOCOL_VERSION } from "./version.ts";
 
 /** The protocol versions that a Server supports (spec §12). */
-export type ProtocolName = "0.1" | "0.2";
+export type ProtocolName = "0.1" | "0.2" | "0.3" | "0.4";
 
-/** The properties of a protocol version that matter to a Server (spec §12). */
+/** The properties of a protocol version that differ between versions (spec §12; 0.4 §18). */
 export interface Profile {
   /** The version that the Server announces, and compares with that of clients. */
   readonly version: string;
@@ -33,6 +39,8 @@ export interface Profile {
   readonly olderNames: Readonly<
     Partial<Record<ClientEvent | ServerEvent | Notification, string>>
   >;
+  /** Whether an MCP server is identified by its `bundle_id`, which is also the prefix of its tools (0.4 §3). */
+  readonly bundleIds: boolean;
   /** Events that this version does not have yet. */
   readonly lacks: readonly (ClientEvent | ServerEvent | Notification)[];
 }
@@ -43,6 +51,21 @@ export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
     version: PROTOCOL_VERSION,
     handshake: true,
     olderNames: {},
+    bundleIds: false,
+    lacks: [PUT_BLOB_EVENT],
+  },
+  "0.3": {
+    version: "0.3.1",
+    handshake: true,
+    olderNames: {},
+    bundleIds: true,
+    lacks: [PUT_BLOB_EVENT],
+  },
+  "0.4": {
+    version: "0.4.0",
+    handshake: true,
+    olderNames: {},
+    bundleIds: true,
     lacks: [],
   },
   "0.1": {
@@ -55,7 +78,14 @@ export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
       [UPDATE_DESKTOP_EVENT]: "server:desktop_refresh",
       [UPDATE_DESKTOP_NOTIFICATION]: "notify:desktop_refresh",
     },
+    bundleIds: false,
     lacks: [
+      GET_SKILLS_EVENT,
+      GET_SKILL_EVENT,
+      GET_BLOB_EVENT,
+      PUT_BLOB_EVENT,
+      UPDATE_SKILLS_EVENT,
+      UPDATE_SKILLS_NOTIFICATION,
       GET_RESOURCES_EVENT,
       GET_DPE_EVENT,
       GET_FINDER_EVENT,

@@ -28,6 +28,8 @@ export interface AgentEvents extends ConnectionEvents {
   updateDesktop: { computer: string };
   /** A Computer's documents changed: `notify:update_finder`. */
   updateFinder: { computer: string };
+  /** A Computer's skills changed: `notify:update_skills`. */
+  updateSkills: { computer: string };
   /** A tool call was cancelled: `notify:tool_call_cancel`. */
   toolCallCancel: { agent: string; req_id: string };
   /** A call that asked for its progress has come further: `notify:tool_call_progress`. */

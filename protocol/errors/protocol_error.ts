@@ -36,10 +36,18 @@ export const ErrorCode = {
   INVALID_DPE_URI: 4012,
   /** The resolver failed to resolve the URI. */
   DPE_RESOLUTION_FAILED: 4013,
-  /** There is no MCP server of that name; reserved for later profiles, 0.2 uses 404. */
+  /** There is no skill of that name; from 0.3 on also no such MCP server, for which 0.2 uses 404. */
   MCP_SERVER_NOT_FOUND: 4014,
   /** The MCP server lacks a capability that the request requires, such as resources. */
   MCP_CAPABILITY_NOT_SUPPORTED: 4015,
+  /** The name is not one that a skill can have. */
+  INVALID_SKILL_NAME: 4016,
+  /** The file of a skill is outside of it, forbidden, too large, or not there. */
+  SKILL_NOT_ACCESSIBLE: 4017,
+  /** The handle is invalid, or its bytes are gone. */
+  BLOB_NOT_ACCESSIBLE: 4018,
+  /** The Computer did not take the file. */
+  BLOB_WRITE_FAILED: 4019,
   /** The office already has an Agent. */
   ROOM_FULL: 4101,
   /** The office does not exist. */

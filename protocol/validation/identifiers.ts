@@ -10,6 +10,13 @@ export const identifier = z.string()
   // For JSON Schema, which cannot see a refinement.
   .register(z.globalRegistry, { minLength: 1, maxLength: 256 });
 
+/** A text of limited length in UTF-16 units. */
+export const textOf = (min: number, max: number) =>
+  z.string().check(z.refine(
+    (text) => text.length >= min && text.length <= max,
+    `expected ${min} to ${max} characters`,
+  ));
+
 // deno-lint-ignore no-control-regex -- control characters are what this matches
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 

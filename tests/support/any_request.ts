@@ -11,4 +11,8 @@ export const ANY_REQUEST = {
   name: "prompt",
   office_id: "office",
   progress: 1,
+  blob_handle: "handle",
+  chunk_offset: 0,
+  eof: true,
+  blob: "",
 } as const;

@@ -3,6 +3,7 @@ import {
   type ClientEvent,
   type ClientEvents,
   ErrorCode,
+  GET_BLOB_EVENT,
   GET_CONFIG_EVENT,
   GET_DESKTOP_EVENT,
   GET_DPE_EVENT,
@@ -10,14 +11,18 @@ import {
   GET_PROMPT_EVENT,
   GET_PROMPTS_EVENT,
   GET_RESOURCES_EVENT,
+  GET_SKILL_EVENT,
+  GET_SKILLS_EVENT,
   GET_TOOLS_EVENT,
   isClientEvent,
   ProtocolError,
+  PUT_BLOB_EVENT,
   READ_RESOURCE_EVENT,
   TOOL_CALL_EVENT,
 } from "../../../protocol/mod.ts";
 import { limitAnswer } from "../../tools/answer_limits.ts";
 import { callOnce, type ToolCallNeeds } from "../../tools/call_once.ts";
+import { getBlob, putBlob } from "./blobs.ts";
 import { getConfig, type GetConfigNeeds } from "./get_config.ts";
 import { getDesktop } from "./get_desktop.ts";
 import { getDpe, type GetDpeNeeds } from "./get_dpe.ts";
@@ -29,6 +34,7 @@ import { getResources } from "./get_resources.ts";
 import { getTools, type GetToolsNeeds } from "./get_tools.ts";
 import type { Handler } from "./handler.ts";
 import { readResource } from "./read_resource.ts";
+import { getSkill, getSkills } from "./skills.ts";
 import type { ResourceNeeds } from "./resource_needs.ts";
 
 /** What all handlers together need. */
@@ -50,6 +56,10 @@ const HANDLERS: { readonly [E in ClientEvent]: Handler<E, HandlerNeeds> } = {
   [GET_DESKTOP_EVENT]: limited(getDesktop),
   [GET_DPE_EVENT]: limited(getDpe),
   [GET_FINDER_EVENT]: limited(getFinder),
+  [GET_SKILLS_EVENT]: limited(getSkills),
+  [GET_SKILL_EVENT]: limited(getSkill),
+  [GET_BLOB_EVENT]: limited(getBlob),
+  [PUT_BLOB_EVENT]: limited(putBlob),
   [READ_RESOURCE_EVENT]: limited(readResource),
   [GET_PROMPTS_EVENT]: limited(getPrompts),
   [GET_PROMPT_EVENT]: limited(getPrompt),

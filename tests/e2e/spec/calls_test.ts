@@ -4,6 +4,7 @@ import {
   GET_DPE_EVENT,
   GET_PROMPT_EVENT,
   GET_PROMPTS_EVENT,
+  PUT_BLOB_EVENT,
   READ_RESOURCE_EVENT,
   resultMeta,
   TOOL_CALL_EVENT,
@@ -39,6 +40,10 @@ Deno.test({
     mcp_server: "files",
     uri: "dpe://host/doc",
     name: "prompt",
+    blob_handle: "handle",
+    chunk_offset: 0,
+    eof: true,
+    blob: "",
   };
   const rows: [event: string, over: { timeout?: number }, ms: number][] = [
     [TOOL_CALL_EVENT, { timeout: 60 }, 65_000],
@@ -52,7 +57,8 @@ Deno.test({
     ]),
     ...Object.keys(CLIENT_EVENTS)
       .filter((event) =>
-        ![TOOL_CALL_EVENT, GET_DPE_EVENT, ...EXTENSIONS].includes(event)
+        ![TOOL_CALL_EVENT, GET_DPE_EVENT, PUT_BLOB_EVENT, ...EXTENSIONS]
+          .includes(event)
       )
       .map((event): [string, object, number] => [event, {}, 30_000]),
   ];

@@ -11,6 +11,7 @@ Deno.test("the Agent's event of a notification is its name on the wire without n
     "updateToolList",
     "updateDesktop",
     "updateFinder",
+    "updateSkills",
     "toolCallCancel",
     "toolCallProgress",
   ]);

@@ -47,6 +47,28 @@ const STDIO = {
   },
 };
 
+const SKILL = { name: "s", source: "user", path: "/s", description: "d" };
+
+const SKILL_FILE = {
+  name: "s",
+  rel_path: "SKILL.md",
+  mime_type: "text/markdown",
+  total_size: 0,
+  sha256: "e3b0",
+  req_id: "1",
+};
+
+const CHUNK = {
+  blob_handle: "h",
+  mime_type: "image/png",
+  total_size: 0,
+  sha256: "e3b0",
+  chunk_offset: 0,
+  eof: true,
+  blob: "",
+  req_id: "1",
+};
+
 /** Answers that a Computer or Server may give, and that pass as they are. */
 const GOOD: Readonly<Record<string, readonly object[]>> = {
   "client:tool_call": [
@@ -151,6 +173,29 @@ const GOOD: Readonly<Record<string, readonly object[]>> = {
       req_id: "1",
     },
   ],
+  "client:get_skills": [
+    { skills: [], req_id: "1" },
+    { skills: [SKILL, { ...SKILL, tags: 7, later: 1 }], req_id: "1" },
+  ],
+  "client:get_skill": [
+    { ...SKILL_FILE, body: "" },
+    { ...SKILL_FILE, blob_handle: "h", etag: "later" },
+  ],
+  "client:get_blob": [
+    CHUNK,
+    { ...CHUNK, total_size: 9, chunk_offset: 8, eof: false, blob: "AA==" },
+  ],
+  "client:put_blob": [
+    { upload_id: "u", chunk_offset: 0, req_id: "1" },
+    {
+      upload_id: "u",
+      chunk_offset: 4000,
+      req_id: "1",
+      landing_path: "/landing/u_a.txt",
+      total_size: 10_000,
+      sha256: "ab",
+    },
+  ],
   "server:list_room": [
     { sessions: [], req_id: "1" },
     { sessions: [SESSION, { ...SESSION, role: "agent" }], req_id: "1" },
@@ -239,6 +284,32 @@ const BAD: Readonly<Record<string, readonly [answer: unknown, at: string][]>> =
       [
         { messages: [{ role: "user", content: "text" }], req_id: "1" },
         "messages.0.content",
+      ],
+    ],
+    "client:get_skills": [
+      [{ req_id: "1" }, "skills"],
+      [{ skills: [{ ...SKILL, path: null }], req_id: "1" }, "skills.0.path"],
+      [
+        { skills: [{ ...SKILL, description: 1 }], req_id: "1" },
+        "skills.0.description",
+      ],
+    ],
+    "client:get_skill": [
+      [SKILL_FILE, "payload"],
+      [{ ...SKILL_FILE, body: "a", blob_handle: "h" }, "payload"],
+      [{ ...SKILL_FILE, body: null }, "body"],
+      [{ ...SKILL_FILE, body: "", total_size: -1 }, "total_size"],
+    ],
+    "client:get_blob": [
+      [{ ...CHUNK, eof: 1 }, "eof"],
+      [{ ...CHUNK, blob: null }, "blob"],
+      [{ ...CHUNK, total_size: 0.5 }, "total_size"],
+    ],
+    "client:put_blob": [
+      [{ chunk_offset: 0, req_id: "1" }, "upload_id"],
+      [
+        { upload_id: "u", chunk_offset: 0, req_id: "1", landing_path: 1 },
+        "landing_path",
       ],
     ],
     "server:list_room": [

@@ -1,11 +1,20 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import {
+  blobNotAccessible,
+  blobWriteFailed,
+} from "../../../protocol/errors/blob_errors.ts";
+import {
+  invalidSkillName,
+  skillNotAccessible,
+  skillNotFound,
+} from "../../../protocol/errors/skill_errors.ts";
+import {
   ErrorCode,
   ProtocolError,
   toErrorPayload,
 } from "../../../protocol/errors/protocol_error.ts";
 
-/** The table of spec §6, and the 429 that the limits of §10 answer with. */
+/** The table of spec §6 and 0.4 §11, and the 429 that the limits of §10 answer with. */
 const TABLE: Record<string, number> = {
   BAD_REQUEST: 400,
   UNAUTHORIZED: 401,
@@ -27,6 +36,10 @@ const TABLE: Record<string, number> = {
   DPE_RESOLUTION_FAILED: 4013,
   MCP_SERVER_NOT_FOUND: 4014,
   MCP_CAPABILITY_NOT_SUPPORTED: 4015,
+  INVALID_SKILL_NAME: 4016,
+  SKILL_NOT_ACCESSIBLE: 4017,
+  BLOB_NOT_ACCESSIBLE: 4018,
+  BLOB_WRITE_FAILED: 4019,
   ROOM_FULL: 4101,
   ROOM_NOT_FOUND: 4102,
   NOT_IN_ROOM: 4103,
@@ -145,4 +158,45 @@ Deno.test("toErrorPayload() never takes a tool's result for an error", () => {
     error: { code: 404, message: "likewise" },
   };
   assertEquals(toErrorPayload(result), undefined);
+});
+
+Deno.test("errors about skills have their code and details (0.4 §6.10, §11)", () => {
+  const wire = (error: { toPayload(): unknown }) => error.toPayload();
+  assertEquals<unknown>(wire(invalidSkillName("Bad Name!!")), {
+    code: 4016,
+    message: "Invalid skill name",
+    details: { name: "Bad Name!!" },
+  });
+  assertEquals<unknown>(wire(skillNotFound("nosuch")), {
+    code: 4014,
+    message: "Skill not found",
+    details: { name: "nosuch" },
+  });
+  assertEquals<unknown>(wire(skillNotAccessible("forbidden", ".skillenv")), {
+    code: 4017,
+    message: "Skill resource not accessible",
+    details: { reason: "forbidden", rel_path: ".skillenv" },
+  });
+  assertEquals(
+    skillNotAccessible("too_large", "a.bin", 7).details,
+    { reason: "too_large", rel_path: "a.bin", total_size: 7 },
+  );
+});
+
+Deno.test("errors about blobs have their code and reason (0.4 §7.2, §7.5)", () => {
+  for (
+    const reason of ["invalid_handle", "forbidden", "gone", "range"] as const
+  ) {
+    const { code, details } = blobNotAccessible(reason);
+    assertEquals([code, details], [4018, { reason }]);
+  }
+  const { code, details, message } = blobWriteFailed("busy", "try later");
+  assertEquals(
+    [code, details, message],
+    [4019, { reason: "busy" }, "Upload failed: try later"],
+  );
+  assertEquals(
+    blobWriteFailed("range", "offset", "u1").details,
+    { reason: "range", upload_id: "u1" },
+  );
 });

@@ -22,7 +22,11 @@ type Kind =
   | "cursor"
   | "words"
   | "number"
-  | "message";
+  | "message"
+  | "handle"
+  | "path"
+  | "flag"
+  | "integer";
 
 interface Field {
   readonly kind: Kind;
@@ -85,6 +89,25 @@ const REQUESTS: Readonly<Record<string, Fields>> = {
     arguments: maybe("words"),
     timeout: maybe("timeout"),
   },
+  "client:get_skills": routed,
+  "client:get_skill": {
+    ...routed,
+    name: a("identifier"),
+    rel_path: maybe("path"),
+  },
+  "client:get_blob": {
+    ...routed,
+    blob_handle: a("handle"),
+    chunk_offset: maybe("integer"),
+    max_chunk_bytes: maybe("offset"),
+  },
+  "client:put_blob": {
+    ...routed,
+    upload_id: maybe("identifier"),
+    chunk_offset: a("offset"),
+    eof: a("flag"),
+    blob: a("text"),
+  },
   "server:join_office": {
     role: a("role"),
     name: a("office"),
@@ -103,6 +126,7 @@ const REQUESTS: Readonly<Record<string, Fields>> = {
   "server:update_tool_list": update,
   "server:update_desktop": update,
   "server:update_finder": update,
+  "server:update_skills": update,
 };
 
 const PARSERS: Readonly<Record<string, Parser<object>>> = Object.fromEntries(
@@ -151,6 +175,10 @@ const GOOD: Readonly<Record<Kind, readonly unknown[]>> = {
   words: [{}, { city: "Paris", "": "" }],
   number: [0, -1, 0.5, 2 ** 60],
   message: ["", "step", "x".repeat(1000)],
+  handle: ["x", "x".repeat(8192)],
+  path: ["", "a/b.md", "x".repeat(4096), LONGEST.repeat(16)],
+  flag: [true, false],
+  integer: [0, -1, 2 ** 53 - 1],
 };
 
 const BAD: Readonly<Record<Kind, readonly unknown[]>> = {
@@ -166,6 +194,10 @@ const BAD: Readonly<Record<Kind, readonly unknown[]>> = {
   texts: [null, undefined, "a", 1, {}, [1], ["a", null], [["a"]]],
   number: [null, undefined, "3", NaN, Infinity, true, [3], {}],
   message: [...NO_TEXT, "x".repeat(1001)],
+  handle: [...NO_TEXT, "", "x".repeat(8193)],
+  path: [...NO_TEXT, "x".repeat(4097)],
+  flag: [null, undefined, 0, 1, "true", "", {}],
+  integer: NO_INTEGER,
   cursor: NO_TEXT.filter((value) => value !== null),
   words: [null, undefined, "a", 1, [], { a: 1 }, { a: null }, { a: ["b"] }],
 };

@@ -60,15 +60,40 @@ Deno.test("eventOf() lacks in profile 0.1 exactly what came with 0.2 and later (
       "client:get_resources",
       "client:get_dpe",
       "client:get_finder",
+      "client:get_skills",
+      "client:get_skill",
+      "client:get_blob",
+      "client:put_blob",
       // Extensions of this package.
       "client:read_resource",
       "client:get_prompts",
       "client:get_prompt",
       "server:tool_call_progress",
       "server:update_finder",
+      "server:update_skills",
     ],
   );
-  assertEquals(requests.filter((name) => eventOf(NEW, name) === undefined), []);
+});
+
+Deno.test("each version from 0.2 on knows skills and blobs, 0.4 uploads (0.4 §5, §16)", () => {
+  const requests = [
+    ...Object.keys(CLIENT_EVENTS),
+    ...Object.keys(SERVER_EVENTS),
+  ];
+  for (const version of ["0.2", "0.3", "0.4"] as const) {
+    assertEquals(
+      requests.filter((name) => eventOf(PROFILES[version], name) === undefined),
+      version === "0.4" ? [] : ["client:put_blob"],
+      version,
+    );
+  }
+});
+
+Deno.test("the versions are those that released SDKs send (0.4 §1.1)", () => {
+  assertEquals(
+    Object.values(PROFILES).map(({ version }) => version).sort(),
+    ["0.1.2", "0.2.0", "0.3.1", "0.4.0"],
+  );
 });
 
 Deno.test("namesOf() returns both names in profile 0.1, the current one first (spec §12)", () => {
