@@ -9,6 +9,10 @@ import {
   NPX_SERVERS,
   S3_SERVER,
 } from "../tests/support/computer/reference_servers.ts";
+import {
+  installFrameworks,
+  pythonFrameworks,
+} from "../tests/support/mcp/frameworks.ts";
 import { mcpTools, realClients } from "../tests/support/mcp/npm_tools.ts";
 import { findNode, NODE_VERSIONS } from "./npm/node.ts";
 import { installPackages, npmPackages, TYPESCRIPT } from "./npm/npm_package.ts";
@@ -129,6 +133,17 @@ const mcp: Part = {
   fetch: mcpTools,
 };
 
+const frameworks: Part = {
+  name: "the frameworks of examples/mcp",
+  fetch: () => inScratch(installFrameworks),
+};
+
+/** Optional: its test is skipped where there is no Python. */
+const inPython: Part = {
+  name: "the Python packages of examples/mcp",
+  fetch: pythonFrameworks,
+};
+
 const clients: Part = { name: "Claude Code and Codex", fetch: realClients };
 
 const packages = [locked, linked, homes];
@@ -140,7 +155,7 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   bench: [...packages, bundler, ...denoServers, ...nodes],
   browser: [...packages, bundler, chromium],
   node: [...packages, npxServers, ...nodes, tarball],
-  mcp: [...packages, ...denoServers, mcp],
+  mcp: [...packages, ...denoServers, mcp, frameworks, inPython],
   clients: [...packages, clients],
   interop: [...packages, ...pythons],
 };

@@ -11,15 +11,24 @@ const HERE = fileURLToPath(new URL("..", import.meta.url));
 export const SCRIPTS: string = join(HERE, "python");
 
 /**
- * Creates a virtual environment with the Python SDK of a version. An existing one is reused, unless
- * its requirements changed or the last attempt was interrupted.
+ * Creates a virtual environment with the Python SDK of a version, unless there is one.
  *
  * @returns the path of its interpreter
  */
-export async function pythonOf(sdk: Sdk): Promise<string> {
-  const folder = join(HERE, ".venv", sdk);
+export const pythonOf = (sdk: Sdk): Promise<string> =>
+  venvWith(
+    join(HERE, ".venv", sdk),
+    join(SCRIPTS, `requirements-${sdk}.txt`),
+  );
+
+/**
+ * Creates a virtual environment in a folder, with the packages that a file requires. An existing one
+ * is reused, unless its requirements changed or the last attempt was interrupted.
+ *
+ * @returns the path of its interpreter
+ */
+export async function venvWith(folder: string, file: string): Promise<string> {
   const stamp = join(folder, "requirements.txt");
-  const file = join(SCRIPTS, `requirements-${sdk}.txt`);
   const python = Deno.build.os === "windows"
     ? join(folder, "Scripts", "python.exe")
     : join(folder, "bin", "python");
@@ -39,7 +48,7 @@ async function makeVenv(folder: string): Promise<void> {
     await run("python3", ["-m", "venv", folder]);
   } catch (error) {
     throw new Error(
-      "Cannot make a virtual environment: the interop suite needs Python 3.11 or later with venv and pip (on Debian: apt-get install python3-venv)",
+      "Cannot make a virtual environment: the tests with Python need Python 3.11 or later with venv and pip (on Debian: apt-get install python3-venv)",
       { cause: error },
     );
   }

@@ -1,6 +1,8 @@
-import { mcpGateway } from "../../../mcp/mod.ts";
+import type { SmcpComputerOptions } from "../../../computer/mod.ts";
+import { mcpGateway, type McpGatewayOptions } from "../../../mcp/mod.ts";
 import { type ComputerOffice, startComputer } from "../computer/computer.ts";
 import { fixture } from "../computer/mcp_servers.ts";
+import { GATEWAY_KEYS, gatewayKeys } from "./gateway.ts";
 
 /** An office with a real Computer "pc", at a Server that serves it as an MCP server. */
 export interface HostGateway extends ComputerOffice {
@@ -8,12 +10,26 @@ export interface HostGateway extends ComputerOffice {
   readonly url: URL;
 }
 
-/** Starts it, with the fixture as MCP server "fix"; the Agent "planner" has its hands off the seat. */
+/** What else it is started with. */
+export interface HostGatewaySetup {
+  /** MCP servers of the Computer, in place of the fixture as "fix". */
+  readonly servers?: SmcpComputerOptions["servers"];
+  /** Lets in only who has one of {@linkcode GATEWAY_KEYS}. */
+  readonly keys?: boolean;
+}
+
+/** Starts it; the Agent "planner" has its hands off the seat. */
 export async function startHostGateway(
-  options: Parameters<typeof mcpGateway>[0] = {},
+  options: McpGatewayOptions = {},
+  { servers = { fix: fixture() }, keys = false }: HostGatewaySetup = {},
 ): Promise<HostGateway> {
-  const running = await startComputer({ fix: fixture() }, {}, {
-    server: { gateway: mcpGateway(options) },
+  const auth = (api_key: string) => keys ? { auth: { api_key } } : {};
+  const running = await startComputer(servers, auth(GATEWAY_KEYS.computer), {
+    server: {
+      gateway: mcpGateway(options),
+      ...(keys && { authenticator: gatewayKeys() }),
+    },
+    agent: auth(GATEWAY_KEYS.ann),
   });
   await running.office.agent.leave();
   const url = new URL("/mcp/north", running.office.url);

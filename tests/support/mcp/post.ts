@@ -62,11 +62,12 @@ export function modernRequest(
     "io.modelcontextprotocol/clientCapabilities": {},
     "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1.0.0" },
   };
+  const name = params.name ?? params.uri;
   return {
     headers: {
       "mcp-protocol-version": "2026-07-28",
       "mcp-method": method,
-      ...(typeof params.name === "string" && { "mcp-name": params.name }),
+      ...(typeof name === "string" && { "mcp-name": name }),
     },
     body: JSON.stringify({
       jsonrpc: "2.0",

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A model that wants one tool, and then has nothing more to do. */
+/** A model that wants one tool, and then tells what it says. */
 export interface StubModel extends AsyncDisposable {
   readonly url: string;
   /** The texts of the tool's results, as the client has sent them to the model. */
@@ -13,6 +13,11 @@ export type ModelEvent = Readonly<Record<string, unknown>> & {
   readonly type: string;
 };
 
+/** An answer: the events of a stream, or the body as a whole. */
+export type ModelAnswer = readonly ModelEvent[] | {
+  readonly body: Readonly<Record<string, unknown>>;
+};
+
 /** How a model's API looks. */
 export interface ModelApi {
   /** The end of the path of a request for an answer. */
@@ -21,10 +26,10 @@ export interface ModelApi {
   resultIn(body: unknown): string | undefined;
   /** Whether a request can be answered with a call. */
   hasTools(body: unknown): boolean;
-  /** The events of an answer that calls the tool. */
-  readonly call: readonly ModelEvent[];
-  /** The events of an answer that ends the turn. */
-  readonly end: readonly ModelEvent[];
+  /** The answer that calls the tool. */
+  readonly call: ModelAnswer;
+  /** The answer that ends the turn, given the tool's result if there is one. */
+  end(result: string | undefined): ModelAnswer;
 }
 
 /** Starts a model on a free port of this machine. */
@@ -42,8 +47,14 @@ export async function startModel(api: ModelApi): Promise<StubModel> {
     const result = api.resultIn(body);
     if (result !== undefined) results.push(result);
     const calls = result === undefined && api.hasTools(body);
+    const answer = calls ? api.call : api.end(result);
+    if ("body" in answer) {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify(answer.body));
+      return;
+    }
     response.writeHead(200, { "content-type": "text/event-stream" });
-    for (const event of calls ? api.call : api.end) {
+    for (const event of answer) {
       response.write(
         `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
       );

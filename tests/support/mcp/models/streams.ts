@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { ModelApi } from "./stub_model.ts";
 
-const CALL_ID = "call_1";
+/** The id of the one call. */
+export const CALL_ID = "call_1";
 
 const messageStart = {
   type: "message_start",
@@ -42,15 +43,19 @@ const toolResults = z.array(z.unknown()).transform((blocks) =>
   })
 );
 
+/** What requests to Anthropic's API have in them. */
+export const anthropicRequests = {
+  path: "/v1/messages",
+  hasTools: (body: unknown) => anthropicBody.parse(body).tools.length > 0,
+  resultIn: (body: unknown) =>
+    anthropicBody.parse(body).messages
+      .flatMap(({ content }) => toolResults.safeParse(content).data ?? [])
+      .at(0),
+};
+
 /** The API of Anthropic, as Claude Code uses it. */
 export const anthropicApi = (tool: string, args: object): ModelApi => ({
-  path: "/v1/messages",
-  hasTools: (body) => anthropicBody.parse(body).tools.length > 0,
-  resultIn: (body) =>
-    anthropicBody.parse(body).messages
-      .flatMap(({ content }) => toolResults.safeParse(content).data ?? []).at(
-        0,
-      ),
+  ...anthropicRequests,
   call: [
     messageStart,
     {
@@ -65,7 +70,7 @@ export const anthropicApi = (tool: string, args: object): ModelApi => ({
     },
     ...messageEnd("tool_use"),
   ],
-  end: [
+  end: () => [
     messageStart,
     {
       type: "content_block_start",
@@ -103,19 +108,24 @@ const openaiAnswer = (item: object) => [
   },
 ];
 
+/** What requests to OpenAI's API of responses have in them. */
+export const openaiRequests = {
+  path: "/v1/responses",
+  hasTools: (body: unknown) => openaiBody.parse(body).tools.length > 0,
+  resultIn: (body: unknown) =>
+    openaiBody.parse(body).input.flatMap((item) => {
+      const read = toolOutput.safeParse(item);
+      return read.success ? [JSON.stringify(read.data.output)] : [];
+    }).at(0),
+};
+
 /** The API of OpenAI, as Codex uses it: the tools of an MCP server are in a namespace. */
 export const openaiApi = (
   namespace: string,
   tool: string,
   args: object,
 ): ModelApi => ({
-  path: "/v1/responses",
-  hasTools: (body) => openaiBody.parse(body).tools.length > 0,
-  resultIn: (body) =>
-    openaiBody.parse(body).input.flatMap((item) => {
-      const read = toolOutput.safeParse(item);
-      return read.success ? [JSON.stringify(read.data.output)] : [];
-    }).at(0),
+  ...openaiRequests,
   call: openaiAnswer({
     type: "function_call",
     id: "fc_1",
@@ -124,10 +134,11 @@ export const openaiApi = (
     name: tool,
     arguments: JSON.stringify(args),
   }),
-  end: openaiAnswer({
-    type: "message",
-    id: "msg_1",
-    role: "assistant",
-    content: [{ type: "output_text", text: "done" }],
-  }),
+  end: () =>
+    openaiAnswer({
+      type: "message",
+      id: "msg_1",
+      role: "assistant",
+      content: [{ type: "output_text", text: "done" }],
+    }),
 });

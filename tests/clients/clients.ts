@@ -1,0 +1,90 @@
+import { join } from "node:path";
+import { anthropicApi, openaiApi } from "../support/mcp/models/streams.ts";
+import type { ModelApi, StubModel } from "../support/mcp/models/stub_model.ts";
+import type { NpmTools } from "../support/mcp/npm_tools.ts";
+import type { pipeCommand } from "../support/mcp/pipe.ts";
+
+/** How a client reaches the office. */
+export type Reach = { readonly url: string } | ReturnType<typeof pipeCommand>;
+
+/** A client that has one turn, with a home folder of its own. */
+export interface Client {
+  readonly api: ModelApi;
+  start(
+    tools: NpmTools,
+    home: string,
+    model: StubModel,
+    reach: Reach,
+  ): Promise<ReturnType<NpmTools["start"]>>;
+}
+
+/** What the tool is asked to say. */
+export const SAID = "said through the office";
+
+/** Claude Code. */
+export const claude: Client = {
+  api: anthropicApi("mcp__office__pc__echo", { text: SAID }),
+  start: async (tools, home, model, reach) => {
+    const config = join(home, "mcp.json");
+    const office = "url" in reach ? { type: "http", ...reach } : reach;
+    await Deno.writeTextFile(
+      config,
+      JSON.stringify({ mcpServers: { office } }),
+    );
+    return tools.start("claude", [
+      ...["-p", "go", "--output-format", "stream-json", "--verbose"],
+      ...["--mcp-config", config, "--strict-mcp-config"],
+      ...["--allowedTools", "mcp__office__*"],
+    ], {
+      cwd: home,
+      env: {
+        ...offline(home),
+        ANTHROPIC_BASE_URL: model.url,
+        ANTHROPIC_API_KEY: "x",
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      },
+    });
+  },
+};
+
+/** Codex. */
+export const codex: Client = {
+  api: openaiApi("mcp__office", "pc__echo", { text: SAID }),
+  start: async (tools, home, model, reach) => {
+    const settings = Object.entries({
+      ...reach,
+      default_tools_approval_mode: "approve",
+    });
+    const lines = [
+      `model = "stub"`,
+      `model_provider = "stub"`,
+      `[model_providers.stub]`,
+      `name = "stub"`,
+      `base_url = "${model.url}/v1"`,
+      `wire_api = "responses"`,
+      `[mcp_servers.office]`,
+      // Codex passes little of its environment on.
+      ...("command" in reach ? [`env_vars = ["DENO_DIR"]`] : []),
+      // JSON's strings and lists are TOML's too.
+      ...settings.map(([name, value]) => `${name} = ${JSON.stringify(value)}`),
+    ];
+    await Deno.writeTextFile(join(home, "config.toml"), lines.join("\n"));
+    return tools.start("codex", ["exec", "--skip-git-repo-check", "go"], {
+      cwd: home,
+      env: { ...offline(home), CODEX_HOME: home },
+    });
+  },
+};
+
+/** What keeps a client to this machine and to its folder. */
+const offline = (home: string) => ({
+  HOME: home,
+  ...DENO_CACHE,
+  NO_PROXY: "127.0.0.1",
+});
+
+/** What Deno needs to find its cache where the home folder is another. */
+const DENO_CACHE = {
+  DENO_DIR: Deno.env.get("DENO_DIR") ??
+    join(Deno.env.get("HOME") ?? "", ".cache", "deno"),
+};

@@ -1,0 +1,164 @@
+/**
+ * The examples of `examples/mcp`, as somebody copies and starts them, with models of our own: each
+ * calls a tool of a Computer, and answers with its result.
+ *
+ * @module
+ */
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { notes } from "../../examples/notes.ts";
+import { findNode } from "../../tools/npm/node.ts";
+import { run } from "../../tools/process.ts";
+import { start } from "../support/child.ts";
+import {
+  FRAMEWORKS,
+  installFrameworks,
+  pythonFrameworks,
+} from "../support/mcp/frameworks.ts";
+import { GATEWAY_KEYS } from "../support/mcp/gateway.ts";
+import {
+  type HostGateway,
+  startHostGateway,
+} from "../support/mcp/host_gateway.ts";
+import {
+  type ApiMaker,
+  completionsApi,
+  messagesApi,
+  responsesApi,
+} from "../support/mcp/models/bodies.ts";
+import { modernRequest, post } from "../support/mcp/post.ts";
+import { startModel } from "../support/mcp/models/stub_model.ts";
+import { scratch } from "../support/scratch.ts";
+
+/** The API that each example uses of its model. */
+const EXAMPLES: Readonly<Record<string, ApiMaker>> = {
+  "ai_sdk.ts": responsesApi,
+  "openai_agents.ts": responsesApi,
+  "langchain.ts": completionsApi,
+  "anthropic.ts": messagesApi,
+  "fastmcp_openai.py": responsesApi,
+};
+
+const isScript = (file: string) => file.endsWith(".ts");
+
+/** A copy of the examples, and who uses it. */
+interface Copy {
+  readonly folder: string;
+  readonly office: HostGateway;
+  /** The key for the office; an open one needs none. */
+  readonly key: string | undefined;
+}
+
+/** Runs an example whose model adds a note; returns what it prints. */
+async function outputOf(
+  { folder, office, key }: Copy,
+  command: readonly string[],
+  api: ApiMaker,
+  note: string,
+): Promise<string> {
+  await using model = await startModel(api("pc__add_note", { text: note }));
+  const [program = "", ...args] = command;
+  await using example = start(program, [...args, "Note", "that."], {
+    cwd: folder,
+    env: {
+      OFFICE_URL: office.url.href,
+      ...(key !== undefined && { SMCP_API_KEY: key }),
+      ANTHROPIC_API_KEY: "x",
+      ANTHROPIC_BASE_URL: model.url,
+      OPENAI_API_KEY: "x",
+      OPENAI_BASE_URL: `${model.url}/v1`,
+      OPENAI_AGENTS_DISABLE_TRACING: "1",
+      NO_PROXY: "127.0.0.1",
+    },
+  });
+  const { code } = await example.status;
+  const output = example.lines.join("\n");
+  assertEquals(code, 0, output);
+  assertEquals(model.results.length, 1, output);
+  return output;
+}
+
+/** The notes that the Computer's window shows. */
+async function notesOf({ office, key = "" }: Copy): Promise<string[]> {
+  const { headers, body } = modernRequest("resources/read", {
+    uri: "a2c://pc/desktop",
+  });
+  const answer = await post(office.url, {
+    headers: { ...headers, authorization: `Bearer ${key}` },
+    body,
+  });
+  const [desktop] = JSON.parse(answer.body).result.contents;
+  return String(desktop.text).match(/(?<=^- ).*$/gm) ?? [];
+}
+
+const SLOW = { timeout: 240_000 };
+
+Deno.test({
+  name: "the examples with frameworks type-check",
+  ...SLOW,
+}, async () => {
+  await using copy = await scratch();
+  await installFrameworks(copy.path);
+  const files = Object.keys(EXAMPLES).filter(isScript);
+  await run("deno", ["check", "--frozen", ...files], copy.path);
+});
+
+Deno.test("every example with a framework is tested, and installed in exact versions", async () => {
+  const files = await Array.fromAsync(Deno.readDir(FRAMEWORKS));
+  const examples = files.map(({ name }) => name)
+    .filter((name) => /\.(ts|py)$/.test(name));
+  assertEquals(examples.sort(), Object.keys(EXAMPLES).sort());
+  const { dependencies } = JSON.parse(
+    await Deno.readTextFile(join(FRAMEWORKS, "package.json")),
+  );
+  for (const version of Object.values(dependencies)) {
+    assertMatch(String(version), /^\d+\.\d+\.\d+$/);
+  }
+});
+
+const python = await pythonFrameworks();
+if (python === undefined) console.log("SKIPPED: python3 is not installed");
+
+/** Where the examples run: in each runtime, and with and without a key. */
+const PLACES = {
+  "Deno, in an open office": {
+    script: () => Promise.resolve([Deno.execPath(), "run", "-A", "--frozen"]),
+    key: undefined,
+  },
+  "Node, in an office with API keys": {
+    script: async () => [await findNode(24)],
+    key: GATEWAY_KEYS.bob,
+  },
+};
+
+for (const [place, { script, key }] of Object.entries(PLACES)) {
+  Deno.test({
+    name: `the examples with frameworks call a tool of a Computer, in ${place}`,
+    ...SLOW,
+  }, async (t) => {
+    await using folder = await scratch();
+    await installFrameworks(folder.path);
+    await using office = await startHostGateway({}, {
+      servers: { notes },
+      keys: key !== undefined,
+    });
+    const copy = { folder: folder.path, office, key };
+    const written: string[] = [];
+    for (const [file, api] of Object.entries(EXAMPLES)) {
+      const command = isScript(file) ? await script() : [python ?? ""];
+      await t.step({
+        name: file,
+        ignore: command.includes(""),
+        fn: async () => {
+          const note = `written by ${file}`;
+          written.push(note);
+          const output = await outputOf(copy, [...command, file], api, note);
+          assertStringIncludes(output, "The tool says ");
+          // The tool alone knows how many there are.
+          assertStringIncludes(output, `${written.length} notes`);
+          assertEquals(await notesOf(copy), written);
+        },
+      });
+    }
+  });
+}
