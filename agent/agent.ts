@@ -15,6 +15,9 @@ import type {
   SessionInfo,
   SMCPTool,
 } from "../protocol/mod.ts";
+import type { FileToPut } from "./blobs/file_source.ts";
+import { openBlob } from "./blobs/open_blob.ts";
+import { type PutFile, putFile } from "./blobs/put_file.ts";
 import { callTool } from "./tools/call_tool.ts";
 import type { OpenDocument } from "./documents/document.ts";
 import { DocumentOpener } from "./documents/document_opener.ts";
@@ -32,6 +35,7 @@ import type {
   GetPromptOptions,
   GetResourcesOptions,
   OpenDocumentOptions,
+  PutFileOptions,
   TimedRequestOptions,
 } from "./requests/options.ts";
 import type { SmcpAgentOptions } from "./options.ts";
@@ -167,7 +171,8 @@ export class SmcpAgent implements AsyncDisposable {
    * Runs a tool (spec §7).
    *
    * Resolves with a result for success and for failures of the tool; read its metadata with
-   * `resultMeta`. After `timeoutMs` the call is cancelled at the Computer and resolves with a
+   * `resultMeta`. Large images and files, which Computers leave out, are fetched and put back (see
+   * `blobs`); what cannot be fetched makes the result an error that says why. After `timeoutMs` the call is cancelled at the Computer and resolves with a
    * timeout result. An aborted `signal` cancels it and rejects at once.
    *
    * @param tool as {@linkcode tools} names it
@@ -285,6 +290,38 @@ export class SmcpAgent implements AsyncDisposable {
   ): Promise<GetPromptRet> {
     const requests = this.#requests;
     return extensions.prompt(requests, computer, mcpServer, name, options);
+  }
+
+  /**
+   * Opens bytes by the handle that an answer of the Computer gave; nothing is fetched before the
+   * stream is read. Its SHA-256 is compared at the end: bytes are proven right when the stream ends
+   * without an error, a {@linkcode BlobError}.
+   */
+  openBlob(
+    computer: string,
+    handle: string,
+    options: AgentRequestOptions = {},
+  ): ReadableStream<Uint8Array> {
+    const place = { requests: this.#requests, computer, handle };
+    return openBlob(place, options.signal);
+  }
+
+  /**
+   * Puts a file on a Computer whose owner gave it a folder for that, for the tools there (0.4 §7.5).
+   *
+   * A failed upload leaves nothing behind, and starts over when it is called again.
+   *
+   * @param file a path on this machine, or the bytes; not empty
+   * @returns its path there
+   * @throws {ProtocolError} 4019: its `details.reason` is `forbidden`, `too_large`, `busy`, …
+   * @throws {BlobError} `unsupported`: the Server or the Computer speaks no protocol 0.4
+   */
+  putFile(
+    computer: string,
+    file: FileToPut,
+    options: PutFileOptions = {},
+  ): Promise<PutFile> {
+    return putFile(this.#requests, computer, file, options);
   }
 
   /**

@@ -35,9 +35,14 @@ export type {
   GetPromptOptions,
   GetResourcesOptions,
   OpenDocumentOptions,
+  PutFileOptions,
+  PutFileProgress,
   TimedRequestOptions,
 } from "./requests/options.ts";
 export type { SmcpAgentOptions } from "./options.ts";
+export { BlobError, type BlobErrorCode } from "./blobs/errors.ts";
+export type { FileToPut } from "./blobs/file_source.ts";
+export type { PutFile } from "./blobs/put_file.ts";
 export type { OpenDocument } from "./documents/document.ts";
 export { DocumentError, type DocumentErrorCode } from "./documents/errors.ts";
 export type { DocumentHandler } from "./documents/fetch_text.ts";

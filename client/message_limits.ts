@@ -72,3 +72,17 @@ export const isDeeper = (value: unknown, levels: number): boolean =>
   typeof value === "object" && value !== null &&
   (levels === 0 ||
     Object.values(value).some((item) => isDeeper(item, levels - 1)));
+
+/**
+ * Returns how many bytes still fit into a message as base64.
+ *
+ * @param message with an empty string in their place
+ * @param maxPayload bytes, as announced in the handshake; `undefined` if unknown
+ */
+export const roomForBase64 = (
+  message: object,
+  maxPayload: number | undefined,
+): number =>
+  maxPayload === undefined
+    ? Infinity
+    : Math.floor((maxPayload - FRAMING_BYTES - jsonBytes(message)) / 4) * 3;

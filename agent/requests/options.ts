@@ -43,6 +43,28 @@ export interface CallToolOptions extends AgentRequestOptions {
     readonly responses?: Record<string, ElicitResult>;
     readonly state?: string;
   };
+  /**
+   * What becomes of binary content that the Computer left out of the result because of its size:
+   * `restore`, the default, fetches it, at most 100 MiB for each item; `keep` leaves the item empty
+   * with `a2c_blob_handle` in its `_meta`, for `SmcpAgent.openBlob`.
+   */
+  blobs?: "restore" | "keep";
+}
+
+/** Options for sending a file to a Computer (0.4 §7.5). */
+export interface PutFileOptions extends AgentRequestOptions {
+  /** A name from which the Computer may take parts; default: that of the file. */
+  name?: string;
+  /** Receives how many bytes have arrived, after each chunk. */
+  onProgress?: (progress: PutFileProgress) => unknown;
+}
+
+/** How far a file is. */
+export interface PutFileProgress {
+  /** Bytes that have arrived. */
+  readonly sent: number;
+  /** Bytes of the file. */
+  readonly total: number;
 }
 
 /** Options for a request for the desktop (spec §8.1). */

@@ -1,6 +1,7 @@
 import { abortable, sleep } from "../../shared/async.ts";
 import type { Connection } from "../../client/connection.ts";
 import { ConnectionError } from "../../client/errors.ts";
+import { roomForBase64 } from "../../client/message_limits.ts";
 import {
   type AgentCallData,
   CANCEL_TOOL_CALL_EVENT,
@@ -82,6 +83,11 @@ export class Requests {
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
     return this.#send(event, this.#signed(request), timeoutMs, signal);
+  }
+
+  /** Returns how many bytes fit into a request as base64, with an empty string in their place. */
+  roomForBase64(request: object): number {
+    return roomForBase64(this.#signed(request), this.#connection.maxPayload);
   }
 
   /** Cancels a call; does nothing while offline. */

@@ -7,7 +7,8 @@ import {
   TOOL_CALL_EVENT,
   type ToolCallReq,
 } from "../../protocol/mod.ts";
-import { refuseMissingBlobs } from "./missing_blobs.ts";
+import { fetchWhole } from "../blobs/fetch_blob.ts";
+import { MAX_RESTORED_BYTES, restoreResult } from "../blobs/restore_result.ts";
 import type { CallToolOptions } from "../requests/options.ts";
 import type { Requests } from "../requests/requests.ts";
 import { wireTimeout } from "../requests/wire_timeout.ts";
@@ -17,8 +18,30 @@ const TOOL_TIMEOUT_MS = 60_000;
 
 type Call = Pick<ToolCallReq, "computer" | "tool_name" | "params">;
 
-/** Calls a tool, and answers its questions (an extension of this package). */
+/** Calls a tool, answers its questions, and fetches what its result lacks (0.4 §7.3). */
 export async function callTool(
+  requests: Requests,
+  call: Call,
+  options: CallToolOptions,
+): Promise<CallToolResult> {
+  const result = await callAnswering(requests, call, options);
+  const { signal, blobs = "restore" } = options;
+  if (blobs === "keep") return result;
+  const { computer } = call;
+  return await restoreResult(
+    result,
+    (content) =>
+      fetchWhole(
+        { requests, computer, ...content },
+        MAX_RESTORED_BYTES,
+        signal,
+      ),
+    signal,
+  );
+}
+
+/** Calls a tool, and answers its questions (an extension of this package). */
+async function callAnswering(
   requests: Requests,
   call: Call,
   options: CallToolOptions,
@@ -69,19 +92,17 @@ async function callOnce(
   const { signal, onProgress, input } = options;
   const unfollow = onProgress && requests.follow(reqId, onProgress);
   try {
-    return refuseMissingBlobs(
-      await requests.request(
-        TOOL_CALL_EVENT,
-        {
-          ...call,
-          timeout: wireTimeout(timeoutMs),
-          ...(onProgress && { progress: true }),
-          ...(input && inputFields(input)),
-        },
-        timeoutMs,
-        signal,
-        reqId,
-      ),
+    return await requests.request(
+      TOOL_CALL_EVENT,
+      {
+        ...call,
+        timeout: wireTimeout(timeoutMs),
+        ...(onProgress && { progress: true }),
+        ...(input && inputFields(input)),
+      },
+      timeoutMs,
+      signal,
+      reqId,
     );
   } catch (error) {
     const timedOut = error instanceof ConnectionError &&

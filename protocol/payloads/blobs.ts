@@ -57,6 +57,11 @@ export interface PutBlobReq extends AgentCallData {
   sha256?: string;
   /** First chunk only: a name from which the Computer may take parts. */
   name_hint?: string;
+  /**
+   * Gives the upload up instead, so that what has arrived is removed at once; an extension of this
+   * package, which others do not know: to them it is an empty chunk.
+   */
+  abort?: boolean;
 }
 
 /** The answer to a chunk; the last one says where the file is (0.4 §7.5). */

@@ -12,6 +12,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   cli: ["completion", TOP_FOLDER],
   agent: [
     "requests",
+    "blobs",
     "tools",
     "documents",
     "office",
@@ -58,6 +59,8 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "host/oauth",
     "host/mcp",
     "host",
+    "blobs/uploads",
+    "blobs",
     "tools",
     "resources",
     "resources/desktop",

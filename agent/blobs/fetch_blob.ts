@@ -1,0 +1,210 @@
+import {
+  ErrorCode,
+  GET_BLOB_EVENT,
+  type GetBlobRet,
+  ProtocolError,
+} from "../../protocol/mod.ts";
+import type { Requests } from "../requests/requests.ts";
+import { fromBase64, joined } from "./bytes.ts";
+import { BlobError } from "./errors.ts";
+import { sha256 } from "./sha256.ts";
+
+/** Bytes of a chunk that is asked for: what other SDKs send at most. */
+export const CHUNK_BYTES = 262_144;
+/** Chunks that are fetched side by side. */
+const CONCURRENT_CHUNKS = 4;
+/** How often a fetch starts over when the bytes have changed. */
+const MAX_RESTARTS = 3;
+
+/** Bytes on a Computer. */
+export interface BlobPlace {
+  /** Sends the requests. */
+  readonly requests: Pick<Requests, "ask">;
+  /** The Computer that issued the handle. */
+  readonly computer: string;
+  /** The handle. */
+  readonly handle: string;
+  /** Its SHA-256 where it was announced, as lower-case digits. */
+  readonly expected?: string | undefined;
+}
+
+/** Bytes that are being fetched. */
+export interface BlobFetch {
+  /** Number of bytes. */
+  readonly size: number;
+  /** Their SHA-256, as announced. */
+  readonly sha256: string;
+  /** Fetches all bytes, in order and once. */
+  chunks(): AsyncGenerator<Uint8Array, void, void>;
+}
+
+/** A chunk with its bytes. */
+type Chunk = Omit<GetBlobRet, "blob"> & { readonly bytes: Uint8Array };
+
+/**
+ * Fetches the first chunk, and the others when they are read (0.4 §7.4).
+ *
+ * @throws {BlobError} `changed`, `invalid`, `unsupported`
+ */
+export async function beginFetch(
+  place: BlobPlace,
+  signal: AbortSignal | undefined,
+): Promise<BlobFetch> {
+  const first = await fetchChunk(place, 0, CHUNK_BYTES, signal);
+  const { total_size: size, bytes } = first;
+  const digest = first.sha256.toLowerCase();
+  if (place.expected !== undefined && place.expected !== digest) {
+    throw changed();
+  }
+  const step = bytes.length;
+
+  /** Fetches the bytes of one step, which the Computer may send in several chunks. */
+  async function part(begin: number, signal: AbortSignal) {
+    const end = Math.min(begin + step, size);
+    const parts: Uint8Array[] = [];
+    for (let at = begin; at < end;) {
+      const chunk = await fetchChunk(place, at, end - at, signal);
+      const isSame = chunk.total_size === size &&
+        chunk.sha256.toLowerCase() === digest;
+      if (!isSame) throw changed();
+      parts.push(chunk.bytes);
+      at += chunk.bytes.length;
+    }
+    return parts;
+  }
+
+  return {
+    size,
+    sha256: digest,
+    async *chunks() {
+      yield bytes;
+      const ended = new AbortController();
+      const both = signal
+        ? AbortSignal.any([signal, ended.signal])
+        : ended.signal;
+      const pending: Promise<Uint8Array[]>[] = [];
+      try {
+        for (let next = step;;) {
+          for (; pending.length < CONCURRENT_CHUNKS && next < size;) {
+            const work = part(next, both);
+            work.catch(() => {}); // thrown where it is read
+            pending.push(work);
+            next += step;
+          }
+          const oldest = pending.shift();
+          if (!oldest) return;
+          yield* await oldest;
+        }
+      } finally {
+        ended.abort();
+      }
+    },
+  };
+}
+
+/**
+ * Fetches all bytes; starts over when they change meanwhile (0.4 §7.4).
+ *
+ * @param most bytes at most
+ * @throws {BlobError} `changed`, `invalid`, `unsupported`, `too_large`
+ */
+export async function fetchWhole(
+  place: BlobPlace,
+  most: number,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array> {
+  for (let restarts = 0;; restarts++) {
+    try {
+      const blob = await beginFetch(place, signal);
+      if (blob.size > most) throw tooLarge(blob.size, most);
+      const parts: Uint8Array[] = [];
+      for await (const chunk of verified(blob)) parts.push(chunk);
+      return joined(parts);
+    } catch (error) {
+      const again = error instanceof BlobError && error.code === "changed";
+      if (!again || restarts === MAX_RESTARTS) throw error;
+    }
+  }
+}
+
+/**
+ * Yields the chunks of bytes, and compares their SHA-256 at the end.
+ *
+ * @throws {BlobError} `changed`
+ */
+export async function* verified(
+  blob: BlobFetch,
+): AsyncGenerator<Uint8Array, void, void> {
+  const digest = sha256();
+  for await (const chunk of blob.chunks()) {
+    digest.update(chunk);
+    yield chunk;
+  }
+  if (await digest.hex() !== blob.sha256) throw changed();
+}
+
+/** Fetches one chunk, of at least one byte unless there are none at all. */
+async function fetchChunk(
+  { requests, computer, handle }: BlobPlace,
+  offset: number,
+  most: number,
+  signal: AbortSignal | undefined,
+): Promise<Chunk> {
+  const answer = await requests.ask(GET_BLOB_EVENT, {
+    computer,
+    blob_handle: handle,
+    chunk_offset: offset,
+    max_chunk_bytes: most,
+  }, signal).catch((error) => {
+    throw unsupported(error, "fetch bytes from");
+  });
+  const { blob, ...chunk } = answer;
+  const bytes = fromBase64(blob);
+  const end = offset + (bytes?.length ?? 0);
+  const why = !bytes
+    ? "is not base64"
+    : chunk.chunk_offset !== offset
+    ? `begins at ${chunk.chunk_offset} instead of ${offset}`
+    : bytes.length > most
+    ? `has ${bytes.length} bytes instead of at most ${most}`
+    : end > chunk.total_size
+    ? `goes beyond the end at ${chunk.total_size}`
+    : bytes.length === 0 && end < chunk.total_size
+    ? "is empty before the end"
+    : chunk.eof !== (end === chunk.total_size)
+    ? `says ${chunk.eof ? "that" : "not that"} it is the last one`
+    : undefined;
+  if (!bytes || why !== undefined) {
+    throw new BlobError(
+      "invalid",
+      `Cannot fetch from Computer "${computer}": a chunk ${why}`,
+    );
+  }
+  return { ...chunk, bytes };
+}
+
+/**
+ * Explains the refusal of a peer that does not know an event; other errors stay as they are.
+ *
+ * @param task what cannot be done, as in "Cannot … a Computer"
+ */
+export const unsupported = (error: unknown, task: string): unknown =>
+  error instanceof ProtocolError && error.code === ErrorCode.BAD_REQUEST
+    ? new BlobError(
+      "unsupported",
+      `Cannot ${task} the Computer: the Server or the Computer does not know how, update it (${error.message})`,
+      { cause: error },
+    )
+    : error;
+
+const changed = (): BlobError =>
+  new BlobError(
+    "changed",
+    "The bytes are not the announced ones: their source has changed, or they were damaged on the way",
+  );
+
+const tooLarge = (size: number, most: number): BlobError =>
+  new BlobError(
+    "too_large",
+    `${size} bytes are more than the ${most} that a result may hold; keep the handles and read them with openBlob`,
+  );

@@ -1,0 +1,204 @@
+import { abortable } from "../../shared/async.ts";
+import { ConnectionError } from "../../client/errors.ts";
+import {
+  type AgentCallData,
+  ErrorCode,
+  ProtocolError,
+  PUT_BLOB_EVENT,
+  type PutBlobReq,
+  type PutBlobRet,
+} from "../../protocol/mod.ts";
+import type { PutFileOptions } from "../requests/options.ts";
+import type { Requests } from "../requests/requests.ts";
+import { toBase64 } from "./bytes.ts";
+import { BlobError } from "./errors.ts";
+import { CHUNK_BYTES, unsupported } from "./fetch_blob.ts";
+import { type FileSource, type FileToPut, openSource } from "./file_source.ts";
+import { sha256 } from "./sha256.ts";
+
+/** Bytes that are read at once to compute the SHA-256. */
+const READ_BYTES = 2 ** 20;
+
+/** A file that a Computer has taken. */
+export interface PutFile {
+  /** Its absolute path on the Computer, for the parameters of tools. */
+  readonly path: string;
+  /** Number of bytes. */
+  readonly size: number;
+  /** SHA-256 as lower-case hexadecimal digits. */
+  readonly sha256: string;
+}
+
+/** Sends a file to a Computer, one chunk after the other (0.4 §7.5). */
+export async function putFile(
+  requests: Requests,
+  computer: string,
+  file: FileToPut,
+  { signal, ...options }: PutFileOptions,
+): Promise<PutFile> {
+  const source = await openSource(file);
+  try {
+    const digest = await hash(source, signal);
+    const upload = new Upload(requests, computer, source, digest);
+    try {
+      return await upload.run(options, signal);
+    } catch (error) {
+      upload.abandon();
+      throw error;
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+async function hash(
+  source: FileSource,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const digest = sha256();
+  for (let at = 0; at < source.size; at += READ_BYTES) {
+    signal?.throwIfAborted();
+    digest.update(await readExactly(source, at, READ_BYTES));
+  }
+  return await digest.hex();
+}
+
+/** Reads a chunk; a file that has become shorter meanwhile is an error. */
+async function readExactly(
+  source: FileSource,
+  at: number,
+  most: number,
+): Promise<Uint8Array> {
+  const length = Math.min(most, source.size - at);
+  const bytes = await source.read(at, length);
+  if (bytes.length === length) return bytes;
+  throw new BlobError("changed", "The file became shorter while it was read");
+}
+
+/** One upload of a file. */
+class Upload {
+  readonly #requests: Requests;
+  readonly #computer: string;
+  readonly #source: FileSource;
+  readonly #digest: string;
+  /** The answer to the first chunk, which names the upload. */
+  #begun: Promise<PutBlobRet> | undefined;
+  #sent = 0;
+
+  constructor(
+    requests: Requests,
+    computer: string,
+    source: FileSource,
+    digest: string,
+  ) {
+    this.#requests = requests;
+    this.#computer = computer;
+    this.#source = source;
+    this.#digest = digest;
+  }
+
+  /** Sends all chunks. */
+  async run(
+    { name = this.#source.name, onProgress }: PutFileOptions,
+    signal: AbortSignal | undefined,
+  ): Promise<PutFile> {
+    const total = this.#source.size;
+    for (;;) {
+      const answer = await this.#sendNext(name, signal);
+      onProgress?.({ sent: this.#sent, total });
+      if (this.#sent === total) return this.#landed(answer);
+    }
+  }
+
+  /**
+   * Tells the Computer that no more chunks follow, so that it need not keep what it has; older ones
+   * find out after a while.
+   */
+  abandon(): void {
+    this.#begun?.then(({ upload_id }) =>
+      this.#requests.ask(PUT_BLOB_EVENT, {
+        computer: this.#computer,
+        upload_id,
+        chunk_offset: this.#sent,
+        eof: false,
+        blob: "",
+        abort: true,
+      }, undefined)
+    ).catch(() => {}); // it has ended there already, or cannot be told
+  }
+
+  async #sendNext(
+    name: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<PutBlobRet> {
+    const begun = await this.#begun;
+    const { size } = this.#source;
+    const empty = {
+      computer: this.#computer,
+      ...(begun ? { upload_id: begun.upload_id } : {
+        total_size: size,
+        sha256: this.#digest,
+        ...(name !== undefined && { name_hint: name }),
+      }),
+      chunk_offset: this.#sent,
+      eof: false,
+      blob: "",
+    };
+    const room = this.#requests.roomForBase64(empty);
+    // With less room the request itself fails, and says why.
+    const most = Math.max(1, Math.min(CHUNK_BYTES, room));
+    const bytes = await readExactly(this.#source, this.#sent, most);
+    signal?.throwIfAborted();
+    const end = this.#sent + bytes.length;
+    const chunk = { ...empty, eof: end === size, blob: toBase64(bytes) };
+    const answer = begun
+      ? await this.#requests.ask(PUT_BLOB_EVENT, chunk, signal)
+      : await this.#begin(chunk, signal);
+    this.#sent = end;
+    return answer;
+  }
+
+  /** Sends the first chunk; its answer is awaited in any case, since it has the name to give up. */
+  async #begin(
+    chunk: Omit<PutBlobReq, keyof AgentCallData>,
+    signal: AbortSignal | undefined,
+  ): Promise<PutBlobRet> {
+    const begun = this.#requests.ask(PUT_BLOB_EVENT, chunk, undefined)
+      .catch((error) => {
+        throw refused(error);
+      });
+    this.#begun = begun;
+    return await (signal ? abortable(begun, signal) : begun);
+  }
+
+  #landed({ landing_path, sha256 }: PutBlobRet): PutFile {
+    const digest = this.#digest;
+    if (landing_path === undefined) {
+      throw new BlobError(
+        "invalid",
+        `Computer "${this.#computer}" does not say where it put the file`,
+      );
+    }
+    if (sha256?.toLowerCase() !== digest) {
+      throw new BlobError(
+        "changed",
+        `The file that Computer "${this.#computer}" has is not the one that was sent`,
+      );
+    }
+    return { path: landing_path, size: this.#source.size, sha256: digest };
+  }
+}
+
+/** Explains why the first chunk failed: a Computer that knows no uploads may not answer at all (0.4 §7.5). */
+function refused(error: unknown): unknown {
+  const isSilence =
+    error instanceof ProtocolError && error.code === ErrorCode.TIMEOUT ||
+    error instanceof ConnectionError && error.code === "timeout";
+  return isSilence
+    ? new BlobError(
+      "unsupported",
+      "Cannot put a file on the Computer: it did not answer, so it seems not to know how; it must speak protocol 0.4",
+      { cause: error },
+    )
+    : unsupported(error, "put a file on");
+}

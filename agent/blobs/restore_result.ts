@@ -1,0 +1,130 @@
+import {
+  type CallToolResult,
+  ErrorCode,
+  resultMeta,
+  withResultMeta,
+} from "../../protocol/mod.ts";
+import { toBase64 } from "./bytes.ts";
+
+/** Most bytes that are put back into one result; Computers of all SDKs refuse larger content. */
+export const MAX_RESTORED_BYTES: number = 100 * 2 ** 20;
+
+/** The keys that a Computer adds to content that it left out (0.4 §7.3). */
+const HANDLE_KEY = "a2c_blob_handle";
+const SIZE_KEY = "a2c_total_size";
+const DIGEST_KEY = "a2c_sha256";
+
+/** Content that a Computer left out of a result. */
+interface LeftOut {
+  readonly handle: string;
+  /** SHA-256 as lower-case digits. */
+  readonly expected: string | undefined;
+  /** For people: its type and size. */
+  readonly described: string;
+}
+
+/** Fetches bytes by their handle; the reason of a failure is told in the result. */
+export type FetchBytes = (
+  content: Pick<LeftOut, "handle" | "expected">,
+) => Promise<Uint8Array>;
+
+type Block = CallToolResult["content"][number];
+
+/**
+ * Puts the binary content back into a result that its Computer left out (0.4 §7.3).
+ *
+ * An empty image must not pass for the image: what cannot be fetched is replaced with a text that
+ * says why, and the result becomes an error that counts it in `a2c_missing_blobs`.
+ *
+ * @throws the reason of the signal
+ */
+export async function restoreResult(
+  result: CallToolResult,
+  fetch: FetchBytes,
+  signal: AbortSignal | undefined,
+): Promise<CallToolResult> {
+  if (!result.content.some((block) => leftOutOf(block))) return result;
+  const content: Block[] = [];
+  let missing = 0;
+  for (const block of result.content) {
+    const leftOut = leftOutOf(block);
+    try {
+      content.push(
+        leftOut ? filled(block, toBase64(await fetch(leftOut))) : block,
+      );
+    } catch (error) {
+      signal?.throwIfAborted();
+      missing++;
+      content.push({ type: "text", text: whyMissing(leftOut, error) });
+    }
+  }
+  if (missing === 0) return { ...result, content };
+  const { error_code = ErrorCode.TOOL_EXECUTION_FAILED } = resultMeta(result);
+  return withResultMeta({ ...result, content, isError: true }, {
+    error_code,
+    a2c_missing_blobs: missing,
+  });
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isRecord = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null;
+
+/** The part of a block that has the binary content. */
+const innerOf = (block: Block): Fields =>
+  block.type === "resource" ? { ...block.resource } : { ...block };
+
+const metaOf = ({ meta, _meta }: Fields): Fields => ({
+  ...(isRecord(meta) && meta),
+  ...(isRecord(_meta) && _meta),
+});
+
+/** Returns what a Computer left out of a block, if it did. */
+function leftOutOf(block: Block): LeftOut | undefined {
+  const inner = innerOf(block);
+  if ((inner.data ?? "") !== "" || (inner.blob ?? "") !== "") return undefined;
+  const { [HANDLE_KEY]: handle, [SIZE_KEY]: size, [DIGEST_KEY]: digest } = {
+    ...metaOf(inner),
+    ...metaOf({ ...block }),
+  };
+  if (typeof handle !== "string") return undefined;
+  const described = [
+    block.type,
+    ...(typeof inner.mimeType === "string" ? [inner.mimeType] : []),
+    ...(Number.isSafeInteger(size) ? [`${size} bytes`] : []),
+  ].join(", ");
+  return {
+    handle,
+    expected: typeof digest === "string" ? digest.toLowerCase() : undefined,
+    described,
+  };
+}
+
+/** Returns the block as an inline result would have had it. */
+function filled(block: Block, base64: string): Block {
+  const outer = withoutKeys(block);
+  return outer.type === "resource"
+    ? { ...outer, resource: { ...withoutKeys(outer.resource), blob: base64 } }
+    : { ...outer, data: base64 } as Block;
+}
+
+/** Removes the keys of the handle, and metadata that is empty then. */
+function withoutKeys<T extends object>(fields: T): T {
+  const cleaned: [string, unknown][] = Object.entries(fields)
+    .flatMap(([name, value]) => {
+      if (!/^_?meta$/.test(name) || !isRecord(value)) return [[name, value]];
+      const { [HANDLE_KEY]: _, [SIZE_KEY]: __, [DIGEST_KEY]: ___, ...rest } =
+        value;
+      return Object.keys(rest).length === 0 ? [] : [[name, rest]];
+    });
+  return Object.fromEntries(cleaned) as T;
+}
+
+const whyMissing = (
+  leftOut: LeftOut | undefined,
+  error: unknown,
+): string =>
+  `The tool ran, but this part of its result is missing (${leftOut?.described}): ${
+    error instanceof Error ? error.message : String(error)
+  }`;
