@@ -50,6 +50,7 @@ export type {
   CallHostedToolOptions,
   FindDocumentsOptions,
 } from "./requests/local_requests.ts";
+export type { BlobOptions } from "./blobs/options.ts";
 export type { HostingOptions } from "./host/hosting_options.ts";
 export type {
   ComputerEvents,

@@ -1,5 +1,6 @@
 import type { ConnectionOptions, ConnectionState } from "../client/options.ts";
 import type { MCPServerInput } from "../protocol/mod.ts";
+import type { BlobOptions } from "./blobs/options.ts";
 import type { ServerConfig } from "./config/server_config.ts";
 import type { ServerSettings } from "./config/settings.ts";
 import type { OfferedTool } from "./host/host.ts";
@@ -9,7 +10,7 @@ import type { Confirm } from "./tools/confirm.ts";
 import type { Elicit } from "./tools/elicit/elicit.ts";
 
 /** What a {@linkcode ToolHost} hosts, and how. */
-export interface ToolHostOptions extends HostingOptions {
+export interface ToolHostOptions extends HostingOptions, BlobOptions {
   /** MCP servers by name, or a list of them; what has a default may be left out (spec §4). */
   servers:
     | Readonly<Record<string, ServerSettings>>

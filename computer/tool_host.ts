@@ -14,6 +14,7 @@ import {
   UPDATE_CONFIG_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
+import { BlobExchange } from "./blobs/exchange.ts";
 import type { ConfigChanges } from "./config/diff_configs.ts";
 import type { ComputerInputs } from "./config/inputs/input_store.ts";
 import { type ComputerConfig, parseOptions } from "./config/parse_config.ts";
@@ -57,6 +58,7 @@ export class ToolHost implements AsyncDisposable {
   readonly #requests: ComputerRequestHandler;
   readonly #local: LocalRequests;
   readonly #watch: ResourceWatch;
+  readonly #blobs: BlobExchange;
   readonly #events = new Emitter<ComputerEvents>(logThrown);
   #office: OfficeOutlet | undefined;
 
@@ -73,11 +75,12 @@ export class ToolHost implements AsyncDisposable {
    * Creates a host that has started nothing.
    *
    * @throws {ConfigError} that lists every mistake in `servers` and `inputs`
-   * @throws {TypeError} when `maxMessageBytes` is no limit
+   * @throws {TypeError} when `maxMessageBytes`, or a number in `uploads` or `blobStore`, is no limit
    */
   constructor(options: ToolHostOptions) {
     const { servers, inputs = [], confirm, elicit } = options;
     const config = parseOptions({ inputs, servers });
+    this.#blobs = new BlobExchange(options);
     const changed = (...events: ServerEvent[]) =>
       this.#office?.changed(...events);
     const configChanged = () => {
@@ -95,6 +98,7 @@ export class ToolHost implements AsyncDisposable {
     this.#requests = new ComputerRequestHandler({
       hosting: this.#hosting,
       watch: this.#watch,
+      blobs: this.#blobs,
       confirm,
       elicit,
       events: this.#events,
@@ -135,8 +139,8 @@ export class ToolHost implements AsyncDisposable {
    * Never rejects: {@linkcode status} says how it went. A tool can be called as soon as its own
    * MCP server runs.
    */
-  start(): Promise<void> {
-    return this.#hosting.start();
+  async start(): Promise<void> {
+    await Promise.all([this.#hosting.start(), this.#blobs.start()]);
   }
 
   /** Lists the tools that can be called right now. */
@@ -324,7 +328,7 @@ export class ToolHost implements AsyncDisposable {
   async close(): Promise<void> {
     this.#watch.close();
     this.#requests.moveTo(undefined);
-    await this.#hosting.close();
+    await Promise.all([this.#hosting.close(), this.#blobs.close()]);
   }
 
   /** The same as `close`. */

@@ -8,6 +8,7 @@ import {
   type ToolCallProgress,
   type ToolProgress,
 } from "../../protocol/mod.ts";
+import type { BlobExchange } from "../blobs/exchange.ts";
 import { CallTable } from "../tools/call_table.ts";
 import type { Confirm } from "../tools/confirm.ts";
 import { Confirmations } from "../tools/confirmations.ts";
@@ -36,6 +37,8 @@ export interface ComputerRequestHandlerOptions {
   readonly confirm: Confirm | undefined;
   /** Answers questions of MCP servers. */
   readonly elicit: Elicit | undefined;
+  /** The content that Agents fetch and send in parts. */
+  readonly blobs: BlobExchange;
   /** Receives the start and the end of each tool call. */
   readonly events: Emitter<ComputerEvents>;
   /** The Server's limit for messages in bytes, if known. */
@@ -89,6 +92,7 @@ export class ComputerRequestHandler {
       this.#calls.clear();
       this.#dialogues.end();
       this.#recent.clear();
+      void this.#options.blobs.clear();
     }
     this.#office = office;
   }
@@ -102,21 +106,24 @@ export class ComputerRequestHandler {
   /** Ends calls that wait for an answer of an Agent that has left. */
   agentLeft(agent: string): void {
     this.#dialogues.end(agent);
+    void this.#options.blobs.uploads.drop(); // an office has one Agent
   }
 
   /**
    * Answers a request of an Agent.
    *
-   * @param tell receives the progress of a tool call that asks for it
+   * @param tellLocally receives the progress of a tool call that asks for it, in a request of this
+   * process: its answer is no message, so that nothing is too large for one
    * @throws {ProtocolError} sent to the Agent as the answer
    */
   async answer(
     event: string,
     payload: unknown,
-    tell: ComputerRequestHandlerOptions["progressed"] =
-      this.#options.progressed,
+    tellLocally?: ComputerRequestHandlerOptions["progressed"],
   ): Promise<unknown> {
-    const { hosting, watch, maxPayload } = this.#options;
+    const { hosting, watch, blobs, progressed } = this.#options;
+    const isLocal = tellLocally !== undefined;
+    const tell = tellLocally ?? progressed;
     return await answerRequest(event, payload, {
       host: hosting.host,
       inputs: hosting.inputs.definitions,
@@ -128,7 +135,10 @@ export class ComputerRequestHandler {
       recent: this.#recent,
       warnOnce: this.#warnOnce,
       resolver: this.resolver,
-      maxPayload: maxPayload(),
+      maxPayload: isLocal ? undefined : this.#options.maxPayload(),
+      store: isLocal ? undefined : blobs.store,
+      blobs: blobs.kinds,
+      uploads: blobs.uploads,
       onCall: (call) => this.#observe(call),
       throttles: this.#throttles,
       onProgress: (call, progress) => {

@@ -4,9 +4,11 @@ import {
   toolErrorResult,
   type ToolProgress,
 } from "../../protocol/mod.ts";
-import { limitResult, measureResult } from "./answer_limits.ts";
+import type { BlobStore } from "../blobs/blob_store.ts";
+import { limitResult } from "./answer_limits.ts";
 import type { ToolCallStarted } from "./call_events.ts";
 import type { CallTable } from "./call_table.ts";
+import { fitResult } from "./fit_result.ts";
 import type { ProgressThrottles } from "./progress_throttle.ts";
 import {
   resumeToolCall,
@@ -22,6 +24,8 @@ export interface ToolCallNeeds extends ToolCallContext {
   readonly recent: { used(server: string): void };
   /** The Server's limit for messages in bytes, if known. */
   readonly maxPayload: number | undefined;
+  /** Keeps content that is too large for a message; absent where Agents cannot fetch it. */
+  readonly store: BlobStore | undefined;
   /** Called when a call starts; the function that it returns, when the call ends. */
   readonly onCall: (
     call: ToolCallStarted,
@@ -44,11 +48,8 @@ export async function callOnce(
   let result: CallToolResult | undefined;
   try {
     const measured = await calls.run(request, async (signal) =>
-      // Checked before it is stored, so that a repeated request gets the same error.
-      limitResult(
-        measureResult(await run(request, call, needs, signal)),
-        maxPayload,
-      ));
+      // Before it is stored, so that a repeated request gets the same.
+      await fitResult(await run(request, call, needs, signal), needs));
     // A stored result was checked against the limit of an earlier Server.
     result = limitResult(measured, maxPayload).result;
     return result;

@@ -22,7 +22,12 @@ import {
 } from "../../../protocol/mod.ts";
 import { limitAnswer } from "../../tools/answer_limits.ts";
 import { callOnce, type ToolCallNeeds } from "../../tools/call_once.ts";
-import { getBlob, putBlob } from "./blobs.ts";
+import {
+  getBlob,
+  type GetBlobNeeds,
+  putBlob,
+  type PutBlobNeeds,
+} from "./blobs.ts";
 import { getConfig, type GetConfigNeeds } from "./get_config.ts";
 import { getDesktop } from "./get_desktop.ts";
 import { getDpe, type GetDpeNeeds } from "./get_dpe.ts";
@@ -40,6 +45,8 @@ import type { ResourceNeeds } from "./resource_needs.ts";
 /** What all handlers together need. */
 export type HandlerNeeds =
   & ToolCallNeeds
+  & GetBlobNeeds
+  & PutBlobNeeds
   & GetConfigNeeds
   & GetDpeNeeds
   & AskedServerNeeds

@@ -1,0 +1,154 @@
+import { randomUUID } from "node:crypto";
+import {
+  blobWriteFailed,
+  type PutBlobReq,
+  type PutBlobRet,
+} from "../../../protocol/mod.ts";
+import { log } from "../../util/log.ts";
+import { reasonOf } from "../../util/values.ts";
+import {
+  checkLaterChunk,
+  type Declaration,
+  readDeclaration,
+} from "./declaration.ts";
+import { Landing, type OpenLanding } from "./landing.ts";
+import { unknownUpload, Upload } from "./upload.ts";
+
+/** The limits of {@linkcode Uploads}. */
+export interface UploadLimits {
+  /** Maximum bytes of a file. */
+  readonly maxBytes: number;
+  /** Maximum uploads at a time. */
+  readonly maxConcurrent: number;
+  /** How long an upload may wait for its next chunk. */
+  readonly idleTimeoutMs: number;
+}
+
+/** An upload that has begun, or is about to. */
+interface Running {
+  readonly upload: Promise<Upload>;
+  timer?: ReturnType<typeof setTimeout>;
+}
+
+/** Takes the files of Agents (0.4 §7.5). */
+export class Uploads {
+  readonly #landing: Landing | undefined;
+  readonly #limits: UploadLimits;
+  readonly #running = new Map<string, Running>();
+  #closed = false;
+
+  /** @param root the folder for them; without one, nothing is taken */
+  constructor(root: string | undefined, limits: UploadLimits) {
+    this.#landing = root === undefined ? undefined : new Landing(root);
+    this.#limits = limits;
+  }
+
+  /** Removes what killed processes left; never rejects. */
+  async start(): Promise<void> {
+    await this.#landing?.removeLeftOver();
+  }
+
+  /**
+   * Takes a chunk.
+   *
+   * @throws {ProtocolError} 4019
+   */
+  async put(request: PutBlobReq): Promise<PutBlobRet> {
+    if (!this.#landing) {
+      throw blobWriteFailed(
+        "forbidden",
+        "this Computer takes no files; its owner can give them a folder with landingRoot (--landing-root)",
+      );
+    }
+    if (request.upload_id === undefined) {
+      return await this.#begin(this.#landing, request);
+    }
+    checkLaterChunk(request);
+    const running = this.#running.get(request.upload_id);
+    if (!running) throw unknownUpload(request.upload_id);
+    try {
+      return await (await running.upload).take(request);
+    } finally {
+      this.#expectNext(request.upload_id);
+    }
+  }
+
+  /** Gives up all uploads; never rejects. */
+  async drop(): Promise<void> {
+    await Promise.all([...this.#running].map(async ([id, { upload }]) => {
+      this.#forget(id);
+      await giveUp(upload);
+    }));
+  }
+
+  /** Gives up all uploads, and takes no more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.drop();
+  }
+
+  async #begin(landing: Landing, request: PutBlobReq): Promise<PutBlobRet> {
+    const open = await landing.open();
+    const declared = readDeclaration(request);
+    const { maxBytes, maxConcurrent } = this.#limits;
+    if (declared.size > maxBytes) {
+      throw blobWriteFailed(
+        "too_large",
+        `it has ${declared.size} bytes, and this Computer takes at most ${maxBytes}`,
+      );
+    }
+    if (this.#closed || this.#running.size >= maxConcurrent) {
+      throw blobWriteFailed(
+        "busy",
+        `${maxConcurrent} uploads are running; try again later`,
+      );
+    }
+    const id = randomUUID().replaceAll("-", "");
+    const upload = this.#create(open, id, declared);
+    this.#running.set(id, { upload }); // takes its place before anything is awaited
+    try {
+      return await (await upload).take(request);
+    } catch (error) {
+      this.#forget(id);
+      await giveUp(upload); // its Agent was not told its name
+      throw error;
+    } finally {
+      this.#expectNext(id);
+    }
+  }
+
+  async #create(
+    landing: OpenLanding,
+    id: string,
+    declared: Declaration,
+  ): Promise<Upload> {
+    try {
+      const part = await landing.create(id);
+      return new Upload(id, declared, part, () => this.#forget(id));
+    } catch (error) {
+      log.warn("Cannot write a file of an Agent: {reason}", {
+        reason: reasonOf(error),
+      });
+      throw blobWriteFailed("io_error", "the Computer cannot write it");
+    }
+  }
+
+  /** Gives an upload up that gets no further chunk in time. */
+  #expectNext(id: string): void {
+    const running = this.#running.get(id);
+    if (!running) return;
+    clearTimeout(running.timer);
+    running.timer = setTimeout(
+      () => void giveUp(running.upload),
+      this.#limits.idleTimeoutMs,
+    );
+  }
+
+  #forget(id: string): void {
+    clearTimeout(this.#running.get(id)?.timer);
+    this.#running.delete(id);
+  }
+}
+
+const giveUp = (upload: Promise<Upload>): Promise<void> =>
+  upload.then((begun) => begun.drop(), () => {}); // one that could not begin has nothing

@@ -1,0 +1,254 @@
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { Buffer } from "node:buffer";
+import { cleanHint } from "../../../../computer/blobs/uploads/name_hint.ts";
+import {
+  type UploadLimits,
+  Uploads,
+} from "../../../../computer/blobs/uploads/uploads.ts";
+import { ownerMark } from "../../../../computer/util/owner_mark.ts";
+import { ProtocolError, type PutBlobReq } from "../../../../protocol/mod.ts";
+import { sha256, someBytes } from "../../../support/blob_script.ts";
+import { scratch } from "../../../support/scratch.ts";
+
+const FILE = someBytes(1_000);
+const LIMITS: UploadLimits = {
+  maxBytes: 10_000,
+  maxConcurrent: 4,
+  idleTimeoutMs: 600_000,
+};
+
+const chunk = (
+  from: number,
+  to: number,
+  more: Record<string, unknown> = {},
+): PutBlobReq => ({
+  agent: "a",
+  req_id: "1",
+  computer: "pc",
+  chunk_offset: from,
+  eof: to === FILE.length,
+  blob: Buffer.from(FILE.subarray(from, to)).toString("base64"),
+  ...(from === 0 && more.upload_id === undefined &&
+    { total_size: FILE.length, sha256: sha256(FILE) }),
+  ...more,
+});
+
+/** Files below a folder, relative to it. */
+const filesIn = (path: string): string[] =>
+  [...Deno.readDirSync(path)].flatMap(({ name, isDirectory }) =>
+    isDirectory
+      ? filesIn(`${path}/${name}`).map((inner) => `${name}/${inner}`)
+      : [name]
+  );
+
+/** Returns the reason of a refused chunk. */
+async function reasonOf(work: Promise<unknown>): Promise<unknown> {
+  const error = await assertRejects(() => work, ProtocolError);
+  assertEquals(error.code, 4019);
+  return error.details?.reason;
+}
+
+async function inFolder(
+  work: (uploads: Uploads, root: string) => Promise<void>,
+  limits: Partial<UploadLimits> = {},
+): Promise<void> {
+  await using folder = await scratch();
+  const root = `${await Deno.realPath(folder.path)}/landing`;
+  const uploads = new Uploads(root, { ...LIMITS, ...limits });
+  try {
+    await work(uploads, root);
+  } finally {
+    await uploads.close();
+  }
+  const left = filesIn(root).filter((name) => name.startsWith(".a2c-upload/"));
+  assertEquals(left, []);
+}
+
+Deno.test("0.4 §7.5: Uploads puts a file in its place after the last chunk", () =>
+  inFolder(async (uploads, root) => {
+    const first = await uploads.put(
+      chunk(0, 400, { name_hint: "../we ird/näme.txt" }),
+    );
+    const { upload_id } = first;
+    assertMatch(upload_id, /^[0-9a-f]{32}$/);
+    assertEquals(first, { upload_id, chunk_offset: 0, req_id: "1" });
+    assertMatch(filesIn(root).join(), /^\.a2c-upload\/[0-9a-f]{32}\..*\.part$/);
+    assertEquals(await uploads.put(chunk(400, 500, { upload_id })), {
+      upload_id,
+      chunk_offset: 400,
+      req_id: "1",
+    });
+    const landing_path = `${root}/${upload_id}_we_ird_n_me.txt`;
+    assertEquals(await uploads.put(chunk(500, 1_000, { upload_id })), {
+      upload_id,
+      chunk_offset: 500,
+      req_id: "1",
+      landing_path,
+      total_size: 1_000,
+      sha256: sha256(FILE),
+    });
+    assertEquals(await Deno.readFile(landing_path), FILE);
+    assertEquals(
+      await reasonOf(uploads.put(chunk(0, 1_000, { upload_id }))),
+      "invalid_upload",
+    );
+    // A file of one chunk, without a hint, declared in upper case.
+    const whole = await uploads.put(
+      chunk(0, 1_000, { sha256: sha256(FILE).toUpperCase() }),
+    );
+    assertEquals(whole.landing_path, `${root}/${whole.upload_id}`);
+  }));
+
+Deno.test("0.4 §7.5: Uploads refuses a first chunk in the order of the reasons", () =>
+  inFolder(async (uploads, root) => {
+    const rows: [change: Record<string, unknown>, reason: string][] = [
+      [{ total_size: 0 }, "invalid_declaration"],
+      [{ total_size: "1000" }, "invalid_declaration"],
+      [{ total_size: undefined }, "invalid_declaration"],
+      [{ sha256: "abc" }, "invalid_declaration"],
+      [{ sha256: undefined, total_size: 1e9 }, "invalid_declaration"],
+      [{ name_hint: 5 }, "invalid_declaration"],
+      [{ blob: "a?==", total_size: 1e9 }, "invalid_declaration"],
+      [{ total_size: 10_001, chunk_offset: 1 }, "too_large"],
+      [{ chunk_offset: 1 }, "range"],
+      [{ total_size: 399 }, "range"],
+      [{ eof: true }, "range"],
+      [{ eof: true, total_size: 400 }, "integrity"],
+    ];
+    for (const [change, reason] of rows) {
+      const refused = await reasonOf(uploads.put(chunk(0, 400, change)));
+      assertEquals(refused, reason, JSON.stringify(change));
+    }
+    assertEquals(filesIn(root), []);
+  }));
+
+Deno.test("0.4 §7.5: Uploads goes on after some failures, and drops the upload after others", () =>
+  inFolder(async (uploads, root) => {
+    const rows: [
+      change: Record<string, unknown>,
+      reason: string,
+      stays: boolean,
+    ][] = [
+      [{ total_size: 1_000 }, "invalid_declaration", true],
+      [{ sha256: "x" }, "invalid_declaration", true],
+      [{ name_hint: "x" }, "invalid_declaration", true],
+      [{ blob: "a?==" }, "invalid_declaration", true],
+      [{ chunk_offset: 399 }, "range", true],
+      [{ chunk_offset: 0 }, "range", true],
+      [{ eof: true }, "range", true],
+      [{ blob: "A".repeat(804) }, "range", false],
+      [{ blob: "A".repeat(800), eof: true }, "integrity", false],
+      [{ upload_id: "x", total_size: 1 }, "invalid_declaration", true],
+      [{ upload_id: "x" }, "invalid_upload", true],
+    ];
+    for (const [change, reason, stays] of rows) {
+      const { upload_id } = await uploads.put(chunk(0, 400));
+      const refused = uploads.put(chunk(400, 600, { upload_id, ...change }));
+      assertEquals(await reasonOf(refused), reason, JSON.stringify(change));
+      const rest = uploads.put(chunk(400, 1_000, { upload_id }));
+      if (stays) await Deno.remove((await rest).landing_path ?? "");
+      else assertEquals(await reasonOf(rest), "invalid_upload");
+      assertEquals(filesIn(root), []);
+    }
+  }));
+
+Deno.test("0.4 §7.5: Uploads takes some at a time, and drops those that are given up or idle", () =>
+  inFolder(async (uploads, root) => {
+    const first = await uploads.put(chunk(0, 400));
+    const second = await uploads.put(chunk(0, 400));
+    assertEquals(await reasonOf(uploads.put(chunk(0, 400))), "busy");
+    const { upload_id } = second;
+    await uploads.put(chunk(0, 0, { upload_id, abort: true }));
+    assertEquals(filesIn(root).length, 1);
+    await uploads.put(chunk(0, 400));
+    await uploads.put(chunk(400, 1_000, { upload_id: first.upload_id }));
+    await uploads.drop();
+    assertEquals(filesIn(root).length, 1);
+  }, { maxConcurrent: 2 }));
+
+Deno.test("0.4 §7.5: Uploads drops an upload that gets no further chunk", () =>
+  inFolder(async (uploads, root) => {
+    const watcher = Deno.watchFs(root.replace(/\/landing$/, ""));
+    const { upload_id } = await uploads.put(chunk(0, 400));
+    for await (const { kind } of watcher) {
+      if (kind === "remove") break;
+    }
+    assertEquals(filesIn(root), []);
+    assertEquals(
+      await reasonOf(uploads.put(chunk(400, 1_000, { upload_id }))),
+      "invalid_upload",
+    );
+  }, { idleTimeoutMs: 1 }));
+
+Deno.test("0.4 §7.5: Uploads writes nothing outside of its folder", async () => {
+  await using folder = await scratch();
+  const path = await Deno.realPath(folder.path);
+  await Deno.mkdir(`${path}/outside`);
+  await Deno.mkdir(`${path}/real`);
+  await Deno.writeTextFile(`${path}/file`, "");
+  await Deno.mkdir(`${path}/linked`);
+  await Deno.symlink(`${path}/outside`, `${path}/linked/.a2c-upload`);
+  await Deno.symlink(`${path}/real`, `${path}/link`);
+  for (const root of [undefined, `${path}/file`, `${path}/linked`]) {
+    const uploads = new Uploads(root, LIMITS);
+    assertEquals(
+      // The first reason that counts.
+      await reasonOf(uploads.put(chunk(0, 400, { sha256: "" }))),
+      "forbidden",
+      root,
+    );
+    await uploads.close();
+  }
+  // A folder that its owner reaches by a link is as good as any.
+  const uploads = new Uploads(`${path}/link`, LIMITS);
+  const landed = await uploads.put(chunk(0, 1_000));
+  assertEquals(landed.landing_path, `${path}/real/${landed.upload_id}`);
+  // A link that takes the place of the folder during an upload is not followed.
+  const { upload_id } = await uploads.put(chunk(0, 400));
+  await Deno.remove(`${path}/link`);
+  await Deno.symlink(`${path}/outside`, `${path}/link`);
+  assertEquals(
+    await reasonOf(uploads.put(chunk(400, 1_000, { upload_id }))),
+    "io_error",
+  );
+  await uploads.close();
+  assertEquals(filesIn(`${path}/outside`), []);
+  assertEquals(filesIn(`${path}/real`), [landed.upload_id]);
+});
+
+Deno.test("0.4 §7.5: Uploads removes at its start the parts of ended processes", async () => {
+  await using folder = await scratch();
+  const ended = new Deno.Command(Deno.execPath(), {
+    args: ["--version"],
+    stdout: "null",
+  }).spawn();
+  await ended.status;
+  const [host] = ownerMark().split("-");
+  const parts = `${folder.path}/.a2c-upload`;
+  await Deno.mkdir(parts);
+  const names = [
+    `aa.${host}-${ended.pid}-${Date.now()}.part`,
+    `bb.${host}-1-${Date.now()}.part`,
+    "cc.part",
+    "notes.txt",
+  ];
+  for (const name of names) await Deno.writeTextFile(`${parts}/${name}`, "x");
+  const uploads = new Uploads(folder.path, LIMITS);
+  await uploads.start();
+  assertEquals(filesIn(parts).sort(), names.slice(1).sort());
+  await uploads.close();
+});
+
+Deno.test("0.4 §7.5: cleanHint() leaves a harmless end for a name", () => {
+  const rows: [hint: string, clean: string][] = [
+    ["../we ird/näme.txt", "we_ird_n_me.txt"],
+    ["  report.pdf ", "report.pdf"],
+    ["...", ""],
+    ["/etc/passwd", "etc_passwd"],
+    ["a\0b\nc", "a_b_c"],
+    [`${"x".repeat(63)}-y`, "x".repeat(63)],
+    ["", ""],
+    ["..\\..\\x", "x"],
+  ];
+  for (const [hint, clean] of rows) assertEquals(cleanHint(hint), clean, hint);
+});
