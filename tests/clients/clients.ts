@@ -63,8 +63,11 @@ export const codex: Client = {
       `base_url = "${model.url}/v1"`,
       `wire_api = "responses"`,
       `[mcp_servers.office]`,
-      // Codex passes little of its environment on.
-      ...("command" in reach ? [`env_vars = ["DENO_DIR"]`] : []),
+      // As docs/mcp.md says: Codex passes little of its environment on, and asks its model a second
+      // after it has started a server, with or without its tools.
+      ...("command" in reach
+        ? [`env_vars = ["DENO_DIR"]`, "required = true"]
+        : []),
       // JSON's strings and lists are TOML's too.
       ...settings.map(([name, value]) => `${name} = ${JSON.stringify(value)}`),
     ];

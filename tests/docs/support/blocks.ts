@@ -4,6 +4,8 @@ export interface Block {
   readonly at: string;
   /** Its language. */
   readonly language: string;
+  /** Whether its imports are not of this package, so that `deno check` leaves it out. */
+  readonly isForeign: boolean;
   /** What the comment in front of it says that it is: `<!-- example: NAME -->`. */
   readonly example: string | undefined;
   /** The code. */
@@ -31,10 +33,11 @@ export async function codeBlocks(): Promise<Block[]> {
 
 function blocksOf(page: string, text: string): Block[] {
   const block =
-    /(?:<!-- example: (?<example>[\w-]+) -->\s+)?^```(?<language>\w+)\n(?<code>[^]*?)^```$/gm;
+    /(?:<!-- example: (?<example>[\w-]+) -->\s+)?^```(?<language>\w+)(?<foreign> ignore)?\n(?<code>[^]*?)^```$/gm;
   return [...text.matchAll(block)].map(({ index, groups }) => ({
     at: `${page}:${text.slice(0, index).split("\n").length}`,
     language: groups?.language ?? "",
+    isForeign: groups?.foreign !== undefined,
     example: groups?.example,
     code: groups?.code ?? "",
   }));
