@@ -1,11 +1,15 @@
-/** A call of a Computer's tool by an MCP client. */
+/** A call of a tool, a read of a resource or a prompt that an MCP client asks a Computer for. */
 export interface McpCall {
   /** The `req_id` under which it goes to the Computer. */
   readonly reqId: string;
-  /** The Computer that has the tool. */
+  /** The Computer. */
   readonly computer: string;
-  /** The tool's name there. */
-  readonly tool: string;
+  /** The tool's name there; absent unless one is called. */
+  readonly tool?: string;
+  /** The URI of the resource, as the client knows it; absent unless one is read. */
+  readonly uri?: string;
+  /** The prompt's name there; absent unless one is got. */
+  readonly prompt?: string;
   /** Who calls, as `OfficeMcp.handle` was told. */
   readonly principal?: string;
   /** The program that calls, as it names itself. */
@@ -40,15 +44,15 @@ export interface OfficeMcpOptions {
   /** Milliseconds after which a call is given up, 1000 to 3,600,000; default 3,600,000: the client decides. */
   callTimeoutMs?: number;
   /**
-   * Told of each call before it is sent, to count and to log it; what it throws is the failure of the
-   * call. A function that it returns is called when the call has ended.
+   * Told of each call of a tool, each read and each prompt before it is sent, to count and to log it;
+   * what it throws is its failure. A function that it returns is called when it has ended.
    */
   admit?: (call: McpCall) => Admitted | Promise<Admitted>;
   /** Milliseconds between the signs of life of a running call, for clients that ask for progress; default 10,000. */
   heartbeatMs?: number;
-  /** The most calls per second, so that the Agent stays below the Server's limit; default 900. Others wait. */
+  /** The most calls, reads and prompts per second, so that the Agent stays below the Server's limit; default 900. Others wait. */
   callsPerSecond?: number;
-  /** The most calls that run at once; default 900. Others wait. */
+  /** The most of them that run at once; default 900. Others wait. */
   maxCalls?: number;
   /**
    * Names that HTTP requests may be for, beside `localhost` and loopback addresses; `"*"` for any.

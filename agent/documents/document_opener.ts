@@ -35,6 +35,7 @@ export class DocumentOpener {
         queries.dpe(this.#requests, computer, uri, {
           timeoutMs,
           ...(signal && { signal }),
+          ...(reading.reqId !== undefined && { reqId: reading.reqId }),
         }),
       handlers: this.#handlers,
       timeoutMs,

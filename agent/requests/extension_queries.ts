@@ -67,7 +67,7 @@ async function ask<E extends Extension>(
   requests: Requests,
   event: E,
   request: Omit<ClientEvents[E]["request"], keyof AgentCallData | "timeout">,
-  { timeoutMs, signal }: TimedRequestOptions,
+  { timeoutMs, signal, reqId }: TimedRequestOptions,
 ): Promise<ClientEvents[E]["answer"]> {
   const timed = {
     ...request,
@@ -79,6 +79,7 @@ async function ask<E extends Extension>(
       timed,
       (timeoutMs ?? REQUEST_TIMEOUT_MS) + ANSWER_GRACE_MS,
       signal,
+      reqId,
     );
   } catch (error) {
     explain(event, error);

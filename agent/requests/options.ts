@@ -8,6 +8,8 @@ import type {
 export interface AgentRequestOptions {
   /** Aborts the request, which rejects with the signal's reason. */
   signal?: AbortSignal;
+  /** The request's `req_id`, by which logs can name it; default random. */
+  reqId?: string;
 }
 
 /** Options for a tool call. */

@@ -37,32 +37,34 @@ const NO_OFFICE = "-";
 export async function tools(
   requests: Requests,
   computer: string,
-  { signal }: AgentRequestOptions,
+  { signal, reqId }: AgentRequestOptions,
 ): Promise<SMCPTool[]> {
-  return (await requests.ask(GET_TOOLS_EVENT, { computer }, signal)).tools;
+  return (await requests.ask(GET_TOOLS_EVENT, { computer }, signal, reqId))
+    .tools;
 }
 
 /** Requests the configuration of a Computer, without secrets (spec §7). */
 export function config(
   requests: Requests,
   computer: string,
-  { signal }: AgentRequestOptions,
+  { signal, reqId }: AgentRequestOptions,
 ): Promise<GetComputerConfigRet> {
-  return requests.ask(GET_CONFIG_EVENT, { computer }, signal);
+  return requests.ask(GET_CONFIG_EVENT, { computer }, signal, reqId);
 }
 
 /** Requests the desktop of a Computer (spec §8.1). */
 export async function desktop(
   requests: Requests,
   computer: string,
-  { signal, size, window }: GetDesktopOptions,
+  { signal, reqId, size, window }: GetDesktopOptions,
 ): Promise<Desktop[]> {
   const wanted = {
     computer,
     ...(size !== undefined && { desktop_size: size }),
     ...(window !== undefined && { window }),
   };
-  return (await requests.ask(GET_DESKTOP_EVENT, wanted, signal)).desktops;
+  return (await requests.ask(GET_DESKTOP_EVENT, wanted, signal, reqId))
+    .desktops;
 }
 
 /** Requests one page of resources (spec §8.2). */
@@ -70,13 +72,18 @@ export function resources(
   requests: Requests,
   computer: string,
   mcpServer: string,
-  { signal, cursor }: GetResourcesOptions,
+  { signal, reqId, cursor }: GetResourcesOptions,
 ): Promise<GetResourcesRet> {
-  return requests.ask(GET_RESOURCES_EVENT, {
-    computer,
-    mcp_server: mcpServer,
-    ...(cursor !== undefined && { cursor }),
-  }, signal);
+  return requests.ask(
+    GET_RESOURCES_EVENT,
+    {
+      computer,
+      mcp_server: mcpServer,
+      ...(cursor !== undefined && { cursor }),
+    },
+    signal,
+    reqId,
+  );
 }
 
 /** Iterates over all resources, requesting each page when it is needed (spec §8.2). */
@@ -104,7 +111,7 @@ export async function dpe(
   requests: Requests,
   computer: string,
   uri: string,
-  { signal, timeoutMs }: GetDpeOptions,
+  { signal, timeoutMs, reqId }: GetDpeOptions,
 ): Promise<GetDPERet> {
   return await requests.request(
     GET_DPE_EVENT,
@@ -115,6 +122,7 @@ export async function dpe(
     },
     (timeoutMs ?? REQUEST_TIMEOUT_MS) + ANSWER_GRACE_MS,
     signal,
+    reqId,
   );
 }
 
@@ -122,15 +130,20 @@ export async function dpe(
 export function finder(
   requests: Requests,
   computer: string,
-  { signal, keywords, fileType, offset, limit }: GetFinderOptions,
+  { signal, reqId, keywords, fileType, offset, limit }: GetFinderOptions,
 ): Promise<GetFinderRet> {
-  return requests.ask(GET_FINDER_EVENT, {
-    computer,
-    ...(keywords !== undefined && { keywords }),
-    ...(fileType !== undefined && { file_type: fileType }),
-    ...(offset !== undefined && { offset }),
-    ...(limit !== undefined && { limit }),
-  }, signal);
+  return requests.ask(
+    GET_FINDER_EVENT,
+    {
+      computer,
+      ...(keywords !== undefined && { keywords }),
+      ...(fileType !== undefined && { file_type: fileType }),
+      ...(offset !== undefined && { offset }),
+      ...(limit !== undefined && { limit }),
+    },
+    signal,
+    reqId,
+  );
 }
 
 /**
@@ -141,13 +154,14 @@ export function finder(
 export async function members(
   requests: Requests,
   office: string | undefined,
-  { signal }: AgentRequestOptions,
+  { signal, reqId }: AgentRequestOptions,
 ): Promise<SessionInfo[]> {
   const answer = await requests.send(
     LIST_ROOM_EVENT,
     { office_id: office ?? NO_OFFICE },
     REQUEST_TIMEOUT_MS,
     signal,
+    reqId,
   );
   return SERVER_EVENTS[LIST_ROOM_EVENT].parseAnswer(answer).sessions;
 }

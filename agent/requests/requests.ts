@@ -48,12 +48,14 @@ export class Requests {
     event: E,
     request: Omit<ClientEvents[E]["request"], keyof AgentCallData>,
     signal: AbortSignal | undefined,
+    reqId?: string,
   ): Promise<ClientEvents[E]["answer"]> {
     return this.request(
       event,
       request,
       REQUEST_TIMEOUT_MS + ANSWER_GRACE_MS,
       signal,
+      reqId,
     );
   }
 
@@ -81,8 +83,9 @@ export class Requests {
     request: object,
     timeoutMs: number,
     signal: AbortSignal | undefined,
+    reqId?: string,
   ): Promise<unknown> {
-    return this.#send(event, this.#signed(request), timeoutMs, signal);
+    return this.#send(event, this.#signed(request, reqId), timeoutMs, signal);
   }
 
   /** Returns how many bytes fit into a request as base64, with an empty string in their place. */

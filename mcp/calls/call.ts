@@ -6,17 +6,15 @@ import type {
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
 import { onAbort } from "../../shared/async.ts";
-import type { CallQueue } from "./call_queue.ts";
 import type { Found, ToolAddress } from "../tools/catalogue.ts";
-import type { Admitted, McpCall, ResolvedOptions } from "../options.ts";
+import type { ResolvedOptions } from "../options.ts";
 import type { CallQuestions } from "./questions.ts";
 import { ProgressReporter } from "./progress.ts";
+import { inTurn, type TurnParts } from "./turn.ts";
 import { failure, failureOf, toMcpResult } from "../tools/result.ts";
 
 /** What a call needs beside its tool. */
-export interface CallParts {
-  /** The turns of all calls of the seat. */
-  readonly queue: CallQueue;
+export interface CallParts extends TurnParts {
   /** How long it may take, and how often it tells that it lives. */
   readonly options: Pick<
     ResolvedOptions,
@@ -24,20 +22,8 @@ export interface CallParts {
   >;
   /** The request, as the MCP SDK hands it over. */
   readonly request: ServerContext["mcpReq"];
-  /** Cancels the call, as does the signal of the request. */
-  readonly signal: AbortSignal;
-  /** Who calls. */
-  readonly caller: Caller;
   /** Lets the MCP server ask the client, if it can be asked. */
   readonly questions: CallQuestions | undefined;
-}
-
-/** Who calls, as far as is known. */
-export interface Caller {
-  /** Whom the HTTP request was of. */
-  readonly principal: string | undefined;
-  /** What the client calls itself. */
-  readonly client: McpCall["client"] | undefined;
 }
 
 /**
@@ -48,46 +34,33 @@ export async function callOffice(
   agent: SmcpAgent,
   { computer, tool }: ToolAddress,
   args: Record<string, unknown>,
-  { queue, options, request, signal, caller, questions }: CallParts,
+  parts: CallParts,
 ): Promise<McpResult | InputRequiredResult> {
+  const { options, request, signal, questions } = parts;
   const reporter = reporterOf(request, computer, options.heartbeatMs);
-  let ended: Admitted = undefined;
   try {
-    const timeoutMs = options.callTimeoutMs;
-    const reqId = crypto.randomUUID();
-    ended = await options.admit?.({ reqId, computer, tool, ...known(caller) });
-    const result = await queue.run(
-      () =>
-        agent.callTool(computer, tool, args, {
-          timeoutMs,
-          reqId,
-          signal,
-          ...(questions && { input: questions.input }),
-          ...(reporter && {
-            onProgress: (progress) => reporter.report(progress),
-          }),
+    return await inTurn({ computer, tool }, parts, async (reqId) => {
+      const result = await agent.callTool(computer, tool, args, {
+        timeoutMs: options.callTimeoutMs,
+        reqId,
+        signal,
+        ...(questions && { input: questions.input }),
+        ...(reporter && {
+          onProgress: (progress) => reporter.report(progress),
         }),
-      signal,
-    );
-    const question = await questions?.toQuestion(result);
-    if (!question) return toMcpResult(result);
-    // The Computer waits: who goes away before the answer ends the call there too.
-    if (questions?.isHeld) onAbort(signal, () => agent.cancel(reqId));
-    return question;
+      });
+      const question = await questions?.toQuestion(result);
+      if (!question) return toMcpResult(result);
+      // The Computer waits: who goes away before the answer ends the call there too.
+      if (questions?.isHeld) onAbort(signal, () => agent.cancel(reqId));
+      return question;
+    });
   } catch (error) {
     return failureOf(error);
   } finally {
     reporter?.end();
-    ended?.();
   }
 }
-
-const known = (
-  { principal, client }: Caller,
-): Pick<McpCall, "principal" | "client"> => ({
-  ...(principal !== undefined && { principal }),
-  ...(client && { client: { name: client.name, version: client.version } }),
-});
 
 /** The answer to a call of a tool that is known, and not there now. */
 export function awayResult(

@@ -4,6 +4,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
+import { inTurn, type TurnParts } from "../calls/turn.ts";
 import { readPlace } from "../resources/shelf.ts";
 import { failure, failureOf } from "../tools/result.ts";
 
@@ -40,7 +41,7 @@ export async function callDesktopTool(
   agent: SmcpAgent,
   name: string,
   { computer, uri, query = "" }: Record<string, unknown>,
-  signal: AbortSignal,
+  turn: TurnParts,
 ): Promise<McpResult | undefined> {
   if (!DESKTOP_TOOLS.some((each) => each.name === name)) return undefined;
   if (typeof computer !== "string") {
@@ -49,20 +50,25 @@ export async function callDesktopTool(
   if (name === "read_document" && typeof uri !== "string") {
     return failure(ErrorCode.BAD_REQUEST, "uri: expected that of a document");
   }
+  const { signal } = turn;
   try {
-    if (name === "find_documents") {
-      const keywords = String(query).split(/\s+/).filter(Boolean);
-      const found = await agent.getFinder(computer, {
-        ...(keywords.length > 0 && { keywords }),
-        signal,
-      });
-      return text(JSON.stringify(found.documents));
-    }
-    const place = name === "desktop"
-      ? { kind: "desktop" as const, computer }
-      : { kind: "document" as const, computer, uri: String(uri) };
-    const [contents] = (await readPlace(agent, place, signal)).contents;
-    return text(contents && "text" in contents ? contents.text : "");
+    return await inTurn({ computer, tool: name }, turn, async (reqId) => {
+      if (name === "find_documents") {
+        const keywords = String(query).split(/\s+/).filter(Boolean);
+        const found = await agent.getFinder(computer, {
+          ...(keywords.length > 0 && { keywords }),
+          signal,
+          reqId,
+        });
+        return text(JSON.stringify(found.documents));
+      }
+      const place = name === "desktop"
+        ? { kind: "desktop" as const, computer }
+        : { kind: "document" as const, computer, uri: String(uri) };
+      const read = await readPlace(agent, place, { signal, reqId });
+      const [contents] = read.contents;
+      return text(contents && "text" in contents ? contents.text : "");
+    });
   } catch (error) {
     return failureOf(error);
   }

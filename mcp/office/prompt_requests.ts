@@ -5,6 +5,7 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
+import { callerOf, type Cancelled, inTurn, signalOf } from "../calls/turn.ts";
 import type { ServerParts } from "./server_parts.ts";
 import { listed } from "./resource_requests.ts";
 import { messageOf } from "../tools/result.ts";
@@ -13,7 +14,8 @@ import { promptTable } from "../resources/prompt_table.ts";
 /** Makes a server answer what is asked about prompts. */
 export function answerPromptRequests(
   server: Server,
-  { view, options }: ServerParts,
+  { view, queue, options }: ServerParts,
+  cancelled: Cancelled,
 ): void {
   const { nameLimit: limit, computer } = options;
   const table = async (agent: SmcpAgent) =>
@@ -29,18 +31,24 @@ export function answerPromptRequests(
   }));
   server.setRequestHandler(
     "prompts/get",
-    async ({ params }, { mcpReq: { signal } }) => {
+    async ({ params }, context) => {
       const { name, arguments: filled = {} } = params;
       const agent = await view.ready();
       const found = (await table(agent)).get(name);
       if (!found) throw invalid(`Unknown prompt: ${name}`);
       const { computer, prompt: { mcp_server, name: own } } = found;
+      const signal = signalOf(context.mcpReq, cancelled);
+      const caller = callerOf(server, context);
       try {
-        const { messages, description } = await agent.getPrompt(
-          computer,
-          mcp_server,
-          own,
-          { arguments: filled, signal },
+        const { messages, description } = await inTurn(
+          { computer, prompt: own },
+          { queue, options, signal, caller },
+          (reqId) =>
+            agent.getPrompt(computer, mcp_server, own, {
+              arguments: filled,
+              signal,
+              reqId,
+            }),
         );
         return {
           messages: messages as GetPromptResult["messages"],

@@ -3,6 +3,7 @@ import {
   ProtocolErrorCode,
   type Server,
 } from "@modelcontextprotocol/server";
+import { callerOf, type Cancelled, inTurn, signalOf } from "../calls/turn.ts";
 import type { ServerParts } from "./server_parts.ts";
 import { messageOf } from "../tools/result.ts";
 import { readOwnUri, readPlace } from "../resources/shelf.ts";
@@ -12,7 +13,8 @@ import { placeOf, TEMPLATES } from "../resources/uris.ts";
 /** Makes a server answer what is asked about resources. */
 export function answerResourceRequests(
   server: Server,
-  { view, options }: ServerParts,
+  { view, queue, options }: ServerParts,
+  cancelled: Cancelled,
 ): void {
   const { computer: only } = options;
   server.setRequestHandler("resources/list", async () => ({
@@ -27,21 +29,28 @@ export function answerResourceRequests(
   );
   server.setRequestHandler(
     "resources/read",
-    async ({ params: { uri } }, { mcpReq: { signal } }) => {
+    async ({ params: { uri } }, context) => {
       const place = placeOf(uri);
+      const computer = place?.computer ?? only;
+      if (computer === undefined || computer !== (only ?? computer)) {
+        throw unknown(`There is no resource ${uri}`, uri);
+      }
       const agent = await view.ready();
+      const signal = signalOf(context.mcpReq, cancelled);
+      const caller = callerOf(server, context);
       try {
-        if (place && (only ?? place.computer) === place.computer) {
-          return await readPlace(agent, place, signal);
-        }
-        // One Computer is shown as itself: the URIs of its MCP servers are valid too.
-        if (!place && only !== undefined) {
-          return await readOwnUri(agent, only, uri, signal);
-        }
+        return await inTurn(
+          { computer, uri },
+          { queue, options, signal, caller },
+          (reqId) =>
+            place
+              ? readPlace(agent, place, { signal, reqId })
+              // One Computer is shown as itself: the URIs of its MCP servers are valid too.
+              : readOwnUri(agent, computer, uri, { signal, reqId }),
+        );
       } catch (error) {
         throw unknown(messageOf(error), uri);
       }
-      throw unknown(`There is no resource ${uri}`, uri);
     },
   );
   server.setRequestHandler("resources/subscribe", ({ params: { uri } }) => {

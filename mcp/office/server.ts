@@ -1,5 +1,6 @@
 import { Server } from "@modelcontextprotocol/server";
 import { PROTOCOL_VERSION } from "../../protocol/mod.ts";
+import type { Cancelled } from "../calls/turn.ts";
 import { answerPromptRequests } from "./prompt_requests.ts";
 import { answerResourceRequests } from "./resource_requests.ts";
 import { messageOf } from "../tools/result.ts";
@@ -11,11 +12,11 @@ import { answerToolRequests } from "./tool_requests.ts";
  * Makes the MCP server of one request, one session or one connection over stdio: its state is all in
  * the parts, and making it has no effect.
  *
- * @param cancelled cancels all of its calls
+ * @param cancelled cancels all that it does
  */
 export async function createOfficeServer(
   parts: ServerParts,
-  cancelled?: () => AbortSignal,
+  cancelled?: Cancelled,
 ): Promise<Server> {
   const server = new Server(
     { name: "a2c-smcp", version: PROTOCOL_VERSION },
@@ -30,8 +31,8 @@ export async function createOfficeServer(
     },
   );
   answerToolRequests(server, parts, cancelled);
-  answerResourceRequests(server, parts);
-  answerPromptRequests(server, parts);
+  answerResourceRequests(server, parts, cancelled);
+  answerPromptRequests(server, parts, cancelled);
   return server;
 }
 

@@ -10,7 +10,13 @@ import {
 } from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
-import { awayResult, type Caller, callOffice } from "../calls/call.ts";
+import { awayResult, callOffice } from "../calls/call.ts";
+import {
+  type Caller,
+  callerOf,
+  type Cancelled,
+  signalOf,
+} from "../calls/turn.ts";
 import {
   type CallQuestions,
   isQuestion,
@@ -50,21 +56,16 @@ interface Asked {
 export function answerToolRequests(
   server: Server,
   parts: ServerParts,
-  cancelled: (() => AbortSignal) | undefined,
+  cancelled: Cancelled,
 ): void {
   server.setRequestHandler(
     "tools/list",
     async () => ({ tools: await listTools(parts) }),
   );
   server.setRequestHandler("tools/call", async ({ params }, context) => {
-    const { mcpReq: request, http } = context;
-    const signal = cancelled
-      ? AbortSignal.any([request.signal, cancelled()])
-      : request.signal;
-    const caller = {
-      principal: http?.authInfo?.clientId,
-      client: server.getClientVersion(),
-    };
+    const { mcpReq: request } = context;
+    const signal = signalOf(request, cancelled);
+    const caller = callerOf(server, context);
     let questions: CallQuestions | undefined;
     try {
       questions = questionsOf(server, context, parts.states);
@@ -108,7 +109,8 @@ async function answerCall(
   if (parts.options.desktopTools && !parts.view.catalogue.find(name)) {
     const { computer: only } = parts.options;
     if (only !== undefined) args.computer = only; // no other one is shown
-    const result = await callDesktopTool(agent, name, args, asked.signal);
+    const turn = { ...parts, ...asked };
+    const result = await callDesktopTool(agent, name, args, turn);
     if (result) return result;
   }
   const call = (call: CallRequest) => callTool(parts, agent, call, asked);

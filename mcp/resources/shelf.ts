@@ -3,7 +3,7 @@ import type {
   Resource as McpResource,
 } from "@modelcontextprotocol/server";
 import { withTimeout } from "../../shared/async.ts";
-import type { SmcpAgent } from "../../agent/mod.ts";
+import type { AgentRequestOptions, SmcpAgent } from "../../agent/mod.ts";
 import {
   type DPEDocumentSummary,
   ProtocolError,
@@ -47,7 +47,7 @@ export async function resourcesOf(
 export async function readPlace(
   agent: SmcpAgent,
   place: Place,
-  signal: AbortSignal,
+  request: AgentRequestOptions & { signal: AbortSignal },
 ): Promise<ReadResourceResult> {
   const { computer } = place;
   const uri = uriOf(place);
@@ -56,28 +56,29 @@ export async function readPlace(
   });
   switch (place.kind) {
     case "desktop": {
-      const windows = await agent.getDesktop(computer, { signal });
+      const windows = await agent.getDesktop(computer, request);
       return markdown(windows.join("\n\n---\n\n"));
     }
     case "window": {
       const window = place.uri;
-      const [found] = await agent.getDesktop(computer, { window, signal });
+      const [found] = await agent.getDesktop(computer, { window, ...request });
       if (found === undefined) {
         throw new ProtocolError(400, `${computer} shows no window ${window}`);
       }
       return markdown(found);
     }
     case "document": {
-      const document = await agent.openDocument(computer, place.uri, {
-        signal,
-      });
-      return markdown(await document.toMarkdown({ signal }));
+      const document = await agent.openDocument(computer, place.uri, request);
+      return markdown(await document.toMarkdown(request));
     }
     case "resource": {
       const { server } = place;
-      const contents = await agent.readResource(computer, server, place.uri, {
-        signal,
-      });
+      const contents = await agent.readResource(
+        computer,
+        server,
+        place.uri,
+        request,
+      );
       return toContents(
         contents,
         (own = place.uri) => uriOf({ ...place, uri: own }),
@@ -95,19 +96,17 @@ export async function readOwnUri(
   agent: SmcpAgent,
   computer: string,
   uri: string,
-  signal: AbortSignal,
+  request: AgentRequestOptions & { signal: AbortSignal },
 ): Promise<ReadResourceResult> {
-  const { servers } = await agent.getConfig(computer, { signal });
+  const { servers } = await agent.getConfig(computer, request);
   let failure: unknown = new ProtocolError(400, `There is no resource ${uri}`);
   for (const { name, disabled } of Object.values(servers)) {
     if (disabled) continue;
     try {
-      const contents = await agent.readResource(computer, name, uri, {
-        signal,
-      });
+      const contents = await agent.readResource(computer, name, uri, request);
       if (contents.length > 0) return toContents(contents, (own = uri) => own);
     } catch (error) {
-      signal.throwIfAborted();
+      request.signal.throwIfAborted();
       failure = error;
     }
   }

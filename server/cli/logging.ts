@@ -9,8 +9,11 @@ import type { AuditEvent } from "../shared/audit.ts";
 import { LineBuffer } from "./line_buffer.ts";
 import { jsonLine, prettyLine } from "./log_lines.ts";
 
-/** The message of the only lines that may wait for the end of a turn of the event loop. */
-const CALL: AuditEvent["event"] = "tool_call";
+/** The messages of the only lines that may wait for the end of a turn of the event loop. */
+const REQUESTS: ReadonlySet<unknown> = new Set<AuditEvent["event"]>([
+  "tool_call",
+  "read",
+]);
 
 /** Marks synchronous sinks for LogTape. */
 const READS_AT_ONCE = Symbol.for("LogTape.sinkSnapshotPolicy.immediate");
@@ -51,8 +54,8 @@ export function startLogging({ level, format, file }: LogSettings): Logging {
   process.on("exit", () => lines.flush());
   const write: Sink = (record) => {
     lines.add(line(record));
-    // Calls are many; all other lines must survive any end of the process.
-    if (record.rawMessage !== CALL) lines.flush();
+    // Requests are many; all other lines must survive any end of the process.
+    if (!REQUESTS.has(record.rawMessage)) lines.flush();
   };
   // LogTape copies each record for a sink that may read it later.
   Object.defineProperty(write, READS_AT_ONCE, { value: true });

@@ -1,52 +1,85 @@
-import { TOOL_CALL_EVENT, type ToolCallReq } from "../../protocol/mod.ts";
+import {
+  type AgentCallData,
+  TOOL_CALL_EVENT,
+  type ToolCallReq,
+} from "../../protocol/mod.ts";
 import { audit } from "../shared/audit.ts";
 import { outcomeOf } from "./call_outcome.ts";
 import type { CallObserver, ObservedCall } from "./call_observer.ts";
+import { describeRead } from "./described_read.ts";
 import type { CallSource, CallSources } from "./call_sources.ts";
 import type { Payload } from "../wire/mod.ts";
 
 /**
- * Writes each tool call to the audit log when it ends (spec §10).
+ * Writes each tool call, and each read of contents, to the audit log when it ends (spec §10).
  *
  * @param payloads whether parameters and results are written too
- * @param sources who makes the calls of a gateway's Agents
+ * @param sources who makes the requests of a gateway's Agents
  */
 export const auditCalls =
   (payloads: boolean, sources?: CallSources): CallObserver => (call) => {
     const { event, payload, agent } = call;
-    if (event !== TOOL_CALL_EVENT) return () => {};
-    const request = payload.peek() as ToolCallReq; // checked by now
+    const isCall = event === TOOL_CALL_EVENT;
+    const read = isCall ? undefined : describeRead(event, payload);
+    if (!isCall && read === undefined) return () => {};
+    const request = payload.peek() as AgentCallData; // checked by now
     const source = sources?.of(agent.identity, request.req_id) ??
       agent.identity;
-    return ending(call, request, source, payloads ? payload : undefined);
+    const about = aboutOf(call, request.req_id, source);
+    if (read) return endingRead({ ...about, ...read }, payloads);
+    const { tool_name } = request as ToolCallReq;
+    return endingCall(
+      { ...about, tool: tool_name },
+      payloads ? payload : undefined,
+    );
   };
 
-/**
- * @param source who makes the call, if that is known
- * @param shown the request, if it is to be written; it stays in memory until then
- */
-function ending(
+/** What is known of a request when it comes. */
+const aboutOf = (
   { seat, computer }: ObservedCall,
-  { tool_name, req_id }: ToolCallReq,
+  req_id: string,
   source: CallSource | undefined,
+) => ({
+  office: seat.office,
+  agent: seat.name,
+  ...(source?.principal !== undefined && { principal: source.principal }),
+  ...(source?.client !== undefined && { client: source.client }),
+  computer,
+  req_id,
+});
+
+type About = ReturnType<typeof aboutOf>;
+
+/** @param shown the request, if it is to be written; it stays in memory until then */
+function endingCall(
+  about: About & { readonly tool: string },
   shown: Payload | undefined,
 ): (answer: Payload | undefined) => void {
   const began = performance.now();
   return (answer) =>
     audit({
       event: "tool_call",
-      office: seat.office,
-      agent: seat.name,
-      ...(source?.principal !== undefined && { principal: source.principal }),
-      ...(source?.client !== undefined && { client: source.client }),
-      computer,
-      tool: tool_name,
-      req_id,
+      ...about,
       ms: Math.round(performance.now() - began),
       outcome: outcomeOf(answer),
       ...(shown !== undefined && {
         params: (shown.parse() as ToolCallReq).params,
         result: answer?.parse(),
       }),
+    });
+}
+
+function endingRead(
+  about: About & NonNullable<ReturnType<typeof describeRead>>,
+  isShown: boolean,
+): (answer: Payload | undefined) => void {
+  const began = performance.now();
+  return (answer) =>
+    audit({
+      event: "read",
+      ...about,
+      ms: Math.round(performance.now() - began),
+      outcome: outcomeOf(answer),
+      ...(isShown && { result: answer?.parse() }),
     });
 }

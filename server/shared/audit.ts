@@ -74,10 +74,12 @@ export type AuditEvent =
   | ({ event: "joined" } & AuditParty & AuditSeat)
   | ({ event: "left" } & AuditParty & AuditSeat)
   /** A tool call ended; see {@linkcode AuditedCall}. */
-  | ({ event: "tool_call" } & AuditedCall);
+  | ({ event: "tool_call" } & AuditedCall)
+  /** Contents were read, or a prompt was got; see {@linkcode AuditedRead}. */
+  | ({ event: "read" } & AuditedRead);
 
-/** A tool call: who, what, how long, how it ended. */
-export interface AuditedCall {
+/** A request of an Agent that a Computer answered: who, where, how long, how it ended. */
+interface AuditedRequest {
   readonly office: string;
   readonly agent: string;
   /** Who it is authenticated as; behind a gateway's Agent, who asked the gateway. */
@@ -85,14 +87,32 @@ export interface AuditedCall {
   /** Behind a gateway's Agent, the program that asked, as that says itself. */
   readonly client?: string;
   readonly computer: string;
-  readonly tool: string;
   readonly req_id: string;
   /** Milliseconds from its arrival to its answer. */
   readonly ms: number;
   /** The result of `outcomeOf`. */
   readonly outcome: string;
+}
+
+/** A tool call: who, what, how long, how it ended. */
+export interface AuditedCall extends AuditedRequest {
+  readonly tool: string;
   /** Only where payloads are switched on. */
   readonly params?: unknown;
+  /** Only where payloads are switched on. */
+  readonly result?: unknown;
+}
+
+/** A desktop, document, resource or prompt that was read: who, what, how long, how it ended. */
+export interface AuditedRead extends AuditedRequest {
+  /** The event, such as `client:read_resource`. */
+  readonly request: string;
+  /** The MCP server, where the request names it. */
+  readonly mcp_server?: string;
+  /** The resource, document or window, without what may hold credentials: user, query and fragment. */
+  readonly uri?: string;
+  /** The name of the prompt. */
+  readonly prompt?: string;
   /** Only where payloads are switched on. */
   readonly result?: unknown;
 }
@@ -113,6 +133,7 @@ const LEVELS = {
   joined: "info",
   left: "info",
   tool_call: "info",
+  read: "info",
 } as const satisfies Record<AuditEvent["event"], "info" | "warning">;
 
 /** Writes one line of the audit log; all of them are written here. */

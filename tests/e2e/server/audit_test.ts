@@ -8,10 +8,13 @@ import {
 import { SignJWT } from "jose";
 import {
   CLIENT_EVENTS,
+  GET_DPE_EVENT,
+  GET_RESOURCES_EVENT,
   GET_TOOLS_EVENT,
   JOIN_OFFICE_EVENT,
   LEAVE_OFFICE_EVENT,
   LIST_ROOM_EVENT,
+  READ_RESOURCE_EVENT,
   TOOL_CALL_EVENT,
   UPDATE_DESKTOP_EVENT,
 } from "../../../protocol/mod.ts";
@@ -391,6 +394,64 @@ Deno.test("tool calls are audited when they end: who, what, duration, outcome; n
   );
   for (const { ms } of calls) assert(Number.isInteger(ms));
   assertEquals(/hunter2/.test(log.text), false);
+});
+
+Deno.test("reads of contents are audited when they end, lists are not; the contents only with auditPayloads (spec §10)", async () => {
+  for (const auditPayloads of [false, true]) {
+    using log = captureLog();
+    const { server, url } = await served({ auditPayloads });
+    await using _ = server;
+    await using members = await pair(url);
+    const { agent, computer } = members;
+    const base = { agent: "ada", computer: "lab-1" };
+    const contents = [{ uri: "note://1", text: "hunter2" }];
+    computer.handle(READ_RESOURCE_EVENT, (_payload, ack) => ack({ contents }));
+    computer.handle(GET_DPE_EVENT, (_payload, ack) => {
+      ack({ code: 4013, message: "No such document", details: {} });
+    });
+    computer.handle(GET_RESOURCES_EVENT, (_p, ack) => ack({ resources: [] }));
+    await agent.ask(READ_RESOURCE_EVENT, {
+      ...base,
+      req_id: "r1",
+      mcp_server: "notes",
+      uri: "postgres://me:hunter2@db/north?password=hunter2",
+    });
+    await agent.ask(GET_DPE_EVENT, { ...base, req_id: "r2", uri: "dpe://h/d" });
+    await agent.ask(GET_RESOURCES_EVENT, {
+      ...base,
+      req_id: "r3",
+      mcp_server: "notes",
+    });
+    const lines = log.audit.filter(({ event, req_id }) =>
+      event === "read" || req_id === "r3"
+    );
+    const common = {
+      event: "read",
+      office: "north",
+      agent: "ada",
+      principal: "key:planner",
+      computer: "lab-1",
+    };
+    assertEquals(lines.map(({ ms: _, result: __, ...rest }) => rest), [
+      {
+        ...common,
+        req_id: "r1",
+        request: READ_RESOURCE_EVENT,
+        mcp_server: "notes",
+        uri: "postgres://db/north",
+        outcome: "ok",
+      },
+      {
+        ...common,
+        req_id: "r2",
+        request: GET_DPE_EVENT,
+        uri: "dpe://h/d",
+        outcome: "error 4013",
+      },
+    ]);
+    assertEquals(lines[0]?.result, auditPayloads ? { contents } : undefined);
+    assertEquals(log.text.includes("hunter2"), auditPayloads);
+  }
 });
 
 Deno.test("a call whose agent vanished is audited too", async () => {

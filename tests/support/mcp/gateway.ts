@@ -12,6 +12,7 @@ import {
   type SmcpServerOptions,
 } from "../../../server/mod.ts";
 import {
+  type ComputerScript,
   type ScriptedComputer,
   scriptedComputer,
 } from "../../../testing/mod.ts";
@@ -25,6 +26,8 @@ export interface GatewaySetup {
   readonly listen?: ListenOptions;
   /** How the Computer connects. */
   readonly computer?: Partial<ConnectionOptions>;
+  /** Answers what else than tools the Computer is asked for. */
+  readonly answer?: ComputerScript;
 }
 
 /** A Server that serves MCP, with a Computer "pc" in the office "north" and no Agent. */
@@ -83,7 +86,10 @@ export async function startGateway(
     ...setup.computer,
     script: (event, payload) => {
       if (event === GET_TOOLS_EVENT) return { tools: TOOLS, req_id: "1" };
-      if (event !== TOOL_CALL_EVENT) throw new Error("not of this Computer");
+      if (event !== TOOL_CALL_EVENT) {
+        if (setup.answer) return setup.answer(event, payload);
+        throw new Error("not of this Computer");
+      }
       const { tool_name, params } = payload as ToolCallReq;
       if (tool_name === "echo") return text(String(params.text));
       return new Promise((resolve) => {
