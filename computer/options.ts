@@ -19,6 +19,11 @@ export interface ToolHostOptions extends HostingOptions, BlobOptions {
   inputs?: readonly MCPServerInput[];
   /** Asks whether a tool without `auto_apply` may run; without it such calls are answered 4005 (spec §7.3). */
   confirm?: Confirm;
+  /**
+   * The folder of skills, whose part `user` is offered as it is, and watched; those of MCP servers
+   * are kept in its part `mcp`. Without it there are no skills.
+   */
+  skillHome?: string;
   /** Answers questions that MCP servers ask during tool calls; without it they are told that nobody can. */
   elicit?: Elicit;
 }
@@ -33,7 +38,9 @@ export interface ToolHostStatus {
   readonly servers: readonly ServerStatus[];
   /** The tools that can be called right now. */
   readonly tools: readonly OfferedTool[];
-  /** What is wrong with the configuration as a whole: tool names and hosts of URIs that clash. */
+  /** The names of the skills that it offers. */
+  readonly skills: readonly string[];
+  /** What is wrong with the configuration as a whole: tool names and hosts of URIs that clash, skills that are left out. */
   readonly problems: readonly string[];
   /** How many tool calls are running. */
   readonly runningCalls: number;

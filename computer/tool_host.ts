@@ -12,6 +12,7 @@ import {
   type ServerEvent,
   type SMCPTool,
   UPDATE_CONFIG_EVENT,
+  UPDATE_SKILLS_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
 import { BlobExchange } from "./blobs/exchange.ts";
@@ -39,6 +40,8 @@ import type {
 } from "./requests/tool_host_parts.ts";
 import type { DpeResolver } from "./resources/dpe/resolver.ts";
 import { ResourceWatch } from "./resources/resource_watch.ts";
+import { SKILL_KIND, skillBlobs } from "./skills/skill_blobs.ts";
+import { Skills } from "./skills/skills.ts";
 import { hideSecrets } from "./util/hide_secrets.ts";
 import { logThrown } from "./util/log.ts";
 
@@ -59,12 +62,14 @@ export class ToolHost implements AsyncDisposable {
   readonly #local: LocalRequests;
   readonly #watch: ResourceWatch;
   readonly #blobs: BlobExchange;
+  readonly #skills: Skills;
   readonly #events = new Emitter<ComputerEvents>(logThrown);
   #office: OfficeOutlet | undefined;
 
   static {
     readParts = (host) => ({
       hosting: host.#hosting,
+      skills: host.#skills,
       requests: host.#requests,
       events: host.#events,
       attach: (office) => host.#office = office,
@@ -95,10 +100,20 @@ export class ToolHost implements AsyncDisposable {
     );
     const { host } = this.#hosting;
     this.#watch = new ResourceWatch(host, changed);
+    this.#skills = new Skills({
+      home: options.skillHome,
+      host,
+      changed: () => {
+        changed(UPDATE_SKILLS_EVENT);
+        this.#events.emit("skillsChanged", undefined);
+      },
+    });
+    this.#blobs.kinds.add(SKILL_KIND, skillBlobs(this.#skills));
     this.#requests = new ComputerRequestHandler({
       hosting: this.#hosting,
       watch: this.#watch,
       blobs: this.#blobs,
+      skills: this.#skills,
       confirm,
       elicit,
       events: this.#events,
@@ -120,7 +135,12 @@ export class ToolHost implements AsyncDisposable {
     return {
       servers: host.statuses,
       tools: host.offers(),
-      problems: [...host.problems, ...this.#watch.clashes].map(hideSecrets),
+      skills: this.#skills.known.map(({ name }) => name),
+      problems: [
+        ...host.problems,
+        ...this.#watch.clashes,
+        ...this.#skills.problems,
+      ].map(hideSecrets),
       runningCalls: this.#requests.running,
     };
   }
@@ -140,7 +160,11 @@ export class ToolHost implements AsyncDisposable {
    * MCP server runs.
    */
   async start(): Promise<void> {
-    await Promise.all([this.#hosting.start(), this.#blobs.start()]);
+    await Promise.all([
+      this.#hosting.start(),
+      this.#blobs.start(),
+      this.#skills.start(),
+    ]);
   }
 
   /** Lists the tools that can be called right now. */
@@ -328,7 +352,11 @@ export class ToolHost implements AsyncDisposable {
   async close(): Promise<void> {
     this.#watch.close();
     this.#requests.moveTo(undefined);
-    await Promise.all([this.#hosting.close(), this.#blobs.close()]);
+    await Promise.all([
+      this.#hosting.close(),
+      this.#blobs.close(),
+      this.#skills.close(),
+    ]);
   }
 
   /** The same as `close`. */

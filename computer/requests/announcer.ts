@@ -3,6 +3,7 @@ import {
   UPDATE_CONFIG_EVENT,
   UPDATE_DESKTOP_EVENT,
   UPDATE_FINDER_EVENT,
+  UPDATE_SKILLS_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../../protocol/mod.ts";
 
@@ -29,7 +30,11 @@ export class Announcer {
   /** Announces everything, after a rejoin: any of it may have changed. */
   all(): void {
     this.joined();
-    this.changed(UPDATE_DESKTOP_EVENT, UPDATE_FINDER_EVENT);
+    this.changed(
+      UPDATE_DESKTOP_EVENT,
+      UPDATE_FINDER_EVENT,
+      UPDATE_SKILLS_EVENT,
+    );
   }
 
   /** Announces configuration and tools to a new office; its Agent fetches windows and documents on demand. */

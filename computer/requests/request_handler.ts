@@ -25,6 +25,7 @@ import { ProgressThrottles } from "../tools/progress_throttle.ts";
 import type { ToolCallStarted } from "../tools/call_events.ts";
 import { RecentServers } from "../resources/recent_servers.ts";
 import type { ResourceWatch } from "../resources/resource_watch.ts";
+import type { Skills } from "../skills/skills.ts";
 import { WarnOnce } from "../util/warn_once.ts";
 
 /** The parts that a {@linkcode ComputerRequestHandler} works with. */
@@ -33,6 +34,8 @@ export interface ComputerRequestHandlerOptions {
   readonly hosting: Hosting;
   /** Their windows and documents. */
   readonly watch: ResourceWatch;
+  /** The skills. */
+  readonly skills: Skills;
   /** Asks the user for confirmation of tool calls. */
   readonly confirm: Confirm | undefined;
   /** Answers questions of MCP servers. */
@@ -121,7 +124,7 @@ export class ComputerRequestHandler {
     payload: unknown,
     tellLocally?: ComputerRequestHandlerOptions["progressed"],
   ): Promise<unknown> {
-    const { hosting, watch, blobs, progressed } = this.#options;
+    const { hosting, watch, skills, blobs, progressed } = this.#options;
     const isLocal = tellLocally !== undefined;
     const tell = tellLocally ?? progressed;
     return await answerRequest(event, payload, {
@@ -132,6 +135,7 @@ export class ComputerRequestHandler {
       dialogues: this.#dialogues,
       calls: this.#calls,
       watch,
+      skills,
       recent: this.#recent,
       warnOnce: this.#warnOnce,
       resolver: this.resolver,

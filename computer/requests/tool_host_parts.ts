@@ -1,6 +1,7 @@
 import type { Emitter } from "../../client/emitter.ts";
 import type { ServerEvent, ToolCallProgress } from "../../protocol/mod.ts";
 import type { Hosting } from "../host/hosting.ts";
+import type { Skills } from "../skills/skills.ts";
 import type { ComputerEvents } from "./computer_events.ts";
 import type { ComputerRequestHandler } from "./request_handler.ts";
 
@@ -18,6 +19,8 @@ export interface OfficeOutlet {
 export interface ToolHostParts {
   /** The MCP servers and the inputs. */
   readonly hosting: Hosting;
+  /** The skills. */
+  readonly skills: Skills;
   /** Answers requests. */
   readonly requests: ComputerRequestHandler;
   /** Emits the events of the host. */

@@ -66,6 +66,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "resources/desktop",
     "resources/dpe",
     "resources/finder",
+    "skills",
     "requests/handlers",
     "requests",
     TOP_FOLDER,

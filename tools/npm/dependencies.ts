@@ -7,6 +7,7 @@ export const PEERS: readonly string[] = [
   ...["@opentelemetry/api", "jose", "prom-client"],
   // The Computer.
   ...["@bpinternal/verel", "@modelcontextprotocol/sdk"],
+  ...["modern-tar", "yaml", "yauzl"],
   // An office as one MCP server.
   ...["@modelcontextprotocol/client", "@modelcontextprotocol/server"],
   // The commands.

@@ -39,7 +39,8 @@ import { getResources } from "./get_resources.ts";
 import { getTools, type GetToolsNeeds } from "./get_tools.ts";
 import type { Handler } from "./handler.ts";
 import { readResource } from "./read_resource.ts";
-import { getSkill, getSkills } from "./skills.ts";
+import { getSkill } from "./get_skill.ts";
+import { getSkills, type SkillNeeds } from "./get_skills.ts";
 import type { ResourceNeeds } from "./resource_needs.ts";
 
 /** What all handlers together need. */
@@ -52,7 +53,8 @@ export type HandlerNeeds =
   & AskedServerNeeds
   & GetPromptsNeeds
   & GetToolsNeeds
-  & ResourceNeeds;
+  & ResourceNeeds
+  & SkillNeeds;
 
 /** The handler of each request (spec §3); a tool call checks the size of its own result. */
 const HANDLERS: { readonly [E in ClientEvent]: Handler<E, HandlerNeeds> } = {

@@ -1,0 +1,137 @@
+import { loadPackages } from "../../../shared/packages.ts";
+import type { A2CSkillRef } from "../../../protocol/mod.ts";
+import { isRecord, reasonOf } from "../../util/values.ts";
+
+/** The front matter has to end within this; every skill's is part of one answer. */
+export const FRONT_MATTER_BYTES = 64 * 1024;
+
+/** What a front matter tells of a skill, as `get_skills` passes it on (0.4 §6.3). */
+export type SkillFields =
+  & Pick<A2CSkillRef, "description">
+  & Partial<
+    Pick<
+      A2CSkillRef,
+      "license" | "compatibility" | "allowed_tools" | "tags" | "skill_metadata"
+    >
+  >;
+
+/** A front matter that was read. */
+export interface FrontMatter {
+  /** The skill's name for itself. */
+  readonly name: string | undefined;
+  /** What it tells of the skill. */
+  readonly fields: SkillFields;
+}
+
+const FENCE = /^---[ \t]*(?:\r?\n|$)/;
+/** That of UTF-8, which some editors write, with one character per byte. */
+const BYTE_ORDER_MARK = "\u00ef\u00bb\u00bf";
+
+/**
+ * Finds where the text after the front matter begins; 0 without one.
+ *
+ * @param head the beginning of the file, at least {@linkcode FRONT_MATTER_BYTES} of it
+ */
+export const bodyOffset = (head: Uint8Array): number =>
+  findFences(head)?.body ?? 0;
+
+/**
+ * Reads the front matter of a `SKILL.md`.
+ *
+ * @param head the beginning of the file, at least {@linkcode FRONT_MATTER_BYTES} of it
+ * @throws {Error} that says what is wrong with it
+ */
+export async function readFrontMatter(
+  head: Uint8Array,
+): Promise<FrontMatter> {
+  const fences = findFences(head);
+  if (!fences) {
+    throw new Error(
+      `it has no front matter: begin it with a line "---", "description: …" and a line "---"`,
+    );
+  }
+  const data = await parseYaml(fences.yaml);
+  const { name } = data;
+  if (name !== undefined && typeof name !== "string") {
+    throw new Error(`"name" in its front matter is no text`);
+  }
+  return { name, fields: fieldsOf(data) };
+}
+
+function findFences(
+  head: Uint8Array,
+): { readonly yaml: string; readonly body: number } | undefined {
+  // One character per byte, so that indices are offsets.
+  const text = new TextDecoder("latin1").decode(
+    head.subarray(0, FRONT_MATTER_BYTES),
+  );
+  const start = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
+  const first = FENCE.exec(text.slice(start));
+  if (!first) return undefined;
+  const from = start + first[0].length;
+  for (let line = from; line < text.length;) {
+    const fence = FENCE.exec(text.slice(line, line + 1_000));
+    if (fence) {
+      return {
+        yaml: new TextDecoder().decode(head.subarray(from, line)),
+        body: line + fence[0].length,
+      };
+    }
+    const end = text.indexOf("\n", line);
+    if (end < 0) return undefined;
+    line = end + 1;
+  }
+  return undefined;
+}
+
+async function parseYaml(text: string): Promise<Record<string, unknown>> {
+  const { parse } = await loadPackages(
+    "read skills",
+    ["yaml"],
+    () => import("yaml"),
+  );
+  let data: unknown;
+  try {
+    // As JSON, since it is sent as such: a cycle is an error here, where its file is known.
+    data = JSON.parse(JSON.stringify(parse(text, { logLevel: "error" })) ?? "");
+  } catch (error) {
+    const [line] = reasonOf(error).split("\n");
+    throw new Error(`its front matter is no YAML: ${line?.replace(/:$/, "")}`, {
+      cause: error,
+    });
+  }
+  if (!isRecord(data)) throw new Error("its front matter has no fields");
+  if (JSON.stringify(data).length > FRONT_MATTER_BYTES) {
+    throw new Error(
+      `its front matter is longer than ${FRONT_MATTER_BYTES} bytes`,
+    );
+  }
+  return data;
+}
+
+function fieldsOf(data: Record<string, unknown>): SkillFields {
+  const { description, license, compatibility, metadata, tags } = data;
+  if (typeof description !== "string" || description.trim() === "") {
+    throw new Error(`its front matter has no "description"`);
+  }
+  const allowed = data["allowed-tools"] ?? data.allowed_tools;
+  return {
+    description,
+    ...(isPresent(license) && { license: asText(license) }),
+    ...(isPresent(compatibility) && { compatibility: asText(compatibility) }),
+    ...(isPresent(allowed) && {
+      allowed_tools: (Array.isArray(allowed) ? allowed : [allowed]).map(asText),
+    }),
+    ...(isTextList(tags) && { tags }),
+    ...(isRecord(metadata) && { skill_metadata: metadata }),
+  };
+}
+
+const isPresent = (value: unknown): boolean =>
+  value !== undefined && value !== null;
+
+const asText = (value: unknown): string =>
+  typeof value === "string" ? value : JSON.stringify(value);
+
+const isTextList = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "string");

@@ -1,0 +1,30 @@
+import {
+  FRONT_MATTER_BYTES,
+  type FrontMatter,
+  readFrontMatter,
+} from "./front_matter.ts";
+import { ENTRY_FILE, openInSkill } from "./sandbox.ts";
+import { SkillFault } from "./skill_fault.ts";
+
+/**
+ * Reads what a folder says of itself as a skill.
+ *
+ * @throws {Error} that says why it is none
+ */
+export async function readEntry(folder: string): Promise<FrontMatter> {
+  const { handle } = await openInSkill(folder, ENTRY_FILE).catch((error) => {
+    throw new Error(
+      error instanceof SkillFault && error.reason !== "not_found"
+        ? `its ${ENTRY_FILE} is a link out of it`
+        : `it has no ${ENTRY_FILE}`,
+      { cause: error },
+    );
+  });
+  try {
+    const head = new Uint8Array(FRONT_MATTER_BYTES);
+    const { bytesRead } = await handle.read(head, 0, head.length, 0);
+    return await readFrontMatter(head.subarray(0, bytesRead));
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,229 @@
+import {
+  coalesce,
+  forEachConcurrent,
+  withTimeout,
+} from "../../shared/async.ts";
+import type { A2CSkillRef } from "../../protocol/mod.ts";
+import type { McpConnection } from "../host/mcp/connection.ts";
+import { listResources } from "../resources/servers.ts";
+import { log } from "../util/log.ts";
+import { reasonOf } from "../util/values.ts";
+import { type SkillRoot, skillRoots } from "./staging/skill_roots.ts";
+import {
+  removeStaged,
+  stageSkill,
+  type StagingPlace,
+} from "./staging/stage_skill.ts";
+
+const MAX_CONCURRENT_SUBSCRIPTIONS = 16;
+/** Limit for all subscriptions; without them only `list_changed` tells of changes. */
+const SUBSCRIBE_TIMEOUT_MS = 5_000;
+
+/** A skill of the list, as it was staged or failed. */
+interface Staged {
+  readonly root: SkillRoot;
+  readonly ref: A2CSkillRef | undefined;
+  readonly problem: string | undefined;
+}
+
+/** What an MCP server that runs is asked through. */
+export interface SkillConnection {
+  /** Its connection. */
+  readonly connection: McpConnection;
+  /** Whether it runs on this machine. */
+  readonly isLocal: boolean;
+}
+
+/**
+ * The skills of one MCP server: staged when it starts and when it changes them, and hidden while it
+ * does not run (0.4 §6.4, §6.8).
+ */
+export class ServerSkills {
+  readonly #place: StagingPlace;
+  readonly #changed: () => void;
+  #server: SkillConnection | undefined;
+  #abort = new AbortController();
+  #staged: readonly Staged[] = [];
+  /** URIs of skills whose contents changed since they were staged. */
+  readonly #dirty = new Set<string>();
+  #work: Promise<void> = Promise.resolve();
+  readonly #refresh = coalesce(() => this.#work = this.#restage());
+  #subscribed = new Set<string>();
+
+  /** @param changed called when a list or contents differ from what was seen before */
+  constructor(place: StagingPlace, changed: () => void) {
+    this.#place = place;
+    this.#changed = changed;
+  }
+
+  /** Its skills; none while it does not run. */
+  get refs(): A2CSkillRef[] {
+    return this.#server ? this.#staged.flatMap(({ ref }) => ref ?? []) : [];
+  }
+
+  /** Why some cannot be had, in one sentence each. */
+  get problems(): string[] {
+    return this.#server
+      ? this.#staged.flatMap(({ problem }) => problem ?? [])
+      : [];
+  }
+
+  /** Resolves when what it knows of is staged, or has failed. */
+  settled(): Promise<void> {
+    return this.#work;
+  }
+
+  /** Stages the skills of a new connection: what it had before may have changed meanwhile. */
+  started(server: SkillConnection): void {
+    if (this.#server?.connection === server.connection) return;
+    this.#end();
+    this.#server = server;
+    if (server.connection.capabilities.resources) this.#refresh();
+  }
+
+  /** Hides its skills; their files stay until it is back. */
+  ended(): void {
+    const had = this.refs.length > 0;
+    this.#end();
+    if (had) this.#changed();
+  }
+
+  /** Lists again, and stages what differs. */
+  listChanged(): void {
+    if (this.#server) this.#refresh();
+  }
+
+  /** Stages a skill again whose contents changed. */
+  updated(uri: string): void {
+    const root = this.#staged.find(({ root }) =>
+      uri === root.uri || uri.startsWith(`${root.uri}/`)
+    );
+    if (!root) return;
+    this.#dirty.add(root.root.uri);
+    this.listChanged();
+  }
+
+  /** Stops all work; resolves when none is left. */
+  async close(): Promise<void> {
+    this.#end();
+    await this.#work;
+  }
+
+  #end(): void {
+    this.#server = undefined;
+    this.#staged = [];
+    this.#subscribed = new Set();
+    this.#abort.abort();
+    this.#abort = new AbortController();
+  }
+
+  async #restage(): Promise<void> {
+    const server = this.#server;
+    const { signal } = this.#abort;
+    if (!server) return;
+    try {
+      const resources = await listResources(server.connection, signal);
+      const roots = skillRoots(resources);
+      await this.#subscribe(server.connection, roots);
+      const staged = await this.#stageAll(roots, server, signal);
+      if (this.#server !== server) return;
+      const before = this.#staged;
+      this.#staged = staged;
+      if (!isSame(before, staged)) this.#changed();
+      await removeGone(before, staged);
+    } catch (error) {
+      if (this.#server !== server) return; // it ended meanwhile
+      log.warn("Cannot list the skills of {server}: {reason}", {
+        server: this.#place.server,
+        reason: reasonOf(error),
+      });
+    }
+  }
+
+  async #stageAll(
+    roots: readonly SkillRoot[],
+    server: SkillConnection,
+    signal: AbortSignal,
+  ): Promise<Staged[]> {
+    const known = new Map(this.#staged.map((item) => [item.root.uri, item]));
+    const dirty = new Set(this.#dirty);
+    this.#dirty.clear();
+    const staged: Staged[] = [];
+    for (const root of roots) {
+      const before = known.get(root.uri);
+      const isTaken = (skill: string) =>
+        staged.some(({ ref }) => ref?.name.endsWith(`:${skill}`));
+      staged.push(
+        before && before.root.state === root.state && !dirty.has(root.uri)
+          ? before
+          : await this.#stage(root, server, isTaken, signal),
+      );
+    }
+    return staged;
+  }
+
+  async #stage(
+    root: SkillRoot,
+    server: SkillConnection,
+    isTaken: (skill: string) => boolean,
+    signal: AbortSignal,
+  ): Promise<Staged> {
+    try {
+      const ref = await stageSkill(root, server, this.#place, isTaken, signal);
+      return { root, ref, problem: undefined };
+    } catch (error) {
+      const problem = `Skill ${root.uri} is left out: ${reasonOf(error)}`;
+      if (!signal.aborted) {
+        log.warn("MCP server {server}: {problem}", {
+          server: this.#place.server,
+          problem,
+        });
+      }
+      return { root, ref: undefined, problem };
+    }
+  }
+
+  /** Subscribes to what it lists of skills, before any of it is read, so that no change is missed. */
+  async #subscribe(
+    connection: McpConnection,
+    roots: readonly SkillRoot[],
+  ): Promise<void> {
+    if (!connection.capabilities.resources?.subscribe) return;
+    const wanted = new Set(roots.flatMap(({ uri, files }) => [uri, ...files]));
+    const subscribed = this.#subscribed.intersection(wanted);
+    this.#subscribed = subscribed;
+    await withTimeout(
+      SUBSCRIBE_TIMEOUT_MS,
+      (signal) =>
+        forEachConcurrent(
+          [...wanted.difference(subscribed)],
+          MAX_CONCURRENT_SUBSCRIPTIONS,
+          async (uri) => {
+            await connection.subscribe(uri, { signal });
+            subscribed.add(uri);
+          },
+        ),
+    ).catch((error) =>
+      log.info("Cannot subscribe to the skills of {server}: {reason}", {
+        server: this.#place.server,
+        reason: reasonOf(error),
+      })
+    );
+  }
+}
+
+/** Compares what Agents can see; the item itself is another one once it was staged again. */
+const isSame = (before: readonly Staged[], after: readonly Staged[]): boolean =>
+  before.length === after.length &&
+  after.every((item, index) => item === before[index]);
+
+/** Removes the files of skills that are listed no more, or under another name. */
+async function removeGone(
+  before: readonly Staged[],
+  after: readonly Staged[],
+): Promise<void> {
+  const kept = new Set(after.map(({ ref }) => ref?.path));
+  for (const { ref } of before) {
+    if (ref && !kept.has(ref.path)) await removeStaged(ref.path);
+  }
+}

@@ -1,0 +1,195 @@
+import { join } from "node:path";
+import {
+  type A2CSkillRef,
+  invalidSkillName,
+  skillNotFound,
+} from "../../protocol/mod.ts";
+import type { ServerConfig } from "../config/server_config.ts";
+import type { McpHost } from "../host/host.ts";
+import { WarnOnce } from "../util/warn_once.ts";
+import { openSkillFile, type SkillFile } from "./files/skill_file.ts";
+import { ServerSkills } from "./server_skills.ts";
+import { isServerId, parseSkillName } from "./skill_names.ts";
+import { removeLeftOvers } from "./staging/stage_skill.ts";
+import { findUserSkills, type FoundSkills } from "./user_skills.ts";
+import { FolderWatch } from "./watch_folder.ts";
+
+/** Changes within this time are announced once (0.4 §6.8). */
+const MERGE_MS = 300;
+
+/** What {@linkcode Skills} works with. */
+export interface SkillsOptions {
+  /** The folder of skills; without one there are none. */
+  readonly home: string | undefined;
+  /** The MCP servers. */
+  readonly host: McpHost;
+  /** Called when skills came, went or changed, once for each burst. */
+  readonly changed: () => void;
+}
+
+/** The skills of a Computer: those of its user, and those that MCP servers bring (0.4 §6). */
+export class Skills {
+  readonly #options: SkillsOptions;
+  readonly #servers = new Map<string, ServerSkills>();
+  readonly #warnOnce = new WarnOnce();
+  #user: FoundSkills = { refs: [], problems: [] };
+  #scans = 0;
+  #watch: FolderWatch | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #closed = false;
+
+  constructor(options: SkillsOptions) {
+    this.#options = options;
+    const { home, host } = options;
+    if (home === undefined) return;
+    host.on("serverState", ({ name }) => this.#onState(name));
+    host.on("configChanged", () => this.#forgetRemoved());
+    host.on(
+      "resourcesChanged",
+      ({ server }) => this.#servers.get(server)?.listChanged(),
+    );
+    host.on(
+      "resourceUpdated",
+      ({ server, uri }) => this.#servers.get(server)?.updated(uri),
+    );
+  }
+
+  /** The skills that are known, without a look at the disk. */
+  get known(): A2CSkillRef[] {
+    return [
+      ...this.#user.refs,
+      ...this.#ordered().flatMap(({ refs }) => refs),
+    ];
+  }
+
+  /** Why others are left out, in one sentence each. */
+  get problems(): string[] {
+    return [
+      ...this.#user.problems,
+      ...this.#ordered().flatMap(({ problems }) => problems),
+      ...this.#nameless(),
+    ];
+  }
+
+  /** Begins to watch the folder of the user's skills; they are known when it resolves. */
+  async start(): Promise<void> {
+    const { home } = this.#options;
+    if (home === undefined || this.#watch || this.#closed) return;
+    this.#watch = new FolderWatch(userFolder(home), () => this.#soon());
+    await Promise.all([this.#scan(), removeLeftOvers(mcpFolder(home))]);
+  }
+
+  /** Resolves when the skills of all MCP servers that run are staged, or have failed. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#servers.values()].map((s) => s.settled()));
+  }
+
+  /** Lists the skills, as they are now (0.4 §6.3). */
+  async list(): Promise<A2CSkillRef[]> {
+    await this.#scan();
+    return this.known;
+  }
+
+  /**
+   * Opens a file of a skill (0.4 §6.5).
+   *
+   * @param path the path in its folder, as requested
+   * @throws {ProtocolError} 4016 for what cannot be a name, 4014 for one of no skill
+   * @throws {SkillFault} why the file is not given out
+   */
+  async open(name: string, path: string | undefined): Promise<SkillFile> {
+    if (!parseSkillName(name)) throw invalidSkillName(name);
+    const find = () => this.known.find((ref) => ref.name === name);
+    const ref = find() ?? (await this.#scan(), find());
+    if (!ref) throw skillNotFound(name);
+    return await openSkillFile(ref.path, path);
+  }
+
+  /** Stops watching and staging; staged files stay. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#watch?.[Symbol.dispose]();
+    await Promise.all([...this.#servers.values()].map((s) => s.close()));
+  }
+
+  /** Announces a change, with all that follow shortly. */
+  #soon(): void {
+    if (this.#closed) return;
+    this.#timer ??= setTimeout(async () => {
+      this.#timer = undefined;
+      await this.#scan();
+      if (!this.#closed) this.#options.changed();
+    }, MERGE_MS);
+  }
+
+  async #scan(): Promise<void> {
+    const { home } = this.#options;
+    if (home === undefined || this.#closed) return;
+    const scan = ++this.#scans;
+    const found = await findUserSkills(userFolder(home));
+    if (scan !== this.#scans) return; // a later one knows better
+    this.#user = found;
+    this.#warnOnce.warn([...found.problems, ...this.#nameless()]);
+  }
+
+  #onState(name: string): void {
+    const { home, host } = this.#options;
+    const server = host.server(name);
+    const id = server && serverId(server.config);
+    if (home === undefined || !server || id === undefined || this.#closed) {
+      return;
+    }
+    const { connection, config } = server;
+    const known = this.#servers.get(name);
+    if (!connection) return known?.ended();
+    const skills = known ?? new ServerSkills(
+      { folder: mcpFolder(home), server: id },
+      () => this.#soon(),
+    );
+    this.#servers.set(name, skills);
+    skills.started({ connection, isLocal: isLocal(config) });
+  }
+
+  #forgetRemoved(): void {
+    for (const [name, skills] of this.#servers) {
+      if (this.#options.host.server(name)) continue;
+      this.#servers.delete(name);
+      skills.ended();
+      void skills.close();
+    }
+  }
+
+  /** Describes MCP servers that cannot bring skills. */
+  #nameless(): string[] {
+    const { home, host } = this.#options;
+    if (home === undefined) return [];
+    return host.configs.filter((config) => serverId(config) === undefined)
+      .map(({ name }) =>
+        `Skills of MCP server "${name}" are left out: it needs a name of letters, digits, "-" and "_"`
+      );
+  }
+
+  /** In the order of the configuration. */
+  #ordered(): ServerSkills[] {
+    return this.#options.host.configs.flatMap(({ name }) =>
+      this.#servers.get(name) ?? []
+    );
+  }
+}
+
+const mcpFolder = (home: string): string => join(home, "mcp");
+
+const userFolder = (home: string): string => join(home, "user");
+
+/** Returns what stands for an MCP server in names of skills. */
+const serverId = ({ name }: ServerConfig): string | undefined =>
+  isServerId(name) ? name : undefined;
+
+/** Tells whether folders of an MCP server are folders of this machine. */
+function isLocal(config: ServerConfig): boolean {
+  if (config.type === "in-process" || config.type === "stdio") return true;
+  const { url } = config.server_parameters;
+  if (!URL.canParse(url)) return false; // it has a placeholder
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
+}

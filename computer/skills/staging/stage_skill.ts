@@ -1,0 +1,109 @@
+import { lstat, mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { A2CSkillRef } from "../../../protocol/mod.ts";
+import { isLeftOver, ownerMark } from "../../util/owner_mark.ts";
+import { readEntry } from "../files/read_entry.ts";
+import { isSkillWord } from "../skill_names.ts";
+import { fetchSkill, type SkillServer } from "./fetch_skill.ts";
+import type { SkillRoot } from "./skill_roots.ts";
+import {
+  PRIVATE_FOLDER_MODE,
+  StagingFolder,
+  type StagingLimits,
+} from "./staging_folder.ts";
+
+/** Where skills of MCP servers are put. */
+export interface StagingPlace {
+  /** The private folder of all of them. */
+  readonly folder: string;
+  /** The MCP server's part of names, and its folder below. */
+  readonly server: string;
+  /** How large a skill may be; default: as with the other SDKs. */
+  readonly limits?: StagingLimits | undefined;
+}
+
+/** Below the folder of all: what is being made, and what is being removed. */
+const WORKSHOP = ".staging";
+
+/**
+ * Fetches a skill of an MCP server, and puts it in its place, in one step: whoever reads files of an
+ * earlier version meanwhile finds those, or the new ones.
+ *
+ * @param isTaken tells whether another skill of the server has a name already
+ * @throws {Error} that says why the skill cannot be had; an earlier version stays then
+ */
+export async function stageSkill(
+  root: SkillRoot,
+  server: SkillServer,
+  place: StagingPlace,
+  isTaken: (skill: string) => boolean,
+  signal: AbortSignal,
+): Promise<A2CSkillRef> {
+  const draft = join(
+    place.folder,
+    WORKSHOP,
+    `${ownerMark()}.${crypto.randomUUID()}`,
+  );
+  try {
+    await makePrivate(draft);
+    const folder = new StagingFolder(draft, place.limits);
+    await fetchSkill(root, server, folder, signal);
+    const { name, fields } = await readEntry(draft);
+    if (name === undefined) {
+      throw new Error(`its front matter has no "name"`);
+    }
+    if (!isSkillWord(name)) {
+      throw new Error(
+        `its name ${
+          JSON.stringify(name)
+        } is none for a skill: lower-case letters, digits and single hyphens, at most 64`,
+      );
+    }
+    if (isTaken(name)) {
+      throw new Error(`another skill of its MCP server is named "${name}" too`);
+    }
+    signal.throwIfAborted();
+    const path = join(place.folder, place.server, name);
+    await replace(path, draft);
+    return {
+      name: `mcp:${place.server}:${name}`,
+      source: `mcp:${place.server}`,
+      uri: root.uri,
+      path,
+      ...fields,
+      ...(root.version !== undefined && { version: root.version }),
+    };
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+/** Removes a skill that its MCP server no longer offers. */
+export async function removeStaged(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true });
+  await rmdir(dirname(path)).catch(() => {}); // it has others
+}
+
+/** Removes what processes that were killed left unfinished; never rejects. */
+export async function removeLeftOvers(folder: string): Promise<void> {
+  const workshop = join(folder, WORKSHOP);
+  for (const name of await readdir(workshop).catch(() => [])) {
+    const path = join(workshop, name);
+    const stats = await lstat(path).catch(() => undefined);
+    if (!stats || !isLeftOver(name, stats.mtimeMs)) continue;
+    await rm(path, { recursive: true, force: true }).catch(() => {});
+  }
+}
+
+/** Makes a folder, and those above it, for this user alone. */
+const makePrivate = async (path: string): Promise<void> => {
+  await mkdir(path, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+};
+
+async function replace(path: string, draft: string): Promise<void> {
+  await makePrivate(dirname(path));
+  const old = `${draft}-old`;
+  const had = await rename(path, old).then(() => true, () => false);
+  await rename(draft, path);
+  if (had) await rm(old, { recursive: true, force: true });
+}

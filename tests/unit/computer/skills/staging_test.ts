@@ -1,0 +1,331 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { createHash } from "node:crypto";
+import {
+  mkdir,
+  readdir,
+  readFile,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { join } from "node:path";
+import type { SkillServer } from "../../../../computer/skills/staging/fetch_skill.ts";
+import { stageSkill } from "../../../../computer/skills/staging/stage_skill.ts";
+import {
+  isSkillUri,
+  pathBelow,
+  type SkillRoot,
+  skillRoots,
+} from "../../../../computer/skills/staging/skill_roots.ts";
+import { scratch } from "../../../support/scratch.ts";
+import { zipOf } from "../../../support/computer/zip.ts";
+
+const ENTRY = "---\nname: csv\ndescription: Reads CSV.\n---\n# CSV\n";
+const ROOT = "skill://fixture/csv";
+
+/** A skill whose files are resources. */
+const resources = (...files: string[]): SkillRoot => ({
+  uri: ROOT,
+  source: { kind: "resources" },
+  version: undefined,
+  files,
+  state: "",
+});
+
+/** An MCP server with texts by URI. */
+const server = (
+  texts: Record<string, string | Uint8Array> = {},
+  isLocal = true,
+): SkillServer => ({
+  isLocal,
+  connection: {
+    readResource: (uri) => {
+      const content = texts[uri];
+      return Promise.resolve(
+        content === undefined
+          ? []
+          : typeof content === "string"
+          ? [{ uri, text: content }]
+          : [{ uri, blob: content.toBase64() }],
+      );
+    },
+  },
+});
+
+const stage = (
+  folder: string,
+  root: SkillRoot,
+  from: SkillServer,
+  taken: string[] = [],
+) =>
+  stageSkill(
+    root,
+    from,
+    { folder: join(folder, "mcp"), server: "fix" },
+    (skill) => taken.includes(skill),
+    new AbortController().signal,
+  );
+
+Deno.test("skillRoots() finds skills and their files (0.4 §6.4)", () => {
+  const roots = skillRoots([
+    { uri: "skill://h/a", _meta: { source: "resources", version: 2 } },
+    { uri: "skill://h/a/SKILL.md" },
+    { uri: "skill://h/a/b/x.md", _meta: { source: "resources" } },
+    { uri: "skill://h/ab/SKILL.md" },
+    { uri: "skill://h/a", _meta: { source: "mounted" } },
+    { uri: "skill://h/plain" },
+    { uri: "skill://h/odd", _meta: { source: "elsewhere" } },
+    { uri: "window://h/a", _meta: { source: "resources" } },
+    { uri: "skill://h", _meta: { source: "resources" } },
+    { uri: "skill://h/", _meta: { source: "resources" } },
+    { uri: "skill:///a", _meta: { source: "resources" } },
+    {
+      uri: "skill://h/m",
+      _meta: { source: "mounted", mount_dir: "/srv/m", version: "1.0" },
+    },
+    { uri: "skill://h/m2", _meta: { source: "mounted" } },
+    {
+      uri: "skill://h/z",
+      _meta: {
+        source: "archive",
+        archive_uri: "http://h/z",
+        archive_format: "zip",
+        archive_sha256: "AB".repeat(32),
+      },
+    },
+    {
+      uri: "skill://h/z2",
+      _meta: { source: "archive", archive_uri: "http://h/z" },
+    },
+    { uri: 7 as unknown as string, _meta: { source: "resources" } },
+  ]);
+  assertEquals(roots.map(({ state: _, ...root }) => root), [
+    {
+      uri: "skill://h/a",
+      source: { kind: "resources" },
+      version: "2",
+      files: ["skill://h/a/SKILL.md", "skill://h/a/b/x.md"],
+    },
+    {
+      uri: "skill://h/m",
+      source: { kind: "mounted", folder: "/srv/m" },
+      version: "1.0",
+      files: [],
+    },
+    {
+      uri: "skill://h/m2",
+      source: { kind: "invalid", problem: `its _meta: "mount_dir" is no text` },
+      version: undefined,
+      files: [],
+    },
+    {
+      uri: "skill://h/z",
+      source: {
+        kind: "archive",
+        uri: "http://h/z",
+        format: "zip",
+        sha256: "ab".repeat(32),
+      },
+      version: undefined,
+      files: [],
+    },
+    {
+      uri: "skill://h/z2",
+      source: {
+        kind: "invalid",
+        problem: `its _meta: "archive_format" is neither "tar.gz" nor "zip"`,
+      },
+      version: undefined,
+      files: [],
+    },
+  ]);
+  assertEquals(isSkillUri("skill://h/a?x"), false);
+  assertEquals(pathBelow("skill://h/a", "skill://h/a/%C3%A4/b.md"), "ä/b.md");
+  assertEquals(
+    pathBelow("skill://h/a", "skill://h/a/..%2f..%2fb"),
+    "..%2f..%2fb",
+  );
+});
+
+Deno.test("0.4 §6.4: a skill of resources is staged under its own name, for this user alone", async () => {
+  await using folder = await scratch();
+  const image = crypto.getRandomValues(new Uint8Array(500));
+  const ref = await stage(
+    folder.path,
+    {
+      ...resources(`${ROOT}/SKILL.md`, `${ROOT}/assets/logo.png`),
+      uri: ROOT,
+      version: "1.2",
+    },
+    server({ [`${ROOT}/SKILL.md`]: ENTRY, [`${ROOT}/assets/logo.png`]: image }),
+  );
+  const path = join(folder.path, "mcp", "fix", "csv");
+  assertEquals(ref, {
+    name: "mcp:fix:csv",
+    source: "mcp:fix",
+    uri: ROOT,
+    path,
+    description: "Reads CSV.",
+    version: "1.2",
+  });
+  assertEquals(await readFile(join(path, "SKILL.md"), "utf8"), ENTRY);
+  assertEquals(
+    new Uint8Array(await readFile(join(path, "assets", "logo.png"))),
+    image,
+  );
+  const modeOf = async (part: string) =>
+    (await stat(join(folder.path, part))).mode & 0o777;
+  for (const part of ["mcp", "mcp/fix", "mcp/fix/csv"]) {
+    assertEquals(await modeOf(part), 0o700, part);
+  }
+  assertEquals(await readdir(join(folder.path, "mcp", ".staging")), []);
+});
+
+Deno.test("0.4 §6.4: staging again replaces all files; a failure leaves them as they were", async () => {
+  await using folder = await scratch();
+  const [entry, old] = [`${ROOT}/SKILL.md`, `${ROOT}/old.md`];
+  const texts = { [entry]: ENTRY, [old]: "old" };
+  await stage(folder.path, resources(entry, old), server(texts));
+  const list = () => readdir(join(folder.path, "mcp", "fix", "csv"));
+  assertEquals((await list()).toSorted(), ["SKILL.md", "old.md"]);
+  await assertRejects(
+    () => stage(folder.path, resources(entry), server({ [entry]: "none" })),
+    Error,
+    "no front matter",
+  );
+  assertEquals((await list()).toSorted(), ["SKILL.md", "old.md"]);
+  await stage(folder.path, resources(entry), server(texts));
+  assertEquals(await list(), ["SKILL.md"]);
+  assertEquals(await readdir(join(folder.path, "mcp", ".staging")), []);
+});
+
+Deno.test("0.4 §6.4: a skill that is none, or leads out, is not staged", async () => {
+  await using folder = await scratch();
+  const entry = `${ROOT}/SKILL.md`;
+  const named = (name: string) =>
+    `---\nname: ${JSON.stringify(name)}\ndescription: d\n---\n`;
+  const cases: [SkillRoot, Record<string, string>, string][] = [
+    [resources(), {}, "no SKILL.md"],
+    [resources(`${ROOT}/a.md`), { [`${ROOT}/a.md`]: "a" }, "no SKILL.md"],
+    [resources(entry), { [entry]: named("Bad Name") }, "its name"],
+    [resources(entry), { [entry]: named("../../evil") }, "its name"],
+    [resources(entry), { [entry]: named("taken") }, "another skill"],
+    [
+      resources(entry),
+      { [entry]: "---\ndescription: d\n---\n" },
+      `no "name"`,
+    ],
+    ...[
+      `${ROOT}/../../evil`,
+      `${ROOT}/%2e%2e/%2e%2e/evil`,
+      `${ROOT}//etc/evil`,
+      `${ROOT}/..%5Cevil`,
+      `${ROOT}/C:/evil`,
+    ].map((uri): [SkillRoot, Record<string, string>, string] => [
+      resources(entry, uri),
+      { [entry]: ENTRY, [uri]: "evil" },
+      "outside of it",
+    ]),
+  ];
+  for (const [root, texts, part] of cases) {
+    await assertRejects(
+      () => stage(folder.path, root, server(texts), ["taken"]),
+      Error,
+      part,
+    );
+  }
+  assertEquals(await readdir(folder.path), ["mcp"]);
+  assertEquals(await readdir(join(folder.path, "mcp")), [".staging"]);
+});
+
+Deno.test("0.4 §6.4: a mounted skill is copied, without what lies outside and without secrets", async () => {
+  await using folder = await scratch();
+  const mounted = join(folder.path, "mounted");
+  await mkdir(join(mounted, "scripts"), { recursive: true });
+  await writeFile(join(mounted, "SKILL.md"), ENTRY);
+  await writeFile(join(mounted, "scripts", "run.sh"), "#!", { mode: 0o755 });
+  await writeFile(join(mounted, ".skillenv"), "KEY=secret");
+  await writeFile(join(folder.path, "secret.txt"), "secret");
+  await symlink("../secret.txt", join(mounted, "secret.md"));
+  await symlink(folder.path, join(mounted, "up"));
+  await symlink("SKILL.md", join(mounted, "also.md"));
+  const root: SkillRoot = {
+    ...resources(),
+    source: { kind: "mounted", folder: mounted },
+  };
+  const { path } = await stage(folder.path, root, server());
+  assertEquals(
+    (await readdir(path, { recursive: true })).toSorted(),
+    ["SKILL.md", "also.md", "scripts", "scripts/run.sh"],
+  );
+  assertEquals(await readFile(join(path, "also.md"), "utf8"), ENTRY);
+  const { mode } = await stat(join(path, "scripts", "run.sh"));
+  assertEquals(mode & 0o777, 0o700);
+  await assertRejects(
+    () => stage(folder.path, root, server({}, false)),
+    Error,
+    "not on this machine",
+  );
+  for (const source of [folder.path, "mounted", join(mounted, "SKILL.md")]) {
+    await assertRejects(() =>
+      stage(folder.path, {
+        ...root,
+        source: { kind: "mounted", folder: source },
+      }, server())
+    );
+  }
+});
+
+Deno.test("0.4 §6.4: an archive is downloaded, checked and unpacked", async () => {
+  await using folder = await scratch();
+  const zip = zipOf({ name: "SKILL.md", data: ENTRY });
+  const hits: string[] = [];
+  await using http = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    (request) => {
+      const { pathname } = new URL(request.url);
+      hits.push(pathname);
+      if (pathname === "/csv.zip") return new Response(zip);
+      if (pathname === "/huge") {
+        const piece = new Uint8Array(1024 * 1024);
+        return new Response(
+          ReadableStream.from(
+            (async function* () {
+              for (let i = 0; i < 100; i++) yield piece;
+            })(),
+          ),
+        );
+      }
+      return new Response("nothing", { status: 404 });
+    },
+  );
+  const { port } = http.addr;
+  const archive = (path: string, sha256?: string): SkillRoot => ({
+    ...resources(),
+    source: {
+      kind: "archive",
+      uri: path.includes(":") ? path : `http://127.0.0.1:${port}/${path}`,
+      format: "zip",
+      sha256,
+    },
+  });
+  const sha256 = createHash("sha256").update(zip).digest("hex");
+  const { name, path } = await stage(
+    folder.path,
+    archive("csv.zip", sha256),
+    server(),
+  );
+  assertEquals(name, "mcp:fix:csv");
+  assertEquals(await readdir(path), ["SKILL.md"]);
+  const cases: [SkillRoot, string][] = [
+    [archive("csv.zip", "0".repeat(64)), "SHA-256"],
+    [archive("gone.zip"), "HTTP 404"],
+    [archive("huge"), "larger than 67108864 bytes"],
+    [archive("file:///etc/passwd"), "none of http or https"],
+    [archive("data:application/zip;base64,AAAA"), "none of http or https"],
+  ];
+  for (const [root, part] of cases) {
+    await assertRejects(() => stage(folder.path, root, server()), Error, part);
+  }
+  assert(hits.includes("/huge"));
+});
