@@ -66,7 +66,7 @@ export class OfficeView {
     const agent = await this.#ask();
     if (this.#isClosed) throw new Error("The MCP server is closed");
     if (agent !== this.#agent) this.#watch(agent);
-    await this.#settled;
+    await this.#allSettled();
     if (agent === this.#agent) this.#refresh(agent);
     return agent;
   }
@@ -88,6 +88,15 @@ export class OfficeView {
     this.#unwatch();
     this.#listeners.clear();
     clearTimeout(this.#burst);
+  }
+
+  /** An Agent that takes the place of another one meanwhile has to settle as well. */
+  async #allSettled(): Promise<void> {
+    let settled: Promise<void>;
+    do {
+      settled = this.#settled;
+      await settled;
+    } while (settled !== this.#settled);
   }
 
   async #ask(): Promise<SmcpAgent> {
@@ -132,11 +141,31 @@ export class OfficeView {
   }
 
   async #settle(agent: SmcpAgent): Promise<void> {
-    await agent.toolsSettled();
-    const inspections = [...agent.tools].map(([computer, tools]) =>
-      this.#inspect(agent, computer, tools)
+    do {
+      await agent.toolsSettled();
+      const inspections = [...agent.tools].map(([computer, tools]) =>
+        this.#inspect(agent, computer, tools)
+      );
+      await Promise.all(inspections);
+      // A client that lists tools once would never see those of a Computer that is just starting.
+    } while (
+      agent === this.#agent && this.#isStarting(agent) &&
+      await this.#nextTools(agent)
     );
-    await Promise.all(inspections);
+  }
+
+  /** Whether a Computer has MCP servers, and not a single tool of them yet. */
+  #isStarting(agent: SmcpAgent): boolean {
+    return [...agent.tools].some(([computer, tools]) =>
+      tools.length === 0 && this.troubles.get(computer)?.silent !== undefined
+    );
+  }
+
+  /** Resolves when the tools of a Computer change; not at all once another Agent is watched. */
+  #nextTools(agent: SmcpAgent): Promise<true> {
+    return new Promise((resolve) => {
+      this.#offs.push(agent.on("tools", () => resolve(true)));
+    });
   }
 
   #unwatch(): void {
