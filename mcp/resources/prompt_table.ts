@@ -1,4 +1,7 @@
-import type { Prompt as McpPrompt } from "@modelcontextprotocol/server";
+import type {
+  Prompt as McpPrompt,
+  PromptArgument,
+} from "@modelcontextprotocol/server";
 import type { Prompt } from "../../protocol/mod.ts";
 import type { OfficePrompt } from "./reads.ts";
 import { type Naming, toolName } from "../tools/names.ts";
@@ -21,7 +24,9 @@ export function promptTable(
     for (let attempt = 1; table.has(name); attempt++) {
       name = toolName(computer, whose, naming, attempt);
     }
-    const shown = shownAs(name, computer, prompt);
+    // One Computer that is shown as itself needs no mention.
+    const whereFrom = naming.prefix ? computer : undefined;
+    const shown = shownAs(name, prompt, whereFrom);
     table.set(name, { computer, prompt, shown });
   }
   return table;
@@ -29,21 +34,27 @@ export function promptTable(
 
 function shownAs(
   name: string,
-  computer: string,
   { title, description, arguments: params }: Prompt,
+  computer: string | undefined,
 ): McpPrompt {
-  const fields = Array.isArray(params) ? params : [];
-  const text = typeof description === "string" ? ` ${description}` : "";
+  const text = [
+    ...(computer === undefined ? [] : [`[${computer}]`]),
+    ...(typeof description === "string" ? [description] : []),
+  ].join(" ");
+  const suffix = computer === undefined ? "" : ` (${computer})`;
   return {
     name,
-    ...(typeof title === "string" && { title: `${title} (${computer})` }),
-    description: `[${computer}]${text}`,
-    arguments: fields.flatMap(({ name, description, required }) =>
-      typeof name !== "string" ? [] : [{
-        name,
-        ...(typeof description === "string" && { description }),
-        ...(typeof required === "boolean" && { required }),
-      }]
-    ),
+    ...(typeof title === "string" && { title: `${title}${suffix}` }),
+    ...(text && { description: text }),
+    ...(Array.isArray(params) && { arguments: params.flatMap(fieldOf) }),
   };
 }
+
+const fieldOf = (
+  { name, description, required }: Record<string, unknown>,
+): PromptArgument[] =>
+  typeof name !== "string" ? [] : [{
+    name,
+    ...(typeof description === "string" && { description }),
+    ...(typeof required === "boolean" && { required }),
+  }];
