@@ -6,7 +6,7 @@
  */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { DENO_ENV } from "../support/computer/mcp_servers.ts";
+import { DENO_ENV, everything } from "../support/computer/mcp_servers.ts";
 import {
   type HostGateway,
   startHostGateway,
@@ -15,13 +15,26 @@ import { mcpTools } from "../support/mcp/npm_tools.ts";
 import { pipeCommand } from "../support/mcp/pipe.ts";
 import { scratch } from "../support/scratch.ts";
 
+/** A resource of the reference server. */
+const FEATURES = `a2c://pc/resource/all/${
+  encodeURIComponent("demo://resource/static/document/features.md")
+}`;
+
 /** What the Inspector is asked for, and what has to be in the answer. */
 const REQUESTS: readonly [request: readonly string[], includes: string][] = [
   [["--method", "tools/list", "--strict"], '"pc__echo"'],
   [[
     ...["--method", "tools/call", "--tool-name", "pc__echo"],
-    ...["--tool-arg", "text=hello"],
-  ], '"hello"'],
+    ...["--tool-arg", "message=hello"],
+  ], "Echo: hello"],
+  [["--method", "resources/list"], `"${FEATURES}"`],
+  [["--method", "resources/templates/list"], '"a2c://{computer}/desktop"'],
+  [["--method", "resources/read", "--uri", FEATURES], '"text/markdown"'],
+  [["--method", "prompts/list"], '"pc__args-prompt"'],
+  [[
+    ...["--method", "prompts/get", "--prompt-name", "pc__args-prompt"],
+    ...["--prompt-args", "city=Bonn"],
+  ], "What's weather in Bonn?"],
 ];
 
 /** Runs the Inspector, and returns the result that it prints. */
@@ -47,9 +60,9 @@ async function inspect(
   return JSON.parse(printed ?? output).result;
 }
 
-/** Without what results have with MCP 2026-07-28 alone: who has made them. */
+/** Without what results have with MCP 2026-07-28 alone: who has made them, and how long they hold. */
 function comparable(result: Record<string, unknown>) {
-  const { _meta: _server, ...rest } = result;
+  const { _meta: _server, ttlMs: _ms, cacheScope: _who, ...rest } = result;
   return rest;
 }
 
@@ -77,9 +90,11 @@ const DENO_ENV_AT_HOME = {
 Deno.test({
   name:
     "the Inspector gets the same over HTTP and stdio, with both revisions, and finds no fault in the schemas",
-  timeout: 180_000,
+  timeout: 300_000,
 }, async (t) => {
-  await using office = await startHostGateway();
+  await using office = await startHostGateway({}, {
+    servers: { all: everything() },
+  });
   await using folder = await scratch();
   const servers = await reaches(office, folder.path);
   for (const [request, includes] of REQUESTS) {
@@ -100,7 +115,7 @@ Deno.test({
 
 Deno.test({
   name: "the Inspector's load of 20 calls at once has no error",
-  timeout: 180_000,
+  timeout: 300_000,
 }, async () => {
   await using office = await startHostGateway();
   const summary = await inspect([
