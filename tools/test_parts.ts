@@ -11,6 +11,7 @@ import {
 } from "../tests/support/computer/reference_servers.ts";
 import {
   installFrameworks,
+  installInProcess,
   pythonFrameworks,
 } from "../tests/support/mcp/frameworks.ts";
 import { mcpTools, realClients } from "../tests/support/mcp/npm_tools.ts";
@@ -135,7 +136,10 @@ const mcp: Part = {
 
 const frameworks: Part = {
   name: "the frameworks of examples/mcp",
-  fetch: () => inScratch(installFrameworks),
+  fetch: async () => {
+    await inScratch(installFrameworks);
+    await inScratch((folder) => installInProcess(folder));
+  },
 };
 
 /** Optional: its test is skipped where there is no Python. */

@@ -4,7 +4,12 @@
  *
  * @module
  */
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { join } from "node:path";
 import { notes } from "../../examples/notes.ts";
 import { findNode } from "../../tools/npm/node.ts";
@@ -12,14 +17,13 @@ import { run } from "../../tools/process.ts";
 import { start } from "../support/child.ts";
 import {
   FRAMEWORKS,
+  IN_PROCESS,
   installFrameworks,
+  installInProcess,
   pythonFrameworks,
 } from "../support/mcp/frameworks.ts";
 import { GATEWAY_KEYS } from "../support/mcp/gateway.ts";
-import {
-  type HostGateway,
-  startHostGateway,
-} from "../support/mcp/host_gateway.ts";
+import { startHostGateway } from "../support/mcp/host_gateway.ts";
 import {
   type ApiMaker,
   completionsApi,
@@ -28,6 +32,7 @@ import {
 } from "../support/mcp/models/bodies.ts";
 import { modernRequest, post } from "../support/mcp/post.ts";
 import { startModel } from "../support/mcp/models/stub_model.ts";
+import { OFFICE } from "../support/office.ts";
 import { scratch } from "../support/scratch.ts";
 
 /** The API that each example uses of its model. */
@@ -44,24 +49,25 @@ const isScript = (file: string) => file.endsWith(".ts");
 /** A copy of the examples, and who uses it. */
 interface Copy {
   readonly folder: string;
-  readonly office: HostGateway;
+  /** Of the office. */
+  readonly url: URL;
   /** The key for the office; an open one needs none. */
   readonly key: string | undefined;
 }
 
-/** Runs an example whose model adds a note; returns what it prints. */
+/** Runs an example whose model wants to add a note; returns what it prints. */
 async function outputOf(
-  { folder, office, key }: Copy,
+  { folder, url, key }: Copy,
   command: readonly string[],
   api: ApiMaker,
-  note: string,
+  note: { readonly text?: string },
 ): Promise<string> {
-  await using model = await startModel(api("pc__add_note", { text: note }));
+  await using model = await startModel(api("pc__add_note", note));
   const [program = "", ...args] = command;
   await using example = start(program, [...args, "Note", "that."], {
     cwd: folder,
     env: {
-      OFFICE_URL: office.url.href,
+      OFFICE_URL: url.href,
       ...(key !== undefined && { SMCP_API_KEY: key }),
       ANTHROPIC_API_KEY: "x",
       ANTHROPIC_BASE_URL: model.url,
@@ -79,11 +85,11 @@ async function outputOf(
 }
 
 /** The notes that the Computer's window shows. */
-async function notesOf({ office, key = "" }: Copy): Promise<string[]> {
+async function notesOf({ url, key = "" }: Copy): Promise<string[]> {
   const { headers, body } = modernRequest("resources/read", {
     uri: "a2c://pc/desktop",
   });
-  const answer = await post(office.url, {
+  const answer = await post(url, {
     headers: { ...headers, authorization: `Bearer ${key}` },
     body,
   });
@@ -142,7 +148,7 @@ for (const [place, { script, key }] of Object.entries(PLACES)) {
       servers: { notes },
       keys: key !== undefined,
     });
-    const copy = { folder: folder.path, office, key };
+    const copy = { folder: folder.path, url: office.url, key };
     const written: string[] = [];
     for (const [file, api] of Object.entries(EXAMPLES)) {
       const command = isScript(file) ? await script() : [python ?? ""];
@@ -150,15 +156,43 @@ for (const [place, { script, key }] of Object.entries(PLACES)) {
         name: file,
         ignore: command.includes(""),
         fn: async () => {
-          const note = `written by ${file}`;
-          written.push(note);
-          const output = await outputOf(copy, [...command, file], api, note);
+          const text = `written by ${file}`;
+          written.push(text);
+          const start = [...command, file];
+          const output = await outputOf(copy, start, api, { text });
           assertStringIncludes(output, "The tool says ");
           // The tool alone knows how many there are.
           assertStringIncludes(output, `${written.length} notes`);
+          // What fails is for the model to read, and ends nothing.
+          const failed = await outputOf(copy, start, api, {});
+          assertMatch(failed, /The tool says .*(error|invalid)/is);
           assertEquals(await notesOf(copy), written);
         },
       });
     }
   });
 }
+
+Deno.test({
+  name: "the examples whose client takes a `fetch` need no port, but an Agent",
+  ...SLOW,
+}, async (t) => {
+  await using folder = await scratch();
+  await using office = await startHostGateway({}, { servers: { notes } });
+  await installInProcess(folder.path, office.url.origin, OFFICE);
+  const copy = {
+    folder: folder.path,
+    url: new URL("http://office.invalid/mcp"), // there is no such host
+    key: undefined,
+  };
+  for (const [index, file] of IN_PROCESS.entries()) {
+    await t.step(file, async () => {
+      const command = [Deno.execPath(), "run", "-A", file];
+      const api = EXAMPLES[file];
+      assert(api);
+      const output = await outputOf(copy, command, api, { text: file });
+      assertStringIncludes(output, "The tool says ");
+      assertStringIncludes(output, `${index + 1} notes`);
+    });
+  }
+});
