@@ -92,6 +92,7 @@ export type {
   ComputerInputs,
   InputValue,
 } from "./config/inputs/input_store.ts";
+export { InvalidSelectionError } from "./config/inputs/invalid_selection.ts";
 export { loadComputerConfig } from "./config/load_config.ts";
 export { type ComputerConfig } from "./config/parse_config.ts";
 export type { ConfigChanges } from "./config/diff_configs.ts";

@@ -6,9 +6,11 @@ import {
   type MCPServerConfig,
   mcpServerConfigSchema,
 } from "../../protocol/payloads/config.ts";
+import { bundleIdOf, nameOnly } from "./bundle_id.ts";
 import { draftConfig, type ServerDraft } from "./draft.ts";
 import type { ForeignContext } from "./foreign_variables.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem } from "./problem.ts";
+import { inputProblems } from "./inputs/input_problems.ts";
 import { explainIssues } from "./issue_text.ts";
 import {
   FOR_PROGRAMS,
@@ -16,6 +18,7 @@ import {
   readInProcess,
   type ServerConfig,
 } from "./server_config.ts";
+import { isRecord } from "../util/values.ts";
 import { unknownInputFields, unknownServerFields } from "./unknown_fields.ts";
 
 /** The configuration of a Computer. */
@@ -115,10 +118,10 @@ function readWith<S extends ServerConfig>(
     );
   }
   problems.push(
-    ...unknownInputFields(draft.inputs, draft.strictness).map((problem) => ({
-      ...problem,
-      path: ["inputs", ...problem.path],
-    })),
+    ...[
+      ...inputProblems(inputs.data ?? []),
+      ...unknownInputFields(draft.inputs, draft.strictness),
+    ].map((problem) => ({ ...problem, path: ["inputs", ...problem.path] })),
   );
   const places = new Map<string, ConfigPath>();
   const servers = draft.servers.flatMap((server) => {
@@ -139,9 +142,10 @@ function readWith<S extends ServerConfig>(
 
 function readServer<S extends ServerConfig>(
   readEntry: ReadEntry<S>,
-  { path, key, entry, strictness, pathOf = (field) => field }: ServerDraft,
+  draft: ServerDraft,
   problems: ConfigProblem[],
 ): S | undefined {
+  const { path, key, entry, strictness, pathOf = (field) => field } = draft;
   const placed = (problem: ConfigProblem): ConfigProblem => ({
     ...problem,
     path: [...path, ...pathOf(problem.path)],
@@ -158,5 +162,20 @@ function readServer<S extends ServerConfig>(
         `"${name}" differs from the key "${key}"; make them equal, or leave the name out`,
     });
   }
-  return read.config;
+  return identified(readEntry, read.config, draft);
+}
+
+/**
+ * Derives the `bundle_id` of a server whose variables are replaced already, which an id does not
+ * depend on.
+ */
+function identified<S extends ServerConfig>(
+  readEntry: ReadEntry<S>,
+  config: S,
+  { entry, raw }: ServerDraft,
+): S {
+  const isNamed = (config.bundle_id ?? nameOnly(config.name)) !== undefined;
+  if (isNamed || !raw || !isRecord(entry)) return config;
+  const { config: written } = readEntry({ ...entry, server_parameters: raw });
+  return { ...config, bundle_id: bundleIdOf(written ?? config) };
 }

@@ -108,7 +108,8 @@ function knownToolMeta(meta: ToolMeta): ToolMeta {
   return withoutUndefined({ auto_apply, alias, tags, ret_object_mapper });
 }
 
-function redactInput(input: MCPServerInput): MCPServerInput {
+/** Redacts the definition of an input. */
+export function redactInput(input: MCPServerInput): MCPServerInput {
   const { id, description } = input;
   switch (input.type) {
     case "promptString":
