@@ -3,7 +3,7 @@ import type { MCPServerInput } from "../protocol/mod.ts";
 import type { BlobOptions } from "./blobs/options.ts";
 import type { ServerConfig } from "./config/server_config.ts";
 import type { ServerSettings } from "./config/settings.ts";
-import type { OfferedTool } from "./host/host.ts";
+import type { OfferedTool } from "./host/naming/tool_table.ts";
 import type { HostingOptions } from "./host/hosting_options.ts";
 import type { ServerStatus } from "./host/server_status.ts";
 import type { Confirm } from "./tools/confirm.ts";
@@ -38,9 +38,13 @@ export interface ToolHostStatus {
   readonly servers: readonly ServerStatus[];
   /** The tools that can be called right now. */
   readonly tools: readonly OfferedTool[];
+<<<<<<< HEAD
   /** The names of the skills that it offers. */
   readonly skills: readonly string[];
   /** What is wrong with the configuration as a whole: tool names and hosts of URIs that clash, skills that are left out. */
+=======
+  /** What is wrong with the configuration as a whole: ids, tool names and hosts of URIs that clash. */
+>>>>>>> 0fa44f0 (computer: identify MCP servers by bundle_id)
   readonly problems: readonly string[];
   /** How many tool calls are running. */
   readonly runningCalls: number;

@@ -10,7 +10,7 @@ import { bundleIdOf, nameOnly } from "./bundle_id.ts";
 import { draftConfig, type ServerDraft } from "./draft.ts";
 import type { ForeignContext } from "./foreign_variables.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem } from "./problem.ts";
-import { inputProblems } from "./inputs/input_problems.ts";
+import { inputProblems } from "../util/input_problems.ts";
 import { explainIssues } from "./issue_text.ts";
 import {
   FOR_PROGRAMS,
@@ -25,7 +25,7 @@ import { unknownInputFields, unknownServerFields } from "./unknown_fields.ts";
 export interface ComputerConfig<S extends ServerConfig = ServerConfig> {
   /** The definitions of the placeholders. */
   readonly inputs: readonly MCPServerInput[];
-  /** In the order of the file; names are unique. */
+  /** In the order of the file; no name is there twice with one `bundle_id`. */
   readonly servers: readonly S[];
 }
 
@@ -124,16 +124,20 @@ function readWith<S extends ServerConfig>(
     ].map((problem) => ({ ...problem, path: ["inputs", ...problem.path] })),
   );
   const places = new Map<string, ConfigPath>();
+  const taken = new Set<string>();
   const servers = draft.servers.flatMap((server) => {
     const config = readServer(readEntry, server, problems);
     if (!config) return [];
     const { name } = config;
-    if (places.has(name)) {
+    const identity = JSON.stringify([name, bundleIdOf(config)]);
+    if (taken.has(identity)) {
       problems.push({
         path: server.path,
-        text: `two MCP servers are named "${name}"; rename one`,
+        text:
+          `two MCP servers are named "${name}"; rename one, or give it a "bundle_id" of its own`,
       });
     }
+    taken.add(identity);
     places.set(name, server.path);
     return [config];
   });

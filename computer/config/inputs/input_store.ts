@@ -13,7 +13,7 @@ import { commandOutput } from "./command_output.ts";
 import { placeholderIds } from "../../util/placeholders.ts";
 import { REDACTED } from "../../util/redact_text.ts";
 import { fillPlaceholders } from "./fill_placeholders.ts";
-import { sharedVariables } from "./input_problems.ts";
+import { sharedVariables } from "../../util/input_problems.ts";
 import { InvalidSelectionError } from "./invalid_selection.ts";
 import { inputVariables, notDefined, noValue } from "../../util/input_names.ts";
 import { resolveAll, TransientInputError } from "./resolve_all.ts";

@@ -1,18 +1,25 @@
-import { type MCPServerInput, pickOptions } from "../../../protocol/mod.ts";
-import { sharedVariable } from "../../util/input_names.ts";
-import type { ConfigProblem } from "../problem.ts";
+import { type MCPServerInput, pickOptions } from "../../protocol/mod.ts";
+import { sharedVariable } from "./input_names.ts";
 
-/** Finds what is wrong with valid definitions; paths begin with an index. */
+/** A problem of a definition. */
+export interface InputProblem {
+  /** The index of the definition, and the field. */
+  readonly path: readonly [number, string];
+  /** What is wrong, and how to fix it. */
+  readonly text: string;
+}
+
+/** Finds what is wrong with valid definitions. */
 export const inputProblems = (
   inputs: readonly MCPServerInput[],
-): ConfigProblem[] => [...sharedVariables(inputs), ...wrongOptions(inputs)];
+): InputProblem[] => [...sharedVariables(inputs), ...wrongOptions(inputs)];
 
 /** Finds inputs that would get one environment variable, and so each other's secrets (0.4 §14). */
 export function sharedVariables(
   inputs: readonly MCPServerInput[],
-): ConfigProblem[] {
+): InputProblem[] {
   const first = new Map<string, string>();
-  return inputs.flatMap(({ id }, i) => {
+  return inputs.flatMap(({ id }, i): InputProblem[] => {
     const variable = sharedVariable(id);
     const other = first.get(variable);
     if (other === undefined) first.set(variable, id);
@@ -26,8 +33,8 @@ export function sharedVariables(
 }
 
 /** Finds inputs of which nothing can be picked, or whose default cannot (0.4 §9). */
-const wrongOptions = (inputs: readonly MCPServerInput[]): ConfigProblem[] =>
-  inputs.flatMap((input, i) => {
+const wrongOptions = (inputs: readonly MCPServerInput[]): InputProblem[] =>
+  inputs.flatMap((input, i): InputProblem[] => {
     if (input.type !== "pickString") return [];
     if (input.options.length === 0) {
       return [{
