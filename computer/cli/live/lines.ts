@@ -10,10 +10,8 @@ export const labelOf = (
 
 /** Describes a state of an MCP server; undefined if not worth reporting, as the start of an attempt. */
 export function stateLine(
-  status: ServerStatus,
+  { name, state, tools, error, nextAttempt, problems }: ServerStatus,
 ): string | undefined {
-  const { state, tools, error, nextAttempt, problems } = status;
-  const name = labelOf(status);
   if (state === "running") {
     return [
       `MCP server ${name}: running, ${tools} ${tools === 1 ? "tool" : "tools"}`,

@@ -54,23 +54,23 @@ Deno.test("0.4 §3.5: toolName() keeps a bundle_id where it fits, and leaves it 
     toolName("laptop", tool, naming, 0, bundleId);
   assertEquals(named("files__read", "files"), "laptop__files__read");
   const id = "github-enterprise-server";
-  const long = named(`${id}__create_review`, id);
-  assertMatch(long, /^laptop__create_review_[0-9a-v]{6}$/);
+  const long = named(`${id}__create_pull_request`, id);
+  assertMatch(long, /^laptop__create_pull_request_[0-9a-v]{6}$/);
   assert(
     long !==
       named(
-        "other-enterprise-server1__create_review",
+        "other-enterprise-server1__create_pull_request",
         "other-enterprise-server1",
       ),
   );
-  assertEquals(long, named(`${id}__create_review`, id));
+  assertEquals(long, named(`${id}__create_pull_request`, id));
   assertMatch(
     named("files__read file", "files"),
     /^laptop__files__read_file_[0-9a-v]{6}$/,
   );
   // Nothing is left out that is not the id.
   assertMatch(
-    named(`${id}_create_pull_request_review`, id),
+    named(`${id}_create_pull_request`, id),
     /^laptop__github-enterprise-server_create_p_[0-9a-v]{6}$/,
   );
 });
