@@ -38,13 +38,9 @@ export interface ToolHostStatus {
   readonly servers: readonly ServerStatus[];
   /** The tools that can be called right now. */
   readonly tools: readonly OfferedTool[];
-<<<<<<< HEAD
   /** The names of the skills that it offers. */
   readonly skills: readonly string[];
-  /** What is wrong with the configuration as a whole: tool names and hosts of URIs that clash, skills that are left out. */
-=======
-  /** What is wrong with the configuration as a whole: ids, tool names and hosts of URIs that clash. */
->>>>>>> 0fa44f0 (computer: identify MCP servers by bundle_id)
+  /** What is wrong with the configuration as a whole: ids, tool names and hosts of URIs that clash, skills that are left out. */
   readonly problems: readonly string[];
   /** How many tool calls are running. */
   readonly runningCalls: number;
