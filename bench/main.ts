@@ -12,6 +12,7 @@
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { Command, InvalidArgumentError } from "commander";
+import { measureBlobs, renderBlobs } from "./blobs/mod.ts";
 import { byFile, byRole, byRoom, pathTable } from "./call_path/count.ts";
 import { measureCallPath } from "./call_path/measure.ts";
 import { measureCalls } from "./calls.ts";
@@ -140,6 +141,15 @@ program.command("mcp")
     );
     end([], lines.join("\n"));
   });
+
+program.command("blobs")
+  .description(
+    "measures 100 MiB down and up through a Server of small messages; Linux",
+  )
+  .option("--quick", "only prove that it runs, with 5 MiB")
+  .action(async ({ quick = false }) =>
+    end([], renderBlobs(await measureBlobs({ quick })))
+  );
 
 await program.parseAsync(process.argv.slice(2), { from: "user" });
 process.exit();

@@ -208,8 +208,6 @@ export {
   type MCPServerPickStringInput,
   type MCPServerPromptStringInput,
   parseMCPServerInputs,
-  pickOptions,
-  type PickStringOption,
 } from "./payloads/inputs.ts";
 export {
   type EnterOfficeNotification,

@@ -29,9 +29,12 @@ export interface PutFile {
   readonly sha256: string;
 }
 
+/** What sends the chunks. */
+type UploadRequests = Pick<Requests, "ask" | "roomForBase64">;
+
 /** Sends a file to a Computer, one chunk after the other (0.4 §7.5). */
 export async function putFile(
-  requests: Requests,
+  requests: UploadRequests,
   computer: string,
   file: FileToPut,
   { signal, ...options }: PutFileOptions,
@@ -77,7 +80,7 @@ async function readExactly(
 
 /** One upload of a file. */
 class Upload {
-  readonly #requests: Requests;
+  readonly #requests: UploadRequests;
   readonly #computer: string;
   readonly #source: FileSource;
   readonly #digest: string;
@@ -86,7 +89,7 @@ class Upload {
   #sent = 0;
 
   constructor(
-    requests: Requests,
+    requests: UploadRequests,
     computer: string,
     source: FileSource,
     digest: string,

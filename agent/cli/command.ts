@@ -197,6 +197,16 @@ export function agentCommand(loadMcp: LoadMcp): Command {
       (await extending()).prompt(name, server, flags)
     );
 
+  add(
+    "put",
+    "Put a file on a Computer, and print where it is there",
+    "put report.pdf",
+    "put photo.jpg --computer laptop",
+  )
+    .argument("<file>", "the file on this machine")
+    .addOption(computerOption())
+    .action(async (file, flags) => (await import("./put.ts")).put(file, flags));
+
   add("config", "Show the configuration of a Computer", "config")
     .addOption(computerOption())
     .action(async (flags) => (await looking()).config(flags));

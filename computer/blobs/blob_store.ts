@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { open, rm, writeFile } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { blobNotAccessible } from "../../protocol/mod.ts";
@@ -18,8 +18,8 @@ export interface BlobStoreOptions {
   readonly directory: string;
 }
 
-/** Bytes that are hashed before others get their turn. */
-const HASH_SLICE_BYTES = 4 * 2 ** 20;
+/** Bytes that are hashed or written before others get their turn. */
+const SLICE_BYTES = 4 * 2 ** 20;
 
 /** Content, in memory or in a file. */
 interface Entry {
@@ -139,7 +139,7 @@ export class BlobStore {
     if (!bytes) return;
     try {
       const file = join(await this.#folder.path(), entry.sha256);
-      await writeFile(file, bytes, { mode: 0o600 });
+      await write(file, bytes);
       entry.file = file;
       entry.bytes = undefined;
       this.#memory -= entry.size;
@@ -197,11 +197,24 @@ async function read(
   }
 }
 
+/** Writes a file that only its user can read; in slices, of which the runtime makes copies. */
+async function write(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, "w", 0o600);
+  try {
+    for (let at = 0; at < bytes.length;) {
+      const slice = bytes.subarray(at, at + SLICE_BYTES);
+      at += (await file.write(slice)).bytesWritten;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
 async function digest(bytes: Uint8Array): Promise<string> {
   const hash = createHash("sha256");
-  for (let at = 0; at < bytes.length; at += HASH_SLICE_BYTES) {
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
     if (at > 0) await setImmediate();
-    hash.update(bytes.subarray(at, at + HASH_SLICE_BYTES));
+    hash.update(bytes.subarray(at, at + SLICE_BYTES));
   }
   return hash.digest("hex");
 }

@@ -1,8 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { hostname } from "node:os";
 import process from "node:process";
+import { integer } from "../../cli/integer.ts";
 import { readName } from "../../cli/names.ts";
 import { addServerFlags } from "../../cli/server_flags.ts";
+import {
+  DEFAULT_BLOB_STORE_BYTES,
+  DEFAULT_UPLOAD_BYTES,
+} from "../blobs/exchange.ts";
 import { reasonOf } from "../util/values.ts";
 import { defaultOAuthDirectory } from "../host/oauth/default_directory.ts";
 import { parseInputFlag } from "../util/input_names.ts";
@@ -57,6 +62,23 @@ export const addServingFlags = (command: Command, required = true): Command =>
       ).env("SMCP_DPE_DIR"),
     )
     .addOption(
+      new Option(
+        "--landing-root <dir>",
+        "take files that agents send, and put them into this directory, for the tools here",
+      ).env("SMCP_LANDING_ROOT"),
+    )
+    .addOption(
+      new Option("--max-upload <bytes>", "the largest file that is taken")
+        .env("SMCP_MAX_UPLOAD").argParser(bytes).default(DEFAULT_UPLOAD_BYTES),
+    )
+    .addOption(
+      new Option(
+        "--blob-store <bytes>",
+        "how much of large images and files of results is kept for agents to fetch",
+      ).env("SMCP_BLOB_STORE").argParser(bytes)
+        .default(DEFAULT_BLOB_STORE_BYTES),
+    )
+    .addOption(
       new Option("--yes", "run every tool without confirmation")
         .env("SMCP_YES"),
     );
@@ -87,6 +109,8 @@ export const addOffice = (command: Command, required = true): Command =>
       .env("SMCP_OFFICE").argParser(readName("--office", "SMCP_OFFICE"))
       .makeOptionMandatory(required),
   );
+
+const bytes = integer(1, Number.MAX_SAFE_INTEGER);
 
 function collectInput(
   text: string,

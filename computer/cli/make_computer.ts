@@ -27,6 +27,12 @@ export interface HostFlags {
 export interface ComputerFlags extends HostFlags, ServerFlags {
   /** Directory to publish documents in; absent: documents are not published. */
   dpeDir?: string;
+  /** Directory for files of Agents; absent: none is taken. */
+  landingRoot?: string;
+  /** Maximum bytes of such a file. */
+  maxUpload: number;
+  /** Maximum bytes of results' content that is kept. */
+  blobStore: number;
   /** Run every tool without confirmation. */
   yes?: boolean;
 }
@@ -51,6 +57,10 @@ export function makeComputer(
       directory: flags.oauthDir,
       authorize: (request) => showPage(request, view()),
     },
+    ...(flags.landingRoot !== undefined &&
+      { landingRoot: flags.landingRoot }),
+    uploads: { maxBytes: flags.maxUpload },
+    blobStore: { maxBytes: flags.blobStore },
     ...person(view),
     ...(flags.yes && { confirm: () => "once" as const }),
   });

@@ -2,7 +2,7 @@
 export class RecentServers {
   readonly #servers = new Set<string>();
 
-  /** The `bundle_id` of each server once, the most recent last. */
+  /** Server names without duplicates, the most recent last. */
   get history(): string[] {
     return [...this.#servers];
   }

@@ -5,10 +5,8 @@ import { allPages } from "../host/mcp/pages.ts";
 
 /** A running MCP server. */
 export interface RunningServer {
-  /** How the office names it. */
+  /** The key in the configuration. */
   readonly name: string;
-  /** What identifies it. */
-  readonly bundleId: string;
   /** Its MCP connection. */
   readonly connection: McpConnection;
 }
@@ -19,11 +17,9 @@ export const takesPart = ({ capabilities }: McpConnection): boolean =>
 
 /** Lists the running MCP servers that take part in Desktop and Finder, in the order of the configuration. */
 export const participants = (host: McpHost): RunningServer[] =>
-  host.views.flatMap(({ bundleId, address: name }) => {
-    const connection = host.server(bundleId)?.connection;
-    return connection && takesPart(connection)
-      ? [{ name, bundleId, connection }]
-      : [];
+  host.configs.flatMap(({ name }) => {
+    const connection = host.server(name)?.connection;
+    return connection && takesPart(connection) ? [{ name, connection }] : [];
   });
 
 /** Lists all resources of an MCP server, page by page. */

@@ -33,7 +33,6 @@ export function callFailure(
       tool,
       server.name,
       error,
-      server.address,
     );
     return toolErrorResult(code, text, fields);
   }

@@ -35,7 +35,8 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // A process of somebody else.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    // Of somebody else, or one that this process may not ask about.
+    return !(error instanceof Error && "code" in error &&
+      error.code === "ESRCH");
   }
 }

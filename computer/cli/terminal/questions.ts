@@ -1,6 +1,5 @@
 import { plain } from "../../../cli/terminal_text.ts";
 import { loadPackages } from "../../../shared/packages.ts";
-import { pickOptions } from "../../../protocol/mod.ts";
 import type { Confirm } from "../../tools/confirm.ts";
 import type { AskedInput, AskInput } from "../../config/inputs/input_store.ts";
 import { paint } from "../live/paint.ts";
@@ -94,14 +93,10 @@ async function askInput(
   const common = { ...streams, signal, message };
   let answer: unknown;
   if (input.type === "pickString") {
-    const options = pickOptions(input);
-    if (options.length === 0) return undefined;
+    if (input.options.length === 0) return undefined;
     answer = await select({
       ...common,
-      options: options.map(({ label, value }) => ({
-        value,
-        label: plain(label),
-      })),
+      options: input.options.map((value) => ({ value, label: plain(value) })),
       ...(fallback !== undefined && { initialValue: fallback }),
     });
   } else if (input.password) {

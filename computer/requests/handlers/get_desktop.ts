@@ -17,12 +17,12 @@ export const getDesktop: Handler<typeof GET_DESKTOP_EVENT, ResourceNeeds> =
     const reading = await readWindows(
       participants(host),
       window,
-      ({ bundleId }, resources) => watch.saw(bundleId, resources),
+      (server, resources) => watch.saw(server, resources),
     );
     const { desktops, warnings } = organizeDesktop(
       reading.windows,
       desktop_size,
-      recent.history.map((bundleId) => host.names.addressOf(bundleId)),
+      recent.history,
     );
     warnOnce.warn([...reading.warnings, ...warnings]);
     return { desktops, req_id };

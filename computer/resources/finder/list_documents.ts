@@ -23,18 +23,17 @@ export interface DocumentListing {
  */
 export async function listDocuments(
   servers: readonly RunningServer[],
-  listed: (server: RunningServer, resources: readonly Resource[]) => void,
+  listed: (server: string, resources: readonly Resource[]) => void,
 ): Promise<DocumentListing> {
   const warnings: string[] = [];
   const documents = await Promise.all(
-    servers.map(async (server) => {
-      const { name, connection } = server;
+    servers.map(async ({ name, connection }) => {
       try {
         const resources = await withTimeout(
           LIST_TIMEOUT_MS,
           (signal) => listResources(connection, signal),
         );
-        listed(server, resources);
+        listed(name, resources);
         return resources.filter(({ uri }) => isDocument(uri))
           .map((resource) => ({ server: name, resource }));
       } catch (error) {

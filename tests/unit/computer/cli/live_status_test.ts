@@ -8,7 +8,6 @@ import type {
 
 const server = (name: string, state: ServerState): ServerStatus => ({
   name,
-  bundleId: name,
   type: "stdio",
   state,
   tools: 1,

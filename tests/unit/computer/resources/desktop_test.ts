@@ -322,11 +322,7 @@ Deno.test("readWindows() leaves out only the server or window that fails or hang
     ),
   };
   const { windows, warnings } = await readWindows(
-    Object.entries(servers).map(([name, connection]) => ({
-      name,
-      bundleId: name,
-      connection,
-    })),
+    Object.entries(servers).map(([name, connection]) => ({ name, connection })),
     undefined,
     () => {},
     50,
@@ -356,11 +352,7 @@ Deno.test("readWindows() reads only the requested window, by exact URI or by URI
   for (
     const wanted of ["window://g/1", "window://g/3", "window://g", "nothing"]
   ) {
-    await readWindows(
-      [{ name: "g", bundleId: "g", connection }],
-      wanted,
-      () => {},
-    );
+    await readWindows([{ name: "g", connection }], wanted, () => {});
   }
   assertEquals(read, ["window://g/1", "window://g/3?x=1"]);
 });
