@@ -72,7 +72,7 @@ export {
   type S3ResolverOptions,
 } from "./resources/dpe/s3_resolver.ts";
 export type { ResourceContents } from "../protocol/mod.ts";
-export type { OfferedTool } from "./host/host.ts";
+export type { OfferedTool } from "./host/naming/tool_table.ts";
 export type { RestartPolicy } from "./host/restart_policy.ts";
 export type { ServerFailure } from "./host/server_failure.ts";
 export type { ServerState, ServerStatus } from "./host/server_status.ts";
@@ -92,6 +92,7 @@ export type {
   ComputerInputs,
   InputValue,
 } from "./config/inputs/input_store.ts";
+export { InvalidSelectionError } from "./config/inputs/invalid_selection.ts";
 export { loadComputerConfig } from "./config/load_config.ts";
 export { type ComputerConfig } from "./config/parse_config.ts";
 export type { ConfigChanges } from "./config/diff_configs.ts";

@@ -3,7 +3,7 @@ import type { MCPServerInput } from "../protocol/mod.ts";
 import type { BlobOptions } from "./blobs/options.ts";
 import type { ServerConfig } from "./config/server_config.ts";
 import type { ServerSettings } from "./config/settings.ts";
-import type { OfferedTool } from "./host/host.ts";
+import type { OfferedTool } from "./host/naming/tool_table.ts";
 import type { HostingOptions } from "./host/hosting_options.ts";
 import type { ServerStatus } from "./host/server_status.ts";
 import type { Confirm } from "./tools/confirm.ts";
@@ -40,7 +40,7 @@ export interface ToolHostStatus {
   readonly tools: readonly OfferedTool[];
   /** The names of the skills that it offers. */
   readonly skills: readonly string[];
-  /** What is wrong with the configuration as a whole: tool names and hosts of URIs that clash, skills that are left out. */
+  /** What is wrong with the configuration as a whole: ids, tool names and hosts of URIs that clash, skills that are left out. */
   readonly problems: readonly string[];
   /** How many tool calls are running. */
   readonly runningCalls: number;

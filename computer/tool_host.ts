@@ -193,7 +193,7 @@ export class ToolHost implements AsyncDisposable {
   /** Shows the configuration without secrets, as Agents see it. */
   getConfig(): GetComputerConfigRet {
     const { host, inputs } = this.#hosting;
-    return redactConfig(host.configs, inputs.definitions);
+    return redactConfig(host.configs, inputs.definitions, host.names);
   }
 
   /**
@@ -210,11 +210,15 @@ export class ToolHost implements AsyncDisposable {
   /**
    * Lists one page of the resources of an MCP server.
    *
+   * @param mcpServer its name or its `bundle_id`, as everywhere here
    * @param cursor `next_cursor` of the previous page
    * @throws {ProtocolError} when it does not run, or offers no resources
    */
-  getResources(mcpServer: string, cursor?: string): Promise<GetResourcesRet> {
-    return this.#local.getResources(mcpServer, cursor);
+  async getResources(
+    mcpServer: string,
+    cursor?: string,
+  ): Promise<GetResourcesRet> {
+    return await this.#local.getResources(this.#addressOf(mcpServer), cursor);
   }
 
   /**
@@ -224,12 +228,16 @@ export class ToolHost implements AsyncDisposable {
    * @throws {TypeError} when `timeoutMs` is out of range
    * @throws {ProtocolError} when it does not run, offers no resources, or has no such one
    */
-  readResource(
+  async readResource(
     mcpServer: string,
     uri: string,
     options: { timeoutMs?: number } = {},
   ): Promise<ResourceContents[]> {
-    return this.#local.readResource(mcpServer, uri, options);
+    return await this.#local.readResource(
+      this.#addressOf(mcpServer),
+      uri,
+      options,
+    );
   }
 
   /**
@@ -249,13 +257,14 @@ export class ToolHost implements AsyncDisposable {
    * @throws {TypeError} when `timeoutMs` is out of range
    * @throws {ProtocolError} when it does not run, offers no prompts, or has no such one
    */
-  getPrompt(
+  async getPrompt(
     mcpServer: string,
     name: string,
     options: { arguments?: Record<string, string>; timeoutMs?: number } = {},
   ): Promise<GetPromptRet> {
     const { arguments: params = {}, ...rest } = options;
-    return this.#local.getPrompt(mcpServer, name, params, rest);
+    const address = this.#addressOf(mcpServer);
+    return await this.#local.getPrompt(address, name, params, rest);
   }
 
   /**
@@ -285,6 +294,8 @@ export class ToolHost implements AsyncDisposable {
   /**
    * Adds an MCP server and starts it; resolves when it runs or has failed.
    *
+   * It replaces one of another name that has the same `bundle_id`.
+   *
    * @throws {ConfigError} that lists every mistake
    * @throws {TypeError} when there is one of that name
    */
@@ -295,8 +306,9 @@ export class ToolHost implements AsyncDisposable {
   /**
    * Replaces an MCP server; calls that run on the old one fail, those on others go on.
    *
+   * @param name its name, or its `bundle_id`; the new one has the same name
    * @throws {ConfigError} that lists every mistake; the old one stays
-   * @throws {TypeError} when there is none of that name
+   * @throws {TypeError} when there is none of that name, or the new `bundle_id` is that of a third
    */
   async updateServer(name: string, settings: ServerSettings): Promise<void> {
     await this.#hosting.update(name, settings);
@@ -308,7 +320,8 @@ export class ToolHost implements AsyncDisposable {
    * @throws {TypeError} when there is none of that name
    */
   async removeServer(name: string): Promise<void> {
-    await this.#hosting.host.removeServer(name);
+    const { host } = this.#hosting;
+    await host.removeServer(host.names.find(name).bundleId);
   }
 
   /**
@@ -331,7 +344,8 @@ export class ToolHost implements AsyncDisposable {
    * @throws {TypeError} when there is none of that name
    */
   async startServer(name: string): Promise<void> {
-    await this.#hosting.startServer(name);
+    const { bundleId } = this.#hosting.host.names.find(name);
+    await this.#hosting.startServer(bundleId);
   }
 
   /**
@@ -340,12 +354,17 @@ export class ToolHost implements AsyncDisposable {
    * @throws {TypeError} when there is none of that name
    */
   async stopServer(name: string): Promise<void> {
-    await this.#hosting.host.stopServer(name);
+    const { host } = this.#hosting;
+    await host.stopServer(host.names.find(name).bundleId);
   }
 
   /** Sets who publishes documents; ready made are `localDirResolver` and `s3Resolver`. */
   registerDpeResolver(resolver: DpeResolver): void {
     this.#requests.resolver = resolver;
+  }
+
+  #addressOf(nameOrId: string): string {
+    return this.#hosting.host.names.addressMeant(nameOrId);
   }
 
   /** Gives up running calls and stops every MCP server for good; nothing that they started is left. */

@@ -208,6 +208,8 @@ export {
   type MCPServerPickStringInput,
   type MCPServerPromptStringInput,
   parseMCPServerInputs,
+  pickOptions,
+  type PickStringOption,
 } from "./payloads/inputs.ts";
 export {
   type EnterOfficeNotification,

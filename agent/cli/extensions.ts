@@ -11,6 +11,7 @@ import {
   printJson,
   withAgent,
 } from "./office.ts";
+import { serverMeant } from "./server_names.ts";
 import { headline } from "./words.ts";
 
 /** Flags of `prompt`. */
@@ -27,7 +28,8 @@ export async function readResource(
 ): Promise<void> {
   const contents = await withAgent(flags, async (agent, signal) => {
     const computer = await chooseComputer(agent, flags, signal);
-    return await agent.readResource(computer, server, uri, { signal });
+    const id = await serverMeant(agent, computer, server, signal);
+    return await agent.readResource(computer, id, uri, { signal });
   });
   if (flags.json) return printJson(contents);
   if (flags.output !== undefined) {
@@ -71,7 +73,8 @@ export async function prompt(
     flags,
     async (agent, signal) => {
       const computer = await chooseComputer(agent, flags, signal);
-      return await agent.getPrompt(computer, server, name, {
+      const id = await serverMeant(agent, computer, server, signal);
+      return await agent.getPrompt(computer, id, name, {
         arguments: Object.fromEntries(flags.arg),
         signal,
       });

@@ -9,6 +9,7 @@ import {
   printJson,
   withAgent,
 } from "./office.ts";
+import { labelOf, serverMeant } from "./server_names.ts";
 import { count } from "./words.ts";
 
 /** Prints the members of the office. */
@@ -31,20 +32,18 @@ export async function resources(
   const found = await withAgent(flags, async (agent, signal) => {
     const computer = await chooseComputer(agent, flags, signal);
     if (server !== undefined) {
-      return new Map([[
-        server,
-        await listAll(agent, computer, server, signal),
-      ]]);
+      const id = await serverMeant(agent, computer, server, signal);
+      return new Map([[id, await listAll(agent, computer, id, signal)]]);
     }
     const { servers } = await agent.getConfig(computer, { signal });
     const found = new Map<string, Resource[] | string>();
-    for (const name of Object.keys(servers)) {
-      const list = await listAll(agent, computer, name, signal)
+    for (const id of Object.keys(servers)) {
+      const list = await listAll(agent, computer, id, signal)
         .catch((error) => {
           if (hasNone(error)) return String(error.message);
           throw error;
         });
-      found.set(name, list);
+      found.set(id, list);
     }
     return found;
   });
@@ -98,10 +97,10 @@ export async function config(flags: ComputerFlags): Promise<void> {
   if (flags.json) return printJson({ inputs, servers });
   console.log(count(Object.keys(servers).length, "MCP server"));
   print(
-    Object.values(servers).map((
-      { name, type, disabled, server_parameters },
+    Object.entries(servers).map((
+      [key, { name, type, disabled, server_parameters }],
     ) => [
-      `  ${name}`,
+      `  ${labelOf(key, name)}`,
       disabled ? "disabled" : type,
       "url" in server_parameters
         ? server_parameters.url

@@ -13,6 +13,7 @@ import {
   printJson,
   withAgent,
 } from "./office.ts";
+import { labelOf } from "./server_names.ts";
 import { officeTools } from "./office_tools.ts";
 import { parameterRows } from "./parameters.ts";
 
@@ -25,6 +26,8 @@ export interface ToolsFlags extends ComputerFlags {
 /** The tools of one MCP server, or of unknown servers; `state` describes a server without tools. */
 interface Group {
   readonly server: string | undefined;
+  /** Its name for people, if it is known. */
+  readonly name?: string | undefined;
   readonly tools: readonly SMCPTool[];
   readonly state?: string;
 }
@@ -53,11 +56,15 @@ export async function tools(flags: ToolsFlags): Promise<void> {
   }
 }
 
-function printGroup({ server, tools, state }: Group, verbose: boolean): void {
+function printGroup(
+  { server, name, tools, state }: Group,
+  verbose: boolean,
+): void {
   const indent = server === undefined ? "  " : "    ";
   if (server !== undefined) {
     const what = tools.length > 0 ? count(tools.length, "tool") : state;
-    console.log(`  ${plain(server)}: ${plain(what ?? "no tools")}`);
+    const label = labelOf(server, name);
+    console.log(`  ${plain(label)}: ${plain(what ?? "no tools")}`);
   }
   const rows = tools.map((tool) => [`${indent}${tool.name}`, describe(tool)]);
   const lines = columns(rows);
@@ -97,11 +104,12 @@ async function grouped(
   ];
   const groups = [...new Set(names)].map(async (server): Promise<Group> => {
     const tools = byServer.get(server) ?? [];
-    if (tools.length > 0) return { server, tools };
+    const { name } = servers[server] ?? {};
+    if (tools.length > 0) return { server, name, tools };
     const state = servers[server]?.disabled
       ? "disabled"
       : await stateOf(agent, computer, server, signal);
-    return { server, tools, ...(state !== undefined && { state }) };
+    return { server, name, tools, ...(state !== undefined && { state }) };
   });
   const rest = byServer.get(undefined) ?? [];
   return [

@@ -2,7 +2,6 @@ import process from "node:process";
 import { StoppedError } from "../../cli/run.ts";
 import { reasonOf } from "../util/values.ts";
 import { ToolHost } from "../tool_host.ts";
-import type { ComputerConfig } from "../config/parse_config.ts";
 import {
   type CheckedServer,
   checkResources,
@@ -13,6 +12,7 @@ import {
 import { headLine, serverLines, tailLines } from "./check_text.ts";
 import { type CheckView, liveCheckView, plainCheckView } from "./check_view.ts";
 import { loadHostConfig, strayVariables } from "./host_config.ts";
+import { labelOf } from "./live/lines.ts";
 import { logTo } from "./logging.ts";
 import { type HostFlags, person } from "./make_computer.ts";
 import { firstSignal } from "../../cli/signals.ts";
@@ -46,12 +46,13 @@ export async function check(flags: CheckFlags): Promise<void> {
   const found = new Map<string, CheckedServer>();
   const shown = new Set<string>();
   const show = () => {
-    for (const { name } of config.servers) {
-      const server = found.get(name);
+    const { servers } = tools.status();
+    for (const { bundleId } of servers) {
+      const server = found.get(bundleId);
       if (!server && view.keepsOrder) return;
-      if (!server || shown.has(name)) continue;
-      shown.add(name);
-      view.print(serverLines(server, config));
+      if (!server || shown.has(bundleId)) continue;
+      shown.add(bundleId);
+      view.print(serverLines(server, servers));
     }
   };
   const ended = new AbortController();
@@ -59,9 +60,9 @@ export async function check(flags: CheckFlags): Promise<void> {
     const signal = firstSignal();
     view.print([headLine(flags.config, config)]);
     const stopped = await Promise.race([
-      examine(tools, config, (waiting, server) => {
+      examine(tools, (waiting, server) => {
         if (ended.signal.aborted) return;
-        if (server) found.set(server.name, server);
+        if (server) found.set(server.bundleId, server);
         show();
         view.waitFor(waiting);
       }),
@@ -71,7 +72,7 @@ export async function check(flags: CheckFlags): Promise<void> {
     const findings = sumUp(tools, config, found, warnings);
     if (flags.json) console.log(JSON.stringify(findings, null, 2));
     view.waitFor([]);
-    view.print(lastLines(findings, config, shown, stopped !== undefined));
+    view.print(lastLines(findings, tools, shown, stopped !== undefined));
     view.close();
     conclude(findings, found, stopped?.exitCode);
   } finally {
@@ -96,24 +97,27 @@ function viewFor({ json }: CheckFlags): CheckView {
  */
 async function examine(
   tools: ToolHost,
-  { servers }: ComputerConfig,
   settled: (waiting: readonly string[], server?: CheckedServer) => void,
 ): Promise<undefined> {
-  const waiting = new Set(servers.map(({ name }) => name));
+  const { servers } = tools.status();
+  const waiting = new Map(
+    servers.map((server) => [server.bundleId, labelOf(server)]),
+  );
   const looks: Promise<void>[] = [];
-  const lookAt = (name: string) => {
-    if (!waiting.delete(name)) return;
+  const lookAt = (bundleId: string) => {
+    if (!waiting.delete(bundleId)) return;
     looks.push(
-      checkServer(tools, name).then((server) => settled([...waiting], server)),
+      checkServer(tools, bundleId)
+        .then((server) => settled([...waiting.values()], server)),
     );
   };
-  tools.on("serverState", ({ name, state }) => {
-    if (state !== "starting") lookAt(name);
+  tools.on("serverState", ({ bundleId, state }) => {
+    if (state !== "starting") lookAt(bundleId);
   });
-  servers.filter(({ disabled }) => disabled).forEach(({ name }) =>
-    lookAt(name)
-  );
-  settled([...waiting]);
+  for (const { bundleId, state } of servers) {
+    if (state === "disabled") lookAt(bundleId);
+  }
+  settled([...waiting.values()]);
   await tools.start();
   await Promise.all(looks);
   await checkResources(tools);
@@ -123,12 +127,12 @@ async function examine(
 /** Returns the lines of servers that were not shown yet, and the summary. */
 const lastLines = (
   findings: Findings,
-  config: ComputerConfig,
+  tools: ToolHost,
   shown: ReadonlySet<string>,
   isStopped: boolean,
 ): string[] => [
-  ...findings.servers.filter(({ name }) => !shown.has(name))
-    .flatMap((server) => serverLines(server, config)),
+  ...findings.servers.filter(({ bundleId }) => !shown.has(bundleId))
+    .flatMap((server) => serverLines(server, tools.status().servers)),
   ...tailLines(findings),
   ...findings.problems.length === 0 && !isStopped ? ["No problem found."] : [],
 ];

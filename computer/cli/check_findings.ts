@@ -2,13 +2,16 @@ import type { Resource } from "../../protocol/mod.ts";
 import type { ToolHost } from "../tool_host.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
 import { serverPlaceholders } from "../config/server_config.ts";
+import { labelOf } from "./live/lines.ts";
 import { isDocument, isWindow } from "../resources/listed_uri.ts";
+import type { OfferedTool } from "../host/naming/tool_table.ts";
 import type { ServerFailure } from "../host/server_failure.ts";
 import type { ServerStatus } from "../host/server_status.ts";
 
 /** The findings about one MCP server. */
 export interface CheckedServer {
   readonly name: string;
+  readonly bundleId: string;
   readonly type: ServerStatus["type"];
   readonly state: ServerStatus["state"];
   readonly tools: readonly string[];
@@ -30,11 +33,11 @@ export interface Findings {
 /** Checks one MCP server that runs or has failed. */
 export async function checkServer(
   host: ToolHost,
-  name: string,
+  bundleId: string,
 ): Promise<CheckedServer | undefined> {
-  const resources = await resourcesOf(host, name);
+  const resources = await resourcesOf(host, bundleId);
   const { servers, tools } = host.status();
-  const status = servers.find((server) => server.name === name);
+  const status = servers.find((server) => server.bundleId === bundleId);
   return status && checked(status, tools, resources);
 }
 
@@ -47,7 +50,7 @@ export async function checkResources(host: ToolHost): Promise<void> {
 /**
  * Sums up the findings so far.
  *
- * @param found the checked MCP servers, by name
+ * @param found the checked MCP servers, by `bundle_id`
  */
 export function sumUp(
   host: ToolHost,
@@ -59,11 +62,10 @@ export function sumUp(
   const used = config.servers.flatMap(serverPlaceholders);
   return {
     servers: servers.map((status) => {
-      const known = found.get(status.name);
-      const { name } = status;
+      const known = found.get(status.bundleId);
       // Clashing names are known only now.
       return known
-        ? { ...known, tools: toolsOf(name, tools) }
+        ? { ...known, tools: toolsOf(status, tools) }
         : checked(status, tools);
     }),
     inputs: config.inputs.map(({ id, type }) => ({
@@ -72,13 +74,17 @@ export function sumUp(
       used: used.includes(id),
     })),
     problems: [
-      ...servers.flatMap(({ name, error, failure, state }) =>
-        error === undefined || state === "running"
-          ? []
-          : [`MCP server "${name}": ${withRemedy(error, failure)}`]
+      ...servers.flatMap((server) =>
+        server.error === undefined || server.state === "running" ? [] : [
+          `MCP server "${labelOf(server)}": ${
+            withRemedy(server.error, server.failure)
+          }`,
+        ]
       ),
-      ...servers.flatMap(({ name, problems }) =>
-        problems.map((text) => `MCP server "${name}": ${text}`)
+      ...servers.flatMap((server) =>
+        server.problems.map((text) =>
+          `MCP server "${labelOf(server)}": ${text}`
+        )
       ),
       ...problems,
     ],
@@ -89,16 +95,18 @@ export function sumUp(
 }
 
 const checked = (
-  { name, type, state, error }: ServerStatus,
-  tools: readonly { name: string; server: string }[],
+  status: ServerStatus,
+  tools: readonly OfferedTool[],
   resources: readonly Resource[] = [],
 ): CheckedServer => {
+  const { name, bundleId, type, state, error } = status;
   const uris = resources.map(({ uri }) => uri);
   return {
     name,
+    bundleId,
     type,
     state,
-    tools: toolsOf(name, tools),
+    tools: toolsOf(status, tools),
     windows: uris.filter(isWindow),
     documents: uris.filter(isDocument),
     ...(error !== undefined && { error }),
@@ -106,10 +114,11 @@ const checked = (
 };
 
 const toolsOf = (
-  name: string,
-  tools: readonly { name: string; server: string }[],
+  { bundleId }: Pick<ServerStatus, "bundleId">,
+  tools: readonly OfferedTool[],
 ): string[] =>
-  tools.filter(({ server }) => server === name).map(({ name }) => name);
+  tools.filter((tool) => (tool.bundleId ?? tool.server) === bundleId)
+    .map(({ name }) => name);
 
 /** Lists all resources; none if the server does not run or offers none. */
 async function resourcesOf(

@@ -1,5 +1,7 @@
 import { pad, plain, plainLines, textWidth } from "../../cli/terminal_text.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
+import type { ServerStatus } from "../host/server_status.ts";
+import { labelOf } from "./live/lines.ts";
 import type { CheckedServer, Findings } from "./check_findings.ts";
 
 /** Formats the head line: how much there is to check. */
@@ -13,17 +15,21 @@ export const headLine = (
 
 /** Formats the lines of one MCP server, aligned with those of all others. */
 export function serverLines(
-  { name, type, state, tools, windows, documents }: CheckedServer,
-  { servers }: ComputerConfig,
+  server: CheckedServer,
+  servers: readonly ServerStatus[],
 ): string[] {
+  const { type, state, tools, windows, documents } = server;
   const widest = (texts: readonly string[]) =>
     Math.max(...texts.map((text) => textWidth(plain(text))));
-  const names = servers.map(({ name }) => name);
+  const names = servers.map(labelOf);
   const types = servers.map(({ type }) => type);
   const cells: [text: string, width: number][] = [
-    [`${SIGNS[state] ?? "✗"} ${plain(name)}`, 2 + widest(names)],
+    [`${SIGNS[state] ?? "✗"} ${plain(labelOf(server))}`, 2 + widest(names)],
     [type, widest(types)],
-    [state, widest(servers.map((s) => s.disabled ? "disabled" : "running"))],
+    [
+      state,
+      widest(servers.map((s) => s.state === "disabled" ? s.state : "running")),
+    ],
     [count(tools.length, "tool"), "99 tools".length],
     [count(windows.length, "window"), "0 windows".length],
     [count(documents.length, "document"), 0],

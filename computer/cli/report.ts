@@ -61,8 +61,8 @@ export function report(
   computer.on("serverState", (status) => {
     const line = stateLine(status);
     // A server that cannot start is retried forever; its error is reported once.
-    if (line === undefined || line === last.get(status.name)) return;
-    last.set(status.name, line);
+    if (line === undefined || line === last.get(status.bundleId)) return;
+    last.set(status.bundleId, line);
     note(line);
   });
 }

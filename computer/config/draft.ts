@@ -17,6 +17,8 @@ export interface ServerDraft {
   readonly strictness: Strictness;
   /** Maps the path of a field of `entry` to its path in the file below `path`; default: identity. */
   readonly pathOf?: (field: ConfigPath) => ConfigPath;
+  /** Its `server_parameters` with the variables of the other format; default: as in `entry`. */
+  readonly raw?: Record<string, unknown>;
 }
 
 /** A file converted to our own format, not validated. */
@@ -100,11 +102,28 @@ const draftList = (
   strictness: "foreign",
   servers: list.map((entry, i) => ({
     path: [...path, i],
-    entry,
+    ...readSpelling(entry),
     strictness: "foreign" as const,
   })),
   problems: [],
 });
+
+/** Reads `bundleId`, another spelling of `bundle_id` in files (0.4 §3.1). */
+function readSpelling(
+  entry: unknown,
+): Required<Pick<ServerDraft, "entry" | "pathOf">> {
+  if (!isRecord(entry) || !("bundleId" in entry) || "bundle_id" in entry) {
+    return { entry, pathOf: (field) => field };
+  }
+  const { bundleId: bundle_id, ...rest } = entry;
+  return {
+    entry: { ...rest, bundle_id },
+    pathOf: ([first, ...rest]) =>
+      first === undefined
+        ? []
+        : [first === "bundle_id" ? "bundleId" : first, ...rest],
+  };
+}
 
 function draftMap(
   servers: Record<string, unknown>,
@@ -114,14 +133,16 @@ function draftMap(
 ): ConfigDraft {
   const problems: ConfigProblem[] = [];
   const variables = new Map<string, Record<string, unknown>>();
-  const drafts = Object.entries(servers).map(([key, entry]): ServerDraft => {
+  const drafts = Object.entries(servers).map(([key, value]): ServerDraft => {
     const path = [field, key];
+    const { entry, pathOf } = readSpelling(value);
     if (!isForeign(entry) && (field === "servers" || hasOwnForm(entry))) {
       return {
         path,
         key,
         entry: isRecord(entry) ? { name: key, ...entry } : entry,
         strictness: "own",
+        pathOf,
       };
     }
     const foreign = draftForeign(entry, field, context);
@@ -139,7 +160,8 @@ function draftMap(
       key,
       entry: { name: key, ...foreign.entry },
       strictness: "foreign",
-      pathOf: foreign.pathOf,
+      pathOf: (field) => pathOf(foreign.pathOf(field)),
+      raw: foreign.raw,
     };
   });
   return {

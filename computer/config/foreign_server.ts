@@ -12,6 +12,8 @@ import { misspelledGuards } from "./unknown_fields.ts";
 export interface ForeignDraft {
   /** Without the name; not validated. */
   readonly entry: Record<string, unknown>;
+  /** Its `server_parameters` with their variables. */
+  readonly raw: Record<string, unknown>;
   /** Maps the path of a field of `entry` to its path in the other format. */
   readonly pathOf: (field: ConfigPath) => ConfigPath;
   /** The environment variables that it uses, as inputs. */
@@ -31,6 +33,7 @@ const GUARD_FIELDS = [
   "tool_meta",
   "default_tool_meta",
   "inherit_env",
+  "bundle_id",
 ];
 
 /** Types of MCP servers by their names in other formats. */
@@ -53,8 +56,8 @@ export const isForeign = (entry: unknown): boolean =>
  *
  * A URL without a type is Streamable HTTP unless its path ends in `/sse`. Tools that run without
  * confirmation (`alwaysAllow`, `autoApprove`) get `auto_apply`; disabled tools become forbidden
- * ones. `disabled`, `tool_meta`, `default_tool_meta`, `forbidden_tools`, `tool_prefix`,
- * `inherit_env` and `vrl` are kept. Fields that only concern the other program are dropped, unless
+ * ones. `bundle_id`, `disabled`, `tool_meta`, `default_tool_meta`, `forbidden_tools`,
+ * `tool_prefix`, `inherit_env` and `vrl` are kept. Fields that only concern the other program are dropped, unless
  * they look like a misspelled field that restricts something.
  */
 export function draftForeign(
@@ -75,17 +78,19 @@ export function draftForeign(
       text: "envFile is not supported; move the variables to env",
     });
   }
-  const server_parameters = present(
-    type === "stdio"
-      ? {
-        command: expand("command"),
-        args: expand("args"),
-        env: expand("env", readEnv(source.env)),
-        inherit_env: source.inherit_env,
-        cwd: expand("cwd"),
-      }
-      : { url: urlField && expand(urlField), headers: expand("headers") },
-  );
+  const parametersWith = (read: typeof expand) =>
+    present(
+      type === "stdio"
+        ? {
+          command: read("command"),
+          args: read("args"),
+          env: read("env", readEnv(source.env)),
+          inherit_env: source.inherit_env,
+          cwd: read("cwd"),
+        }
+        : { url: urlField && read(urlField), headers: read("headers") },
+    );
+  const server_parameters = parametersWith(expand);
   // In other formats an unknown variable may be meant for a shell; in VS Code's it cannot.
   if (field === "servers") problems.push(...found.unknown.map(unknownVariable));
   return {
@@ -93,6 +98,7 @@ export function draftForeign(
       type,
       server_parameters,
       ...present({
+        bundle_id: source.bundle_id,
         disabled: source.disabled,
         tool_prefix: source.tool_prefix,
         vrl: source.vrl,
@@ -102,6 +108,7 @@ export function draftForeign(
         names(source, name, problems)
       ),
     },
+    raw: parametersWith((name, value = source[name]) => value),
     pathOf: (path) => pathIn(path, urlField),
     inputs: found.inputs,
     problems,

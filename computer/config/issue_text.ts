@@ -43,6 +43,9 @@ function textOf(issue: Issue, value: unknown, isInput: boolean): string {
           ? 'expected "promptString", "pickString" or "command"'
           : 'expected "stdio", "streamable" (or "http") or "sse"';
       }
+      if (isInput && path.at(-2) === "options") {
+        return 'expected a text, or {"label": ..., "value": ...} with texts that are not empty';
+      }
       return path.includes("headers")
         ? "expected a text, a number, true or false"
         : "expected a list of texts, or a map of them";

@@ -6,9 +6,11 @@ import {
   type MCPServerConfig,
   mcpServerConfigSchema,
 } from "../../protocol/payloads/config.ts";
+import { bundleIdOf, nameOnly } from "./bundle_id.ts";
 import { draftConfig, type ServerDraft } from "./draft.ts";
 import type { ForeignContext } from "./foreign_variables.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem } from "./problem.ts";
+import { inputProblems } from "../util/input_problems.ts";
 import { explainIssues } from "./issue_text.ts";
 import {
   FOR_PROGRAMS,
@@ -16,13 +18,14 @@ import {
   readInProcess,
   type ServerConfig,
 } from "./server_config.ts";
+import { isRecord } from "../util/values.ts";
 import { unknownInputFields, unknownServerFields } from "./unknown_fields.ts";
 
 /** The configuration of a Computer. */
 export interface ComputerConfig<S extends ServerConfig = ServerConfig> {
   /** The definitions of the placeholders. */
   readonly inputs: readonly MCPServerInput[];
-  /** In the order of the file; names are unique. */
+  /** In the order of the file; no name is there twice with one `bundle_id`. */
   readonly servers: readonly S[];
 }
 
@@ -115,22 +118,26 @@ function readWith<S extends ServerConfig>(
     );
   }
   problems.push(
-    ...unknownInputFields(draft.inputs, draft.strictness).map((problem) => ({
-      ...problem,
-      path: ["inputs", ...problem.path],
-    })),
+    ...[
+      ...inputProblems(inputs.data ?? []),
+      ...unknownInputFields(draft.inputs, draft.strictness),
+    ].map((problem) => ({ ...problem, path: ["inputs", ...problem.path] })),
   );
   const places = new Map<string, ConfigPath>();
+  const taken = new Set<string>();
   const servers = draft.servers.flatMap((server) => {
     const config = readServer(readEntry, server, problems);
     if (!config) return [];
     const { name } = config;
-    if (places.has(name)) {
+    const identity = JSON.stringify([name, bundleIdOf(config)]);
+    if (taken.has(identity)) {
       problems.push({
         path: server.path,
-        text: `two MCP servers are named "${name}"; rename one`,
+        text:
+          `two MCP servers are named "${name}"; rename one, or give it a "bundle_id" of its own`,
       });
     }
+    taken.add(identity);
     places.set(name, server.path);
     return [config];
   });
@@ -139,9 +146,10 @@ function readWith<S extends ServerConfig>(
 
 function readServer<S extends ServerConfig>(
   readEntry: ReadEntry<S>,
-  { path, key, entry, strictness, pathOf = (field) => field }: ServerDraft,
+  draft: ServerDraft,
   problems: ConfigProblem[],
 ): S | undefined {
+  const { path, key, entry, strictness, pathOf = (field) => field } = draft;
   const placed = (problem: ConfigProblem): ConfigProblem => ({
     ...problem,
     path: [...path, ...pathOf(problem.path)],
@@ -158,5 +166,20 @@ function readServer<S extends ServerConfig>(
         `"${name}" differs from the key "${key}"; make them equal, or leave the name out`,
     });
   }
-  return read.config;
+  return identified(readEntry, read.config, draft);
+}
+
+/**
+ * Derives the `bundle_id` of a server whose variables are replaced already, which an id does not
+ * depend on.
+ */
+function identified<S extends ServerConfig>(
+  readEntry: ReadEntry<S>,
+  config: S,
+  { entry, raw }: ServerDraft,
+): S {
+  const isNamed = (config.bundle_id ?? nameOnly(config.name)) !== undefined;
+  if (isNamed || !raw || !isRecord(entry)) return config;
+  const { config: written } = readEntry({ ...entry, server_parameters: raw });
+  return { ...config, bundle_id: bundleIdOf(written ?? config) };
 }

@@ -1,10 +1,12 @@
-import type {
-  BaseMCPServerConfig,
-  GetComputerConfigRet,
-  MCPServerConfig,
-  MCPServerInput,
-  ToolMeta,
+import {
+  type BaseMCPServerConfig,
+  type GetComputerConfigRet,
+  type MCPServerConfig,
+  type MCPServerInput,
+  pickOptions,
+  type ToolMeta,
 } from "../../protocol/mod.ts";
+import { bundleIdOf } from "./bundle_id.ts";
 import { commandLine } from "./command_line.ts";
 import type { ServerConfig } from "./server_config.ts";
 import {
@@ -14,25 +16,51 @@ import {
   redactValue,
 } from "../util/redact_text.ts";
 
+/** How the office names what is in a configuration. */
+export interface ConfigForm {
+  /** Whether it has the `bundle_id` of servers and the labels of options, as since 0.3. */
+  readonly bundleIds: boolean;
+  /** Returns the key of the server with a `bundle_id`. */
+  addressOf(bundleId: string): string;
+}
+
 /**
  * Redacts a Computer's configuration for Agents (spec §7).
  *
  * Copies known fields only: an unknown one could contain anything. Leaves out MCP servers in
  * process: the wire has no type for them, and peers reject unknown types.
+ *
+ * @param form default: that of 0.2
  */
 export function redactConfig(
   servers: readonly ServerConfig[],
   inputs: readonly MCPServerInput[],
+  form?: ConfigForm,
 ): GetComputerConfigRet {
+  const bundleIds = form?.bundleIds ?? false;
   return {
-    inputs: inputs.map(redactInput),
+    inputs: inputs.map((input) => inForm(redactInput(input), bundleIds)),
     servers: Object.fromEntries(
-      servers.flatMap((config) =>
-        config.type === "in-process"
-          ? []
-          : [[config.name, redactServer(config)]]
-      ),
+      servers.flatMap((config) => {
+        if (config.type === "in-process") return [];
+        const bundleId = bundleIdOf(config);
+        const shown = redactServer(config);
+        return [[
+          form?.addressOf(bundleId) ?? config.name,
+          bundleIds ? { bundle_id: bundleId, ...shown } : shown,
+        ]];
+      }),
     ),
+  };
+}
+
+/** Writes the options of a pickString as the version of the office has them (0.4 §9). */
+function inForm(input: MCPServerInput, bundleIds: boolean): MCPServerInput {
+  if (input.type !== "pickString") return input;
+  const options = pickOptions(input);
+  return {
+    ...input,
+    options: bundleIds ? options : options.map(({ value }) => value),
   };
 }
 
@@ -108,7 +136,8 @@ function knownToolMeta(meta: ToolMeta): ToolMeta {
   return withoutUndefined({ auto_apply, alias, tags, ret_object_mapper });
 }
 
-function redactInput(input: MCPServerInput): MCPServerInput {
+/** Redacts the definition of an input. */
+export function redactInput(input: MCPServerInput): MCPServerInput {
   const { id, description } = input;
   switch (input.type) {
     case "promptString":

@@ -1,76 +1,46 @@
 import { MAX_TIMER_MS } from "../../shared/async.ts";
 import type { SMCPTool } from "../../protocol/mod.ts";
+import { bundleIdOf } from "../config/bundle_id.ts";
 import type { ServerConfig } from "../config/server_config.ts";
 import { Emitter, type Listener } from "../../client/emitter.ts";
 import { HostedServer } from "./hosted_server.ts";
-import type {
-  ConnectMcp,
-  HostedServerOptions,
-} from "./hosted_server_options.ts";
+import type { HostedServerOptions } from "./hosted_server_options.ts";
+import type { McpHostEvents, McpHostOptions } from "./host_options.ts";
 import { InputStore } from "../config/inputs/input_store.ts";
 import { prepareConfig } from "../config/inputs/prepare_config.ts";
 import { log, logThrown } from "../util/log.ts";
 import { connectMcp } from "./mcp/connect.ts";
-import { RESTART_POLICY, type RestartPolicy } from "./restart_policy.ts";
-import { resolveTool, type ToolResolution } from "./resolve_tool.ts";
+import { RESTART_POLICY } from "./restart_policy.ts";
+import type { ToolResolution } from "./naming/resolve_tool.ts";
+import { type ServerNames, ServerSet } from "./naming/server_set.ts";
+import { shadowText, splitById } from "./shadowed.ts";
 import type { ServerStatus, ServerView } from "./server_status.ts";
-import { toSMCPTool } from "./tool_meta.ts";
-import { clashTexts, nameTools, type ToolNames } from "./tool_naming.ts";
-
-/** A tool that can be called right now. */
-export interface OfferedTool {
-  /** The name by which Agents call it. */
-  readonly name: string;
-  /** The MCP server that has it. */
-  readonly server: string;
-}
-
-/** Options of an {@linkcode McpHost}. */
-export interface McpHostOptions {
-  /** Starts and reaches MCP servers; default: {@linkcode connectMcp}. */
-  readonly connect?: ConnectMcp;
-  /** Replaces placeholders at each start; default: none has a value, so a configuration with placeholders fails. */
-  readonly prepare?: HostedServerOptions["prepare"];
-  /** How long an MCP server may take to start; default 60,000, as it may have to be downloaded. */
-  readonly startTimeoutMs?: number;
-  /** When a server that was lost or failed to start is restarted. */
-  readonly restart?: Partial<RestartPolicy> | undefined;
-}
-
-/** Events of an {@linkcode McpHost}, with their values. */
-export interface McpHostEvents {
-  /** A server's state changed. */
-  serverState: ServerStatus;
-  /** The offered tools may have changed. */
-  toolsChanged: undefined;
-  /** Servers were added, replaced or removed. */
-  configChanged: undefined;
-  /** A server's list of resources changed. */
-  resourcesChanged: { server: string };
-  /** A subscribed resource changed. */
-  resourceUpdated: { server: string; uri: string };
-}
+import { type OfferedTool, ToolTable } from "./naming/tool_table.ts";
 
 /**
  * The MCP servers of a Computer. They are independent: a slow, broken or disabled server neither
  * delays nor hides the others.
  */
 export class McpHost implements AsyncDisposable {
-  readonly #servers = new Map<string, HostedServer>();
-  /** Servers that were removed or replaced and are still stopping, by name. */
-  readonly #retiring = new Map<string, Promise<unknown>>();
+  readonly #servers = new ServerSet<HostedServer>();
+  /** Servers that are not started, since one before them has the same `bundle_id`. */
+  #shadowed: readonly ServerConfig[] = [];
+  /** Servers that were removed or replaced and are still stopping. */
+  readonly #retiring = new Map<HostedServer, Promise<unknown>>();
   readonly #events = new Emitter<McpHostEvents>(logThrown);
   readonly #options: McpHostOptions;
-  #names: ToolNames | undefined;
+  readonly #tools = new ToolTable(() => this.views);
   #closed = false;
 
-  /** Creates a host; its servers are not started yet. */
+  /** Creates a host; its servers are not started yet. Of those with one `bundle_id` it has the first. */
   constructor(
     configs: readonly ServerConfig[],
     options: McpHostOptions = {},
   ) {
     this.#options = options;
-    for (const config of configs) this.#insert(config);
+    const { active, shadowed } = splitById(configs);
+    this.#shadowed = shadowed;
+    for (const config of active) this.#insert(config);
   }
 
   /** Adds a listener; returns the function that removes it. */
@@ -83,102 +53,146 @@ export class McpHost implements AsyncDisposable {
 
   /** The configurations with their placeholders, in the order in which they were added. */
   get configs(): ServerConfig[] {
-    return [...this.#servers.values()].map(({ config }) => config);
+    return this.#servers.all.map(({ config }) => config);
   }
 
   /** The status of each server. */
   get statuses(): ServerStatus[] {
-    return [...this.#servers.values()].map(({ status }) => status);
+    return this.#servers.all.map(({ status }) => status);
   }
 
   /** The input of the rules about tools, for each server. */
   get views(): ServerView[] {
-    return [...this.#servers.values()].map(({ view }) => view);
+    return this.#servers.all.map(({ view }) => view);
   }
 
-  /** The problems of the configuration as a whole: clashing names. */
+  /** The problems of the configuration as a whole: ids that are taken, and clashing names. */
   get problems(): string[] {
-    return clashTexts(this.#toolNames().clashes);
+    return [
+      ...this.#shadowed.map((config) => {
+        const holder = this.server(bundleIdOf(config))?.config ?? config;
+        return shadowText(config, holder.name);
+      }),
+      ...this.#tools.clashes,
+    ];
   }
 
-  /** Returns a server by its name. */
-  server(name: string): HostedServer | undefined {
-    return this.#servers.get(name);
+  /** How the servers are named. */
+  get names(): ServerNames<HostedServer> {
+    return this.#servers;
+  }
+
+  /** Names servers and tools as another version of the protocol does, and tells of the changes. */
+  useBundleIds(bundleIds: boolean): void {
+    if (bundleIds === this.#servers.bundleIds) return;
+    this.#servers.bundleIds = bundleIds;
+    this.#tools.bundleIds = bundleIds;
+    this.#changed();
+  }
+
+  /** Returns a server by what identifies it. */
+  server(bundleId: string): HostedServer | undefined {
+    return this.#servers.get(bundleId);
   }
 
   /** Lists the tools that can be called right now. */
   tools(): SMCPTool[] {
-    return [...this.#toolNames().offers.values()]
-      .filter(({ server }) => server.state === "running")
-      .map(toSMCPTool);
+    return this.#tools.tools();
   }
 
   /** Lists the names of those tools, each with its MCP server. */
   offers(): OfferedTool[] {
-    return [...this.#toolNames().offers.values()]
-      .filter(({ server }) => server.state === "running")
-      .map(({ name, server }) => ({ name, server: server.name }));
+    return this.#tools.offers();
   }
 
   /** Finds the tool of a call by its name. */
   resolve(name: string): ToolResolution {
-    return resolveTool(name, this.views, this.#toolNames());
+    return this.#tools.resolve(name);
   }
 
   /** Starts all servers at once; resolves when each runs or has failed. */
   async start(): Promise<void> {
     if (this.#closed) return;
-    await Promise.all(
-      [...this.#servers.values()].map((server) => server.start()),
-    );
+    await Promise.all(this.#servers.all.map((server) => server.start()));
   }
 
   /**
-   * Adds a server and starts it; resolves when it runs or has failed.
+   * Adds a server and starts it, in the place of that with its `bundle_id` if there is one of another
+   * name; resolves when it runs or has failed.
    *
-   * @throws {TypeError} when there is a server of that name
+   * @throws {TypeError} when there is that server already
    */
   async addServer(config: ServerConfig): Promise<void> {
-    if (this.#servers.has(config.name)) {
+    const bundleId = bundleIdOf(config);
+    const taken = this.server(bundleId);
+    if (taken?.config.name === config.name) {
       throw new TypeError(
         `Cannot add MCP server "${config.name}": there is one of that name; update or remove it`,
       );
     }
+    if (taken) return await this.updateServer(config, bundleId);
     const server = this.#insert(config);
     this.#changed();
     await server.start();
   }
 
-  /** Replaces the server of the same name; calls that are running on the old one fail. */
-  async updateServer(config: ServerConfig): Promise<void> {
-    const old = this.#need(config.name);
+  /**
+   * Replaces a server; calls that are running on the old one fail.
+   *
+   * @param bundleId of the old one
+   * @throws {TypeError} when there is none, or the new one would get the id of a third
+   */
+  async updateServer(
+    config: ServerConfig,
+    bundleId: string = bundleIdOf(config),
+  ): Promise<void> {
+    const old = this.#need(bundleId);
+    const next = bundleIdOf(config);
+    const holder = this.server(next);
+    if (holder && holder !== old) {
+      throw new TypeError(
+        `Cannot replace MCP server "${old.config.name}": the bundle_id "${next}" is that of "${holder.config.name}"; give it another one`,
+      );
+    }
+    if (next !== bundleId) this.#servers.delete(bundleId);
     const server = this.#insert(config);
     this.#changed();
     if (config.disabled) this.#tell(server); // it never starts, so no other event follows
     await Promise.all([this.#retire(old), server.start()]);
   }
 
-  /** Stops and removes a server. */
-  async removeServer(name: string): Promise<void> {
-    const server = this.#need(name);
-    this.#servers.delete(name);
+  /** Stops and removes a server; the next one with its `bundle_id` starts then. */
+  async removeServer(bundleId: string): Promise<void> {
+    const server = this.#need(bundleId);
+    this.#servers.delete(bundleId);
+    const next = this.#shadowed.find((one) => bundleIdOf(one) === bundleId);
+    const heir = next && this.#insert(next);
+    this.#shadowed = this.#shadowed.filter((one) => one !== next);
     this.#changed();
-    await this.#retire(server);
+    await Promise.all([this.#retire(server), heir?.start()]);
+  }
+
+  /** Takes note of servers that are not started, since one before them has the same `bundle_id`. */
+  shadow(configs: readonly ServerConfig[]): void {
+    const isSame = configs.length === this.#shadowed.length &&
+      configs.every((config, i) => config === this.#shadowed[i]);
+    this.#shadowed = configs;
+    if (!isSame) this.#changed();
   }
 
   /** Starts a stopped or failed server; resolves when it runs or has failed. */
-  startServer(name: string): Promise<void> {
-    return this.#need(name).start();
+  startServer(bundleId: string): Promise<void> {
+    return this.#need(bundleId).start();
   }
 
   /** Restarts servers that wait for authorization, after the Computer was authorized. */
   authorized(): void {
-    for (const server of this.#servers.values()) server.authorized();
+    for (const server of this.#servers.all) server.authorized();
   }
 
   /** Stops a server; its tools stay known, and calls are answered that it is stopped. */
-  stopServer(name: string): Promise<void> {
-    return this.#need(name).stop();
+  stopServer(bundleId: string): Promise<void> {
+    return this.#need(bundleId).stop();
   }
 
   /** Stops all servers with all their processes. */
@@ -187,7 +201,7 @@ export class McpHost implements AsyncDisposable {
     this.#events.clear();
     await Promise.all([
       ...this.#retiring.values(),
-      ...[...this.#servers.values()].map((server) => server.stop()),
+      ...this.#servers.all.map((server) => server.stop()),
     ]);
   }
 
@@ -196,40 +210,32 @@ export class McpHost implements AsyncDisposable {
     return this.close();
   }
 
-  /** Stops a removed or replaced server; `close` and a server of the same name wait for it. */
+  /** Stops a removed or replaced server; `close` and the one after it wait for it. */
   async #retire(server: HostedServer): Promise<void> {
-    const { name } = server.config;
-    const stopped = Promise.all([this.#retiring.get(name), server.stop()]);
-    this.#retiring.set(name, stopped);
+    const stopped = server.stop();
+    this.#retiring.set(server, stopped);
     await stopped;
-    if (this.#retiring.get(name) === stopped) this.#retiring.delete(name);
+    this.#retiring.delete(server);
   }
 
-  #toolNames(): ToolNames {
-    return this.#names ??= nameTools(this.views);
-  }
-
-  #need(name: string): HostedServer {
-    const server = this.#servers.get(name);
-    if (server) return server;
-    throw new TypeError(
-      `There is no MCP server "${name}"; the configuration has ${
-        [...this.#servers.keys()].map((n) => `"${n}"`).join(", ") || "none"
-      }`,
-    );
+  #need(bundleId: string): HostedServer {
+    return this.server(bundleId) ?? this.#servers.find(bundleId);
   }
 
   #insert(config: ServerConfig): HostedServer {
     if (this.#closed) {
       throw new TypeError("Cannot add an MCP server: the Computer is closed");
     }
-    const { name } = config;
     const { prepare = withoutInputs } = this.#options;
     const server: HostedServer = new HostedServer(config, {
+      names: this.#servers,
       connect: this.#options.connect ?? connectMcp,
       prepare: async (config, signal) => {
-        // Two servers of one name would compete for the same port or file.
-        await this.#retiring.get(name);
+        // The same server twice would compete for the same port or file.
+        await Promise.all(
+          [...this.#retiring].filter(([old]) => isSuccessor(server, old))
+            .map(([, stopped]) => stopped),
+        );
         signal.throwIfAborted();
         return await prepare(config, signal);
       },
@@ -239,44 +245,48 @@ export class McpHost implements AsyncDisposable {
       ),
       restart: { ...RESTART_POLICY, ...this.#options.restart },
       onState: () => {
-        this.#names = undefined;
+        this.#tools.forget();
         this.#tell(server);
       },
       onTools: () => {
-        this.#names = undefined;
+        this.#tools.forget();
         this.#events.emit("toolsChanged", undefined);
       },
       onNotification: (method, params) => {
         if (method === RESOURCES_CHANGED) {
-          this.#events.emit("resourcesChanged", { server: name });
+          this.#events.emit("resourcesChanged", { server: server.bundleId });
         } else if (
           method === RESOURCE_UPDATED && typeof params.uri === "string"
         ) {
           this.#events.emit("resourceUpdated", {
-            server: name,
+            server: server.bundleId,
             uri: params.uri,
           });
         }
       },
     });
-    this.#servers.set(name, server);
+    this.#servers.put(server);
     return server;
   }
 
   #tell(server: HostedServer): void {
     const { status } = server;
     const { name, state } = status;
-    if (this.#servers.get(name) !== server) return; // replaced or removed
+    if (this.server(server.bundleId) !== server) return; // replaced or removed
     log.info("MCP server {server} is {state}", { server: name, state });
     this.#events.emit("serverState", status);
   }
 
   #changed(): void {
-    this.#names = undefined;
+    this.#tools.forget();
     this.#events.emit("configChanged", undefined);
     this.#events.emit("toolsChanged", undefined);
   }
 }
+
+const isSuccessor = (server: HostedServer, old: HostedServer): boolean =>
+  server !== old &&
+  (old.bundleId === server.bundleId || old.config.name === server.config.name);
 
 const RESOURCES_CHANGED = "notifications/resources/list_changed";
 const RESOURCE_UPDATED = "notifications/resources/updated";

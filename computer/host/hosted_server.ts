@@ -1,5 +1,6 @@
 import { coalesce } from "../../shared/async.ts";
 import { backoff } from "../../client/backoff.ts";
+import { bundleIdOf } from "../config/bundle_id.ts";
 import type { ServerConfig } from "../config/server_config.ts";
 import { reasonOf } from "../util/values.ts";
 import type { AuthorizationError } from "./oauth/authorization_error.ts";
@@ -7,14 +8,13 @@ import { TransientInputError } from "../config/inputs/resolve_all.ts";
 import type { HostedServerOptions } from "./hosted_server_options.ts";
 import { hideSecrets } from "../util/hide_secrets.ts";
 import { log } from "../util/log.ts";
-import { longNames } from "./long_names.ts";
 import type { McpConnection } from "./mcp/connection.ts";
 import type { McpTool } from "./mcp/tool.ts";
 import { NotReadyError } from "./not_ready.ts";
 import { endOf, hidden, refusalIn, type ServerEnd } from "./server_failure.ts";
 import { failuresAfterLoss } from "./restart_policy.ts";
 import type { ServerState, ServerStatus, ServerView } from "./server_status.ts";
-import { toolMismatches } from "./unmatched_tools.ts";
+import { listWarnings, toolMismatches } from "./naming/unmatched_tools.ts";
 
 /**
  * One MCP server of a Computer: its state, its tools, and its connection while it runs.
@@ -27,6 +27,8 @@ import { toolMismatches } from "./unmatched_tools.ts";
 export class HostedServer {
   /** The configuration as loaded, with its placeholders. */
   readonly config: ServerConfig;
+  /** What identifies the server. */
+  readonly bundleId: string;
   readonly #options: HostedServerOptions;
   #state: ServerState;
   #end: ServerEnd = {};
@@ -47,6 +49,7 @@ export class HostedServer {
   /** Creates a server that is not started. */
   constructor(config: ServerConfig, options: HostedServerOptions) {
     this.config = config;
+    this.bundleId = bundleIdOf(config);
     this.#options = options;
     this.#state = config.disabled ? "disabled" : "stopped";
   }
@@ -55,6 +58,8 @@ export class HostedServer {
   get view(): ServerView {
     return {
       name: this.config.name,
+      bundleId: this.bundleId,
+      address: this.#options.names.addressOf(this.bundleId),
       config: this.config,
       state: this.#state,
       tools: this.#tools,
@@ -67,6 +72,7 @@ export class HostedServer {
   get status(): ServerStatus {
     return {
       name: this.config.name,
+      bundleId: this.bundleId,
       type: this.config.type,
       state: this.#state,
       tools: this.#tools.length,
@@ -76,7 +82,11 @@ export class HostedServer {
       problems: [
         ...this.#problems,
         ...this.#state === "running"
-          ? toolMismatches(this.config, this.#tools)
+          ? toolMismatches(
+            this.config,
+            this.#tools,
+            this.#options.names.bundleIds,
+          )
           : [],
       ].map(hideSecrets),
     };
@@ -229,12 +239,13 @@ export class HostedServer {
   #take(tools: readonly McpTool[], problems: readonly string[]): void {
     this.#tools = tools;
     this.#problems = problems;
-    const { warning } = longNames(this.config, tools);
-    if (warning === undefined) return;
-    log.warn("MCP server {server}: {warning}", {
-      server: this.config.name,
-      warning,
-    });
+    const { bundleIds } = this.#options.names;
+    for (const warning of listWarnings(this.config, tools, bundleIds)) {
+      log.warn("MCP server {server}: {warning}", {
+        server: this.config.name,
+        warning,
+      });
+    }
   }
 
   #lost(reason: Error): void {

@@ -1,4 +1,5 @@
 import type { ServerConfig } from "../config/server_config.ts";
+import type { ServerNames } from "./naming/server_set.ts";
 import type { McpConnection } from "./mcp/connection.ts";
 import type { RestartPolicy } from "./restart_policy.ts";
 import type { ServerStatus } from "./server_status.ts";
@@ -11,6 +12,8 @@ export type ConnectMcp = (
 
 /** Options of a {@linkcode HostedServer}. */
 export interface HostedServerOptions {
+  /** How the servers are named. */
+  readonly names: Pick<ServerNames, "addressOf" | "bundleIds">;
   /** Opens the connection. */
   readonly connect: ConnectMcp;
   /** Replaces placeholders with their values at each start. */

@@ -1,9 +1,11 @@
 import process from "node:process";
 import { Authorizations } from "./oauth/authorizations.ts";
+import { bundleIdOf } from "../config/bundle_id.ts";
 import { type ConfigChanges, diffConfigs } from "../config/diff_configs.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
 import { readServerConfig } from "../config/read_server_config.ts";
 import type { ServerSettings } from "../config/settings.ts";
+import { splitById } from "./shadowed.ts";
 import { guardSecrets } from "../util/hide_secrets.ts";
 import { McpHost } from "./host.ts";
 import { connectWithRedaction } from "./redacting_connection.ts";
@@ -97,25 +99,47 @@ export class Hosting {
     await this.#started;
   }
 
-  /** Adds an MCP server and starts it. */
+  /** Adds an MCP server and starts it, in the place of another one with its `bundle_id`. */
   async add(name: string, settings: ServerSettings): Promise<void> {
     await this.host.addServer(await readServerConfig(name, settings));
   }
 
-  /** Replaces an MCP server. */
-  async update(name: string, settings: ServerSettings): Promise<void> {
-    await this.host.updateServer(await readServerConfig(name, settings));
+  /**
+   * Adds an MCP server, or replaces that of its `bundle_id`, or of its name if it has no explicit one.
+   *
+   * @returns its `bundle_id`
+   */
+  async put(name: string, settings: ServerSettings): Promise<string> {
+    const config = await readServerConfig(name, settings);
+    const bundleId = bundleIdOf(config);
+    const named = this.host.views.filter((view) => view.name === name);
+    const [same] = (config.bundle_id ?? null) === null ? named : [];
+    const old = this.host.server(bundleId) ?? same;
+    if (old) await this.host.updateServer(config, old.bundleId);
+    else await this.host.addServer(config);
+    return bundleId;
+  }
+
+  /** Replaces an MCP server, which is named by its name or its `bundle_id`. */
+  async update(nameOrId: string, settings: ServerSettings): Promise<void> {
+    const { bundleId, config } = this.host.names.find(nameOrId);
+    await this.host.updateServer(
+      await readServerConfig(config.name, settings),
+      bundleId,
+    );
   }
 
   /** Applies another configuration: what differs is replaced, everything else keeps running. */
   async configure(config: ComputerConfig): Promise<ConfigChanges> {
-    const changes = diffConfigs(
+    const { active, shadowed } = splitById(config.servers);
+    const { gone, ...changes } = diffConfigs(
       { inputs: this.inputs.definitions, servers: this.host.configs },
-      config,
+      { inputs: config.inputs, servers: active },
     );
     this.inputs.replace(config.inputs);
+    this.host.shadow(shadowed);
     await Promise.all([
-      ...changes.remove.map((name) => this.host.removeServer(name)),
+      ...gone.map((server) => this.host.removeServer(bundleIdOf(server))),
       ...changes.update.map((server) => this.host.updateServer(server)),
       ...changes.add.map((server) => this.host.addServer(server)),
     ]);
@@ -123,9 +147,9 @@ export class Hosting {
   }
 
   /** Starts an MCP server; a user who refused to authorize the Computer is asked again. */
-  async startServer(name: string): Promise<void> {
+  async startServer(bundleId: string): Promise<void> {
     this.#authorizations?.askAgain();
-    await this.host.startServer(name);
+    await this.host.startServer(bundleId);
   }
 
   /** Stops every MCP server and withdraws open questions for values and authorizations. */

@@ -23,8 +23,10 @@ export type ServerState =
 
 /** The status of one MCP server of a Computer. */
 export interface ServerStatus {
-  /** The server's key in the configuration. */
+  /** Its name in the configuration, for people. */
   readonly name: string;
+  /** What identifies it; equal to the name unless that has other characters or it is configured. */
+  readonly bundleId: string;
   /** The type of its configuration. */
   readonly type: ServerConfig["type"];
   /** The current state. */
@@ -45,8 +47,12 @@ export interface ServerStatus {
 
 /** The state of an MCP server as the rules about tools need it. */
 export interface ServerView {
-  /** The server's key in the configuration. */
+  /** Its name in the configuration, for people. */
   readonly name: string;
+  /** What identifies it. */
+  readonly bundleId: string;
+  /** How the office names it: by its name, and since 0.3 by its `bundle_id`. */
+  readonly address: string;
   /** The configuration as loaded, with its placeholders. */
   readonly config: ServerConfig;
   /** The current state. */

@@ -5,8 +5,9 @@ import {
   type SMCPTool,
   type ToolMeta,
 } from "../../protocol/mod.ts";
+import { type Declaration, readDeclaration } from "./declared_tags.ts";
 import type { McpTool } from "./mcp/tool.ts";
-import type { NamedTool } from "./tool_naming.ts";
+import type { NamedTool } from "./naming/tool_naming.ts";
 
 /** The four fields of `a2c_tool_meta` on the wire (spec §4). */
 export interface EffectiveToolMeta {
@@ -20,13 +21,17 @@ export interface EffectiveToolMeta {
   readonly ret_object_mapper: Readonly<Record<string, unknown>> | null;
 }
 
-/** Merges `tool_meta[tool]` over `default_tool_meta`, field by field; null means absent (spec §7.8). */
+/**
+ * Merges `tool_meta[tool]` over `default_tool_meta` over the tags that the MCP server declares, field
+ * by field; null means absent (spec §7.8, 0.4 §8.1).
+ */
 export function effectiveToolMeta(
   { tool_meta, default_tool_meta }: Pick<
     BaseMCPServerConfig,
     "tool_meta" | "default_tool_meta"
   >,
   tool: string,
+  declared: Pick<Declaration, "tags"> = { tags: null },
 ): EffectiveToolMeta {
   const own: ToolMeta = Object.hasOwn(tool_meta, tool)
     ? tool_meta[tool] ?? {}
@@ -35,22 +40,25 @@ export function effectiveToolMeta(
   return {
     auto_apply: own.auto_apply ?? fallback.auto_apply ?? null,
     alias: own.alias ?? fallback.alias ?? null,
-    tags: own.tags ?? fallback.tags ?? null,
+    tags: own.tags ?? fallback.tags ?? declared.tags,
     ret_object_mapper: own.ret_object_mapper ?? fallback.ret_object_mapper ??
       null,
   };
 }
 
 /** Describes a tool as Agents see it (spec §4). */
-export const toSMCPTool = ({ name, tool, server }: NamedTool): SMCPTool => ({
+export const toSMCPTool = (
+  { name, bundleId, tool, server }: NamedTool,
+): SMCPTool => ({
   name,
+  ...(bundleId !== undefined && { bundle_id: bundleId }),
   description: tool.description,
   params_schema: tool.inputSchema,
   return_schema: tool.outputSchema,
   meta: attributes(
     tool,
-    effectiveToolMeta(server.config, tool.name),
-    server.config.name,
+    server.config,
+    bundleId === undefined ? server.address : server.name,
   ),
   ...(tool.title !== undefined && { title: tool.title }),
   ...(tool.icons && tool.icons.length > 0 && { icons: [...tool.icons] }),
@@ -62,16 +70,20 @@ export const toSMCPTool = ({ name, tool, server }: NamedTool): SMCPTool => ({
  * The keys of the protocol override the MCP server's keys of the same name.
  */
 function attributes(
-  { meta, annotations }: McpTool,
-  configured: EffectiveToolMeta,
+  tool: McpTool,
+  config: BaseMCPServerConfig,
   server: string,
 ): Record<string, AttributeValue> {
-  const isConfigured = Object.values(configured).some((v) => v !== null);
+  const { meta, annotations, name } = tool;
+  const declared = readDeclaration(tool);
+  const effective = effectiveToolMeta(config, name, declared);
+  const isWritten = declared.kind === "valid" ||
+    Object.values(effective).some((v) => v !== null);
   const values: Record<string, unknown> = {
     ...meta,
     MCP_TOOL_ANNOTATION: annotations,
     [MCP_SERVER_KEY]: server,
-    a2c_tool_meta: isConfigured ? configured : undefined,
+    a2c_tool_meta: isWritten ? effective : undefined,
   };
   return Object.fromEntries(
     Object.entries(values)

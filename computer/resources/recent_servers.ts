@@ -2,7 +2,7 @@
 export class RecentServers {
   readonly #servers = new Set<string>();
 
-  /** Server names without duplicates, the most recent last. */
+  /** The `bundle_id` of each server once, the most recent last. */
   get history(): string[] {
     return [...this.#servers];
   }

@@ -29,6 +29,7 @@ const LIVE_STATES: ReadonlySet<ServerState> = new Set([
 export class ResourceWatch {
   readonly #host: McpHost;
   readonly #changed: (...events: ServerEvent[]) => void;
+  /** By `bundle_id`. */
   readonly #servers = new Map<string, WatchedServer>();
   readonly #warnOnce = new WarnOnce();
 
@@ -36,7 +37,10 @@ export class ResourceWatch {
   constructor(host: McpHost, changed: (...events: ServerEvent[]) => void) {
     this.#host = host;
     this.#changed = changed;
-    host.on("serverState", ({ name, state }) => this.#onState(name, state));
+    host.on(
+      "serverState",
+      ({ bundleId, state }) => this.#onState(bundleId, state),
+    );
     host.on("configChanged", () => this.#forgetRemoved());
     host.on("resourcesChanged", ({ server }) => this.#refresh(server));
     host.on("resourceUpdated", ({ server, uri }) => {
@@ -110,8 +114,8 @@ export class ResourceWatch {
 
   /** In the order of the configuration, which is the order of registration. */
   #claims(): HostClaims[] {
-    return this.#host.configs.flatMap(({ name }) =>
-      this.#servers.get(name)?.claims ?? []
+    return this.#host.views.flatMap(({ bundleId }) =>
+      this.#servers.get(bundleId)?.claims ?? []
     );
   }
 

@@ -5,8 +5,10 @@ import { allPages } from "../host/mcp/pages.ts";
 
 /** A running MCP server. */
 export interface RunningServer {
-  /** The key in the configuration. */
+  /** How the office names it. */
   readonly name: string;
+  /** What identifies it. */
+  readonly bundleId: string;
   /** Its MCP connection. */
   readonly connection: McpConnection;
 }
@@ -17,9 +19,11 @@ export const takesPart = ({ capabilities }: McpConnection): boolean =>
 
 /** Lists the running MCP servers that take part in Desktop and Finder, in the order of the configuration. */
 export const participants = (host: McpHost): RunningServer[] =>
-  host.configs.flatMap(({ name }) => {
-    const connection = host.server(name)?.connection;
-    return connection && takesPart(connection) ? [{ name, connection }] : [];
+  host.views.flatMap(({ bundleId, address: name }) => {
+    const connection = host.server(bundleId)?.connection;
+    return connection && takesPart(connection)
+      ? [{ name, bundleId, connection }]
+      : [];
   });
 
 /** Lists all resources of an MCP server, page by page. */

@@ -4,12 +4,13 @@ import {
   invalidSkillName,
   skillNotFound,
 } from "../../protocol/mod.ts";
+import { bundleIdOf } from "../config/bundle_id.ts";
 import type { ServerConfig } from "../config/server_config.ts";
 import type { McpHost } from "../host/host.ts";
 import { WarnOnce } from "../util/warn_once.ts";
 import { openSkillFile, type SkillFile } from "./files/skill_file.ts";
 import { ServerSkills } from "./server_skills.ts";
-import { isServerId, parseSkillName } from "./skill_names.ts";
+import { parseSkillName } from "./skill_names.ts";
 import { removeLeftOvers } from "./staging/stage_skill.ts";
 import { findUserSkills, type FoundSkills } from "./user_skills.ts";
 import { FolderWatch } from "./watch_folder.ts";
@@ -30,6 +31,7 @@ export interface SkillsOptions {
 /** The skills of a Computer: those of its user, and those that MCP servers bring (0.4 §6). */
 export class Skills {
   readonly #options: SkillsOptions;
+  /** By `bundle_id`. */
   readonly #servers = new Map<string, ServerSkills>();
   readonly #warnOnce = new WarnOnce();
   #user: FoundSkills = { refs: [], problems: [] };
@@ -42,7 +44,7 @@ export class Skills {
     this.#options = options;
     const { home, host } = options;
     if (home === undefined) return;
-    host.on("serverState", ({ name }) => this.#onState(name));
+    host.on("serverState", ({ bundleId }) => this.#onState(bundleId));
     host.on("configChanged", () => this.#forgetRemoved());
     host.on(
       "resourcesChanged",
@@ -67,7 +69,6 @@ export class Skills {
     return [
       ...this.#user.problems,
       ...this.#ordered().flatMap(({ problems }) => problems),
-      ...this.#nameless(),
     ];
   }
 
@@ -130,50 +131,37 @@ export class Skills {
     const found = await findUserSkills(userFolder(home));
     if (scan !== this.#scans) return; // a later one knows better
     this.#user = found;
-    this.#warnOnce.warn([...found.problems, ...this.#nameless()]);
+    this.#warnOnce.warn(found.problems);
   }
 
-  #onState(name: string): void {
+  #onState(bundleId: string): void {
     const { home, host } = this.#options;
-    const server = host.server(name);
-    const id = server && serverId(server.config);
-    if (home === undefined || !server || id === undefined || this.#closed) {
-      return;
-    }
+    const server = host.server(bundleId);
+    if (home === undefined || !server || this.#closed) return;
     const { connection, config } = server;
-    const known = this.#servers.get(name);
+    const known = this.#servers.get(bundleId);
     if (!connection) return known?.ended();
     const skills = known ?? new ServerSkills(
-      { folder: mcpFolder(home), server: id },
+      { folder: mcpFolder(home), server: bundleId },
       () => this.#soon(),
     );
-    this.#servers.set(name, skills);
+    this.#servers.set(bundleId, skills);
     skills.started({ connection, isLocal: isLocal(config) });
   }
 
   #forgetRemoved(): void {
-    for (const [name, skills] of this.#servers) {
-      if (this.#options.host.server(name)) continue;
-      this.#servers.delete(name);
+    for (const [bundleId, skills] of this.#servers) {
+      if (this.#options.host.server(bundleId)) continue;
+      this.#servers.delete(bundleId);
       skills.ended();
       void skills.close();
     }
   }
 
-  /** Describes MCP servers that cannot bring skills. */
-  #nameless(): string[] {
-    const { home, host } = this.#options;
-    if (home === undefined) return [];
-    return host.configs.filter((config) => serverId(config) === undefined)
-      .map(({ name }) =>
-        `Skills of MCP server "${name}" are left out: it needs a name of letters, digits, "-" and "_"`
-      );
-  }
-
   /** In the order of the configuration. */
   #ordered(): ServerSkills[] {
-    return this.#options.host.configs.flatMap(({ name }) =>
-      this.#servers.get(name) ?? []
+    return this.#options.host.configs.flatMap((config) =>
+      this.#servers.get(bundleIdOf(config)) ?? []
     );
   }
 }
@@ -181,10 +169,6 @@ export class Skills {
 const mcpFolder = (home: string): string => join(home, "mcp");
 
 const userFolder = (home: string): string => join(home, "user");
-
-/** Returns what stands for an MCP server in names of skills. */
-const serverId = ({ name }: ServerConfig): string | undefined =>
-  isServerId(name) ? name : undefined;
 
 /** Tells whether folders of an MCP server are folders of this machine. */
 function isLocal(config: ServerConfig): boolean {

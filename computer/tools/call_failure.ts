@@ -33,6 +33,7 @@ export function callFailure(
       tool,
       server.name,
       error,
+      server.address,
     );
     return toolErrorResult(code, text, fields);
   }

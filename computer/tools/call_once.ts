@@ -72,7 +72,7 @@ async function run(
     const { code, text, fields } = found;
     return toolErrorResult(code, text, fields);
   }
-  needs.recent.used(found.target.server.name);
+  needs.recent.used(found.target.server.bundleId);
   const throttle = request.progress === true
     ? needs.throttles.open((progress) => needs.onProgress(call, progress))
     : undefined;

@@ -5,8 +5,10 @@ import type { EffectiveToolMeta } from "../host/tool_meta.ts";
 export interface ConfirmRequest {
   /** The calling Agent. */
   readonly agent: string;
-  /** The MCP server that has the tool. */
+  /** The name of the MCP server that has the tool. */
   readonly server: string;
+  /** What identifies that server, where it is not the name; another one may have that, too. */
+  readonly bundleId?: string;
   /** The tool's original name. */
   readonly tool: string;
   /** The name that the Agent used: its alias, or the original name. */

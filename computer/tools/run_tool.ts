@@ -19,7 +19,7 @@ import type { McpHost } from "../host/host.ts";
 import type { AnswerQuestion } from "../host/mcp/calls/questions.ts";
 import { log } from "../util/log.ts";
 import { SessionForgottenError } from "../host/mcp/answering_fetch.ts";
-import type { NamedTool } from "../host/tool_naming.ts";
+import type { NamedTool } from "../host/naming/tool_naming.ts";
 import { transformResult } from "../vrl/transform_result.ts";
 
 /** What running a tool needs besides the request. */
@@ -122,12 +122,19 @@ async function execute(
   { host, confirmations, elicitations }: ToolCallContext,
   following: CallFollowing & { readonly answer?: AnswerQuestion },
 ): Promise<CallToolResult> {
-  const { name: server, config } = view;
+  const { name: server, bundleId, config } = view;
   const { signal } = following;
   const failure = (error?: unknown) =>
-    callFailure(tool_name, host.server(server)?.view ?? view, error);
+    callFailure(tool_name, host.server(bundleId)?.view ?? view, error);
   const decision = await confirmations.decide(
-    { agent, server, tool, name: tool_name, params },
+    {
+      agent,
+      server,
+      ...(bundleId !== server && { bundleId }),
+      tool,
+      name: tool_name,
+      params,
+    },
     config,
     signal,
   );
@@ -136,7 +143,7 @@ async function execute(
   }
   try {
     signal.throwIfAborted();
-    const now = host.server(server);
+    const now = host.server(bundleId);
     // The decision was about that configuration: a new one may be another program, or forbid the tool.
     if (now?.config !== config) return replaced(tool_name, server);
     const { connection } = now;
@@ -155,7 +162,7 @@ async function execute(
         // The server ran nothing, so the tool still runs at most once.
         const next = await now.connectAgain(connection);
         signal.throwIfAborted();
-        if (!next || host.server(server) !== now) throw error;
+        if (!next || host.server(bundleId) !== now) throw error;
         return await next.callTool(tool, params, options);
       });
     return await transformResult(result, config.vrl, {

@@ -5,8 +5,8 @@ export const ENVIRONMENT_ID = "env:";
  * Lists the environment variables that may hold an input's value; the first that is set wins.
  *
  * `SMCP_INPUT_` with the id unchanged, then with the id in upper case and `_` for every character
- * that a shell does not allow in a name: `github-token` is `SMCP_INPUT_GITHUB_TOKEN`. An id such as
- * `env:HOME` is the variable `HOME` itself.
+ * that a shell does not allow in a name: `github-token` is `SMCP_INPUT_GITHUB_TOKEN`. At last the
+ * name that other SDKs give it. An id such as `env:HOME` is the variable `HOME` itself.
  */
 export function inputVariables(id: string): string[] {
   const own = id.startsWith(ENVIRONMENT_ID)
@@ -14,9 +14,24 @@ export function inputVariables(id: string): string[] {
     : [];
   const plain = id.toUpperCase().replaceAll(/[^A-Z0-9_]/g, "_");
   return [
-    ...new Set([...own, `SMCP_INPUT_${id}`, `SMCP_INPUT_${plain}`]),
+    ...new Set([
+      ...own,
+      `SMCP_INPUT_${id}`,
+      `SMCP_INPUT_${plain}`,
+      sharedVariable(id),
+    ]),
   ];
 }
+
+/**
+ * Returns the environment variable of an input in every SDK, byte for byte (0.4 §14).
+ *
+ * @param owners the `bundle_id` of an MCP server that it is for alone, and a tool's name; no SDK
+ * reads those variables yet
+ */
+export const sharedVariable = (id: string, ...owners: string[]): string =>
+  ["A2C_SMCP", id, ...owners]
+    .map((part) => part.replaceAll(/[^A-Za-z0-9_]/gu, "_")).join("_");
 
 /**
  * Reads `ID=VALUE`; the value may be empty or contain further `=`.

@@ -190,9 +190,9 @@ export class OfficeView {
       const isNewest = agent === this.#agent &&
         agent.tools.get(computer) === tools;
       if (!isNewest) return;
-      const silent = Object.values(servers)
-        .filter(({ name, disabled }) => !disabled && !offering.has(name))
-        .map(({ name }) => name);
+      const silent = Object.entries(servers)
+        .filter(([key, { disabled }]) => !disabled && !offering.has(key))
+        .map(([key]) => key);
       if (silent.length > 0) this.troubles.set(computer, { silent });
     } catch {
       // It is about a hint: what cannot be asked for is left out.

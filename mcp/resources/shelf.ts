@@ -100,10 +100,10 @@ export async function readOwnUri(
 ): Promise<ReadResourceResult> {
   const { servers } = await agent.getConfig(computer, request);
   let failure: unknown = new ProtocolError(400, `There is no resource ${uri}`);
-  for (const { name, disabled } of Object.values(servers)) {
+  for (const [server, { disabled }] of Object.entries(servers)) {
     if (disabled) continue;
     try {
-      const contents = await agent.readResource(computer, name, uri, request);
+      const contents = await agent.readResource(computer, server, uri, request);
       if (contents.length > 0) return toContents(contents, (own = uri) => own);
     } catch (error) {
       request.signal.throwIfAborted();
@@ -165,13 +165,13 @@ async function serverResources(
   signal: AbortSignal,
 ): Promise<McpResource[]> {
   const { servers } = await agent.getConfig(computer, { signal });
-  const lists = Object.values(servers).filter(({ disabled }) => !disabled)
-    .map(async ({ name }) => {
+  const lists = Object.entries(servers).filter(([, { disabled }]) => !disabled)
+    .map(async ([server]) => {
       const found: McpResource[] = [];
       try {
-        const all = agent.allResources(computer, name, { signal });
+        const all = agent.allResources(computer, server, { signal });
         for await (const resource of all) {
-          const shown = shownAs(computer, name, resource);
+          const shown = shownAs(computer, server, resource);
           if (shown) found.push(shown);
         }
       } catch {

@@ -146,22 +146,29 @@ export class Catalogue {
     if (within === undefined) return true;
     const prefix = within.computer === undefined;
     const naming = { limit: within.nameLimit, prefix };
-    return this.#within({ name: toolName(computer, tool, naming), tags });
+    const { bundle_id } = original;
+    const name = toolName(computer, tool, naming, 0, bundle_id);
+    return this.#within({ name, tags });
   }
 
   #offer(computer: string, original: SMCPTool): OfferedTool {
-    const name = this.#bind({ computer, tool: original.name });
+    const { name: tool, bundle_id } = original;
+    const name = this.#bind({ computer, tool }, bundle_id);
     const naming = this.#options.computer === undefined;
     const { lenient } = this.#options;
     const shown = toMcpTool(original, { name, computer, naming, lenient });
-    return { computer, tool: original.name, original, shown };
+    return { computer, tool, original, shown };
   }
 
-  #bind({ computer, tool }: ToolAddress): string {
+  #bind(
+    { computer, tool }: ToolAddress,
+    bundleId: string | undefined,
+  ): string {
     const { nameLimit: limit, computer: only } = this.#options;
     for (let attempt = 0;; attempt++) {
       const prefix = only === undefined;
-      const name = toolName(computer, tool, { limit, prefix }, attempt);
+      const naming = { limit, prefix };
+      const name = toolName(computer, tool, naming, attempt, bundleId);
       const holder = this.#bindings.get(name);
       if (holder && (holder.computer !== computer || holder.tool !== tool)) {
         continue;

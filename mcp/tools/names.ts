@@ -21,12 +21,14 @@ export interface Naming {
  * was cut or replaced is made up for by a hash of the originals; the way back is a table.
  *
  * @param attempt above 0 gives another name, should one already stand for another tool
+ * @param bundleId of the tool's MCP server; where the name is too long, what says least of the tool
  */
 export function toolName(
   computer: string,
   tool: string,
   { limit, prefix }: Naming,
   attempt = 0,
+  bundleId?: string,
 ): string {
   const start = prefix ? computerPart(computer, limit) + SEPARATOR : "";
   const cleaned = clean(tool);
@@ -35,7 +37,12 @@ export function toolName(
   if (isWhole) return start + tool;
   const hash = hashOf([computer, tool, attempt], TOOL_HASH_LENGTH);
   const room = limit - start.length - hash.length - 1;
-  return `${start}${cleaned.slice(0, room) || "tool"}_${hash}`;
+  const owner = clean(`${bundleId}__`);
+  const own = bundleId !== undefined && cleaned.length > room &&
+      cleaned.startsWith(owner)
+    ? cleaned.slice(owner.length)
+    : cleaned;
+  return `${start}${own.slice(0, room) || "tool"}_${hash}`;
 }
 
 /**

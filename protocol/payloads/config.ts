@@ -1,5 +1,9 @@
 import * as z from "../validation/schema.ts";
-import { computerCallShape, identifier } from "../validation/identifiers.ts";
+import {
+  bundleId,
+  computerCallShape,
+  identifier,
+} from "../validation/identifiers.ts";
 import { listOf, mapOf, maybe } from "../validation/plain_values.ts";
 import { ISO_DURATION, parseDuration } from "../validation/duration.ts";
 import { inputSchema, type MCPServerInput } from "./inputs.ts";
@@ -16,8 +20,10 @@ export type SERVER_NAME = string;
 
 /** The common fields of the three kinds of MCP server configuration (spec §4). */
 export interface BaseMCPServerConfig {
-  /** Unique in its Computer; the key in `servers`. */
+  /** For people; the key in `servers` of 0.2. */
   name: string;
+  /** What identifies it since 0.3; absent or `null`: derived from the name. */
+  bundle_id?: string | null;
   /** Whether the server is disabled: never started, its tools neither listed nor callable. */
   disabled: boolean;
   /** Original names of tools that are neither listed nor callable. */
@@ -177,6 +183,7 @@ const toolPrefix = z.string().check(
 
 const base = {
   name: identifier,
+  bundle_id: maybe(bundleId),
   disabled: on(false),
   forbidden_tools: z._default(listOf(z.string()), []),
   tool_meta: z._default(mapOf(toolMetaSchema), {}),

@@ -29,10 +29,18 @@ export interface MCPServerPickStringInput extends MCPServerInputBase {
   type: "pickString";
   /** The question. */
   description: string;
-  /** The values to pick from. */
-  options: string[];
+  /** What to pick from: values as 0.2 has them, or values with a label of 0.3. */
+  options: (string | PickStringOption)[];
   /** The value to use without an answer. */
   default?: string | null;
+}
+
+/** A value to pick, and what people see instead. */
+export interface PickStringOption {
+  /** For people. */
+  label: string;
+  /** What the placeholder stands for. */
+  value: string;
 }
 
 /** A value that a command on the Computer prints (spec §4). */
@@ -53,6 +61,15 @@ export type MCPServerInput =
   | MCPServerPickStringInput
   | MCPServerCommandInput;
 
+/** Returns the options of an input in the form of 0.3; a value alone is its own label. */
+export const pickOptions = (
+  { options }: Pick<MCPServerPickStringInput, "options">,
+): PickStringOption[] =>
+  options.map((option) =>
+    typeof option === "string" ? { label: option, value: option } : option
+  );
+
+const text = z.string().check(z.minLength(1));
 const base = { id: identifier, description: z.string() };
 const fallback = maybe(z.string());
 
@@ -67,7 +84,9 @@ export const inputSchema = z.discriminatedUnion("type", [
   z.looseObject({
     ...base,
     type: z.literal("pickString"),
-    options: listOf(z.string()),
+    options: listOf(
+      z.union([z.string(), z.looseObject({ label: text, value: text })]),
+    ),
     default: fallback,
   }),
   z.looseObject({

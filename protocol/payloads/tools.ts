@@ -78,8 +78,10 @@ export interface Icon {
 
 /** A tool of a Computer (spec §4). */
 export interface SMCPTool {
-  /** The name to call: its alias, or its MCP name (spec §7). */
+  /** The name to call: its alias, or its MCP name (spec §7); since 0.3 behind `bundle_id` and `__`. */
   name: string;
+  /** What identifies its MCP server; since 0.3, where it is required. */
+  bundle_id?: string;
   /** For people and models; may be empty. */
   description: string;
   /** JSON Schema of `params`. */
@@ -100,8 +102,12 @@ export interface SMCPTool {
 /** Key of {@linkcode SMCPTool.meta} for the name of the tool's MCP server. */
 export const MCP_SERVER_KEY = "a2c_mcp_server";
 
-/** Returns the name of a tool's MCP server; `undefined` if its Computer is older and does not send it. */
-export function mcpServerOf({ meta }: SMCPTool): string | undefined {
+/**
+ * Returns how requests name a tool's MCP server: its `bundle_id`, before 0.3 its name; `undefined` if
+ * its Computer is older and does not send it.
+ */
+export function mcpServerOf({ bundle_id, meta }: SMCPTool): string | undefined {
+  if (bundle_id !== undefined) return bundle_id;
   const server = meta?.[MCP_SERVER_KEY];
   return typeof server === "string" ? server : undefined;
 }
@@ -169,6 +175,7 @@ export const getToolsReqSchema = z.looseObject(
 /** @internal */
 export const smcpToolSchema = z.looseObject({
   name: z.string(),
+  bundle_id: z.exactOptional(z.string()),
   description: z.string(),
   params_schema: plainObject,
   return_schema: z.pipe(

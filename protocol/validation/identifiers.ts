@@ -37,3 +37,16 @@ export const computerCallShape = {
   ...agentCallDataShape,
   computer: identifier,
 };
+
+/** The identity of an MCP server, and no `__`, which stands between it and a tool's name. */
+const BUNDLE_ID = /^(?!.*__)[A-Za-z0-9_-]+$/;
+
+/** Returns whether data is a valid {@linkcode bundleId}. */
+export const isBundleId = (data: unknown): data is string =>
+  typeof data === "string" && BUNDLE_ID.test(data);
+
+/** `bundle_id`, since 0.3: what identifies an MCP server at its Computer (0.4 §3.1). */
+export const bundleId = z.string().check(z.regex(
+  BUNDLE_ID,
+  'expected letters, digits, "_" and "-", without "__"; leave it out to derive it from the name',
+));

@@ -19,6 +19,7 @@ export interface JsonSchema {
   required?: readonly string[];
   additionalProperties?: JsonSchema | boolean;
   items?: JsonSchema;
+  minItems?: number;
   anyOf?: readonly JsonSchema[];
   oneOf?: readonly JsonSchema[];
   allOf?: readonly JsonSchema[];
@@ -234,15 +235,37 @@ function describe(kind: JsonSchema, docs: InterfaceDocs): JsonSchema {
   const found = INTERFACES[typeOf(kind)];
   if (!found) throw new Error(`Cannot describe "${typeOf(kind)}"`);
   if (!found.parameters) {
-    return addDocs(addDocs(kind, "MCPServerInputBase", docs), found.own, docs);
+    const input = addDocs(
+      addDocs(kind, "MCPServerInputBase", docs),
+      found.own,
+      docs,
+    );
+    const { options } = input.properties ?? {};
+    // A rule of the Computer alone: other peers may send an empty list.
+    return options
+      ? {
+        ...input,
+        properties: {
+          ...input.properties,
+          options: { ...options, minItems: 1 },
+        },
+      }
+      : input;
   }
   const own = addDocs(kind, found.own, docs);
   const { properties } = addDocs(own, "BaseMCPServerConfig", docs);
   const { server_parameters, tool_meta, default_tool_meta } = properties ?? {};
+  const { bundle_id } = properties ?? {};
   return {
     ...own,
     properties: {
       ...properties,
+      ...(bundle_id && {
+        bundleId: {
+          ...bundle_id,
+          description: "Another spelling of `bundle_id`.",
+        },
+      }),
       server_parameters: addDocs(
         server_parameters ?? {},
         found.parameters,

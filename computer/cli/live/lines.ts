@@ -3,6 +3,11 @@ import { resultMeta } from "../../../protocol/mod.ts";
 import type { ToolCallEnded } from "../../tools/call_events.ts";
 import type { ServerStatus } from "../../host/server_status.ts";
 
+/** Returns the name of an MCP server, with what identifies it where that is something else. */
+export const labelOf = (
+  { name, bundleId }: Pick<ServerStatus, "name" | "bundleId">,
+): string => bundleId === name ? name : `${name} (${bundleId})`;
+
 /** Describes a state of an MCP server; undefined if not worth reporting, as the start of an attempt. */
 export function stateLine(
   { name, state, tools, error, nextAttempt, problems }: ServerStatus,

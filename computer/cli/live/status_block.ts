@@ -10,6 +10,7 @@ import type { ToolProgress } from "../../../protocol/mod.ts";
 import type { ComputerStatus } from "../../options.ts";
 import type { ToolCallStarted } from "../../tools/call_events.ts";
 import type { ServerState, ServerStatus } from "../../host/server_status.ts";
+import { labelOf } from "./lines.ts";
 import { runningCall } from "./call_spans.ts";
 import { paint, type ScreenLine, type Span, type Style } from "./paint.ts";
 
@@ -99,7 +100,7 @@ function bodyLines(
   const widest = (texts: string[]) => Math.max(0, ...texts.map(textWidth));
   const name = Math.min(
     Math.floor(columns * 0.4),
-    widest(servers.map(({ name }) => plain(name))),
+    widest(servers.map((server) => plain(labelOf(server)))),
   );
   const state = widest(servers.map(({ state }) => state));
   const reason = (text: string, style: Style): Span[][] =>
@@ -110,7 +111,7 @@ function bodyLines(
       [
         ["  "],
         STATE_SYMBOLS[server.state],
-        [` ${pad(shorten(plain(server.name), name), name)}  `],
+        [` ${pad(shorten(plain(labelOf(server)), name), name)}  `],
         [pad(server.state, state), "dim"],
         ["  "],
         ...progress(server, now),

@@ -1,7 +1,7 @@
 import type { MCPServerInput } from "../../../protocol/mod.ts";
 import { isRecord } from "../../util/values.ts";
 import { parseComputerConfig } from "../../config/parse_config.ts";
-import { redactConfig } from "../../config/redact.ts";
+import { redactInput } from "../../config/redact.ts";
 import {
   keptFile,
   oneWord,
@@ -85,7 +85,8 @@ const DEFINITIONS: readonly ShellCommand[] = [
     summary: "show the definition of an input",
     values: ids,
     run: (rest, { computer }) =>
-      pretty(shown([find(rest, computer.inputs.definitions)])[0]),
+      // As for Agents: a password has no default.
+      pretty(redactInput(find(rest, computer.inputs.definitions))),
   },
   {
     words: ["inputs", "list"],
@@ -192,10 +193,6 @@ function find(rest: string, inputs: readonly MCPServerInput[]): MCPServerInput {
     }`,
   );
 }
-
-/** Redacts definitions as for Agents: a password has no default. */
-const shown = (inputs: readonly MCPServerInput[]): readonly MCPServerInput[] =>
-  redactConfig([], inputs).inputs ?? [];
 
 const asText = (value: unknown): string =>
   typeof value === "string" ? value : JSON.stringify(value);

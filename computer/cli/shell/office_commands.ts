@@ -1,7 +1,7 @@
 import { plainLines } from "../../../cli/terminal_text.ts";
 import { officeLinkOf } from "../../computer.ts";
 import { isRecord } from "../../util/values.ts";
-import { howItEnded } from "../live/lines.ts";
+import { howItEnded, labelOf } from "../live/lines.ts";
 import type { Style } from "../live/paint.ts";
 import type { ServerState } from "../../host/server_status.ts";
 import { redactUrl } from "../../util/redact_text.ts";
@@ -35,12 +35,12 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
         } (${computer.url}), office ${office ?? "none"}, as ${name}`,
         servers.length === 0 ? "no MCP servers" : drawTable(
           ["server", "type", "state", "tools", "error"],
-          servers.map(({ name, type, state, tools, error }) => [
-            name,
-            type,
-            [state, STATE_STYLES[state]],
-            `${tools}`,
-            error ?? "",
+          servers.map((server) => [
+            labelOf(server),
+            server.type,
+            [server.state, STATE_STYLES[server.state]],
+            `${server.tools}`,
+            server.error ?? "",
           ]),
           look(),
         ),
@@ -55,7 +55,10 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
       const tools = computer.listTools();
       if (tools.length === 0) return "no tools";
       const servers = new Map(
-        computer.status().tools.map(({ name, server }) => [name, server]),
+        computer.status().tools.map(({ name, server, bundleId = server }) => [
+          name,
+          labelOf({ name: server, bundleId }),
+        ]),
       );
       return drawTable(
         ["tool", "server", "description"],

@@ -1,5 +1,7 @@
 import { isRecord } from "../../util/values.ts";
-import { stateLine } from "../live/lines.ts";
+import type { ServerStatus } from "../../host/server_status.ts";
+import { partsOf } from "../../tool_host.ts";
+import { labelOf, stateLine } from "../live/lines.ts";
 import type { ServerSettings } from "../../config/settings.ts";
 import {
   keptFile,
@@ -9,8 +11,21 @@ import {
 } from "./command.ts";
 import { jsonArgument } from "./json_argument.ts";
 
-const names = ({ computer }: ShellContext): string[] =>
-  computer.status().servers.map(({ name }) => name);
+const servers = ({ computer }: ShellContext): readonly ServerStatus[] =>
+  computer.status().servers;
+
+/** Returns what a person may type: names that only one server has, and ids. */
+function names(context: ShellContext): string[] {
+  const all = servers(context);
+  const isOnly = ({ name }: ServerStatus) =>
+    all.filter((server) => server.name === name).length === 1;
+  return [
+    ...new Set([
+      ...all.filter(isOnly).map(({ name }) => name),
+      ...all.map(({ bundleId }) => bundleId),
+    ]),
+  ];
+}
 const namesOrAll = (context: ShellContext): string[] => [
   ...names(context),
   "all",
@@ -24,56 +39,59 @@ export const SERVER_COMMANDS: readonly ShellCommand[] = [
     kept: keptFile,
     summary: 'add an MCP server, or replace it: {"name": ..., "type": ...}',
     run: async (rest, context) => {
-      const { computer } = context;
       const { name, settings } = readServer(await jsonArgument(rest));
-      if (names(context).includes(name)) {
-        await computer.updateServer(name, settings);
-      } else await computer.addServer(name, settings);
-      return stateOf(context, [name]);
+      return stateOf(context, [await hostingOf(context).put(name, settings)]);
     },
   },
   {
     words: ["server", "rm"],
-    args: "<name>",
+    args: "<name|id>",
     summary: "stop an MCP server and forget it",
     values: names,
     run: async (rest, { computer }) => {
-      const name = oneWord(rest, "the MCP server's name");
+      const name = oneWord(rest, "the MCP server's name or bundle_id");
       await computer.removeServer(name);
       return `removed ${name}`;
     },
   },
   {
     words: ["start"],
-    args: "<name>|all",
+    args: "<name|id>|all",
     summary: "start an MCP server, or all",
     values: namesOrAll,
     run: async (rest, context) => {
       const chosen = choose(rest, context);
+      const hosting = hostingOf(context);
       await Promise.all(
-        chosen.map((name) => context.computer.startServer(name)),
+        chosen.map((bundleId) => hosting.startServer(bundleId)),
       );
       return stateOf(context, chosen);
     },
   },
   {
     words: ["stop"],
-    args: "<name>|all",
+    args: "<name|id>|all",
     summary: "stop an MCP server, or all",
     values: namesOrAll,
     run: async (rest, context) => {
       const chosen = choose(rest, context);
+      const hosting = hostingOf(context);
       await Promise.all(
-        chosen.map((name) => context.computer.stopServer(name)),
+        chosen.map((bundleId) => hosting.host.stopServer(bundleId)),
       );
       return stateOf(context, chosen);
     },
   },
 ];
 
+const hostingOf = ({ computer }: ShellContext) => partsOf(computer).hosting;
+
+/** Returns the ids of the servers that a command is about. */
 function choose(rest: string, context: ShellContext): string[] {
-  const name = oneWord(rest, "the MCP server's name or all");
-  return name === "all" ? names(context) : [name];
+  const name = oneWord(rest, "the MCP server's name or bundle_id, or all");
+  return name === "all"
+    ? servers(context).map(({ bundleId }) => bundleId)
+    : [hostingOf(context).host.names.find(name).bundleId];
 }
 
 /** Reads the name of a server; `addServer` and `updateServer` validate the rest. */
@@ -91,6 +109,6 @@ const stateOf = (
   { computer }: ShellContext,
   chosen: readonly string[],
 ): string =>
-  computer.status().servers.filter(({ name }) => chosen.includes(name))
-    .map((status) => stateLine(status) ?? `${status.name}: ${status.state}`)
+  computer.status().servers.filter(({ bundleId }) => chosen.includes(bundleId))
+    .map((status) => stateLine(status) ?? `${labelOf(status)}: ${status.state}`)
     .join("\n");

@@ -26,13 +26,14 @@ const FRAME_ROWS = 9;
  * Arguments are truncated so that the answers below them stay visible.
  */
 export function describeCall(
-  { agent, server, tool, name, params }: ConfirmRequest,
+  { agent, server, bundleId, tool, name, params }: ConfirmRequest,
   { columns, rows }: Size = { columns: 80, rows: 24 },
 ): string {
   const alias = name === tool ? "" : ` (its name there: ${quote(tool)})`;
+  const id = bundleId === undefined ? "" : ` (${plain(bundleId)})`;
   const head = `Agent ${quote(agent)} wants to run ${
     quote(name)
-  } of MCP server ${quote(server)}${alias}`;
+  } of MCP server ${quote(server)}${id}${alias}`;
   const args = Object.entries(params).map(([key, value]) =>
     `  ${plain(key)}: ${plain(JSON.stringify(value) ?? "")}`
   );

@@ -1,5 +1,6 @@
 import { plain } from "../../../cli/terminal_text.ts";
 import { loadPackages } from "../../../shared/packages.ts";
+import { pickOptions } from "../../../protocol/mod.ts";
 import type { Confirm } from "../../tools/confirm.ts";
 import type { AskedInput, AskInput } from "../../config/inputs/input_store.ts";
 import { paint } from "../live/paint.ts";
@@ -93,10 +94,14 @@ async function askInput(
   const common = { ...streams, signal, message };
   let answer: unknown;
   if (input.type === "pickString") {
-    if (input.options.length === 0) return undefined;
+    const options = pickOptions(input);
+    if (options.length === 0) return undefined;
     answer = await select({
       ...common,
-      options: input.options.map((value) => ({ value, label: plain(value) })),
+      options: options.map(({ label, value }) => ({
+        value,
+        label: plain(label),
+      })),
       ...(fallback !== undefined && { initialValue: fallback }),
     });
   } else if (input.password) {

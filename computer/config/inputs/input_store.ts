@@ -1,13 +1,20 @@
 import { isDeepStrictEqual } from "node:util";
-import type { MCPServerInput } from "../../../protocol/mod.ts";
+import {
+  type MCPServerInput,
+  pickOptions,
+  type PickStringOption,
+} from "../../../protocol/mod.ts";
 import { withTimeout } from "../../../shared/async.ts";
 import { reasonOf } from "../../util/values.ts";
 import { parseComputerConfig } from "../parse_config.ts";
+import { ConfigError } from "../problem.ts";
 import { commandLine } from "../command_line.ts";
 import { commandOutput } from "./command_output.ts";
 import { placeholderIds } from "../../util/placeholders.ts";
 import { REDACTED } from "../../util/redact_text.ts";
 import { fillPlaceholders } from "./fill_placeholders.ts";
+import { sharedVariables } from "../../util/input_problems.ts";
+import { InvalidSelectionError } from "./invalid_selection.ts";
 import { inputVariables, notDefined, noValue } from "../../util/input_names.ts";
 import { resolveAll, TransientInputError } from "./resolve_all.ts";
 import { MIN_SECRET_CHARACTERS } from "../../util/secret_forms.ts";
@@ -54,7 +61,8 @@ export interface ComputerInputs {
   /**
    * Sets a value; MCP servers get it when they next start.
    *
-   * @throws {Error} when the input is not defined, or the value is not one of its options
+   * @throws {InvalidSelectionError} when the value is not one of its options
+   * @throws {Error} when the input is not defined
    */
   setValue(id: string, value: unknown): void;
   /** Forgets one value, or all; they are resolved again when they are next needed. */
@@ -112,13 +120,14 @@ export class InputStore implements ComputerInputs {
 
   put(input: MCPServerInput): void {
     const read = parseComputerConfig({ servers: {}, inputs: [input] }, "input");
-    const definitions = this.definitions;
-    const at = definitions.findIndex(({ id }) => id === input.id);
-    this.replace(
-      at === -1
-        ? [...definitions, ...read.inputs]
-        : definitions.toSpliced(at, 1, ...read.inputs),
-    );
+    const before = this.definitions;
+    const at = before.findIndex(({ id }) => id === input.id);
+    const definitions = at === -1
+      ? [...before, ...read.inputs]
+      : before.toSpliced(at, 1, ...read.inputs);
+    const problems = sharedVariables(definitions);
+    if (problems.length > 0) throw new ConfigError("input", problems);
+    this.replace(definitions);
   }
 
   remove(id: string): void {
@@ -184,10 +193,14 @@ export class InputStore implements ComputerInputs {
   value(id: string): Promise<unknown> {
     const known = this.#values.get(id);
     if (known) return known;
-    const value: Promise<unknown> = this.#resolve(id).catch((error) => {
+    const forget = () => {
       if (this.#values.get(id) === value) this.#values.delete(id);
-      throw error;
-    });
+    };
+    const value: Promise<unknown> = this.#resolve(id, forget)
+      .catch((error) => {
+        forget();
+        throw error;
+      });
     this.#values.set(id, value);
     return value;
   }
@@ -197,9 +210,16 @@ export class InputStore implements ComputerInputs {
     this.#closed.abort(new Error("the Computer is closed"));
   }
 
-  async #resolve(id: string): Promise<unknown> {
+  /** @param forget called when nobody chose the value, so that it is looked for again */
+  async #resolve(id: string, forget: () => void): Promise<unknown> {
     const input = this.#need(id);
-    return this.#checked(input, await this.#find(input));
+    const found = await this.#find(input);
+    if (found !== undefined || input.type !== "pickString") {
+      return this.#checked(input, found);
+    }
+    if (!this.#sources.ask) forget();
+    const [first] = pickOptions(input);
+    return this.#checked(input, input.default ?? first?.value);
   }
 
   async #find(input: MCPServerInput): Promise<unknown> {
@@ -225,18 +245,14 @@ export class InputStore implements ComputerInputs {
       });
     }
     const answer = await ask?.(input, this.#closed.signal);
+    if (input.type === "pickString") return answer ?? undefined;
     return answer ?? input.default ?? undefined;
   }
 
   #checked(input: MCPServerInput, value: unknown): unknown {
-    const { id } = input;
-    if (value === undefined) throw new Error(noValue(id));
-    if (input.type === "pickString" && !isOption(input.options, value)) {
-      throw new Error(
-        `the value of input "${id}" is not one of its options: ${
-          input.options.join(", ")
-        }`,
-      );
+    if (value === undefined) throw new Error(noValue(input.id));
+    if (input.type === "pickString" && !isOption(pickOptions(input), value)) {
+      throw new InvalidSelectionError(input, value);
     }
     this.#remember(input, value);
     return value;
@@ -261,8 +277,11 @@ const isSecret = (input: MCPServerInput): boolean =>
   input.type === "command" ||
   input.type === "promptString" && input.password === true;
 
-const isOption = (options: readonly string[], value: unknown): boolean =>
-  options.length === 0 || options.some((option) => option === value);
+const isOption = (
+  options: readonly PickStringOption[],
+  value: unknown,
+): boolean =>
+  options.length === 0 || options.some((option) => option.value === value);
 
 /** Lists a value as it is written in a configuration, and each text within it. */
 function textsIn(value: unknown): string[] {

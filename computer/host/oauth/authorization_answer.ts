@@ -10,13 +10,18 @@ export interface AuthorizationAnswer {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the error result of a call for which the Computer is not authorized (spec §6). */
+/**
+ * Returns the error result of a call for which the Computer is not authorized (spec §6).
+ *
+ * @param address how the office names the server
+ */
 export const authorizationAnswer = (
   tool: string,
   server: string,
   { code, hint }: AuthorizationError,
+  address: string = server,
 ): AuthorizationAnswer => ({
   code,
   text: `Cannot call "${tool}" of MCP server "${server}". ${hint.message}`,
-  fields: { mcp_server: server, auth_hint: { ...hint } },
+  fields: { mcp_server: address, auth_hint: { ...hint } },
 });

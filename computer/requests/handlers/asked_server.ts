@@ -10,13 +10,14 @@ export const DEFAULT_TIMEOUT_S = 30;
 /** What requests for one MCP server need. */
 export interface AskedServerNeeds {
   /** The MCP servers. */
-  readonly host: Pick<McpHost, "server">;
+  readonly host: Pick<McpHost, "names">;
 }
 
 /**
  * Finds the MCP server that a request names.
  *
- * @throws {ProtocolError} 404 it is not there or does not run, 4015 it does not offer this
+ * @throws {ProtocolError} 4014, before 0.3 404: it is not there; 404: it does not run; 4015: it does
+ * not offer this
  */
 export function askedServer(
   host: AskedServerNeeds["host"],
@@ -28,7 +29,14 @@ export function askedServer(
   throw new ProtocolError(
     ErrorCode.MCP_CAPABILITY_NOT_SUPPORTED,
     `MCP server "${name}" does not offer ${capability}`,
-    { fields: { mcp_server: name, capability } },
+    {
+      fields: {
+        mcp_server: name,
+        // The name of the field in the SDKs of 0.2.
+        ...(!host.names.bundleIds && { mcp_server_name: name }),
+        capability,
+      },
+    },
   );
 }
 
@@ -56,11 +64,13 @@ export async function answerOf<T>(
 }
 
 function running(host: AskedServerNeeds["host"], name: string): McpConnection {
-  const server = host.server(name);
+  const server = host.names.at(name);
   if (server?.connection) return server.connection;
   const reason = server && `it is ${server.status.state}`;
   throw new ProtocolError(
-    ErrorCode.NOT_FOUND,
+    server || !host.names.bundleIds
+      ? ErrorCode.NOT_FOUND
+      : ErrorCode.MCP_SERVER_NOT_FOUND,
     reason
       ? `MCP server "${name}" cannot be asked: ${reason}`
       : `There is no MCP server "${name}" on this Computer`,

@@ -9,7 +9,7 @@ import type { Handler } from "./handler.ts";
 /** What {@linkcode getConfig} needs. */
 export interface GetConfigNeeds {
   /** The MCP servers. */
-  readonly host: Pick<McpHost, "configs">;
+  readonly host: Pick<McpHost, "configs" | "names">;
   /** The definitions of the placeholders. */
   readonly inputs: readonly MCPServerInput[];
 }
@@ -18,4 +18,4 @@ export interface GetConfigNeeds {
 export const getConfig: Handler<typeof GET_CONFIG_EVENT, GetConfigNeeds> = (
   _request,
   { host, inputs },
-) => redactConfig(host.configs, inputs);
+) => redactConfig(host.configs, inputs, host.names);

@@ -17,12 +17,12 @@ export const getDesktop: Handler<typeof GET_DESKTOP_EVENT, ResourceNeeds> =
     const reading = await readWindows(
       participants(host),
       window,
-      (server, resources) => watch.saw(server, resources),
+      ({ bundleId }, resources) => watch.saw(bundleId, resources),
     );
     const { desktops, warnings } = organizeDesktop(
       reading.windows,
       desktop_size,
-      recent.history,
+      recent.history.map((bundleId) => host.names.addressOf(bundleId)),
     );
     warnOnce.warn([...reading.warnings, ...warnings]);
     return { desktops, req_id };

@@ -13,12 +13,12 @@ export const getFinder: Handler<typeof GET_FINDER_EVENT, ResourceNeeds> =
   ) => {
     const listing = await listDocuments(
       participants(host),
-      (server, resources) => watch.saw(server, resources),
+      ({ bundleId }, resources) => watch.saw(bundleId, resources),
     );
     const { documents, total_count, warnings } = organizeFinder(
       listing.documents,
       request,
-      recent.history,
+      recent.history.map((bundleId) => host.names.addressOf(bundleId)),
     );
     warnOnce.warn([...listing.warnings, ...warnings]);
     return { documents, total_count, req_id: request.req_id };

@@ -8,7 +8,7 @@ import type { Handler } from "./handler.ts";
 /** What {@linkcode getPrompts} needs. */
 export interface GetPromptsNeeds {
   /** The MCP servers. */
-  readonly host: Pick<McpHost, "configs" | "server">;
+  readonly host: Pick<McpHost, "views" | "server">;
   /** Logs what is left out. */
   readonly warnOnce: WarnOnce;
 }
@@ -25,8 +25,9 @@ export const getPrompts: Handler<
   { host, warnOnce },
 ) => {
   const seconds = Math.max(1, timeout - MARGIN_S);
-  const listed = host.configs.map(async ({ name }): Promise<Prompt[]> => {
-    const connection = host.server(name)?.connection;
+  const listed = host.views.map(async (view): Promise<Prompt[]> => {
+    const { bundleId, address: name } = view;
+    const connection = host.server(bundleId)?.connection;
     if (!connection?.capabilities.prompts) return [];
     try {
       const prompts = await answerOf(

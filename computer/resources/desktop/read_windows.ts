@@ -29,7 +29,7 @@ export interface WindowReading {
 export async function readWindows(
   servers: readonly RunningServer[],
   wanted: string | undefined,
-  listed: (server: string, resources: readonly Resource[]) => void,
+  listed: (server: RunningServer, resources: readonly Resource[]) => void,
   timeoutMs: number = READ_TIMEOUT_MS,
 ): Promise<WindowReading> {
   const readings = await Promise.all(
@@ -42,18 +42,19 @@ export async function readWindows(
 }
 
 async function readServer(
-  { name, connection }: RunningServer,
+  server: RunningServer,
   wanted: string | undefined,
-  listed: (server: string, resources: readonly Resource[]) => void,
+  listed: (server: RunningServer, resources: readonly Resource[]) => void,
   timeoutMs: number,
 ): Promise<WindowReading> {
+  const { name, connection } = server;
   const read = new Map<Resource, ReadWindow>();
   const warnings: string[] = [];
   let windows: Resource[] = [];
   try {
     await withTimeout(timeoutMs, async (signal) => {
       const resources = await listResources(connection, signal);
-      listed(name, resources);
+      listed(server, resources);
       windows = resources.filter(({ uri }) => matches(uri, wanted));
       await forEachConcurrent(
         windows,

@@ -23,17 +23,18 @@ export interface DocumentListing {
  */
 export async function listDocuments(
   servers: readonly RunningServer[],
-  listed: (server: string, resources: readonly Resource[]) => void,
+  listed: (server: RunningServer, resources: readonly Resource[]) => void,
 ): Promise<DocumentListing> {
   const warnings: string[] = [];
   const documents = await Promise.all(
-    servers.map(async ({ name, connection }) => {
+    servers.map(async (server) => {
+      const { name, connection } = server;
       try {
         const resources = await withTimeout(
           LIST_TIMEOUT_MS,
           (signal) => listResources(connection, signal),
         );
-        listed(name, resources);
+        listed(server, resources);
         return resources.filter(({ uri }) => isDocument(uri))
           .map((resource) => ({ server: name, resource }));
       } catch (error) {

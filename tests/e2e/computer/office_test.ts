@@ -337,7 +337,11 @@ Deno.test({
     ["nobody", 404, { mcp_server: "nobody" }],
     ["off", 404, { mcp_server: "off", reason: "it is disabled" }],
     ["halted", 404, { mcp_server: "halted", reason: "it is stopped" }],
-    ["without", 4015, { mcp_server: "without", capability: "resources" }],
+    ["without", 4015, {
+      mcp_server: "without",
+      mcp_server_name: "without", // as the Python SDK of 0.2 reads it
+      capability: "resources",
+    }],
   ];
   for (const [server, code, fields] of rows) {
     await t.step(`${server}: ${code}`, async () => {

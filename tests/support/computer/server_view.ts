@@ -27,6 +27,8 @@ export const serverView = (
   state: ServerState = "running",
 ): ServerView => ({
   name,
+  bundleId: typeof config.bundle_id === "string" ? config.bundle_id : name,
+  address: name,
   state,
   tools: tools.map((tool) => typeof tool === "string" ? mcpTool(tool) : tool),
   config: parseMCPServerConfig({

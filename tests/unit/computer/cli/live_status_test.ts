@@ -8,6 +8,7 @@ import type {
 
 const server = (name: string, state: ServerState): ServerStatus => ({
   name,
+  bundleId: name,
   type: "stdio",
   state,
   tools: 1,

@@ -71,6 +71,9 @@ const accepted: [why: string, config: unknown][] = [
       vrl: ".a = 1",
     }),
   ],
+  ["an id of its own", stdio({}, { bundle_id: "files-2" })],
+  ["an id under another name", stdio({}, { bundleId: "files-2" })],
+  ["an id that is derived", stdio({}, { bundle_id: null })],
   ["no default metadata", stdio({}, { default_tool_meta: null, vrl: null })],
   ["a name that equals its key", stdio({}, { name: "files" })],
   ["durations", streamable({ timeout: "PT1M30.5S", sse_read_timeout: "P1D" })],
@@ -95,6 +98,15 @@ const accepted: [why: string, config: unknown][] = [
         args: { u: "1" },
       },
     ),
+  ],
+  [
+    "options with labels",
+    inputs({
+      ...prompt,
+      type: "pickString",
+      options: [{ label: "A", value: "a" }, "b"],
+      default: "a",
+    }),
   ],
   ["a list in servers", {
     servers: [{
@@ -175,6 +187,25 @@ const rejected: [why: string, config: unknown][] = [
   ["an input without an id", inputs({ ...prompt, id: undefined })],
   ["an input without a description", inputs({ ...prompt, description: 1 })],
   ["nothing to pick from", inputs({ ...prompt, type: "pickString" })],
+  [
+    "an empty list to pick from",
+    inputs({ ...prompt, type: "pickString", options: [] }),
+  ],
+  [
+    "an option without a label",
+    inputs({ ...prompt, type: "pickString", options: [{ value: "a" }] }),
+  ],
+  [
+    "an option with an empty value",
+    inputs({
+      ...prompt,
+      type: "pickString",
+      options: [{ label: "a", value: "" }],
+    }),
+  ],
+  ["an id with a dot", stdio({}, { bundle_id: "a.b" })],
+  ["an id with two underscores", stdio({}, { bundleId: "a__b" })],
+  ["an empty id", stdio({}, { bundle_id: "" })],
   ["no command to run", inputs({ ...prompt, type: "command" })],
   ["a list whose servers have no name", [
     { type: "stdio", server_parameters: { command: "a" } },
@@ -279,8 +310,12 @@ Deno.test("the schema and the validator agree on random and misspelled documents
       );
       if (how === "value") {
         // A map of servers, or one server, may turn the file into another program's.
-        // JSON Schema cannot require names to equal their keys, or ids to be unique.
-        if (/^(servers|servers\.\w+|.*\.(name|id))$/.test(path.join("."))) {
+        // JSON Schema cannot require names to equal their keys, ids to be unique, or a default to be
+        // one of the options.
+        if (
+          /^(servers|servers\.\w+|.*\.(name|id)|inputs\.1\.(options|default))$/
+            .test(path.join("."))
+        ) {
           return;
         }
         parent[key] = value;

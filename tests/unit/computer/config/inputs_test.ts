@@ -82,14 +82,19 @@ Deno.test("fillPlaceholders() fills ten levels, and refuses deeper nesting", () 
 });
 
 Deno.test("inputVariables() lists the environment variables of an input", () => {
-  assertEquals(inputVariables("TOKEN"), ["SMCP_INPUT_TOKEN"]);
+  assertEquals(inputVariables("TOKEN"), [
+    "SMCP_INPUT_TOKEN",
+    "A2C_SMCP_TOKEN",
+  ]);
   assertEquals(inputVariables("github-token"), [
     "SMCP_INPUT_github-token",
     "SMCP_INPUT_GITHUB_TOKEN",
+    "A2C_SMCP_github_token",
   ]);
   assertEquals(inputVariables("a b.ü"), [
     "SMCP_INPUT_a b.ü",
     "SMCP_INPUT_A_B__",
+    "A2C_SMCP_a_b__",
   ]);
   assertEquals(inputVariables("env:HOME")[0], "HOME");
 });

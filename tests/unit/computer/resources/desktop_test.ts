@@ -322,7 +322,11 @@ Deno.test("readWindows() leaves out only the server or window that fails or hang
     ),
   };
   const { windows, warnings } = await readWindows(
-    Object.entries(servers).map(([name, connection]) => ({ name, connection })),
+    Object.entries(servers).map(([name, connection]) => ({
+      name,
+      bundleId: name,
+      connection,
+    })),
     undefined,
     () => {},
     50,
@@ -352,7 +356,11 @@ Deno.test("readWindows() reads only the requested window, by exact URI or by URI
   for (
     const wanted of ["window://g/1", "window://g/3", "window://g", "nothing"]
   ) {
-    await readWindows([{ name: "g", connection }], wanted, () => {});
+    await readWindows(
+      [{ name: "g", bundleId: "g", connection }],
+      wanted,
+      () => {},
+    );
   }
   assertEquals(read, ["window://g/1", "window://g/3?x=1"]);
 });

@@ -49,6 +49,32 @@ Deno.test("toolName() cuts a long tool, replaces what cannot stand, and adds a h
   assertMatch(toolName("pc", "", naming), /^pc__tool_[0-9a-v]{6}$/);
 });
 
+Deno.test("0.4 §3.5: toolName() keeps a bundle_id where it fits, and leaves it out before the tool's own name", () => {
+  const named = (tool: string, bundleId: string) =>
+    toolName("laptop", tool, naming, 0, bundleId);
+  assertEquals(named("files__read", "files"), "laptop__files__read");
+  const id = "github-enterprise-server";
+  const long = named(`${id}__create_pull_request`, id);
+  assertMatch(long, /^laptop__create_pull_request_[0-9a-v]{6}$/);
+  assert(
+    long !==
+      named(
+        "other-enterprise-server1__create_pull_request",
+        "other-enterprise-server1",
+      ),
+  );
+  assertEquals(long, named(`${id}__create_pull_request`, id));
+  assertMatch(
+    named("files__read file", "files"),
+    /^laptop__files__read_file_[0-9a-v]{6}$/,
+  );
+  // Nothing is left out that is not the id.
+  assertMatch(
+    named(`${id}_create_pull_request`, id),
+    /^laptop__github-enterprise-server_create_p_[0-9a-v]{6}$/,
+  );
+});
+
 Deno.test("toolName() gives another name at another attempt", () => {
   const names = [0, 1, 2].map((attempt) =>
     toolName("laptop", "echo", naming, attempt)

@@ -1,17 +1,29 @@
-import type { ServerConfig } from "../config/server_config.ts";
-import { nearestWord } from "../config/nearest_word.ts";
+import type { ServerConfig } from "../../config/server_config.ts";
+import { bundleIdOf } from "../../config/bundle_id.ts";
+import { nearestWord } from "../../config/nearest_word.ts";
+import { malformedTags } from "../declared_tags.ts";
 import { longNames } from "./long_names.ts";
-import type { McpTool } from "./mcp/tool.ts";
-import { prefixOf, toolName } from "./tool_naming.ts";
+import type { McpTool } from "../mcp/tool.ts";
+import { namesOfTool } from "./tool_naming.ts";
 
 /** Finds mismatches between the configuration of an MCP server and its tools. */
 export const toolMismatches = (
   config: ServerConfig,
   tools: readonly McpTool[],
+  bundleIds = false,
 ): string[] => [
   ...unmatchedTools(config, tools),
-  ...longNames(config, tools).problems,
+  ...longNames(config, tools, bundleIds).problems,
 ];
+
+/** Describes what is odd in a fresh list of tools, and does no harm. */
+export const listWarnings = (
+  config: ServerConfig,
+  tools: readonly McpTool[],
+  bundleIds: boolean,
+): string[] =>
+  [longNames(config, tools, bundleIds).warning, malformedTags(tools)]
+    .filter((warning) => warning !== undefined);
 
 /**
  * Finds names in the configuration of an MCP server that match none of its tools: such an entry
@@ -25,16 +37,13 @@ export function unmatchedTools(
   tools: readonly Pick<McpTool, "name">[],
 ): string[] {
   const names = tools.map(({ name }) => name);
-  const prefix = prefixOf({ config });
-  const offered = names.flatMap((name) => [
-    toolName({ config }, name),
-    prefix + name,
-  ]);
+  const server = { config, bundleId: bundleIdOf(config) };
   return [
-    ...unmatched("forbidden_tools", config.forbidden_tools, [
-      ...names,
-      ...offered,
-    ]),
+    ...unmatched(
+      "forbidden_tools",
+      config.forbidden_tools,
+      names.flatMap((name) => namesOfTool(server, name)),
+    ),
     ...unmatched("tool_meta", Object.keys(config.tool_meta), names),
   ];
 }

@@ -1,5 +1,6 @@
-import type { ServerConfig } from "../config/server_config.ts";
-import type { McpTool } from "./mcp/tool.ts";
+import { bundleIdOf } from "../../config/bundle_id.ts";
+import type { ServerConfig } from "../../config/server_config.ts";
+import type { McpTool } from "../mcp/tool.ts";
 import { isForbidden, MAX_NAME_LENGTH, toolName } from "./tool_naming.ts";
 
 /** Maximum characters of a tool's name that every model provider accepts. */
@@ -13,13 +14,20 @@ export interface LongNames {
   readonly warning?: string;
 }
 
-/** Finds the tools of an MCP server whose offered names are too long. */
+/**
+ * Finds the tools of an MCP server whose offered names are too long.
+ *
+ * @param bundleIds whether names begin with the `bundle_id` of their server
+ */
 export function longNames(
   config: ServerConfig,
   tools: readonly Pick<McpTool, "name">[],
+  bundleIds = false,
 ): LongNames {
-  const names = tools.filter(({ name }) => !isForbidden({ config }, name))
-    .map(({ name }) => ({ name, offered: toolName({ config }, name) }));
+  const server = { config, bundleId: bundleIdOf(config) };
+  const prefix = bundleIds ? "bundle_id" : "tool_prefix";
+  const names = tools.filter(({ name }) => !isForbidden(server, name))
+    .map(({ name }) => ({ name, offered: toolName(server, name, bundleIds) }));
   const long = names.filter(({ offered }) =>
     offered.length > RECOMMENDED_LENGTH && offered.length <= MAX_NAME_LENGTH
   );
@@ -29,13 +37,13 @@ export function longNames(
       .map(({ name }) =>
         `tool "${
           name.slice(0, 40)
-        }…" is left out: behind its tool_prefix its name is longer than ${MAX_NAME_LENGTH} characters; give it an alias`
+        }…" is left out: behind its ${prefix} its name is longer than ${MAX_NAME_LENGTH} characters; give it an alias`
       ),
     ...(long.length > 0 && {
       warning:
         `${long.length} of its tools have names of more than ${RECOMMENDED_LENGTH} characters, which not every model can call, such as "${
           long[0]?.offered
-        }"; give them an alias, or the server a shorter tool_prefix`,
+        }"; give them an alias, or the server a shorter ${prefix}`,
     }),
   };
 }

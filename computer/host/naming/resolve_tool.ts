@@ -1,15 +1,16 @@
-import { ErrorCode } from "../../protocol/mod.ts";
-import { authorizationAnswer } from "./oauth/authorization_answer.ts";
-import type { ServerView } from "./server_status.ts";
+import { ErrorCode } from "../../../protocol/mod.ts";
+import { authorizationAnswer } from "../oauth/authorization_answer.ts";
+import type { ServerView } from "../server_status.ts";
+import { clashText } from "./clash_text.ts";
 import {
-  clashText,
   isForbidden,
   type NamedTool,
   namedTools,
+  namesOfTool,
   toolName,
   type ToolNames,
 } from "./tool_naming.ts";
-import { describeState } from "./describe_state.ts";
+import { describeState } from "../describe_state.ts";
 
 /** The tool of a call, or why it cannot be called. */
 export type ToolResolution =
@@ -34,7 +35,7 @@ export type ToolResolution =
 export function resolveTool(
   name: string,
   servers: readonly ServerView[],
-  { offers, clashes }: ToolNames,
+  { bundleIds, offers, clashes }: ToolNames,
 ): ToolResolution {
   const target = offers.get(name);
   if (target) {
@@ -47,17 +48,17 @@ export function resolveTool(
     return refuse(ErrorCode.TOOL_NOT_FOUND, clashText(name, claimants));
   }
   const enabled = servers.filter(({ state }) => state !== "disabled");
-  const forbidding = enabled.find((server) => forbids(server, name));
+  const forbidding = enabled.find((server) => forbids(server, name, bundleIds));
   if (forbidding) {
     return refuse(
       ErrorCode.TOOL_DISABLED,
       `Tool "${name}" of MCP server "${forbidding.name}" is forbidden by the Computer's configuration`,
     );
   }
-  const away = enabled.find((server) => isKnownToHave(server, name));
+  const away = enabled.find((server) => isKnownToHave(server, name, bundleIds));
   return away
     ? notRunning(name, away)
-    : refuse(ErrorCode.TOOL_NOT_FOUND, unknown(name, enabled));
+    : refuse(ErrorCode.TOOL_NOT_FOUND, unknown(name, enabled, bundleIds));
 }
 
 const refuse = (code: number, text: string): ToolResolution => ({
@@ -67,7 +68,11 @@ const refuse = (code: number, text: string): ToolResolution => ({
 });
 
 /** Returns whether the configuration of a server forbids a tool, by any of the tool's names. */
-function forbids(server: ServerView, name: string): boolean {
+function forbids(
+  server: ServerView,
+  name: string,
+  bundleIds: boolean,
+): boolean {
   const { forbidden_tools, tool_meta } = server.config;
   const tools = new Set([
     name,
@@ -77,16 +82,20 @@ function forbids(server: ServerView, name: string): boolean {
   ]);
   return [...tools].some((tool) =>
     isForbidden(server, tool) &&
-    (tool === name || toolName(server, tool) === name)
+    (tool === name || toolName(server, tool, bundleIds) === name)
   );
 }
 
 /** Returns whether a stopped server has a tool; before its first start only its configuration tells. */
-const isKnownToHave = (server: ServerView, name: string): boolean =>
+const isKnownToHave = (
+  server: ServerView,
+  name: string,
+  bundleIds: boolean,
+): boolean =>
   server.state !== "running" && (
-    namedTools(server).some((named) => named.name === name) ||
+    namedTools(server, bundleIds).some((named) => named.name === name) ||
     Object.keys(server.config.tool_meta).some((tool) =>
-      toolName(server, tool) === name
+      toolName(server, tool, bundleIds) === name
     )
   );
 
@@ -94,7 +103,12 @@ const notRunning = (name: string, server: ServerView): ToolResolution =>
   server.refusal && server.state !== "stopped"
     ? {
       kind: "refuse",
-      ...authorizationAnswer(name, server.name, server.refusal),
+      ...authorizationAnswer(
+        name,
+        server.name,
+        server.refusal,
+        server.address,
+      ),
     }
     : refuse(
       ErrorCode.TOOL_EXECUTION_FAILED,
@@ -103,11 +117,18 @@ const notRunning = (name: string, server: ServerView): ToolResolution =>
       }`,
     );
 
-function unknown(name: string, servers: readonly ServerView[]): string {
-  const offered = servers.filter((server) =>
-    toolName(server, name) !== name &&
-    server.tools.some((tool) => tool.name === name)
-  ).map((server) => `"${toolName(server, name)}"`);
+function unknown(
+  name: string,
+  servers: readonly ServerView[],
+  bundleIds: boolean,
+): string {
+  const offered = servers.flatMap((server) =>
+    server.tools
+      .filter((tool) => namesOfTool(server, tool.name).includes(name))
+      .map((tool) => toolName(server, tool.name, bundleIds))
+      .filter((other) => other !== name)
+      .map((other) => `"${other}"`)
+  );
   const away = servers
     .filter(({ state }) => state !== "running")
     .map((server) => `"${server.name}" ${describeState(server)}`);

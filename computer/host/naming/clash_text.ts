@@ -1,0 +1,52 @@
+import type { NamedTool } from "./tool_naming.ts";
+
+/** Describes a clash and how to resolve it (spec §7.7). */
+export function clashText(
+  name: string,
+  claimants: readonly NamedTool[],
+): string {
+  const who = claimants.map(({ server, tool }) =>
+    tool.name === name
+      ? `MCP server "${server.name}"`
+      : `MCP server "${server.name}" (its tool "${tool.name}")`
+  );
+  const last = claimants.at(-1);
+  const servers = new Set(claimants.map(({ server }) => server.bundleId));
+  return `More than one tool is named "${name}": ${who.join(" and ")}; ` +
+    (servers.size === 1
+      ? 'give one of them another "alias" in its tool_meta'
+      : `give one of them an alias, such as tool_meta: {"${last?.tool.name}": {"alias": "${last?.server.name}_${name}"}} of "${last?.server.name}", or its server a tool_prefix`);
+}
+
+/** Maximum number of clashing names to write out. */
+const MAX_SHOWN_NAMES = 5;
+
+/**
+ * Describes all clashes; servers with many names in common, such as the same server twice, get one
+ * sentence.
+ */
+export function clashTexts(
+  clashes: ReadonlyMap<string, readonly NamedTool[]>,
+): string[] {
+  const groups = Map.groupBy(
+    clashes,
+    ([, claimants]) =>
+      JSON.stringify([...new Set(claimants.map(({ server }) => server.name))]),
+  );
+  return [...groups].flatMap(([key, group]) => {
+    const servers: string[] = JSON.parse(key);
+    const last = servers.at(-1);
+    if (group.length === 1 || servers.length === 1 || last === undefined) {
+      return group.map(([name, claimants]) => clashText(name, claimants));
+    }
+    const names = group.map(([name]) => name);
+    const shown = names.slice(0, MAX_SHOWN_NAMES).join(", ");
+    return [
+      `MCP servers ${
+        servers.map((name) => `"${name}"`).join(" and ")
+      } have ${names.length} tools of the same names, and none of these can be called: ${shown}${
+        names.length > MAX_SHOWN_NAMES ? ", …" : ""
+      }; give them a prefix, such as "tool_prefix": "auto" of "${last}"`,
+    ];
+  });
+}
