@@ -19,10 +19,10 @@ const programs = [...Deno.readDirSync(folder)].map(({ name }) => name)
 /** What `npm install` and `pip install` get to install what a folder needs. */
 async function requirements(): Promise<string[]> {
   const { dependencies } = JSON.parse(await textOf("package.json"));
-  const lines = (await textOf("requirements.txt")).split("\n");
+  const [direct = ""] = (await textOf("requirements.txt")).split("\n\n");
   return [
     ...Object.entries(dependencies).map((pair) => pair.join("@")),
-    ...lines.filter((line) => /^\w/.test(line)),
+    ...direct.split("\n").filter((line) => /^\w/.test(line)),
   ].sort();
 }
 

@@ -11,6 +11,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { notes } from "../../examples/notes.ts";
 import { findNode } from "../../tools/npm/node.ts";
 import { run } from "../../tools/process.ts";
@@ -195,4 +196,27 @@ Deno.test({
       assertStringIncludes(output, `${index + 1} notes`);
     });
   }
+});
+
+Deno.test({
+  name: "the client of the MCP SDK for Python calls a tool with both revisions",
+  ignore: python === undefined,
+  ...SLOW,
+}, async () => {
+  await using office = await startHostGateway({}, { servers: { notes } });
+  const script = fileURLToPath(
+    new URL("../support/fixtures/python_mcp_client.py", import.meta.url),
+  );
+  const said: string[] = [];
+  for (const mode of ["auto", "legacy"]) {
+    const args = [script, office.url.href, mode, mode];
+    await using client = start(python ?? "", args);
+    const { code } = await client.status;
+    assertEquals(code, 0, client.lines.join("\n"));
+    said.push(...client.lines);
+  }
+  assertEquals(said, [
+    "pc__add_note 1 notes 2026-07-28",
+    "pc__add_note 2 notes 2025-11-25",
+  ]);
 });
