@@ -1,6 +1,7 @@
 import { Connection } from "../client/connection.ts";
 import { Emitter } from "../client/emitter.ts";
 import type { ConnectionState } from "../client/options.ts";
+import type { ClientProtocol } from "../client/version_choice.ts";
 import type {
   CallToolResult,
   Desktop,
@@ -97,6 +98,11 @@ export class SmcpAgent implements AsyncDisposable {
   /** The state of the connection. */
   get state(): ConnectionState {
     return this.#connection.state;
+  }
+
+  /** The protocol version of the connection, or of the next attempt: `0.2`, `0.3` or `0.4`. */
+  get protocol(): ClientProtocol {
+    return this.#connection.protocol;
   }
 
   /** The tools of each Computer in the office; a live view that is updated from the join on (spec §9). */

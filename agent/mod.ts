@@ -55,6 +55,7 @@ export type {
   Credentials,
 } from "../client/options.ts";
 export type { ClientTlsOptions } from "../client/tls/tls.ts";
+export type { ClientProtocol } from "../client/version_choice.ts";
 export {
   type CallToolResult,
   type ContentBlock,

@@ -1,4 +1,4 @@
-import { ProtocolVersionError } from "../protocol/errors/connect_error.ts";
+import { ProtocolVersionError } from "../protocol/connect_error.ts";
 import { ConnectionError } from "../client/errors.ts";
 import { reasonOf } from "../client/reason.ts";
 import {

@@ -3,6 +3,10 @@ import type { ConnectionOptions } from "../client/options.ts";
 import { checkTls, type ClientTlsOptions } from "../client/tls/tls.ts";
 import { parseServerUrl } from "../client/url.ts";
 import {
+  CLIENT_PROTOCOLS,
+  type ClientProtocol,
+} from "../client/version_choice.ts";
+import {
   addCredentials,
   type CredentialFlags,
   credentialHeaders,
@@ -15,6 +19,8 @@ export interface ServerFlags extends CredentialFlags {
   url: string;
   /** HTTP path of its Socket.IO endpoint. */
   path: string;
+  /** The protocol version to speak. */
+  protocol?: ClientProtocol | "auto";
   /** The name to join with. */
   name: string;
   /** File with the client's certificate. */
@@ -41,6 +47,13 @@ export const addServerFlags = (command: Command): Command =>
       )
       .addOption(
         command.createOption(
+          "--protocol <version>",
+          "the version of A2C-SMCP to speak; auto: 0.2, or what a Server that refuses it speaks",
+        ).choices(["auto", ...CLIENT_PROTOCOLS]).default("auto")
+          .env("SMCP_CLIENT_PROTOCOL"),
+      )
+      .addOption(
+        command.createOption(
           "--tls-cert <file>",
           "a client certificate in PEM form, for a Server that wants one",
         ).env("SMCP_TLS_CERT"),
@@ -64,7 +77,8 @@ export const addServerFlags = (command: Command): Command =>
  * @throws {UsageError} that names the invalid file
  */
 export function connectionOptions(
-  { url, path, name, tlsCert, tlsKey, tlsCa, ...credentials }: ServerFlags,
+  { url, path, protocol, name, tlsCert, tlsKey, tlsCa, ...credentials }:
+    ServerFlags,
   read: (file: string) => string,
 ): ConnectionOptions {
   parseServerUrl(url);
@@ -81,6 +95,7 @@ export function connectionOptions(
   return {
     url,
     path,
+    ...(protocol && { protocol }),
     name,
     ...(Object.keys(tls).length > 0 && { tls }),
     headers: credentialHeaders(credentials),

@@ -12,6 +12,7 @@ import type {
 } from "./options.ts";
 import { type Receiver, refuseRequest } from "./receive.ts";
 import { type RoleOptions, ServerLink } from "./server_link.ts";
+import type { ClientProtocol } from "./version_choice.ts";
 
 /**
  * A client's connection to a Server: handshake, membership, reconnect (spec §2, §9).
@@ -68,6 +69,11 @@ export class Connection implements AsyncDisposable {
   /** Whether this client is currently a member of its office. */
   get joined(): boolean {
     return this.#membership.joined;
+  }
+
+  /** The protocol version of the connection, or of the next attempt. */
+  get protocol(): ClientProtocol {
+    return this.#link.protocol;
   }
 
   /** Maximum message size in bytes that the Server accepts, as announced in the handshake (spec §9). */

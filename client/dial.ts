@@ -2,17 +2,18 @@ import { io, type Socket } from "socket.io-client";
 import {
   parseConnectError,
   type ProtocolVersionError,
-} from "../protocol/errors/connect_error.ts";
+} from "../protocol/connect_error.ts";
 import type { ProtocolError } from "../protocol/errors/protocol_error.ts";
 import type { Role } from "../protocol/payloads/offices.ts";
 import {
-  PROTOCOL_VERSION,
+  PROTOCOL_VERSIONS,
   SMCP_NAMESPACE,
   VERSION_PARAMETER,
 } from "../protocol/version.ts";
 import { BACKOFF } from "./backoff.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { parseServerUrl } from "./url.ts";
+import type { ClientProtocol } from "./version_choice.ts";
 
 /** Time limit for a handshake, a join or a leave. */
 export const HANDSHAKE_TIMEOUT_MS = 20_000;
@@ -20,6 +21,8 @@ export const HANDSHAKE_TIMEOUT_MS = 20_000;
 /** The target of a connection, with credentials. */
 export interface Dial {
   readonly options: ConnectionOptions;
+  /** The version of the next attempt. */
+  protocol(): ClientProtocol;
   readonly credentials: (give: (auth: Record<string, unknown>) => void) => void;
 }
 
@@ -32,19 +35,29 @@ export async function credentialsOf(
   return { ...given, role, instance_id: instanceId };
 }
 
+/** From 0.3 on every connection begins with polling, whatever its user wants (0.4 §1). */
+function transportsOf(
+  { transports = ["polling", "websocket"] }: ConnectionOptions,
+  protocol: ClientProtocol,
+): readonly string[] {
+  return protocol === "0.2" || transports.includes("polling")
+    ? transports
+    : ["polling", ...transports];
+}
+
 /** Creates an unconnected socket that sends the version with every request (spec §2). */
 export function dial(
-  { options, credentials }: Dial,
-  transports: string[] = options.transports ?? ["polling", "websocket"],
+  { options, credentials, protocol }: Dial,
+  transports: readonly string[] = transportsOf(options, protocol()),
 ): Socket {
   const { origin, query } = parseServerUrl(options.url);
   return io(origin + SMCP_NAMESPACE, {
     path: options.path ?? "/smcp/",
-    query: { ...query, [VERSION_PARAMETER]: PROTOCOL_VERSION },
+    query: { ...query, [VERSION_PARAMETER]: PROTOCOL_VERSIONS[protocol()] },
     auth: credentials,
     ...options.tls,
     ...(options.headers && { extraHeaders: options.headers }),
-    transports,
+    transports: [...transports],
     forceNew: true,
     autoConnect: false,
     timeout: HANDSHAKE_TIMEOUT_MS,

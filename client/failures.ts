@@ -1,4 +1,4 @@
-import { ProtocolVersionError } from "../protocol/errors/connect_error.ts";
+import { ProtocolVersionError } from "../protocol/connect_error.ts";
 import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
 import { ConnectionError } from "./errors.ts";
 import type { ConnectionOptions, ConnectionState } from "./options.ts";

@@ -1,7 +1,8 @@
-import type { ProtocolVersionError } from "../protocol/errors/connect_error.ts";
+import type { ProtocolVersionError } from "../protocol/connect_error.ts";
 import type { ProtocolError } from "../protocol/errors/protocol_error.ts";
 import type { Notifications } from "../protocol/events.ts";
 import type { ClientTlsOptions } from "./tls/tls.ts";
+import type { ClientProtocol } from "./version_choice.ts";
 
 /** The credentials of a client: an API key, a token, or what else the Server asks for (spec §10). */
 export interface Credentials {
@@ -22,6 +23,11 @@ export interface ConnectionOptions {
   /** HTTP path of the Server's Socket.IO endpoint; default `/smcp/`. */
   path?: string;
   /**
+   * The protocol version to speak; default `auto`: 0.2, or what a Server that refuses it speaks, if
+   * this package has it. A connection has one version; after a loss it may be another (spec §2).
+   */
+  protocol?: ClientProtocol | "auto";
+  /**
    * Credentials for the Server's authenticator. A function is called at each connect and reconnect;
    * pass one if they expire, since a session ends with its credentials (spec §10). If it throws, the
    * first connect fails; a reconnect calls it again later.
@@ -34,7 +40,10 @@ export interface ConnectionOptions {
   tls?: ClientTlsOptions;
   /** Extra HTTP headers; browsers cannot send them with a WebSocket. */
   headers?: Record<string, string>;
-  /** Default polling with an upgrade to WebSocket, since only polling reveals the reason of a refusal everywhere (spec §2). */
+  /**
+   * Default polling with an upgrade to WebSocket, since only polling reveals the reason of a refusal everywhere (spec §2).
+   * From 0.3 on every connection begins with polling: `["websocket"]` is then `["polling", "websocket"]`.
+   */
   transports?: ("polling" | "websocket")[];
 }
 

@@ -25,6 +25,7 @@ import type {
 import { listen, type Receiver } from "./receive.ts";
 import { checkTls } from "./tls/tls.ts";
 import { parseServerUrl } from "./url.ts";
+import { type ClientProtocol, VersionChoice } from "./version_choice.ts";
 
 /** Options of a connection, with the client's role. */
 export type RoleOptions = ConnectionOptions & { role: Role };
@@ -54,6 +55,7 @@ export class ServerLink {
   /** Identifies this client after a reconnect; not shown to other members (spec §9). */
   readonly #instanceId = crypto.randomUUID();
   readonly #retry = new Retry();
+  readonly #version: VersionChoice;
   #socket: Socket | undefined;
   #state: ConnectionState = "idle";
   #maxPayload: number | undefined;
@@ -72,8 +74,10 @@ export class ServerLink {
     checkTls(options.tls, options.url);
     this.#options = options;
     this.#listeners = listeners;
+    this.#version = new VersionChoice(options.protocol);
     this.#dial = {
       options,
+      protocol: () => this.#version.current,
       credentials: (give) =>
         credentialsOf(options, this.#instanceId).then(
           give,
@@ -95,6 +99,11 @@ export class ServerLink {
   /** Maximum message size in bytes that the Server accepts, as announced in the handshake. */
   get maxPayload(): number | undefined {
     return this.#maxPayload;
+  }
+
+  /** The protocol version of the connection, or of the next attempt. */
+  get protocol(): ClientProtocol {
+    return this.#version.current;
   }
 
   /** Connects; resolves when the Server has accepted this client, immediately if already connected. */
@@ -175,22 +184,32 @@ export class ServerLink {
 
   async #open(): Promise<void> {
     this.#state = "connecting";
+    const first = firstOutcome(this.#listeners.events);
+    this.#openSocket(first.fail);
+    await first.done;
+  }
+
+  /** @param failed called when the attempt fails permanently */
+  #openSocket(failed: (error: Error) => void): void {
     const socket = dial(this.#dial);
     this.#socket = socket;
-    const first = firstOutcome(this.#listeners.events);
     socket.on("connect", () => this.#onConnect());
     socket.on("disconnect", (reason) => this.#onDisconnect(socket, reason));
     socket.on("connect_error", async (error) => {
       const { known, cause } = await explainRefusal(this.#dial, error);
       if (this.#socket !== socket || socket.connected) return;
       if (this.#state === "closed") return; // by a call of close() meanwhile
+      if (this.#version.refused(known)) {
+        socket.removeAllListeners().disconnect();
+        return this.#openSocket(failed);
+      }
       if (this.#state === "reconnecting" && !isFinal(known)) {
         if (!socket.active) this.#connectLater(socket);
         return;
       }
       const failure = known ?? await unreachable(this.#options, cause);
       if (this.#socket !== socket) return; // closed meanwhile
-      first.fail(failure);
+      failed(failure);
       this.#end(failure.message);
       if (!(failure instanceof ConnectionError)) {
         this.#listeners.events.emit("refused", failure);
@@ -200,12 +219,12 @@ export class ServerLink {
     socket.connect();
     const found = (bytes: number) => this.#maxPayload = bytes;
     this.#watchHandshake = watchMaxPayload(socket, found);
-    await first.done;
   }
 
   #onConnect(): void {
     const reconnected = this.#state === "reconnecting";
     this.#state = "connected";
+    this.#version.accepted();
     this.#retry.reset();
     this.#listeners.events.emit("connected", { reconnected });
     this.#listeners.connected();

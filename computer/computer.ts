@@ -55,10 +55,11 @@ export class SmcpComputer extends ToolHost {
 
   /** Tells how it and its MCP servers are doing. */
   override status(): ComputerStatus {
-    const { name, state, office } = this.#link;
+    const { name, state, protocol, office } = this.#link;
     return {
       name,
       connection: state,
+      protocol,
       ...(office !== undefined && { office }),
       ...super.status(),
     };

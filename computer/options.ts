@@ -1,4 +1,5 @@
 import type { ConnectionOptions, ConnectionState } from "../client/options.ts";
+import type { ClientProtocol } from "../client/version_choice.ts";
 import type { MCPServerInput } from "../protocol/mod.ts";
 import type { BlobOptions } from "./blobs/options.ts";
 import type { ServerConfig } from "./config/server_config.ts";
@@ -52,6 +53,8 @@ export interface ComputerStatus extends ToolHostStatus {
   readonly name: string;
   /** Where the connection to the Server stands. */
   readonly connection: ConnectionState;
+  /** The protocol version of the connection, or of the next attempt. */
+  readonly protocol: ClientProtocol;
   /** The office that it is in, or comes back to. */
   readonly office?: string;
 }

@@ -56,7 +56,7 @@ export {
   parseConnectError,
   parseErrorBody,
   ProtocolVersionError,
-} from "./errors/connect_error.ts";
+} from "./connect_error.ts";
 export {
   type Desktop,
   type GetDeskTopReq,
@@ -237,13 +237,7 @@ export {
   type ToolProgress,
 } from "./payloads/progress.ts";
 export { type Parser } from "./validation/parser.ts";
-export {
-  eventOf,
-  namesOf,
-  type Profile,
-  PROFILES,
-  type ProtocolName,
-} from "./profiles.ts";
+export { eventOf, namesOf, type Profile, PROFILES } from "./profiles.ts";
 export {
   type GetPromptReq,
   type GetPromptRet,
@@ -301,6 +295,8 @@ export {
   isCompatible,
   parseVersion,
   PROTOCOL_VERSION,
+  PROTOCOL_VERSIONS,
+  type ProtocolName,
   SMCP_NAMESPACE,
   supportedRange,
   type Version,

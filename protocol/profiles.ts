@@ -24,10 +24,7 @@ import {
   UPDATE_SKILLS_EVENT,
   UPDATE_SKILLS_NOTIFICATION,
 } from "./events.ts";
-import { PROTOCOL_VERSION } from "./version.ts";
-
-/** The protocol versions that a Server supports (spec §12). */
-export type ProtocolName = "0.1" | "0.2" | "0.3" | "0.4";
+import { PROTOCOL_VERSIONS, type ProtocolName } from "./version.ts";
 
 /** The properties of a protocol version that differ between versions (spec §12; 0.4 §18). */
 export interface Profile {
@@ -48,28 +45,28 @@ export interface Profile {
 /** All versions that a Server supports (spec §12). */
 export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
   "0.2": {
-    version: PROTOCOL_VERSION,
+    version: PROTOCOL_VERSIONS["0.2"],
     handshake: true,
     olderNames: {},
     bundleIds: false,
     lacks: [PUT_BLOB_EVENT],
   },
   "0.3": {
-    version: "0.3.1",
+    version: PROTOCOL_VERSIONS["0.3"],
     handshake: true,
     olderNames: {},
     bundleIds: true,
     lacks: [PUT_BLOB_EVENT],
   },
   "0.4": {
-    version: "0.4.0",
+    version: PROTOCOL_VERSIONS["0.4"],
     handshake: true,
     olderNames: {},
     bundleIds: true,
     lacks: [],
   },
   "0.1": {
-    version: "0.1.2",
+    version: PROTOCOL_VERSIONS["0.1"],
     handshake: false,
     olderNames: {
       [GET_CONFIG_EVENT]: "client:get_mcp_config",

@@ -1,8 +1,19 @@
 import { compare, parse, type SemVer } from "std-semver";
 import { ErrorCode, ProtocolError } from "./errors/protocol_error.ts";
 
-/** The protocol version of this package (spec §2). */
-export const PROTOCOL_VERSION = "0.2.0";
+/** The protocol versions that this package supports (spec §12; 0.4 §1.1). */
+export type ProtocolName = "0.1" | "0.2" | "0.3" | "0.4";
+
+/** The number of each version as it is sent: those of the released SDKs (0.4 §1.1). */
+export const PROTOCOL_VERSIONS: Readonly<Record<ProtocolName, string>> = {
+  "0.1": "0.1.2",
+  "0.2": "0.2.0",
+  "0.3": "0.3.1",
+  "0.4": "0.4.0",
+};
+
+/** The protocol version that this package speaks unless told otherwise (spec §2). */
+export const PROTOCOL_VERSION: string = PROTOCOL_VERSIONS["0.2"];
 
 /** The only Socket.IO namespace of the protocol (spec §1). */
 export const SMCP_NAMESPACE = "/smcp";
@@ -55,6 +66,19 @@ export function isCompatible(
   const c = toVersion(client);
   const { min, max } = rangeOf(toVersion(server));
   return compare(c, min) >= 0 && compare({ ...c, patch: 0 }, max) <= 0;
+}
+
+/**
+ * Returns which of the versions of this package is compatible with a server's.
+ *
+ * @param version the server's, as it told it
+ */
+export function protocolOf(version: string): ProtocolName | undefined {
+  const names = Object.keys(PROTOCOL_VERSIONS) as ProtocolName[];
+  // While the major number is 0, the minor one decides; a comparison would cost browsers a library.
+  return PLAIN.test(version)
+    ? names.find((name) => version.startsWith(`${name}.`))
+    : undefined;
 }
 
 /** The lowest and highest client version that a server of `server` announces in a 4008 body (spec §2). */

@@ -39,7 +39,10 @@ export function report(
   });
   if (brief) return;
   computer.on("callEnded", (call) => note(callLine(call)));
-  computer.on("connected", () => note(`connected to ${computer.url}`));
+  computer.on("connected", () =>
+    note(
+      `connected to ${computer.url}, A2C-SMCP ${computer.status().protocol}`,
+    ));
   computer.on(
     "joined",
     ({ office, rejoined }) =>

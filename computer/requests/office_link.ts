@@ -8,6 +8,7 @@ import {
   TOOL_CALL_PROGRESS_EVENT,
   type ToolCallProgress,
 } from "../../protocol/mod.ts";
+import type { ClientProtocol } from "../../client/version_choice.ts";
 import { logThrown, warnOfClearText } from "../util/log.ts";
 import { Announcer } from "./announcer.ts";
 import { forwardConnectionEvents } from "./forward_events.ts";
@@ -61,6 +62,11 @@ export class OfficeLink implements OfficeOutlet {
   /** The state of the connection. */
   get state(): ConnectionState {
     return this.#connection.state;
+  }
+
+  /** The protocol version of the connection, or of the next attempt. */
+  get protocol(): ClientProtocol {
+    return this.#connection.protocol;
   }
 
   /** The office that it is in, or rejoins after a reconnect. */

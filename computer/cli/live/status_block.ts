@@ -74,7 +74,7 @@ export function statusBlock(
 }
 
 function connectionLine({ status, url }: LiveStatus): Span[] {
-  const { connection, office, name } = status;
+  const { connection, protocol, office, name } = status;
   const signs: Partial<Record<typeof connection, Style>> = {
     connected: "good",
     closed: "bad",
@@ -84,6 +84,7 @@ function connectionLine({ status, url }: LiveStatus): Span[] {
     [style === "busy" ? "◌ " : "● ", style],
     [`${connection === "idle" ? "not connected" : connection} `, style],
     [url],
+    [`  A2C-SMCP ${protocol}`, "dim"],
     ["  office ", "dim"],
     [office ?? "none", "bold"],
     ["  as ", "dim"],

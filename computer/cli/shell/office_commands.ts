@@ -28,11 +28,14 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
     words: ["status"],
     summary: "show the connection and the MCP servers",
     run: (_, { computer, look }) => {
-      const { connection, office, name, servers, problems } = computer.status();
+      const { connection, protocol, office, name, servers, problems } = computer
+        .status();
       return [
         `${
           /idle|closed/.test(connection) ? "not connected" : connection
-        } (${computer.url}), office ${office ?? "none"}, as ${name}`,
+        } (${computer.url}, A2C-SMCP ${protocol}), office ${
+          office ?? "none"
+        }, as ${name}`,
         servers.length === 0 ? "no MCP servers" : drawTable(
           ["server", "type", "state", "tools", "error"],
           servers.map((server) => [
@@ -179,7 +182,7 @@ export const SOCKET_COMMANDS: readonly ShellCommand[] = [
         await officeLinkOf(computer).switchServer({ url });
       }
       await computer.connect();
-      return `connected to ${url}`;
+      return `connected to ${url}, A2C-SMCP ${computer.status().protocol}`;
     },
   },
   {

@@ -98,7 +98,7 @@ for (const { columns, rows, env, signal } of SIZES) {
           );
           assertMatch(
             text,
-            /^─+\n● connected http:\S+ {2}office north {2}as pc$/m,
+            /^─+\n● connected http:\S+ {2}A2C-SMCP 0\.2 {2}office north {2}as pc$/m,
           );
           assertMatch(text, /^ {2}● 日本語.* running +1 tool$/m);
           assertMatch(text, /^ {2}✗ broken .* failed +again in \d+ s$/m);

@@ -116,7 +116,10 @@ Deno.test(
 
     await t.step("socket connect, join and leave; notify update", async () => {
       assertMatch(await say("notify update"), /^error: in no office/);
-      assertEquals(await say("socket connect"), `connected to ${office.url}`);
+      assertEquals(
+        await say("socket connect"),
+        `connected to ${office.url}, A2C-SMCP 0.2`,
+      );
       assertEquals(
         await say(`socket join ${OFFICE}`),
         "joined office north as pc",
@@ -143,14 +146,14 @@ Deno.test(
         ]);
         assertStringIncludes(
           await say(`socket connect ${elsewhere}`),
-          `connected to ${elsewhere}`,
+          `connected to ${elsewhere}, A2C-SMCP 0.2`,
         );
         assertEquals((await office.agent.listRoom()).length, 1);
         await say("socket join south");
         assertMatch(
           await say("status"),
           new RegExp(
-            `^connected \\(${elsewhere}/?\\), office south, as workshop`,
+            `^connected \\(${elsewhere}/?, A2C-SMCP 0.2\\), office south, as workshop`,
           ),
         );
         assertMatch(await say("socket connect nowhere"), /^error: .*"nowhere"/);

@@ -23,6 +23,7 @@ const shown = (servers: readonly ServerStatus[], rows: number): string[] =>
     status: {
       name: "pc",
       connection: "connected",
+      protocol: "0.2",
       servers,
       tools: [],
       skills: [],
@@ -54,6 +55,7 @@ Deno.test("statusBlock() shows how far a call is, where its tool tells", () => {
       status: {
         name: "pc",
         connection: "connected",
+        protocol: "0.2",
         servers: [],
         tools: [],
         skills: [],

@@ -3,12 +3,13 @@ import {
   type ErrorPayload,
   ProtocolError,
   toErrorPayload,
-} from "./protocol_error.ts";
+} from "./errors/protocol_error.ts";
+import { PROTOCOL_VERSIONS, protocolOf } from "./version.ts";
 
 /**
  * The Server has an incompatible version of the protocol (4008, spec §2).
  *
- * Reconnecting cannot help: upgrade the older side.
+ * Reconnecting cannot help; the message says what can.
  */
 export class ProtocolVersionError extends Error {
   /** Always `"ProtocolVersionError"`. */
@@ -21,11 +22,25 @@ export class ProtocolVersionError extends Error {
   /** Creates an error from the two versions of a 4008 body. */
   constructor(serverVersion: string, clientVersion: string) {
     super(
-      `Cannot connect: the server speaks A2C-SMCP ${serverVersion}, this client ${clientVersion}; upgrade the older of the two`,
+      `Cannot connect: the server speaks A2C-SMCP ${serverVersion}, this client ${clientVersion}; ${
+        remedyOf(serverVersion)
+      }`,
     );
     this.serverVersion = serverVersion;
     this.clientVersion = clientVersion;
   }
+}
+
+/** What helps against a Server of another version. */
+function remedyOf(serverVersion: string): string {
+  const protocol = protocolOf(serverVersion);
+  if (protocol === "0.1") {
+    return "its operator can upgrade it, or start it with --protocol 0.2";
+  }
+  const [, ...own] = Object.keys(PROTOCOL_VERSIONS);
+  return protocol === undefined
+    ? `upgrade the older of the two: this package speaks ${own.join(", ")}`
+    : `choose that version with --protocol ${protocol} (in code: protocol: "${protocol}"), or leave the choice to "auto"`;
 }
 
 /**
