@@ -3,6 +3,8 @@ import {
   createRequestStateCodec,
   type InputRequests,
   type InputRequiredResult,
+  ProtocolError,
+  ProtocolErrorCode,
   type RequestStateCodec,
   type Server,
   type ServerContext,
@@ -14,6 +16,7 @@ import {
   parseElicitResult,
 } from "../../protocol/mod.ts";
 import { isObject } from "../tools/json.ts";
+import { messageOf } from "../tools/result.ts";
 
 /** What a call's question remembers at the client: the Computer's own state. */
 export type QuestionStates = RequestStateCodec<string>;
@@ -39,7 +42,7 @@ export interface CallQuestions {
  * Reads what a call may ask its client, and what the client has answered.
  *
  * @returns undefined when the client cannot be asked
- * @throws {ProtocolError} 400: an answer is none
+ * @throws {ProtocolError} invalid params: an answer is none
  */
 export function questionsOf(
   server: Server,
@@ -53,9 +56,10 @@ export function questionsOf(
   const { requestState, inputResponses, envelope } = context.mcpReq;
   const state = requestState<string>();
   return {
-    input: state === undefined
-      ? {}
-      : { state, responses: readResponses(inputResponses ?? {}) },
+    input: {
+      ...(state !== undefined && { state }),
+      ...(inputResponses && { responses: readResponses(inputResponses) }),
+    },
     isHeld: envelope === undefined,
     toQuestion: async ({ resultType, inputRequests, requestState }) => {
       const isQuestion = resultType === "input_required" &&
@@ -74,10 +78,16 @@ const readResponses = (
   responses: Readonly<Record<string, unknown>>,
 ): Record<string, ElicitResult> =>
   Object.fromEntries(
-    Object.entries(responses).map(([key, response]) => [
-      key,
-      parseElicitResult(response),
-    ]),
+    Object.entries(responses).map(([key, response]) => {
+      try {
+        return [key, parseElicitResult(response)];
+      } catch (error) {
+        throw new ProtocolError(
+          ProtocolErrorCode.InvalidParams,
+          `inputResponses.${key}: ${messageOf(error)}`,
+        );
+      }
+    }),
   );
 
 /** Returns whether a result is a question to the client. */

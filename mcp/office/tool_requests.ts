@@ -66,12 +66,7 @@ export function answerToolRequests(
     const { mcpReq: request } = context;
     const signal = signalOf(request, cancelled);
     const caller = callerOf(server, context);
-    let questions: CallQuestions | undefined;
-    try {
-      questions = questionsOf(server, context, parts.states);
-    } catch (error) {
-      return failureOf(error);
-    }
+    const questions = questionsOf(server, context, parts.states);
     const asked = { request, signal, caller, questions };
     const result = await answerCall(parts, params, asked);
     if (isQuestion(result)) return result;

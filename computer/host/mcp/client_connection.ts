@@ -36,6 +36,8 @@ export interface ClientConnectionOptions {
   readonly pongMs?: number | undefined;
   /** Tells the server that it may ask during tool calls. */
   readonly elicits?: boolean | undefined;
+  /** Whether what the server asks during a call comes in that call's answer. */
+  readonly asksInAnswers?: boolean;
   /** Aborts the attempt. */
   readonly signal: AbortSignal;
   /** Describes how the connection ended, if the transport knows. */
@@ -64,12 +66,12 @@ export async function openConnection(
   transport: Transport,
   options: ClientConnectionOptions,
 ): Promise<McpConnection> {
-  const { signal, elicits } = options;
+  const { signal, elicits, asksInAnswers } = options;
   const client = new Client(
     { name: "a2c-smcp-computer", version: PROTOCOL_VERSION },
     { capabilities: elicits ? { elicitation: { form: {} } } : {} },
   );
-  const questions = elicits ? questionsOf(client) : undefined;
+  const questions = elicits ? questionsOf(client, asksInAnswers) : undefined;
   try {
     signal.throwIfAborted();
     // Without a timeout the SDK uses one of 60 s.

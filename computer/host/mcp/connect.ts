@@ -98,6 +98,7 @@ async function connectHttp(
     return openConnection(transport, {
       ...options,
       signal,
+      asksInAnswers: true,
       ...(terminate_on_close &&
         { terminate: () => transport.inner.terminateSession() }),
     });

@@ -19,7 +19,7 @@ import { callFingerprint } from "../call_fingerprint.ts";
 const ANSWER_TIMEOUT_MS = 10 * 60_000;
 /** The most questions that wait for Agents at once. */
 const MAX_WAITING = 100;
-/** The key of the one question in `inputRequests`, and of its answer. */
+/** The key of a question without a name in `inputRequests`, and of its answer. */
 const QUESTION_KEY = "question";
 
 /** A call that its Agent may have to continue with answers. */
@@ -38,6 +38,7 @@ export type RunDialogue = (
 
 interface Waiting {
   readonly dialogue: OpenDialogue;
+  readonly key: string;
   readonly answer: (result: ElicitResult) => void;
 }
 
@@ -71,11 +72,9 @@ export class Dialogues {
         "request_state is unknown, expired, or of another call; make the call anew",
       );
     }
-    const response = input_responses?.[QUESTION_KEY];
-    if (!response) {
-      throw invalid(`input_responses.${QUESTION_KEY} is required`);
-    }
-    const { dialogue, answer } = waiting;
+    const { dialogue, key, answer } = waiting;
+    const response = new Map(Object.entries(input_responses ?? {})).get(key);
+    if (!response) throw invalid(`input_responses.${key} is required`);
     dialogue.continueAs(request.req_id);
     answer(response);
     return dialogue;
@@ -102,13 +101,15 @@ export class Dialogues {
   #ask(
     dialogue: OpenDialogue,
     question: ElicitParams,
-    { signal, isCertain }: QuestionContext,
+    { signal, isCertain, key = QUESTION_KEY }: QuestionContext,
   ): Promise<ElicitResult> {
     if (!isCertain) {
       throw new UnansweredError(
         "several calls run at this MCP server, and it is unknown whose question it is",
       );
     }
+    const given = dialogue.takeGiven(key);
+    if (given) return Promise.resolve(given);
     if (this.#waiting.size >= MAX_WAITING) {
       throw new UnansweredError(`${MAX_WAITING} other questions wait`);
     }
@@ -128,12 +129,12 @@ export class Dialogues {
       AbortSignal.any([signal, dialogue.signal]),
       () => end({ action: "cancel" }),
     );
-    this.#waiting.set(state, { dialogue, answer: end });
+    this.#waiting.set(state, { dialogue, key, answer: end });
     dialogue.reply({
       content: [],
       resultType: "input_required",
       inputRequests: {
-        [QUESTION_KEY]: {
+        [key]: {
           method: "elicitation/create",
           params: { mode: "form", ...question },
         },
@@ -148,6 +149,8 @@ class OpenDialogue implements Dialogue {
   readonly agent: string;
   readonly fingerprint: string;
   readonly reqIds: Set<string>;
+  /** The answers that came with the call. */
+  readonly #given: Map<string, ElicitResult>;
   readonly #abort = new AbortController();
   #next = Promise.withResolvers<CallToolResult>();
 
@@ -155,6 +158,7 @@ class OpenDialogue implements Dialogue {
     this.agent = request.agent;
     this.fingerprint = fingerprintOf(request);
     this.reqIds = new Set([request.req_id]);
+    this.#given = new Map(Object.entries(request.input_responses ?? {}));
   }
 
   get next(): Promise<CallToolResult> {
@@ -163,6 +167,13 @@ class OpenDialogue implements Dialogue {
 
   get signal(): AbortSignal {
     return this.#abort.signal;
+  }
+
+  /** Returns the answer to a question that came with the call; once, as it may be asked again. */
+  takeGiven(key: string): ElicitResult | undefined {
+    const answer = this.#given.get(key);
+    this.#given.delete(key);
+    return answer;
   }
 
   run(run: RunDialogue, answer: AnswerQuestion): void {

@@ -4,6 +4,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import type { CallToolOptions } from "../../../agent/mod.ts";
 import type { ElicitRequest } from "../../../computer/mod.ts";
 import {
   type CallToolResult,
@@ -228,5 +229,37 @@ Deno.test(
     await agent.leave();
     await agent.join(OFFICE);
     await assertRejects(() => answer(left), ProtocolError, "unknown");
+  },
+);
+
+Deno.test(
+  "a question that the MCP server names has that name, and an answer that came with the call",
+  TIME,
+  async () => {
+    await using pc = await startComputer({ files: asking() });
+    const { agent } = pc.office;
+    const ann = { action: "accept" as const, content: { name: "Ann" } };
+    const call = (input: NonNullable<CallToolOptions["input"]>) =>
+      agent.callTool("pc", "ask", { key: "who" }, { input });
+    const known = await call({ responses: { who: ann, other: ann } });
+    assertEquals(JSON.parse(textOf(known)), ann);
+    const question = await call({ responses: { other: ann } });
+    assertEquals(Object.keys(question.inputRequests as object), ["who"]);
+    const state = String(question.requestState);
+    await assertRejects(
+      () => call({ state, responses: { question: ann } }),
+      ProtocolError,
+      "input_responses.who is required",
+    );
+    const answered = await call({ state, responses: { who: ann } });
+    assertEquals(JSON.parse(textOf(answered)), ann);
+    for (const key of ["", "__proto__", "two words", "x".repeat(65), 7]) {
+      const unnamed = await agent.callTool("pc", "ask", { key }, {
+        input: {},
+        reqId: `unnamed ${key}`,
+      });
+      assertEquals(Object.keys(unnamed.inputRequests as object), ["question"]);
+      agent.cancel(`unnamed ${key}`);
+    }
   },
 );

@@ -1,5 +1,12 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { everything, fixture } from "../../support/computer/mcp_servers.ts";
+import { startHttpFixture } from "../../support/fixtures/mcp_http.ts";
+import { isCancelled } from "../../support/mcp/cancelled.ts";
 import { CLIENTS, type SeenResult } from "../../support/mcp/clients.ts";
 import { serveOffice } from "../../support/mcp/office.ts";
 
@@ -35,6 +42,47 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
         ["Ann1", "Ann2", "Ann3"],
       );
       assertEquals(asked, Array(3).fill("Who are you?"));
+    },
+  );
+
+  Deno.test(
+    `${kind}: over HTTP a question reaches the client of its call, while others run at the same MCP server`,
+    TIME,
+    async () => {
+      await using server = await startHttpFixture("streamable", {
+        only: ["ask", "slow", "slow_began", "slow_aborted"],
+      });
+      await using office = await serveOffice({
+        servers: {
+          fix: { type: "streamable", server_parameters: { url: server.url } },
+        },
+      });
+      const strangers: string[] = [];
+      await using stranger = await connect(office, (message) => {
+        strangers.push(message);
+        return { action: "accept", content: { name: "Eve" } };
+      });
+      await using client = await connect(office, () => ({
+        action: "accept",
+        content: { name: "Ann" },
+      }));
+      const end = new AbortController();
+      const running = stranger.call("pc__slow", {}, { signal: end.signal });
+      const over = assertRejects(() => running);
+      await client.call("pc__slow_began");
+      const result = await client.call("pc__ask", { rounds: 2 });
+      assertEquals(
+        JSON.parse(textOf(result)).map(
+          ({ content }: { content: { name: string } }) => content.name,
+        ),
+        ["Ann", "Ann"],
+      );
+      assertEquals(strangers, []);
+      end.abort();
+      await over;
+      await isCancelled(client.call("pc__slow_aborted"));
+      await client.terminate();
+      await stranger.terminate();
     },
   );
 

@@ -1,11 +1,15 @@
 // @ts-types="@modelcontextprotocol/sdk/types"
 import type { Prompt, PromptMessage } from "@modelcontextprotocol/sdk/types.js";
+import { type Ask, CONTEXT } from "./questions.ts";
 import { PNG } from "./results.ts";
 
 /** A prompt, and what it becomes with arguments. */
 export interface TestPrompt {
   readonly prompt: Prompt;
-  messages(given: Readonly<Record<string, string>>): PromptMessage[];
+  messages(
+    given: Readonly<Record<string, string>>,
+    ask: Ask,
+  ): PromptMessage[] | Promise<PromptMessage[]>;
 }
 
 const says = (content: PromptMessage["content"]): PromptMessage => ({
@@ -64,5 +68,15 @@ export const PROMPTS: readonly TestPrompt[] = [
       says({ type: "image", data: PNG, mimeType: "image/png" }),
       says({ type: "text", text: "Please analyze the image above." }),
     ],
+  },
+  {
+    prompt: {
+      name: "test_input_required_result_prompt",
+      description: "Asks for what it is about",
+    },
+    messages: async (_, ask) => {
+      const { content } = await ask(CONTEXT);
+      return [says({ type: "text", text: `About: ${content?.context}` })];
+    },
   },
 ];

@@ -7,7 +7,7 @@ import type {
 import { text } from "./results.ts";
 
 /** Asks whoever uses the tool. */
-type Ask = (question: ElicitRequestFormParams) => Promise<ElicitResult>;
+export type Ask = (question: ElicitRequestFormParams) => Promise<ElicitResult>;
 
 type Properties = ElicitRequestFormParams["requestedSchema"]["properties"];
 
@@ -17,24 +17,46 @@ export type Question = (
   given: Readonly<Record<string, unknown>>,
 ) => Promise<CallToolResult>;
 
-/** A form, of which all fields have to be filled in unless told otherwise. */
+/** How a question is asked. */
+interface Asking {
+  /** The fields that have to be filled in; default all. */
+  readonly required?: string[];
+  /** What the question is called. */
+  readonly key?: string;
+}
+
+/** A form. */
 const form = (
   message: string,
   properties: Properties,
-  required: string[] = Object.keys(properties),
+  { required = Object.keys(properties), key }: Asking = {},
 ): ElicitRequestFormParams => ({
   message,
   requestedSchema: { type: "object", properties, required },
+  ...(key !== undefined && { _meta: { "a2c-smcp/key": key } }),
 });
 
 const answered = (before: string, { action, content = {} }: ElicitResult) =>
   text(`${before}: action=${action}, content=${JSON.stringify(content)}`);
 
-const NAME = form("What is your name?", { name: { type: "string" } });
-const COLOR = form("What is your favorite color?", {
-  color: { type: "string" },
+const NAME = form("What is your name?", { name: { type: "string" } }, {
+  key: "user_name",
 });
-const CONFIRM = form("Please confirm", { ok: { type: "boolean" } });
+const STEPS = ["name", "color"].map((field, index) =>
+  form(`Step ${index + 1}: what is your ${field}?`, {
+    [field]: { type: "string" },
+  }, { key: `step${index + 1}` })
+);
+const CONFIRM = form("Please confirm", { ok: { type: "boolean" } }, {
+  key: "confirm",
+});
+
+/** What a prompt asks. */
+export const CONTEXT: ElicitRequestFormParams = form(
+  "What context should the prompt use?",
+  { context: { type: "string" } },
+  { key: "user_context" },
+);
 
 const DEFAULTS = form("Please review and update the form fields", {
   name: { type: "string", default: "John Doe" },
@@ -46,7 +68,7 @@ const DEFAULTS = form("Please review and update the form fields", {
     default: "active",
   },
   verified: { type: "boolean", default: true },
-}, []);
+}, { required: [] });
 
 const OPTIONS = ["option1", "option2", "option3"];
 const TITLED = ["First", "Second", "Third"].map((title, index) => ({
@@ -75,7 +97,7 @@ const ENUMS = form("Please select options from the enum fields", {
     maxItems: 3,
     items: { anyOf: TITLED },
   },
-}, []);
+}, { required: [] });
 
 /** The tools that ask. */
 export const QUESTIONS: Readonly<Record<string, Question>> = {
@@ -100,12 +122,12 @@ export const QUESTIONS: Readonly<Record<string, Question>> = {
     return text("integrity-ok");
   },
   test_input_required_result_multi_round: async (ask) => {
-    const name = (await ask(NAME)).content?.name;
-    const color = (await ask(COLOR)).content?.color;
-    return text(`Multi-round complete for ${name} who likes ${color}`);
+    const answers: unknown[] = [];
+    for (const step of STEPS) answers.push((await ask(step)).content);
+    return text(`Multi-round complete: ${JSON.stringify(answers)}`);
   },
-  test_input_required_result_capabilities: async (ask) => {
-    const { action } = await ask(form("Value", { value: { type: "string" } }));
-    return text(`capabilities-ok: ${action}`);
+  test_streaming_elicitation: async (ask) => {
+    const { action } = await ask(CONFIRM);
+    return text(`Asked on the stream: ${action}`);
   },
 };

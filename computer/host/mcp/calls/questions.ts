@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { ElicitParams, ElicitResult } from "../../../../protocol/mod.ts";
 import { INVALID_REQUEST } from "../mcp_error.ts";
 
@@ -5,8 +6,16 @@ import { INVALID_REQUEST } from "../mcp_error.ts";
 export interface QuestionContext {
   /** Withdraws the question: the MCP server did, or no call that may have caused it runs any more. */
   readonly signal: AbortSignal;
-  /** Whether it is certain that this call caused the question: MCP does not say which one did. */
+  /** Whether it is certain that this call caused the question: over stdio MCP does not say which one did. */
   readonly isCertain: boolean;
+  /** What the MCP server calls the question. */
+  readonly key?: string;
+}
+
+/** A question as its MCP server sends it. */
+export interface SentQuestion extends ElicitParams {
+  /** What the server calls it. */
+  readonly key?: string | undefined;
 }
 
 /** Answers a question that an MCP server asks during a call; a rejection refuses it with its text. */
@@ -36,6 +45,16 @@ interface RunningCall {
 /** The questions of an MCP server, and the calls that may have caused them. */
 export class Questions {
   readonly #calls = new Set<RunningCall>();
+  /** The call in whose answer a message of the server comes. */
+  readonly #current: AsyncLocalStorage<RunningCall> | undefined;
+
+  /**
+   * @param inAnswers whether the transport reads each request's answer in the context in which that
+   * was sent: messages that belong to a call are in its answer, over Streamable HTTP
+   */
+  constructor(inAnswers = false) {
+    if (inAnswers) this.#current = new AsyncLocalStorage();
+  }
 
   /** Runs a call, during which the server may ask. */
   async during<T>(
@@ -46,7 +65,7 @@ export class Questions {
     const running: RunningCall = { answer, ended: new Set() };
     this.#calls.add(running);
     try {
-      return await call();
+      return await (this.#current?.run(running, call) ?? call());
     } finally {
       this.#calls.delete(running);
       running.ended.forEach((end) => end());
@@ -59,10 +78,13 @@ export class Questions {
    * @throws {UnansweredError} nobody can
    */
   async answer(
-    question: ElicitParams,
+    { key, ...question }: SentQuestion,
     signal: AbortSignal,
   ): Promise<ElicitResult> {
-    const candidates = new Set(this.#calls);
+    const cause = this.#current?.getStore();
+    const candidates = new Set(
+      [...this.#calls].filter((call) => (cause ?? call) === call),
+    );
     const [first] = candidates;
     if (!first) throw new UnansweredError("no tool call is running");
     const isCertain = candidates.size === 1;
@@ -79,6 +101,7 @@ export class Questions {
       return await first.answer(question, {
         signal: AbortSignal.any([signal, over.signal]),
         isCertain,
+        ...(key !== undefined && { key }),
       });
     } finally {
       ends.forEach((forget) => forget());

@@ -1,0 +1,178 @@
+/**
+ * The MCP server that the conformance suite of MCP asks for, with its names: the suite's own is in no
+ * registry.
+ *
+ * It speaks MCP 2025-11-25, as most MCP servers behind a Computer do. What it asks its client, the
+ * Computer passes on.
+ *
+ * @module
+ */
+import { Server } from "@modelcontextprotocol/sdk/server";
+// @ts-types="@modelcontextprotocol/sdk/types"
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  CompleteRequestSchema,
+  ElicitResultSchema,
+  ErrorCode,
+  GetPromptRequestSchema,
+  ListPromptsRequestSchema,
+  ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
+  ListToolsRequestSchema,
+  McpError,
+  ReadResourceRequestSchema,
+  ResultSchema,
+  type ServerNotification,
+  type ServerRequest,
+  SetLevelRequestSchema,
+  SubscribeRequestSchema,
+  UnsubscribeRequestSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol";
+import { NEEDING, type Reach } from "./needs.ts";
+import { PROMPTS } from "./prompts.ts";
+import { type Ask, QUESTIONS } from "./questions.ts";
+import { readResource, RESOURCES, TEMPLATES } from "./resources.ts";
+import { JSON_SCHEMA_TOOL, RESULTS, text } from "./results.ts";
+
+type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
+
+/** Three reports, a moment apart, and the token that they were made with. */
+async function progress(
+  { _meta, sendNotification }: Extra,
+): Promise<CallToolResult> {
+  const { progressToken = 0 } = _meta ?? {};
+  for (const progress of [0, 50, 100]) {
+    await sendNotification({
+      method: "notifications/progress",
+      params: {
+        progressToken,
+        progress,
+        total: 100,
+        message: `step ${progress} of 100`,
+      },
+    });
+    // Reports of one moment may be passed on as one.
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
+  return text(String(progressToken));
+}
+
+/** Longer than the shortest time between two reports that a Computer passes on. */
+const PAUSE_MS = 150;
+
+/** As MCP 2025-11-25 numbers it. */
+const RESOURCE_NOT_FOUND = -32002;
+
+const ADD_TOOL = "test_trigger_tool_change";
+
+const OWN_TOOLS = [ADD_TOOL, "test_tool_with_progress", "test_error_handling"];
+
+const NAMES = [
+  ...OWN_TOOLS,
+  ...Object.keys(RESULTS),
+  ...Object.keys(QUESTIONS),
+  ...Object.keys(NEEDING),
+];
+
+/** Asks the client on the stream of the request, where there are streams. */
+const asking = ({ sendRequest }: Extra): Ask => (params) =>
+  sendRequest({ method: "elicitation/create", params }, ElicitResultSchema);
+
+const reaching = ({ sendRequest, sendNotification }: Extra): Reach => ({
+  request: (request) => sendRequest(request, ResultSchema),
+  notify: sendNotification,
+});
+
+async function callTool(
+  name: string,
+  given: Record<string, unknown>,
+  extra: Extra,
+): Promise<CallToolResult> {
+  const result = RESULTS[name];
+  if (result !== undefined) return result;
+  const question = QUESTIONS[name];
+  if (question !== undefined) return await question(asking(extra), given);
+  const needing = NEEDING[name];
+  if (needing !== undefined) return await needing(reaching(extra), given);
+  if (name === JSON_SCHEMA_TOOL.name) return text(JSON.stringify(given));
+  if (name === "test_tool_with_progress") return await progress(extra);
+  if (name === "test_error_handling") {
+    const failure = "This tool intentionally returns an error for testing";
+    return { ...text(failure), isError: true };
+  }
+  throw new McpError(ErrorCode.InvalidParams, `Unknown tool ${name}`);
+}
+
+/** Makes a server that is not connected yet. */
+export function conformanceServer(): Server {
+  const server = new Server({ name: "conformance", version: "1.0.0" }, {
+    capabilities: {
+      tools: { listChanged: true },
+      resources: { subscribe: true },
+      prompts: { listChanged: true },
+      logging: {},
+      completions: {},
+    },
+  });
+  const added: string[] = [];
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: [
+      ...[...NAMES, ...added].map((name) => ({
+        name,
+        description: `Shows ${name.replaceAll("_", " ")}`,
+        inputSchema: { type: "object" as const, properties: {} },
+      })),
+      JSON_SCHEMA_TOOL,
+    ],
+  }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
+    const { name, arguments: given = {} } = params;
+    if (name === ADD_TOOL) {
+      added.push(`added_${added.length}`);
+      await server.sendToolListChanged();
+      return text("There is another tool");
+    }
+    return await callTool(name, given, extra);
+  });
+  answerReads(server);
+  server.setRequestHandler(
+    CompleteRequestSchema,
+    () => ({ completion: { values: [] } }),
+  );
+  server.setRequestHandler(SetLevelRequestSchema, () => ({}));
+  return server;
+}
+
+function answerReads(server: Server): void {
+  server.setRequestHandler(ListResourcesRequestSchema, () => ({
+    resources: [...RESOURCES],
+  }));
+  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
+    resourceTemplates: [...TEMPLATES],
+  }));
+  server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => {
+    const contents = readResource(uri);
+    if (contents === undefined) {
+      throw new McpError(RESOURCE_NOT_FOUND, "Resource not found", { uri });
+    }
+    return { contents: [contents] };
+  });
+  server.setRequestHandler(SubscribeRequestSchema, () => ({}));
+  server.setRequestHandler(UnsubscribeRequestSchema, () => ({}));
+  server.setRequestHandler(ListPromptsRequestSchema, () => ({
+    prompts: PROMPTS.map(({ prompt }) => prompt),
+  }));
+  server.setRequestHandler(
+    GetPromptRequestSchema,
+    async ({ params }, extra) => {
+      const found = PROMPTS.find(({ prompt }) => prompt.name === params.name);
+      if (found === undefined) {
+        throw new McpError(ErrorCode.InvalidParams, `No prompt ${params.name}`);
+      }
+      const given = params.arguments ?? {};
+      return { messages: await found.messages(given, asking(extra)) };
+    },
+  );
+}
