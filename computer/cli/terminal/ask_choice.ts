@@ -58,22 +58,29 @@ export async function askChoice<A extends string>(
   let chosen: A | undefined;
   const redraw = () => draw({ selected, last: keyHint });
   const answered = new AbortController();
-  output.on("resize", redraw);
-  output.write(HIDE_CURSOR);
-  redraw();
+  const ready = () => {
+    output.on("resize", redraw);
+    output.write(HIDE_CURSOR);
+    redraw();
+  };
   try {
-    await eachKey(input, (key) => {
-      const outcome = answerOf(choices, selected, key);
-      if ("dismissed" in outcome) {
-        answered.abort();
-      } else if ("answer" in outcome) {
-        chosen = outcome.answer;
-        answered.abort();
-      } else if (outcome.selected !== selected) {
-        selected = outcome.selected;
-        redraw();
-      }
-    }, AbortSignal.any([signal, answered.signal]));
+    await eachKey(
+      input,
+      (key) => {
+        const outcome = answerOf(choices, selected, key);
+        if ("dismissed" in outcome) {
+          answered.abort();
+        } else if ("answer" in outcome) {
+          chosen = outcome.answer;
+          answered.abort();
+        } else if (outcome.selected !== selected) {
+          selected = outcome.selected;
+          redraw();
+        }
+      },
+      AbortSignal.any([signal, answered.signal]),
+      ready,
+    );
   } finally {
     output.off("resize", redraw);
     output.write(SHOW_CURSOR);

@@ -55,11 +55,16 @@ export function takeBack(input: Readable): () => void {
   };
 }
 
-/** Passes each key to `pressed` until the signal is aborted; rejects at the end of the input. */
+/**
+ * Passes each key to `pressed` until the signal is aborted; rejects at the end of the input.
+ *
+ * @param ready called once keys are received: what it prints may ask for them
+ */
 export async function eachKey(
   input: KeyInput,
   pressed: (key: PressedKey) => void,
   signal: AbortSignal,
+  ready: () => void,
 ): Promise<void> {
   const done = Promise.withResolvers<void>();
   const onKey = (_: unknown, key: PressedKey) => {
@@ -72,6 +77,7 @@ export async function eachKey(
   const off = onAbort(signal, done.resolve);
   input.resume();
   try {
+    ready();
     await done.promise;
   } finally {
     off();
