@@ -30,7 +30,10 @@ export interface PutFile {
 }
 
 /** What sends the chunks. */
-type UploadRequests = Pick<Requests, "ask" | "roomForBase64">;
+type UploadRequests = Pick<Requests, "ask" | "roomForBase64" | "protocol">;
+
+/** The versions that know no uploads. */
+const WITHOUT_UPLOADS: readonly string[] = ["0.2", "0.3"];
 
 /** Sends a file to a Computer, one chunk after the other (0.4 §7.5). */
 export async function putFile(
@@ -39,6 +42,13 @@ export async function putFile(
   file: FileToPut,
   { signal, ...options }: PutFileOptions,
 ): Promise<PutFile> {
+  const { protocol } = requests;
+  if (WITHOUT_UPLOADS.includes(protocol)) {
+    throw new BlobError(
+      "unsupported",
+      `Cannot put a file on the Computer: this connection speaks protocol ${protocol}, which has no uploads; choose 0.4 with the option protocol (--protocol), at the Computer too`,
+    );
+  }
   const source = await openSource(file);
   try {
     const digest = await hash(source, signal);

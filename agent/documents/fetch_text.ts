@@ -1,4 +1,5 @@
 import { abortable } from "../../shared/async.ts";
+import { builtin } from "../blobs/builtin.ts";
 import { DocumentError } from "./errors.ts";
 
 /**
@@ -90,23 +91,8 @@ async function readText({ body }: Response): Promise<string> {
   }
 }
 
-/** Returns the file system of Node and Deno; not imported, since bundlers would follow the import. */
-const fileSystem = (): typeof import("node:fs/promises") | undefined => {
-  const { process }: Partial<ServerGlobals> = globalThis;
-  return process?.getBuiltinModule?.("node:fs/promises");
-};
-
-/** The part of Node's globals that is used here. */
-interface ServerGlobals {
-  readonly process: {
-    getBuiltinModule?(
-      name: "node:fs/promises",
-    ): typeof import("node:fs/promises");
-  };
-}
-
 const readFile: DocumentHandler = async (uri, { signal }) => {
-  const fs = fileSystem();
+  const fs = builtin("node:fs/promises");
   if (!fs) {
     throw new DocumentError("unsupported", "Cannot read a file: URI here");
   }

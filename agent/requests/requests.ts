@@ -88,6 +88,11 @@ export class Requests {
     return this.#send(event, this.#signed(request, reqId), timeoutMs, signal);
   }
 
+  /** The protocol version of the connection. */
+  get protocol(): Connection["protocol"] {
+    return this.#connection.protocol;
+  }
+
   /** Returns how many bytes fit into a request as base64, with an empty string in their place. */
   roomForBase64(request: object): number {
     return roomForBase64(this.#signed(request), this.#connection.maxPayload);

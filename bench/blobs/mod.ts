@@ -18,7 +18,7 @@ const MESSAGE_BYTES = 1_000_000;
 const FULL_BYTES = 100 * 2 ** 20;
 const QUICK_BYTES = 5 * 2 ** 20;
 
-const TRANSFERS: readonly Transfer[] = ["stream", "result", "put"];
+const TRANSFERS: readonly Transfer[] = ["put", "stream", "result"];
 
 /** Measures each transfer once. */
 export async function measureBlobs(
@@ -32,7 +32,10 @@ export async function measureBlobs(
   await writeFile(config, JSON.stringify({ servers: { pictures: PICTURES } }));
   await using stack = new AsyncDisposableStack();
   const server = stack.use(
-    startMain("server", ["--port=0", `--max-message-bytes=${MESSAGE_BYTES}`]),
+    startMain("server", [
+      ...["--port=0", "--protocol=0.4"],
+      `--max-message-bytes=${MESSAGE_BYTES}`,
+    ]),
   );
   const [url = ""] = await server.line(/http:\/\/127\.0\.0\.1:\d+/);
   const computer = stack.use(

@@ -1,6 +1,7 @@
 /** Transfers between processes, and what is left when one of them is killed (0.4 §7). */
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { fileURLToPath } from "node:url";
+import { sha256, someBytes } from "../../support/blob_script.ts";
 import { configFile } from "../../support/computer/config_file.ts";
 import { DENO_ENV } from "../../support/computer/mcp_servers.ts";
 import {
@@ -8,9 +9,11 @@ import {
   type RunComputerOptions,
 } from "../../support/computer/run_computer.ts";
 import { type Office, startOffice } from "../../support/office.ts";
+import { runMain } from "../../support/command.ts";
 import { scratch } from "../../support/scratch.ts";
 
 const MEGABYTE = 1_000_000;
+const FILE = someBytes(5_000_000);
 
 const PICTURES = {
   type: "stdio",
@@ -82,4 +85,119 @@ Deno.test({
   await empty(folder.path);
   await next.stop();
   assertEquals([...Deno.readDirSync(folder.path)], []);
+});
+
+Deno.test({
+  name:
+    "0.4 §7.5: a killed Computer leaves nothing of uploads but what the next one removes",
+  timeout: 120_000,
+}, async () => {
+  await using folder = await scratch();
+  const root = `${folder.path}/landing`;
+  await using config = await configFile({ servers: {} });
+  await using office = await startOffice({
+    server: { maxMessageBytes: MEGABYTE, protocol: "0.4" },
+  });
+  const { agent } = office;
+  const options = { flags: ["--landing-root", root] };
+  await using killed = await joined(office, config.file, options);
+  await assertRejects(() =>
+    agent.putFile("pc", FILE, {
+      onProgress: ({ sent }) => {
+        if (sent > 2_000_000) killed.signal("SIGKILL");
+      },
+    })
+  );
+  await killed.status;
+  const [part, ...others] = filesIn(root);
+  assert(part?.endsWith(".part"), part);
+  assertEquals(others, []);
+  await using next = await joined(office, config.file, options);
+  await empty(root);
+  const { path } = await agent.putFile("pc", FILE);
+  assertEquals(sha256(await Deno.readFile(path)), sha256(FILE));
+  await next.stop();
+  assertEquals(filesIn(root).length, 1);
+});
+
+Deno.test({
+  name:
+    "0.4 §7.5: files go up through a Server of small messages; a cancel in the middle leaves nothing",
+  timeout: 120_000,
+}, async () => {
+  await using folder = await scratch();
+  await using office = await startOffice({
+    server: { maxMessageBytes: MEGABYTE, protocol: "0.4" },
+  });
+  await office.addComputer("pc", { landingRoot: folder.path });
+  await office.addComputer("other");
+  const { agent } = office;
+  const { path, size } = await agent.putFile("pc", FILE, { name: "a.bin" });
+  assertEquals([size, await Deno.readFile(path)], [FILE.length, FILE]);
+  assert(path.endsWith("_a.bin"), path);
+  await Deno.remove(path);
+  const abort = new AbortController();
+  await assertRejects(
+    () =>
+      agent.putFile("pc", FILE, {
+        signal: abort.signal,
+        onProgress: ({ sent }) => {
+          if (sent > 2_000_000) abort.abort(new Error("enough"));
+        },
+      }),
+    Error,
+    "enough",
+  );
+  await empty(folder.path);
+  const refused = await assertRejects(() => agent.putFile("other", FILE)) as {
+    details?: unknown;
+  };
+  assertEquals(refused.details, { reason: "forbidden" });
+  // An Agent that leaves gives up what it had begun.
+  const going = assertRejects(() =>
+    agent.putFile("pc", FILE, {
+      onProgress: ({ sent }) => {
+        if (sent > 2_000_000) void agent.leave();
+      },
+    })
+  );
+  await going;
+  await empty(folder.path);
+});
+
+Deno.test({
+  name: "smcp-agent put prints where the file is, and says why not",
+  timeout: 120_000,
+}, async () => {
+  await using folder = await scratch();
+  const file = `${folder.path}/notes.txt`;
+  await Deno.writeTextFile(file, "hello");
+  await using office = await startOffice({ server: { protocol: "0.4" } });
+  await office.addComputer("pc", { landingRoot: `${folder.path}/landing` });
+  await office.agent.leave();
+  const put = (...args: string[]) =>
+    runMain("agent", [
+      ...["put", ...args, "--url", office.url, "--office", office.officeId],
+    ]);
+  const done = await put(file);
+  assertEquals([done.code, done.stderr.includes("putting")], [0, true]);
+  assertEquals(await Deno.readTextFile(done.stdout.trimEnd()), "hello");
+  const json = JSON.parse((await put(file, "--json")).stdout);
+  assertEquals([json.size, json.sha256], [
+    5,
+    sha256(new TextEncoder().encode("hello")),
+  ]);
+  const missing = await put(`${folder.path}/none`);
+  assertEquals([missing.code, missing.stderr], [
+    2,
+    `error: Cannot read ${folder.path}/none: there is no such file\n`,
+  ]);
+  assertEquals((await put(folder.path)).code, 2);
+  await using old = await startOffice();
+  await old.addComputer("pc", { landingRoot: `${folder.path}/landing` });
+  const refused = await assertRejects(() => old.agent.putFile("pc", file));
+  assertEquals(
+    refused instanceof Error && refused.message,
+    "Cannot put a file on the Computer: this connection speaks protocol 0.2, which has no uploads; choose 0.4 with the option protocol (--protocol), at the Computer too",
+  );
 });

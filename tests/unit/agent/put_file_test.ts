@@ -23,6 +23,7 @@ const requestsTo = (
   answer: (request: PutBlobReq) => Promise<PutBlobRet>,
   room = Infinity,
 ) => ({
+  protocol: "0.4" as const,
   requests: [] as PutBlobReq[],
   roomForBase64: () => room,
   ask(_event: string, request: object, signal?: AbortSignal) {
