@@ -5,6 +5,7 @@ import {
   ErrorCode,
   isClientEvent,
   LEAVE_OFFICE_NOTIFICATION,
+  PROFILES,
   ProtocolError,
   type ServerEvent,
   UPDATE_TOOL_LIST_EVENT,
@@ -22,14 +23,19 @@ export interface ForwardTargets {
   readonly announcer: Announcer;
   /** Answers requests of the office. */
   readonly requests: ComputerRequestHandler;
+  /** The MCP servers, which the office names as its version does. */
+  readonly host: Pick<McpHost, "useBundleIds">;
 }
 
 /** Forwards events and requests of the Server. */
 export function forwardConnectionEvents(
   connection: Connection,
-  { events, announcer, requests }: ForwardTargets,
+  { events, announcer, requests, host }: ForwardTargets,
 ): void {
-  connection.on("connected", forward("connected", events));
+  connection.on("connected", (connected) => {
+    host.useBundleIds(PROFILES[connection.protocol].bundleIds);
+    events.emit("connected", connected);
+  });
   connection.on("disconnected", forward("disconnected", events));
   connection.on("rejoinFailed", forward("rejoinFailed", events));
   connection.on("refused", forward("refused", events));

@@ -142,11 +142,12 @@ export class OfficeLink implements OfficeOutlet {
   }
 
   #forwardEvents(): void {
-    const { events, requests } = this.#host;
+    const { events, requests, hosting } = this.#host;
     forwardConnectionEvents(this.#connection, {
       events,
       announcer: this.#announcer,
       requests,
+      host: hosting.host,
     });
   }
 }
