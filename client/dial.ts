@@ -1,7 +1,7 @@
 import { io, type Socket } from "socket.io-client";
 import {
   parseConnectError,
-  type ProtocolVersionError,
+  ProtocolVersionError,
 } from "../protocol/connect_error.ts";
 import type { ProtocolError } from "../protocol/errors/protocol_error.ts";
 import type { Role } from "../protocol/payloads/offices.ts";
@@ -67,18 +67,36 @@ export function dial(
   });
 }
 
+/** WebSocket close code of a Server that cannot answer an upgrade with HTTP 400 (0.4 §1.4). */
+const VERSION_MISMATCH_CLOSE_CODE = 4900;
+
+/** What {@linkcode watchEngine} calls back with. */
+export interface EngineWatch {
+  /** The maximum message size that the Server accepts, in bytes. */
+  found(bytes: number): void;
+  /** The Server closed with 4900, which Socket.IO takes for a lost connection. */
+  mismatched(error: ProtocolVersionError): void;
+}
+
 /**
- * Calls back at each handshake of a socket with the maximum message size that the Server accepts, in
- * bytes; call it right after the first `connect` (spec §9).
+ * Watches each handshake of a socket (spec §9; 0.4 §1.4); call it right after the first `connect`.
  *
  * @returns a function to call right after each further `connect`
  */
-export function watchMaxPayload(
+export function watchEngine(
   socket: Socket,
-  found: (bytes: number) => void,
+  { found, mismatched }: EngineWatch,
 ): () => void {
-  const watch = () =>
-    void socket.io.engine.once("handshake", (data) => found(data.maxPayload));
+  const watch = () => {
+    const { engine, opts } = socket.io;
+    engine.once("handshake", (data) => found(data.maxPayload));
+    engine.once("close", (_reason, details) => {
+      const { code }: { code?: unknown } = Object(Object(details).context);
+      if (code !== VERSION_MISMATCH_CLOSE_CODE) return;
+      const sent = String(opts.query?.[VERSION_PARAMETER]);
+      mismatched(new ProtocolVersionError("unknown", sent));
+    });
+  };
   watch();
   // The new engine exists right after this event; its handshake comes later.
   socket.io.on("reconnect_attempt", () => queueMicrotask(watch));
@@ -104,15 +122,18 @@ export async function explainRefusal(
   cause: unknown,
 ): Promise<Refusal> {
   const known = parseConnectError(cause);
+  const closed = cause instanceof ProtocolVersionError ? cause : undefined;
   const tried = target.options.transports ?? ["polling"];
-  if (known || tried.includes("polling")) return { known, cause };
+  if (known || tried.includes("polling")) {
+    return { known: known ?? closed, cause };
+  }
   const manager = dial(target, ["polling"]).io;
   manager.reconnection(false);
   return await new Promise((resolve) => {
     manager.open((refusal) => {
       if (!refusal) manager.engine.close();
       resolve({
-        known: parseConnectError(refusal),
+        known: parseConnectError(refusal) ?? closed,
         cause: refusal ?? cause,
       });
     });

@@ -8,7 +8,7 @@ import {
   type Dial,
   dial,
   explainRefusal,
-  watchMaxPayload,
+  watchEngine,
 } from "./dial.ts";
 import type { Emitter } from "./emitter.ts";
 import { ConnectionError } from "./errors.ts";
@@ -184,6 +184,7 @@ export class ServerLink {
 
   async #open(): Promise<void> {
     this.#state = "connecting";
+    this.#version.restart();
     const first = firstOutcome(this.#listeners.events);
     this.#openSocket(first.fail);
     await first.done;
@@ -195,7 +196,7 @@ export class ServerLink {
     this.#socket = socket;
     socket.on("connect", () => this.#onConnect());
     socket.on("disconnect", (reason) => this.#onDisconnect(socket, reason));
-    socket.on("connect_error", async (error) => {
+    const refused = async (error: unknown) => {
       const { known, cause } = await explainRefusal(this.#dial, error);
       if (this.#socket !== socket || socket.connected) return;
       if (this.#state === "closed") return; // by a call of close() meanwhile
@@ -214,17 +215,20 @@ export class ServerLink {
       if (!(failure instanceof ConnectionError)) {
         this.#listeners.events.emit("refused", failure);
       }
-    });
+    };
+    socket.on("connect_error", refused);
     listen(socket, this.#listeners.receiver);
     socket.connect();
-    const found = (bytes: number) => this.#maxPayload = bytes;
-    this.#watchHandshake = watchMaxPayload(socket, found);
+    this.#watchHandshake = watchEngine(socket, {
+      found: (bytes) => this.#maxPayload = bytes,
+      mismatched: refused,
+    });
   }
 
   #onConnect(): void {
     const reconnected = this.#state === "reconnecting";
     this.#state = "connected";
-    this.#version.accepted();
+    this.#version.restart();
     this.#retry.reset();
     this.#listeners.events.emit("connected", { reconnected });
     this.#listeners.connected();

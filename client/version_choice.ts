@@ -22,8 +22,18 @@ export class VersionChoice {
   #current: ClientProtocol;
   #hasSwitched = false;
 
-  /** @param wanted the only version, or `auto` */
+  /**
+   * @param wanted the only version, or `auto`
+   * @throws {TypeError} for a version that clients cannot speak
+   */
   constructor(wanted: ClientProtocol | "auto" = "auto") {
+    if (wanted !== "auto" && !CLIENT_PROTOCOLS.includes(wanted)) {
+      throw new TypeError(
+        `Cannot use the protocol ${JSON.stringify(wanted)}: expected "auto", ${
+          CLIENT_PROTOCOLS.map((name) => `"${name}"`).join(", ")
+        }`,
+      );
+    }
     this.#isFree = wanted === "auto";
     this.#current = wanted === "auto" ? CLIENT_PROTOCOLS[0]! : wanted;
   }
@@ -33,8 +43,8 @@ export class VersionChoice {
     return this.#current;
   }
 
-  /** Notes that the Server has accepted the version. */
-  accepted(): void {
+  /** Notes that another attempt begins, or that the Server has accepted the version. */
+  restart(): void {
     this.#hasSwitched = false;
   }
 

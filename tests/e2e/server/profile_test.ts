@@ -211,6 +211,6 @@ Deno.test({
     const health = await (await fetch(`${command.url}/health`)).json();
     assertEquals(health.protocol_version, "0.1.2");
   }
-  await using command = await startServerCommand(["--protocol", "0.3"]);
+  await using command = await startServerCommand(["--protocol", "0.9"]);
   assertEquals(await command.exited, 2);
 });

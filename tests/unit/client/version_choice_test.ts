@@ -1,0 +1,51 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { VersionChoice } from "../../../client/version_choice.ts";
+import { ProtocolError, ProtocolVersionError } from "../../../protocol/mod.ts";
+
+const speaks = (server: string, client = "0.2.0") =>
+  new ProtocolVersionError(server, client);
+
+Deno.test("VersionChoice starts with 0.2, and follows a refusal once until it is accepted (0.4 §18)", () => {
+  const choice = new VersionChoice();
+  assertEquals(choice.current, "0.2");
+  assertEquals(choice.refused(speaks("0.4.7")), true);
+  assertEquals(choice.current, "0.4");
+  assertEquals(choice.refused(speaks("0.3.0", "0.4.0")), false);
+  assertEquals(choice.current, "0.4");
+  choice.restart();
+  assertEquals(choice.refused(speaks("0.3.0", "0.4.0")), true);
+  assertEquals(choice.current, "0.3");
+});
+
+Deno.test("VersionChoice follows no version that is not ours, the same one, or another error", () => {
+  const choice = new VersionChoice("auto");
+  for (
+    const version of ["0.1.2", "0.5.0", "1.0.0", "0.2.9", "unknown", ""]
+  ) {
+    assertEquals(choice.refused(speaks(version)), false, version);
+  }
+  assertEquals(choice.refused(new ProtocolError(401, "Unauthorized")), false);
+  assertEquals(choice.refused(undefined), false);
+  assertEquals(choice.current, "0.2");
+});
+
+Deno.test("VersionChoice keeps a version that was asked for", () => {
+  for (const protocol of ["0.2", "0.3", "0.4"] as const) {
+    const choice = new VersionChoice(protocol);
+    assertEquals(choice.current, protocol);
+    for (const server of ["0.2.0", "0.3.0", "0.4.0"]) {
+      assertEquals(choice.refused(speaks(server)), false);
+    }
+    assertEquals(choice.current, protocol);
+  }
+});
+
+Deno.test("VersionChoice refuses what is no version of a client", () => {
+  for (const wanted of ["0.1", "0.5", "0.4.0", ""]) {
+    assertThrows(
+      () => Reflect.construct(VersionChoice, [wanted]),
+      TypeError,
+      'expected "auto", "0.2", "0.3", "0.4"',
+    );
+  }
+});
