@@ -3,6 +3,7 @@ import { Emitter } from "../client/emitter.ts";
 import type { ConnectionState } from "../client/options.ts";
 import type { ClientProtocol } from "../client/version_choice.ts";
 import type {
+  A2CSkillRef,
   CallToolResult,
   Desktop,
   GetComputerConfigRet,
@@ -35,12 +36,14 @@ import type {
   GetFinderOptions,
   GetPromptOptions,
   GetResourcesOptions,
+  GetSkillOptions,
   OpenDocumentOptions,
   PutFileOptions,
   TimedRequestOptions,
 } from "./requests/options.ts";
 import type { SmcpAgentOptions } from "./options.ts";
 import { Requests } from "./requests/requests.ts";
+import { type SkillFile, skillFile } from "./skills/skill_file.ts";
 import type { ToolCatalogue } from "./tools/tool_catalogue.ts";
 import { forwardOfficeEvents } from "./office/office_events.ts";
 
@@ -296,6 +299,29 @@ export class SmcpAgent implements AsyncDisposable {
   ): Promise<GetPromptRet> {
     const requests = this.#requests;
     return extensions.prompt(requests, computer, mcpServer, name, options);
+  }
+
+  /** Fetches the skills of a Computer: names, descriptions and folders (0.4 §6). */
+  getSkills(
+    computer: string,
+    options: AgentRequestOptions = {},
+  ): Promise<A2CSkillRef[]> {
+    return queries.skills(this.#requests, computer, options);
+  }
+
+  /**
+   * Opens a file of a skill: its `SKILL.md` without the front matter, or the one at `path`.
+   *
+   * @param name as {@linkcode getSkills} lists it
+   * @throws {ProtocolError} 4014 there is no such skill, 4016 there cannot be one, 4017 the file is not
+   * given out: its `details.reason` is `not_found`, `forbidden`, `traversal` or `too_large`
+   */
+  getSkill(
+    computer: string,
+    name: string,
+    options: GetSkillOptions = {},
+  ): Promise<SkillFile> {
+    return skillFile(this.#requests, computer, name, options);
   }
 
   /**

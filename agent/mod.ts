@@ -34,6 +34,7 @@ export type {
   GetFinderOptions,
   GetPromptOptions,
   GetResourcesOptions,
+  GetSkillOptions,
   OpenDocumentOptions,
   PutFileOptions,
   PutFileProgress,
@@ -46,6 +47,8 @@ export type { PutFile } from "./blobs/put_file.ts";
 export type { OpenDocument } from "./documents/document.ts";
 export { DocumentError, type DocumentErrorCode } from "./documents/errors.ts";
 export type { DocumentHandler } from "./documents/fetch_text.ts";
+export { expandSkillDir } from "./skills/expand_skill_dir.ts";
+export type { SkillFile } from "./skills/skill_file.ts";
 export type { AgentEvents } from "./office/events.ts";
 export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
 export type {
@@ -57,6 +60,7 @@ export type {
 export type { ClientTlsOptions } from "../client/tls/tls.ts";
 export type { ClientProtocol } from "../client/version_choice.ts";
 export {
+  type A2CSkillRef,
   type CallToolResult,
   type ContentBlock,
   type Desktop,

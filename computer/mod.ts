@@ -113,6 +113,7 @@ export type {
 export type { ClientTlsOptions } from "../client/tls/tls.ts";
 export type { ClientProtocol } from "../client/version_choice.ts";
 export {
+  type A2CSkillRef,
   type BaseMCPServerConfig,
   type CallToolResult,
   type Desktop,

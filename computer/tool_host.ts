@@ -1,5 +1,6 @@
 import { Emitter } from "../client/emitter.ts";
 import {
+  type A2CSkillRef,
   type CallToolResult,
   type Desktop,
   type GetComputerConfigRet,
@@ -205,6 +206,11 @@ export class ToolHost implements AsyncDisposable {
     options: { size?: number; window?: string } = {},
   ): Promise<Desktop[]> {
     return this.#local.getDesktop(options);
+  }
+
+  /** Lists the skills, as they are now (0.4 §6). */
+  getSkills(): Promise<A2CSkillRef[]> {
+    return this.#skills.list();
   }
 
   /**

@@ -197,6 +197,28 @@ export function agentCommand(loadMcp: LoadMcp): Command {
       (await extending()).prompt(name, server, flags)
     );
 
+  add("skills", "List the skills of a Computer", "skills")
+    .addOption(computerOption())
+    .action(async (flags) => (await skilled()).skills(flags));
+
+  add(
+    "skill",
+    "Print a skill, or a file of it",
+    "skill pdf-forms",
+    "skill pdf-forms references/fields.md",
+    "skill pdf-forms scripts/fill.py --output fill.py",
+  )
+    .argument("<skill>", "its name, as `skills` lists it")
+    .argument("[path]", "a file in its folder; default: SKILL.md")
+    .addOption(
+      new Option("--output <file>", "write the file there, binary or text")
+        .env("SMCP_OUTPUT"),
+    )
+    .addOption(computerOption())
+    .action(async (name, path, flags) =>
+      (await skilled()).skill(name, path, flags)
+    );
+
   add(
     "put",
     "Put a file on a Computer, and print where it is there",
@@ -242,6 +264,9 @@ function following() {
 }
 function reading() {
   return import("./documents.ts");
+}
+function skilled() {
+  return import("./skills.ts");
 }
 function extending() {
   return import("./extensions.ts");

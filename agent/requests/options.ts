@@ -107,6 +107,12 @@ export interface OpenDocumentOptions extends AgentRequestOptions {
   timeoutMs?: number;
 }
 
+/** Options for a request for a file of a skill (0.4 §6.5). */
+export interface GetSkillOptions extends AgentRequestOptions {
+  /** Path of the file in the skill's folder; default `SKILL.md`. */
+  path?: string;
+}
+
 /** Options for a search for documents (spec §8.4). */
 export interface GetFinderOptions extends AgentRequestOptions {
   /** Matches documents with any of them in title, keywords or summary, case-insensitive. */

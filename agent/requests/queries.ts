@@ -1,10 +1,12 @@
 import {
+  type A2CSkillRef,
   type Desktop,
   GET_CONFIG_EVENT,
   GET_DESKTOP_EVENT,
   GET_DPE_EVENT,
   GET_FINDER_EVENT,
   GET_RESOURCES_EVENT,
+  GET_SKILLS_EVENT,
   GET_TOOLS_EVENT,
   type GetComputerConfigRet,
   type GetDPERet,
@@ -144,6 +146,15 @@ export function finder(
     signal,
     reqId,
   );
+}
+
+/** Requests the skills of a Computer (0.4 §6). */
+export async function skills(
+  requests: Requests,
+  computer: string,
+  { signal }: AgentRequestOptions,
+): Promise<A2CSkillRef[]> {
+  return (await requests.ask(GET_SKILLS_EVENT, { computer }, signal)).skills;
 }
 
 /**

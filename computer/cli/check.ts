@@ -1,7 +1,7 @@
 import process from "node:process";
 import { StoppedError } from "../../cli/run.ts";
 import { reasonOf } from "../util/values.ts";
-import { ToolHost } from "../tool_host.ts";
+import { partsOf, ToolHost } from "../tool_host.ts";
 import {
   type CheckedServer,
   checkResources,
@@ -14,7 +14,7 @@ import { type CheckView, liveCheckView, plainCheckView } from "./check_view.ts";
 import { loadHostConfig, strayVariables } from "./host_config.ts";
 import { labelOf } from "./live/lines.ts";
 import { logTo } from "./logging.ts";
-import { type HostFlags, person } from "./make_computer.ts";
+import { type HostFlags, person, skillHome } from "./make_computer.ts";
 import { firstSignal } from "../../cli/signals.ts";
 
 /** The flags of `check`. */
@@ -38,6 +38,7 @@ export async function check(flags: CheckFlags): Promise<void> {
     inputs: config.inputs,
     servers: config.servers,
     inputValues: flags.input,
+    ...skillHome(flags),
     maxMessageBytes: flags.maxMessage,
     restart: { minDelayMs: A_DAY_MS, maxDelayMs: A_DAY_MS }, // each is started once
     oauth: { directory: flags.oauthDir, authorize: () => {} },
@@ -121,6 +122,7 @@ async function examine(
   await tools.start();
   await Promise.all(looks);
   await checkResources(tools);
+  await partsOf(tools).skills.settled();
   return undefined;
 }
 

@@ -24,6 +24,8 @@ export interface CheckedServer {
 export interface Findings {
   readonly servers: readonly CheckedServer[];
   readonly inputs: readonly { id: string; type: string; used: boolean }[];
+  /** Names of the skills. */
+  readonly skills: readonly string[];
   /** Problems that keep something from working, each with a remedy. */
   readonly problems: readonly string[];
   /** Oddities that do no harm. */
@@ -58,7 +60,7 @@ export function sumUp(
   found: ReadonlyMap<string, CheckedServer>,
   warnings: ReadonlySet<string>,
 ): Findings {
-  const { servers, tools, problems } = host.status();
+  const { servers, tools, skills, problems } = host.status();
   const used = config.servers.flatMap(serverPlaceholders);
   return {
     servers: servers.map((status) => {
@@ -73,6 +75,7 @@ export function sumUp(
       type,
       used: used.includes(id),
     })),
+    skills,
     problems: [
       ...servers.flatMap((server) =>
         server.error === undefined || server.state === "running" ? [] : [

@@ -44,11 +44,14 @@ export function serverLines(
 
 /** Formats the lines about the whole configuration. */
 export const tailLines = (
-  { inputs, warnings, problems }: Findings,
+  { inputs, skills, warnings, problems }: Findings,
 ): string[] => [
   ...inputs.map(({ id, type, used }) =>
     `input ${plain(id)} (${type})${used ? "" : ": nobody uses it"}`
   ),
+  ...skills.length === 0
+    ? []
+    : [`${count(skills.length, "skill")}: ${skills.map(plain).join(", ")}`],
   ...warnings.map((text) => `warning: ${plain(text)}`),
   ...problems.map((text) => `problem: ${plainLines(text)}`),
 ];

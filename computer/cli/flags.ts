@@ -9,6 +9,7 @@ import {
   DEFAULT_UPLOAD_BYTES,
 } from "../blobs/exchange.ts";
 import { reasonOf } from "../util/values.ts";
+import { defaultSkillHome } from "../skills/skill_home.ts";
 import { defaultOAuthDirectory } from "../host/oauth/default_directory.ts";
 import { parseInputFlag } from "../util/input_names.ts";
 import {
@@ -32,6 +33,15 @@ export const addHostFlags = (command: Command, required = true): Command =>
         "--oauth-dir <dir>",
         "the directory that keeps authorizations for MCP servers",
       ).env("SMCP_OAUTH_DIR").default(defaultOAuthDirectory(process.env)),
+    )
+    .addOption(
+      new Option(
+        "--skills <dir>",
+        "the folder of skills: those in its part user are offered, those of MCP servers are kept in its part mcp",
+      ).env("SMCP_SKILLS").default(defaultSkillHome(process.env)),
+    )
+    .addOption(
+      new Option("--no-skills", "offer no skills").env("SMCP_NO_SKILLS"),
     )
     .addOption(
       new Option(

@@ -17,6 +17,8 @@ import {
 export interface HostFlags {
   /** Directory of authorizations for MCP servers. */
   oauthDir: string;
+  /** Folder of skills; false: no skills are offered. */
+  skills: string | false;
   /** Values of inputs by id. */
   input: Record<string, string>;
   /** Maximum bytes of a message of an MCP server. */
@@ -52,6 +54,7 @@ export function makeComputer(
     inputs,
     servers,
     inputValues: flags.input,
+    ...skillHome(flags),
     maxMessageBytes: flags.maxMessage,
     oauth: {
       directory: flags.oauthDir,
@@ -69,6 +72,11 @@ export function makeComputer(
   }
   return computer;
 }
+
+/** Returns the folder of skills as an option. */
+export const skillHome = (
+  { skills }: Pick<HostFlags, "skills">,
+): { skillHome?: string } => skills === false ? {} : { skillHome: skills };
 
 /** Returns the callbacks that ask the user; empty without a terminal. */
 export function person(

@@ -53,12 +53,18 @@ export function report(
       ),
   );
   let problems = new Set<string>();
-  computer.on("toolsChanged", () => {
+  const noteProblems = () => {
     const now = computer.status().problems;
     for (const text of now) {
       if (!problems.has(text)) note(`problem: ${text}`);
     }
     problems = new Set(now);
+  };
+  computer.on("toolsChanged", noteProblems);
+  computer.on("skillsChanged", () => {
+    const { skills } = computer.status();
+    note(`skills: ${skills.join(", ") || "none"}`);
+    noteProblems();
   });
   const last = new Map<string, string>();
   computer.on("serverState", (status) => {

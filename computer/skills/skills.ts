@@ -78,6 +78,7 @@ export class Skills {
     if (home === undefined || this.#watch || this.#closed) return;
     this.#watch = new FolderWatch(userFolder(home), () => this.#soon());
     await Promise.all([this.#scan(), removeLeftOvers(mcpFolder(home))]);
+    if (this.#user.refs.length > 0) this.#soon();
   }
 
   /** Resolves when the skills of all MCP servers that run are staged, or have failed. */

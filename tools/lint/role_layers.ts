@@ -13,6 +13,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   agent: [
     "requests",
     "blobs",
+    "skills",
     "tools",
     "documents",
     "office",

@@ -69,6 +69,7 @@ export function liveView(
   const offs = [
     computer.on("serverState", changed),
     computer.on("toolsChanged", changed),
+    computer.on("skillsChanged", changed),
     computer.on("configChanged", changed),
     computer.on("connected", changed),
     computer.on("disconnected", changed),

@@ -74,7 +74,7 @@ export function statusBlock(
 }
 
 function connectionLine({ status, url }: LiveStatus): Span[] {
-  const { connection, protocol, office, name } = status;
+  const { connection, protocol, office, name, skills } = status;
   const signs: Partial<Record<typeof connection, Style>> = {
     connected: "good",
     closed: "bad",
@@ -89,6 +89,9 @@ function connectionLine({ status, url }: LiveStatus): Span[] {
     [office ?? "none", "bold"],
     ["  as ", "dim"],
     [name],
+    ...skills.length === 0
+      ? []
+      : [["  skills ", "dim"], [`${skills.length}`]] as const,
   ];
 }
 

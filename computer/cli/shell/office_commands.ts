@@ -75,6 +75,23 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
     },
   },
   {
+    words: ["skills"],
+    summary: "list the skills",
+    run: async (_, { computer, look }) => {
+      const skills = await computer.getSkills();
+      if (skills.length === 0) return "no skills";
+      return drawTable(
+        ["skill", "description", "folder"],
+        skills.map(({ name, description, path }) => [
+          name,
+          description.split("\n", 1)[0] ?? "",
+          path,
+        ]),
+        look(),
+      );
+    },
+  },
+  {
     words: ["mcp"],
     summary: "show the configuration, without secrets",
     run: (_, { computer }) => pretty(computer.getConfig()),
