@@ -80,6 +80,11 @@ function readSwitches(
     if (command.getOptionValueSource(key) === "cli") continue;
     const value = env[envVar] ?? "";
     if (["", "0", "false", "no"].includes(value)) {
+      // Beside an option with a value it is that value which counts.
+      const hasPositive = command.options.some((other) =>
+        other !== option && other.attributeName() === key
+      );
+      if (negate && hasPositive) continue;
       const off = negate ? true : option.defaultValue;
       command.setOptionValueWithSource(key, off, "default");
     } else if (["1", "true", "yes"].includes(value)) {

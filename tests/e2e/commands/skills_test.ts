@@ -1,0 +1,103 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { runMain } from "../../support/command.ts";
+import {
+  skillServer,
+  skillText,
+} from "../../support/computer/skill_servers.ts";
+import { OFFICE, startOffice } from "../../support/office.ts";
+import { scratch } from "../../support/scratch.ts";
+
+/** A folder of skills with one of the user. */
+async function makeHome(path: string): Promise<string> {
+  const folder = join(path, "skills", "user", "forms");
+  await mkdir(folder, { recursive: true });
+  await writeFile(
+    join(folder, "SKILL.md"),
+    skillText("forms", "Fills in forms. And more."),
+  );
+  await writeFile(join(folder, "fill.bin"), new Uint8Array([0, 255, 1]));
+  return join(path, "skills");
+}
+
+Deno.test({
+  name: "smcp-agent skills and skill list, print and write skills",
+  timeout: 120_000,
+}, async () => {
+  await using folder = await scratch();
+  const skillHome = await makeHome(folder.path);
+  await using office = await startOffice({ computers: { pc: { skillHome } } });
+  await office.agent.leave();
+  const run = (...args: string[]) =>
+    runMain("agent", [...args, "--url", office.url, "--office", OFFICE]);
+
+  const list = await run("skills");
+  assertEquals(list.stdout, "forms  user  Fills in forms.\n", list.stderr);
+  const [listed] = JSON.parse((await run("skills", "--json")).stdout);
+  assertEquals([listed.name, listed.source], ["forms", "user"]);
+
+  assertEquals((await run("skill", "forms")).stdout, "# forms\n");
+  const json = JSON.parse((await run("skill", "forms", "--json")).stdout);
+  assertEquals([json.path, json.text], ["SKILL.md", "# forms\n"]);
+
+  const binary = await run("skill", "forms", "fill.bin");
+  assertEquals(binary.code, 2);
+  assertStringIncludes(
+    binary.stderr,
+    "fill.bin is binary (application/octet-stream): write it to a file with --output FILE",
+  );
+  const output = join(folder.path, "out.bin");
+  const written = await run("skill", "forms", "fill.bin", "--output", output);
+  assertEquals([written.code, written.stdout], [0, ""], written.stderr);
+  assertEquals([...await readFile(output)], [0, 255, 1]);
+
+  const none = await run("skill", "other");
+  assertEquals(none.code, 1);
+  assertStringIncludes(none.stderr, "Skill not found");
+});
+
+Deno.test({
+  name: "smcp-computer check and shell show skills, and what is left out",
+  timeout: 180_000,
+}, async () => {
+  await using folder = await scratch();
+  const skillHome = await makeHome(folder.path);
+  const config = join(folder.path, "computer.json");
+  const at = (path: string) => `skill://example/${path}`;
+  const servers = {
+    fix: skillServer({
+      roots: {
+        [at("csv")]: { source: "resources" },
+        [at("odd")]: { source: "resources" },
+      },
+      texts: { [at("csv/SKILL.md")]: skillText("csv", "Reads CSV.") },
+    }),
+  };
+  await writeFile(config, JSON.stringify({ servers }));
+  const env = { A2C_SKILL_HOME: skillHome };
+  const flags = ["--config", config];
+
+  const checked = await runMain("computer", ["check", ...flags], { env });
+  assertMatch(checked.stdout, /^2 skills: forms, mcp:fix:csv$/m);
+  assertMatch(
+    checked.stdout,
+    /^problem: Skill skill:\/\/example\/odd is left out: it has no SKILL\.md$/m,
+  );
+  assertEquals(checked.code, 1);
+
+  const without = await runMain(
+    "computer",
+    ["check", ...flags, "--no-skills", "--json"],
+    { env },
+  );
+  const { skills, problems } = JSON.parse(without.stdout);
+  assertEquals([skills, problems, without.code], [[], [], 0]);
+
+  const shell = await runMain(
+    "computer",
+    ["shell", "--skills", skillHome],
+    { input: "skills\nstatus\n" },
+  );
+  assertMatch(shell.stdout, /forms +│ Fills in forms/);
+});
