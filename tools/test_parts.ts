@@ -121,7 +121,7 @@ const tarball: Part = {
     }),
 };
 
-const pythons = (["0.1", "0.2"] as const).map((sdk): Part => ({
+const pythons = (["0.1", "0.2", "0.3", "0.4"] as const).map((sdk): Part => ({
   name: `the Python SDK of protocol ${sdk}`,
   fetch: () => pythonOf(sdk),
 }));

@@ -7,7 +7,6 @@ import {
   LEAVE_OFFICE_NOTIFICATION,
   PROFILES,
   ProtocolError,
-  type ProtocolName,
   type ServerEvent,
   UPDATE_TOOL_LIST_EVENT,
 } from "../../protocol/mod.ts";
@@ -28,19 +27,13 @@ export interface ForwardTargets {
   readonly host: Pick<McpHost, "useBundleIds">;
 }
 
-/** Names servers and tools as a version of the protocol does (0.4 §3). */
-export const useNames = (
-  host: ForwardTargets["host"],
-  protocol: ProtocolName,
-): void => host.useBundleIds(PROFILES[protocol].bundleIds);
-
 /** Forwards events and requests of the Server. */
 export function forwardConnectionEvents(
   connection: Connection,
   { events, announcer, requests, host }: ForwardTargets,
 ): void {
   connection.on("connected", (connected) => {
-    useNames(host, connection.protocol);
+    host.useBundleIds(PROFILES[connection.protocol].bundleIds);
     events.emit("connected", connected);
   });
   connection.on("disconnected", forward("disconnected", events));

@@ -11,7 +11,7 @@ import {
 import type { ClientProtocol } from "../../client/version_choice.ts";
 import { logThrown, warnOfClearText } from "../util/log.ts";
 import { Announcer } from "./announcer.ts";
-import { forwardConnectionEvents, useNames } from "./forward_events.ts";
+import { forwardConnectionEvents } from "./forward_events.ts";
 import type { OfficeOutlet, ToolHostParts } from "./tool_host_parts.ts";
 
 /** Options of the connection of a Computer. */
@@ -46,7 +46,6 @@ export class OfficeLink implements OfficeOutlet {
       this.#connection.send(event, { computer: this.name });
     });
     this.#forwardEvents();
-    useNames(host.hosting.host, connection.protocol);
     host.attach(this);
   }
 

@@ -6,6 +6,8 @@ export interface Proxy extends AsyncDisposable {
   readonly url: string;
   /** Drops every connection on the client's side; the server does not notice. */
   cut(): void;
+  /** Drops every connection on both sides. */
+  sever(): void;
   /** Forwards future connections to another server, such as the successor of one that has ended. */
   turnTo(url: string): void;
 }
@@ -34,6 +36,9 @@ export async function startProxy(url: string): Promise<Proxy> {
   return {
     url: `http://127.0.0.1:${port}`,
     cut: () => near.forEach((socket) => socket.destroy()),
+    sever: () => {
+      for (const socket of [...near, ...far]) socket.destroy();
+    },
     turnTo: (url) => target = new URL(url),
     [Symbol.asyncDispose]: async () => {
       const closed = new Promise((resolve) => server.close(resolve));

@@ -2,6 +2,7 @@
 
 from puppet import run, tell_event  # first: it takes stdout away from the SDK
 
+import base64
 import sys
 from typing import Any
 
@@ -17,15 +18,16 @@ from a2c_smcp.smcp import (
 
 
 class Auth(AgentAuthProvider):
-    def __init__(self, name: str, office: str) -> None:
+    def __init__(self, name: str, office: str, token: str) -> None:
         self.name = name
         self.office = office
+        self.token = token
 
     def get_agent_id(self) -> str:
         return self.name
 
-    def get_connection_auth(self) -> None:
-        return None
+    def get_connection_auth(self) -> dict[str, str] | None:
+        return {"token": self.token} if self.token else None
 
     def get_connection_headers(self) -> dict[str, str]:
         return {}
@@ -54,24 +56,26 @@ class Handler:
 
 
 class Agent:
-    def __init__(self, name: str, office: str) -> None:
+    def __init__(self, name: str, office: str, token: str = "") -> None:
         self.name = name
         self.office = office
-        self.client = AsyncSMCPAgentClient(Auth(name, office), Handler())
-        # The SDK has no callback for these two.
+        self.client = AsyncSMCPAgentClient(Auth(name, office, token), Handler())
+        # The SDK has no callback for these.
         for event, short in (
+            ("connect", "connected"),
             (UPDATE_TOOL_LIST_NOTIFICATION, "update_tool_list"),
             (UPDATE_DESKTOP_NOTIFICATION, "update_desktop"),
+            ("notify:update_skills", "update_skills"),
         ):
             self._also(event, short)
 
     def _also(self, event: str, short: str) -> None:
         own = self.client.handlers.get(SMCP_NAMESPACE, {}).get(event)
 
-        async def heard(data: Any) -> None:
-            tell_event(short, data)
+        async def heard(*data: Any) -> None:
+            tell_event(short, *data)
             if own:
-                await own(data)
+                await own(*data)
 
         self.client.on(event, heard, namespace=SMCP_NAMESPACE)
 
@@ -97,6 +101,34 @@ class Agent:
     async def config(self, computer: str, timeout: int = 20) -> Any:
         request = {"agent": self.name, "req_id": "config", "computer": computer}
         return await self.client.call(GET_CONFIG_EVENT, request, SMCP_NAMESPACE, timeout)
+
+    async def skills(self, computer: str) -> Any:
+        return (await self.client.get_skills(computer))["skills"]
+
+    async def skill(self, computer: str, name: str, path: str | None = None) -> Any:
+        """A file of a skill; what the SDK does not fetch itself comes in chunks."""
+        found = await self.client.get_skill(computer, name, path)
+        if "body" in found:
+            data = found["body"].encode()
+        else:
+            data = await self._blob(computer, found["blob_handle"])
+        content = base64.b64encode(data).decode()
+        return {"mime_type": found["mime_type"], "content": content}
+
+    async def _blob(self, computer: str, handle: str) -> bytes:
+        data = b""
+        while True:
+            part = await self.client.get_blob(
+                computer, handle, chunk_offset=len(data)
+            )
+            data += base64.b64decode(part["blob"])
+            if part["eof"]:
+                return data
+
+    async def put(self, computer: str, name: str, content: str) -> str:
+        data = base64.b64decode(content)
+        put = await self.client.put_blob(computer, data, name_hint=name)
+        return put.landing_path
 
     async def call(self, computer: str, tool: str, params: Any, timeout: int) -> Any:
         result = await self.client.emit_tool_call(computer, tool, params, timeout)

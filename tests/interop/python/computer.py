@@ -1,13 +1,21 @@
 """The SDK's Computer, through its public API."""
 
-from puppet import run  # first: it takes stdout away from the SDK
+from puppet import run, tell_event  # first: it takes stdout away from the SDK
 
+import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from a2c_smcp.computer.computer import Computer
-from a2c_smcp.computer.mcp_clients.model import StdioServerConfig
+from a2c_smcp.computer.mcp_clients.model import (
+    StdioServerConfig,
+    StreamableHttpServerConfig,
+)
 from a2c_smcp.computer.socketio.client import SMCPComputerClient
+
+
+CONFIGS = {"stdio": StdioServerConfig, "streamable": StreamableHttpServerConfig}
 
 
 class Puppet:
@@ -17,14 +25,27 @@ class Puppet:
         self.client: SMCPComputerClient | None = None
         self.office: str | None = None
 
-    async def start(self, servers: list[dict[str, Any]]) -> None:
-        configs = {StdioServerConfig.model_validate(server) for server in servers}
-        self.computer = Computer(name=self.name, mcp_servers=configs)
+    async def start(
+        self, servers: list[dict[str, Any]], landing_root: str | None = None
+    ) -> None:
+        configs = {CONFIGS[s["type"]].model_validate(s) for s in servers}
+        more: dict[str, Any] = {}
+        if landing_root:  # only the settings can say it
+            more["flag_settings_path"] = Path.home() / "settings.json"
+            settings = json.dumps({"landingRoot": landing_root})
+            more["flag_settings_path"].write_text(settings)
+        self.computer = Computer(name=self.name, mcp_servers=configs, **more)
         await self.computer.boot_up()
         self.client = SMCPComputerClient(computer=self.computer)
 
-    async def connect(self, url: str) -> None:
-        await self.client.connect(url, namespaces=[self.client.namespace])
+        async def connected() -> None:
+            tell_event("connected")
+
+        self.client.on("connect", connected, namespace=self.client.namespace)
+
+    async def connect(self, url: str, token: str | None = None) -> None:
+        auth = {"token": token} if token else None
+        await self.client.connect(url, auth=auth, namespaces=[self.client.namespace])
 
     async def join(self, office: str) -> None:
         await self.client.join_office(office)

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type CallToolResult, resultMeta } from "../../../protocol/mod.ts";
-import { type KnownFailures, type Office, textOf } from "./scenario.ts";
+import type { KnownFailures } from "./scenario.ts";
+import { type Office, textOf } from "./steps/step.ts";
 
 /** A call that is cancelled at once; otherwise it would end after two seconds. */
 async function cancelled(office: Office): Promise<CallToolResult> {
@@ -39,6 +40,14 @@ export const COMPUTER_0_1: KnownFailures = {
 
 /** Failures of the Computer of Python `a2c-smcp` 0.2. */
 export const COMPUTER_0_2: KnownFailures = {
+  authorization: {
+    known: 8,
+    async instead({ agent }) {
+      const result = await agent.call("locked", {}, { timeout: 2 });
+      assertEquals(result.isError, true); // at its timeout
+      assertEquals(resultMeta(result).error_code === 4006, false);
+    },
+  },
   cancel: {
     known: 4,
     async instead(office) {

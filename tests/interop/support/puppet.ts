@@ -22,6 +22,7 @@ interface Message {
 export async function startPuppet(
   sdk: Sdk,
   script: "agent" | "computer" | "server",
+  env: Readonly<Record<string, string>> = {},
   ...args: string[]
 ): Promise<Puppet> {
   const python = await pythonOf(sdk);
@@ -29,7 +30,12 @@ export async function startPuppet(
   const child = new Deno.Command(python, {
     args: [join(SCRIPTS, `${script}.py`), ...args],
     // The SDK keeps files in the home directory.
-    env: { HOME: home, PYTHONDONTWRITEBYTECODE: "1", PYTHONUNBUFFERED: "1" },
+    env: {
+      HOME: home,
+      PYTHONDONTWRITEBYTECODE: "1",
+      PYTHONUNBUFFERED: "1",
+      ...env,
+    },
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",

@@ -1,150 +1,95 @@
+import { IMAGE, SKILLS, UPLOAD } from "./steps/content.ts";
 import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertStringIncludes,
-} from "@std/assert";
-import { type CallToolResult, resultMeta } from "../../../protocol/mod.ts";
+  CONFIG,
+  DESKTOP,
+  JOIN,
+  LEAVE,
+  LIST,
+  NOTIFICATIONS,
+  RECONNECT,
+} from "./steps/offices.ts";
+import type { Office, Step } from "./steps/step.ts";
 import {
-  type AgentParty,
-  COMPUTER,
-  type ComputerParty,
-  OFFICE,
-  WINDOW,
-} from "./parties.ts";
+  AUTHORIZATION,
+  CALL,
+  CANCEL,
+  ERRORS,
+  TIMEOUT,
+  TOOLS,
+} from "./steps/tools.ts";
+import type { Sdk } from "./venv.ts";
 
-/** An Agent and a Computer at one Server; the Agent joins first. */
-export interface Office {
-  readonly agent: AgentParty;
-  readonly computer: ComputerParty;
-}
+/** The features that must work with any Agent, Server and Computer, in this order: column of the table → steps. */
+const FLOW = {
+  join: JOIN,
+  list: LIST,
+  tools: TOOLS,
+  call: CALL,
+  errors: ERRORS,
+  cancel: CANCEL,
+  timeout: TIMEOUT,
+  authorization: AUTHORIZATION,
+  desktop: DESKTOP,
+  config: CONFIG,
+  skills: SKILLS,
+  image: IMAGE,
+  upload: UPLOAD,
+  notifications: NOTIFICATIONS,
+  reconnect: RECONNECT,
+  leave: LEAVE,
+} satisfies Record<string, Record<string, Step>>;
 
-/** One feature to test in an office. */
-export type Step = (office: Office) => Promise<void>;
+/** A column of the table in `README.md`. */
+export type Column = keyof typeof FLOW;
 
-/** The text of a result. */
-export const textOf = ({ content }: CallToolResult): string =>
-  content.map(({ text }) => text ?? "").join("\n");
-
-/** The features that must work with any Agent, Server and Computer, in this order. */
-export const STEPS = {
-  join: async ({ agent, computer }) => {
-    await agent.join();
-    await computer.join();
-    assertEquals(await agent.heard("enter_office"), {
-      office_id: OFFICE,
-      computer: COMPUTER,
-    });
-  },
-  list: async ({ agent }) => {
-    assertEquals(await agent.computers(), [COMPUTER]);
-  },
-  tools: async ({ agent }) => {
-    const tools = await agent.tools();
-    const echo = tools.find(({ name }) => name === "echo");
-    assertEquals(echo?.description, "does echo");
-    assertEquals(echo?.params_schema, { type: "object" });
-    assertEquals(echo?.return_schema ?? null, null);
-  },
-  "forbidden tool": async ({ agent }) => {
-    const tools = await agent.tools();
-    assertEquals(tools.some(({ name }) => name === "pid"), false);
-    assertEquals((await agent.call("pid")).isError, true);
-  },
-  call: async ({ agent }) => {
-    const result = await agent.call("echo", { text: "grüß dich, 你好" });
-    assertEquals(textOf(result), "grüß dich, 你好");
-    assert(!result.isError);
-  },
-  "error of the tool": async ({ agent }) => {
-    const result = await agent.call("fail");
-    assertEquals(result.isError, true);
-    assertStringIncludes(textOf(result), "it went wrong");
-  },
-  "unknown tool": async ({ agent }) => {
-    const result = await agent.call("nothing");
-    assertEquals(result.isError, true);
-  },
-  "unknown computer": async ({ agent }) => {
-    const failure = await agent.call("echo", {}, { computer: "nobody" })
-      .then((result) => result.isError ? textOf(result) : "no failure", String);
-    assertMatch(failure, /Computer (with name )?["']nobody["'] (is )?not/);
-  },
-  cancel: async ({ agent }) => {
-    const result = agent.callAs("x", "slow", 60);
-    result.catch(() => {}); // reported by the await below
-    assertEquals(textOf(await agent.call("slow_began")), "it began");
-    await agent.cancel("x");
-    assertEquals((await result).isError, true);
-    assertEquals(resultMeta(await result).a2c_cancelled, true);
-    assertEquals(textOf(await agent.call("slow_aborted")), "it was aborted");
-  },
-  timeout: async ({ agent }) => {
-    const result = await agent.call("slow", {}, { timeout: 1 });
-    assertEquals(result.isError, true);
-    assertEquals(textOf(await agent.call("echo", { text: "on" })), "on");
-  },
-  desktop: async ({ agent }) => {
-    assertEquals(await agent.desktop(), [`${WINDOW}\n\ncontents of ${WINDOW}`]);
-  },
-  config: async ({ agent }) => {
-    const { servers } = await agent.config();
-    assertEquals(Object.keys(Object(servers)), ["fixture"]);
-  },
-  "notify update_config": async ({ agent, computer }) => {
-    await computer.updateConfig();
-    assertEquals(await agent.heard("update_config"), { computer: COMPUTER });
-  },
-  "notify update_tool_list": async ({ agent }) => {
-    await agent.call("add_tool", { name: "fresh" });
-    assertEquals(await agent.heard("update_tool_list"), { computer: COMPUTER });
-  },
-  "a new tool can be called": async ({ agent }) => {
-    const isListed = async () =>
-      (await agent.tools()).some(({ name }) => name === "fresh");
-    // Earlier notifications may stem from the Computer's join.
-    while (!await isListed()) await agent.heard("update_tool_list");
-    assertEquals(textOf(await agent.call("fresh", { text: "new" })), "new");
-  },
-  "notify update_desktop": async ({ agent }) => {
-    await agent.call("touch", { uri: WINDOW });
-    assertEquals(await agent.heard("update_desktop"), { computer: COMPUTER });
-  },
-  leave: async ({ agent, computer }) => {
-    await computer.leave();
-    assertEquals(await agent.heard("leave_office"), {
-      office_id: OFFICE,
-      computer: COMPUTER,
-    });
-    assertEquals(await agent.computers(), []);
-    await agent.leave();
-  },
-} satisfies Record<string, Step>;
+/** All columns, in their order. */
+export const COLUMNS = Object.keys(FLOW) as Column[];
 
 /** The name of a step. */
-export type StepName = keyof typeof STEPS;
+export type StepName = {
+  [C in Column]: keyof (typeof FLOW)[C];
+}[Column];
+
+/** The first version that has a feature; default 0.1. */
+const SINCE: Partial<Record<Column, Sdk>> = {
+  authorization: "0.2",
+  skills: "0.2",
+  image: "0.2", // before, it has to fit into a message
+  upload: "0.4",
+};
 
 /** Failures of the peer: the number in `README.md`, and a check of what happens instead. */
 export type KnownFailures = Partial<
   Record<StepName, { known: number; instead: Step }>
 >;
 
+/** What came of a feature: a mark for each step, none where the version lacks it. */
+export type Marks = Record<Column, ("passed" | "failed" | number)[]>;
+
 /** Runs all steps in an office; known failures of the peer must fail as described. */
 export async function play(
   t: Deno.TestContext,
   office: Office,
   failures: KnownFailures = {},
-): Promise<void> {
-  for (const [name, step] of Object.entries<Step>(STEPS)) {
-    const failure = failures[name as StepName];
-    const passed = failure === undefined
-      ? await t.step(name, () => bounded(step(office)))
-      : await t.step(
-        `${name}: fails at the peer, as in README.md, no. ${failure.known}`,
-        () => bounded(failure.instead(office)),
-      );
-    if (name === "join" && !passed) return;
+): Promise<Marks> {
+  const marks = Object.fromEntries(COLUMNS.map((c) => [c, []])) as Partial<
+    Marks
+  > as Marks;
+  for (const column of COLUMNS) {
+    if ((SINCE[column] ?? "0.1") > office.sdk) continue;
+    for (const [name, step] of Object.entries<Step>(FLOW[column])) {
+      const failure = failures[name as StepName];
+      const passed = failure === undefined
+        ? await t.step(name, () => bounded(step(office)))
+        : await t.step(
+          `${name}: fails at the peer, as in README.md, no. ${failure.known}`,
+          () => bounded(failure.instead(office)),
+        );
+      marks[column].push(!passed ? "failed" : failure?.known ?? "passed");
+      if (name === "join" && !passed) return marks;
+    }
   }
+  return marks;
 }
 
 /** Limits a step: a peer may never answer, which must fail the step and not block the suite. */

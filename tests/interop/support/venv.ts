@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** The versions of the protocol that a Python SDK is tested for. */
-export type Sdk = "0.1" | "0.2";
+export type Sdk = "0.1" | "0.2" | "0.3" | "0.4";
 
 const HERE = fileURLToPath(new URL("..", import.meta.url));
 

@@ -1,0 +1,3 @@
+import { testCasts } from "./support/casts.ts";
+
+testCasts("0.1");

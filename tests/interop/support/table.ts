@@ -1,0 +1,69 @@
+import { assertEquals } from "@std/assert";
+import { readFile, writeFile } from "node:fs/promises";
+import process from "node:process";
+import type { Cast } from "./casts.ts";
+import { COLUMNS, type Marks } from "./scenario.ts";
+
+const README = new URL("../README.md", import.meta.url);
+const [BEGIN, END] = ["<!-- casts -->", "<!-- /casts -->"];
+
+/** Tells the run to write the table instead of comparing it. */
+const WRITE = "SMCP_INTEROP_WRITE";
+
+/** Compares what came of a cast with its row in `README.md`; writes the row if the run is told to. */
+export async function compareRow(cast: Cast, marks: Marks): Promise<void> {
+  const text = await readFile(README, "utf8");
+  const begin = text.indexOf(BEGIN) + BEGIN.length;
+  const end = text.indexOf(END);
+  const rows = new Map(
+    text.slice(begin, end).split("\n").filter((line) => line.startsWith("|"))
+      .slice(2).map(cellsOf).map((cells) => [keyOf(cells), cells]),
+  );
+  const row = [...partiesOf(cast), ...COLUMNS.map((c) => cellOf(marks[c]))];
+  if (process.env[WRITE] === undefined) {
+    assertEquals(
+      rows.get(keyOf(row)),
+      row,
+      "The table in tests/interop/README.md is not what the run showed: deno task docs:interop writes it",
+    );
+    return;
+  }
+  rows.set(keyOf(row), row);
+  const head = ["Agent", "Server", "Computer", ...COLUMNS];
+  const lines = [
+    head,
+    head.map(() => "---"),
+    ...[...rows.values()].sort((a, b) => compare(keyOf(a), keyOf(b))),
+  ].map((cells) => `| ${cells.join(" | ")} |`);
+  const table = `\n\n${lines.join("\n")}\n\n`;
+  await writeFile(README, text.slice(0, begin) + table + text.slice(end));
+}
+
+const cellsOf = (line: string): string[] =>
+  line.split("|").slice(1, -1).map((cell) => cell.trim());
+
+const keyOf = (cells: readonly string[]): string => cells.slice(0, 3).join();
+
+function partiesOf({ sdk, agent, server, computer }: Cast): string[] {
+  return [agent, server, computer].map((kind) => `${sdk} ${SHORT[kind]}`);
+}
+
+const SHORT = { our: "ours", Python: "py" };
+
+/** By version, then in the order of the alphabet. */
+const compare = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0;
+
+/** `✓` where all passed, with the numbers of known failures if some did; `✗` with numbers where none did. */
+function cellOf(marks: Marks[keyof Marks]): string {
+  if (marks.length === 0) return "–";
+  if (marks.includes("failed")) return "failed";
+  const known = [...new Set(marks.filter((mark) => typeof mark === "number"))];
+  const sign = marks.includes("passed") || known.length === 0 ? "✓" : "✗";
+  return [sign, ...known.map(raised)].join(" ");
+}
+
+const raised = (number: number): string =>
+  String(number).replaceAll(
+    /\d/g,
+    (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)] ?? "",
+  );
