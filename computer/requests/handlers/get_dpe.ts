@@ -25,17 +25,19 @@ export const getDpe: Handler<typeof GET_DPE_EVENT, GetDpeNeeds> = (
   resolveDpe(request, {
     resolver,
     route: (uriHost) => watch.route(uriHost),
+    nameOf: (server) => host.server(server)?.config.name ?? server,
     read: (server, uri, signal) =>
       read(host, server, watch.originalOf(server, uri), signal),
   });
 
 async function read(
   host: McpHost,
-  name: string,
+  bundleId: string,
   uri: string,
   signal: AbortSignal,
 ): Promise<ResourceContents[]> {
-  const server = host.server(name);
+  const server = host.server(bundleId);
+  const name = server?.config.name ?? bundleId;
   if (!server?.connection) {
     throw new Error(
       `MCP server "${name}" is ${server?.status.state ?? "gone"}`,

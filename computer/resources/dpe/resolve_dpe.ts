@@ -17,8 +17,10 @@ const DEFAULT_TIMEOUT_S = 30;
 export interface DpeSources {
   /** The resolver that the user registered. */
   readonly resolver: DpeResolver | undefined;
-  /** Finds the MCP server of a host; undefined if no server lists it. */
+  /** Finds the MCP server of a host, by what identifies it; undefined if no server lists it. */
   route(host: string): Promise<string | undefined>;
+  /** Returns its name; default: what identifies it. */
+  nameOf?(server: string): string;
   /**
    * Reads a resource.
    *
@@ -71,7 +73,7 @@ async function publish(
   const mime = contents[0]?.mimeType;
   return readResolution(
     await resolver.resolve(uri, contents, {
-      mcp_server_name: server,
+      mcp_server_name: sources.nameOf?.(server) ?? server,
       ...(mime !== undefined && { mime_type: mime }),
       signal,
     }),

@@ -2,7 +2,7 @@ import type { ResourceContents } from "../../../protocol/mod.ts";
 
 /** What a {@linkcode DpeResolver} gets besides the contents. */
 export interface DpeResolverContext {
-  /** The MCP server that provided the contents. */
+  /** The name of the MCP server that provided the contents. */
   readonly mcp_server_name: string;
   /** The media type of the first contents, if the MCP server gave one. */
   readonly mime_type?: string;

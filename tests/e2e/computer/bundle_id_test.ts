@@ -13,6 +13,7 @@ import { resultMeta } from "../../../protocol/mod.ts";
 import { runMain } from "../../support/command.ts";
 import { startComputer } from "../../support/computer/computer.ts";
 import { configFile } from "../../support/computer/config_file.ts";
+import { resourceServers } from "../../support/computer/resource_servers.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 
 const YES = { default_tool_meta: { auto_apply: true } };
@@ -202,4 +203,26 @@ Deno.test({
     assertEquals(resultMeta(await host.callTool(name)).error_code, 4005);
   }
   assertEquals(asked, [["a b", "a_b", "pid"], ["c", undefined, "echo"]]);
+});
+
+Deno.test({
+  name:
+    "0.4 §3.6: a resolver of documents gets the name of the MCP server, not its bundle_id",
+  timeout: 120_000,
+}, async () => {
+  const { papers } = resourceServers({
+    name: "papers",
+    resources: [{ uri: "dpe://papers/report", name: "Report" }],
+  });
+  assert(papers);
+  await using host = await startHost({ servers: { "my papers": papers } });
+  const names: string[] = [];
+  host.registerDpeResolver({
+    resolve: (_uri, _contents, { mcp_server_name }) => {
+      names.push(mcp_server_name);
+      return { uri: "https://host/report" };
+    },
+  });
+  const { uri } = await host.getDpe("dpe://papers/report");
+  assertEquals([uri, names], ["https://host/report", ["my papers"]]);
 });

@@ -215,3 +215,25 @@ Deno.test({
   const result = await agent.callTool("pc", "files__echo", { text: "hi" });
   assertEquals(result.content[0]?.text, "hi");
 });
+
+Deno.test({
+  name:
+    "0.4 §18: a Computer that is told a version has its names before it is connected",
+  timeout: 120_000,
+}, async () => {
+  const servers = { files: fixture({ only: ["echo"] }, YES) };
+  const url = "http://127.0.0.1:1";
+  const named = async (protocol?: "0.2" | "0.3" | "0.4") => {
+    await using computer = new SmcpComputer({
+      url,
+      name: "pc",
+      servers,
+      ...(protocol && { protocol }),
+    });
+    await computer.start();
+    return computer.listTools().map(({ name }) => name);
+  };
+  assertEquals(await named(), ["echo"]);
+  assertEquals(await named("0.2"), ["echo"]);
+  assertEquals(await named("0.4"), ["files__echo"]);
+});
