@@ -10,6 +10,7 @@ import type { MCPServerConfig } from "../../protocol/mod.ts";
 import { readConfigFile, readConfigText } from "../config/load_config.ts";
 import { ConfigError, type ConfigProblem } from "../config/problem.ts";
 import { type KnownFile, knownFiles } from "../config/import/known_files.ts";
+import { distinctIds } from "../config/import/distinct_ids.ts";
 import {
   type ForeignConfig,
   mergeConfigs,
@@ -51,7 +52,8 @@ export async function importConfig(flags: ImportFlags): Promise<void> {
     }
   }
   const { config, names } = mergeConfigs(sources);
-  const { servers, prefixed } = prefixSamePrograms(config.servers);
+  const { servers: prefixes, prefixed } = prefixSamePrograms(config.servers);
+  const { servers, identified } = distinctIds(prefixes);
   const merged = { config: { ...config, servers }, names };
   report(sources, merged, flags);
   if (prefixed.length > 0 && !flags.json) {
@@ -59,6 +61,13 @@ export async function importConfig(flags: ImportFlags): Promise<void> {
       `The same MCP server more than once: ${
         prefixed.join(", ")
       }; each gets "tool_prefix": "auto", or their tools would clash.`,
+    );
+  }
+  if (identified.length > 0 && !flags.json) {
+    console.log(
+      `Names that differ only in signs: ${
+        identified.join(", ")
+      }; each gets a "bundle_id", or it would not start.`,
     );
   }
   if (merged.config.servers.length === 0) throw nothing(sources, looked);

@@ -162,7 +162,7 @@ export class Catalogue {
 
   #bind(
     { computer, tool }: ToolAddress,
-    bundleId: string | undefined,
+    bundleId: string | null | undefined,
   ): string {
     const { nameLimit: limit, computer: only } = this.#options;
     for (let attempt = 0;; attempt++) {

@@ -28,7 +28,7 @@ export function toolName(
   tool: string,
   { limit, prefix }: Naming,
   attempt = 0,
-  bundleId?: string,
+  bundleId?: string | null,
 ): string {
   const start = prefix ? computerPart(computer, limit) + SEPARATOR : "";
   const cleaned = clean(tool);
@@ -37,9 +37,8 @@ export function toolName(
   if (isWhole) return start + tool;
   const hash = hashOf([computer, tool, attempt], TOOL_HASH_LENGTH);
   const room = limit - start.length - hash.length - 1;
-  const owner = clean(`${bundleId}__`);
-  const own = bundleId !== undefined && cleaned.length > room &&
-      cleaned.startsWith(owner)
+  const owner = `${bundleId ?? ""}${SEPARATOR}`;
+  const own = bundleId && cleaned.length > room && cleaned.startsWith(owner)
     ? cleaned.slice(owner.length)
     : cleaned;
   return `${start}${own.slice(0, room) || "tool"}_${hash}`;

@@ -81,7 +81,7 @@ export interface SMCPTool {
   /** The name to call: its alias, or its MCP name (spec §7); since 0.3 behind `bundle_id` and `__`. */
   name: string;
   /** What identifies its MCP server; since 0.3, where it is required. */
-  bundle_id?: string;
+  bundle_id?: string | null;
   /** For people and models; may be empty. */
   description: string;
   /** JSON Schema of `params`. */
@@ -107,7 +107,7 @@ export const MCP_SERVER_KEY = "a2c_mcp_server";
  * its Computer is older and does not send it.
  */
 export function mcpServerOf({ bundle_id, meta }: SMCPTool): string | undefined {
-  if (bundle_id !== undefined) return bundle_id;
+  if (typeof bundle_id === "string") return bundle_id;
   const server = meta?.[MCP_SERVER_KEY];
   return typeof server === "string" ? server : undefined;
 }
@@ -175,7 +175,7 @@ export const getToolsReqSchema = z.looseObject(
 /** @internal */
 export const smcpToolSchema = z.looseObject({
   name: z.string(),
-  bundle_id: z.exactOptional(z.string()),
+  bundle_id: maybe(z.string()),
   description: z.string(),
   params_schema: plainObject,
   return_schema: z.pipe(

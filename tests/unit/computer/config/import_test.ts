@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { distinctIds } from "../../../../computer/config/import/distinct_ids.ts";
 import { knownFiles } from "../../../../computer/config/import/known_files.ts";
 import { mergeConfigs } from "../../../../computer/config/import/merge_configs.ts";
 import {
@@ -6,6 +7,7 @@ import {
   toOwnFormat,
 } from "../../../../computer/config/import/own_format.ts";
 import { parseComputerConfig } from "../../../../computer/config/parse_config.ts";
+import { parseMCPServerConfig } from "../../../../protocol/mod.ts";
 
 const machine = { home: "/home/me", directory: "/project", env: {} };
 
@@ -169,4 +171,29 @@ Deno.test("hiddenValues() lists literal values that may be secret, and no placeh
   }).servers;
   assertEquals(a && hiddenValues(a), ["args.1", "env.KEY"]);
   assertEquals(b && hiddenValues(b), ["url", "headers.Authorization"]);
+});
+
+Deno.test("0.4 §3.4: distinctIds() gives a bundle_id to servers that would not start, and to no others", () => {
+  const named = (name: string, bundle_id?: string) =>
+    parseMCPServerConfig({
+      name,
+      type: "stdio",
+      server_parameters: { command: "x" },
+      ...(bundle_id !== undefined && { bundle_id }),
+    });
+  const { servers, identified } = distinctIds([
+    named("my files"),
+    named("my_files"),
+    named("my.files"),
+    named("other", "my_files-2"),
+    named("web"),
+  ]);
+  assertEquals(servers.map(({ bundle_id }) => bundle_id), [
+    undefined,
+    "my_files-3",
+    "my_files-4",
+    "my_files-2",
+    undefined,
+  ]);
+  assertEquals(identified, ["my_files", "my.files"]);
 });
