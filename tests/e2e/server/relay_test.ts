@@ -4,11 +4,13 @@ import {
   CANCEL_TOOL_CALL_NOTIFICATION,
   CLIENT_EVENTS,
   ENTER_OFFICE_NOTIFICATION,
+  eventOf,
   GET_CONFIG_EVENT,
   GET_TOOLS_EVENT,
   LEAVE_OFFICE_EVENT,
   LEAVE_OFFICE_NOTIFICATION,
   LIST_ROOM_EVENT,
+  PROFILES,
   SERVER_EVENTS,
   TOOL_CALL_EVENT,
   UPDATE_TOOL_LIST_EVENT,
@@ -30,8 +32,13 @@ const REQUEST = {
   mcp_server: "files",
   uri: "dpe://host/doc",
   name: "prompt",
+  blob_handle: "handle",
   later_field: { kept: [true] },
 };
+
+/** What the Server routes in 0.2. */
+const ROUTED = Object.keys(CLIENT_EVENTS)
+  .filter((event) => eventOf(PROFILES["0.2"], event) !== undefined);
 
 const UPDATES = Object.entries(SERVER_EVENTS).flatMap(([event, spec]) =>
   spec.from === "computer" && spec.notification
@@ -45,8 +52,8 @@ Deno.test("the server routes all client events, request and answer unchanged (sp
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url);
-  assertEquals(Object.keys(CLIENT_EVENTS).length, 10);
-  for (const event of Object.keys(CLIENT_EVENTS)) {
+  assertEquals(ROUTED.length, 13);
+  for (const event of ROUTED) {
     let seen: unknown;
     const answer = { content: [], event, nested: { list: [1, "2", null] } };
     pair.computer.handle(event, (payload, ack) => {
@@ -83,7 +90,7 @@ Deno.test("a request is checked in the order payload, member, role, agent, targe
   await using outsider = await connectRaw(url);
   await using _elsewhere = await joinRaw(url, "computer", "hidden", "other");
   const wrong = { ...REQUEST, agent: "somebody", computer: "hidden" };
-  for (const event of Object.keys(CLIENT_EVENTS)) {
+  for (const event of ROUTED) {
     const invalid = await outsider.ask(event, { ...wrong, req_id: 7 });
     assertEquals(codeOf(invalid), 400, event);
     assertEquals(JSON.stringify(invalid).includes("req_id"), true);
@@ -247,7 +254,7 @@ Deno.test("each update of a computer reaches only the other members of its offic
   await using pair = await rawPair(url);
   await using outsider = await joinRaw(url, "agent", "far", "elsewhere");
   const { agent, computer } = pair;
-  assertEquals(UPDATES.length, 4);
+  assertEquals(UPDATES.length, 5);
   for (const { event, notification } of UPDATES) {
     const payload = { computer: "computer", more: { dropped: true } };
     assertEquals(await computer.request(event, payload), []);
@@ -288,7 +295,7 @@ Deno.test("an agent that gives another name acts under the name of its seat: for
   await using pair = await rawPair(url);
   const { agent, computer } = pair;
   const claim = { agent: "agent-7", req_id: "r1" };
-  for (const event of Object.keys(CLIENT_EVENTS)) {
+  for (const event of ROUTED) {
     let seen: unknown;
     computer.handle(event, (payload, ack) => {
       seen = payload;
