@@ -154,7 +154,7 @@ export class McpHost implements AsyncDisposable {
         `Cannot replace MCP server "${old.config.name}": the bundle_id "${next}" is that of "${holder.config.name}"; give it another one`,
       );
     }
-    if (next !== bundleId) this.#servers.delete(bundleId);
+    if (next !== old.bundleId) this.#servers.delete(old.bundleId);
     const server = this.#insert(config);
     this.#changed();
     if (config.disabled) this.#tell(server); // it never starts, so no other event follows
@@ -164,7 +164,7 @@ export class McpHost implements AsyncDisposable {
   /** Stops and removes a server; the next one with its `bundle_id` starts then. */
   async removeServer(bundleId: string): Promise<void> {
     const server = this.#need(bundleId);
-    this.#servers.delete(bundleId);
+    this.#servers.delete(server.bundleId);
     const next = this.#shadowed.find((one) => bundleIdOf(one) === bundleId);
     const heir = next && this.#insert(next);
     this.#shadowed = this.#shadowed.filter((one) => one !== next);

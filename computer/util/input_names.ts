@@ -6,7 +6,8 @@ export const ENVIRONMENT_ID = "env:";
  *
  * `SMCP_INPUT_` with the id unchanged, then with the id in upper case and `_` for every character
  * that a shell does not allow in a name: `github-token` is `SMCP_INPUT_GITHUB_TOKEN`. At last the
- * name that other SDKs give it. An id such as `env:HOME` is the variable `HOME` itself.
+ * name that other SDKs give it. An id such as `env:HOME`, which other SDKs do not have, is the
+ * variable `HOME` itself.
  */
 export function inputVariables(id: string): string[] {
   const own = id.startsWith(ENVIRONMENT_ID)
@@ -18,7 +19,7 @@ export function inputVariables(id: string): string[] {
       ...own,
       `SMCP_INPUT_${id}`,
       `SMCP_INPUT_${plain}`,
-      sharedVariable(id),
+      ...(own.length === 0 ? [sharedVariable(id)] : []),
     ]),
   ];
 }

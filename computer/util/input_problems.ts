@@ -1,5 +1,5 @@
 import { type MCPServerInput, pickOptions } from "../../protocol/mod.ts";
-import { sharedVariable } from "./input_names.ts";
+import { ENVIRONMENT_ID, sharedVariable } from "./input_names.ts";
 
 /** A problem of a definition. */
 export interface InputProblem {
@@ -20,6 +20,7 @@ export function sharedVariables(
 ): InputProblem[] {
   const first = new Map<string, string>();
   return inputs.flatMap(({ id }, i): InputProblem[] => {
+    if (id.startsWith(ENVIRONMENT_ID)) return [];
     const variable = sharedVariable(id);
     const other = first.get(variable);
     if (other === undefined) first.set(variable, id);

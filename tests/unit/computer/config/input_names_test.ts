@@ -47,6 +47,11 @@ Deno.test("0.4 §14: two inputs with one variable are an error that names both",
     Error,
     text,
   );
+  // These have no such variable.
+  parseComputerConfig({
+    servers: {},
+    inputs: [prompt("env:A-B"), prompt("env:A_B"), prompt("env_A_B")],
+  });
   const store = new InputStore([prompt("a-b")]);
   assertThrows(() => store.put(prompt("a_b")), Error, "rename one of them");
   store.put({ ...prompt("a-b"), description: "again" });
