@@ -59,7 +59,8 @@ for (const version of NODE_VERSIONS) {
     timeout: 600_000,
   }, async (t) => {
     const node = await findNode(version);
-    const args = ["--test", "--test-reporter=tap", "core.mjs", "mcp.mjs"];
+    const files = ["core.mjs", "mcp.mjs", "blobs.mjs"];
+    const args = ["--test", "--test-reporter=tap", ...files];
     await using tests = start(node, args, { cwd: folder });
     await tests.status;
     const results = readTap(tests.lines);

@@ -99,6 +99,7 @@ test("tools: listed after the join, called, and failures are results", async (t)
   const { agent } = await startOffice(t);
   assert.deepEqual(agent.tools.get("pc").map(({ name }) => name), [
     "add",
+    "picture",
     "fail",
     "slow",
     "slow_began",

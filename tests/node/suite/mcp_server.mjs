@@ -1,4 +1,5 @@
 // A MCP server of a few tools, a window and a document, on its standard input and output.
+import { createHash, randomBytes } from "node:crypto";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import {
@@ -15,6 +16,13 @@ const aborted = Promise.withResolvers();
 
 const tools = {
   add: ({ a, b }) => text(String(a + b)),
+  picture: ({ bytes }) => {
+    const content = randomBytes(bytes);
+    const digest = createHash("sha256").update(content).digest("hex");
+    const data = content.toString("base64");
+    const image = { type: "image", mimeType: "image/png", data };
+    return { content: [{ type: "text", text: digest }, image] };
+  },
   fail: () => ({ ...text("it went wrong"), isError: true }),
   slow: async (_, signal) => {
     const ended = new Promise((end) => signal.addEventListener("abort", end));
