@@ -5,6 +5,9 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import { Buffer } from "node:buffer";
+import { sha256 } from "../../support/blob_script.ts";
+import { createPictures } from "../../support/fixtures/pictures.ts";
 import { isCancelled } from "../../support/mcp/cancelled.ts";
 import {
   CLIENTS,
@@ -199,4 +202,25 @@ Deno.test("400 calls at once get 400 results where the Server allows less than e
     ),
   );
   assertEquals(results.map(textOf), results.map((_, i) => String(i)));
+});
+
+Deno.test("an MCP client gets an image whole that is larger than a message of the Server", async () => {
+  await using office = await serveOffice({
+    servers: {
+      pictures: {
+        type: "in-process",
+        server: createPictures(),
+        default_tool_meta: { auto_apply: true },
+      },
+    },
+    office: { server: { maxMessageBytes: 1_000_000 } },
+  });
+  await using client = await connectV1(office);
+  const [tool] = await client.tools();
+  const { content, isError } = await client.call(String(tool?.name), {
+    sizes: [3_000_000],
+  });
+  const [told, image] = content as { text?: string; data?: string }[];
+  assertEquals(isError, undefined);
+  assertEquals(sha256(Buffer.from(image?.data ?? "", "base64")), told?.text);
 });
