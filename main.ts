@@ -57,7 +57,10 @@ process.exitCode = await runSmcp(process.argv.slice(2), {
       const { runUp, upCommand } = await import("./computer/cli/up.ts");
       const { createSmcpServer } = await import("./server/mod.ts");
       const createServer = async ({ mcp }: { mcp: boolean }) =>
-        createSmcpServer(mcp ? { gateway: (await loadMcp())() } : {});
+        createSmcpServer({
+          protocol: "all",
+          ...(mcp && { gateway: (await loadMcp())() }),
+        });
       return {
         run: (args) => runUp(createServer, args),
         make: () => upCommand(createServer),

@@ -1,4 +1,4 @@
-import { PROFILES, type ProtocolName } from "../protocol/mod.ts";
+import type { ProtocolName } from "../protocol/mod.ts";
 import { bothForms } from "./http/gate.ts";
 import { readHosts } from "./http/host_rule.ts";
 import type { ConnectionsOptions } from "./http/connections.ts";
@@ -9,7 +9,7 @@ import { auditCalls } from "./observe/audit_calls.ts";
 import { CallSources } from "./observe/call_sources.ts";
 import { combineObservers } from "./observe/call_observer.ts";
 import { type CallTracer, traceCalls } from "./observe/trace_calls.ts";
-import { MemoryRegistry } from "./offices/memory.ts";
+import { type NamedProfile, readProtocols } from "./protocols.ts";
 import type { SessionsOptions } from "./sessions/sessions.ts";
 import { MIN_UPLOAD_RATE, type WsEngine } from "./wire/mod.ts";
 import type { Authenticator } from "./auth/authenticator.ts";
@@ -17,15 +17,16 @@ import { GatewayPass } from "./auth/gateway_pass.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
 import type { Gateway, GatewayHost } from "./gateway/gateway.ts";
-import type { Heartbeat } from "./http/new_engine.ts";
+import type { Heartbeat, WsOptions } from "./http/new_engine.ts";
 
 /** Options for `createSmcpServer()`. */
 export interface SmcpServerOptions {
   /**
-   * The only protocol version that the server accepts; default `"0.2"`. With `"0.1"` it serves
-   * older SDKs without the version handshake, but not the clients of this package (spec §12).
+   * The protocol version that the server accepts, several of them, or `"all"`; default `"0.2"` alone.
+   * Each version has offices of its own, which never meet, even under one id (0.4 §18). With `"0.1"`
+   * older SDKs without the version handshake are served too (spec §12).
    */
-  protocol?: ProtocolName;
+  protocol?: ProtocolName | readonly ProtocolName[] | "all";
   /** Paths of the Engine.IO endpoint, with and without a trailing slash; default `/smcp/` and `/socket.io/` (spec §2). */
   paths?: readonly string[];
   /** Maximum size of a client's message in bytes, announced as `maxPayload`; default 8 MiB (spec §10). */
@@ -51,7 +52,7 @@ export interface SmcpServerOptions {
   authenticator?: Authenticator;
   /** Whether the audit log includes parameters and results of tool calls; default `false` (spec §10). */
   auditPayloads?: boolean;
-  /** Stores the members of every office; default in memory, for a single node. */
+  /** Stores the members of every office, for one protocol version; default in memory, for a single node. */
   registry?: OfficeRegistry;
   /**
    * Overrides the defaults of {@linkcode Limits} (spec §10); `false` removes all count and rate
@@ -108,10 +109,17 @@ const MEBIBYTE = 2 ** 20;
 
 /** Options with all defaults filled in. */
 export type ResolvedOptions =
-  & Omit<ConnectionsOptions, "limiter">
-  & Omit<SessionsOptions, "limiter" | "arrivals" | "guards">
+  & Omit<ConnectionsOptions, "limiter" | "profile" | "slots" | "ws">
+  & Omit<WsOptions, "unfinishedBytes">
+  & Omit<
+    SessionsOptions,
+    "limiter" | "arrivals" | "guards" | "profile" | "registry" | "versions"
+  >
   & Pick<HttpAppParts, "paths" | "origins" | "hosts">
   & {
+    /** The versions to serve, oldest first. */
+    readonly profiles: readonly NamedProfile[];
+    readonly registry: OfficeRegistry | undefined;
     readonly limits: Limits;
     readonly headerTimeoutMs: number;
     readonly gateway: GatewaySetup | undefined;
@@ -136,10 +144,16 @@ export interface GatewaySetup {
  */
 export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
   const { tracer } = options;
+  const profiles = readProtocols(options.protocol ?? "0.2");
+  if (profiles.length > 1 && options.registry !== undefined) {
+    throw new TypeError(
+      "Cannot serve several protocol versions with one registry, where their offices would meet: create a server for each version, or leave out the registry",
+    );
+  }
   const gateway = options.gateway && gatewaySetup(options.gateway);
   const logCall = auditCalls(options.auditPayloads ?? false, gateway?.sources);
   return {
-    profile: PROFILES[options.protocol ?? "0.2"],
+    profiles,
     paths: bothForms(options.paths ?? ["/smcp/", "/socket.io/"]),
     maxMessageBytes: options.maxMessageBytes ?? 8 * MEBIBYTE,
     maxConnectBytes: options.maxConnectBytes ?? MAX_CONNECT_BYTES,
@@ -147,7 +161,7 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
     origins: options.origins ?? [],
     hosts: options.hosts && readHosts(options.hosts),
     authenticator: options.authenticator,
-    registry: options.registry ?? new MemoryRegistry(),
+    registry: options.registry,
     limits: resolveLimits(options.limits, gateway !== undefined),
     proxies: options.trustedProxies ?? 0,
     handshakeTimeoutMs: options.handshakeTimeoutMs ?? 10_000,

@@ -1,8 +1,6 @@
 import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Hono } from "hono";
-import { SMCP_NAMESPACE } from "../protocol/mod.ts";
-import { Connections } from "./http/connections.ts";
 import { hostGuard, httpApp, type SmcpEnv } from "./http/http_app.ts";
 import { type GatewayMount, mountGateway } from "./gateway/mount_gateway.ts";
 import type { ListenAddress, ListenOptions } from "./http/listen_options.ts";
@@ -10,15 +8,21 @@ import { Listeners } from "./http/listeners.ts";
 import { MetricsFeed } from "./http/metrics_feed.ts";
 import type { TlsOptions } from "./http/tls.ts";
 import { upgradeListener } from "./http/upgrade.ts";
+import { ConnectionSlots } from "./limits/connection_slots.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { SocketSlots } from "./limits/socket_slots.ts";
+import {
+  createLogicalServers,
+  type LogicalServer,
+  statsByProtocol,
+  totalStats,
+} from "./logical_server.ts";
 import type { SmcpServerStats } from "./observe/stats.ts";
 import {
   type CloseOptions,
   resolveOptions,
   type SmcpServerOptions,
 } from "./options.ts";
-import { Sessions } from "./sessions/sessions.ts";
 
 /** An A2C-SMCP server: sessions, offices and routing (spec §1). */
 export interface SmcpServer extends AsyncDisposable {
@@ -90,8 +94,7 @@ export const createSmcpServer = (
 class PartedServer implements SmcpServer {
   readonly app: Hono<SmcpEnv>;
   readonly #listeners: Listeners;
-  readonly #connections: Connections;
-  readonly #sessions: Sessions;
+  readonly #logical: readonly LogicalServer[];
   readonly #limiter: Limiter;
   readonly #feed: MetricsFeed | undefined;
   readonly #gateway: GatewayMount | undefined;
@@ -107,21 +110,29 @@ class PartedServer implements SmcpServer {
       (limit) => metrics?.limitHit(limit),
     );
     const sockets = new SocketSlots({ limiter, proxies });
-    const connections = new Connections({ ...all, limiter });
-    const { engine, io, slots, arrivals, guards } = connections;
-    const sessions = new Sessions(io.of(SMCP_NAMESPACE), {
-      ...all,
+    const slots = new ConnectionSlots(limiter.limits.connectionsPerAddress);
+    const logical = this.#logical = createLogicalServers(all, {
       limiter,
-      arrivals,
-      guards,
+      slots,
     });
-    const stats = () => sessions.stats;
+    const served = logical.map(({ connections }) => connections);
+    const stats = () => totalStats(logical);
+    const protocols = () => statsByProtocol(logical);
     const draining = () => this.#draining;
-    const feed = metrics && new MetricsFeed(metrics, stats, draining);
-    const front = { ...all, engine, limiter, slots, guards, draining };
+    const counts = {
+      stats,
+      ...(served.length > 1 && { statsByProtocol: () => protocols() ?? {} }),
+    };
+    const feed = metrics && new MetricsFeed(metrics, counts, draining);
+    const front = { ...all, served, limiter, slots, draining };
     const gateway = this.#gateway = all.gateway &&
-      mountGateway(all.gateway, { ...front, sockets, sessions });
-    this.app = httpApp({ ...front, stats, gateway: gateway?.routes });
+      mountGateway(all.gateway, { ...front, sockets, logical });
+    this.app = httpApp({
+      ...front,
+      stats,
+      protocols,
+      gateway: gateway?.routes,
+    });
     this.#listeners = new Listeners({
       app: this.app,
       onUpgrade: upgradeListener(front),
@@ -139,14 +150,12 @@ class PartedServer implements SmcpServer {
         "Cannot serve metrics: the option metrics is not set, createMetrics() makes it",
       );
     };
-    this.#connections = connections;
-    this.#sessions = sessions;
     this.#limiter = limiter;
     this.#feed = feed;
   }
 
   get stats(): SmcpServerStats {
-    return this.#sessions.stats;
+    return totalStats(this.#logical);
   }
 
   attach(server: HttpServer | HttpsServer): void {
@@ -167,7 +176,7 @@ class PartedServer implements SmcpServer {
 
   async recheckSessions(): Promise<void> {
     await Promise.all([
-      this.#sessions.recheck(),
+      ...this.#logical.map(({ sessions }) => sessions.recheck()),
       this.#gateway?.routes.recheck(),
     ]);
   }
@@ -182,9 +191,11 @@ class PartedServer implements SmcpServer {
 
   async #shutDown(graceMs: number): Promise<void> {
     this.#draining = true;
-    await this.#sessions.drain(graceMs);
+    const each = (close: (server: LogicalServer) => Promise<void>) =>
+      Promise.all(this.#logical.map(close));
+    await each(({ sessions }) => sessions.drain(graceMs));
     await this.#gateway?.routes.close();
-    await this.#connections.close();
+    await each(({ connections }) => connections.close());
     await this.#gateway?.inside.close();
     await this.#listeners.close();
     await this.#feed?.close();

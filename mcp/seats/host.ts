@@ -1,3 +1,5 @@
+import type { ProtocolName } from "../../protocol/mod.ts";
+
 /** Who makes a call, for the Server's audit log. */
 export interface CallSource {
   /** Who it is authenticated as; absent without authentication. */
@@ -15,10 +17,11 @@ export interface SeatHost {
   };
   /** The largest request, in bytes. */
   readonly maxMessageBytes: number;
-  /** Where and how Agents connect. */
-  connect(): Promise<{
+  /** Where and how the Agent of an office connects. */
+  connect(office: string): Promise<{
     readonly url: string;
     readonly path: string;
+    readonly protocol?: Exclude<ProtocolName, "0.1">;
     readonly headers: Record<string, string>;
   }>;
   /** Finds the name of the Agent that sits in an office. */

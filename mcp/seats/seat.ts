@@ -55,7 +55,7 @@ export class Seat {
     const { office, name, host } = this.#parts;
     await this.#leaving;
     const agent = new SmcpAgent({
-      ...await host.connect(),
+      ...await host.connect(office),
       name,
       transports: ["websocket"],
     });

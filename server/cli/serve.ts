@@ -81,7 +81,7 @@ async function run(
   }
   console.log(
     `A2C-SMCP ${
-      PROFILES[settings.protocol].version
+      settings.protocol.map((name) => PROFILES[name].version).join(", ")
     } server listening on ${url} (paths /smcp/ and /socket.io/, health ${url}/health${metrics}${
       mcp.gateway ? `, MCP ${url}/mcp/OFFICE` : ""
     })`,

@@ -1,6 +1,7 @@
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { integer } from "../../cli/integer.ts";
-import { PROFILES, type ProtocolName } from "../../protocol/mod.ts";
+import type { ProtocolName } from "../../protocol/mod.ts";
+import { PROTOCOL_NAMES } from "../protocols.ts";
 import { WS_ENGINES, type WsEngine } from "../wire/mod.ts";
 import {
   type ObserveFlags,
@@ -30,8 +31,8 @@ import {
 
 /** Settings of the command line and the environment. */
 export interface Settings extends LimitSettings, SecuritySettings {
-  /** The version of the protocol to speak. */
-  readonly protocol: ProtocolName;
+  /** The versions of the protocol to speak. */
+  readonly protocol: readonly ProtocolName[];
   /** The address to listen on. */
   readonly host: string;
   /** The port; 0 is any free one. */
@@ -73,8 +74,11 @@ export function addSettings(command: Command): Command {
         .default(8787).env("SMCP_PORT").argParser(integer(0, 65535)),
     )
     .addOption(
-      new Option("--protocol <version>", "the version of A2C-SMCP to speak")
-        .choices(Object.keys(PROFILES)).default("0.2").env("SMCP_PROTOCOL"),
+      new Option(
+        "--protocol <list>",
+        "the version of A2C-SMCP to serve, or several such as 0.2,0.4, which have offices of their own",
+      ).choices([...PROTOCOL_NAMES, "all"]).argParser(protocols)
+        .default(["0.2"], "0.2").env("SMCP_PROTOCOL"),
     )
     .addOption(
       new Option("--max-message-bytes <number>", "largest message of a client")
@@ -127,4 +131,15 @@ export function readSettings(
     log: readLog(flags),
     mcp: readMcp(flags),
   };
+}
+
+/** Reads a list of versions, such as `0.2,0.4`, or `all`. */
+function protocols(text: string): readonly ProtocolName[] {
+  if (text.trim() === "all") return PROTOCOL_NAMES;
+  const names = text.split(",").map((name) => name.trim());
+  const found = PROTOCOL_NAMES.filter((name) => names.includes(name));
+  if (found.length === new Set(names).size) return found;
+  throw new InvalidArgumentError(
+    `Expected one or more of ${PROTOCOL_NAMES.join(", ")}, or all.`,
+  );
 }

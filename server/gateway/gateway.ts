@@ -1,3 +1,4 @@
+import type { ProtocolName } from "../../protocol/mod.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { CallSource } from "../observe/call_sources.ts";
 
@@ -29,11 +30,12 @@ export interface GatewayHost {
   /** The largest request, in bytes. */
   readonly maxMessageBytes: number;
   /**
-   * Where its Agents connect to, as nobody else can: an address of this process alone, with headers
-   * that hold a secret. The only transport there is `websocket`.
+   * Where the Agent of an office connects to, as nobody else can: an address of this process alone,
+   * with headers that hold a secret. Where the Server serves several protocol versions, it is that of
+   * the newest in which the office has Computers right now, else 0.2, or the newest without that.
    */
-  connect(): Promise<GatewayAddress>;
-  /** Finds the name of the Agent that sits in an office. */
+  connect(office: string): Promise<GatewayAddress>;
+  /** Finds the name of the Agent that sits in an office, of the version that `connect` leads to. */
   agentOf(office: string): Promise<string | undefined>;
   /** Names in the audit log who makes the call with this `req_id`; returns what forgets it again. */
   attribute(reqId: string, source: CallSource): () => void;
@@ -45,6 +47,8 @@ export interface GatewayAddress {
   readonly url: string;
   /** The path of Socket.IO. */
   readonly path: string;
+  /** The protocol version to speak; absent for 0.1, where any is accepted. */
+  readonly protocol?: Exclude<ProtocolName, "0.1">;
   /** Headers of their requests; secret. */
   readonly headers: Record<string, string>;
 }

@@ -1,7 +1,10 @@
 import type { Buffer } from "node:buffer";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Server as Engine } from "engine.io";
+import type { ProtocolName } from "../../protocol/mod.ts";
+import type { ServedEngine } from "../http/served_engine.ts";
+import { sessionOf, splitTarget } from "../shared/request_target.ts";
 import type { GatewayPass } from "../auth/gateway_pass.ts";
 import type { SocketSlots } from "../limits/socket_slots.ts";
 import { endSocket } from "../shared/end_socket.ts";
@@ -13,13 +16,21 @@ import { minimalRequest } from "../http/upgrade.ts";
 
 /** How long a shutdown waits for WebSockets to close. */
 const CLOSE_TIMEOUT_MS = 1000;
-/** Any path would do: there is nothing else. */
-const PATH = "/smcp/";
+/** The path of each version: the Agents of a gateway may speak another one than they are served in. */
+const pathOf = (protocol: ProtocolName): string => `/${protocol}/`;
+
+/** What carries the sessions of one protocol version. */
+export interface EngineOfVersion {
+  /** The version. */
+  readonly protocol: ProtocolName;
+  /** Carries them. */
+  readonly connections: ServedEngine;
+}
 
 /** The parts of a server that {@linkcode InsideListener} needs. */
 export interface InsideParts {
-  /** Carries the sessions. */
-  readonly engine: Engine;
+  /** Carry the sessions of each protocol version. */
+  readonly logical: readonly EngineOfVersion[];
   /** Known by those who may connect. */
   readonly pass: GatewayPass;
   /** Limits TCP connections. */
@@ -39,16 +50,16 @@ export class InsideListener {
   readonly #parts: InsideParts;
   readonly #upgraded = new OpenSockets();
   readonly #server: ReturnType<typeof newServer>;
-  #address: Promise<GatewayAddress> | undefined;
+  #url: Promise<string> | undefined;
 
   /** Listens when it is first asked for its address. */
   constructor(parts: InsideParts) {
     this.#parts = parts;
     const { headerTimeoutMs } = parts;
-    this.#server = newServer((request, response) => {
-      request.resume();
-      response.writeHead(404).end();
-    }, { headerTimeoutMs });
+    this.#server = newServer(
+      (request, response) => this.#answer(request, response),
+      { headerTimeoutMs },
+    );
     this.#server.on(
       "upgrade",
       (request: IncomingMessage, socket: Duplex, head: Buffer) =>
@@ -57,32 +68,60 @@ export class InsideListener {
     parts.sockets.guard(this.#server);
   }
 
-  /** Returns where to connect to, and with what. */
-  connect(): Promise<GatewayAddress> {
-    return this.#address ??= this.#listen().catch((error) => {
-      this.#address = undefined;
+  /** Returns where to connect to for a protocol version, and with what. */
+  async connect(protocol: ProtocolName): Promise<GatewayAddress> {
+    this.#url ??= this.#listen().catch((error) => {
+      this.#url = undefined;
       throw error;
     });
+    return {
+      url: await this.#url,
+      path: pathOf(protocol),
+      headers: this.#parts.pass.headers,
+      ...(protocol !== "0.1" && { protocol }),
+    };
   }
 
   /** Closes all connections. */
   async close(): Promise<void> {
     await closed(this.#upgraded, CLOSE_TIMEOUT_MS);
-    if (this.#address) await closeServer(this.#server);
+    if (this.#url) await closeServer(this.#server);
   }
 
-  async #listen(): Promise<GatewayAddress> {
-    const { draining, pass: { headers } } = this.#parts;
-    const { url } = await listenUnless(draining, this.#server, {});
-    return { url, path: PATH, headers };
+  async #listen(): Promise<string> {
+    const { draining } = this.#parts;
+    return (await listenUnless(draining, this.#server, {})).url;
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const { engine, pass, draining } = this.#parts;
-    if (draining() || !pass.matches(request.headers)) {
-      return endSocket(socket, toHttpText(notFound()));
-    }
+    const served = this.#servedFor(request);
+    if (served === undefined) return endSocket(socket, toHttpText(notFound()));
     this.#upgraded.add(socket);
-    engine.handleUpgrade(minimalRequest(request), socket, head);
+    served.engine.handleUpgrade(minimalRequest(request), socket, head);
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    const served = this.#servedFor(request);
+    if (served === undefined) {
+      request.resume();
+      response.writeHead(404).end();
+      return;
+    }
+    const { query } = splitTarget(request.url ?? "");
+    served.guards.watch(request, sessionOf(query));
+    served.engine.handleRequest(
+      request as Parameters<Engine["handleRequest"]>[0],
+      response,
+    );
+  }
+
+  /** @returns `undefined` for who may not connect, or not now */
+  #servedFor({ headers, url = "" }: IncomingMessage): ServedEngine | undefined {
+    const { logical, pass, draining } = this.#parts;
+    const { path, query } = splitTarget(url);
+    if (!pass.matches(headers)) return undefined;
+    if (draining() && sessionOf(query) === undefined) return undefined;
+    return logical.find(({ protocol }) => path === pathOf(protocol))
+      ?.connections;
   }
 }

@@ -1,8 +1,13 @@
 import type { CallSources } from "../observe/call_sources.ts";
 import type { GatewayPass } from "../auth/gateway_pass.ts";
 import type { Gateway, GatewayHost } from "./gateway.ts";
+import { type OfficesOfVersion, versionFor } from "./version_for.ts";
 import { type GatewayParts, GatewayRoutes } from "./gateway_routes.ts";
-import { InsideListener, type InsideParts } from "./inside_listener.ts";
+import {
+  type EngineOfVersion,
+  InsideListener,
+  type InsideParts,
+} from "./inside_listener.ts";
 
 /** The two doors of a gateway: where its clients come in, and where its Agents do. */
 export interface GatewayMount {
@@ -15,8 +20,8 @@ export interface GatewayMount {
 /** The parts of a server that {@linkcode mountGateway} needs. */
 export interface MountParts
   extends Omit<GatewayParts, "gateway">, Omit<InsideParts, "pass"> {
-  /** Knows who is in an office. */
-  readonly sessions: { agentOf(office: string): Promise<string | undefined> };
+  /** Know who is in an office, one for each protocol version, oldest first. */
+  readonly logical: readonly (OfficesOfVersion & EngineOfVersion)[];
 }
 
 /** Makes a gateway, and what connects it with its Server. */
@@ -32,8 +37,10 @@ export function mountGateway(
   const gateway = start({
     limits: parts.limiter.limits,
     maxMessageBytes: parts.maxMessageBytes,
-    connect: () => inside.connect(),
-    agentOf: (office) => parts.sessions.agentOf(office),
+    connect: async (office) =>
+      inside.connect((await versionFor(office, parts.logical)).protocol),
+    agentOf: async (office) =>
+      (await versionFor(office, parts.logical)).sessions.agentOf(office),
     attribute: (reqId, source) => sources.add(reqId, source),
   });
   return { routes: new GatewayRoutes({ ...parts, gateway }), inside };

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
-import type { ErrorPayload, Profile } from "../../protocol/mod.ts";
+import { ErrorCode, type ErrorPayload } from "../../protocol/mod.ts";
 import { shuttingDown } from "../shared/error_payload.ts";
 import { quote } from "../shared/log.ts";
 import { type Refusal, refusal } from "../shared/refusal.ts";
 import { opensSession } from "../shared/request_target.ts";
-import { checkGate, checkTransport } from "./gate.ts";
+import { checkTransport, chooseServed, type Served } from "./gate.ts";
 import { type Addressed, checkHost, type HostRule } from "./host_rule.ts";
 import { clientAddress } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";
@@ -14,8 +14,6 @@ import { checkOrigin, type Origins, type Provenance } from "./origin_rule.ts";
 
 /** The parts of a server that decide about requests. */
 export interface AdmissionParts extends HostRule {
-  /** The protocol version of the server. */
-  readonly profile: Profile;
   /** Web origins whose pages may connect. */
   readonly origins: Origins;
   /** Provides the limits, and records refusals. */
@@ -91,19 +89,29 @@ export function judgeOrigin(
  * treated alike; checks origin, transport, version, shutdown and the sessions of the address, in this
  * order (spec §2, §10).
  *
- * @returns the refusal, or `undefined` when the request may pass
+ * @param served what serves each version, oldest first
+ * @returns the refusal, or what serves the request when it may pass
  */
-export function admitRequest(
+export function admitRequest<S extends Served>(
   request: HandshakeRequest,
+  served: readonly S[],
   parts: AdmissionParts,
-): Refusal | undefined {
+): S | Refusal {
   const { query, origin, site, address } = request;
-  const refused = checkOrigin(request, parts.origins) ??
-    checkTransport(query) ?? checkGate(query, parts.profile) ??
-    (opensSession(query) ? admitSession(request, parts) : undefined);
-  if (refused) recordRefusal(refused, address, origin ?? site, parts);
-  return refused;
+  let admitted = checkOrigin(request, parts.origins) ??
+    checkTransport(query) ?? chooseServed(query, served);
+  if (!isRefusal(admitted) && opensSession(query)) {
+    admitted = admitSession(request, parts) ?? admitted;
+  }
+  if (isRefusal(admitted)) {
+    recordRefusal(admitted, address, origin ?? site, parts);
+  }
+  return admitted;
 }
+
+/** Returns whether a request was refused. */
+export const isRefusal = (admitted: Served | Refusal): admitted is Refusal =>
+  "status" in admitted;
 
 /**
  * Records a refusal in the audit log, and counts it.
@@ -116,10 +124,18 @@ function recordRefusal(
   claim: string | undefined,
   { metrics, limiter }: Pick<AdmissionParts, "metrics" | "limiter">,
 ): void {
-  const { code, message }: ErrorPayload = JSON.parse(body);
+  const payload: ErrorPayload = JSON.parse(body);
+  const { code, message } = payload;
   metrics?.handshakeRefused("http", code);
-  const from = status === 403 ? ` (${quote(claim ?? "")})` : "";
-  limiter.recordRefusedHandshake({ code, reason: message + from, address });
+  // Quoted, so that lines which differ only in it count as the same.
+  const about = code === ErrorCode.PROTOCOL_VERSION_MISMATCH
+    ? `: client ${quote(String(payload.client_version))}, server ${
+      quote(String(payload.server_version))
+    }`
+    : status === 403
+    ? ` (${quote(claim ?? "")})`
+    : "";
+  limiter.recordRefusedHandshake({ code, reason: message + about, address });
 }
 
 function admitSession(

@@ -1,21 +1,28 @@
 import type { Server as Engine, Socket as Connection } from "engine.io";
 import { Server as SocketServer } from "socket.io";
+import type { Profile } from "../../protocol/mod.ts";
 import { Arrivals } from "../limits/arrivals.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { PacketGuards } from "../limits/packet_guards.ts";
-import { ConnectionSlots } from "../limits/connection_slots.ts";
+import type { ConnectionSlots } from "../limits/connection_slots.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { guardConnection } from "../sessions/guard_connection.ts";
 import { connectionsOf } from "../wire/mod.ts";
 import { endWhenAsked, flushed } from "./closing.ts";
+import type { ServedEngine } from "./served_engine.ts";
 import { type EngineOptions, newEngine } from "./new_engine.ts";
 
 /** How long a shutdown waits for clients that do not read. */
 const FLUSH_TIMEOUT_MS = 1000;
 
 /** Options for {@linkcode Connections}. */
-export interface ConnectionsOptions
-  extends Omit<EngineOptions, "unfinishedBytes"> {
+export interface ConnectionsOptions extends EngineOptions {
+  /** The protocol version. */
+  readonly profile: Profile;
+  /** Maximum size of a packet that requests a session. */
+  readonly maxConnectBytes: number;
+  /** Limits the sessions of each address. */
+  readonly slots: ConnectionSlots;
   /** Milliseconds for a new connection to request a session. */
   readonly connectTimeoutMs: number;
   /** Milliseconds from a connection to its admission. */
@@ -28,14 +35,13 @@ export interface ConnectionsOptions
   readonly proxies: number;
 }
 
-/** The Engine.IO and Socket.IO servers, and the limits of their connections. */
-export class Connections {
+/** The Engine.IO and Socket.IO servers of one protocol version, and the limits of their connections. */
+export class Connections implements ServedEngine {
+  readonly profile: Profile;
   /** Handles the requests and upgrades that passed the gate. */
   readonly engine: Engine;
   /** The Socket.IO server on top of it. */
   readonly io: SocketServer;
-  /** Limits the sessions of each address. */
-  readonly slots: ConnectionSlots;
   /** Closes connections that do not open a session in time. */
   readonly arrivals: Arrivals;
   /** Check the packets of connections. */
@@ -43,11 +49,10 @@ export class Connections {
 
   /** @throws {TypeError} when an option is invalid */
   constructor(options: ConnectionsOptions) {
-    const { limiter, metrics, proxies, handshakeTimeoutMs } = options;
-    const { connectionsPerAddress, unfinishedBytes } = limiter.limits;
-    this.slots = new ConnectionSlots(connectionsPerAddress);
+    const { limiter, metrics, proxies, slots, handshakeTimeoutMs } = options;
+    this.profile = options.profile;
     this.guards = new PacketGuards(options);
-    this.engine = newEngine({ ...options, unfinishedBytes });
+    this.engine = newEngine(options);
     this.io = new SocketServer({
       parser: this.guards.parser,
       serveClient: false,
@@ -59,7 +64,7 @@ export class Connections {
       connectMs: options.connectTimeoutMs,
       handshakeMs: handshakeTimeoutMs,
     });
-    const { slots, arrivals, guards } = this;
+    const { arrivals, guards } = this;
     const watched = { slots, arrivals, guards, limiter, metrics, proxies };
     this.engine.on("connection", (connection: Connection) => {
       connection.on("packet", endWhenAsked);

@@ -1,7 +1,9 @@
 import {
   checkVersion,
   ErrorCode,
+  type ErrorPayload,
   type Profile,
+  supportedRange,
   VERSION_PARAMETER,
 } from "../../protocol/mod.ts";
 import { type Refusal, refusal } from "../shared/refusal.ts";
@@ -22,6 +24,39 @@ export function checkGate(
   if (sent.length === 0 && !profile.handshake) return undefined;
   const check = checkVersion(sent, profile.version);
   return check.ok ? undefined : refusal(400, check.body);
+}
+
+/** What serves one protocol version. */
+export interface Served {
+  /** The version. */
+  readonly profile: Profile;
+}
+
+/**
+ * Chooses what serves the version of a request (0.4 §18).
+ *
+ * A version that none serves is refused with the newest, and with the lowest and highest of all.
+ *
+ * @param query the request's query, without `?`
+ * @param served what there is, oldest version first
+ */
+export function chooseServed<S extends Served>(
+  query: string,
+  served: readonly S[],
+): S | Refusal {
+  let refused: Refusal | undefined;
+  for (const each of served) {
+    refused = checkGate(query, each.profile);
+    if (refused === undefined) return each;
+  }
+  const [oldest] = served;
+  if (oldest === undefined || refused === undefined) {
+    throw new Error("Cannot choose a version: none is served");
+  }
+  const body: ErrorPayload = JSON.parse(refused.body);
+  if (body.code !== ErrorCode.PROTOCOL_VERSION_MISMATCH) return refused;
+  const { min } = supportedRange(oldest.profile.version);
+  return refusal(400, { ...body, min_supported: min });
 }
 
 /**

@@ -11,11 +11,12 @@ import {
   addressedOf,
   type AdmissionParts,
   admitRequest,
+  isRefusal,
   judgeHost,
   provenanceOf,
 } from "./admit_request.ts";
 import { clientAddress } from "../limits/client_address.ts";
-import type { PacketGuards } from "../limits/packet_guards.ts";
+import type { ServedEngine } from "./served_engine.ts";
 import { notFound, refusal, toResponse } from "../shared/refusal.ts";
 import { sessionOf, splitTarget } from "../shared/request_target.ts";
 import { mayReadMetrics } from "./metrics_access.ts";
@@ -29,10 +30,8 @@ export interface SmcpEnv {
 
 /** The parts of a server that {@linkcode httpApp} needs. */
 export interface HttpAppParts extends AdmissionParts {
-  /** Handles the requests that pass the gate. */
-  readonly engine: Engine;
-  /** Check the bodies of requests. */
-  readonly guards: PacketGuards;
+  /** Handle the requests that pass the gate, oldest version first. */
+  readonly served: readonly ServedEngine[];
   /** Paths of Engine.IO, with and without a trailing slash. */
   readonly paths: readonly string[];
   /** Decides who may read `/metrics`. */
@@ -41,6 +40,8 @@ export interface HttpAppParts extends AdmissionParts {
   readonly gateway: { mount(app: Hono<SmcpEnv>): void } | undefined;
   /** Returns the counts for `/health`. */
   stats(): SmcpServerStats;
+  /** Returns the counts of each version; `undefined` where there is one alone. */
+  protocols(): Readonly<Record<string, SmcpServerStats>> | undefined;
 }
 
 /** Creates the HTTP app: the gate before Engine.IO, `/health`, `/ready` and `/metrics` (spec §2). */
@@ -51,10 +52,12 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
     app.use(path, hostGuard(parts));
   }
   app.get("/health", (c) => {
+    const protocols = parts.protocols();
     return c.json({
       status: parts.draining() ? "draining" : "ok",
-      protocol_version: parts.profile.version,
+      protocol_version: parts.served.at(-1)?.profile.version,
       ...parts.stats(),
+      ...(protocols && { protocols }),
     });
   });
   app.get(
@@ -118,19 +121,23 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
   const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
   const { query } = splitTarget(incoming?.url ?? c.req.url);
   const address = incoming ? addressOf(incoming, parts) : "";
-  const refused = admitRequest({
-    query,
-    ...(incoming
-      ? provenanceOf(incoming)
-      : { origin: c.req.header("Origin"), site: undefined }),
-    address,
-    reserveSlot: () =>
-      incoming === undefined || outgoing === undefined ||
-      parts.slots.reserve(incoming, outgoing, address),
-  }, parts);
-  if (refused) {
+  const admitted = admitRequest(
+    {
+      query,
+      ...(incoming
+        ? provenanceOf(incoming)
+        : { origin: c.req.header("Origin"), site: undefined }),
+      address,
+      reserveSlot: () =>
+        incoming === undefined || outgoing === undefined ||
+        parts.slots.reserve(incoming, outgoing, address),
+    },
+    parts.served,
+    parts,
+  );
+  if (isRefusal(admitted)) {
     incoming?.resume(); // an unread body would hold the connection open
-    return toResponse(refused);
+    return toResponse(admitted);
   }
   if (incoming === undefined || outgoing === undefined) {
     return toResponse(
@@ -148,8 +155,8 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
     });
     if (parts.origins !== "*") outgoing.setHeader("Vary", "Origin");
   }
-  parts.guards.watch(incoming, sessionOf(query));
-  parts.engine.handleRequest(
+  admitted.guards.watch(incoming, sessionOf(query));
+  admitted.engine.handleRequest(
     incoming as Parameters<Engine["handleRequest"]>[0],
     outgoing,
   );

@@ -5,10 +5,9 @@ import { Hono, type MiddlewareHandler } from "hono";
 import { invalidRequest, notFound, toResponse } from "../shared/refusal.ts";
 import type { SocketSlots } from "../limits/socket_slots.ts";
 import { closeServer, listenUnless, newServer } from "./listen.ts";
-import type { SmcpServerStats } from "../observe/stats.ts";
 import type { ListenAddress, ListenOptions } from "./listen_options.ts";
 import { LoopLag } from "../observe/loop_lag.ts";
-import type { Metrics } from "../observe/metrics.ts";
+import type { Metrics, MetricsSource } from "../observe/metrics.ts";
 import { Traffic } from "../observe/traffic.ts";
 
 /** Time limit for the headers of a request for metrics. */
@@ -23,18 +22,18 @@ export class MetricsFeed {
   readonly #isClosed: () => boolean;
 
   /**
-   * @param stats returns current counts
+   * @param counts returns current counts, also of each version where there are several
    * @param isClosed returns whether the server is shutting down
    */
   constructor(
     metrics: Metrics,
-    stats: () => SmcpServerStats,
+    counts: Pick<MetricsSource, "stats" | "statsByProtocol">,
     isClosed: () => boolean,
   ) {
     this.#metrics = metrics;
     this.#isClosed = isClosed;
     metrics.observe({
-      stats,
+      ...counts,
       bytes: () => this.#traffic.read(),
       loopLagMs: () => this.#lag.read(),
     });

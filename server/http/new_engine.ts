@@ -11,33 +11,49 @@ export interface Heartbeat {
   readonly timeoutMs: number;
 }
 
-/** Options for {@linkcode newEngine}. */
-export interface EngineOptions extends Pick<Limits, "unfinishedBytes"> {
-  /** Maximum size of a client's message. */
-  readonly maxMessageBytes: number;
+/** Options for {@linkcode wsOption}. */
+export interface WsOptions extends Pick<Limits, "unfinishedBytes"> {
   /** Maximum size of a packet that requests a session. */
   readonly maxConnectBytes: number;
   /** The WebSocket implementation. */
   readonly wsEngine: WsEngine;
   /** Minimum bytes per second at which a started message must arrive. */
   readonly minUploadRate: number;
+}
+
+/** The WebSocket implementation of one or more engines, with the limits that they share. */
+export type WsOption = ReturnType<typeof wsEngineOption>;
+
+/** Selects a WebSocket implementation. */
+export const wsOption = (
+  { wsEngine, minUploadRate, unfinishedBytes, maxConnectBytes }: WsOptions,
+): WsOption =>
+  wsEngineOption(
+    wsEngine,
+    { bytesPerSecond: minUploadRate, bytes: unfinishedBytes },
+    earlyBytes(maxConnectBytes),
+  );
+
+/** Options for {@linkcode newEngine}. */
+export interface EngineOptions {
+  /** Maximum size of a client's message. */
+  readonly maxMessageBytes: number;
+  /** The WebSocket implementation. */
+  readonly ws: WsOption;
   /** Pings of the server. */
   readonly heartbeat: Heartbeat;
 }
 
 /** Creates the Engine.IO server. */
 export const newEngine = (
-  { maxMessageBytes, maxConnectBytes, heartbeat, ...options }: EngineOptions,
+  { maxMessageBytes, ws, heartbeat }: EngineOptions,
 ): Engine =>
   new Engine({
     maxHttpBufferSize: maxMessageBytes,
     perMessageDeflate: false,
     httpCompression: false,
     transports: ["polling", "websocket"],
-    ...wsEngineOption(options.wsEngine, {
-      bytesPerSecond: options.minUploadRate,
-      bytes: options.unfinishedBytes,
-    }, earlyBytes(maxConnectBytes)),
+    ...ws,
     pingInterval: heartbeat.intervalMs,
     pingTimeout: heartbeat.timeoutMs,
   });

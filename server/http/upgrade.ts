@@ -8,9 +8,11 @@ import {
   addressedOf,
   type AdmissionParts,
   admitRequest,
+  isRefusal,
   judgeHost,
   provenanceOf,
 } from "./admit_request.ts";
+import type { ServedEngine } from "./served_engine.ts";
 import { clientAddress } from "../limits/client_address.ts";
 import {
   invalidRequest,
@@ -24,8 +26,8 @@ type EngineRequest = Parameters<Engine["handleUpgrade"]>[0];
 
 /** The parts of a server that {@linkcode upgradeListener} needs. */
 export interface UpgradeParts extends AdmissionParts {
-  /** Handles the requests that pass the gate. */
-  readonly engine: Engine;
+  /** Handle the requests that pass the gate, oldest version first. */
+  readonly served: readonly ServedEngine[];
   /** Paths of Engine.IO, with and without a trailing slash. */
   readonly paths: readonly string[];
 }
@@ -62,18 +64,22 @@ export const upgradeListener =
         parts.proxies,
       );
       const kept = minimalRequest(request);
-      const refused = judgeHost(addressedOf(request), address, parts) ??
-        admitRequest({
-          query,
-          ...provenanceOf(request),
-          address,
-          reserveSlot: () => parts.slots.reserve(kept, socket, address),
-        }, parts);
-      if (refused) {
-        refuseUpgrade(socket, refused);
+      const admitted = judgeHost(addressedOf(request), address, parts) ??
+        admitRequest(
+          {
+            query,
+            ...provenanceOf(request),
+            address,
+            reserveSlot: () => parts.slots.reserve(kept, socket, address),
+          },
+          parts.served,
+          parts,
+        );
+      if (isRefusal(admitted)) {
+        refuseUpgrade(socket, admitted);
       } else {
         // Synchronous up to here: an await would lose the first frames.
-        parts.engine.handleUpgrade(kept, socket, head);
+        admitted.engine.handleUpgrade(kept, socket, head);
       }
     } catch (error) {
       log.warn("Cannot answer an upgrade request", failure(error));

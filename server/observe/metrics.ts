@@ -5,6 +5,8 @@ import type { SmcpServerStats } from "./stats.ts";
 export interface MetricsSource {
   /** Returns current counts. */
   stats(): SmcpServerStats;
+  /** Returns the counts of each protocol version; absent where the server serves one alone. */
+  statsByProtocol?(): Readonly<Record<string, SmcpServerStats>>;
   /** Returns the bytes on the wire so far. */
   bytes(): { readonly received: number; readonly sent: number };
   /** Returns the longest event loop delay in milliseconds since the last call. */
@@ -32,10 +34,31 @@ export interface Metrics {
    * @param event its current name, or `unknown`; never a name that a client made up
    * @param outcome `ok`, `tool error`, `cancelled`, `agent gone`, `refused`, or `error` and a code
    * @param durationMs from its arrival to its answer
+   * @param protocol the protocol version, where the server serves several
    */
-  answered(event: string, outcome: string, durationMs: number): void;
+  answered(
+    event: string,
+    outcome: string,
+    durationMs: number,
+    protocol?: string,
+  ): void;
   /** The content type of {@linkcode Metrics.text}. */
   readonly contentType: string;
   /** Renders all metrics in the Prometheus text format. */
   text(): Promise<string>;
 }
+
+/** Returns metrics that count the events of one protocol version of several. */
+export const labelled = (
+  metrics: Metrics | undefined,
+  protocol: string,
+): Metrics | undefined =>
+  metrics && {
+    observe: (source) => metrics.observe(source),
+    handshakeRefused: (...refused) => metrics.handshakeRefused(...refused),
+    limitHit: (limit) => metrics.limitHit(limit),
+    answered: (event, outcome, durationMs) =>
+      metrics.answered(event, outcome, durationMs, protocol),
+    contentType: metrics.contentType,
+    text: () => metrics.text(),
+  };

@@ -2,6 +2,7 @@ import { loadPackages } from "../../shared/packages.ts";
 import { memoryUsage } from "node:process";
 import { labelOf } from "../limits/limits.ts";
 import type { Metrics, MetricsSource, RefusalStage } from "./metrics.ts";
+import type { SmcpServerStats } from "./stats.ts";
 
 /** In seconds: from a call within one machine to the longest usual timeout. */
 const DURATION_BUCKETS = [
@@ -69,14 +70,14 @@ export async function createMetrics(): Promise<Metrics> {
   const answered = new Counter({
     name: "smcp_events_total",
     help: "Events of clients that were answered, by event and outcome.",
-    labelNames: ["event", "outcome"],
+    labelNames: ["event", "outcome", "protocol"],
     registers,
   });
   const duration = new Histogram({
     name: "smcp_event_duration_seconds",
     help:
       "Time from an event to its answer; of calls to computers, theirs included.",
-    labelNames: ["event"],
+    labelNames: ["event", "protocol"],
     buckets: DURATION_BUCKETS,
     registers,
   });
@@ -103,21 +104,23 @@ export async function createMetrics(): Promise<Metrics> {
           this.set(read());
         },
       });
-    gauge(
-      "smcp_connections",
-      "Connections of the namespace, members or not.",
-      () => source.stats().connections,
-    );
-    gauge(
-      "smcp_offices",
-      "Offices with at least one member.",
-      () => source.stats().offices,
-    );
-    gauge(
-      "smcp_members",
-      "Agents and computers in offices.",
-      () => source.stats().members,
-    );
+    const count = (name: keyof SmcpServerStats, help: string) =>
+      new Gauge({
+        name: `smcp_${name}`,
+        help,
+        labelNames: ["protocol"],
+        registers,
+        collect() {
+          const counts = source.statsByProtocol?.();
+          if (counts === undefined) return this.set(source.stats()[name]);
+          for (const [protocol, stats] of Object.entries(counts)) {
+            this.set({ protocol }, stats[name]);
+          }
+        },
+      });
+    count("connections", "Connections of the namespace, members or not.");
+    count("offices", "Offices with at least one member.");
+    count("members", "Agents and computers in offices.");
     gauge(
       "smcp_event_loop_lag_seconds",
       "How late a timer was at worst since the last reading.",
@@ -152,9 +155,11 @@ export async function createMetrics(): Promise<Metrics> {
     handshakeRefused: (stage, code) =>
       refused.inc({ reason: REFUSAL_REASONS[stage][code] ?? String(code) }),
     limitHit: (limit) => limited.inc({ limit: labelOf(limit) }),
-    answered: (event, outcome, durationMs) => {
-      answered.inc({ event, outcome });
-      duration.observe({ event }, durationMs / 1000);
+    answered: (event, outcome, durationMs, protocol) => {
+      // Left out, not empty: a server of one version has no such label.
+      const version = protocol === undefined ? undefined : { protocol };
+      answered.inc({ event, outcome, ...version });
+      duration.observe({ event, ...version }, durationMs / 1000);
     },
     contentType: registry.contentType,
     text: () => registry.metrics(),

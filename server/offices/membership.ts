@@ -20,6 +20,7 @@ import { audit, type AuditSeat, partyOf, seatOf } from "../shared/audit.ts";
 import type { Member } from "../shared/member.ts";
 import type { JoinDecision } from "./join_rule.ts";
 import type { Limiter } from "../limits/limiter.ts";
+import type { OfficeVersions } from "./office_versions.ts";
 import type { OfficeRegistry } from "./registry.ts";
 import type { Session } from "../shared/session.ts";
 
@@ -43,11 +44,13 @@ export class Membership {
   readonly #profile: Profile;
   readonly #calls: CallEnder;
   readonly #limiter: Limiter;
+  readonly #versions: OfficeVersions | undefined;
   #closed = false;
 
   /**
    * @param sessions the connections of this server by Socket.IO id
    * @param profile the protocol version of the server
+   * @param versions knows the members of all versions, where the server serves several
    */
   constructor(
     nsp: Namespace,
@@ -56,7 +59,9 @@ export class Membership {
     profile: Profile,
     calls: CallEnder,
     limiter: Limiter,
+    versions: OfficeVersions | undefined,
   ) {
+    this.#versions = versions;
     this.#nsp = nsp;
     this.#registry = registry;
     this.#sessions = sessions;
@@ -166,6 +171,8 @@ export class Membership {
     session.member = member;
     session.socket.join(roomOf(member.office));
     this.#announce(ENTER_OFFICE_NOTIFICATION, member);
+    const { office, socket } = member;
+    this.#versions?.joined(office, socket, this.#profile.version);
     audit({ event: "joined", ...seatOf(member), ...partyOf(session) });
   }
 
@@ -192,6 +199,7 @@ export class Membership {
     this.#calls.end(session, member.role, !session.socket.connected);
     session.member = undefined;
     session.socket.leave(roomOf(member.office));
+    this.#versions?.left(member.office, member.socket);
     audit({ event: "left", ...seatOf(member), ...partyOf(session) });
   }
 

@@ -9,6 +9,7 @@ import type { CallObserver } from "../observe/call_observer.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { SmcpServerStats } from "../observe/stats.ts";
 import { Membership } from "../offices/membership.ts";
+import type { OfficeVersions } from "../offices/office_versions.ts";
 import type { OfficeRegistry } from "../offices/registry.ts";
 import { Dispatcher } from "../relay/dispatcher.ts";
 import type { LinkedSession } from "../relay/linked_session.ts";
@@ -39,6 +40,8 @@ export interface SessionsOptions {
   readonly proxies: number;
   /** Counts events and refusals. */
   readonly metrics: Metrics | undefined;
+  /** Knows the members of all versions, where the server serves several. */
+  readonly versions: OfficeVersions | undefined;
 }
 
 /** The sessions of a server, their offices, and the calls between them. */
@@ -66,6 +69,7 @@ export class Sessions {
       profile,
       relay,
       limiter,
+      options.versions,
     );
     this.#recheck = acceptSessions(nsp, this.#open, {
       ...options,
@@ -85,6 +89,12 @@ export class Sessions {
       offices: new Set(members.map((m) => m.office)).size,
       members: members.length,
     };
+  }
+
+  /** Returns whether a Computer is in an office. */
+  async hasComputers(office: string): Promise<boolean> {
+    const members = await this.#membership.list(office);
+    return members.some(({ role }) => role === "computer");
   }
 
   /** Finds the name of the Agent that sits in an office. */

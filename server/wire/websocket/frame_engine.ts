@@ -30,17 +30,20 @@ export class FrameEngine {
 
   /**
    * @param options `maxPayload`: maximum size of a message in bytes
-   * @param limits limits for unfinished messages
+   * @param uploads watches unfinished messages, of several engines together if it is shared
    * @param earlyPayload maximum size of a message in bytes before there is a session
    */
   constructor(
     { maxPayload }: { maxPayload: number },
-    limits: UploadLimits = { bytesPerSecond: MIN_UPLOAD_RATE, bytes: Infinity },
+    uploads: UploadWatch = new UploadWatch({
+      bytesPerSecond: MIN_UPLOAD_RATE,
+      bytes: Infinity,
+    }),
     earlyPayload: number = maxPayload,
   ) {
     this.#maxPayload = maxPayload;
     this.#earlyPayload = earlyPayload;
-    this.#uploads = new UploadWatch(limits);
+    this.#uploads = uploads;
   }
 
   /** Answers an upgrade request; refuses an invalid one with 400 (RFC 6455 §4.2). */
@@ -90,7 +93,8 @@ export const WS_ENGINES: readonly WsEngine[] = ["fast", "stock"];
 export type WsEngine = "fast" | "stock";
 
 /**
- * Returns the option of Engine.IO that selects the WebSocket implementation.
+ * Returns the option of Engine.IO that selects the WebSocket implementation; all engines that get the
+ * same one share the limits.
  *
  * @param limits limits of unfinished messages; used by the fast engine only
  * @param earlyPayload maximum bytes of a message without a session; with the stock engine, of about all
@@ -121,10 +125,11 @@ export function wsEngineOption(
       `Cannot use minUploadRate ${limits.bytesPerSecond}: expected a number above 0`,
     );
   }
+  const uploads = new UploadWatch(limits);
   return {
     wsEngine: class extends FrameEngine {
       constructor(options: { maxPayload: number }) {
-        super(options, limits, earlyPayload);
+        super(options, uploads, earlyPayload);
       }
     },
   };

@@ -167,7 +167,7 @@ Deno.test("nobody else can come in where the gateway's Agents do", async () => {
       make({
         ...host,
         connect: async () => {
-          const found = await host.connect();
+          const found = await host.connect("north");
           address.resolve(found);
           return found;
         },

@@ -127,7 +127,7 @@ Deno.test("refused handshakes are audited with the reason, which the client does
     ],
     [
       4008,
-      "Protocol version mismatch",
+      'Protocol version mismatch: client "0.1.0", server "0.2.0"',
       ({ port }) =>
         rawHttp(port, upgradeHead(`${query}websocket&a2c_version=0.1.0`)),
     ],

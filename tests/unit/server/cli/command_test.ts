@@ -32,7 +32,7 @@ const TIMES = {
 
 Deno.test("readSettings() defaults to loopback, port 8787, 8 MiB and limits", async () => {
   assertEquals(await readSettings([], {}), {
-    protocol: "0.2",
+    protocol: ["0.2"],
     host: "127.0.0.1",
     port: 8787,
     maxMessageBytes: 8388608,
@@ -77,7 +77,7 @@ Deno.test("readSettings() reads every flag", async () => {
       "--protocol=0.1",
     ], {}),
     {
-      protocol: "0.1",
+      protocol: ["0.1"],
       host: "::1",
       port: 0,
       maxMessageBytes: 4096,

@@ -1,0 +1,42 @@
+import { type Profile, PROFILES, type ProtocolName } from "../protocol/mod.ts";
+
+/** A protocol version with its name. */
+export interface NamedProfile {
+  /** Its name. */
+  readonly protocol: ProtocolName;
+  /** Its properties. */
+  readonly profile: Profile;
+}
+
+/** All versions, oldest first. */
+export const PROTOCOL_NAMES: readonly ProtocolName[] = [
+  "0.1",
+  "0.2",
+  "0.3",
+  "0.4",
+];
+
+/**
+ * Reads which versions a server serves.
+ *
+ * @returns each once, oldest first
+ * @throws {TypeError} for none, or one that there is not
+ */
+export function readProtocols(
+  wanted: ProtocolName | readonly ProtocolName[] | "all",
+): NamedProfile[] {
+  const names = wanted === "all" ? PROTOCOL_NAMES : [wanted].flat();
+  for (const name of names) {
+    if (!PROTOCOL_NAMES.includes(name)) throw unknown(JSON.stringify(name));
+  }
+  if (names.length === 0) throw unknown("an empty list");
+  return PROTOCOL_NAMES.filter((name) => names.includes(name))
+    .map((protocol) => ({ protocol, profile: PROFILES[protocol] }));
+}
+
+const unknown = (what: string): TypeError =>
+  new TypeError(
+    `Cannot serve the protocol ${what}: expected one or more of ${
+      PROTOCOL_NAMES.map((name) => JSON.stringify(name)).join(", ")
+    }, or "all"`,
+  );
