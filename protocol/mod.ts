@@ -82,6 +82,7 @@ export {
   type ElicitResult,
   type ElicitValue,
   parseElicitResult,
+  type QuestionFields,
 } from "./payloads/elicitation.ts";
 export {
   buildDpeUri,

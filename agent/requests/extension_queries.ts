@@ -17,6 +17,7 @@ import {
   REQUEST_TIMEOUT_MS,
   type Requests,
 } from "./requests.ts";
+import { inputFields } from "./question_fields.ts";
 import { wireTimeout } from "./wire_timeout.ts";
 
 /** The events that older Servers and Computers do not know. */
@@ -53,13 +54,14 @@ export function prompt(
   computer: string,
   mcpServer: string,
   name: string,
-  { arguments: params, ...options }: GetPromptOptions,
+  { arguments: params, input, ...options }: GetPromptOptions,
 ): Promise<GetPromptRet> {
   return ask(requests, GET_PROMPT_EVENT, {
     computer,
     mcp_server: mcpServer,
     name,
     ...(params && { arguments: params }),
+    ...(input && inputFields(input)),
   }, options);
 }
 

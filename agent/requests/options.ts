@@ -99,6 +99,8 @@ export interface TimedRequestOptions extends AgentRequestOptions {
 export interface GetPromptOptions extends TimedRequestOptions {
   /** What the prompt is filled in with. */
   arguments?: Record<string, string>;
+  /** As for a tool call: resolves with what the MCP server asks, where nobody at the Computer answers. */
+  input?: NonNullable<CallToolOptions["input"]>;
 }
 
 /** Options for opening a document (spec §8.3). */

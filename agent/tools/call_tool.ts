@@ -10,6 +10,7 @@ import {
 import { fetchWhole } from "../blobs/fetch_blob.ts";
 import { MAX_RESTORED_BYTES, restoreResult } from "../blobs/restore_result.ts";
 import type { CallToolOptions } from "../requests/options.ts";
+import { inputFields } from "../requests/question_fields.ts";
 import type { Requests } from "../requests/requests.ts";
 import { wireTimeout } from "../requests/wire_timeout.ts";
 
@@ -114,11 +115,3 @@ async function callOnce(
     unfollow?.();
   }
 }
-
-const inputFields = (
-  { responses, state }: NonNullable<CallToolOptions["input"]>,
-): Pick<ToolCallReq, "accepts" | "input_responses" | "request_state"> => ({
-  accepts: ["input_required"],
-  ...(responses && { input_responses: responses }),
-  ...(state !== undefined && { request_state: state }),
-});

@@ -11,9 +11,15 @@ import {
 } from "../../protocol/mod.ts";
 import { reasonOf } from "../util/values.ts";
 import { callFailure } from "./call_failure.ts";
+import { callFingerprint } from "./call_fingerprint.ts";
 import type { AbortReason } from "./call_table.ts";
 import type { Confirmations } from "./confirmations.ts";
-import type { Dialogue, Dialogues } from "./elicit/dialogues.ts";
+import {
+  type AskedRequest,
+  type Dialogue,
+  type Dialogues,
+  INPUT_REQUIRED,
+} from "./elicit/dialogues.ts";
 import type { Elicitations } from "./elicit/elicitations.ts";
 import type { McpHost } from "../host/host.ts";
 import type { AnswerQuestion } from "../host/mcp/calls/questions.ts";
@@ -56,7 +62,7 @@ export async function runToolCall(
   const { elicitations, dialogues } = context;
   if (request.accepts?.includes(INPUT_REQUIRED) && !elicitations.canAsk) {
     const dialogue = dialogues.begin(
-      request,
+      askedRequest(request),
       (signal, answer) =>
         execute(request, target, context, { signal, onProgress, answer }),
     );
@@ -78,8 +84,12 @@ export async function runToolCall(
   }
 }
 
-/** What an Agent accepts that can answer questions. */
-const INPUT_REQUIRED = "input_required";
+/** A call without what answers its questions is the same call. */
+const askedRequest = (request: ToolCallReq): AskedRequest => {
+  const { computer, tool_name, params } = request;
+  const call = callFingerprint({ tool_name, params });
+  return { ...request, about: JSON.stringify([computer, call]) };
+};
 
 /**
  * Continues a call that asked its Agent; the timeout is that of this request.
@@ -92,7 +102,7 @@ export async function resumeToolCall(
   signal: AbortSignal,
 ): Promise<CallToolResult> {
   return await continueCall(
-    dialogues.resume(request),
+    dialogues.resume(askedRequest(request)),
     request.timeout,
     signal,
   );
@@ -100,15 +110,17 @@ export async function resumeToolCall(
 
 /** Waits for the next question or the result; the call goes on behind a question. */
 async function continueCall(
-  dialogue: Dialogue,
+  dialogue: Dialogue<CallToolResult>,
   timeout: number,
   signal: AbortSignal,
 ): Promise<CallToolResult> {
   const early = earlyEnd(timeout, signal);
   const off = onAbort(early.signal, () => dialogue.abort(early.signal.reason));
   try {
-    const result = await Promise.race([early.result, dialogue.next]);
-    return withResultMeta(result, {});
+    const next = dialogue.next.then((turn) =>
+      "result" in turn ? turn.result : { content: [], ...turn.question }
+    );
+    return withResultMeta(await Promise.race([early.result, next]), {});
   } finally {
     off();
     early.done();

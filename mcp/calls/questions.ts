@@ -10,11 +10,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { CallToolOptions } from "../../agent/mod.ts";
-import {
-  type CallToolResult,
-  type ElicitResult,
-  parseElicitResult,
-} from "../../protocol/mod.ts";
+import { type ElicitResult, parseElicitResult } from "../../protocol/mod.ts";
 import { isObject } from "../tools/json.ts";
 import { messageOf } from "../tools/result.ts";
 
@@ -33,7 +29,9 @@ export interface CallQuestions {
   /** For the Agent's call. */
   readonly input: NonNullable<CallToolOptions["input"]>;
   /** Makes the question for the client out of an answer of the Computer, if it is one. */
-  toQuestion(result: CallToolResult): Promise<InputRequiredResult | undefined>;
+  toQuestion(
+    result: Readonly<Record<string, unknown>>,
+  ): Promise<InputRequiredResult | undefined>;
   /** Whether the client ends the call with its request, even while a question waits for it. */
   readonly isHeld: boolean;
 }

@@ -1,10 +1,13 @@
 import {
   type GetPromptResult,
+  type InputRequiredResult,
   ProtocolError,
   ProtocolErrorCode,
   type Server,
 } from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
+import { onAbort } from "../../shared/async.ts";
+import { questionsOf } from "../calls/questions.ts";
 import { callerOf, type Cancelled, inTurn, signalOf } from "../calls/turn.ts";
 import type { ServerParts } from "./server_parts.ts";
 import { listed } from "./resource_requests.ts";
@@ -14,7 +17,7 @@ import { promptTable } from "../resources/prompt_table.ts";
 /** Makes a server answer what is asked about prompts. */
 export function answerPromptRequests(
   server: Server,
-  { view, queue, options }: ServerParts,
+  { view, queue, options, states }: ServerParts,
   cancelled: Cancelled,
 ): void {
   const { nameLimit: limit, computer } = options;
@@ -39,21 +42,31 @@ export function answerPromptRequests(
       const { computer, prompt: { mcp_server, name: own } } = found;
       const signal = signalOf(context.mcpReq, cancelled);
       const caller = callerOf(server, context);
+      const questions = questionsOf(server, context, states);
       try {
-        const { messages, description } = await inTurn(
+        return await inTurn(
           { computer, prompt: own },
           { queue, options, signal, caller },
-          (reqId) =>
-            agent.getPrompt(computer, mcp_server, own, {
+          async (reqId): Promise<GetPromptResult | InputRequiredResult> => {
+            const got = await agent.getPrompt(computer, mcp_server, own, {
               arguments: filled,
               signal,
               reqId,
-            }),
+              ...(questions && { input: questions.input }),
+            });
+            const question = await questions?.toQuestion({ ...got });
+            if (question) {
+              const cancel = () => agent.cancel(reqId);
+              if (questions?.isHeld) onAbort(signal, cancel);
+              return question;
+            }
+            const { messages, description } = got;
+            return {
+              messages: messages as GetPromptResult["messages"],
+              ...(description !== undefined && { description }),
+            };
+          },
         );
-        return {
-          messages: messages as GetPromptResult["messages"],
-          ...(description !== undefined && { description }),
-        };
       } catch (error) {
         throw invalid(messageOf(error));
       }

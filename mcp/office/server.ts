@@ -1,6 +1,7 @@
 import { Server } from "@modelcontextprotocol/server";
 import { PROTOCOL_VERSION } from "../../protocol/mod.ts";
 import type { Cancelled } from "../calls/turn.ts";
+import { answerCompletionRequests } from "./completion_requests.ts";
 import { answerPromptRequests } from "./prompt_requests.ts";
 import { answerResourceRequests } from "./resource_requests.ts";
 import { messageOf } from "../tools/result.ts";
@@ -25,6 +26,7 @@ export async function createOfficeServer(
         tools: { listChanged: true },
         resources: { listChanged: true, subscribe: true },
         prompts: { listChanged: true },
+        completions: {},
       },
       instructions: await instructions(parts),
       requestState: { verify: parts.states.verify },
@@ -33,6 +35,7 @@ export async function createOfficeServer(
   answerToolRequests(server, parts, cancelled);
   answerResourceRequests(server, parts, cancelled);
   answerPromptRequests(server, parts, cancelled);
+  answerCompletionRequests(server, parts);
   return server;
 }
 

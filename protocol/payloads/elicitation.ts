@@ -25,6 +25,20 @@ export interface ElicitResult {
   [field: string]: unknown;
 }
 
+/** What a request has for the questions of its MCP server: an extension of this package, which older Computers ignore. */
+export interface QuestionFields {
+  /**
+   * With `input_required`, the MCP server may ask the caller: an answer with that `resultType`, with
+   * `inputRequests` and `requestState`, is followed by the same request with another `req_id` and both
+   * fields below.
+   */
+  accepts?: string[];
+  /** The answers, under the keys of `inputRequests`. */
+  input_responses?: Record<string, ElicitResult>;
+  /** The `requestState` of the answer that asked. */
+  request_state?: string;
+}
+
 /** @internal */
 export const elicitResultSchema = z.looseObject({
   action: z.enum(["accept", "decline", "cancel"]),
@@ -39,3 +53,10 @@ export const elicitResultSchema = z.looseObject({
 export const parseElicitResult: Parser<ElicitResult> = parser(
   elicitResultSchema,
 );
+
+/** @internal */
+export const questionShape = {
+  accepts: z.exactOptional(listOf(z.string())),
+  input_responses: z.exactOptional(mapOf(elicitResultSchema)),
+  request_state: z.exactOptional(z.string()),
+} as const;

@@ -4,9 +4,10 @@ import {
   identifier,
   timeoutSeconds,
 } from "../validation/identifiers.ts";
-import { listOf, mapOf } from "../validation/plain_values.ts";
+import { listOf, mapOf, plainObject } from "../validation/plain_values.ts";
 import { type Parser, parser } from "../validation/parser.ts";
 import { type ContentBlock, contentBlockSchema } from "./content.ts";
+import { type QuestionFields, questionShape } from "./elicitation.ts";
 import type { AgentCallData } from "./tools.ts";
 
 /** Requests the prompts of a Computer's running MCP servers; an extension of this package. */
@@ -60,7 +61,7 @@ export interface GetPromptsRet {
 }
 
 /** Requests a prompt, filled in: `prompts/get` of MCP; an extension of this package. */
-export interface GetPromptReq extends AgentCallData {
+export interface GetPromptReq extends AgentCallData, QuestionFields {
   /** Name of the target Computer. */
   computer: string;
   /** Name of the MCP server: a key of `servers` in the Computer's configuration. */
@@ -87,6 +88,12 @@ export interface GetPromptRet {
   description?: string;
   /** What a model is to be told. */
   messages: PromptMessage[];
+  /** `input_required` for a question to the caller in place of the messages. */
+  resultType?: string;
+  /** The question, by its key. */
+  inputRequests?: Record<string, unknown>;
+  /** What the caller repeats with the answer. */
+  requestState?: string;
   /** The `req_id` of the request. */
   req_id: string;
 }
@@ -114,6 +121,7 @@ export const getPromptReqSchema = z.looseObject({
   mcp_server: identifier,
   name: z.string(),
   arguments: z.exactOptional(mapOf(z.string())),
+  ...questionShape,
   timeout: z.exactOptional(timeoutSeconds),
 });
 
@@ -124,6 +132,9 @@ export const getPromptRetSchema = z.looseObject({
     role: z.enum(["user", "assistant"]),
     content: contentBlockSchema,
   })),
+  resultType: z.exactOptional(z.string()),
+  inputRequests: z.exactOptional(plainObject),
+  requestState: z.exactOptional(z.string()),
   req_id: z.string(),
 });
 

@@ -14,7 +14,7 @@ import {
   plainObject,
 } from "../validation/plain_values.ts";
 import { type ContentBlock, contentBlockSchema } from "./content.ts";
-import { type ElicitResult, elicitResultSchema } from "./elicitation.ts";
+import { type QuestionFields, questionShape } from "./elicitation.ts";
 import { type Parser, parser } from "../validation/parser.ts";
 
 /** The common fields of an Agent's requests (spec §4). */
@@ -29,7 +29,7 @@ export interface AgentCallData {
 export type TOOL_NAME = string;
 
 /** Requests a Computer to run one of its tools (spec §4, §7). */
-export interface ToolCallReq extends AgentCallData {
+export interface ToolCallReq extends AgentCallData, QuestionFields {
   /** Name of the target Computer, looked up in the caller's office only. */
   computer: string;
   /** The tool's alias, or its MCP name when it has none. */
@@ -40,16 +40,6 @@ export interface ToolCallReq extends AgentCallData {
   timeout: number;
   /** Asks for progress of the call; receivers take any other value for absence. */
   progress?: true;
-  /**
-   * With `input_required`, the MCP server may ask the caller: an answer with that `resultType`, with
-   * `inputRequests` and `requestState`, is followed by the same call with another `req_id` and both
-   * fields below. An extension of this package; older Computers ignore it.
-   */
-  accepts?: string[];
-  /** The answers, under the keys of `inputRequests`. */
-  input_responses?: Record<string, ElicitResult>;
-  /** The `requestState` of the answer that asked. */
-  request_state?: string;
 }
 
 /** Requests a Computer's tools (spec §4). */
@@ -162,9 +152,7 @@ export const toolCallReqSchema = z.looseObject({
   params: plainObject,
   timeout: timeoutSeconds,
   progress: z.exactOptional(z.custom<true>()),
-  accepts: z.exactOptional(listOf(z.string())),
-  input_responses: z.exactOptional(mapOf(elicitResultSchema)),
-  request_state: z.exactOptional(z.string()),
+  ...questionShape,
 }) satisfies z.ZodMiniType<ToolCallReq>;
 
 /** @internal */

@@ -8,15 +8,12 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { ServerSettings } from "../../computer/mod.ts";
 import { DENO_ENV } from "../support/computer/mcp_servers.ts";
-import { appOf } from "../support/fixtures/mcp_http.ts";
 import { mcpTools } from "../support/mcp/npm_tools.ts";
 import { serveOffice } from "../support/mcp/office.ts";
-import { conformanceServer } from "./conformance/server.ts";
+import { conformanceHttp } from "./conformance/http.ts";
 
 /** An MCP server that runs, as a Computer is told of it. */
 interface Running extends AsyncDisposable {
@@ -40,19 +37,10 @@ const asChild = (): Running => ({
 });
 
 async function overHttp(): Promise<Running> {
-  const http = createServer(appOf(conformanceServer));
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-  const { port } = http.address() as AddressInfo;
+  const { url, [Symbol.asyncDispose]: end } = await conformanceHttp();
   return {
-    settings: {
-      type: "streamable",
-      server_parameters: { url: `http://127.0.0.1:${port}/mcp` },
-    },
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        http.close(() => resolve());
-        http.closeAllConnections();
-      }),
+    settings: { type: "streamable", server_parameters: { url } },
+    [Symbol.asyncDispose]: end,
   };
 }
 

@@ -14,10 +14,12 @@ import { isRecord } from "../../util/values.ts";
 import { AuthorizationError } from "../oauth/authorization_error.ts";
 import { questionsOf } from "./calls/client_questions.ts";
 import { ProgressFollowers } from "./calls/progress_followers.ts";
-import type { Questions } from "./calls/questions.ts";
+import type { AnswerQuestion, Questions } from "./calls/questions.ts";
 import { ServerEndedError } from "./server_ended.ts";
 import { SessionForgottenError } from "./answering_fetch.ts";
 import type {
+  ClientConnectionOptions,
+  McpAskedOptions,
   McpCallOptions,
   McpCapabilities,
   McpConnection,
@@ -25,28 +27,8 @@ import type {
   McpResourcePage,
   McpToolList,
 } from "./connection.ts";
-import { allPages } from "./pages.ts";
+import { allItems } from "./pages.ts";
 import { readTool } from "./tool.ts";
-
-/** Options of {@linkcode openConnection}. */
-export interface ClientConnectionOptions {
-  /** Timeout of every request except tool calls. */
-  readonly requestMs: number;
-  /** Timeout of a ping, after which the server counts as hung; default: `requestMs`. */
-  readonly pongMs?: number | undefined;
-  /** Tells the server that it may ask during tool calls. */
-  readonly elicits?: boolean | undefined;
-  /** Whether what the server asks during a call comes in that call's answer. */
-  readonly asksInAnswers?: boolean;
-  /** Aborts the attempt. */
-  readonly signal: AbortSignal;
-  /** Describes how the connection ended, if the transport knows. */
-  readonly explainLoss?: () => string | undefined;
-  /** Interval of pings; over HTTP nothing else tells that the server is gone. */
-  readonly pingEveryMs?: number;
-  /** Ends the session on the server. */
-  readonly terminate?: () => Promise<void>;
-}
 
 /** Time for a server to end its session. */
 const TERMINATION_TIMEOUT_MS = 1_000;
@@ -148,9 +130,10 @@ class ClientConnection implements McpConnection {
         arguments: params,
         ...(_meta && { _meta }),
       }, { signal, timeout: MAX_TIMER_MS });
-    const run = () =>
-      onProgress ? this.#progress.during(onProgress, call) : call();
-    const result = await (this.#questions?.during(answer, run) ?? run());
+    const result = await this.#asked(
+      answer,
+      () => onProgress ? this.#progress.during(onProgress, call) : call(),
+    );
     return parseCallToolResult({ content: [], ...result });
   }
 
@@ -185,10 +168,9 @@ class ClientConnection implements McpConnection {
     uri: string,
     options?: McpRequestOptions,
   ): Promise<Record<string, unknown>[]> {
-    const { contents } = await this.#request(
-      "resources/read",
-      { uri },
-      options,
+    const { contents } = await this.#asked(
+      undefined,
+      () => this.#request("resources/read", { uri }, options),
     );
     return Array.isArray(contents) ? contents.filter(isRecord) : [];
   }
@@ -200,9 +182,12 @@ class ClientConnection implements McpConnection {
   getPrompt(
     name: string,
     params: Record<string, string>,
-    options?: McpRequestOptions,
+    { answer, ...options }: McpAskedOptions = {},
   ): Promise<Record<string, unknown>> {
-    return this.#request("prompts/get", { name, arguments: params }, options);
+    return this.#asked(
+      answer,
+      () => this.#request("prompts/get", { name, arguments: params }, options),
+    );
   }
 
   async subscribe(uri: string, options?: McpRequestOptions): Promise<void> {
@@ -224,24 +209,24 @@ class ClientConnection implements McpConnection {
     await withTimeout(TERMINATION_TIMEOUT_MS, terminate).catch(() => {});
   }
 
+  /** Makes a request during which the server may ask. */
+  #asked<T>(
+    answer: AnswerQuestion | undefined,
+    run: () => Promise<T>,
+  ): Promise<T> {
+    return this.#questions?.during(answer, run) ?? run();
+  }
+
   #listAll(
     method: string,
     field: string,
     options: McpRequestOptions | undefined,
   ): Promise<unknown[]> {
-    return allPages(method, async (cursor) => {
-      const page = await this.#request(
-        method,
-        cursor === undefined ? {} : { cursor },
-        options,
-      );
-      return {
-        items: Array.isArray(page[field]) ? page[field] : [],
-        nextCursor: typeof page.nextCursor === "string"
-          ? page.nextCursor
-          : undefined,
-      };
-    });
+    return allItems(
+      method,
+      field,
+      (params) => this.#request(method, params, options),
+    );
   }
 
   /**

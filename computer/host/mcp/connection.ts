@@ -12,12 +12,16 @@ export interface McpRequestOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Options of a tool call. */
-export interface McpCallOptions extends McpRequestOptions {
-  /** Asks the MCP server for progress, and receives it until the call has ended; must not throw. */
-  onProgress?: ((progress: ToolProgress) => void) | undefined;
+/** Options of a request during which the MCP server may ask. */
+export interface McpAskedOptions extends McpRequestOptions {
   /** Answers what the MCP server asks meanwhile; without it, questions are refused. */
   answer?: AnswerQuestion | undefined;
+}
+
+/** Options of a tool call. */
+export interface McpCallOptions extends McpAskedOptions {
+  /** Asks the MCP server for progress, and receives it until the call has ended; must not throw. */
+  onProgress?: ((progress: ToolProgress) => void) | undefined;
 }
 
 /** The capabilities of an MCP server that the Computer uses. */
@@ -44,6 +48,26 @@ export interface McpResourcePage {
   readonly resources: Resource[];
   /** The cursor of the next page; absent on the last. */
   readonly nextCursor?: string;
+}
+
+/** Options of `openConnection`. */
+export interface ClientConnectionOptions {
+  /** Timeout of every request except tool calls. */
+  readonly requestMs: number;
+  /** Timeout of a ping, after which the server counts as hung; default: `requestMs`. */
+  readonly pongMs?: number | undefined;
+  /** Tells the server that it may ask during tool calls. */
+  readonly elicits?: boolean | undefined;
+  /** Whether what the server asks during a call comes in that call's answer. */
+  readonly asksInAnswers?: boolean;
+  /** Aborts the attempt. */
+  readonly signal: AbortSignal;
+  /** Describes how the connection ended, if the transport knows. */
+  readonly explainLoss?: () => string | undefined;
+  /** Interval of pings; over HTTP nothing else tells that the server is gone. */
+  readonly pingEveryMs?: number;
+  /** Ends the session on the server. */
+  readonly terminate?: () => Promise<void>;
 }
 
 /**
@@ -83,7 +107,7 @@ export interface McpConnection {
   getPrompt(
     name: string,
     params: Record<string, string>,
-    options?: McpRequestOptions,
+    options?: McpAskedOptions,
   ): Promise<Record<string, unknown>>;
   /** Subscribes to changes of a resource. */
   subscribe(uri: string, options?: McpRequestOptions): Promise<void>;

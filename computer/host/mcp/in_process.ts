@@ -3,8 +3,7 @@ import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import type { InProcessServer } from "../../config/server_config.ts";
 import { isRecord, reasonOf } from "../../util/values.ts";
 import { openConnection } from "./client_connection.ts";
-import type { ClientConnectionOptions } from "./client_connection.ts";
-import type { McpConnection } from "./connection.ts";
+import type { ClientConnectionOptions, McpConnection } from "./connection.ts";
 import { PARSE_ERROR } from "./mcp_error.ts";
 
 /**

@@ -35,3 +35,25 @@ export async function allPages<T>(
   } while (cursor !== undefined);
   return items;
 }
+
+/**
+ * Collects a list of an MCP server, unvalidated.
+ *
+ * @param field what pages have it under
+ * @param ask requests a page
+ * @throws {Error} as {@linkcode allPages}, and what `ask` throws
+ */
+export const allItems = (
+  method: string,
+  field: string,
+  ask: (params: { cursor?: string }) => Promise<Record<string, unknown>>,
+): Promise<unknown[]> =>
+  allPages(method, async (cursor) => {
+    const page = await ask(cursor === undefined ? {} : { cursor });
+    return {
+      items: Array.isArray(page[field]) ? page[field] : [],
+      nextCursor: typeof page.nextCursor === "string"
+        ? page.nextCursor
+        : undefined,
+    };
+  });

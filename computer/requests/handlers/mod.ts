@@ -33,7 +33,7 @@ import { getDesktop } from "./get_desktop.ts";
 import { getDpe, type GetDpeNeeds } from "./get_dpe.ts";
 import { getFinder } from "./get_finder.ts";
 import type { AskedServerNeeds } from "./asked_server.ts";
-import { getPrompt } from "./get_prompt.ts";
+import { getPrompt, type GetPromptNeeds } from "./get_prompt.ts";
 import { getPrompts, type GetPromptsNeeds } from "./get_prompts.ts";
 import { getResources } from "./get_resources.ts";
 import { getTools, type GetToolsNeeds } from "./get_tools.ts";
@@ -51,6 +51,7 @@ export type HandlerNeeds =
   & GetConfigNeeds
   & GetDpeNeeds
   & AskedServerNeeds
+  & GetPromptNeeds
   & GetPromptsNeeds
   & GetToolsNeeds
   & ResourceNeeds

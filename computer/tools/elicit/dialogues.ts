@@ -1,54 +1,78 @@
 import { onAbort } from "../../../shared/async.ts";
 import {
   type AgentCallData,
-  type CallToolResult,
   type ElicitParams,
   type ElicitResult,
   ErrorCode,
   ProtocolError,
-  type ToolCallReq,
+  type QuestionFields,
 } from "../../../protocol/mod.ts";
 import {
   type AnswerQuestion,
   type QuestionContext,
   UnansweredError,
 } from "../../host/mcp/calls/questions.ts";
-import { callFingerprint } from "../call_fingerprint.ts";
 
 /** How long a question waits for the Agent's answer. */
 const ANSWER_TIMEOUT_MS = 10 * 60_000;
 /** The most questions that wait for Agents at once. */
 const MAX_WAITING = 100;
+/** What an Agent accepts that can answer questions. */
+export const INPUT_REQUIRED = "input_required";
 /** The key of a question without a name in `inputRequests`, and of its answer. */
 const QUESTION_KEY = "question";
 
-/** A call that its Agent may have to continue with answers. */
-export interface Dialogue {
-  /** The next answer for the Agent: a question or the result. */
-  readonly next: Promise<CallToolResult>;
-  /** Ends the call at its MCP server. */
+/** A request of an Agent: a call, or one for a prompt. */
+export interface AskedRequest extends AgentCallData, QuestionFields {
+  /** What is asked for, equal for the same. */
+  readonly about: string;
+}
+
+/** The fields of an answer that asks the Agent. */
+export interface InputRequired {
+  /** Tells it from a result. */
+  readonly resultType: typeof INPUT_REQUIRED;
+  /** The question, by its key. */
+  readonly inputRequests: Readonly<Record<string, unknown>>;
+  /** What the Agent repeats. */
+  readonly requestState: string;
+}
+
+/** The next answer for the Agent. */
+export type Turn<R> =
+  | { readonly question: InputRequired }
+  | { readonly result: R };
+
+/** A request that its Agent may have to continue with answers. */
+export interface Dialogue<R> {
+  /** A question, or the result. */
+  readonly next: Promise<Turn<R>>;
+  /** Ends the request at its MCP server. */
   abort(reason: unknown): void;
 }
 
-/** Runs a call; its questions go to `answer`. */
-export type RunDialogue = (
+/** Makes a request; its questions go to `answer`. */
+export type RunDialogue<R> = (
   signal: AbortSignal,
   answer: AnswerQuestion,
-) => Promise<CallToolResult>;
+) => Promise<R>;
+
+/** A dialogue, whatever its result is. */
+type AskingDialogue = Omit<OpenDialogue<never>, "next" | "run">;
 
 interface Waiting {
-  readonly dialogue: OpenDialogue;
+  readonly dialogue: AskingDialogue;
   readonly key: string;
   readonly answer: (result: ElicitResult) => void;
 }
 
-/** The calls of one office whose MCP servers may ask their Agents (an extension of this package). */
+/** The requests of one office whose MCP servers may ask their Agents (an extension of this package). */
 export class Dialogues {
   readonly #waiting = new Map<string, Waiting>();
 
-  /** Begins a call. */
-  begin(request: ToolCallReq, run: RunDialogue): Dialogue {
-    const dialogue = new OpenDialogue(request);
+  /** Begins a request. */
+  begin<R>(request: AskedRequest, run: RunDialogue<R>): Dialogue<R> {
+    const dialogue = new OpenDialogue<R>(request);
     dialogue.run(
       run,
       (question, context) => this.#ask(dialogue, question, context),
@@ -57,16 +81,16 @@ export class Dialogues {
   }
 
   /**
-   * Answers the question of a call, which goes on.
+   * Answers the question of a request, which goes on.
    *
-   * @throws {ProtocolError} 400: there is no such question of this Agent and call, or no answer to it
+   * @throws {ProtocolError} 400: there is no such question of this Agent and request, or no answer to it
    */
-  resume(request: ToolCallReq): Dialogue {
+  resume<R>(request: AskedRequest): Dialogue<R> {
     const { agent, request_state: state = "", input_responses } = request;
     const waiting = this.#waiting.get(state);
     if (
       !waiting || waiting.dialogue.agent !== agent ||
-      waiting.dialogue.fingerprint !== fingerprintOf(request)
+      waiting.dialogue.about !== request.about
     ) {
       throw invalid(
         "request_state is unknown, expired, or of another call; make the call anew",
@@ -77,7 +101,7 @@ export class Dialogues {
     if (!response) throw invalid(`input_responses.${key} is required`);
     dialogue.continueAs(request.req_id);
     answer(response);
-    return dialogue;
+    return dialogue as OpenDialogue<R>; // what is the same has the same kind of result
   }
 
   /** Ends the call that waits for an answer, and had this `req_id` once. */
@@ -92,14 +116,14 @@ export class Dialogues {
     this.#end((dialogue) => agent === undefined || dialogue.agent === agent);
   }
 
-  #end(isMeant: (dialogue: OpenDialogue) => boolean): void {
+  #end(isMeant: (dialogue: AskingDialogue) => boolean): void {
     for (const { dialogue } of [...this.#waiting.values()]) {
       if (isMeant(dialogue)) dialogue.abort("cancelled");
     }
   }
 
   #ask(
-    dialogue: OpenDialogue,
+    dialogue: AskingDialogue,
     question: ElicitParams,
     { signal, isCertain, key = QUESTION_KEY }: QuestionContext,
   ): Promise<ElicitResult> {
@@ -130,9 +154,8 @@ export class Dialogues {
       () => end({ action: "cancel" }),
     );
     this.#waiting.set(state, { dialogue, key, answer: end });
-    dialogue.reply({
-      content: [],
-      resultType: "input_required",
+    dialogue.ask({
+      resultType: INPUT_REQUIRED,
       inputRequests: {
         [key]: {
           method: "elicitation/create",
@@ -145,23 +168,23 @@ export class Dialogues {
   }
 }
 
-class OpenDialogue implements Dialogue {
+class OpenDialogue<R> implements Dialogue<R> {
   readonly agent: string;
-  readonly fingerprint: string;
+  readonly about: string;
   readonly reqIds: Set<string>;
   /** The answers that came with the call. */
   readonly #given: Map<string, ElicitResult>;
   readonly #abort = new AbortController();
-  #next = Promise.withResolvers<CallToolResult>();
+  #next = Promise.withResolvers<Turn<R>>();
 
-  constructor(request: ToolCallReq) {
+  constructor(request: AskedRequest) {
     this.agent = request.agent;
-    this.fingerprint = fingerprintOf(request);
+    this.about = request.about;
     this.reqIds = new Set([request.req_id]);
     this.#given = new Map(Object.entries(request.input_responses ?? {}));
   }
 
-  get next(): Promise<CallToolResult> {
+  get next(): Promise<Turn<R>> {
     return this.#next.promise;
   }
 
@@ -176,15 +199,15 @@ class OpenDialogue implements Dialogue {
     return answer;
   }
 
-  run(run: RunDialogue, answer: AnswerQuestion): void {
+  run(run: RunDialogue<R>, answer: AnswerQuestion): void {
     run(this.signal, answer).then(
-      (result) => this.reply(result),
+      (result) => this.#next.resolve({ result }),
       (error) => this.#next.reject(error),
     );
   }
 
-  reply(result: CallToolResult): void {
-    this.#next.resolve(result);
+  ask(question: InputRequired): void {
+    this.#next.resolve({ question });
   }
 
   /** The next answer goes to another request of the Agent. */
@@ -197,11 +220,6 @@ class OpenDialogue implements Dialogue {
     this.#abort.abort(reason);
   }
 }
-
-/** Of the call without what answers its questions. */
-const fingerprintOf = (
-  { computer, tool_name, params }: ToolCallReq,
-): string => JSON.stringify([computer, callFingerprint({ tool_name, params })]);
 
 const invalid = (text: string): ProtocolError =>
   new ProtocolError(

@@ -1,12 +1,12 @@
 import type { ElicitResult } from "../../../protocol/mod.ts";
 
-/** A question that an MCP server asks during a tool call. */
+/** A question that an MCP server asks during a tool call, or while it makes a prompt. */
 export interface ElicitRequest {
   /** The MCP server that asks; everything below `message` is its own text. */
   readonly server: string;
   /** The calling Agent; absent when several calls run there, and any of them may have caused the question. */
   readonly agent?: string;
-  /** The name of the tool that the Agent called; absent as `agent` is. */
+  /** The name of the tool that the Agent called; absent as `agent` is, and for a prompt. */
   readonly tool?: string;
   /** The question. */
   readonly message: string;

@@ -19,8 +19,8 @@ export interface AskingCall {
   readonly server: string;
   /** The calling Agent. */
   readonly agent: string;
-  /** The name by which it called the tool. */
-  readonly tool: string;
+  /** The name by which it called the tool; absent where it asked for something else. */
+  readonly tool?: string;
 }
 
 /** Answers the questions of MCP servers with the help of the person at the Computer. */
@@ -65,7 +65,7 @@ export class Elicitations {
       const { action, content } = await abortable(
         Promise.resolve(elicit({
           server,
-          ...(isCertain && { agent, tool }),
+          ...(isCertain && { agent, ...(tool !== undefined && { tool }) }),
           message,
           requestedSchema,
         }, signal)),

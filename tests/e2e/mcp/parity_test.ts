@@ -199,6 +199,12 @@ for (const [era, mode] of ERAS) {
         new Set(PROMPTS.map(([name]) => name)),
         new Set(prompts.map(({ name }) => name)),
       );
+      // A2C has no request for the values that an argument can have.
+      const { completion } = await client.complete({
+        ref: { type: "ref/prompt", name: "completable-prompt" },
+        argument: { name: "department", value: "S" },
+      });
+      assertEquals(completion.values, []);
       for (const [name, args] of PROMPTS) {
         const { messages } = await direct.getPrompt({ name, arguments: args });
         const ours = await client.getPrompt({ name, arguments: args });

@@ -4,6 +4,11 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import {
+  Client,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
+import { conformanceHttp } from "../../mcp/conformance/http.ts";
 import { everything, fixture } from "../../support/computer/mcp_servers.ts";
 import { startHttpFixture } from "../../support/fixtures/mcp_http.ts";
 import { isCancelled } from "../../support/mcp/cancelled.ts";
@@ -11,6 +16,8 @@ import { CLIENTS, type SeenResult } from "../../support/mcp/clients.ts";
 import { serveOffice } from "../../support/mcp/office.ts";
 
 const TIME = { timeout: 120_000 };
+
+const ERAS = [["2025", "legacy"], ["2026", { pin: "2026-07-28" }]] as const;
 
 const asking = () =>
   serveOffice({
@@ -113,6 +120,45 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
       );
       const result = await client.call("pc__trigger-elicitation-request");
       assertStringIncludes(JSON.stringify(result.content), "Ann");
+    },
+  );
+}
+
+for (const [era, mode] of ERAS) {
+  Deno.test(
+    `${era}: an MCP server that asks for what its prompt needs is answered by the client`,
+    TIME,
+    async () => {
+      await using served = await conformanceHttp();
+      await using office = await serveOffice({
+        servers: {
+          conf: { type: "streamable", server_parameters: { url: served.url } },
+        },
+      });
+      const open = async (canFill: boolean) => {
+        const client = new Client({ name: "test", version: "1.0.0" }, {
+          versionNegotiation: { mode },
+          capabilities: canFill ? { elicitation: { form: {} } } : {},
+        });
+        await client.connect(new StreamableHTTPClientTransport(office.url));
+        return client;
+      };
+      const name = "pc__test_input_required_result_prompt";
+      const mute = await open(false);
+      const client = await open(true);
+      client.setRequestHandler("elicitation/create", ({ params }) => {
+        assertStringIncludes(params.message, "What context");
+        return { action: "accept", content: { context: "the weather" } };
+      });
+      try {
+        const { messages } = await client.getPrompt({ name });
+        assertStringIncludes(JSON.stringify(messages), "About: the weather");
+        const error = await assertRejects(() => mute.getPrompt({ name }));
+        assertStringIncludes(String(error), "form elicitation");
+      } finally {
+        await client.close();
+        await mute.close();
+      }
     },
   );
 }

@@ -130,6 +130,34 @@ for (const [era, mode] of ERAS) {
       await assertRejects(() => read("a2c://nobody/desktop"));
       await assertRejects(() => read("file:///etc/passwd"));
 
+      const complete = async (
+        name: string,
+        value: string,
+        known: Record<string, string>,
+      ) => {
+        const uri = "a2c://{computer}/resource/{server}/{uri}";
+        const { completion } = await client.complete({
+          ref: { type: "ref/resource", uri },
+          argument: { name, value },
+          context: { arguments: known },
+        });
+        return completion.values;
+      };
+      assertEquals(await complete("computer", "P", {}), ["pc"]);
+      assertEquals(await complete("server", "", { computer: "pc" }), ["all"]);
+      assertEquals(await complete("server", "", { computer: "x" }), []);
+      const place = { computer: "pc", server: "all" };
+      assertEquals(await complete("uri", FEATURES, place), [FEATURES]);
+      await assertRejects(
+        () =>
+          client.complete({
+            ref: { type: "ref/resource", uri: "a2c://{other}" },
+            argument: { name: "other", value: "" },
+          }),
+        Error,
+        "There is no template",
+      );
+
       const { prompts } = await client.listPrompts();
       const names = prompts.map(({ name }) => name);
       assert(names.includes("pc__args-prompt"), names.join());

@@ -42,6 +42,12 @@ interface RunningCall {
   readonly ended: Set<() => void>;
 }
 
+/** Stands for requests during which an MCP server may not ask. */
+const NOBODY: RunningCall = {
+  answer: () => Promise.reject(new UnansweredError("not for such a request")),
+  ended: new Set(),
+};
+
 /** The questions of an MCP server, and the calls that may have caused them. */
 export class Questions {
   readonly #calls = new Set<RunningCall>();
@@ -56,12 +62,12 @@ export class Questions {
     if (inAnswers) this.#current = new AsyncLocalStorage();
   }
 
-  /** Runs a call, during which the server may ask. */
+  /** Runs a call or another request, during which the server may ask. */
   async during<T>(
     answer: AnswerQuestion | undefined,
     call: () => Promise<T>,
   ): Promise<T> {
-    if (!answer) return await call();
+    if (!answer) return await (this.#current?.run(NOBODY, call) ?? call());
     const running: RunningCall = { answer, ended: new Set() };
     this.#calls.add(running);
     try {

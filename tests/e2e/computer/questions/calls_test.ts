@@ -4,16 +4,16 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import type { CallToolOptions } from "../../../agent/mod.ts";
-import type { ElicitRequest } from "../../../computer/mod.ts";
+import type { CallToolOptions } from "../../../../agent/mod.ts";
+import type { ElicitRequest } from "../../../../computer/mod.ts";
 import {
   type CallToolResult,
   ProtocolError,
   resultMeta,
-} from "../../../protocol/mod.ts";
-import { OFFICE } from "../../support/office.ts";
-import { startComputer } from "../../support/computer/computer.ts";
-import { everything, fixture } from "../../support/computer/mcp_servers.ts";
+} from "../../../../protocol/mod.ts";
+import { OFFICE } from "../../../support/office.ts";
+import { startComputer } from "../../../support/computer/computer.ts";
+import { everything, fixture } from "../../../support/computer/mcp_servers.ts";
 
 const TIME = { timeout: 120_000 };
 
