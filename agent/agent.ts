@@ -40,6 +40,7 @@ import type {
   OpenDocumentOptions,
   PutFileOptions,
   TimedRequestOptions,
+  WatchResourceOptions,
 } from "./requests/options.ts";
 import type { SmcpAgentOptions } from "./options.ts";
 import { Requests } from "./requests/requests.ts";
@@ -276,6 +277,28 @@ export class SmcpAgent implements AsyncDisposable {
   ): Promise<ResourceContents[]> {
     const requests = this.#requests;
     return extensions.readResource(requests, computer, mcpServer, uri, options);
+  }
+
+  /**
+   * Lets a Computer tell of each change of a resource: as `updateResources`, at most ten times a second,
+   * until this Agent or the Computer leaves, or with `stop` no more. An extension of this package, as for reading.
+   *
+   * @throws {ProtocolError} 404 the MCP server does not run, 4015 it offers no subscriptions, 400 it has no such resource
+   */
+  watchResource(
+    computer: string,
+    mcpServer: string,
+    uri: string,
+    options: WatchResourceOptions = {},
+  ): Promise<void> {
+    const requests = this.#requests;
+    return extensions.watchResource(
+      requests,
+      computer,
+      mcpServer,
+      uri,
+      options,
+    );
   }
 
   /** Fetches the prompts of all running MCP servers of a Computer. */

@@ -57,6 +57,7 @@ import {
 } from "./seats/gateway_options.ts";
 import type { CallSource, SeatHost } from "./seats/host.ts";
 import { OfficeGateway } from "./seats/office_gateway.ts";
+import { Watches } from "./resources/watches.ts";
 import { toolFilter } from "./tools/patterns.ts";
 import {
   serveOfficeStdio,
@@ -124,7 +125,8 @@ export function officeMcp(
   const resolved = resolveOptions(options);
   const { callsPerSecond: perSecond, maxCalls: running } = resolved;
   const provider = typeof agent === "function" ? agent : () => agent;
-  const view = new OfficeView(provider, resolved);
+  const watches = new Watches();
+  const view = new OfficeView(provider, resolved, watches);
   const queue = new CallQueue({ perSecond, running });
   const states = createQuestionStates();
   const parts = { view, queue, states, options: resolved };
@@ -134,6 +136,7 @@ export function officeMcp(
     const closing = [...connections].map((connection) => connection.close());
     await Promise.all([http.close(), ...closing]);
     view.close();
+    watches.close();
   };
   return {
     fetch: (input, init) => fetchFrom(http, new Request(input, init)),

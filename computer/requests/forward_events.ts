@@ -8,6 +8,7 @@ import {
   PROFILES,
   ProtocolError,
   type ServerEvent,
+  UPDATE_RESOURCES_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../../protocol/mod.ts";
 import type { Announcer } from "./announcer.ts";
@@ -36,7 +37,10 @@ export function forwardConnectionEvents(
     host.useBundleIds(PROFILES[connection.protocol].bundleIds);
     events.emit("connected", connected);
   });
-  connection.on("disconnected", forward("disconnected", events));
+  connection.on("disconnected", (lost) => {
+    requests.disconnected();
+    events.emit("disconnected", lost);
+  });
   connection.on("rejoinFailed", forward("rejoinFailed", events));
   connection.on("refused", forward("refused", events));
   connection.on("joined", (joined) => {
@@ -82,6 +86,8 @@ export function forwardHostEvents(
     events.emit("toolsChanged", undefined);
   });
   host.on("configChanged", configChanged);
+  host.on("resourcesChanged", () => changed(UPDATE_RESOURCES_EVENT));
+  host.on("promptsChanged", () => changed(UPDATE_RESOURCES_EVENT));
 }
 
 const forward =

@@ -7,6 +7,7 @@ import type { Prompt } from "../../protocol/mod.ts";
 import { PerComputer } from "./per_computer.ts";
 import { resourcesOf } from "./shelf.ts";
 import { uriOf } from "./uris.ts";
+import type { Watches } from "./watches.ts";
 
 /** How long a Computer may take to list its prompts; Python's never answers. */
 const PROMPTS_TIMEOUT_MS = 10_000;
@@ -26,10 +27,22 @@ export class Reads {
   /** The prompts of all MCP servers. */
   readonly prompts: PerComputer<OfficePrompt>;
   readonly #tell: (event: ServerEvent) => void;
+  readonly #watches: Watches;
+  readonly #only: string | undefined;
 
-  /** @param tell tells all clients of a change */
-  constructor(tell: (event: ServerEvent) => void) {
+  /**
+   * @param tell tells all clients of a change
+   * @param watches what clients want to be told of
+   * @param only the one Computer that is shown, by the URIs of its MCP servers too
+   */
+  constructor(
+    tell: (event: ServerEvent) => void,
+    watches: Watches,
+    only: string | undefined,
+  ) {
     this.#tell = tell;
+    this.#watches = watches;
+    this.#only = only;
     this.resources = new PerComputer(resourcesOf, () => {
       tell({ kind: "resources_list_changed" });
     });
@@ -41,8 +54,12 @@ export class Reads {
     );
   }
 
+  readonly #updated = (uri: string): void =>
+    this.#tell({ kind: "resource_updated", uri });
+
   /** Listens to an Agent; returns what ends that. */
   watch(agent: SmcpAgent): (() => void)[] {
+    this.#watches.use(agent);
     this.resources.forget();
     this.prompts.forget();
     const resources = ({ computer }: { computer?: string }) => {
@@ -61,10 +78,19 @@ export class Reads {
     return [
       agent.on("updateDesktop", ({ computer }) => {
         resources({ computer });
-        const uri = uriOf({ kind: "desktop", computer });
-        this.#tell({ kind: "resource_updated", uri });
+        this.#updated(uriOf({ kind: "desktop", computer }));
+        this.#watches.wanted(computer, "window").forEach(this.#updated);
       }),
-      agent.on("updateFinder", resources),
+      agent.on("updateFinder", ({ computer }) => {
+        resources({ computer });
+        this.#watches.wanted(computer, "document").forEach(this.#updated);
+      }),
+      agent.on("updateResources", ({ computer, mcp_server: server, uri }) => {
+        if (uri === undefined) return all({ computer });
+        if (server === undefined) return;
+        this.#updated(uriOf({ kind: "resource", computer, server, uri }));
+        if (computer === this.#only) this.#updated(uri);
+      }),
       agent.on("updateConfig", all),
       agent.on("updateToolList", all), // as MCP servers come and go
       agent.on("tools", all),

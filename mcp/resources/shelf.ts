@@ -98,10 +98,8 @@ export async function readOwnUri(
   uri: string,
   request: AgentRequestOptions & { signal: AbortSignal },
 ): Promise<ReadResourceResult> {
-  const { servers } = await agent.getConfig(computer, request);
   let failure: unknown = new ProtocolError(400, `There is no resource ${uri}`);
-  for (const [server, { disabled }] of Object.entries(servers)) {
-    if (disabled) continue;
+  for (const server of await readableServers(agent, computer, request)) {
     try {
       const contents = await agent.readResource(computer, server, uri, request);
       if (contents.length > 0) return toContents(contents, (own = uri) => own);
@@ -111,6 +109,17 @@ export async function readOwnUri(
     }
   }
   throw failure;
+}
+
+/** Lists the MCP servers of a Computer that may have something to read. */
+export async function readableServers(
+  agent: SmcpAgent,
+  computer: string,
+  request: AgentRequestOptions,
+): Promise<string[]> {
+  const { servers } = await agent.getConfig(computer, request);
+  return Object.entries(servers).filter(([, { disabled }]) => !disabled)
+    .map(([key]) => key);
 }
 
 /** Keeps what MCP allows, and clients check: text, or bytes. */
@@ -164,9 +173,9 @@ async function serverResources(
   computer: string,
   signal: AbortSignal,
 ): Promise<McpResource[]> {
-  const { servers } = await agent.getConfig(computer, { signal });
-  const lists = Object.entries(servers).filter(([, { disabled }]) => !disabled)
-    .map(async ([server]) => {
+  const servers = await readableServers(agent, computer, { signal });
+  const lists = servers
+    .map(async (server) => {
       const found: McpResource[] = [];
       try {
         const all = agent.allResources(computer, server, { signal });

@@ -21,7 +21,7 @@ import { ownNamesAlone } from "../../support/own_names.ts";
 import { connectRaw, joinRaw, rawPair } from "../../support/wire/raw_client.ts";
 import { yieldingRegistry } from "../../support/server/yielding_registry.ts";
 
-/** Valid for all ten events: seven of the protocol, three of this package. */
+/** Valid for all of them. */
 const REQUEST = {
   agent: "agent",
   req_id: "r1",
@@ -33,6 +33,7 @@ const REQUEST = {
   uri: "dpe://host/doc",
   name: "prompt",
   blob_handle: "handle",
+  watch: true,
   later_field: { kept: [true] },
 };
 
@@ -52,7 +53,7 @@ Deno.test("the server routes all client events, request and answer unchanged (sp
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url);
-  assertEquals(ROUTED.length, 13);
+  assertEquals(ROUTED.length, 14);
   for (const event of ROUTED) {
     let seen: unknown;
     const answer = { content: [], event, nested: { list: [1, "2", null] } };
@@ -254,7 +255,7 @@ Deno.test("each update of a computer reaches only the other members of its offic
   await using pair = await rawPair(url);
   await using outsider = await joinRaw(url, "agent", "far", "elsewhere");
   const { agent, computer } = pair;
-  assertEquals(UPDATES.length, 5);
+  assertEquals(UPDATES.length, 6);
   for (const { event, notification } of UPDATES) {
     const payload = { computer: "computer", more: { dropped: true } };
     assertEquals(await computer.request(event, payload), []);

@@ -177,7 +177,7 @@ Deno.test("only members act: after leaving, as before joining, every event is 41
     ...Object.entries(SERVER_EVENTS)
       .filter(([, { ack }]) => ack !== "office").map(([event]) => event),
   ];
-  assertEquals(events.length, 21);
+  assertEquals(events.length, 23);
   watcher.heard.splice(0);
   for (const event of events) {
     for (const client of [agent, computer, fresh]) {
