@@ -245,7 +245,11 @@ export class SmcpAgent implements AsyncDisposable {
     return followDesktop(computer, { fetch, on }, options.signal);
   }
 
-  /** Fetches one page of an MCP server's resources; `next_cursor` leads to the next (spec §8.2). */
+  /**
+   * Fetches one page of an MCP server's resources; `next_cursor` leads to the next (spec §8.2).
+   *
+   * @param mcpServer its name, from 0.3 on its `bundle_id`: the key in `getConfig().servers`
+   */
   getResources(
     computer: string,
     mcpServer: string,
@@ -267,7 +271,7 @@ export class SmcpAgent implements AsyncDisposable {
    * Reads a resource of an MCP server: its contents, text or base64. Like the prompts an extension of
    * this package: an older Server or Computer refuses it, or does not answer.
    *
-   * @throws {ProtocolError} 404 the MCP server does not run, 4015 it offers no resources, 400 it has no such one
+   * @throws {ProtocolError} 404 or 4014 the MCP server is not there or does not run, 4015 it offers no resources, 400 it has no such one
    */
   readResource(
     computer: string,
@@ -312,7 +316,7 @@ export class SmcpAgent implements AsyncDisposable {
   /**
    * Fetches a prompt of an MCP server, filled in with `arguments`.
    *
-   * @throws {ProtocolError} 404 the MCP server does not run, 4015 it offers no prompts, 400 it has no such one
+   * @throws {ProtocolError} 404 or 4014 the MCP server is not there or does not run, 4015 it offers no prompts, 400 it has no such one
    */
   getPrompt(
     computer: string,
