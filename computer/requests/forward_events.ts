@@ -7,6 +7,7 @@ import {
   LEAVE_OFFICE_NOTIFICATION,
   PROFILES,
   ProtocolError,
+  type ProtocolName,
   type ServerEvent,
   UPDATE_RESOURCES_EVENT,
   UPDATE_TOOL_LIST_EVENT,
@@ -28,13 +29,19 @@ export interface ForwardTargets {
   readonly host: Pick<McpHost, "useBundleIds">;
 }
 
+/** Names servers and tools as a version of the protocol does (0.4 §3). */
+export const useNames = (
+  host: ForwardTargets["host"],
+  protocol: ProtocolName,
+): void => host.useBundleIds(PROFILES[protocol].bundleIds);
+
 /** Forwards events and requests of the Server. */
 export function forwardConnectionEvents(
   connection: Connection,
   { events, announcer, requests, host }: ForwardTargets,
 ): void {
   connection.on("connected", (connected) => {
-    host.useBundleIds(PROFILES[connection.protocol].bundleIds);
+    useNames(host, connection.protocol);
     events.emit("connected", connected);
   });
   connection.on("disconnected", (lost) => {

@@ -13,7 +13,7 @@ import type { ClientProtocol } from "../../client/version_choice.ts";
 import { logThrown, warnOfClearText } from "../util/log.ts";
 import type { ChangedResource } from "../resources/watched_uris.ts";
 import { Announcer } from "./announcer.ts";
-import { forwardConnectionEvents } from "./forward_events.ts";
+import { forwardConnectionEvents, useNames } from "./forward_events.ts";
 import type { OfficeOutlet, ToolHostParts } from "./tool_host_parts.ts";
 
 /** Options of the connection of a Computer. */
@@ -48,6 +48,7 @@ export class OfficeLink implements OfficeOutlet {
       this.#connection.send(event, { computer: this.name });
     });
     this.#forwardEvents();
+    useNames(host.hosting.host, connection.protocol);
     host.attach(this);
   }
 

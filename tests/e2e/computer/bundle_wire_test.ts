@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { SmcpAgent } from "../../../agent/mod.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import {
@@ -9,6 +9,7 @@ import {
   resultMeta,
 } from "../../../protocol/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
+import { runMain } from "../../support/command.ts";
 import { OFFICE } from "../../support/office.ts";
 import { startProxy } from "../../support/proxy.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
@@ -147,6 +148,35 @@ for (const protocol of ["0.2", "0.3", "0.4"] as const) {
     assertEquals(await code(web ?? ""), [4015, web]);
   });
 }
+
+Deno.test({
+  name:
+    "0.4 §3.6: smcp-agent shows ids where they differ, and takes a name or an id",
+  timeout: 120_000,
+}, async () => {
+  await using office = await startOffice("0.4", {
+    servers: {
+      ...resourceServers({ name: "a" }),
+      "my files": fixture({ only: ["echo"] }, YES),
+    },
+  });
+  const env = { SMCP_URL: office.computer.url, SMCP_OFFICE: OFFICE };
+  await office.agent.leave();
+  const run = async (...args: string[]) => {
+    const { code, stdout, stderr } = await runMain("agent", args, { env });
+    assertEquals(code, 0, stderr);
+    return stdout;
+  };
+  assertMatch(
+    await run("tools"),
+    /^ {2}my files \(my_files\): 1 tool\n {4}my_files__echo\b/m,
+  );
+  assertMatch(await run("config"), /^ {2}my files \(my_files\) +stdio/m);
+  assertMatch(await run("resources", "a"), /^a: 0 resources/);
+  for (const typed of ["my files", "my_files"]) {
+    assertMatch(await run("resources", typed), /^my_files: \d+ resources?/);
+  }
+});
 
 Deno.test({
   name: "0.4 §9: the Desktop is in order of use, then of bundle_id",
