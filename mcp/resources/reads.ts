@@ -3,9 +3,10 @@ import type {
   ServerEvent,
 } from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
-import type { Prompt } from "../../protocol/mod.ts";
+import type { A2CSkillRef, Prompt } from "../../protocol/mod.ts";
 import { PerComputer } from "./per_computer.ts";
 import { resourcesOf } from "./shelf.ts";
+import { skillsOf } from "./skills.ts";
 import { uriOf } from "./uris.ts";
 import type { Watches } from "./watches.ts";
 
@@ -18,6 +19,8 @@ export interface OfficePrompt {
   readonly computer: string;
   /** As its MCP server lists it. */
   readonly prompt: Prompt;
+  /** The skill whose instructions it is, in place of one of an MCP server. */
+  readonly skill?: A2CSkillRef;
 }
 
 /** What an office has to read, resources and prompts, and what changes in it. */
@@ -47,9 +50,7 @@ export class Reads {
       tell({ kind: "resources_list_changed" });
     });
     this.prompts = new PerComputer(
-      async (agent, computer) =>
-        (await agent.getPrompts(computer, { timeoutMs: PROMPTS_TIMEOUT_MS }))
-          .map((prompt) => ({ computer, prompt })),
+      promptsOf,
       () => tell({ kind: "prompts_list_changed" }),
     );
   }
@@ -91,9 +92,37 @@ export class Reads {
         this.#updated(uriOf({ kind: "resource", computer, server, uri }));
         if (computer === this.#only) this.#updated(uri);
       }),
+      agent.on("updateSkills", ({ computer }) => {
+        all({ computer });
+        this.#watches.wanted(computer, "skill").forEach(this.#updated);
+      }),
       agent.on("updateConfig", all),
       agent.on("updateToolList", all), // as MCP servers come and go
       agent.on("tools", all),
     ];
   }
+}
+
+/** Lists the prompts of a Computer's MCP servers, and its skills as such. */
+async function promptsOf(
+  agent: SmcpAgent,
+  computer: string,
+): Promise<OfficePrompt[]> {
+  const [prompts, skills] = await Promise.all([
+    agent.getPrompts(computer, { timeoutMs: PROMPTS_TIMEOUT_MS })
+      .catch((): Prompt[] => []),
+    skillsOf(agent, computer),
+  ]);
+  return [
+    ...prompts.map((prompt) => ({ computer, prompt })),
+    ...skills.map((skill): OfficePrompt => ({
+      computer,
+      prompt: {
+        name: skill.name,
+        mcp_server: skill.source,
+        description: skill.description,
+      },
+      skill,
+    })),
+  ];
 }

@@ -10,6 +10,7 @@ import {
   type Resource,
   type ResourceContents,
 } from "../../protocol/mod.ts";
+import { readSkill, skillResource, skillsOf } from "./skills.ts";
 import { type Place, uriOf } from "./uris.ts";
 
 /** How long a list waits for one Computer; a slow one costs what it has, not the list. */
@@ -27,9 +28,10 @@ export async function resourcesOf(
   const limited = <T>(work: (signal: AbortSignal) => Promise<T[]>) =>
     withTimeout(LIST_TIMEOUT_MS, work)
       .catch((): T[] => []); // what cannot be listed now is not there now
-  const [documents, others] = await Promise.all([
+  const [documents, others, skills] = await Promise.all([
     limited((signal) => documentsOf(agent, computer, signal)),
     limited((signal) => serverResources(agent, computer, signal)),
+    skillsOf(agent, computer),
   ]);
   return [
     {
@@ -40,6 +42,7 @@ export async function resourcesOf(
     },
     ...others,
     ...documents,
+    ...skills.map((skill) => skillResource(computer, skill)),
   ];
 }
 
@@ -71,6 +74,8 @@ export async function readPlace(
       const document = await agent.openDocument(computer, place.uri, request);
       return markdown(await document.toMarkdown(request));
     }
+    case "skill":
+      return await readSkill(agent, place, request.signal);
     case "resource": {
       const { server } = place;
       const contents = await agent.readResource(
