@@ -80,6 +80,7 @@ export type {
   ViewOptions,
 };
 export type { SmcpAgent, SmcpAgentOptions } from "../agent/mod.ts";
+export type { ProtocolName } from "../protocol/mod.ts";
 
 /** An office as one MCP server, made by {@linkcode officeMcp}. */
 export interface OfficeMcp extends AsyncDisposable {
