@@ -1,4 +1,6 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+// @ts-types="@modelcontextprotocol/sdk/server/mcp"
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { SmcpAgent } from "../../../agent/mod.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import {
@@ -267,3 +269,39 @@ Deno.test({
   assertEquals(await named("0.2"), ["echo"]);
   assertEquals(await named("0.4"), ["files__echo"]);
 });
+
+for (
+  const [protocol, address] of [["0.2", "my notes"], [
+    "0.4",
+    "my_notes",
+  ]] as const
+) {
+  Deno.test({
+    name:
+      `0.4 §3.6: prompts and resources of an MCP server are asked for by what names it in ${protocol}`,
+    timeout: 120_000,
+  }, async () => {
+    const server = new McpServer({ name: "notes", version: "1.0.0" });
+    server.registerPrompt("greet", {}, () => ({
+      messages: [{ role: "user", content: { type: "text", text: "hello" } }],
+    }));
+    server.registerResource("first", "notes://first", {}, ({ href }) => ({
+      contents: [{ uri: href, text: "a note" }],
+    }));
+    await using office = await startOffice(protocol, {
+      servers: { "my notes": { type: "in-process", server } },
+    });
+    const { agent, computer } = office;
+    const [prompt] = await agent.getPrompts("pc");
+    assertEquals([prompt?.name, prompt?.mcp_server], ["greet", address]);
+    const { messages } = await agent.getPrompt("pc", address, "greet");
+    assertEquals(messages[0]?.content.text, "hello");
+    const [note] = await agent.readResource("pc", address, "notes://first");
+    assertEquals(note?.text, "a note");
+    // At the Computer itself both names will do.
+    for (const typed of ["my notes", "my_notes"]) {
+      const { resources } = await computer.getResources(typed);
+      assertEquals(resources.map(({ uri }) => uri), ["notes://first"]);
+    }
+  });
+}
