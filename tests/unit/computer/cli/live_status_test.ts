@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { statusBlock } from "../../../../computer/cli/live/status_block.ts";
 import type { ToolProgress } from "../../../../protocol/mod.ts";
 import type {
@@ -96,4 +96,25 @@ Deno.test("statusBlock() shows how far a call is, where its tool tells", () => {
     block({ progress: 3, total: 5, message: "file\x1b[2J" }),
     "  ▸ copy by a  5 s  3/5 file\\u{1b}[2J",
   );
+});
+
+Deno.test("statusBlock() shows how many skills there are, if any", () => {
+  const head = (skills: string[]) =>
+    statusBlock({
+      status: {
+        name: "pc",
+        connection: "connected",
+        protocol: "0.4",
+        servers: [],
+        tools: [],
+        skills,
+        problems: [],
+        runningCalls: 0,
+      },
+      url: "http://h",
+      calls: [],
+      now: 0,
+    }, { columns: 80, rows: 24, colour: false })[1]?.text;
+  assertMatch(head([]) ?? "", / as pc$/);
+  assertMatch(head(["a", "b"]) ?? "", / as pc {2}skills 2$/);
 });
