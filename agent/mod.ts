@@ -39,7 +39,6 @@ export type {
   PutFileOptions,
   PutFileProgress,
   TimedRequestOptions,
-  WatchResourceOptions,
 } from "./requests/options.ts";
 export type { SmcpAgentOptions } from "./options.ts";
 export { BlobError, type BlobErrorCode } from "./blobs/errors.ts";
@@ -91,5 +90,4 @@ export {
   type SMCPTool,
   type ToolCallProgress,
   type ToolProgress,
-  type UpdateResources,
 } from "../protocol/mod.ts";

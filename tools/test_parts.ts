@@ -3,7 +3,7 @@ import { join } from "node:path";
 import config from "../deno.json" with { type: "json" };
 import { findChromium } from "../tests/browser/support/chromium.ts";
 import { linkPackage } from "../tests/docs/support/home.ts";
-import { pythonOf } from "../tests/interop/support/venv.ts";
+import { pythonOf, sdkSources } from "../tests/interop/support/venv.ts";
 import {
   DENO_SERVERS,
   NPX_SERVERS,
@@ -126,6 +126,11 @@ const pythons = (["0.1", "0.2", "0.3", "0.4"] as const).map((sdk): Part => ({
   fetch: () => pythonOf(sdk),
 }));
 
+const sdkTests: Part = {
+  name: "the tests of the Python SDK of protocol 0.4",
+  fetch: sdkSources,
+};
+
 /** Optional: its tests are skipped if it is not available. */
 const chromium: Part = { name: "Chromium", fetch: findChromium };
 
@@ -161,7 +166,7 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   node: [...packages, npxServers, ...nodes, tarball],
   mcp: [...packages, ...denoServers, mcp, frameworks, inPython],
   clients: [...packages, clients],
-  interop: [...packages, ...pythons],
+  interop: [...packages, ...pythons, sdkTests],
 };
 
 async function inScratch<T>(

@@ -135,12 +135,18 @@ async function execute(
   following: CallFollowing & { readonly answer?: AnswerQuestion },
 ): Promise<CallToolResult> {
   const { name: server, bundleId, config } = view;
-  const named = { server, ...(bundleId !== server && { bundleId }) };
   const { signal } = following;
   const failure = (error?: unknown) =>
     callFailure(tool_name, host.server(bundleId)?.view ?? view, error);
   const decision = await confirmations.decide(
-    { ...named, agent, tool, name: tool_name, params },
+    {
+      agent,
+      server,
+      ...(bundleId !== server && { bundleId }),
+      tool,
+      name: tool_name,
+      params,
+    },
     config,
     signal,
   );
@@ -157,7 +163,7 @@ async function execute(
     const answer: AnswerQuestion = following.answer ??
       ((question, context) =>
         elicitations.ask(
-          { ...named, agent, tool: tool_name },
+          { server, agent, tool: tool_name },
           question,
           context,
         ));

@@ -5,7 +5,6 @@ import { Catalogue } from "../tools/catalogue.ts";
 import { messageOf } from "../tools/result.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { Reads } from "../resources/reads.ts";
-import type { Watches } from "../resources/watches.ts";
 
 /**
  * Gives the Agent that sits in the office, joined. It is asked for every request, and gives the same
@@ -33,9 +32,7 @@ export class OfficeView {
   /** What is wrong, by Computer. */
   readonly troubles = new Map<string, Trouble>();
   /** The resources and prompts. */
-  readonly reads: Reads;
-  /** What clients want to be told of. */
-  readonly watches: Watches;
+  readonly reads: Reads = new Reads((event) => this.tell(event));
   /** Gives the Agent. */
   readonly provider: AgentProvider;
   readonly #listeners = new Set<(event: ServerEvent) => void>();
@@ -49,22 +46,9 @@ export class OfficeView {
   #wasMissing = false;
   #isClosed = false;
 
-  /**
-   * @param watches shared by all views of the Agent
-   * @throws {TypeError} naming an option that cannot be used
-   */
-  constructor(
-    provider: AgentProvider,
-    options: ResolvedOptions,
-    watches: Watches,
-  ) {
+  /** @throws {TypeError} naming an option that cannot be used */
+  constructor(provider: AgentProvider, options: ResolvedOptions) {
     this.provider = provider;
-    this.watches = watches;
-    this.reads = new Reads(
-      (event) => this.tell(event),
-      watches,
-      options.computer,
-    );
     this.catalogue = new Catalogue(options);
   }
 

@@ -18,8 +18,7 @@ export function promptTable(
   naming: Naming,
 ): ReadonlyMap<string, NamedPrompt> {
   const table = new Map<string, NamedPrompt>();
-  for (const each of prompts) {
-    const { computer, prompt } = each;
+  for (const { computer, prompt } of prompts) {
     let name = toolName(computer, prompt.name, naming);
     const whose = `${prompt.mcp_server} ${prompt.name}`;
     for (let attempt = 1; table.has(name); attempt++) {
@@ -28,7 +27,7 @@ export function promptTable(
     // One Computer that is shown as itself needs no mention.
     const whereFrom = naming.prefix ? computer : undefined;
     const shown = shownAs(name, prompt, whereFrom);
-    table.set(name, { ...each, shown });
+    table.set(name, { computer, prompt, shown });
   }
   return table;
 }

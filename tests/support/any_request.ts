@@ -11,7 +11,6 @@ export const ANY_REQUEST = {
   name: "prompt",
   office_id: "office",
   progress: 1,
-  watch: true,
   blob_handle: "handle",
   chunk_offset: 0,
   eof: true,

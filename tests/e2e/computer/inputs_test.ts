@@ -219,7 +219,6 @@ Deno.test({
     listPrompts: fail,
     getPrompt: fail,
     subscribe: fail,
-    unsubscribe: fail,
     onNotification: () => {},
     onLost: () => {},
     close: () => Promise.resolve(),
@@ -239,7 +238,6 @@ Deno.test({
     () => discreet.listPrompts(),
     () => discreet.getPrompt("p", {}),
     () => discreet.subscribe("u"),
-    () => discreet.unsubscribe("u"),
   ];
   for (const call of calls) {
     const error = await assertRejects(call, Refusal);

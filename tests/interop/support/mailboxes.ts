@@ -10,6 +10,11 @@ export class Mailboxes {
     this.#wake();
   }
 
+  /** Returns how many messages of a name were not taken. */
+  unread(name: string): number {
+    return this.#letters.filter((letter) => letter.name === name).length;
+  }
+
   /** Closes the queues; waiting readers reject with the reason. */
   close(why: Error): void {
     this.#closed = why;

@@ -8,6 +8,8 @@ export interface Puppet extends AsyncDisposable {
   call(method: string, ...args: unknown[]): Promise<unknown>;
   /** Resolves with the data of the next unread event of a name. */
   next(event: string): Promise<unknown>;
+  /** Returns how many events of a name were not read. */
+  unread(event: string): number;
 }
 
 interface Message {
@@ -73,6 +75,7 @@ export async function startPuppet(
       return await call.promise.finally(() => pending.delete(id));
     },
     next: (event) => events.take(event),
+    unread: (event) => events.unread(event),
     async [Symbol.asyncDispose]() {
       await stdin.close().catch(() => {}); // the process has exited
       await done;

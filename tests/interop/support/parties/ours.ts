@@ -1,7 +1,10 @@
 import { fileURLToPath } from "node:url";
 import { SmcpAgent } from "../../../../agent/mod.ts";
 import { type Child, start } from "../../../support/child.ts";
-import { startServerCommand } from "../../../support/server/server_command.ts";
+import {
+  type ServerCommand,
+  startServerCommand,
+} from "../../../support/server/server_command.ts";
 import { Mailboxes } from "../mailboxes.ts";
 import type { Sdk } from "../venv.ts";
 import type { Workplace } from "../workplace/workplace.ts";
@@ -12,20 +15,14 @@ import {
   type ComputerParty,
   type Heard,
   OFFICE,
-  type ServerParty,
 } from "./party.ts";
 
 /** This package's Server, as a process. */
 export async function ourServer(
   protocol: Sdk | "all",
-  ...args: string[]
-): Promise<ServerParty> {
-  return await startServerCommand([
-    "--port=0",
-    "--protocol",
-    protocol,
-    ...args,
-  ]);
+  env: Readonly<Record<string, string>> = {},
+): Promise<ServerCommand> {
+  return await startServerCommand(["--port=0", "--protocol", protocol], env);
 }
 
 const NOTIFICATIONS = {
@@ -38,7 +35,7 @@ const NOTIFICATIONS = {
 } as const satisfies Record<Heard, string>;
 
 /** This package's Agent; the Server of 0.1 does not ask for a version. */
-export function ourAgent(sdk: Sdk, url: string): AgentParty {
+export function ourAgent(sdk: Sdk | "auto", url: string): AgentParty {
   const agent = new SmcpAgent({
     url,
     name: AGENT,
@@ -82,6 +79,7 @@ export function ourAgent(sdk: Sdk, url: string): AgentParty {
     put: async (name, bytes) =>
       (await agent.putFile(COMPUTER, bytes, { name })).path,
     heard: (name) => heard.take(name),
+    unread: (name) => heard.unread(name),
     [Symbol.asyncDispose]: () => agent.close(),
   };
 }

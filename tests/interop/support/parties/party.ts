@@ -52,6 +52,8 @@ export interface AgentParty extends AsyncDisposable {
   put(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string>;
   /** Resolves with the next unread notification of a name. */
   heard(name: Heard): Promise<unknown>;
+  /** Returns how many notifications of a name it did not read. */
+  unread(name: Heard): number;
 }
 
 /** A Computer of either kind, with the MCP servers of a workplace. */

@@ -72,6 +72,7 @@ export async function pythonAgent(
     put: async (name, bytes) =>
       String(await puppet.call("put", COMPUTER, name, bytes.toBase64())),
     heard: (name) => puppet.next(name),
+    unread: (name) => puppet.unread(name),
     [Symbol.asyncDispose]: () => puppet[Symbol.asyncDispose](),
   };
 }
