@@ -123,9 +123,10 @@ export class OfficeGateway {
     const host = this.#host;
     const { eventsPerSecond, callsPerAgent } = host.limits;
     const seat = new Seat({ office, name, host });
+    const timer = new IdleTimer(seatIdleMs, () => void seat.giveUp());
     const face = this.#serve(seat.take, {
       ...this.#options.office,
-      admit: (call) => this.#admit(call),
+      admit: (call) => this.#admit(call, timer),
       callsPerSecond: shareOf(eventsPerSecond),
       maxCalls: shareOf(callsPerAgent),
       // The Server has looked at both.
@@ -133,11 +134,7 @@ export class OfficeGateway {
       origins: "*",
       maxBodyBytes: host.maxMessageBytes,
     });
-    return {
-      face,
-      seat,
-      timer: new IdleTimer(seatIdleMs, () => void seat.giveUp()),
-    };
+    return { face, seat, timer };
   }
 
   /** Forgets the office that was used longest ago where no other one has room. */
@@ -151,8 +148,15 @@ export class OfficeGateway {
     return true;
   }
 
-  /** @returns what tells that the call has ended */
-  #admit({ reqId, principal, client }: McpCall): () => void {
+  /**
+   * @param timer of the seat, which a call holds: without it nobody could cancel the call
+   * @returns what tells that the call has ended
+   */
+  #admit(
+    { reqId, principal, client }: McpCall,
+    timer: IdleTimer,
+  ): () => void {
+    const release = timer.use();
     const forget = this.#host.attribute(reqId, {
       ...(principal !== undefined && { principal }),
       ...(client && { client: `${client.name} ${client.version}` }),
@@ -160,6 +164,7 @@ export class OfficeGateway {
     this.#running++;
     return () => {
       forget();
+      release();
       if (--this.#running === 0) this.#idle?.();
     };
   }

@@ -92,6 +92,12 @@ Deno.test({
           headers: { "content-length": String(9 * 2 ** 20) },
         }),
       ),
+      "too large, without a length": await statusOf(
+        withKey(ANN, {
+          body: "x".repeat(9 * 2 ** 20),
+          headers: { "transfer-encoding": "chunked" },
+        }),
+      ),
     },
     {
       "no credentials": 401,
@@ -106,6 +112,7 @@ Deno.test({
       "session of another": 404,
       "ending the session of another": 404,
       "too large": 413,
+      "too large, without a length": 413,
     },
   );
   command.kill("SIGTERM");

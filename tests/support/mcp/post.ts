@@ -30,7 +30,9 @@ export function post(
       // Node frames no body of a DELETE by itself.
       headers: {
         ...JSON_HEADERS,
-        "content-length": new TextEncoder().encode(body).length,
+        ...(headers["transfer-encoding"] === undefined && {
+          "content-length": new TextEncoder().encode(body).length,
+        }),
         ...headers,
       },
       agent: false,
