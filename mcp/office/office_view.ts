@@ -42,6 +42,8 @@ export class OfficeView {
   #burst: ReturnType<typeof setTimeout> | undefined;
   /** Whether clients would see something else than when they were last told. */
   #isChanged = false;
+  /** Computers whose MCP servers did not offer a tool in time: they may be for reading alone. */
+  readonly #waitedFor = new Set<string>();
   /** Whether somebody was told that there is no Agent. */
   #wasMissing = false;
   #isClosed = false;
@@ -121,6 +123,7 @@ export class OfficeView {
         clearTimeout(timer);
         isSettled = true;
         if (agent !== this.#agent) return;
+        for (const each of this.#starting(agent)) this.#waitedFor.add(each);
         this.#refresh(agent);
         if (wasSeen) this.#tellSoon(agent);
         else this.#isChanged = false;
@@ -149,16 +152,17 @@ export class OfficeView {
       await Promise.all(inspections);
       // A client that lists tools once would never see those of a Computer that is just starting.
     } while (
-      agent === this.#agent && this.#isStarting(agent) &&
+      agent === this.#agent && this.#starting(agent).length > 0 &&
       await this.#nextTools(agent)
     );
   }
 
-  /** Whether a Computer has MCP servers, and not a single tool of them yet. */
-  #isStarting(agent: SmcpAgent): boolean {
-    return [...agent.tools].some(([computer, tools]) =>
-      tools.length === 0 && this.troubles.get(computer)?.silent !== undefined
-    );
+  /** The Computers that have MCP servers, and not a single tool of them yet. */
+  #starting(agent: SmcpAgent): string[] {
+    return [...agent.tools].filter(([computer, tools]) =>
+      tools.length === 0 && !this.#waitedFor.has(computer) &&
+      this.troubles.get(computer)?.silent !== undefined
+    ).map(([computer]) => computer);
   }
 
   /** Resolves when the tools of a Computer change; not at all once another Agent is watched. */

@@ -33,6 +33,34 @@ export function watchTimers(
   };
 }
 
+/** Timers that wait for the test. */
+export interface KeptTimers extends Disposable {
+  /** Fires all that are armed. */
+  fire(): void;
+}
+
+/** Keeps timers of exactly this delay from firing until the test says so. */
+export function keepTimers(delay: number): KeptTimers {
+  const real = globalThis.setTimeout;
+  const kept: (() => void)[] = [];
+  const keeping = (
+    run: (...args: unknown[]) => void,
+    given?: number,
+    ...args: unknown[]
+  ) => {
+    if (given !== delay) return real(run, given, ...args);
+    kept.push(() => run(...args));
+    return real(() => {}, 0);
+  };
+  globalThis.setTimeout = Object.assign(keeping, real);
+  return {
+    fire: () => kept.splice(0).forEach((run) => run()),
+    [Symbol.dispose]() {
+      globalThis.setTimeout = real;
+    },
+  };
+}
+
 function changeTimers(delays: readonly number[], to: number): ChangedTimers {
   const real = globalThis.setTimeout;
   const armed: number[] = [];

@@ -5,8 +5,12 @@ import {
   GET_TOOLS_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../../../protocol/mod.ts";
+import { SmcpAgent } from "../../../agent/mod.ts";
 import { CLIENTS } from "../../support/mcp/clients.ts";
-import { startOffice } from "../../support/office.ts";
+import { modernRequest } from "../../support/mcp/post.ts";
+import { JSON_HEADERS } from "../../support/mcp/raw.ts";
+import { OFFICE, startOffice } from "../../support/office.ts";
+import { keepTimers } from "../../support/timers.ts";
 
 const TOOL = {
   name: "echo",
@@ -42,3 +46,39 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
     await client.terminate();
   });
 }
+
+Deno.test("a Computer whose MCP servers offer no tool is waited for once, not each time that the seat is taken", async () => {
+  using waits = keepTimers(5_000);
+  await using office = await startOffice();
+  const asked = Promise.withResolvers<void>();
+  await office.addScriptedComputer("pc", (event) => {
+    if (event === GET_TOOLS_EVENT) return { tools: [], req_id: "1" };
+    if (event !== GET_CONFIG_EVENT) throw new Error("not of this Computer");
+    asked.resolve();
+    return { servers: SERVERS, inputs: null };
+  });
+  let { agent } = office;
+  await agent.toolsSettled();
+  await using mcp = officeMcp(() => agent);
+  const list = async () => {
+    const { headers, body } = modernRequest("tools/list");
+    const response = await mcp.fetch("http://office/mcp", {
+      method: "POST",
+      headers: { ...JSON_HEADERS, ...headers },
+      body,
+    });
+    return (await response.json()).result.tools;
+  };
+  const first = list();
+  await asked.promise;
+  await agent.getConfig("pc"); // comes after the answer that the list asked for
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  waits.fire();
+  assertEquals(await first, []);
+  await office.agent.leave();
+  await using next = new SmcpAgent({ url: office.url, name: "next" });
+  await next.connect();
+  await next.join(OFFICE);
+  agent = next;
+  assertEquals(await list(), []);
+});
