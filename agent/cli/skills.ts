@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import process from "node:process";
 import { UsageError } from "../../cli/run.ts";
 import { columns, plainLines } from "../../cli/terminal_text.ts";
+import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import type { ReadFlags } from "./documents.ts";
 import {
   chooseComputer,
@@ -38,6 +39,8 @@ export async function skill(
     const file = await agent.getSkill(computer, name, {
       ...(path !== undefined && { path }),
       signal,
+    }).catch((error) => {
+      throw explained(error, name, path);
     });
     const { text, bytes, stream: _, ...facts } = file;
     if (flags.output !== undefined) {
@@ -55,3 +58,28 @@ export async function skill(
     else process.stdout.write(found);
   });
 }
+
+/** Says what to do about a skill, or a file of it, that there is not. */
+function explained(
+  error: unknown,
+  name: string,
+  path: string = "SKILL.md",
+): unknown {
+  if (!(error instanceof ProtocolError)) return error;
+  if (error.code === ErrorCode.MCP_SERVER_NOT_FOUND) {
+    return new Error(`There is no skill "${name}"; "skills" lists them`, {
+      cause: error,
+    });
+  }
+  if (error.code !== ErrorCode.SKILL_NOT_ACCESSIBLE) return error;
+  const { reason } = error.details ?? {};
+  const why = REASONS.get(reason) ?? `is not given out (${reason})`;
+  return new Error(`${path} of skill "${name}" ${why}`, { cause: error });
+}
+
+const REASONS: ReadonlyMap<unknown, string> = new Map([
+  ["not_found", "does not exist; its SKILL.md names its files"],
+  ["traversal", "leads out of its folder; give a path below it"],
+  ["forbidden", "has secrets of its Computer, which keeps them"],
+  ["too_large", "is too large to be fetched"],
+]);

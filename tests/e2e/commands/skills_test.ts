@@ -52,9 +52,18 @@ Deno.test({
   assertEquals([written.code, written.stdout], [0, ""], written.stderr);
   assertEquals([...await readFile(output)], [0, 255, 1]);
 
-  const none = await run("skill", "other");
-  assertEquals(none.code, 1);
-  assertStringIncludes(none.stderr, "Skill not found");
+  const failures: [args: string[], text: string][] = [
+    [["other"], 'There is no skill "other"; "skills" lists them'],
+    [["No Name"], "Invalid skill name"],
+    [["forms", "x.md"], 'x.md of skill "forms" does not exist'],
+    [["forms", "../x"], '../x of skill "forms" leads out of its folder'],
+    [["forms", ".skillenv"], '.skillenv of skill "forms" has secrets'],
+  ];
+  for (const [args, text] of failures) {
+    const failed = await run("skill", ...args);
+    assertEquals(failed.code, 1);
+    assertStringIncludes(failed.stderr, text);
+  }
 });
 
 Deno.test({
