@@ -34,20 +34,31 @@ export class AuthorizationError extends Error {
   }
 }
 
+/** Statuses that say something else in MCP: a session or a method that is not there. */
+const OF_TRANSPORT: ReadonlySet<number> = new Set([404, 405]);
+
 /**
- * Maps the HTTP status of an MCP server's response: 401 to 4006, 403 to 4007, anything else to no
- * authorization error (spec §6).
+ * Maps an MCP server's response: HTTP 401 to 4006, 403 to 4007, another refusal that names a way to
+ * authenticate to 4006, anything else to no authorization error (spec §6, 0.4 §8.3).
+ *
+ * @param isChallenge whether it has the header `WWW-Authenticate`
  */
-export function refusalOf(status: number): AuthorizationError | undefined {
-  if (status === 401) return credentialsWanted();
-  return status === 403 ? notPermitted() : undefined;
+export function refusalOf(
+  status: number,
+  isChallenge = false,
+): AuthorizationError | undefined {
+  if (status === 403) return notPermitted();
+  const isRefusal = status >= 400 && status < 500 && !OF_TRANSPORT.has(status);
+  return status === 401 || isChallenge && isRefusal
+    ? credentialsWanted(status)
+    : undefined;
 }
 
 /** The server accepts no configured credentials, and OAuth cannot help. */
-export const credentialsWanted = (): AuthorizationError =>
+export const credentialsWanted = (status = 401): AuthorizationError =>
   new AuthorizationError(
     ErrorCode.TOOL_AUTHORIZATION_REQUIRED,
-    "It wants other credentials than it got, or any at all (HTTP 401)",
+    `It wants other credentials than it got, or any at all (HTTP ${status})`,
     "configure",
     'set them in its "headers" in the Computer\'s configuration',
   );

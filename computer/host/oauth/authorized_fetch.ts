@@ -44,7 +44,8 @@ async (url, init = {}) => {
       await authorizer.renew(token, response, fetch);
       response = await fetch(url, withToken(init, await authorizer.token()));
     }
-    const refusal = refusalOf(response.status);
+    const isChallenge = response.headers.has("www-authenticate");
+    const refusal = refusalOf(response.status, isChallenge);
     // An EventSource would leave the body unread and the connection open.
     if (refusal || !response.ok && init.method !== "POST") {
       await response.body?.cancel();

@@ -97,7 +97,22 @@ for (
   });
 }
 
-for (const status of [500, 502, 503]) {
+Deno.test({
+  name: "0.4 §8.3: HTTP 400 with WWW-Authenticate is about authorization",
+  timeout: 60_000,
+}, async () => {
+  const www_authenticate = 'Bearer error="invalid_request"';
+  await using server = await startOddHttp({
+    say: (res) => refuse(res, { status: 400, www_authenticate }),
+  });
+  const result = await call({
+    type: "streamable",
+    server_parameters: { url: server.url },
+  });
+  assertEquals(resultMeta(result).error_code, 4006);
+});
+
+for (const status of [400, 500, 502, 503]) {
   Deno.test({
     name: `0.4 §8.3: HTTP ${status} is not about authorization`,
     timeout: 60_000,

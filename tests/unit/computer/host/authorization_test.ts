@@ -31,6 +31,22 @@ Deno.test("refusalOf() returns 4006 for HTTP 401 and 4007 for 403, and nothing f
   ]);
 });
 
+Deno.test("0.4 §8.3: refusalOf() takes WWW-Authenticate of other refusals for 4006, but not of the transport's", () => {
+  const codes = [200, 400, 401, 403, 404, 405, 422, 500].map((status) =>
+    refusalOf(status, true)?.code
+  );
+  assertEquals(codes, [
+    undefined,
+    4006,
+    4006,
+    4007,
+    undefined,
+    undefined,
+    4006,
+    undefined,
+  ]);
+});
+
 Deno.test("errors about authorization have a code, an action, and no address", () => {
   const rows: [AuthorizationError, number, string][] = [
     [credentialsWanted(), 4006, "configure"],
