@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import type { Command, Option } from "commander";
 import type { ConnectionOptions } from "../client/options.ts";
 import { checkTls, type ClientTlsOptions } from "../client/tls/tls.ts";
 import { parseServerUrl } from "../client/url.ts";
@@ -45,13 +45,7 @@ export const addServerFlags = (command: Command): Command =>
           "HTTP path of the Server's Socket.IO endpoint; /socket.io/ for one of the Python SDK",
         ).env("SMCP_PATH").default("/smcp/"),
       )
-      .addOption(
-        command.createOption(
-          "--protocol <version>",
-          "the version of A2C-SMCP to speak; auto: 0.2, or what a Server that refuses it speaks",
-        ).choices(["auto", ...CLIENT_PROTOCOLS]).default("auto")
-          .env("SMCP_CLIENT_PROTOCOL"),
-      )
+      .addOption(protocolOption(command))
       .addOption(
         command.createOption(
           "--tls-cert <file>",
@@ -69,6 +63,14 @@ export const addServerFlags = (command: Command): Command =>
         ).env("SMCP_TLS_CA"),
       ),
   );
+
+/** Creates the option for the version of a client. */
+export const protocolOption = (command: Command): Option =>
+  command.createOption(
+    "--protocol <version>",
+    "the version of A2C-SMCP to speak; auto: 0.2, or what a Server that refuses it speaks",
+  ).choices(["auto", ...CLIENT_PROTOCOLS]).default("auto")
+    .env("SMCP_CLIENT_PROTOCOL");
 
 /**
  * Creates the options of a client from the command line.

@@ -5,6 +5,7 @@ import { listenOrExplain } from "../../cli/listen.ts";
 import { commandHint, ownCommand, shellWord } from "../../cli/own_command.ts";
 import { reporting, runCommand } from "../../cli/run.ts";
 import { addHelp } from "../../cli/add_help.ts";
+import { protocolOption } from "../../cli/server_flags.ts";
 import { describeVersions } from "../../cli/version.ts";
 import { textWidth } from "../../cli/terminal_text.ts";
 import { addServingFlags, addViewFlags } from "./flags.ts";
@@ -69,6 +70,7 @@ export function upCommand(createServer: CreateServer): Command {
       new Option("--port <number>", "port to listen on, 0 for any free one")
         .env("SMCP_PORT").argParser(integer(0, 65535)).default(8787),
     )
+    .addOption(protocolOption(command))
     .addOption(
       new Option(
         "--no-mcp",
@@ -86,8 +88,8 @@ async function up(server: EmbeddedServer, flags: UpFlags): Promise<void> {
       () => server.listen(address),
       address,
     );
-    console.log(howToReach(url, flags.office));
-    if (flags.mcp) console.log(howToAdd(url, flags.office));
+    console.log(howToReach(url, flags));
+    if (flags.mcp) console.log(howToAdd(url, flags));
     await run({ ...flags, url, path: "/smcp/" });
   } finally {
     await server.close();
@@ -95,20 +97,22 @@ async function up(server: EmbeddedServer, flags: UpFlags): Promise<void> {
 }
 
 /** Describes how to use the tools, on the command line and in code. */
-function howToReach(url: string, office: string): string {
+function howToReach(url: string, flags: UpFlags): string {
+  const { office, protocol } = flags;
+  const version = isNamed(protocol) ? `, protocol: "${protocol}"` : "";
   return `Agents of this machine reach the tools on the command line:
-${agentCommand("tools", url, office)}
+${agentCommand("tools", url, flags)}
 and in code:
   import { SmcpAgent } from "@a2c-smcp/sdk/agent";
-  const agent = new SmcpAgent({ url: "${url}", name: "agent" });
+  const agent = new SmcpAgent({ url: "${url}", name: "agent"${version} });
   await agent.connect();
   await agent.join(${JSON.stringify(office)});
 `;
 }
 
 /** Describes how MCP clients of this machine get the tools. */
-function howToAdd(url: string, office: string): string {
-  const own = `${url}/mcp/${encodeURIComponent(office)}`;
+function howToAdd(url: string, flags: UpFlags): string {
+  const own = `${url}/mcp/${encodeURIComponent(flags.office)}`;
   const text = JSON.stringify(own);
   return `MCP clients of this machine reach them too. Claude Code:
   claude mcp add --transport http office ${shellWord(own)}
@@ -119,17 +123,26 @@ Codex, in ~/.codex/config.toml:
   [mcp_servers.office]
   url = ${text}
 Claude Desktop, which starts a program, as docs/mcp.md says:
-${agentCommand("mcp", url, office)}
+${agentCommand("mcp", url, flags)}
 `;
 }
 
 /** Writes a command of the Agent, on two lines if it does not fit on one. */
-function agentCommand(name: string, url: string, office: string): string {
+function agentCommand(
+  name: string,
+  url: string,
+  { office, protocol }: UpFlags,
+): string {
   const command = `  ${ownCommand("smcp-agent", process.execPath)} ${name}`;
-  const flags = `--url ${url} --office ${shellWord(office)}`;
+  const version = isNamed(protocol) ? ` --protocol ${protocol}` : "";
+  const flags = `--url ${url} --office ${shellWord(office)}${version}`;
   const line = `${command} ${flags}`;
   return fits(line) ? line : `${command} \\\n    ${flags}`;
 }
+
+/** Returns whether agents have to name the version too, since the Server of `up` serves all. */
+const isNamed = (protocol: UpFlags["protocol"]): boolean =>
+  protocol !== undefined && protocol !== "auto";
 
 /** Checks whether a command fits on one line; true where it could not be split or is not shown. */
 const fits = (line: string): boolean =>

@@ -9,7 +9,8 @@ import {
   type RunComputerOptions,
 } from "../../support/computer/run_computer.ts";
 import { type Office, startOffice } from "../../support/office.ts";
-import { runMain } from "../../support/command.ts";
+import { start } from "../../support/child.ts";
+import { argumentsOf, runMain } from "../../support/command.ts";
 import { scratch } from "../../support/scratch.ts";
 
 const MEGABYTE = 1_000_000;
@@ -199,5 +200,34 @@ Deno.test({
   assertEquals(
     refused instanceof Error && refused.message,
     "Cannot put a file on the Computer: this connection speaks protocol 0.2, which has no uploads; choose 0.4 with the option protocol (--protocol), at the Computer too",
+  );
+});
+
+Deno.test({
+  name:
+    "up takes files with --protocol 0.4, which the command for agents names",
+  timeout: 120_000,
+}, async () => {
+  await using folder = await scratch();
+  await using config = await configFile({ servers: {} });
+  await using up = start(Deno.execPath(), [
+    ...argumentsOf("computer", []).with(
+      -1,
+      fileURLToPath(new URL("../../../mod.ts", import.meta.url)),
+    ),
+    ...["up", "--port=0", "--protocol=0.4", "--config", config.file],
+    ...["--landing-root", folder.path, "--name=pc"],
+  ]);
+  const [, url = "", office = "", version = ""] = await up.line(
+    /tools --url (\S+) --office (\S+) --protocol (\S+)$/,
+  );
+  await up.line(/joined office/);
+  const { stdout, stderr } = await runMain("agent", [
+    ...["put", config.file, "--url", url, "--office", office],
+    ...["--protocol", version],
+  ]);
+  assertEquals(
+    await Deno.readTextFile(stdout.trimEnd()).catch(() => stderr),
+    await Deno.readTextFile(config.file),
   );
 });

@@ -3,13 +3,7 @@ import { Buffer } from "node:buffer";
 import { BlobExchange } from "../../../../computer/blobs/exchange.ts";
 import { writeHandle } from "../../../../computer/blobs/handle.ts";
 import { getBlob } from "../../../../computer/requests/handlers/blobs.ts";
-import { partsOf, ToolHost } from "../../../../computer/tool_host.ts";
-import {
-  GET_BLOB_EVENT,
-  GET_SKILL_EVENT,
-  parseGetBlobRet,
-  ProtocolError,
-} from "../../../../protocol/mod.ts";
+import { ProtocolError } from "../../../../protocol/mod.ts";
 import { scratch } from "../../../support/scratch.ts";
 
 const SECRET = "not for agents";
@@ -111,76 +105,6 @@ Deno.test("0.4 §7.1: 10,000 mutated handles read nothing but what was given out
   );
   await exchange.close();
   await assertRejects(() => read(handle), ProtocolError, "no longer there");
-});
-
-Deno.test("0.4 §7.1: 10,000 mutated handles of skills read nothing outside of a skill", async () => {
-  await using folder = await scratch();
-  const skill = `${folder.path}/user/tidy`;
-  await Deno.mkdir(`${skill}/sub`, { recursive: true });
-  await Deno.writeTextFile(
-    `${skill}/SKILL.md`,
-    "---\nname: tidy\ndescription: d\n---\nfor agents",
-  );
-  await Deno.writeTextFile(`${skill}/run.sh`, "for agents");
-  for (
-    const secret of [
-      `${folder.path}/secret`,
-      `${skill}/.skillenv`,
-      `${skill}/sub/.skillenv`,
-    ]
-  ) await Deno.writeTextFile(secret, SECRET);
-  await Deno.symlink(`${folder.path}/secret`, `${skill}/link`);
-  await Deno.symlink(folder.path, `${skill}/up`);
-  await Deno.symlink(".skillenv", `${skill}/env`);
-  const host = new ToolHost({ servers: {}, skillHome: folder.path });
-  await host.start();
-  const { requests } = partsOf(host);
-  const ask = (event: string, more: Record<string, unknown>) =>
-    requests.answer(event, {
-      agent: "a",
-      req_id: "1",
-      computer: "pc",
-      ...more,
-    });
-  const got = await ask(GET_SKILL_EVENT, { name: "tidy", rel_path: "run.sh" });
-  const handle = String((got as { blob_handle: unknown }).blob_handle);
-  const paths = [
-    "link",
-    "up/secret",
-    "env",
-    ".skillenv",
-    ".SKILLENV",
-    "sub/.skillenv",
-    "sub/../.skillenv",
-    "../../secret",
-    `${folder.path}/secret`,
-    "SKILL.md",
-    "run.sh",
-    "sub",
-    "",
-  ];
-  const next = numbers(11);
-  let read = 0;
-  for (let i = 0; i < 10_000; i++) {
-    const path = `${PARTS[next(PARTS.length)]}${paths[next(paths.length)]}`;
-    const mutated = i % 2 === 0 ? mutate(handle, next) : writeHandle({
-      kind: "skill",
-      name: ["tidy", "tidy/..", "../user/tidy", "up", ""][next(5)],
-      path: next(2) === 0 ? path : paths[next(paths.length)],
-    });
-    if (mutated === "") continue; // refused when the request is parsed
-    try {
-      const answer = await ask(GET_BLOB_EVENT, { blob_handle: mutated });
-      const { blob } = parseGetBlobRet(answer);
-      assertEquals(Buffer.from(blob, "base64").toString(), "for agents");
-      read++;
-    } catch (error) {
-      assert(error instanceof ProtocolError, `${mutated}: ${error}`);
-      assertEquals(error.code, 4018, `${mutated}: ${error.message}`);
-    }
-  }
-  assert(read > 0);
-  await host.close();
 });
 
 Deno.test("0.4 §7.2: getBlob() answers within the range, the wish, its own limit and the Server's", async () => {
