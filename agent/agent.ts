@@ -40,6 +40,7 @@ import type {
   OpenDocumentOptions,
   PutFileOptions,
   TimedRequestOptions,
+  WatchResourceOptions,
 } from "./requests/options.ts";
 import type { SmcpAgentOptions } from "./options.ts";
 import { Requests } from "./requests/requests.ts";
@@ -244,7 +245,11 @@ export class SmcpAgent implements AsyncDisposable {
     return followDesktop(computer, { fetch, on }, options.signal);
   }
 
-  /** Fetches one page of an MCP server's resources; `next_cursor` leads to the next (spec §8.2). */
+  /**
+   * Fetches one page of an MCP server's resources; `next_cursor` leads to the next (spec §8.2).
+   *
+   * @param mcpServer its name, from 0.3 on its `bundle_id`: the key in `getConfig().servers`
+   */
   getResources(
     computer: string,
     mcpServer: string,
@@ -266,7 +271,7 @@ export class SmcpAgent implements AsyncDisposable {
    * Reads a resource of an MCP server: its contents, text or base64. Like the prompts an extension of
    * this package: an older Server or Computer refuses it, or does not answer.
    *
-   * @throws {ProtocolError} 404 the MCP server does not run, 4015 it offers no resources, 400 it has no such one
+   * @throws {ProtocolError} 404 or 4014 the MCP server is not there or does not run, 4015 it offers no resources, 400 it has no such one
    */
   readResource(
     computer: string,
@@ -276,6 +281,28 @@ export class SmcpAgent implements AsyncDisposable {
   ): Promise<ResourceContents[]> {
     const requests = this.#requests;
     return extensions.readResource(requests, computer, mcpServer, uri, options);
+  }
+
+  /**
+   * Lets a Computer tell of each change of a resource: as `updateResources`, at most ten times a second,
+   * until this Agent or the Computer leaves, or with `stop` no more. An extension of this package, as for reading.
+   *
+   * @throws {ProtocolError} 404 the MCP server does not run, 4015 it offers no subscriptions, 400 it has no such resource
+   */
+  watchResource(
+    computer: string,
+    mcpServer: string,
+    uri: string,
+    options: WatchResourceOptions = {},
+  ): Promise<void> {
+    const requests = this.#requests;
+    return extensions.watchResource(
+      requests,
+      computer,
+      mcpServer,
+      uri,
+      options,
+    );
   }
 
   /** Fetches the prompts of all running MCP servers of a Computer. */
@@ -289,7 +316,7 @@ export class SmcpAgent implements AsyncDisposable {
   /**
    * Fetches a prompt of an MCP server, filled in with `arguments`.
    *
-   * @throws {ProtocolError} 404 the MCP server does not run, 4015 it offers no prompts, 400 it has no such one
+   * @throws {ProtocolError} 404 or 4014 the MCP server is not there or does not run, 4015 it offers no prompts, 400 it has no such one
    */
   getPrompt(
     computer: string,

@@ -39,6 +39,7 @@ export type {
   PutFileOptions,
   PutFileProgress,
   TimedRequestOptions,
+  WatchResourceOptions,
 } from "./requests/options.ts";
 export type { SmcpAgentOptions } from "./options.ts";
 export { BlobError, type BlobErrorCode } from "./blobs/errors.ts";
@@ -90,4 +91,5 @@ export {
   type SMCPTool,
   type ToolCallProgress,
   type ToolProgress,
+  type UpdateResources,
 } from "../protocol/mod.ts";

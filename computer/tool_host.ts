@@ -40,6 +40,7 @@ import type {
   ToolHostParts,
 } from "./requests/tool_host_parts.ts";
 import type { DpeResolver } from "./resources/dpe/resolver.ts";
+import { WatchedUris } from "./resources/watched_uris.ts";
 import { ResourceWatch } from "./resources/resource_watch.ts";
 import { SKILL_KIND, skillBlobs } from "./skills/skill_blobs.ts";
 import { Skills } from "./skills/skills.ts";
@@ -62,6 +63,7 @@ export class ToolHost implements AsyncDisposable {
   readonly #requests: ComputerRequestHandler;
   readonly #local: LocalRequests;
   readonly #watch: ResourceWatch;
+  readonly #watched: WatchedUris;
   readonly #blobs: BlobExchange;
   readonly #skills: Skills;
   readonly #events = new Emitter<ComputerEvents>(logThrown);
@@ -110,9 +112,14 @@ export class ToolHost implements AsyncDisposable {
       },
     });
     this.#blobs.kinds.add(SKILL_KIND, skillBlobs(this.#skills));
+    this.#watched = new WatchedUris(
+      host,
+      (changed) => this.#office?.updated(changed),
+    );
     this.#requests = new ComputerRequestHandler({
       hosting: this.#hosting,
       watch: this.#watch,
+      watched: this.#watched,
       blobs: this.#blobs,
       skills: this.#skills,
       confirm,
@@ -376,6 +383,7 @@ export class ToolHost implements AsyncDisposable {
   /** Gives up running calls and stops every MCP server for good; nothing that they started is left. */
   async close(): Promise<void> {
     this.#watch.close();
+    this.#watched.clear();
     this.#requests.moveTo(undefined);
     await Promise.all([
       this.#hosting.close(),

@@ -57,6 +57,7 @@ import {
 } from "./seats/gateway_options.ts";
 import type { CallSource, SeatHost } from "./seats/host.ts";
 import { OfficeGateway } from "./seats/office_gateway.ts";
+import { Watches } from "./resources/watches.ts";
 import { toolFilter } from "./tools/patterns.ts";
 import {
   serveOfficeStdio,
@@ -79,6 +80,7 @@ export type {
   ViewOptions,
 };
 export type { SmcpAgent, SmcpAgentOptions } from "../agent/mod.ts";
+export type { ProtocolName } from "../protocol/mod.ts";
 
 /** An office as one MCP server, made by {@linkcode officeMcp}. */
 export interface OfficeMcp extends AsyncDisposable {
@@ -124,7 +126,8 @@ export function officeMcp(
   const resolved = resolveOptions(options);
   const { callsPerSecond: perSecond, maxCalls: running } = resolved;
   const provider = typeof agent === "function" ? agent : () => agent;
-  const view = new OfficeView(provider, resolved);
+  const watches = new Watches();
+  const view = new OfficeView(provider, resolved, watches);
   const queue = new CallQueue({ perSecond, running });
   const states = createQuestionStates();
   const parts = { view, queue, states, options: resolved };
@@ -134,6 +137,7 @@ export function officeMcp(
     const closing = [...connections].map((connection) => connection.close());
     await Promise.all([http.close(), ...closing]);
     view.close();
+    watches.close();
   };
   return {
     fetch: (input, init) => fetchFrom(http, new Request(input, init)),

@@ -7,6 +7,8 @@ import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import { createOfficeServer } from "./office/server.ts";
 import type { ServerParts } from "./office/server_parts.ts";
+import { wantIn } from "./office/watch_requests.ts";
+import { Listening } from "./resources/subscriptions.ts";
 import { tellClient } from "./office/tell_client.ts";
 
 /** The way to a client that has started this process. */
@@ -43,9 +45,15 @@ export function serveOfficeStdio(
     server.onclose = () => void servers.delete(server);
     return server;
   }, { transport });
-  const { onclose } = transport;
+  const listening = new Listening(wantIn(parts));
+  const { onclose, onmessage } = transport;
+  transport.onmessage = (message) => {
+    listening.saw(message);
+    onmessage?.(message);
+  };
   transport.onclose = () => {
     onclose?.();
+    listening.end();
     off();
     resolve();
   };

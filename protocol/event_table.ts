@@ -48,10 +48,13 @@ import {
   UPDATE_DESKTOP_NOTIFICATION,
   UPDATE_FINDER_EVENT,
   UPDATE_FINDER_NOTIFICATION,
+  UPDATE_RESOURCES_EVENT,
+  UPDATE_RESOURCES_NOTIFICATION,
   UPDATE_SKILLS_EVENT,
   UPDATE_SKILLS_NOTIFICATION,
   UPDATE_TOOL_LIST_EVENT,
   UPDATE_TOOL_LIST_NOTIFICATION,
+  WATCH_RESOURCE_EVENT,
 } from "./events.ts";
 import { parseGetFinderReq, parseGetFinderRet } from "./payloads/finder.ts";
 import {
@@ -77,6 +80,9 @@ import {
   parseGetResourcesRet,
   parseReadResourceReq,
   parseReadResourceRet,
+  parseUpdateResources,
+  parseWatchResourceReq,
+  parseWatchResourceRet,
 } from "./payloads/resources.ts";
 import {
   parseGetSkillReq,
@@ -152,6 +158,10 @@ export const CLIENT_EVENTS: {
     parseRequest: parseReadResourceReq,
     parseAnswer: parseReadResourceRet,
   },
+  [WATCH_RESOURCE_EVENT]: {
+    parseRequest: parseWatchResourceReq,
+    parseAnswer: parseWatchResourceRet,
+  },
   [GET_PROMPTS_EVENT]: {
     parseRequest: parseGetPromptsReq,
     parseAnswer: parseGetPromptsRet,
@@ -216,6 +226,10 @@ export const SERVER_EVENTS:
     [UPDATE_DESKTOP_EVENT]: update(UPDATE_DESKTOP_NOTIFICATION),
     [UPDATE_FINDER_EVENT]: update(UPDATE_FINDER_NOTIFICATION),
     [UPDATE_SKILLS_EVENT]: update(UPDATE_SKILLS_NOTIFICATION),
+    [UPDATE_RESOURCES_EVENT]: {
+      ...update(UPDATE_RESOURCES_NOTIFICATION),
+      parseRequest: parseUpdateResources,
+    },
   };
 
 /** Every notification that the Server sends to members of an office, with its validator (spec §3). */
@@ -229,6 +243,7 @@ export const NOTIFICATIONS: {
   [UPDATE_DESKTOP_NOTIFICATION]: parseUpdateComputerConfigReq,
   [UPDATE_FINDER_NOTIFICATION]: parseUpdateComputerConfigReq,
   [UPDATE_SKILLS_NOTIFICATION]: parseUpdateComputerConfigReq,
+  [UPDATE_RESOURCES_NOTIFICATION]: parseUpdateResources,
   [CANCEL_TOOL_CALL_NOTIFICATION]: parseAgentCallData,
   [TOOL_CALL_PROGRESS_NOTIFICATION]: parseToolCallProgress,
 };

@@ -34,6 +34,9 @@ import type {
   GetResourcesRet,
   ReadResourceReq,
   ReadResourceRet,
+  UpdateResources,
+  WatchResourceReq,
+  WatchResourceRet,
 } from "./payloads/resources.ts";
 import type {
   GetSkillReq,
@@ -73,6 +76,8 @@ export const GET_BLOB_EVENT = "client:get_blob";
 export const PUT_BLOB_EVENT = "client:put_blob";
 /** Reads a resource of an MCP server; an extension of this package. */
 export const READ_RESOURCE_EVENT = "client:read_resource";
+/** Begins or ends to watch a resource of an MCP server; an extension of this package. */
+export const WATCH_RESOURCE_EVENT = "client:watch_resource";
 /** Lists the prompts of a Computer; an extension of this package. */
 export const GET_PROMPTS_EVENT = "client:get_prompts";
 /** Gets a prompt of an MCP server; an extension of this package. */
@@ -96,6 +101,8 @@ export const UPDATE_TOOL_LIST_EVENT = "server:update_tool_list";
 export const UPDATE_DESKTOP_EVENT = "server:update_desktop";
 /** Reports a change of the Computer's documents. */
 export const UPDATE_FINDER_EVENT = "server:update_finder";
+/** Reports a change of resources or prompts; an extension of this package. */
+export const UPDATE_RESOURCES_EVENT = "server:update_resources";
 /** Reports a change of the Computer's skills. */
 export const UPDATE_SKILLS_EVENT = "server:update_skills";
 
@@ -111,6 +118,8 @@ export const UPDATE_TOOL_LIST_NOTIFICATION = "notify:update_tool_list";
 export const UPDATE_DESKTOP_NOTIFICATION = "notify:update_desktop";
 /** A Computer's documents changed. */
 export const UPDATE_FINDER_NOTIFICATION = "notify:update_finder";
+/** Resources or prompts of a Computer changed; an extension of this package. */
+export const UPDATE_RESOURCES_NOTIFICATION = "notify:update_resources";
 /** A Computer's skills changed. */
 export const UPDATE_SKILLS_NOTIFICATION = "notify:update_skills";
 /** The Agent cancelled a tool call. */
@@ -147,6 +156,11 @@ export interface ClientEvents {
   [PUT_BLOB_EVENT]: { request: PutBlobReq; answer: PutBlobRet };
   /** Reads a resource of an MCP server; an extension of this package. */
   [READ_RESOURCE_EVENT]: { request: ReadResourceReq; answer: ReadResourceRet };
+  /** Begins or ends to watch a resource of an MCP server; an extension of this package. */
+  [WATCH_RESOURCE_EVENT]: {
+    request: WatchResourceReq;
+    answer: WatchResourceRet;
+  };
   /** Lists the prompts of a Computer; an extension of this package. */
   [GET_PROMPTS_EVENT]: { request: GetPromptsReq; answer: GetPromptsRet };
   /** Gets a prompt of an MCP server; an extension of this package. */
@@ -176,6 +190,8 @@ export interface ServerEvents {
   [UPDATE_DESKTOP_EVENT]: { request: UpdateComputerConfigReq; answer: void };
   /** Reports a change of the Computer's documents. */
   [UPDATE_FINDER_EVENT]: { request: UpdateComputerConfigReq; answer: void };
+  /** Reports a change of resources or prompts; an extension of this package. */
+  [UPDATE_RESOURCES_EVENT]: { request: UpdateResources; answer: void };
   /** Reports a change of the Computer's skills. */
   [UPDATE_SKILLS_EVENT]: { request: UpdateComputerConfigReq; answer: void };
 }
@@ -194,6 +210,8 @@ export interface Notifications {
   [UPDATE_DESKTOP_NOTIFICATION]: UpdateComputerConfigReq;
   /** A Computer's documents changed. */
   [UPDATE_FINDER_NOTIFICATION]: UpdateComputerConfigReq;
+  /** Resources or prompts of a Computer changed; an extension of this package. */
+  [UPDATE_RESOURCES_NOTIFICATION]: UpdateResources;
   /** A Computer's skills changed. */
   [UPDATE_SKILLS_NOTIFICATION]: UpdateComputerConfigReq;
   /** The Agent cancelled a tool call. */

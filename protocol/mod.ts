@@ -147,10 +147,13 @@ export {
   UPDATE_DESKTOP_NOTIFICATION,
   UPDATE_FINDER_EVENT,
   UPDATE_FINDER_NOTIFICATION,
+  UPDATE_RESOURCES_EVENT,
+  UPDATE_RESOURCES_NOTIFICATION,
   UPDATE_SKILLS_EVENT,
   UPDATE_SKILLS_NOTIFICATION,
   UPDATE_TOOL_LIST_EVENT,
   UPDATE_TOOL_LIST_NOTIFICATION,
+  WATCH_RESOURCE_EVENT,
 } from "./events.ts";
 export {
   blobNotAccessible,
@@ -259,10 +262,16 @@ export {
   parseGetResourcesRet,
   parseReadResourceReq,
   parseReadResourceRet,
+  parseUpdateResources,
+  parseWatchResourceReq,
+  parseWatchResourceRet,
   type ReadResourceReq,
   type ReadResourceRet,
   type Resource,
   type ResourceContents,
+  type UpdateResources,
+  type WatchResourceReq,
+  type WatchResourceRet,
 } from "./payloads/resources.ts";
 export {
   cancelledResult,

@@ -5,6 +5,7 @@ import type {
   Notification,
   SMCPTool,
   ToolCallProgress,
+  UpdateResources,
 } from "../../protocol/mod.ts";
 
 /**
@@ -28,6 +29,11 @@ export interface AgentEvents extends ConnectionEvents {
   updateDesktop: { computer: string };
   /** A Computer's documents changed: `notify:update_finder`. */
   updateFinder: { computer: string };
+  /**
+   * A watched resource of a Computer has new contents, or without `uri` its resources or prompts are
+   * others: `notify:update_resources`.
+   */
+  updateResources: UpdateResources;
   /** A Computer's skills changed: `notify:update_skills`. */
   updateSkills: { computer: string };
   /** A tool call was cancelled: `notify:tool_call_cancel`. */

@@ -10,8 +10,13 @@ import {
   ProtocolError,
   READ_RESOURCE_EVENT,
   type ResourceContents,
+  WATCH_RESOURCE_EVENT,
 } from "../../protocol/mod.ts";
-import type { GetPromptOptions, TimedRequestOptions } from "./options.ts";
+import type {
+  GetPromptOptions,
+  TimedRequestOptions,
+  WatchResourceOptions,
+} from "./options.ts";
 import {
   ANSWER_GRACE_MS,
   REQUEST_TIMEOUT_MS,
@@ -23,6 +28,7 @@ import { wireTimeout } from "./wire_timeout.ts";
 /** The events that older Servers and Computers do not know. */
 type Extension =
   | typeof READ_RESOURCE_EVENT
+  | typeof WATCH_RESOURCE_EVENT
   | typeof GET_PROMPTS_EVENT
   | typeof GET_PROMPT_EVENT;
 
@@ -36,6 +42,18 @@ export async function readResource(
 ): Promise<ResourceContents[]> {
   const request = { computer, mcp_server: mcpServer, uri };
   return (await ask(requests, READ_RESOURCE_EVENT, request, options)).contents;
+}
+
+/** Begins or ends to watch a resource. */
+export async function watchResource(
+  requests: Requests,
+  computer: string,
+  mcpServer: string,
+  uri: string,
+  { stop = false, ...options }: WatchResourceOptions,
+): Promise<void> {
+  const request = { computer, mcp_server: mcpServer, uri, watch: !stop };
+  await ask(requests, WATCH_RESOURCE_EVENT, request, options);
 }
 
 /** Requests the prompts of a Computer. */

@@ -95,6 +95,12 @@ export interface TimedRequestOptions extends AgentRequestOptions {
   timeoutMs?: number;
 }
 
+/** Options for watching a resource. */
+export interface WatchResourceOptions extends AgentRequestOptions {
+  /** Ends it. */
+  stop?: boolean;
+}
+
 /** Options for a prompt. */
 export interface GetPromptOptions extends TimedRequestOptions {
   /** What the prompt is filled in with. */

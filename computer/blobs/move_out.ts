@@ -28,24 +28,23 @@ export async function moveOut(
   store: BlobStore,
   budget: number,
 ): Promise<CallToolResult> {
+  const isLarge = (block: Block) => decodedSize(binaryOf(block)) > budget;
+  if (!result.content.some(isLarge)) return result;
   const content: Block[] = [];
-  let moved = false;
   for (const block of result.content) {
     const base64 = binaryOf(block);
-    const isMoved = base64 !== undefined && decodedSize(base64) > budget &&
-      isBase64(base64);
+    const isMoved = isLarge(block) && isBase64(base64);
     content.push(isMoved ? await replace(block, base64, store) : block);
-    moved ||= isMoved;
   }
-  return moved ? { ...result, content } : result;
+  return { ...result, content };
 }
 
-/** Returns the binary content of a block, as base64. */
-function binaryOf(block: Block): string | undefined {
+/** Returns the binary content of a block, as base64; empty if it has none. */
+function binaryOf(block: Block): string {
   if (block.type === "image" || block.type === "audio") return block.data;
-  if (block.type !== "resource") return undefined;
+  if (block.type !== "resource") return "";
   const { blob } = block.resource;
-  return typeof blob === "string" ? blob : undefined;
+  return typeof blob === "string" ? blob : "";
 }
 
 async function replace(

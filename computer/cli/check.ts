@@ -1,6 +1,8 @@
 import process from "node:process";
 import { StoppedError } from "../../cli/run.ts";
 import { reasonOf } from "../util/values.ts";
+import type { ClientProtocol } from "../../client/version_choice.ts";
+import { useNames } from "../requests/forward_events.ts";
 import { partsOf, ToolHost } from "../tool_host.ts";
 import {
   type CheckedServer,
@@ -21,6 +23,8 @@ import { firstSignal } from "../../cli/signals.ts";
 export interface CheckFlags extends HostFlags {
   /** The configuration file. */
   config: string;
+  /** The version that tools are named for. */
+  protocol?: ClientProtocol | "auto";
   /** Whether to print JSON. */
   json?: boolean;
 }
@@ -44,6 +48,8 @@ export async function check(flags: CheckFlags): Promise<void> {
     oauth: { directory: flags.oauthDir, authorize: () => {} },
     ...(askInput && { askInput }),
   });
+  const { protocol = "auto" } = flags;
+  if (protocol !== "auto") useNames(partsOf(tools).hosting.host, protocol);
   const found = new Map<string, CheckedServer>();
   const shown = new Set<string>();
   const show = () => {

@@ -4,6 +4,7 @@ import { addCompletion } from "../../cli/completion.ts";
 import { commandHint } from "../../cli/own_command.ts";
 import { reporting, runCommand } from "../../cli/run.ts";
 import { addServerFlags } from "../../cli/server_flags.ts";
+import { CLIENT_PROTOCOLS } from "../../client/version_choice.ts";
 import { addHelp } from "../../cli/add_help.ts";
 import { describeVersions } from "../../cli/version.ts";
 import {
@@ -75,7 +76,15 @@ export function computerCommand(): Command {
     "Start each MCP server once; list what it offers, and problems",
     "check --config computer.json",
   );
-  addHostFlags(checks).addOption(json())
+  addHostFlags(checks)
+    .addOption(
+      new Option(
+        "--protocol <version>",
+        "the version of A2C-SMCP that tools are named for; auto: 0.2",
+      ).choices(["auto", ...CLIENT_PROTOCOLS]).default("auto")
+        .env("SMCP_CLIENT_PROTOCOL"),
+    )
+    .addOption(json())
     .action(async (flags) => (await import("./check.ts")).check(flags));
 
   add(

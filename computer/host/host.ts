@@ -255,6 +255,8 @@ export class McpHost implements AsyncDisposable {
       onNotification: (method, params) => {
         if (method === RESOURCES_CHANGED) {
           this.#events.emit("resourcesChanged", { server: server.bundleId });
+        } else if (method === PROMPTS_CHANGED) {
+          this.#events.emit("promptsChanged", { server: server.bundleId });
         } else if (
           method === RESOURCE_UPDATED && typeof params.uri === "string"
         ) {
@@ -289,6 +291,7 @@ const isSuccessor = (server: HostedServer, old: HostedServer): boolean =>
   (old.bundleId === server.bundleId || old.config.name === server.config.name);
 
 const RESOURCES_CHANGED = "notifications/resources/list_changed";
+const PROMPTS_CHANGED = "notifications/prompts/list_changed";
 const RESOURCE_UPDATED = "notifications/resources/updated";
 
 const withoutInputs: HostedServerOptions["prepare"] = async (config, signal) =>

@@ -27,6 +27,8 @@ export interface McpHostEvents {
   configChanged: undefined;
   /** The list of resources of the server with this `bundle_id` changed. */
   resourcesChanged: { server: string };
+  /** Its list of prompts changed. */
+  promptsChanged: { server: string };
   /** A subscribed resource of it changed. */
   resourceUpdated: { server: string; uri: string };
 }

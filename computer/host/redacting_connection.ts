@@ -56,6 +56,7 @@ function redactErrors(connection: McpConnection, hide: Hide): McpConnection {
     listPrompts: (...args) => connection.listPrompts(...args).catch(fail),
     getPrompt: (...args) => connection.getPrompt(...args).catch(fail),
     subscribe: (...args) => connection.subscribe(...args).catch(fail),
+    unsubscribe: (...args) => connection.unsubscribe(...args).catch(fail),
     onNotification: (listener) => connection.onNotification(listener),
     onLost: (listener) => connection.onLost((error) => listener(hide(error))),
     close: () => connection.close(),

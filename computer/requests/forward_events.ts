@@ -7,7 +7,9 @@ import {
   LEAVE_OFFICE_NOTIFICATION,
   PROFILES,
   ProtocolError,
+  type ProtocolName,
   type ServerEvent,
+  UPDATE_RESOURCES_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../../protocol/mod.ts";
 import type { Announcer } from "./announcer.ts";
@@ -27,16 +29,25 @@ export interface ForwardTargets {
   readonly host: Pick<McpHost, "useBundleIds">;
 }
 
+/** Names servers and tools as a version of the protocol does (0.4 §3). */
+export const useNames = (
+  host: ForwardTargets["host"],
+  protocol: ProtocolName,
+): void => host.useBundleIds(PROFILES[protocol].bundleIds);
+
 /** Forwards events and requests of the Server. */
 export function forwardConnectionEvents(
   connection: Connection,
   { events, announcer, requests, host }: ForwardTargets,
 ): void {
   connection.on("connected", (connected) => {
-    host.useBundleIds(PROFILES[connection.protocol].bundleIds);
+    useNames(host, connection.protocol);
     events.emit("connected", connected);
   });
-  connection.on("disconnected", forward("disconnected", events));
+  connection.on("disconnected", (lost) => {
+    requests.disconnected();
+    events.emit("disconnected", lost);
+  });
   connection.on("rejoinFailed", forward("rejoinFailed", events));
   connection.on("refused", forward("refused", events));
   connection.on("joined", (joined) => {
@@ -82,6 +93,8 @@ export function forwardHostEvents(
     events.emit("toolsChanged", undefined);
   });
   host.on("configChanged", configChanged);
+  host.on("resourcesChanged", () => changed(UPDATE_RESOURCES_EVENT));
+  host.on("promptsChanged", () => changed(UPDATE_RESOURCES_EVENT));
 }
 
 const forward =

@@ -7,11 +7,13 @@ import {
   type ServerEvent,
   TOOL_CALL_PROGRESS_EVENT,
   type ToolCallProgress,
+  UPDATE_RESOURCES_EVENT,
 } from "../../protocol/mod.ts";
 import type { ClientProtocol } from "../../client/version_choice.ts";
 import { logThrown, warnOfClearText } from "../util/log.ts";
+import type { ChangedResource } from "../resources/watched_uris.ts";
 import { Announcer } from "./announcer.ts";
-import { forwardConnectionEvents } from "./forward_events.ts";
+import { forwardConnectionEvents, useNames } from "./forward_events.ts";
 import type { OfficeOutlet, ToolHostParts } from "./tool_host_parts.ts";
 
 /** Options of the connection of a Computer. */
@@ -46,6 +48,7 @@ export class OfficeLink implements OfficeOutlet {
       this.#connection.send(event, { computer: this.name });
     });
     this.#forwardEvents();
+    useNames(host.hosting.host, connection.protocol);
     host.attach(this);
   }
 
@@ -82,14 +85,12 @@ export class OfficeLink implements OfficeOutlet {
     this.#announcer.changed(...events);
   }
 
+  updated(changed: ChangedResource): void {
+    this.#tell(UPDATE_RESOURCES_EVENT, changed);
+  }
+
   progressed(progress: Omit<ToolCallProgress, "computer">): void {
-    if (!this.#connection.joined) return;
-    const payload = { computer: this.name, ...progress };
-    try {
-      this.#connection.send(TOOL_CALL_PROGRESS_EVENT, payload);
-    } catch {
-      // Too large for this Server; nobody waits for it.
-    }
+    this.#tell(TOOL_CALL_PROGRESS_EVENT, progress);
   }
 
   /** Announces configuration, tools, desktop and documents as changed. */
@@ -139,6 +140,15 @@ export class OfficeLink implements OfficeOutlet {
     this.#announcer.close();
     await this.#connection.close();
     this.#announcer.close(); // drops changes announced meanwhile
+  }
+
+  #tell(event: ServerEvent, about: object): void {
+    if (!this.#connection.joined) return;
+    try {
+      this.#connection.send(event, { computer: this.name, ...about });
+    } catch {
+      // Too large for this Server; nobody waits for it.
+    }
   }
 
   #forwardEvents(): void {

@@ -26,6 +26,7 @@ import type { ToolCallStarted } from "../tools/call_events.ts";
 import { RecentServers } from "../resources/recent_servers.ts";
 import type { ResourceWatch } from "../resources/resource_watch.ts";
 import type { Skills } from "../skills/skills.ts";
+import type { WatchedUris } from "../resources/watched_uris.ts";
 import { WarnOnce } from "../util/warn_once.ts";
 
 /** The parts that a {@linkcode ComputerRequestHandler} works with. */
@@ -34,6 +35,8 @@ export interface ComputerRequestHandlerOptions {
   readonly hosting: Hosting;
   /** Their windows and documents. */
   readonly watch: ResourceWatch;
+  /** Other resources that the Agent watches. */
+  readonly watched: WatchedUris;
   /** The skills. */
   readonly skills: Skills;
   /** Asks the user for confirmation of tool calls. */
@@ -95,6 +98,7 @@ export class ComputerRequestHandler {
       this.#calls.clear();
       this.#dialogues.end();
       this.#recent.clear();
+      this.#options.watched.clear();
       void this.#options.blobs.clear();
     }
     this.#office = office;
@@ -106,10 +110,17 @@ export class ComputerRequestHandler {
     this.#dialogues.cancel(call);
   }
 
+  /** Forgets what the Agent watches: it sees this Computer leave, and asks again when it comes back. */
+  disconnected(): void {
+    this.#options.watched.clear();
+  }
+
   /** Ends calls that wait for an answer of an Agent that has left. */
   agentLeft(agent: string): void {
     this.#dialogues.end(agent);
-    void this.#options.blobs.uploads.drop(); // an office has one Agent
+    // An office has one Agent.
+    void this.#options.blobs.uploads.drop();
+    this.#options.watched.clear();
   }
 
   /**
@@ -124,7 +135,8 @@ export class ComputerRequestHandler {
     payload: unknown,
     tellLocally?: ComputerRequestHandlerOptions["progressed"],
   ): Promise<unknown> {
-    const { hosting, watch, skills, blobs, progressed } = this.#options;
+    const { hosting, watch, watched, skills, blobs, progressed } =
+      this.#options;
     const isLocal = tellLocally !== undefined;
     const tell = tellLocally ?? progressed;
     return await answerRequest(event, payload, {
@@ -135,6 +147,7 @@ export class ComputerRequestHandler {
       dialogues: this.#dialogues,
       calls: this.#calls,
       watch,
+      watched,
       skills,
       recent: this.#recent,
       warnOnce: this.#warnOnce,

@@ -2,6 +2,7 @@ import type { Emitter } from "../../client/emitter.ts";
 import type { ServerEvent, ToolCallProgress } from "../../protocol/mod.ts";
 import type { Hosting } from "../host/hosting.ts";
 import type { Skills } from "../skills/skills.ts";
+import type { ChangedResource } from "../resources/watched_uris.ts";
 import type { ComputerEvents } from "./computer_events.ts";
 import type { ComputerRequestHandler } from "./request_handler.ts";
 
@@ -11,6 +12,8 @@ export interface OfficeOutlet {
   readonly maxPayload: number | undefined;
   /** Announces changes to the office. */
   changed(...events: ServerEvent[]): void;
+  /** Tells of a resource that the Agent watches. */
+  updated(changed: ChangedResource): void;
   /** Tells an Agent how far its call is. */
   progressed(progress: Omit<ToolCallProgress, "computer">): void;
 }

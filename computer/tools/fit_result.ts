@@ -16,8 +16,11 @@ import {
 /** Servers that take less are treated as those of other SDKs, which announce 1 MB. */
 const SMALL_PAYLOAD_BYTES = 2_000_000;
 const SMALL_BUDGET_BYTES = 32 * 2 ** 10;
-/** Smaller content is not worth a request of its own; its handle has a fifth of this. */
-const LEAST_BUDGET_BYTES = 2 ** 10;
+/**
+ * What is tried next where all content together is too large. Smaller content is not worth a request
+ * of its own: its handle has a fifth of the last one.
+ */
+const FURTHER_BUDGETS = [SMALL_BUDGET_BYTES, 2 ** 10];
 
 /** Where the content goes that does not fit into a result, and how much fits. */
 export interface ResultFitting {
@@ -38,31 +41,25 @@ export async function fitResult(
   if (store === undefined || maxPayload === undefined) {
     return limitResult(measureResult(result), maxPayload);
   }
-  let fitted = result;
-  let measured: MeasuredResult | undefined;
-  for (const budget of budgetsFor(maxPayload)) {
-    const before = fitted;
-    try {
-      fitted = await moveOut(before, store, budget);
-    } catch (error) {
-      return measureResult(notKept(reasonOf(error)));
-    }
-    if (measured === undefined || fitted !== before) {
+  try {
+    let fitted = await moveOut(result, store, budgetFor(maxPayload));
+    let measured = measureResult(fitted);
+    for (const budget of FURTHER_BUDGETS) {
+      if (whyTooLarge(measured.bytes, maxPayload) === undefined) break;
+      fitted = await moveOut(fitted, store, budget);
       measured = measureResult(fitted);
     }
-    if (fits(measured, maxPayload)) return measured;
+    return limitResult(measured, maxPayload);
+  } catch (error) {
+    return measureResult(notKept(reasonOf(error)));
   }
-  return limitResult(measured ?? measureResult(fitted), maxPayload);
 }
 
-/** Returns the sizes up to which content stays in a result; the next is tried while it does not fit. */
-const budgetsFor = (maxPayload: number): number[] =>
+/** Returns the size up to which content stays in a result. */
+const budgetFor = (maxPayload: number): number =>
   maxPayload < SMALL_PAYLOAD_BYTES
-    ? [SMALL_BUDGET_BYTES, LEAST_BUDGET_BYTES]
-    : [Math.floor(maxPayload / 4), SMALL_BUDGET_BYTES, LEAST_BUDGET_BYTES];
-
-const fits = ({ bytes }: MeasuredResult, maxPayload: number): boolean =>
-  whyTooLarge(bytes, maxPayload) === undefined;
+    ? SMALL_BUDGET_BYTES
+    : Math.floor(maxPayload / 4);
 
 const notKept = (why: string): CallToolResult =>
   toolErrorResult(

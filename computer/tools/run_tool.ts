@@ -135,18 +135,12 @@ async function execute(
   following: CallFollowing & { readonly answer?: AnswerQuestion },
 ): Promise<CallToolResult> {
   const { name: server, bundleId, config } = view;
+  const named = { server, ...(bundleId !== server && { bundleId }) };
   const { signal } = following;
   const failure = (error?: unknown) =>
     callFailure(tool_name, host.server(bundleId)?.view ?? view, error);
   const decision = await confirmations.decide(
-    {
-      agent,
-      server,
-      ...(bundleId !== server && { bundleId }),
-      tool,
-      name: tool_name,
-      params,
-    },
+    { ...named, agent, tool, name: tool_name, params },
     config,
     signal,
   );
@@ -163,7 +157,7 @@ async function execute(
     const answer: AnswerQuestion = following.answer ??
       ((question, context) =>
         elicitations.ask(
-          { server, agent, tool: tool_name },
+          { ...named, agent, tool: tool_name },
           question,
           context,
         ));

@@ -9,6 +9,9 @@ import { httpError, RpcError } from "./http_error.ts";
 import { createOfficeServer } from "../office/server.ts";
 import type { ServerParts } from "../office/server_parts.ts";
 import { messageOf } from "../tools/result.ts";
+import { wantIn } from "../office/watch_requests.ts";
+import { wantListened } from "../resources/subscriptions.ts";
+import { onBodyEnd } from "./open_bodies.ts";
 import { Sessions } from "./sessions.ts";
 
 /** Who sends an HTTP request, as far as whoever serves HTTP knows. */
@@ -60,10 +63,17 @@ export class HttpFace {
     if (await isLegacyRequest(request, body.json)) {
       return await this.#sessions.serve(request, body.json, authInfo);
     }
-    return await this.#modern.fetch(request, {
-      parsedBody: body.json,
-      ...(authInfo && { authInfo }),
-    });
+    const end = wantListened(body.json, wantIn(this.#parts));
+    try {
+      const response = await this.#modern.fetch(request, {
+        parsedBody: body.json,
+        ...(authInfo && { authInfo }),
+      });
+      return end ? onBodyEnd(response, end) : response;
+    } catch (error) {
+      end?.();
+      throw error;
+    }
   }
 
   /** Cancels all that runs, and ends all streams and sessions. */

@@ -106,8 +106,8 @@ export class HttpViews {
 
   #open(wanted: OfficeMcpOptions): Shown | undefined {
     const options = narrowOptions(this.#parts.options, wanted);
-    const { queue, states, view: { provider } } = this.#parts;
-    const view = new OfficeView(provider, options);
+    const { queue, states, view: { provider, watches } } = this.#parts;
+    const view = new OfficeView(provider, options, watches);
     if (!this.#makeRoom()) return undefined;
     const face = new HttpFace({ view, queue, states, options });
     return { view, face, open: 0 };

@@ -9,6 +9,11 @@ import type { ServerParts } from "./server_parts.ts";
 /** The most values of an answer, as MCP limits it. */
 const MAX_VALUES = 100;
 
+/** Variables whose values choose among the values of others. */
+const CHOOSING: readonly string[] = ["computer", "server", "name"];
+/** Variables whose values depend on others. */
+const VARIABLES: readonly string[] = ["server", "uri", "name", "path"];
+
 /** What is asked for. */
 interface Wanted {
   /** What the template is of. */
@@ -71,11 +76,11 @@ async function valuesOf(
     .filter((place) => place?.kind === kind);
   const values = places.flatMap((place) => {
     if (place === undefined || place.kind === "desktop") return [];
-    const { computer, uri } = place;
-    const server = place.kind === "resource" ? place.server : undefined;
-    const isMeant = computer === (known.computer ?? computer) &&
-      (name === "server" || server === (known.server ?? server));
-    const value = name === "server" ? server : name === "uri" ? uri : undefined;
+    const fields: Readonly<Partial<Record<string, string>>> = { ...place };
+    const isMeant = CHOOSING.every((each) =>
+      each === name || fields[each] === (known[each] ?? fields[each])
+    );
+    const value = VARIABLES.includes(name) ? fields[name] : undefined;
     return isMeant && value !== undefined ? [value] : [];
   });
   return [...new Set(values)].toSorted();

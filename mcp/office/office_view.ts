@@ -5,6 +5,7 @@ import { Catalogue } from "../tools/catalogue.ts";
 import { messageOf } from "../tools/result.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { Reads } from "../resources/reads.ts";
+import type { Watches } from "../resources/watches.ts";
 
 /**
  * Gives the Agent that sits in the office, joined. It is asked for every request, and gives the same
@@ -32,7 +33,9 @@ export class OfficeView {
   /** What is wrong, by Computer. */
   readonly troubles = new Map<string, Trouble>();
   /** The resources and prompts. */
-  readonly reads: Reads = new Reads((event) => this.tell(event));
+  readonly reads: Reads;
+  /** What clients want to be told of. */
+  readonly watches: Watches;
   /** Gives the Agent. */
   readonly provider: AgentProvider;
   readonly #listeners = new Set<(event: ServerEvent) => void>();
@@ -48,9 +51,22 @@ export class OfficeView {
   #wasMissing = false;
   #isClosed = false;
 
-  /** @throws {TypeError} naming an option that cannot be used */
-  constructor(provider: AgentProvider, options: ResolvedOptions) {
+  /**
+   * @param watches shared by all views of the Agent
+   * @throws {TypeError} naming an option that cannot be used
+   */
+  constructor(
+    provider: AgentProvider,
+    options: ResolvedOptions,
+    watches: Watches,
+  ) {
     this.provider = provider;
+    this.watches = watches;
+    this.reads = new Reads(
+      (event) => this.tell(event),
+      watches,
+      options.computer,
+    );
     this.catalogue = new Catalogue(options);
   }
 

@@ -12,6 +12,7 @@ import { callerOf, type Cancelled, inTurn, signalOf } from "../calls/turn.ts";
 import type { ServerParts } from "./server_parts.ts";
 import { listed } from "./resource_requests.ts";
 import { messageOf } from "../tools/result.ts";
+import { skillPrompt } from "../resources/skills.ts";
 import { promptTable } from "../resources/prompt_table.ts";
 
 /** Makes a server answer what is asked about prompts. */
@@ -39,7 +40,7 @@ export function answerPromptRequests(
       const agent = await view.ready();
       const found = (await table(agent)).get(name);
       if (!found) throw invalid(`Unknown prompt: ${name}`);
-      const { computer, prompt: { mcp_server, name: own } } = found;
+      const { computer, skill, prompt: { mcp_server, name: own } } = found;
       const signal = signalOf(context.mcpReq, cancelled);
       const caller = callerOf(server, context);
       const questions = questionsOf(server, context, states);
@@ -48,6 +49,9 @@ export function answerPromptRequests(
           { computer, prompt: own },
           { queue, options, signal, caller },
           async (reqId): Promise<GetPromptResult | InputRequiredResult> => {
+            if (skill) {
+              return await skillPrompt(agent, computer, skill, signal);
+            }
             const got = await agent.getPrompt(computer, mcp_server, own, {
               arguments: filled,
               signal,

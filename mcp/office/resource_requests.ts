@@ -8,14 +8,16 @@ import type { ServerParts } from "./server_parts.ts";
 import { messageOf } from "../tools/result.ts";
 import { readOwnUri, readPlace } from "../resources/shelf.ts";
 import { subscribe, unsubscribe } from "../resources/subscriptions.ts";
+import { wantIn } from "./watch_requests.ts";
 import { placeOf, TEMPLATES } from "../resources/uris.ts";
 
 /** Makes a server answer what is asked about resources. */
 export function answerResourceRequests(
   server: Server,
-  { view, queue, options }: ServerParts,
+  parts: ServerParts,
   cancelled: Cancelled,
 ): void {
+  const { view, queue, options } = parts;
   const { computer: only } = options;
   server.setRequestHandler("resources/list", async () => ({
     resources: await listed(async () => {
@@ -53,13 +55,19 @@ export function answerResourceRequests(
       }
     },
   );
-  server.setRequestHandler("resources/subscribe", ({ params: { uri } }) => {
-    if (placeOf(uri) === undefined) {
-      throw unknown(`There is no resource ${uri}`, uri);
-    }
-    subscribe(server, uri);
-    return {};
-  });
+  const want = wantIn(parts);
+  server.setRequestHandler(
+    "resources/subscribe",
+    async ({ params: { uri } }) => {
+      try {
+        await view.ready();
+        await subscribe(server, uri, want);
+      } catch (error) {
+        throw unknown(messageOf(error), uri);
+      }
+      return {};
+    },
+  );
   server.setRequestHandler("resources/unsubscribe", ({ params: { uri } }) => {
     unsubscribe(server, uri);
     return {};

@@ -16,6 +16,19 @@ export const isModern = ({ params }: JSONRPCRequest): boolean =>
 export const isListen = (message: JSONRPCMessage): message is JSONRPCRequest =>
   isJSONRPCRequest(message) && message.method === "subscriptions/listen";
 
+/** The resource that a client before 2026 subscribes to with a message, or does no more. */
+export function subscriptionOf(
+  message: JSONRPCMessage,
+): { readonly uri: string; readonly isWanted: boolean } | undefined {
+  if (!isJSONRPCRequest(message)) return undefined;
+  const { method, params } = message;
+  const isWanted = method === "resources/subscribe";
+  if (!isWanted && method !== "resources/unsubscribe") return undefined;
+  return typeof params?.uri === "string"
+    ? { uri: params.uri, isWanted }
+    : undefined;
+}
+
 /** The request that a client gives up with a message, if it does. */
 export function cancelledBy(message: JSONRPCMessage): RequestId | undefined {
   if (!("method" in message) || "id" in message) return undefined;

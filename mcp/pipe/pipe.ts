@@ -15,7 +15,7 @@ import type { AgentProvider } from "../office/office_view.ts";
 import { messageOf } from "../tools/result.ts";
 import type { Backend } from "./backend.ts";
 import { Local, type LocalServer } from "./local.ts";
-import { cancelledBy, isListen } from "./message.ts";
+import { cancelledBy, isListen, subscriptionOf } from "./message.ts";
 import { nodeFetch } from "./node_fetch.ts";
 import { OwnSeat } from "./own_seat.ts";
 import { probe } from "./probe.ts";
@@ -64,6 +64,8 @@ export class Pipe {
   /** What the client has opened; of its `initialize` only what was answered. */
   readonly #listens = new Map<RequestId, JSONRPCRequest>();
   #initialize: JSONRPCRequest | undefined;
+  /** The resources that a client before 2026 is told of. */
+  readonly #subscribed = new Set<string>();
   #local: Local | undefined;
   /** Who may talk to the client. */
   #voice: Backend | undefined;
@@ -146,6 +148,7 @@ export class Pipe {
       url: this.#url,
       fetch: this.#fetch,
       headers,
+      subscribed: this.#subscribed,
       deliver: (message) => this.#deliver(message, remote),
       log: (line) => this.#log(line),
     });
@@ -196,6 +199,9 @@ export class Pipe {
     if (isListen(message)) this.#listens.set(message.id, message);
     const cancelled = cancelledBy(message);
     if (cancelled !== undefined) this.#listens.delete(cancelled);
+    const subscription = subscriptionOf(message);
+    if (subscription?.isWanted) this.#subscribed.add(subscription.uri);
+    else if (subscription) this.#subscribed.delete(subscription.uri);
     if (isJSONRPCRequest(message) && isInitializeRequest(message)) {
       this.#initialize = message;
     }

@@ -28,6 +28,8 @@ export interface RemoteParts {
   readonly fetch: FetchLike;
   /** Credentials. */
   readonly headers: Record<string, string>;
+  /** The resources that every session of the client must be told of. */
+  readonly subscribed: ReadonlySet<string>;
   /** Takes what the server says. */
   readonly deliver: (message: JSONRPCMessage) => void;
   /** Takes a line for the person who looks for a fault. */
@@ -251,10 +253,21 @@ export class Remote implements Backend {
     }
     this.#link = next;
     await old.close();
+    for (const uri of this.#parts.subscribed) this.#subscribe(next, uri);
     for (const pending of this.#pending.values()) {
       if (pending.link === old) this.#fail(pending, UNANSWERED);
     }
     changesFor(capabilities).forEach(this.#parts.deliver);
+  }
+
+  /** Subscribes as the client has done in another session; nobody waits for the answer. */
+  #subscribe(link: SessionLink, uri: string): void {
+    link.send({
+      jsonrpc: "2.0",
+      id: crypto.randomUUID(),
+      method: "resources/subscribe",
+      params: { uri },
+    }).catch((error) => this.#tell(error));
   }
 
   /** Begins a session for a client that waits for changes alone. */

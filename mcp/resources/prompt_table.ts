@@ -18,7 +18,8 @@ export function promptTable(
   naming: Naming,
 ): ReadonlyMap<string, NamedPrompt> {
   const table = new Map<string, NamedPrompt>();
-  for (const { computer, prompt } of prompts) {
+  for (const each of prompts) {
+    const { computer, prompt } = each;
     let name = toolName(computer, prompt.name, naming);
     const whose = `${prompt.mcp_server} ${prompt.name}`;
     for (let attempt = 1; table.has(name); attempt++) {
@@ -27,7 +28,7 @@ export function promptTable(
     // One Computer that is shown as itself needs no mention.
     const whereFrom = naming.prefix ? computer : undefined;
     const shown = shownAs(name, prompt, whereFrom);
-    table.set(name, { computer, prompt, shown });
+    table.set(name, { ...each, shown });
   }
   return table;
 }

@@ -10,6 +10,7 @@ import {
   type Resource,
   type ResourceContents,
 } from "../../protocol/mod.ts";
+import { readSkill, skillResource, skillsOf } from "./skills.ts";
 import { type Place, uriOf } from "./uris.ts";
 
 /** How long a list waits for one Computer; a slow one costs what it has, not the list. */
@@ -27,9 +28,10 @@ export async function resourcesOf(
   const limited = <T>(work: (signal: AbortSignal) => Promise<T[]>) =>
     withTimeout(LIST_TIMEOUT_MS, work)
       .catch((): T[] => []); // what cannot be listed now is not there now
-  const [documents, others] = await Promise.all([
+  const [documents, others, skills] = await Promise.all([
     limited((signal) => documentsOf(agent, computer, signal)),
     limited((signal) => serverResources(agent, computer, signal)),
+    skillsOf(agent, computer),
   ]);
   return [
     {
@@ -40,6 +42,7 @@ export async function resourcesOf(
     },
     ...others,
     ...documents,
+    ...skills.map((skill) => skillResource(computer, skill)),
   ];
 }
 
@@ -71,6 +74,8 @@ export async function readPlace(
       const document = await agent.openDocument(computer, place.uri, request);
       return markdown(await document.toMarkdown(request));
     }
+    case "skill":
+      return await readSkill(agent, place, request.signal);
     case "resource": {
       const { server } = place;
       const contents = await agent.readResource(
@@ -98,10 +103,8 @@ export async function readOwnUri(
   uri: string,
   request: AgentRequestOptions & { signal: AbortSignal },
 ): Promise<ReadResourceResult> {
-  const { servers } = await agent.getConfig(computer, request);
   let failure: unknown = new ProtocolError(400, `There is no resource ${uri}`);
-  for (const [server, { disabled }] of Object.entries(servers)) {
-    if (disabled) continue;
+  for (const server of await readableServers(agent, computer, request)) {
     try {
       const contents = await agent.readResource(computer, server, uri, request);
       if (contents.length > 0) return toContents(contents, (own = uri) => own);
@@ -111,6 +114,17 @@ export async function readOwnUri(
     }
   }
   throw failure;
+}
+
+/** Lists the MCP servers of a Computer that may have something to read. */
+export async function readableServers(
+  agent: SmcpAgent,
+  computer: string,
+  request: AgentRequestOptions,
+): Promise<string[]> {
+  const { servers } = await agent.getConfig(computer, request);
+  return Object.entries(servers).filter(([, { disabled }]) => !disabled)
+    .map(([key]) => key);
 }
 
 /** Keeps what MCP allows, and clients check: text, or bytes. */
@@ -164,9 +178,9 @@ async function serverResources(
   computer: string,
   signal: AbortSignal,
 ): Promise<McpResource[]> {
-  const { servers } = await agent.getConfig(computer, { signal });
-  const lists = Object.entries(servers).filter(([, { disabled }]) => !disabled)
-    .map(async ([server]) => {
+  const servers = await readableServers(agent, computer, { signal });
+  const lists = servers
+    .map(async (server) => {
       const found: McpResource[] = [];
       try {
         const all = agent.allResources(computer, server, { signal });

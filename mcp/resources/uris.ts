@@ -14,6 +14,14 @@ export type Place =
     readonly server: string;
     /** Its URI there. */
     readonly uri: string;
+  }
+  | {
+    readonly kind: "skill";
+    readonly computer: string;
+    /** The skill's name. */
+    readonly name: string;
+    /** Path of a file in its folder. */
+    readonly path: string;
   };
 
 /** How clients build URIs of what no list has. */
@@ -37,6 +45,11 @@ export const TEMPLATES = [
     mimeType: "text/markdown",
   },
   {
+    uriTemplate: "a2c://{computer}/skill/{name}/{path}",
+    name: "skill",
+    description: "A file of a skill of a Computer, such as its SKILL.md",
+  },
+  {
     uriTemplate: "a2c://{computer}/resource/{server}/{uri}",
     name: "resource",
     description: "Any resource of an MCP server of a Computer, by its URI",
@@ -50,6 +63,8 @@ export function uriOf(place: Place): string {
     ? []
     : kind === "resource"
     ? [place.server, place.uri]
+    : kind === "skill"
+    ? [place.name, place.path]
     : [place.uri];
   const parts = [kind, ...rest.map(encode)];
   return `a2c://${encode(computer)}/${parts.join("/")}`;
@@ -74,6 +89,10 @@ export function placeOf(text: string): Place | undefined {
     case "resource":
       return parts.length === 2 && first && second
         ? { kind, computer, server: first, uri: second }
+        : undefined;
+    case "skill":
+      return parts.length === 2 && first && second
+        ? { kind, computer, name: first, path: second }
         : undefined;
   }
   return undefined;

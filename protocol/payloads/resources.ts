@@ -92,6 +92,37 @@ export interface ReadResourceRet {
   req_id: string;
 }
 
+/** Asks a Computer to tell of each change of a resource, or to tell no more; an extension of this package. */
+export interface WatchResourceReq extends AgentCallData {
+  /** Name of the target Computer. */
+  computer: string;
+  /** Name of the MCP server: a key of `servers` in the Computer's configuration. */
+  mcp_server: string;
+  /** The resource's URI, as for reading. */
+  uri: string;
+  /** Whether to tell of changes from now on. */
+  watch: boolean;
+}
+
+/** Confirms a {@linkcode WatchResourceReq}. */
+export interface WatchResourceRet {
+  /** The `req_id` of the request. */
+  req_id: string;
+}
+
+/**
+ * Tells that a watched resource has new contents, or without `uri` that the Computer lists other
+ * resources or prompts; an extension of this package.
+ */
+export interface UpdateResources {
+  /** Name of the Computer. */
+  computer: string;
+  /** The MCP server of the resource. */
+  mcp_server?: string;
+  /** The URI of the resource, as it was asked for. */
+  uri?: string;
+}
+
 /** @internal */
 export const getResourcesReqSchema = z.looseObject({
   ...computerCallShape,
@@ -126,6 +157,33 @@ export const readResourceRetSchema = z.looseObject({
   req_id: z.string(),
 });
 
+/** @internal */
+export const watchResourceReqSchema = z.looseObject({
+  ...computerCallShape,
+  mcp_server: identifier,
+  uri: z.string(),
+  watch: z.boolean(),
+});
+
+/** @internal */
+export const updateResourcesSchema = z.looseObject({
+  computer: identifier,
+  mcp_server: z.exactOptional(identifier),
+  uri: z.exactOptional(z.string()),
+});
+
+/** Parses a {@linkcode WatchResourceReq}. */
+export const parseWatchResourceReq: Parser<WatchResourceReq> = parser(
+  watchResourceReqSchema,
+);
+/** Parses a {@linkcode WatchResourceRet}. */
+export const parseWatchResourceRet: Parser<WatchResourceRet> = parser(
+  z.looseObject({ req_id: z.string() }),
+);
+/** Parses an {@linkcode UpdateResources}. */
+export const parseUpdateResources: Parser<UpdateResources> = parser(
+  updateResourcesSchema,
+);
 /** Parses a {@linkcode GetResourcesReq}. */
 export const parseGetResourcesReq: Parser<GetResourcesReq> = parser(
   getResourcesReqSchema,

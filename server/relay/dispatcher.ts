@@ -14,6 +14,8 @@ import {
   type ServerEvent,
   type ServerEventSpec,
   TOOL_CALL_PROGRESS_EVENT,
+  UPDATE_RESOURCES_EVENT,
+  type UpdateResources,
 } from "../../protocol/mod.ts";
 import { errorPayloadOf } from "../shared/error_payload.ts";
 import { log, quote, short } from "../shared/log.ts";
@@ -202,7 +204,6 @@ export class Dispatcher {
     const { office } = checkAccess(
       session.member,
       { role: from, name: agent, office: office_id },
-      session.identity?.policy,
     );
     const members = await this.#membership.list(office);
     return {
@@ -225,7 +226,6 @@ export class Dispatcher {
     const { office, name } = checkAccess(
       session.member,
       { role: from, name: agent },
-      session.identity?.policy,
     );
     if (notification === undefined) return;
     this.#membership.notify(office, notification, { agent: name, req_id });
@@ -244,15 +244,29 @@ export class Dispatcher {
     payload: unknown,
   ): void {
     const { from, parseRequest, notification } = SERVER_EVENTS[event];
-    const { computer } = parseRequest(payload);
+    const { computer, ...about } = parseRequest(payload);
     const { office, socket } = checkAccess(
       session.member,
       { role: from, name: computer },
     );
     if (notification === undefined) return;
-    this.#membership.notify(office, notification, { computer }, socket);
+    const told = event === UPDATE_RESOURCES_EVENT ? resourceOf(about) : {};
+    this.#membership.notify(
+      office,
+      notification,
+      { computer, ...told },
+      socket,
+    );
   }
 }
+
+/** Leaves out what a Computer adds. */
+const resourceOf = (
+  { mcp_server, uri }: Omit<UpdateResources, "computer">,
+): Omit<UpdateResources, "computer"> => ({
+  ...(mcp_server !== undefined && { mcp_server }),
+  ...(uri !== undefined && { uri }),
+});
 
 /** Outside of the dispatcher's methods, so that the closure does not capture the payload. */
 const answering = (

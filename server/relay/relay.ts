@@ -15,6 +15,7 @@ import type { Limiter } from "../limits/limiter.ts";
 import type { CallObserver, ObservedCall } from "../observe/call_observer.ts";
 import type { Member } from "../shared/member.ts";
 import type { OfficeRegistry } from "../offices/registry.ts";
+import { tellOtherName } from "./other_name.ts";
 import type { LinkedSession } from "./linked_session.ts";
 import {
   answerDeadline,
@@ -81,8 +82,9 @@ export class Relay {
     const seat = checkAccess(
       agent.member,
       { role: "agent", name: request.agent },
-      agent.identity?.policy,
     );
+    const isOwnName = request.agent === seat.name;
+    if (!isOwnName) tellOtherName(agent, request.agent);
     const { computer } = request;
     const follower = "progress" in request && request.progress === true
       ? { agent, reqId: request.req_id }
@@ -92,9 +94,7 @@ export class Relay {
       agent,
       seat,
       computer,
-      payload: request.agent === seat.name
-        ? payload
-        : withAgentName(seat, payload),
+      payload: isOwnName ? payload : withAgentName(seat, payload),
     };
     const reply = replying(answer, this.#observer(call));
     const deadline = answerDeadline(

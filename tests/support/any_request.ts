@@ -11,6 +11,7 @@ export const ANY_REQUEST = {
   name: "prompt",
   office_id: "office",
   progress: 1,
+  watch: true,
   blob_handle: "handle",
   chunk_offset: 0,
   eof: true,

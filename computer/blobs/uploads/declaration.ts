@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { blobWriteFailed, type PutBlobReq } from "../../../protocol/mod.ts";
 import { isBase64 } from "../../util/base64.ts";
 
@@ -25,23 +26,30 @@ export function readDeclaration(request: PutBlobReq): Declaration {
     throw invalid("sha256 must be 64 hexadecimal digits");
   }
   if (typeof name_hint !== "string") throw invalid("name_hint must be a text");
-  checkBlob(request);
   return { size: total_size, sha256: sha256.toLowerCase(), hint: name_hint };
 }
 
-/** Checks that a later chunk declares nothing. @throws {ProtocolError} 4019 `invalid_declaration` */
+/**
+ * Checks that a chunk declares nothing.
+ *
+ * @throws {ProtocolError} 4019 `invalid_declaration`
+ */
 export function checkLaterChunk(request: PutBlobReq): void {
-  const { upload_id } = request;
   const again = ["total_size", "sha256", "name_hint"]
     .filter((field) => Object.hasOwn(request, field));
-  if (again.length > 0) {
-    throw invalid(`only the first chunk has ${again.join(", ")}`, upload_id);
-  }
-  checkBlob(request);
+  if (again.length === 0) return;
+  const why = `only the first chunk has ${again.join(", ")}`;
+  throw invalid(why, request.upload_id);
 }
 
-function checkBlob({ blob, upload_id }: PutBlobReq): void {
+/**
+ * Reads the bytes of a chunk.
+ *
+ * @throws {ProtocolError} 4019 `invalid_declaration`
+ */
+export function readBytes({ blob, upload_id }: PutBlobReq): Uint8Array {
   if (!isBase64(blob)) throw invalid("blob must be base64", upload_id);
+  return Buffer.from(blob, "base64");
 }
 
 type Unchecked = {

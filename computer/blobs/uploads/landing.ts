@@ -116,11 +116,21 @@ export class OpenLanding {
     }
   }
 
-  /** Creates an unfinished file; fails where there is one, or a link. */
+  /**
+   * Creates an unfinished file; fails where there is one, or a link.
+   *
+   * @throws {ProtocolError} 4019 `io_error`
+   */
   async create(id: string): Promise<Part> {
     const path = join(this.#folder, `${id}.${ownerMark()}${PART_SUFFIX}`);
-    const file = await open(path, "wx");
-    return this.#part(file, path);
+    try {
+      return this.#part(await open(path, "wx"), path);
+    } catch (error) {
+      log.warn("Cannot write a file of an Agent: {reason}", {
+        reason: reasonOf(error),
+      });
+      throw blobWriteFailed("io_error", "the Computer cannot write it");
+    }
   }
 
   #part(file: FileHandle, path: string): Part {

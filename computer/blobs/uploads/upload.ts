@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import {
   blobWriteFailed,
@@ -9,7 +8,7 @@ import {
 } from "../../../protocol/mod.ts";
 import { log } from "../../util/log.ts";
 import { reasonOf } from "../../util/values.ts";
-import type { Declaration } from "./declaration.ts";
+import { checkLaterChunk, type Declaration, readBytes } from "./declaration.ts";
 import type { Part } from "./landing.ts";
 import { cleanHint } from "./name_hint.ts";
 
@@ -63,13 +62,14 @@ export class Upload {
       await this.#end();
       return answer;
     }
+    if (request.upload_id !== undefined) checkLaterChunk(request);
     if (chunk_offset !== this.#received) {
       throw this.#failure(
         "range",
         `chunk_offset is ${chunk_offset}, and ${this.#received} bytes have arrived`,
       );
     }
-    const bytes = Buffer.from(request.blob, "base64");
+    const bytes = readBytes(request);
     const end = chunk_offset + bytes.length;
     const { size } = this.#declared;
     if (end > size) {
@@ -107,6 +107,10 @@ export class Upload {
     );
     this.#ended = true;
     this.#dropped();
+    log.info("Took a file of {size} bytes of an Agent: {path}", {
+      size,
+      path: landing_path,
+    });
     return { landing_path, total_size: size, sha256: actual };
   }
 

@@ -4,14 +4,8 @@ import {
   type PutBlobReq,
   type PutBlobRet,
 } from "../../../protocol/mod.ts";
-import { log } from "../../util/log.ts";
-import { reasonOf } from "../../util/values.ts";
-import {
-  checkLaterChunk,
-  type Declaration,
-  readDeclaration,
-} from "./declaration.ts";
-import { Landing, type OpenLanding } from "./landing.ts";
+import { type Declaration, readDeclaration } from "./declaration.ts";
+import { Landing } from "./landing.ts";
 import { unknownUpload, Upload } from "./upload.ts";
 
 /** The limits of {@linkcode Uploads}. */
@@ -63,7 +57,6 @@ export class Uploads {
     if (request.upload_id === undefined) {
       return await this.#begin(this.#landing, request);
     }
-    checkLaterChunk(request);
     const running = this.#running.get(request.upload_id);
     if (!running) throw unknownUpload(request.upload_id);
     try {
@@ -88,7 +81,6 @@ export class Uploads {
   }
 
   async #begin(landing: Landing, request: PutBlobReq): Promise<PutBlobRet> {
-    const open = await landing.open();
     const declared = readDeclaration(request);
     const { maxBytes, maxConcurrent } = this.#limits;
     if (declared.size > maxBytes) {
@@ -104,7 +96,7 @@ export class Uploads {
       );
     }
     const id = randomUUID().replaceAll("-", "");
-    const upload = this.#create(open, id, declared);
+    const upload = this.#create(landing, id, declared);
     this.#running.set(id, { upload }); // takes its place before anything is awaited
     try {
       return await (await upload).take(request);
@@ -118,19 +110,12 @@ export class Uploads {
   }
 
   async #create(
-    landing: OpenLanding,
+    landing: Landing,
     id: string,
     declared: Declaration,
   ): Promise<Upload> {
-    try {
-      const part = await landing.create(id);
-      return new Upload(id, declared, part, () => this.#forget(id));
-    } catch (error) {
-      log.warn("Cannot write a file of an Agent: {reason}", {
-        reason: reasonOf(error),
-      });
-      throw blobWriteFailed("io_error", "the Computer cannot write it");
-    }
+    const part = await (await landing.open()).create(id);
+    return new Upload(id, declared, part, () => this.#forget(id));
   }
 
   /** Gives an upload up that gets no further chunk in time. */

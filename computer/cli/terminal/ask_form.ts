@@ -73,7 +73,7 @@ const define = (object: object, name: string, value: ElicitValue): void => {
 };
 
 function describe(
-  { server, agent, tool, message }: ElicitRequest,
+  { server, bundleId, agent, tool, message }: ElicitRequest,
   fields: readonly Field[],
   { output }: TerminalStreams,
 ): string[] {
@@ -84,7 +84,9 @@ function describe(
   const labels = fields.map(({ label }) => plain(label)).join(", ");
   const text = plainLines(message).split("\n").map((line) => `  ${line}`);
   return [
-    `MCP server "${plain(server)}" asks${call}:`,
+    `MCP server "${plain(server)}"${
+      bundleId === undefined ? "" : ` (${plain(bundleId)})`
+    } asks${call}:`,
     ...cut(
       text.join("\n"),
       columns - FRAME_COLUMNS,

@@ -194,6 +194,10 @@ class ClientConnection implements McpConnection {
     await this.#request("resources/subscribe", { uri }, options);
   }
 
+  async unsubscribe(uri: string, options?: McpRequestOptions): Promise<void> {
+    await this.#request("resources/unsubscribe", { uri }, options);
+  }
+
   async close(): Promise<void> {
     if (this.#ending) return;
     this.#ending = true;

@@ -111,6 +111,8 @@ export interface McpConnection {
   ): Promise<Record<string, unknown>>;
   /** Subscribes to changes of a resource. */
   subscribe(uri: string, options?: McpRequestOptions): Promise<void>;
+  /** Ends a subscription. */
+  unsubscribe(uri: string, options?: McpRequestOptions): Promise<void>;
   /** Sets the listener of the server's notifications; it is not awaited. */
   onNotification(
     listener: (method: string, params: Record<string, unknown>) => void,

@@ -32,6 +32,8 @@ export class ServerSet<S extends Identified = Identified>
   implements ServerNames<S> {
   bundleIds = false;
   readonly #servers = new Map<string, S>();
+  /** How many servers have a name; counted again after a change, as each call asks for names. */
+  #counts: ReadonlyMap<string, number> | undefined;
 
   /** All servers in order. */
   get all(): S[] {
@@ -45,17 +47,19 @@ export class ServerSet<S extends Identified = Identified>
 
   /** Adds a server, in the place of that with the same id if there is one. */
   put(server: S): void {
+    this.#counts = undefined;
     this.#servers.set(server.bundleId, server);
   }
 
   /** Removes a server. */
   delete(bundleId: string): void {
+    this.#counts = undefined;
     this.#servers.delete(bundleId);
   }
 
   addressOf(bundleId: string): string {
     const name = this.get(bundleId)?.config.name;
-    return this.bundleIds || name === undefined || this.#named(name).length > 1
+    return this.bundleIds || name === undefined || this.#countOf(name) > 1
       ? bundleId
       : name;
   }
@@ -89,6 +93,14 @@ export class ServerSet<S extends Identified = Identified>
         this.all.map(shown).join(", ") || "none"
       }`,
     );
+  }
+
+  #countOf(name: string): number {
+    this.#counts ??= new Map(
+      [...Map.groupBy(this.all, ({ config }) => config.name)]
+        .map(([name, { length }]) => [name, length]),
+    );
+    return this.#counts.get(name) ?? 0;
   }
 
   #named(name: string): S[] {

@@ -44,7 +44,13 @@ export function unmatchedTools(
       config.forbidden_tools,
       names.flatMap((name) => namesOfTool(server, name)),
     ),
-    ...unmatched("tool_meta", Object.keys(config.tool_meta), names),
+    ...unmatched(
+      "tool_meta",
+      Object.keys(config.tool_meta),
+      names,
+      (entry) =>
+        names.find((name) => namesOfTool(server, name).includes(entry)),
+    ),
   ];
 }
 
@@ -52,10 +58,11 @@ const unmatched = (
   field: string,
   entries: readonly string[],
   known: readonly string[],
+  find: (entry: string) => string | undefined = () => undefined,
 ): string[] =>
   [...new Set(entries)].filter((entry) => !known.includes(entry))
     .map((entry) => {
-      const meant = nearestWord(entry, known);
+      const meant = find(entry) ?? nearestWord(entry, known);
       return `${field} names "${entry}", which is none of its tools; ${
         meant === undefined
           ? "correct or remove it"

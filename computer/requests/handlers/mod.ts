@@ -19,6 +19,7 @@ import {
   PUT_BLOB_EVENT,
   READ_RESOURCE_EVENT,
   TOOL_CALL_EVENT,
+  WATCH_RESOURCE_EVENT,
 } from "../../../protocol/mod.ts";
 import { limitAnswer } from "../../tools/answer_limits.ts";
 import { callOnce, type ToolCallNeeds } from "../../tools/call_once.ts";
@@ -41,6 +42,7 @@ import type { Handler } from "./handler.ts";
 import { readResource } from "./read_resource.ts";
 import { getSkill } from "./get_skill.ts";
 import { getSkills, type SkillNeeds } from "./get_skills.ts";
+import { watchResource, type WatchResourceNeeds } from "./watch_resource.ts";
 import type { ResourceNeeds } from "./resource_needs.ts";
 
 /** What all handlers together need. */
@@ -54,6 +56,7 @@ export type HandlerNeeds =
   & GetPromptNeeds
   & GetPromptsNeeds
   & GetToolsNeeds
+  & WatchResourceNeeds
   & ResourceNeeds
   & SkillNeeds;
 
@@ -71,6 +74,7 @@ const HANDLERS: { readonly [E in ClientEvent]: Handler<E, HandlerNeeds> } = {
   [GET_BLOB_EVENT]: limited(getBlob),
   [PUT_BLOB_EVENT]: limited(putBlob),
   [READ_RESOURCE_EVENT]: limited(readResource),
+  [WATCH_RESOURCE_EVENT]: limited(watchResource),
   [GET_PROMPTS_EVENT]: limited(getPrompts),
   [GET_PROMPT_EVENT]: limited(getPrompt),
 };

@@ -4,6 +4,8 @@ import type { ElicitResult } from "../../../protocol/mod.ts";
 export interface ElicitRequest {
   /** The MCP server that asks; everything below `message` is its own text. */
   readonly server: string;
+  /** What identifies that server, where it is not the name; another one may have that, too. */
+  readonly bundleId?: string;
   /** The calling Agent; absent when several calls run there, and any of them may have caused the question. */
   readonly agent?: string;
   /** The name of the tool that the Agent called; absent as `agent` is, and for a prompt. */

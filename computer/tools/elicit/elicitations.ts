@@ -17,6 +17,8 @@ const MAX_OPEN_QUESTIONS = 16;
 export interface AskingCall {
   /** The MCP server. */
   readonly server: string;
+  /** What identifies it, where it is not the name. */
+  readonly bundleId?: string;
   /** The calling Agent. */
   readonly agent: string;
   /** The name by which it called the tool; absent where it asked for something else. */
@@ -44,7 +46,7 @@ export class Elicitations {
    * @throws {UnansweredError} sent to the MCP server
    */
   async ask(
-    { server, agent, tool }: AskingCall,
+    { server, bundleId, agent, tool }: AskingCall,
     { message, requestedSchema }: ElicitParams,
     { signal, isCertain }: QuestionContext,
   ): Promise<ElicitResult> {
@@ -65,6 +67,7 @@ export class Elicitations {
       const { action, content } = await abortable(
         Promise.resolve(elicit({
           server,
+          ...(bundleId !== undefined && { bundleId }),
           ...(isCertain && { agent, ...(tool !== undefined && { tool }) }),
           message,
           requestedSchema,

@@ -26,7 +26,12 @@ async function home(path: string): Promise<string> {
   return folder;
 }
 
-Deno.test("0.4 §6: getSkills() and getSkill() give texts, long texts and bytes of a Computer", async () => {
+for (const protocol of ["0.2", "0.4"] as const) {
+  Deno.test(`0.4 §6: getSkills() and getSkill() give texts, long texts and bytes of a Computer of ${protocol}`, () =>
+    readsSkills(protocol));
+}
+
+async function readsSkills(protocol: "0.2" | "0.4"): Promise<void> {
   await using folder = await scratch();
   const path = await home(folder.path);
   const long = "ä".repeat(150_000);
@@ -35,7 +40,9 @@ Deno.test("0.4 §6: getSkills() and getSkill() give texts, long texts and bytes 
   await writeFile(join(path, "fill.bin"), bytes);
   await writeFile(join(path, "empty.txt"), "");
   await using office = await startOffice({
-    computers: { pc: { skillHome: folder.path } },
+    server: { protocol },
+    agent: { protocol },
+    computers: { pc: { skillHome: folder.path, protocol } },
   });
   const { agent } = office;
   const [forms] = await agent.getSkills("pc");
@@ -79,7 +86,7 @@ Deno.test("0.4 §6: getSkills() and getSkill() give texts, long texts and bytes 
     ProtocolError,
   );
   assertEquals([code, details?.reason], [4017, "traversal"]);
-});
+}
 
 Deno.test("0.4 §6: a file that becomes another one is not mistaken for the first", async () => {
   await using folder = await scratch();

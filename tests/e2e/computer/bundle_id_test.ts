@@ -181,6 +181,13 @@ Deno.test({
     stdout,
     'problem: MCP server "a_b" is not started: "a b" comes first',
   );
+  await using clashing = await configFile({ servers: { a: ECHO, b: ECHO } });
+  const args = ["check", "--config", clashing.file];
+  const before = await runMain("computer", args);
+  assertStringIncludes(before.stdout, 'More than one tool is named "echo"');
+  const later = await runMain("computer", [...args, "--protocol", "0.4"]);
+  assertEquals(later.code, 0, later.stdout);
+  assertStringIncludes(later.stdout, "tools: b__echo");
 });
 
 Deno.test({

@@ -1,4 +1,6 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+// @ts-types="@modelcontextprotocol/sdk/server/mcp"
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { SmcpAgent } from "../../../agent/mod.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import {
@@ -9,6 +11,7 @@ import {
   resultMeta,
 } from "../../../protocol/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
+import { runMain } from "../../support/command.ts";
 import { OFFICE } from "../../support/office.ts";
 import { startProxy } from "../../support/proxy.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
@@ -149,6 +152,35 @@ for (const protocol of ["0.2", "0.3", "0.4"] as const) {
 }
 
 Deno.test({
+  name:
+    "0.4 §3.6: smcp-agent shows ids where they differ, and takes a name or an id",
+  timeout: 120_000,
+}, async () => {
+  await using office = await startOffice("0.4", {
+    servers: {
+      ...resourceServers({ name: "a" }),
+      "my files": fixture({ only: ["echo"] }, YES),
+    },
+  });
+  const env = { SMCP_URL: office.computer.url, SMCP_OFFICE: OFFICE };
+  await office.agent.leave();
+  const run = async (...args: string[]) => {
+    const { code, stdout, stderr } = await runMain("agent", args, { env });
+    assertEquals(code, 0, stderr);
+    return stdout;
+  };
+  assertMatch(
+    await run("tools"),
+    /^ {2}my files \(my_files\): 1 tool\n {4}my_files__echo\b/m,
+  );
+  assertMatch(await run("config"), /^ {2}my files \(my_files\) +stdio/m);
+  assertMatch(await run("resources", "a"), /^a: 0 resources/);
+  for (const typed of ["my files", "my_files"]) {
+    assertMatch(await run("resources", typed), /^my_files: \d+ resources?/);
+  }
+});
+
+Deno.test({
   name: "0.4 §9: the Desktop is in order of use, then of bundle_id",
   timeout: 120_000,
 }, async () => {
@@ -237,3 +269,39 @@ Deno.test({
   assertEquals(await named("0.2"), ["echo"]);
   assertEquals(await named("0.4"), ["files__echo"]);
 });
+
+for (
+  const [protocol, address] of [["0.2", "my notes"], [
+    "0.4",
+    "my_notes",
+  ]] as const
+) {
+  Deno.test({
+    name:
+      `0.4 §3.6: prompts and resources of an MCP server are asked for by what names it in ${protocol}`,
+    timeout: 120_000,
+  }, async () => {
+    const server = new McpServer({ name: "notes", version: "1.0.0" });
+    server.registerPrompt("greet", {}, () => ({
+      messages: [{ role: "user", content: { type: "text", text: "hello" } }],
+    }));
+    server.registerResource("first", "notes://first", {}, ({ href }) => ({
+      contents: [{ uri: href, text: "a note" }],
+    }));
+    await using office = await startOffice(protocol, {
+      servers: { "my notes": { type: "in-process", server } },
+    });
+    const { agent, computer } = office;
+    const [prompt] = await agent.getPrompts("pc");
+    assertEquals([prompt?.name, prompt?.mcp_server], ["greet", address]);
+    const { messages } = await agent.getPrompt("pc", address, "greet");
+    assertEquals(messages[0]?.content.text, "hello");
+    const [note] = await agent.readResource("pc", address, "notes://first");
+    assertEquals(note?.text, "a note");
+    // At the Computer itself both names will do.
+    for (const typed of ["my notes", "my_notes"]) {
+      const { resources } = await computer.getResources(typed);
+      assertEquals(resources.map(({ uri }) => uri), ["notes://first"]);
+    }
+  });
+}

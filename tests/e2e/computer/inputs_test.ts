@@ -219,6 +219,7 @@ Deno.test({
     listPrompts: fail,
     getPrompt: fail,
     subscribe: fail,
+    unsubscribe: fail,
     onNotification: () => {},
     onLost: () => {},
     close: () => Promise.resolve(),
@@ -238,6 +239,7 @@ Deno.test({
     () => discreet.listPrompts(),
     () => discreet.getPrompt("p", {}),
     () => discreet.subscribe("u"),
+    () => discreet.unsubscribe("u"),
   ];
   for (const call of calls) {
     const error = await assertRejects(call, Refusal);

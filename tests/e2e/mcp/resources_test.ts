@@ -108,7 +108,7 @@ for (const [era, mode] of ERAS) {
       }`;
       assert(uris.includes(window), uris.join("\n"));
       const { resourceTemplates } = await client.listResourceTemplates();
-      assertEquals(resourceTemplates.length, 4);
+      assertEquals(resourceTemplates.length, 5);
       const read = async (uri: string) =>
         (await client.readResource({ uri })).contents[0];
       const text = await read(features);

@@ -21,7 +21,7 @@ import { ownNamesAlone } from "../../support/own_names.ts";
 import { connectRaw, joinRaw, rawPair } from "../../support/wire/raw_client.ts";
 import { yieldingRegistry } from "../../support/server/yielding_registry.ts";
 
-/** Valid for all ten events: seven of the protocol, three of this package. */
+/** Valid for all of them. */
 const REQUEST = {
   agent: "agent",
   req_id: "r1",
@@ -33,6 +33,7 @@ const REQUEST = {
   uri: "dpe://host/doc",
   name: "prompt",
   blob_handle: "handle",
+  watch: true,
   later_field: { kept: [true] },
 };
 
@@ -52,7 +53,7 @@ Deno.test("the server routes all client events, request and answer unchanged (sp
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url);
-  assertEquals(ROUTED.length, 13);
+  assertEquals(ROUTED.length, 14);
   for (const event of ROUTED) {
     let seen: unknown;
     const answer = { content: [], event, nested: { list: [1, "2", null] } };
@@ -83,7 +84,7 @@ Deno.test("binary data passes both ways", async () => {
   assertEquals(new Uint8Array(seen as Uint8Array), bytes);
 });
 
-Deno.test("a request is checked in the order payload, member, role, agent, target (spec §5)", async () => {
+Deno.test("a request is checked in the order payload, member, role, target (spec §5)", async () => {
   await using server = createSmcpServer(ownNamesAlone());
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -96,7 +97,7 @@ Deno.test("a request is checked in the order payload, member, role, agent, targe
     assertEquals(JSON.stringify(invalid).includes("req_id"), true);
     assertEquals(codeOf(await outsider.ask(event, wrong)), 4103, event);
     assertEquals(codeOf(await pair.computer.ask(event, wrong)), 403, event);
-    assertEquals(codeOf(await pair.agent.ask(event, wrong)), 403, event);
+    assertEquals(codeOf(await pair.agent.ask(event, wrong)), 404, event);
     const hidden = await pair.agent.ask(event, {
       ...REQUEST,
       computer: "hidden",
@@ -254,7 +255,7 @@ Deno.test("each update of a computer reaches only the other members of its offic
   await using pair = await rawPair(url);
   await using outsider = await joinRaw(url, "agent", "far", "elsewhere");
   const { agent, computer } = pair;
-  assertEquals(UPDATES.length, 5);
+  assertEquals(UPDATES.length, 6);
   for (const { event, notification } of UPDATES) {
     const payload = { computer: "computer", more: { dropped: true } };
     assertEquals(await computer.request(event, payload), []);
@@ -283,14 +284,13 @@ Deno.test("updates: only from members, from computers, and about themselves; the
   assertEquals(codeOf(await outsider.ask(event, {})), 400);
   assertEquals(codeOf(await outsider.ask(event, cancel)), 4103);
   assertEquals(codeOf(await pair.computer.ask(event, cancel)), 403);
-  assertEquals(codeOf(await pair.agent.ask(event, cancel)), 403);
   await pair.agent.request("notify:barrier");
   assertEquals(pair.agent.heard, []);
 });
 
 Deno.test("an agent that gives another name acts under the name of its seat: for the computer, in notifications and in the audit log (spec §5)", async () => {
   using log = captureLog();
-  await using server = createSmcpServer();
+  await using server = createSmcpServer(ownNamesAlone());
   const { url } = await server.listen();
   await using pair = await rawPair(url);
   const { agent, computer } = pair;
@@ -320,6 +320,12 @@ Deno.test("an agent that gives another name acts under the name of its seat: for
   }
   const calls = log.audit.filter(({ event }) => event === "tool_call");
   assertEquals(calls.map(({ agent }) => agent), ["agent"]);
+  const told = log.records.filter(({ properties }) =>
+    properties.claimed !== undefined
+  ).map((
+    { level, properties },
+  ) => [level, properties.claimed, properties.name]);
+  assertEquals(told, [["debug", "agent-7", "agent"]]);
 });
 
 Deno.test("calls of an agent that gives another name belong to its seat: binary data passes, its own limit counts (spec §5, §10)", async () => {

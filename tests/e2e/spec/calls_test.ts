@@ -43,6 +43,7 @@ Deno.test({
     blob_handle: "handle",
     chunk_offset: 0,
     eof: true,
+    watch: true,
     blob: "",
   };
   const rows: [event: string, over: { timeout?: number }, ms: number][] = [

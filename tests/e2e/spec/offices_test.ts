@@ -177,7 +177,7 @@ Deno.test("only members act: after leaving, as before joining, every event is 41
     ...Object.entries(SERVER_EVENTS)
       .filter(([, { ack }]) => ack !== "office").map(([event]) => event),
   ];
-  assertEquals(events.length, 21);
+  assertEquals(events.length, 23);
   watcher.heard.splice(0);
   for (const event of events) {
     for (const client of [agent, computer, fresh]) {
@@ -188,7 +188,7 @@ Deno.test("only members act: after leaving, as before joining, every event is 41
   assertEquals(watcher.heard, []);
 });
 
-Deno.test("list_room is checked in the order payload, member, role, agent, office (spec §5)", async () => {
+Deno.test("list_room is checked in the order payload, member, role, office (spec §5)", async () => {
   await using server = createSmcpServer(ownNamesAlone());
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -198,7 +198,7 @@ Deno.test("list_room is checked in the order payload, member, role, agent, offic
     [outsider, { ...wrong, req_id: 1 }, 400],
     [outsider, wrong, 4103],
     [pair.computer, wrong, 403],
-    [pair.agent, wrong, 403],
+    [pair.agent, wrong, 4104],
     [pair.agent, { ...wrong, agent: "agent" }, 4104],
   ];
   for (const [client, request, code] of rows) {

@@ -18,6 +18,7 @@ export interface OfficeServed extends AsyncDisposable, ComputerOffice {
 export interface OfficeServedSetup {
   readonly mcp?: OfficeMcpOptions;
   readonly servers?: Parameters<typeof startComputer>[0];
+  readonly computer?: Parameters<typeof startComputer>[1];
   readonly office?: Parameters<typeof startComputer>[2];
 }
 
@@ -27,7 +28,11 @@ export async function serveOffice(
 ): Promise<OfficeServed> {
   await using stack = new AsyncDisposableStack();
   const running = stack.use(
-    await startComputer(setup.servers ?? { fix: fixture() }, {}, setup.office),
+    await startComputer(
+      setup.servers ?? { fix: fixture() },
+      setup.computer,
+      setup.office,
+    ),
   );
   const mcp = stack.use(officeMcp(running.office.agent, setup.mcp));
   const { url } = stack.use(await serveMcp(mcp));

@@ -16,6 +16,12 @@ const place: fc.Arbitrary<Place> = fc.oneof(
     server: text,
     uri: text,
   }),
+  fc.record({
+    kind: fc.constant("skill" as const),
+    computer: text,
+    name: text,
+    path: text,
+  }),
 );
 
 Deno.test("URIs of an office's resources lead back to what they stand for, whatever its names", () => {

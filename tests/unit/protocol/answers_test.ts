@@ -155,6 +155,7 @@ const GOOD: Readonly<Record<string, readonly object[]>> = {
       req_id: "1",
     },
   ],
+  "client:watch_resource": [{ req_id: "1" }],
   "client:get_prompts": [
     { prompts: [], req_id: "1" },
     {
@@ -270,6 +271,7 @@ const BAD: Readonly<Record<string, readonly [answer: unknown, at: string][]>> =
       [{ req_id: "1" }, "contents"],
       [{ contents: ["text"], req_id: "1" }, "contents.0"],
     ],
+    "client:watch_resource": [[{}, "req_id"]],
     "client:get_prompts": [
       [{ req_id: "1" }, "prompts"],
       [{ prompts: [{ mcp_server: "s" }], req_id: "1" }, "prompts.0.name"],

@@ -81,6 +81,12 @@ const REQUESTS: Readonly<Record<string, Fields>> = {
     uri: a("text"),
     timeout: maybe("timeout"),
   },
+  "client:watch_resource": {
+    ...routed,
+    mcp_server: a("identifier"),
+    uri: a("text"),
+    watch: a("flag"),
+  },
   "client:get_prompts": { ...routed, timeout: maybe("timeout") },
   "client:get_prompt": {
     ...routed,
@@ -127,6 +133,11 @@ const REQUESTS: Readonly<Record<string, Fields>> = {
   "server:update_desktop": update,
   "server:update_finder": update,
   "server:update_skills": update,
+  "server:update_resources": {
+    ...update,
+    mcp_server: maybe("identifier"),
+    uri: maybe("text"),
+  },
 };
 
 const PARSERS: Readonly<Record<string, Parser<object>>> = Object.fromEntries(

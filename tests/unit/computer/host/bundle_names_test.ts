@@ -84,6 +84,18 @@ Deno.test("0.4 §3.5: a tool is forbidden by its MCP name, its alias and any nam
   }
 });
 
+Deno.test("0.4 §3.5: tool_meta is by MCP name; another name of a tool is a problem that names it", () => {
+  for (const key of ["files__read", "fs_read", "look"]) {
+    const { config, tools } = serverView("files", ["read"], {
+      tool_prefix: "fs_",
+      tool_meta: { read: { alias: "look" }, [key]: { auto_apply: false } },
+    });
+    assertEquals(unmatchedTools(config, tools), [
+      `tool_meta names "${key}", which is none of its tools; did you mean "read"?`,
+    ]);
+  }
+});
+
 Deno.test("0.4 §3.5: a call by another name of a tool is told the right one", () => {
   const server = serverView("files", ["read"], {
     tool_meta: { read: { alias: "look" } },

@@ -295,6 +295,7 @@ function windowServer(
     getPrompt: () => Promise.reject(new Error("no prompts")),
     listTools: () => Promise.resolve({ tools: [], problems: [] }),
     subscribe: () => Promise.resolve(),
+    unsubscribe: () => Promise.resolve(),
     onNotification: () => {},
     onLost: () => {},
     close: () => Promise.resolve(),

@@ -10,13 +10,17 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import type { SkillServer } from "../../../../computer/skills/staging/fetch_skill.ts";
-import { stageSkill } from "../../../../computer/skills/staging/stage_skill.ts";
+import {
+  removeLeftOvers,
+  stageSkill,
+} from "../../../../computer/skills/staging/stage_skill.ts";
 import {
   isSkillUri,
   pathBelow,
   type SkillRoot,
   skillRoots,
 } from "../../../../computer/skills/staging/skill_roots.ts";
+import { ownerMark } from "../../../../computer/util/owner_mark.ts";
 import { scratch } from "../../../support/scratch.ts";
 import { zipOf } from "../../../support/computer/zip.ts";
 
@@ -328,4 +332,22 @@ Deno.test("0.4 §6.4: an archive is downloaded, checked and unpacked", async () 
     await assertRejects(() => stage(folder.path, root, server()), Error, part);
   }
   assert(hits.includes("/huge"));
+});
+
+Deno.test("0.4 §6.4: what a killed Computer left unfinished is removed, what runs is not", async () => {
+  await using folder = await scratch();
+  const workshop = join(folder.path, ".staging");
+  const gone = new Deno.Command("true").spawn();
+  await gone.status;
+  const mine = ownerMark();
+  const left = mine.replace(`-${Deno.pid}-`, `-${gone.pid}-`);
+  assert(left !== mine);
+  for (const mark of [mine, left]) {
+    await mkdir(join(workshop, `${mark}.draft`, "scripts"), {
+      recursive: true,
+    });
+  }
+  await removeLeftOvers(folder.path);
+  assertEquals(await readdir(workshop), [`${mine}.draft`]);
+  await removeLeftOvers(join(folder.path, "nothing"));
 });

@@ -105,6 +105,26 @@ Deno.test("Catalogue gives no name that a client may hold to another tool, even 
   assertEquals(table.find(name)?.computer, "a b");
 });
 
+Deno.test("0.4 §3.5: Catalogue leaves a long bundle_id out of a name, and tells the tools of two servers apart", () => {
+  const owners = ["github-enterprise-server-1", "github-enterprise-server-2"];
+  const tools = owners.map((bundle_id) => ({
+    ...tool(`${bundle_id}__create_pull_request`),
+    bundle_id,
+  }));
+  const shown = (list: SMCPTool[]) => {
+    const table = catalogue();
+    table.update(office({ laptop: list }));
+    return new Map(table.tools.map((one) => [one.tool, one.shown.name]));
+  };
+  const names = shown(tools);
+  assertEquals(new Set(names.values()).size, 2);
+  for (const name of names.values()) {
+    assert(/^laptop__create_pull_request_[0-9a-v]{6}$/.test(name), name);
+  }
+  const other = shown(tools.toReversed());
+  for (const [own, name] of names) assertEquals(other.get(own), name);
+});
+
 const anyName = fc.oneof(
   fc.string({ minLength: 1, maxLength: 40 }),
   fc.stringMatching(/^[a-z_. -]{1,60}$/),

@@ -66,11 +66,13 @@ Deno.test("eventOf() lacks in profile 0.1 exactly what came with 0.2 and later (
       "client:put_blob",
       // Extensions of this package.
       "client:read_resource",
+      "client:watch_resource",
       "client:get_prompts",
       "client:get_prompt",
       "server:tool_call_progress",
       "server:update_finder",
       "server:update_skills",
+      "server:update_resources",
     ],
   );
 });
