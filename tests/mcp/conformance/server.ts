@@ -66,8 +66,14 @@ const PAUSE_MS = 150;
 const RESOURCE_NOT_FOUND = -32002;
 
 const ADD_TOOL = "test_trigger_tool_change";
+const ADD_PROMPT = "test_trigger_prompt_change";
 
-const OWN_TOOLS = [ADD_TOOL, "test_tool_with_progress", "test_error_handling"];
+const OWN_TOOLS = [
+  ADD_TOOL,
+  ADD_PROMPT,
+  "test_tool_with_progress",
+  "test_error_handling",
+];
 
 const NAMES = [
   ...OWN_TOOLS,
@@ -117,6 +123,7 @@ export function conformanceServer(): Server {
     },
   });
   const added: string[] = [];
+  const prompts = PROMPTS.map(({ prompt }) => prompt);
   server.setRequestHandler(ListToolsRequestSchema, () => ({
     tools: [
       ...[...NAMES, ...added].map((name) => ({
@@ -134,8 +141,17 @@ export function conformanceServer(): Server {
       await server.sendToolListChanged();
       return text("There is another tool");
     }
+    if (name === ADD_PROMPT) {
+      prompts.push({
+        name: `added_${prompts.length}`,
+        description: "Was added",
+      });
+      await server.sendPromptListChanged();
+      return text("There is another prompt");
+    }
     return await callTool(name, given, extra);
   });
+  server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts }));
   answerReads(server);
   server.setRequestHandler(
     CompleteRequestSchema,
@@ -161,9 +177,6 @@ function answerReads(server: Server): void {
   });
   server.setRequestHandler(SubscribeRequestSchema, () => ({}));
   server.setRequestHandler(UnsubscribeRequestSchema, () => ({}));
-  server.setRequestHandler(ListPromptsRequestSchema, () => ({
-    prompts: PROMPTS.map(({ prompt }) => prompt),
-  }));
   server.setRequestHandler(
     GetPromptRequestSchema,
     async ({ params }, extra) => {
