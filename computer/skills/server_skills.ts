@@ -8,13 +8,19 @@ import type { McpConnection } from "../host/mcp/connection.ts";
 import { listResources } from "../resources/servers.ts";
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
-import { type SkillRoot, skillRoots } from "./staging/skill_roots.ts";
+import {
+  isSkillUri,
+  type SkillRoot,
+  skillRoots,
+} from "./staging/skill_roots.ts";
 import {
   removeStaged,
   stageSkill,
   type StagingPlace,
 } from "./staging/stage_skill.ts";
 
+/** How many skills of one MCP server are staged. */
+const MAX_SKILLS = 1_000;
 const MAX_CONCURRENT_SUBSCRIPTIONS = 16;
 /** Limit for all subscriptions; without them only `list_changed` tells of changes. */
 const SUBSCRIBE_TIMEOUT_MS = 5_000;
@@ -44,7 +50,7 @@ export class ServerSkills {
   #server: SkillConnection | undefined;
   #abort = new AbortController();
   #staged: readonly Staged[] = [];
-  /** URIs of skills whose contents changed since they were staged. */
+  /** URIs of what changed since it was read last. */
   readonly #dirty = new Set<string>();
   #work: Promise<void> = Promise.resolve();
   readonly #refresh = coalesce(() => this.#work = this.#restage());
@@ -95,12 +101,9 @@ export class ServerSkills {
 
   /** Stages a skill again whose contents changed. */
   updated(uri: string): void {
-    const root = this.#staged.find(({ root }) =>
-      uri === root.uri || uri.startsWith(`${root.uri}/`)
-    );
-    if (!root) return;
-    this.#dirty.add(root.root.uri);
-    this.listChanged();
+    if (!this.#server || !isSkillUri(uri)) return;
+    this.#dirty.add(uri); // its skill may be just being staged
+    this.#refresh();
   }
 
   /** Stops all work; resolves when none is left. */
@@ -112,6 +115,7 @@ export class ServerSkills {
   #end(): void {
     this.#server = undefined;
     this.#staged = [];
+    this.#dirty.clear();
     this.#subscribed = new Set();
     this.#abort.abort();
     this.#abort = new AbortController();
@@ -123,7 +127,18 @@ export class ServerSkills {
     if (!server) return;
     try {
       const resources = await listResources(server.connection, signal);
-      const roots = skillRoots(resources);
+      const all = skillRoots(resources);
+      const roots = all.slice(0, MAX_SKILLS);
+      if (all.length > roots.length) {
+        log.warn(
+          "MCP server {server} has {count} skills; {limit} are offered",
+          {
+            server: this.#place.server,
+            count: all.length,
+            limit: MAX_SKILLS,
+          },
+        );
+      }
       await this.#subscribe(server.connection, roots);
       const staged = await this.#stageAll(roots, server, signal);
       if (this.#server !== server) return;
@@ -146,15 +161,17 @@ export class ServerSkills {
     signal: AbortSignal,
   ): Promise<Staged[]> {
     const known = new Map(this.#staged.map((item) => [item.root.uri, item]));
-    const dirty = new Set(this.#dirty);
+    const dirty = [...this.#dirty];
     this.#dirty.clear();
+    const isDirty = ({ uri }: SkillRoot) =>
+      dirty.some((each) => each === uri || each.startsWith(`${uri}/`));
     const staged: Staged[] = [];
     for (const root of roots) {
       const before = known.get(root.uri);
       const isTaken = (skill: string) =>
         staged.some(({ ref }) => ref?.name.endsWith(`:${skill}`));
       staged.push(
-        before && before.root.state === root.state && !dirty.has(root.uri)
+        before?.ref && before.root.state === root.state && !isDirty(root)
           ? before
           : await this.#stage(root, server, isTaken, signal),
       );
@@ -215,7 +232,9 @@ export class ServerSkills {
 /** Compares what Agents can see; the item itself is another one once it was staged again. */
 const isSame = (before: readonly Staged[], after: readonly Staged[]): boolean =>
   before.length === after.length &&
-  after.every((item, index) => item === before[index]);
+  after.every(({ ref, problem }, index) =>
+    ref === before[index]?.ref && problem === before[index]?.problem
+  );
 
 /** Removes the files of skills that are listed no more, or under another name. */
 async function removeGone(

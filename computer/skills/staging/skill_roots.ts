@@ -32,9 +32,13 @@ export interface SkillRoot {
 const KINDS: readonly unknown[] = ["mounted", "archive", "resources"];
 const SKILL_URI = /^skill:\/\/[^/?#]+\/[^/?#][^?#]*$/;
 
+/** Longer ones are ignored: each part of it is looked at. */
+const MAX_URI_LENGTH = 8_192;
+
 /** Tells whether a URI is that of a skill, or of a file of one. */
 export const isSkillUri = (uri: unknown): uri is string =>
-  typeof uri === "string" && SKILL_URI.test(uri);
+  typeof uri === "string" && uri.length <= MAX_URI_LENGTH &&
+  SKILL_URI.test(uri);
 
 /** Finds the skills in a list of resources; one below another is a plain file of it (0.4 §6.4). */
 export function skillRoots(resources: readonly Resource[]): SkillRoot[] {
@@ -54,7 +58,11 @@ export function skillRoots(resources: readonly Resource[]): SkillRoot[] {
     const above = topmost(uri, candidates);
     if (above === undefined) {
       if (candidates.has(uri)) roots.push(uri);
-    } else files.set(above, [...files.get(above) ?? [], uri]);
+    } else {
+      const below = files.get(above) ?? [];
+      below.push(uri);
+      files.set(above, below);
+    }
   }
   return roots.map((uri) =>
     rootOf(uri, listed.get(uri) ?? {}, files.get(uri) ?? [])

@@ -144,11 +144,23 @@ Deno.test("skillRoots() finds skills and their files (0.4 §6.4)", () => {
     },
   ]);
   assertEquals(isSkillUri("skill://h/a?x"), false);
+  assertEquals(isSkillUri(`skill://h/${"a/".repeat(5_000)}b`), false);
   assertEquals(pathBelow("skill://h/a", "skill://h/a/%C3%A4/b.md"), "ä/b.md");
   assertEquals(
     pathBelow("skill://h/a", "skill://h/a/..%2f..%2fb"),
     "..%2f..%2fb",
   );
+});
+
+Deno.test("skillRoots() takes a list of 200,000 files in its stride", () => {
+  const file = (at: number) => ({
+    uri: `skill://h/a/${at}/${"b/".repeat(9)}c`,
+  });
+  const [root] = skillRoots([
+    { uri: "skill://h/a", _meta: { source: "resources" } },
+    ...Array.from({ length: 200_000 }, (_, at) => file(at)),
+  ]);
+  assertEquals(root?.files.length, 200_000);
 });
 
 Deno.test("0.4 §6.4: a skill of resources is staged under its own name, for this user alone", async () => {
