@@ -274,6 +274,10 @@ export {
   type WatchResourceRet,
 } from "./payloads/resources.ts";
 export {
+  inBothSpellings,
+  inMcpSpelling,
+} from "./payloads/resource_spelling.ts";
+export {
   cancelledResult,
   resultMeta,
   timeoutResult,

@@ -389,7 +389,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
       "a malformed answer closes the computer's connection, never the agent's (spec §7)"] },
   { id: "7.6", clause: "A first ack argument that is no object: 500; further ack arguments are dropped",
     tests: ["the server answers 500 if a computer's answer is not an object (spec §7)", "the server routes all client events, request and answer unchanged (spec §3, §7)",
-      "readAnswer() passes an object unchanged and answers 500 for anything else"] },
+      "readAnswer() passes an object unchanged, and answers 400 for an empty ack, 500 for anything else"] },
   { id: "7.7", clause: "The Computer resolves alias → (server, original name)",
     tests: ["an Agent sees and calls the tools of a Computer's MCP servers", "nameTools() offers a tool under its alias, else under its MCP name"] },
   { id: "7.8", clause: "The Computer asks for confirmation unless auto_apply is true",

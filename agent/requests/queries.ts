@@ -12,6 +12,7 @@ import {
   type GetDPERet,
   type GetFinderRet,
   type GetResourcesRet,
+  inMcpSpelling,
   LIST_ROOM_EVENT,
   type Resource,
   SERVER_EVENTS,
@@ -70,13 +71,13 @@ export async function desktop(
 }
 
 /** Requests one page of resources (spec §8.2). */
-export function resources(
+export async function resources(
   requests: Requests,
   computer: string,
   mcpServer: string,
   { signal, reqId, cursor }: GetResourcesOptions,
 ): Promise<GetResourcesRet> {
-  return requests.ask(
+  const page = await requests.ask(
     GET_RESOURCES_EVENT,
     {
       computer,
@@ -86,6 +87,7 @@ export function resources(
     signal,
     reqId,
   );
+  return { ...page, resources: page.resources.map(inMcpSpelling) };
 }
 
 /** Iterates over all resources, requesting each page when it is needed (spec §8.2). */

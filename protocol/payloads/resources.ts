@@ -19,7 +19,8 @@ export interface GetResourcesReq extends AgentCallData {
 }
 
 /**
- * A resource exactly as the MCP server listed it; validation removes nothing (spec §8.2).
+ * A resource exactly as the MCP server listed it; validation removes nothing (spec §8.2). On the wire
+ * `mime_type` and `annotations.last_modified` stand beside the spelling of MCP (0.4 §9).
  *
  * The fields named here are those of MCP; any of them may be missing or invalid.
  */

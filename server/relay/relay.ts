@@ -179,7 +179,7 @@ export class Relay {
     follower: Follower | undefined,
     reply: (body: Payload | undefined) => void,
   ): void {
-    const { agent } = request;
+    const { agent, event } = request;
     const computer = this.#target(request, found);
     const finish = (body: Payload | undefined) => {
       this.#calls.remove(call);
@@ -194,7 +194,7 @@ export class Relay {
       request.payload,
       (first) => {
         try {
-          finish(readAnswer(first));
+          finish(readAnswer(first, event));
         } catch (error) {
           reply(Payload.of(errorPayloadOf(error))); // an answer that cannot be encoded again
         }
@@ -216,7 +216,7 @@ export class Relay {
             ? Payload.of(
               answerTimedOut(computer.member?.name ?? "", deadline),
             )
-            : readAnswer(best),
+            : readAnswer(best, event),
         );
       },
     };

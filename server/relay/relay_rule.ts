@@ -2,9 +2,12 @@ import {
   type ClientEvent,
   ErrorCode,
   type ErrorPayload,
+  GET_CONFIG_EVENT,
+  GET_DESKTOP_EVENT,
   GET_DPE_EVENT,
   GET_PROMPT_EVENT,
   GET_PROMPTS_EVENT,
+  GET_TOOLS_EVENT,
   ProtocolError,
   READ_RESOURCE_EVENT,
   TOOL_CALL_EVENT,
@@ -47,9 +50,31 @@ export function answerDeadline(
 export const withAgentName = ({ name }: Member, payload: Payload): Payload =>
   Payload.of({ ...Object(payload.parse()), agent: name });
 
-/** Converts a Computer's ack to the Agent's answer: an object unchanged, or 500 for anything else (spec §7). */
-export function readAnswer(first: Payload | undefined): Payload {
+/** The events that Computers of every SDK and version know. */
+const COMMON: ReadonlySet<ClientEvent> = new Set<ClientEvent>([
+  TOOL_CALL_EVENT,
+  GET_TOOLS_EVENT,
+  GET_CONFIG_EVENT,
+  GET_DESKTOP_EVENT,
+]);
+
+/**
+ * Converts a Computer's ack to the Agent's answer: an object unchanged; 400 for the empty ack of a
+ * Computer that does not know the event, as other SDKs leave it (0.4 §12); 500 for anything else (spec §7).
+ */
+export function readAnswer(
+  first: Payload | undefined,
+  event: ClientEvent,
+): Payload {
   if (first?.isObject) return first;
+  if (first === undefined && !COMMON.has(event)) {
+    return Payload.of(
+      new ProtocolError(
+        ErrorCode.BAD_REQUEST,
+        `The Computer does not know ${event}`,
+      ).toPayload(),
+    );
+  }
   return Payload.of(
     new ProtocolError(
       ErrorCode.INTERNAL_ERROR,

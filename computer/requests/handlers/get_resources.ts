@@ -1,9 +1,12 @@
-import type { GET_RESOURCES_EVENT } from "../../../protocol/mod.ts";
+import {
+  type GET_RESOURCES_EVENT,
+  inBothSpellings,
+} from "../../../protocol/mod.ts";
 import { requestFailure } from "../../tools/call_failure.ts";
 import { askedServer, type AskedServerNeeds } from "./asked_server.ts";
 import type { Handler } from "./handler.ts";
 
-/** Returns one page of an MCP server's resources, unchanged (spec §8.2). */
+/** Returns one page of an MCP server's resources, unchanged but for added spellings (spec §8.2, 0.4 §9). */
 export const getResources: Handler<
   typeof GET_RESOURCES_EVENT,
   AskedServerNeeds
@@ -18,7 +21,7 @@ export const getResources: Handler<
       throw requestFailure(mcp_server, error);
     });
   return {
-    resources,
+    resources: resources.map(inBothSpellings),
     ...(nextCursor !== undefined && { next_cursor: nextCursor }),
     req_id,
   };

@@ -65,14 +65,18 @@ Deno.test("answerDeadline() is timeout + 5 s if the event has one, otherwise the
   assertEquals(answerDeadline(GET_TOOLS_EVENT, 3600, 30_000), 30_000);
 });
 
-Deno.test("readAnswer() passes an object unchanged and answers 500 for anything else", () => {
+Deno.test("readAnswer() passes an object unchanged, and answers 400 for an empty ack, 500 for anything else", () => {
   const answer = Payload.of({ content: [], later: { a: 1 } });
-  assertEquals(readAnswer(answer) === answer, true);
+  assertEquals(readAnswer(answer, GET_DPE_EVENT) === answer, true);
+  assertEquals(readAnswer(undefined, GET_DPE_EVENT).parse(), {
+    code: ErrorCode.BAD_REQUEST,
+    message: "The Computer does not know client:get_dpe",
+  });
   for (
     const odd of [undefined, null, 1, "x", true, [], [{}], new Uint8Array(2)]
   ) {
     assertEquals(
-      (readAnswer(Payload.of(odd)).parse() as { code?: number }).code,
+      Object(readAnswer(Payload.of(odd), GET_DPE_EVENT).parse()).code,
       ErrorCode.INTERNAL_ERROR,
     );
   }
