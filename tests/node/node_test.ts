@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
 import { newAuthority, newCertificate } from "../support/certificates.ts";
 import { start } from "../support/child.ts";
+import { CLIENTS } from "../support/mcp/clients.ts";
 import { gone, written } from "../support/processes.ts";
 import {
   assertRestored,
@@ -105,7 +106,7 @@ for (const version of NODE_VERSIONS) {
         },
       }),
     );
-    await using server = command("smcp-server", "--port", "0");
+    await using server = command("smcp-server", "--port", "0", "--mcp");
     const [, url = ""] = await server.line(/(http:\/\/127\.0\.0\.1:\d+)/);
     const office = ["--url", url, "--office", "node"];
     await using computer = command(
@@ -129,6 +130,21 @@ for (const version of NODE_VERSIONS) {
     );
     assertEquals((await call.status).code, 0, call.lines.join("\n"));
     assertMatch(call.lines.join("\n"), /^5$/m);
+    await using plain = command("smcp-server", "--port", "0");
+    const [, away = ""] = await plain.line(/(http:\/\/127\.0\.0\.1:\d+)/);
+    for (const connect of Object.values(CLIENTS)) {
+      const pipe = (...office: string[]) => ({
+        command: join(folder, "node_modules", ".bin", "smcp-agent"),
+        args: ["mcp", ...office],
+        env,
+      });
+      await using client = await connect(pipe(...office));
+      const { content } = await client.call("pc__add", { a: 2, b: 3 });
+      assertEquals(content, [{ type: "text", text: "5" }]);
+      await using own = await connect(pipe("--url", away, "--office", "node"));
+      assertMatch(own.instructions ?? "", /No Computer is there/);
+    }
+    assertEquals((await plain.stop()).code, 0, plain.lines.join("\n"));
     assertEquals((await computer.stop()).code, 0, computer.lines.join("\n"));
     assertEquals((await server.stop()).code, 0, server.lines.join("\n"));
   });
