@@ -25,6 +25,15 @@ const step = (progress: number): ToolProgress => ({
   message: "counting",
 });
 
+/** Those in between may be told too on a slow machine: ten a second at most. */
+function assertFromFirstToLast(told: readonly ToolProgress[]): void {
+  assertEquals([told[0], told.at(-1)], [step(1), step(30)]);
+  const steps = told.map(({ progress }) => progress);
+  assertEquals(steps, steps.toSorted((a, b) => a - b));
+  assertEquals(new Set(steps).size, steps.length);
+  assert(steps.length < 30, `${steps}`);
+}
+
 Deno.test({
   name:
     "an Agent that asks is told how far its call is, the last report before the result, and one that does not ask is not (spec §7)",
@@ -41,19 +50,20 @@ Deno.test({
   };
   const result = await agent.callTool("pc", "count", {}, options);
   assertEquals(result.content, [{ type: "text", text: "true" }]);
-  assertEquals(told, [step(1), step(30)]);
+  assertFromFirstToLast(told);
   assertEquals(
     shown,
-    [1, 30].map((progress) => ({
+    told.map((progress) => ({
       agent: "planner",
       reqId: "c1",
       tool: "count",
-      progress: step(progress),
+      progress,
     })),
   );
+  const before = told.length;
   const silent = await agent.callTool("pc", "count");
   assertEquals(silent.content, [{ type: "text", text: "false" }]);
-  assertEquals(told.length, 2);
+  assertEquals(told.length, before);
 });
 
 Deno.test({
@@ -72,7 +82,7 @@ Deno.test({
     },
   });
   await assertRejects(() => call, Error, "enough");
-  assertEquals(told, [step(1), step(30)]);
+  assertFromFirstToLast(told);
   await agent.callTool("pc", "count", {}, { onProgress: () => {} });
   assertEquals(told.length, 2);
 });
@@ -90,7 +100,7 @@ Deno.test("ToolHost.callTool() tells progress too, and a listener that throws di
     },
   });
   assertEquals(result.content, [{ type: "text", text: "true" }]);
-  assertEquals(told, [step(1), step(30)]);
+  assertFromFirstToLast(told);
 });
 
 Deno.test("a Computer passes on title and icons of a tool (spec §4)", async () => {
