@@ -87,7 +87,13 @@ export class Reads {
         this.#watches.wanted(computer, "document").forEach(this.#updated);
       }),
       agent.on("updateResources", ({ computer, mcp_server: server, uri }) => {
-        if (uri === undefined) return all({ computer });
+        if (uri === undefined) {
+          // Whoever listed them may have done so before this process or this Agent was there.
+          this.resources.forget(computer);
+          this.prompts.forget(computer);
+          this.#tell({ kind: "resources_list_changed" });
+          return this.#tell({ kind: "prompts_list_changed" });
+        }
         if (server === undefined) return;
         this.#updated(uriOf({ kind: "resource", computer, server, uri }));
         if (computer === this.#only) this.#updated(uri);

@@ -86,6 +86,20 @@ for (const era of ERAS) {
 
   Deno.test({
     name:
+      `a client of ${era} is told of other prompts, even if nobody has listed any here`,
+    timeout: 120_000,
+  }, async () => {
+    await using served = await serveOffice({
+      servers: { fix: fixture({ prompts: true }) },
+    });
+    await using ann = await watchingClient(served, era);
+    await ann.watch();
+    await ann.client.callTool({ name: "pc__change_prompts", arguments: {} });
+    await ann.told("prompts");
+  });
+
+  Deno.test({
+    name:
       `a client of ${era} that sees one Computer subscribes by the URIs of its MCP servers too`,
     timeout: 120_000,
   }, async () => {
