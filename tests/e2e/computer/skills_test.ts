@@ -13,6 +13,7 @@ import {
   ProtocolError,
   UPDATE_SKILLS_NOTIFICATION,
 } from "../../../protocol/mod.ts";
+import { partsOf } from "../../../computer/tool_host.ts";
 import {
   startComputer,
   takeSeat,
@@ -48,27 +49,33 @@ const refusal = async (agent: WireAgent, name: string, rel_path?: string) => {
   return { code, details };
 };
 
-/** Resolves when the Agent has been told so often that skills changed. */
-function told(agent: WireAgent, times = 1): Promise<void> {
+/** Resolves when the Agent is told that skills changed. */
+function told(agent: WireAgent): Promise<void> {
   return new Promise((resolve) => {
     const off = agent.connection.on("notification", ({ event, payload }) => {
       if (event !== UPDATE_SKILLS_NOTIFICATION) return;
       assertEquals(payload, { computer: "pc" });
-      if (--times > 0) return;
       off();
       resolve();
     });
   });
 }
 
-/** Resolves when the skills have these names. */
-async function become(agent: WireAgent, ...wanted: string[]): Promise<void> {
+/** Resolves when something is so; it is looked at again each time that skills changed. */
+async function until(
+  agent: WireAgent,
+  isSo: () => Promise<boolean>,
+): Promise<void> {
   while (true) {
     const change = told(agent);
-    if ((await names(agent)).join() === wanted.join()) return;
+    if (await isSo()) return;
     await change;
   }
 }
+
+/** Resolves when the skills have these names. */
+const become = (agent: WireAgent, ...wanted: string[]): Promise<void> =>
+  until(agent, async () => (await names(agent)).join() === wanted.join());
 
 const sha256 = (data: string | Uint8Array) =>
   createHash("sha256").update(data).digest("hex");
@@ -253,13 +260,14 @@ Deno.test("0.4 §6.8: changes of the user's folder are announced, bursts once", 
   await addUserSkill(home.path, "forms");
   await become(agent, "forms");
   assert(announced < 5, `${announced} announcements of one skill`);
-  const changed = told(agent);
   await writeFile(
     join(home.path, "user", "forms", "SKILL.md"),
     skillText("forms", "Another description."),
   );
-  await changed;
-  assertEquals((await list(agent))[0]?.description, "Another description.");
+  await until(
+    agent,
+    async () => (await list(agent))[0]?.description === "Another description.",
+  );
   await mkdir(join(home.path, "user", "Bad Name"));
   await become(agent, "forms");
   await rm(join(home.path, "user", "forms"), { recursive: true });
@@ -349,13 +357,12 @@ Deno.test("0.4 §6.4: MCP servers bring skills in three ways; one that cannot be
     });
   // Contents of a known skill.
   texts[at("csv/references/a.md")] = "another reference";
-  const updated = told(agent);
   const first = await change({ texts, tell: at("csv/references/a.md") });
   assertEquals(first.isError ?? false, false, JSON.stringify(first));
-  await updated;
-  assertEquals(
-    await bodyOf("csv-tools", "references/a.md"),
-    "another reference",
+  await until(
+    agent,
+    async () =>
+      await bodyOf("csv-tools", "references/a.md") === "another reference",
   );
   // The list.
   await change({
@@ -363,6 +370,7 @@ Deno.test("0.4 §6.4: MCP servers bring skills in three ways; one that cannot be
     tell: "list",
   });
   await become(agent, mcp("csv-tools"));
+  await partsOf(started.computer).skills.settled(); // files go after the list
   assertEquals(await readdir(join(home.path, "mcp", "fix")), ["csv-tools"]);
 
   // Hidden while the server is gone, with the files where they are; back with it.
