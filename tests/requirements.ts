@@ -4,6 +4,7 @@
  *
  * `tests` names them exactly as `Deno.test()` or `t.step()` does; `planned` is the milestone that
  * will prove the clause, or what is missing of it. `tests/unit/tools/requirements_test.ts` is the gate.
+ * The clauses of 0.3 and 0.4 are in `requirements_0_4.ts`.
  */
 
 /**

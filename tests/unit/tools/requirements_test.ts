@@ -1,9 +1,10 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import {
   type Milestone,
   type Requirement,
   REQUIREMENTS,
 } from "../../requirements.ts";
+import { REQUIREMENTS_0_4 } from "../../requirements_0_4.ts";
 import { allTestNames, testNamesIn } from "../../support/test_names.ts";
 
 /** Compares "5.9" with "5.10" the way a person does. */
@@ -66,6 +67,16 @@ Deno.test("every clause of the specification is proved by a test or planned", as
   assertEquals(faults, []);
 });
 
+Deno.test("every clause of 0.3 and 0.4 is proved by a test or planned", async () => {
+  const faults = faultsOf(REQUIREMENTS_0_4, await allTestNames());
+  console.log(summary(REQUIREMENTS_0_4));
+  assertEquals(faults, []);
+  for (const { id, clause } of REQUIREMENTS_0_4) {
+    assertMatch(id, /^0\.4 §\d+(\.\d+){1,2}$/);
+    assert(clause.length > 10, id);
+  }
+});
+
 Deno.test("every section of the specification has its clauses", () => {
   const sections = new Set(
     REQUIREMENTS.map(({ id }) => id.slice(0, id.lastIndexOf("."))),
@@ -98,6 +109,10 @@ Deno.test("the gate finds untested clauses, and misnamed, duplicate and misplace
   ]);
   assertEquals(faults(row("1.1"), row("1.1")), ["1.1: the id is given twice"]);
   assertEquals(faults(row("1.2"), row("1.1")), ["1.1: stands after 1.2"]);
+  assertEquals(faults(row("0.4 §7.5.1"), row("0.4 §10.1")), []);
+  assertEquals(faults(row("0.4 §10.1"), row("0.4 §7.5.1")), [
+    "0.4 §7.5.1: stands after 0.4 §10.1",
+  ]);
 });
 
 Deno.test("testNamesIn() finds the names of tests and steps", () => {
