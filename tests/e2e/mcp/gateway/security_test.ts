@@ -1,8 +1,12 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { SignJWT } from "jose";
-import { INITIALIZE, LIST_TOOLS } from "../../support/mcp/raw.ts";
-import { modernRequest, post, type Posting } from "../../support/mcp/post.ts";
-import { startServerCommand } from "../../support/server/server_command.ts";
+import { INITIALIZE, LIST_TOOLS } from "../../../support/mcp/raw.ts";
+import {
+  modernRequest,
+  post,
+  type Posting,
+} from "../../../support/mcp/post.ts";
+import { startServerCommand } from "../../../support/server/server_command.ts";
 
 const SECRET = "a secret of 32 characters or more";
 const ISSUER = "https://id.example.com";

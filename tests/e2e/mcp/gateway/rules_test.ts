@@ -1,18 +1,18 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { SignJWT } from "jose";
-import { mcpGateway } from "../../../mcp/mod.ts";
-import { apiKeys, type Authenticator, jwt } from "../../../server/mod.ts";
-import { captureLog } from "../../support/log_capture.ts";
-import { CLIENTS } from "../../support/mcp/clients.ts";
+import { mcpGateway } from "../../../../mcp/mod.ts";
+import { apiKeys, type Authenticator, jwt } from "../../../../server/mod.ts";
+import { captureLog } from "../../../support/log_capture.ts";
+import { CLIENTS } from "../../../support/mcp/clients.ts";
 import {
   callEcho,
   GATEWAY_KEYS,
   gatewayKeys,
   listTools,
   startGateway,
-} from "../../support/mcp/gateway.ts";
-import { modernRequest, post } from "../../support/mcp/post.ts";
-import { refusalOf } from "../../support/mcp/raw.ts";
+} from "../../../support/mcp/gateway.ts";
+import { modernRequest, post } from "../../../support/mcp/post.ts";
+import { refusalOf } from "../../../support/mcp/raw.ts";
 
 const { ann, bob, computer: computerKey } = GATEWAY_KEYS;
 

@@ -1,10 +1,10 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { ConnectionError, SmcpAgent } from "../../../agent/mod.ts";
-import { mcpGateway } from "../../../mcp/mod.ts";
-import { createSmcpServer } from "../../../server/mod.ts";
-import { newAuthority, newCertificate } from "../../support/certificates.ts";
-import { captureLog } from "../../support/log_capture.ts";
-import { CLIENTS } from "../../support/mcp/clients.ts";
+import { ConnectionError, SmcpAgent } from "../../../../agent/mod.ts";
+import { mcpGateway } from "../../../../mcp/mod.ts";
+import { createSmcpServer } from "../../../../server/mod.ts";
+import { newAuthority, newCertificate } from "../../../support/certificates.ts";
+import { captureLog } from "../../../support/log_capture.ts";
+import { CLIENTS } from "../../../support/mcp/clients.ts";
 import {
   callEcho,
   GATEWAY_KEYS,
@@ -12,10 +12,10 @@ import {
   listTools,
   type ServedGateway,
   startGateway,
-} from "../../support/mcp/gateway.ts";
-import { modernRequest, post } from "../../support/mcp/post.ts";
-import { INITIALIZE, LIST_TOOLS } from "../../support/mcp/raw.ts";
-import { hurryTimers } from "../../support/timers.ts";
+} from "../../../support/mcp/gateway.ts";
+import { modernRequest, post } from "../../../support/mcp/post.ts";
+import { INITIALIZE, LIST_TOOLS } from "../../../support/mcp/raw.ts";
+import { hurryTimers } from "../../../support/timers.ts";
 
 const { ann } = GATEWAY_KEYS;
 

@@ -1,21 +1,21 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { start } from "../../support/child.ts";
-import { argumentsOf } from "../../support/command.ts";
-import { configFile } from "../../support/computer/config_file.ts";
-import { fixture } from "../../support/computer/mcp_servers.ts";
-import { runComputer } from "../../support/computer/run_computer.ts";
-import { CLIENTS } from "../../support/mcp/clients.ts";
-import { callEcho } from "../../support/mcp/gateway.ts";
-import { modernRequest, post } from "../../support/mcp/post.ts";
-import { startProxy } from "../../support/proxy.ts";
-import { startServerCommand } from "../../support/server/server_command.ts";
+import { start } from "../../../support/child.ts";
+import { argumentsOf } from "../../../support/command.ts";
+import { configFile } from "../../../support/computer/config_file.ts";
+import { fixture } from "../../../support/computer/mcp_servers.ts";
+import { runComputer } from "../../../support/computer/run_computer.ts";
+import { CLIENTS } from "../../../support/mcp/clients.ts";
+import { callEcho } from "../../../support/mcp/gateway.ts";
+import { modernRequest, post } from "../../../support/mcp/post.ts";
+import { startProxy } from "../../../support/proxy.ts";
+import { startServerCommand } from "../../../support/server/server_command.ts";
 
 const SLOW = { timeout: 180_000 };
 const LOOPER = fileURLToPath(
-  new URL("../../support/fixtures/mcp_looper.ts", import.meta.url),
+  new URL("../../../support/fixtures/mcp_looper.ts", import.meta.url),
 );
-const UP = fileURLToPath(new URL("../../../mod.ts", import.meta.url));
+const UP = fileURLToPath(new URL("../../../../mod.ts", import.meta.url));
 
 /** The configuration of a Computer whose tools run unasked. */
 const config = () =>
