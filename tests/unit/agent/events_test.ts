@@ -12,6 +12,7 @@ Deno.test("the Agent's event of a notification is its name on the wire without n
     "updateDesktop",
     "updateFinder",
     "updateSkills",
+    "updateResources",
     "toolCallCancel",
     "toolCallProgress",
   ]);
