@@ -107,7 +107,12 @@ async function ask<E extends Extension>(
   }
 }
 
-/** Says of an older peer that it is one: it refuses the event by its name, or answers nothing at all. */
+const LACKED = ": its version lacks this extension; upgrade it";
+
+/**
+ * Says of an older peer that it is one: it refuses the event by its name, answers nothing at all, or
+ * with nothing, as Python's Server does.
+ */
 function explain(event: string, error: unknown): void {
   const isOurs = error instanceof ConnectionError ||
     error instanceof ProtocolError && !error.fields.mcp_server;
@@ -117,6 +122,8 @@ function explain(event: string, error: unknown): void {
     error.message +=
       `; a Computer or Server without the extension ${event} does not answer`;
   } else if (code === ErrorCode.BAD_REQUEST && message.includes(event)) {
-    error.message += ": its version lacks this extension; upgrade it";
+    error.message += LACKED;
+  } else if (message.startsWith("Invalid payload: payload:")) {
+    error.message = `The Server knows no ${event}${LACKED}`;
   }
 }
