@@ -18,12 +18,13 @@ export class OfficeVersions {
       { sockets: new Map<string, string>(), told: false };
     this.#offices.set(office, found);
     found.sockets.set(socket, version);
-    const versions = new Set(found.sockets.values());
-    if (found.told || versions.size < 2) return;
+    if (found.told) return;
+    const other = found.sockets.values().find((each) => each !== version);
+    if (other === undefined) return;
     found.told = true;
     log.warn(
-      "Office {office} has members of A2C-SMCP {versions}: members of different versions do not see each other",
-      { office: short(office), versions: [...versions].sort().join(" and ") },
+      "Office {office} has members of A2C-SMCP {other} and {version}: members of different versions do not see each other",
+      { office: short(office), other, version },
     );
   }
 
