@@ -1,6 +1,6 @@
 /**
- * The conformance suite of MCP, against an office whose one Computer has an MCP server with the names
- * that the suite asks for: once as a child process, once over HTTP.
+ * The conformance suite of MCP, against an office of a Server, whose one Computer has an MCP server
+ * with the names that the suite asks for: once as a child process, once over HTTP.
  *
  * What the office cannot do is listed in `expected-*.yml`, each with its reason; the suite fails too
  * when something in it works.
@@ -11,8 +11,8 @@ import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import type { ServerSettings } from "../../computer/mod.ts";
 import { DENO_ENV } from "../support/computer/mcp_servers.ts";
+import { startHostGateway } from "../support/mcp/host_gateway.ts";
 import { mcpTools } from "../support/mcp/npm_tools.ts";
-import { serveOffice } from "../support/mcp/office.ts";
 import { conformanceHttp } from "./conformance/http.ts";
 
 /** An MCP server that runs, as a Computer is told of it. */
@@ -56,9 +56,10 @@ for (const [revision, file, run] of REVISIONS) {
     timeout: 180_000,
   }, async () => {
     await using conf = await run();
-    await using office = await serveOffice({
+    await using office = await startHostGateway({ computer: "pc" }, {
       servers: { conf: conf.settings },
-      mcp: { computer: "pc" },
+      // The suite calls as a page of the Server's own address, too; without this none may.
+      origins: "*",
     });
     const expected = new URL(`./${file}`, import.meta.url);
     const tools = await mcpTools();

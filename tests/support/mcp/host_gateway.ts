@@ -1,3 +1,4 @@
+import type { SmcpServerOptions } from "../../../server/mod.ts";
 import type { SmcpComputerOptions } from "../../../computer/mod.ts";
 import { mcpGateway, type McpGatewayOptions } from "../../../mcp/mod.ts";
 import { type ComputerOffice, startComputer } from "../computer/computer.ts";
@@ -14,6 +15,8 @@ export interface HostGateway extends ComputerOffice {
 export interface HostGatewaySetup {
   /** MCP servers of the Computer, in place of the fixture as "fix". */
   readonly servers?: SmcpComputerOptions["servers"];
+  /** The pages that may call; default none. */
+  readonly origins?: SmcpServerOptions["origins"];
   /** Lets in only who has one of {@linkcode GATEWAY_KEYS}. */
   readonly keys?: boolean;
 }
@@ -21,12 +24,14 @@ export interface HostGatewaySetup {
 /** Starts it; the Agent "planner" has its hands off the seat. */
 export async function startHostGateway(
   options: McpGatewayOptions = {},
-  { servers = { fix: fixture() }, keys = false }: HostGatewaySetup = {},
+  { servers = { fix: fixture() }, keys = false, origins }: HostGatewaySetup =
+    {},
 ): Promise<HostGateway> {
   const auth = (api_key: string) => keys ? { auth: { api_key } } : {};
   const running = await startComputer(servers, auth(GATEWAY_KEYS.computer), {
     server: {
       gateway: mcpGateway(options),
+      ...(origins && { origins }),
       ...(keys && { authenticator: gatewayKeys() }),
     },
     agent: auth(GATEWAY_KEYS.ann),
