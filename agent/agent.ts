@@ -384,7 +384,8 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Turns a `dpe://` URI into one that can be fetched (spec §8.3).
+   * Turns a `dpe://` URI into one that can be fetched (spec §8.3). Like the Finder an extension of this
+   * package: a Computer of another SDK does not know it (400).
    *
    * @throws {ProtocolError} 4011 no resolver, 4012 not a DPE URI, 4013 could not be resolved
    */
@@ -422,7 +423,7 @@ export class SmcpAgent implements AsyncDisposable {
     return this.#documents.open(computer, uri, options);
   }
 
-  /** Searches the documents of a Computer (spec §8.4). */
+  /** Searches the documents of a Computer (spec §8.4); an extension of this package, as {@linkcode getDpe} is. */
   getFinder(
     computer: string,
     options: GetFinderOptions = {},

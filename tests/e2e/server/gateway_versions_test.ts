@@ -1,6 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { mcpGateway } from "../../../mcp/mod.ts";
-import { GET_TOOLS_EVENT, type ProtocolName } from "../../../protocol/mod.ts";
+import {
+  GET_TOOLS_EVENT,
+  ProtocolError,
+  type ProtocolName,
+} from "../../../protocol/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { scriptedComputer } from "../../../testing/mod.ts";
 import { modernRequest, post } from "../../support/mcp/post.ts";
@@ -37,7 +41,7 @@ async function computerOf(url: string, protocol: ProtocolName) {
     protocol,
     script: (event) => {
       if (event === GET_TOOLS_EVENT) return answer;
-      throw new Error("not of this Computer");
+      throw new ProtocolError(400, "not of this Computer");
     },
   });
   await computer.connect();
