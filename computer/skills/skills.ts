@@ -36,6 +36,9 @@ export class Skills {
   readonly #warnOnce = new WarnOnce();
   #user: FoundSkills = { refs: [], problems: [] };
   #scans = 0;
+  /** The last scan that has ended. */
+  #scanned = 0;
+  readonly #running = new Set<Promise<void>>();
   #watch: FolderWatch | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
@@ -77,7 +80,10 @@ export class Skills {
     const { home } = this.#options;
     if (home === undefined || this.#watch || this.#closed) return;
     this.#watch = new FolderWatch(userFolder(home), () => this.#soon());
-    await Promise.all([this.#scan(), removeLeftOvers(mcpFolder(home))]);
+    await Promise.all([
+      this.#scan(),
+      this.#track(removeLeftOvers(mcpFolder(home))),
+    ]);
     if (this.#user.refs.length > 0) this.#soon();
   }
 
@@ -103,16 +109,34 @@ export class Skills {
     if (!parseSkillName(name)) throw invalidSkillName(name);
     const find = () => this.known.find((ref) => ref.name === name);
     const ref = find() ?? (await this.#scan(), find());
-    if (!ref) throw skillNotFound(name);
-    return await openSkillFile(ref.path, path);
+    if (!ref || this.#closed) throw skillNotFound(name);
+    const ended = Promise.withResolvers<void>();
+    void this.#track(ended.promise);
+    try {
+      const file = await openSkillFile(ref.path, path);
+      return { ...file, close: () => file.close().finally(ended.resolve) };
+    } catch (error) {
+      ended.resolve();
+      throw error;
+    }
   }
 
-  /** Stops watching and staging; staged files stay. */
+  /** Stops watching and staging, and waits for open files; staged ones stay. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
     this.#watch?.[Symbol.dispose]();
-    await Promise.all([...this.#servers.values()].map((s) => s.close()));
+    await Promise.all([
+      ...[...this.#servers.values()].map((server) => server.close()),
+      ...this.#running,
+    ]);
+  }
+
+  /** Lets `close` wait for work, which never rejects. */
+  async #track(work: Promise<void>): Promise<void> {
+    this.#running.add(work);
+    await work;
+    this.#running.delete(work);
   }
 
   /** Announces a change, with all that follow shortly. */
@@ -128,9 +152,14 @@ export class Skills {
   async #scan(): Promise<void> {
     const { home } = this.#options;
     if (home === undefined || this.#closed) return;
+    await this.#track(this.#scanAt(home));
+  }
+
+  async #scanAt(home: string): Promise<void> {
     const scan = ++this.#scans;
     const found = await findUserSkills(userFolder(home));
-    if (scan !== this.#scans) return; // a later one knows better
+    if (scan < this.#scanned) return; // a later one knows better
+    this.#scanned = scan;
     this.#user = found;
     this.#warnOnce.warn(found.problems);
   }
@@ -155,7 +184,7 @@ export class Skills {
       if (this.#options.host.server(bundleId)) continue;
       this.#servers.delete(bundleId);
       skills.ended();
-      void skills.close();
+      void this.#track(skills.close());
     }
   }
 

@@ -60,7 +60,7 @@ for (const version of NODE_VERSIONS) {
     timeout: 600_000,
   }, async (t) => {
     const node = await findNode(version);
-    const files = ["core.mjs", "mcp.mjs", "blobs.mjs"];
+    const files = ["core.mjs", "mcp.mjs", "blobs.mjs", "skills.mjs"];
     const args = ["--test", "--test-reporter=tap", ...files];
     await using tests = start(node, args, { cwd: folder });
     await tests.status;

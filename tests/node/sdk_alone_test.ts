@@ -73,6 +73,7 @@ const NEEDS: [script: string, says: string, packages: string[]][] = [
   ["metrics.mjs", "Cannot make metrics", ["prom-client"]],
   ["jwt.mjs", "Cannot verify JWTs", ["jose"]],
   ["vrl.mjs", "Cannot run VRL programs", ["@bpinternal/verel"]],
+  ["skills.mjs", "Cannot read skills", ["yaml"]],
   ["mcp.mjs", "Cannot reach MCP servers", ["@modelcontextprotocol/sdk"]],
 ];
 
