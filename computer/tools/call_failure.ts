@@ -12,9 +12,11 @@ import {
   mcpErrorCode,
   RESOURCE_NOT_FOUND,
   sdkFailure,
+  URL_REQUIRED,
 } from "../host/mcp/mcp_error.ts";
 import { MessageTooLargeError } from "../host/mcp/message_limit.ts";
 import type { ServerView } from "../host/server_status.ts";
+import { isRecord } from "../util/values.ts";
 import { describeState } from "../host/describe_state.ts";
 
 /**
@@ -80,5 +82,18 @@ function whatHappened(error: unknown): string {
     case "timeout":
       return "did not answer in time";
   }
-  return `answered: ${error.message}`;
+  const pages = pagesOf(error);
+  return pages.length > 0
+    ? `needs somebody to open ${pages.join(" and ")} first; then call again`
+    : `answered: ${error.message}`;
+}
+
+/** The pages that a person must open before an MCP server does what it was asked for. */
+function pagesOf(error: Error): string[] {
+  if (mcpErrorCode(error) !== URL_REQUIRED || !("data" in error)) return [];
+  const { elicitations } = isRecord(error.data) ? error.data : {};
+  return (Array.isArray(elicitations) ? elicitations : [])
+    .flatMap((page) =>
+      isRecord(page) && typeof page.url === "string" ? [page.url] : []
+    );
 }

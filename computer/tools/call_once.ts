@@ -11,6 +11,7 @@ import type { CallTable } from "./call_table.ts";
 import { fitResult } from "./fit_result.ts";
 import type { ProgressThrottles } from "./progress_throttle.ts";
 import {
+  type CallFollowing,
   resumeToolCall,
   runToolCall,
   type ToolCallContext,
@@ -64,8 +65,25 @@ async function run(
   needs: ToolCallNeeds,
   signal: AbortSignal,
 ): Promise<CallToolResult> {
+  const throttle = request.progress === true
+    ? needs.throttles.open((progress) => needs.onProgress(call, progress))
+    : undefined;
+  const onProgress = throttle &&
+    ((progress: ToolProgress) => throttle.report(progress));
+  try {
+    return await runOrResume(request, needs, { signal, onProgress });
+  } finally {
+    throttle?.end(!signal.aborted); // before the answer, which is the last word
+  }
+}
+
+async function runOrResume(
+  request: ToolCallReq,
+  needs: ToolCallNeeds,
+  following: CallFollowing,
+): Promise<CallToolResult> {
   if (request.request_state !== undefined) {
-    return await resumeToolCall(request, needs, signal);
+    return await resumeToolCall(request, needs, following);
   }
   const found = needs.host.resolve(request.tool_name);
   if (found.kind === "refuse") {
@@ -73,17 +91,5 @@ async function run(
     return toolErrorResult(code, text, fields);
   }
   needs.recent.used(found.target.server.bundleId);
-  const throttle = request.progress === true
-    ? needs.throttles.open((progress) => needs.onProgress(call, progress))
-    : undefined;
-  const onProgress = throttle &&
-    ((progress: ToolProgress) => throttle.report(progress));
-  try {
-    return await runToolCall(request, found.target, needs, {
-      signal,
-      onProgress,
-    });
-  } finally {
-    throttle?.end(!signal.aborted); // before the answer, which is the last word
-  }
+  return await runToolCall(request, found.target, needs, following);
 }

@@ -63,10 +63,17 @@ export async function runToolCall(
   if (request.accepts?.includes(INPUT_REQUIRED) && !elicitations.canAsk) {
     const dialogue = dialogues.begin(
       askedRequest(request),
-      (signal, answer) =>
-        execute(request, target, context, { signal, onProgress, answer }),
+      (signal, answer, tell) =>
+        execute(request, target, context, {
+          signal,
+          onProgress: onProgress && tell,
+          answer,
+        }),
     );
-    return await continueCall(dialogue, request.timeout, signal);
+    return await continueCall(dialogue, request.timeout, {
+      signal,
+      onProgress,
+    });
   }
   const early = earlyEnd(request.timeout, signal);
   try {
@@ -99,12 +106,12 @@ const askedRequest = (request: ToolCallReq): AskedRequest => {
 export async function resumeToolCall(
   request: ToolCallReq,
   { dialogues }: Pick<ToolCallContext, "dialogues">,
-  signal: AbortSignal,
+  following: CallFollowing,
 ): Promise<CallToolResult> {
   return await continueCall(
     dialogues.resume(askedRequest(request)),
     request.timeout,
-    signal,
+    following,
   );
 }
 
@@ -112,9 +119,10 @@ export async function resumeToolCall(
 async function continueCall(
   dialogue: Dialogue<CallToolResult>,
   timeout: number,
-  signal: AbortSignal,
+  { signal, onProgress }: CallFollowing,
 ): Promise<CallToolResult> {
   const early = earlyEnd(timeout, signal);
+  dialogue.follow(onProgress);
   const off = onAbort(early.signal, () => dialogue.abort(early.signal.reason));
   try {
     const next = dialogue.next.then((turn) =>
@@ -122,6 +130,7 @@ async function continueCall(
     );
     return withResultMeta(await Promise.race([early.result, next]), {});
   } finally {
+    dialogue.follow(undefined);
     off();
     early.done();
   }

@@ -4,6 +4,8 @@ export const INVALID_REQUEST = -32600;
 export const INVALID_PARAMS = -32602;
 /** Unknown resource, until MCP 2025-11-25. */
 export const RESOURCE_NOT_FOUND = -32002;
+/** A page must be opened first (MCP's elicitation in URL mode). */
+export const URL_REQUIRED = -32042;
 /** JSON-RPC's "parse error". */
 export const PARSE_ERROR = -32700;
 /** The MCP SDK's code for a connection that closed before the answer. */

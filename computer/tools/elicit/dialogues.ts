@@ -6,6 +6,7 @@ import {
   ErrorCode,
   ProtocolError,
   type QuestionFields,
+  type ToolProgress,
 } from "../../../protocol/mod.ts";
 import {
   type AnswerQuestion,
@@ -47,14 +48,20 @@ export type Turn<R> =
 export interface Dialogue<R> {
   /** A question, or the result. */
   readonly next: Promise<Turn<R>>;
+  /** Tells this request of the Agent how far it is from now on; `undefined` tells nobody. */
+  follow(onProgress: OnProgress | undefined): void;
   /** Ends the request at its MCP server. */
   abort(reason: unknown): void;
 }
 
-/** Makes a request; its questions go to `answer`. */
+/** Receives how far a request is. */
+export type OnProgress = (progress: ToolProgress) => void;
+
+/** Makes a request; its questions go to `answer`, and how far it is to `onProgress`. */
 export type RunDialogue<R> = (
   signal: AbortSignal,
   answer: AnswerQuestion,
+  onProgress: OnProgress,
 ) => Promise<R>;
 
 /** A dialogue, whatever its result is. */
@@ -175,6 +182,7 @@ class OpenDialogue<R> implements Dialogue<R> {
   /** The answers that came with the call. */
   readonly #given: Map<string, ElicitResult>;
   readonly #abort = new AbortController();
+  #onProgress: OnProgress | undefined;
   #next = Promise.withResolvers<Turn<R>>();
 
   constructor(request: AskedRequest) {
@@ -200,7 +208,7 @@ class OpenDialogue<R> implements Dialogue<R> {
   }
 
   run(run: RunDialogue<R>, answer: AnswerQuestion): void {
-    run(this.signal, answer).then(
+    run(this.signal, answer, (told) => this.#onProgress?.(told)).then(
       (result) => this.#next.resolve({ result }),
       (error) => this.#next.reject(error),
     );
@@ -214,6 +222,10 @@ class OpenDialogue<R> implements Dialogue<R> {
   continueAs(reqId: string): void {
     this.reqIds.add(reqId);
     this.#next = Promise.withResolvers();
+  }
+
+  follow(onProgress: OnProgress | undefined): void {
+    this.#onProgress = onProgress;
   }
 
   abort(reason: unknown): void {

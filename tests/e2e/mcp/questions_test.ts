@@ -53,6 +53,27 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
   );
 
   Deno.test(
+    `${kind}: a call tells how far it is after a question too`,
+    TIME,
+    async () => {
+      await using office = await serveOffice({
+        servers: { fix: fixture({ only: ["ask_and_work"] }) },
+      });
+      await using client = await connect(office, () => ({
+        action: "accept",
+        content: {},
+      }));
+      const seen: number[] = [];
+      const result = await client.call("pc__ask_and_work", {}, {
+        onprogress: ({ progress }) => seen.push(progress),
+      });
+      assertEquals(textOf(result), "done");
+      assertEquals([seen[0], seen.at(-1)], [1, 3]);
+      assertEquals(seen, seen.toSorted());
+    },
+  );
+
+  Deno.test(
     `${kind}: over HTTP a question reaches the client of its call, while others run at the same MCP server`,
     TIME,
     async () => {

@@ -94,6 +94,32 @@ Deno.test(
 );
 
 Deno.test(
+  "an MCP server that wants a page to be opened is told that nobody does, and its caller which page",
+  TIME,
+  async () => {
+    await using pc = await startComputer({ fix: fixture({ only: ["page"] }) }, {
+      elicit: () => ({ action: "accept", content: {} }),
+    });
+    const { agent } = pc.office;
+    const onElicit = () => ({ action: "accept" as const, content: {} });
+    const asked = await agent.callTool("pc", "page", { asks: true }, {
+      onElicit,
+    });
+    assert(asked.isError);
+    assertStringIncludes(
+      textOf(asked),
+      "Client does not support URL-mode elicitation requests",
+    );
+    const failed = await agent.callTool("pc", "page", {}, { onElicit });
+    assert(failed.isError);
+    assertStringIncludes(
+      textOf(failed),
+      `MCP server "fix" needs somebody to open https://sign-in.example/x first; then call again`,
+    );
+  },
+);
+
+Deno.test(
   "a call that is cancelled or times out withdraws its question",
   TIME,
   async () => {
