@@ -32,7 +32,7 @@ import {
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol";
 import { NEEDING, type Reach } from "./needs.ts";
 import { PROMPTS } from "./prompts.ts";
-import { type Ask, QUESTIONS } from "./questions.ts";
+import { type Ask, CONTEXT, QUESTIONS } from "./questions.ts";
 import { readResource, RESOURCES, TEMPLATES } from "./resources.ts";
 import { JSON_SCHEMA_TOOL, RESULTS, text } from "./results.ts";
 
@@ -64,6 +64,9 @@ const PAUSE_MS = 150;
 
 /** As MCP 2025-11-25 numbers it. */
 const RESOURCE_NOT_FOUND = -32002;
+
+/** Beyond what the suite asks for: a resource that cannot be read without a question. */
+export const ASKING_URI = "test://asking";
 
 const ADD_TOOL = "test_trigger_tool_change";
 const ADD_PROMPT = "test_trigger_prompt_change";
@@ -168,7 +171,11 @@ function answerReads(server: Server): void {
   server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
     resourceTemplates: [...TEMPLATES],
   }));
-  server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => {
+  server.setRequestHandler(ReadResourceRequestSchema, async (
+    { params: { uri } },
+    extra,
+  ) => {
+    if (uri === ASKING_URI) await asking(extra)(CONTEXT);
     const contents = readResource(uri);
     if (contents === undefined) {
       throw new McpError(RESOURCE_NOT_FOUND, "Resource not found", { uri });

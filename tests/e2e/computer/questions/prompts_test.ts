@@ -2,6 +2,7 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import type { ElicitRequest } from "../../../../computer/mod.ts";
 import { ProtocolError } from "../../../../protocol/mod.ts";
 import { conformanceHttp } from "../../../mcp/conformance/http.ts";
+import { ASKING_URI } from "../../../mcp/conformance/server.ts";
 import { startComputer } from "../../../support/computer/computer.ts";
 
 const TIME = { timeout: 120_000 };
@@ -49,5 +50,38 @@ Deno.test(
       ProtocolError,
       "the caller takes no questions",
     );
+  },
+);
+
+Deno.test(
+  "what an MCP server asks while a resource is read is not taken for the question of a call that runs",
+  TIME,
+  async () => {
+    await using served = await conformanceHttp();
+    await using pc = await startComputer({
+      conf: {
+        type: "streamable",
+        server_parameters: { url: served.url },
+        default_tool_meta: { auto_apply: true },
+      },
+    });
+    const { agent } = pc.office;
+    const tool = "test_input_required_result_elicitation";
+    const question = await agent.callTool("pc", tool, {}, { input: {} });
+    assertEquals(question.resultType, "input_required"); // the call goes on
+    await assertRejects(
+      () => agent.readResource("pc", "conf", ASKING_URI),
+      ProtocolError,
+      "no tool call is running",
+    );
+    const result = await agent.callTool("pc", tool, {}, {
+      input: {
+        state: String(question.requestState),
+        responses: {
+          user_name: { action: "accept", content: { name: "Ann" } },
+        },
+      },
+    });
+    assertStringIncludes(JSON.stringify(result.content), "Hello, Ann!");
   },
 );
