@@ -6,8 +6,9 @@ import {
   SERVER_0_1,
 } from "./known_failures.ts";
 import { ourAgent, ourComputer, ourServer } from "./parties/ours.ts";
-import type { AgentParty } from "./parties/party.ts";
+import type { AgentParty, ServerParty } from "./parties/party.ts";
 import { pythonAgent, pythonComputer, pythonServer } from "./parties/python.ts";
+import { rustAgent, rustServer } from "./parties/rust.ts";
 import { type KnownFailures, play } from "./scenario.ts";
 import { exposedName } from "./steps/step.ts";
 import { compareRow } from "./table.ts";
@@ -17,13 +18,14 @@ import { openWorkplace } from "./workplace/workplace.ts";
 /** A combination of Agent, Server and Computer, with the known failures of the Python ones. */
 export interface Cast {
   readonly sdk: Sdk;
-  readonly agent: "our" | "Python";
-  readonly server: "our" | "Python";
+  readonly agent: "our" | "Python" | "Rust";
+  readonly server: "our" | "Python" | "Rust";
   readonly computer: "our" | "Python";
   readonly known?: KnownFailures;
 }
 
-type Row = [Cast["sdk"], Cast["agent"], Cast["server"], Cast["computer"]];
+type Kind = "our" | "Python";
+type Row = [sdk: Sdk, agent: Kind, server: Kind, computer: Kind];
 
 /** Every combination in which both kinds meet; our Agent and Computer do not speak 0.1 to a Server that asks. */
 const ROWS: Row[] = [
@@ -51,55 +53,65 @@ const KNOWN: Partial<
   "0.2 computer": COMPUTER_0_2,
 };
 
-/** All casts, in the order of the table. */
-export const CASTS: readonly Cast[] = ROWS.map((
-  [sdk, agent, server, computer],
-) => ({
-  sdk,
-  agent,
-  server,
-  computer,
-  known: {
-    ...(agent === "Python" && KNOWN[`${sdk} agent`]),
-    ...(server === "Python" && KNOWN[`${sdk} server`]),
-    ...(computer === "Python" && KNOWN[`${sdk} computer`]),
-  },
-}));
-
 /** The first test waits for the download of the SDK from PyPI. */
 export const SCREEN_TIMEOUT_MS = 600_000;
 
 /** Registers a test of each cast of a version. */
 export function testCasts(sdk: Sdk): void {
-  for (const cast of CASTS.filter((cast) => cast.sdk === sdk)) {
-    Deno.test({
-      name:
-        `${sdk}: ${cast.agent} Agent, ${cast.server} Server, ${cast.computer} Computer`,
-      timeout: SCREEN_TIMEOUT_MS,
-    }, async (t) => {
-      await using server = cast.server === "our"
-        ? await ourServer(sdk)
-        : await pythonServer(sdk);
-      await using place = await openWorkplace();
-      await using left = await startProxy(server.url);
-      await using right = await startProxy(server.url);
-      await using agent = cast.agent === "our"
-        ? ourAgent(sdk, left.url)
-        : await pythonAgent(sdk, left.url);
-      await using computer = cast.computer === "our"
-        ? await ourComputer(right.url, place)
-        : await pythonComputer(sdk, right.url, place);
-      const marks = await play(t, {
-        sdk,
-        agent: byMcpName(sdk, agent),
-        computer,
-        place,
-        lose: (party) => (party === "agent" ? left : right).sever(),
-      }, cast.known);
-      await t.step("README.md says so", () => compareRow(cast, marks));
+  for (const [version, agent, server, computer] of ROWS) {
+    if (version !== sdk) continue;
+    testCast("casts", {
+      sdk,
+      agent,
+      server,
+      computer,
+      known: {
+        ...(agent === "Python" && KNOWN[`${sdk} agent`]),
+        ...(server === "Python" && KNOWN[`${sdk} server`]),
+        ...(computer === "Python" && KNOWN[`${sdk} computer`]),
+      },
     });
   }
 }
+
+/** Registers a test of a cast, which compares its row in a table of `README.md`. */
+export function testCast(table: string, cast: Cast): void {
+  const { sdk } = cast;
+  Deno.test({
+    name:
+      `${sdk}: ${cast.agent} Agent, ${cast.server} Server, ${cast.computer} Computer`,
+    timeout: SCREEN_TIMEOUT_MS,
+  }, async (t) => {
+    await using server = await SERVERS[cast.server](sdk);
+    await using place = await openWorkplace();
+    await using left = await startProxy(server.url);
+    await using right = await startProxy(server.url);
+    await using agent = await AGENTS[cast.agent](sdk, left.url);
+    await using computer = cast.computer === "our"
+      ? await ourComputer(right.url, place)
+      : await pythonComputer(sdk, right.url, place);
+    const marks = await play(t, {
+      sdk,
+      agent: byMcpName(sdk, agent),
+      computer,
+      place,
+      lose: (party) => (party === "agent" ? left : right).sever(),
+    }, cast.known);
+    await t.step("README.md says so", () => compareRow(table, cast, marks));
+  });
+}
+
+const SERVERS: Readonly<
+  Record<Cast["server"], (sdk: Sdk) => Promise<ServerParty>>
+> = { our: ourServer, Python: pythonServer, Rust: rustServer };
+
+const AGENTS: Readonly<
+  Record<Cast["agent"], (sdk: Sdk, url: string) => Promise<AgentParty>>
+> = {
+  our: (sdk, url) => Promise.resolve(ourAgent(sdk, url)),
+  Python: pythonAgent,
+  Rust: (_sdk, url) => rustAgent(url),
+};
 
 /** Lets the calls of an Agent name tools as their MCP server does. */
 export const byMcpName = (sdk: Sdk, agent: AgentParty): AgentParty => ({

@@ -99,3 +99,15 @@ export const SERVER_0_1: KnownFailures = {
     },
   },
 };
+
+/** Failures of the Agent of Rust `smcp-agent` 0.4. */
+export const RUST_AGENT: KnownFailures = {
+  cancel: {
+    known: 9,
+    async instead({ agent }) {
+      const result = await agent.call("slow");
+      assertEquals(result.isError, true); // at its timeout, which cancels it
+      assertEquals(textOf(await agent.call("slow_aborted")), "it was aborted");
+    },
+  },
+};

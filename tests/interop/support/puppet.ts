@@ -1,10 +1,8 @@
-import { join } from "node:path";
 import { Mailboxes } from "./mailboxes.ts";
-import { pythonOf, SCRIPTS, type Sdk } from "./venv.ts";
 
-/** A Python script whose object answers calls; see `python/puppet.py`. */
+/** A program whose object answers calls; see `python/puppet.py`. */
 export interface Puppet extends AsyncDisposable {
-  /** Calls a method; rejects with Python's exception. */
+  /** Calls a method; rejects with its exception. */
   call(method: string, ...args: unknown[]): Promise<unknown>;
   /** Resolves with the data of the next unread event of a name. */
   next(event: string): Promise<unknown>;
@@ -20,24 +18,15 @@ interface Message {
   data?: unknown;
 }
 
-/** Starts a script with the interpreter of an SDK; it ends with the scope, and with this process. */
+/** Starts a program whose object answers calls; it ends with the scope, and with this process. */
 export async function startPuppet(
-  sdk: Sdk,
-  script: "agent" | "computer" | "server",
+  [program = "", ...args]: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  ...args: string[]
 ): Promise<Puppet> {
-  const python = await pythonOf(sdk);
   const home = await Deno.makeTempDir({ prefix: "smcp-interop-" });
-  const child = new Deno.Command(python, {
-    args: [join(SCRIPTS, `${script}.py`), ...args],
-    // The SDK keeps files in the home directory.
-    env: {
-      HOME: home,
-      PYTHONDONTWRITEBYTECODE: "1",
-      PYTHONUNBUFFERED: "1",
-      ...env,
-    },
+  const child = new Deno.Command(program, {
+    args,
+    env: { HOME: home, ...env }, // the SDKs keep files in the home directory
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",
@@ -52,7 +41,8 @@ export async function startPuppet(
       pending.get(id ?? 0)?.reject(new Error(error));
     } else pending.get(id ?? 0)?.resolve(result);
   };
-  const gone = () => new Error(`${script}.py has ended:\n${log}`);
+  const gone = () =>
+    new Error(`${[program, ...args].join(" ")} has ended:\n${log}`);
   const done = Promise.all([
     child.status,
     eachLine(child.stdout, (line) => take(JSON.parse(line))),

@@ -5,16 +5,23 @@ import type { Cast } from "./casts.ts";
 import { COLUMNS, type Marks } from "./scenario.ts";
 
 const README = new URL("../README.md", import.meta.url);
-const [BEGIN, END] = ["<!-- casts -->", "<!-- /casts -->"];
 
 /** Tells the run to write the table instead of comparing it. */
 const WRITE = "SMCP_INTEROP_WRITE";
 
-/** Compares what came of a cast with its row in `README.md`; writes the row if the run is told to. */
-export async function compareRow(cast: Cast, marks: Marks): Promise<void> {
+/**
+ * Compares what came of a cast with its row in a table of `README.md`, which is between comments of
+ * its name; writes the row if the run is told to.
+ */
+export async function compareRow(
+  table: string,
+  cast: Cast,
+  marks: Marks,
+): Promise<void> {
   const text = await readFile(README, "utf8");
-  const begin = text.indexOf(BEGIN) + BEGIN.length;
-  const end = text.indexOf(END);
+  const mark = `<!-- ${table} -->`;
+  const begin = text.indexOf(mark) + mark.length;
+  const end = text.indexOf(`<!-- /${table} -->`);
   const rows = new Map(
     text.slice(begin, end).split("\n").filter((line) => line.startsWith("|"))
       .slice(2).map(cellsOf).map((cells) => [keyOf(cells), cells]),
@@ -35,8 +42,8 @@ export async function compareRow(cast: Cast, marks: Marks): Promise<void> {
     head.map(() => "---"),
     ...[...rows.values()].sort((a, b) => compare(keyOf(a), keyOf(b))),
   ].map((cells) => `| ${cells.join(" | ")} |`);
-  const table = `\n\n${lines.join("\n")}\n\n`;
-  await writeFile(README, text.slice(0, begin) + table + text.slice(end));
+  const body = `\n\n${lines.join("\n")}\n\n`;
+  await writeFile(README, text.slice(0, begin) + body + text.slice(end));
 }
 
 const cellsOf = (line: string): string[] =>
@@ -48,7 +55,7 @@ function partiesOf({ sdk, agent, server, computer }: Cast): string[] {
   return [agent, server, computer].map((kind) => `${sdk} ${SHORT[kind]}`);
 }
 
-const SHORT = { our: "ours", Python: "py" };
+const SHORT = { our: "ours", Python: "py", Rust: "rust" };
 
 /** By version, then in the order of the alphabet. */
 const compare = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0;

@@ -1,6 +1,7 @@
 import { parseCallToolResult } from "../../../../protocol/mod.ts";
-import { startPuppet } from "../puppet.ts";
-import type { Sdk } from "../venv.ts";
+import { join } from "node:path";
+import { type Puppet, startPuppet } from "../puppet.ts";
+import { pythonOf, SCRIPTS, type Sdk } from "../venv.ts";
 import type { Workplace } from "../workplace/workplace.ts";
 import {
   AGENT,
@@ -12,9 +13,24 @@ import {
   type Skill,
 } from "./party.ts";
 
+/** Starts a script with the interpreter of an SDK. */
+async function startScript(
+  sdk: Sdk,
+  script: "agent" | "computer" | "server",
+  env: Readonly<Record<string, string>>,
+  ...args: string[]
+): Promise<Puppet> {
+  const python = await pythonOf(sdk);
+  return await startPuppet([python, join(SCRIPTS, `${script}.py`), ...args], {
+    PYTHONDONTWRITEBYTECODE: "1",
+    PYTHONUNBUFFERED: "1",
+    ...env,
+  });
+}
+
 /** The SDK's Server, as a process. */
 export async function pythonServer(sdk: Sdk): Promise<ServerParty> {
-  const puppet = await startPuppet(sdk, "server");
+  const puppet = await startScript(sdk, "server", {});
   return {
     url: String(await puppet.call("listen")),
     [Symbol.asyncDispose]: () => puppet[Symbol.asyncDispose](),
@@ -27,7 +43,12 @@ export async function pythonAgent(
   url: string,
   token = "",
 ): Promise<AgentParty> {
-  const puppet = await startPuppet(sdk, "agent", {}, AGENT, OFFICE, token);
+  const puppet = await startScript(sdk, "agent", {}, AGENT, OFFICE, token);
+  return puppetAgent(puppet, url);
+}
+
+/** An Agent behind the methods of `python/agent.py`. */
+export function puppetAgent(puppet: Puppet, url: string): AgentParty {
   const enter = async () => {
     await puppet.next("connected");
     await puppet.call("join");
@@ -84,7 +105,7 @@ export async function pythonComputer(
   place: Workplace,
 ): Promise<ComputerParty> {
   const env = { A2C_SKILL_HOME: place.skillHome };
-  const puppet = await startPuppet(sdk, "computer", env, COMPUTER);
+  const puppet = await startScript(sdk, "computer", env, COMPUTER);
   const landing = sdk === "0.4" ? [place.landingRoot] : [];
   const enter = async () => {
     await puppet.next("connected");
