@@ -40,13 +40,18 @@ export async function skillFile(
   requests: Requests,
   computer: string,
   name: string,
-  { signal, path }: GetSkillOptions,
+  { signal, reqId, path }: GetSkillOptions,
 ): Promise<SkillFile> {
-  const answer = await requests.ask(GET_SKILL_EVENT, {
-    computer,
-    name,
-    ...(path !== undefined && { rel_path: path }),
-  }, signal);
+  const answer = await requests.ask(
+    GET_SKILL_EVENT,
+    {
+      computer,
+      name,
+      ...(path !== undefined && { rel_path: path }),
+    },
+    signal,
+    reqId,
+  );
   const digest = answer.sha256.toLowerCase();
   const { body, blob_handle: handle = "", total_size: size } = answer;
   const place = { requests, computer, handle, expected: digest };

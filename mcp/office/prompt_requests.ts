@@ -50,7 +50,10 @@ export function answerPromptRequests(
           { queue, options, signal, caller },
           async (reqId): Promise<GetPromptResult | InputRequiredResult> => {
             if (skill) {
-              return await skillPrompt(agent, computer, skill, signal);
+              return await skillPrompt(agent, computer, skill, {
+                signal,
+                reqId,
+              });
             }
             const got = await agent.getPrompt(computer, mcp_server, own, {
               arguments: filled,

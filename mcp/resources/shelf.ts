@@ -75,7 +75,7 @@ export async function readPlace(
       return markdown(await document.toMarkdown(request));
     }
     case "skill":
-      return await readSkill(agent, place, request.signal);
+      return await readSkill(agent, place, request);
     case "resource": {
       const { server } = place;
       const contents = await agent.readResource(

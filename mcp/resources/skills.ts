@@ -5,7 +5,11 @@ import type {
 } from "@modelcontextprotocol/server";
 import { Buffer } from "node:buffer";
 import { withTimeout } from "../../shared/async.ts";
-import { expandSkillDir, type SmcpAgent } from "../../agent/mod.ts";
+import {
+  type AgentRequestOptions,
+  expandSkillDir,
+  type SmcpAgent,
+} from "../../agent/mod.ts";
 import { type A2CSkillRef, ProtocolError } from "../../protocol/mod.ts";
 import { type Place, uriOf } from "./uris.ts";
 
@@ -40,10 +44,10 @@ export const skillResource = (
 export async function readSkill(
   agent: SmcpAgent,
   place: Place & { readonly kind: "skill" },
-  signal: AbortSignal,
+  request: AgentRequestOptions,
 ): Promise<ReadResourceResult> {
   const { computer, name, path } = place;
-  const file = await agent.getSkill(computer, name, { path, signal });
+  const file = await agent.getSkill(computer, name, { path, ...request });
   if (file.size > MAX_FILE_BYTES) {
     throw new ProtocolError(
       400,
@@ -70,9 +74,9 @@ export async function skillPrompt(
   agent: SmcpAgent,
   computer: string,
   skill: A2CSkillRef,
-  signal: AbortSignal,
+  request: AgentRequestOptions,
 ): Promise<GetPromptResult> {
-  const file = await agent.getSkill(computer, skill.name, { signal });
+  const file = await agent.getSkill(computer, skill.name, request);
   const text = expandSkillDir(await file.text(), skill);
   return {
     description: skill.description,

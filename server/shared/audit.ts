@@ -113,6 +113,10 @@ export interface AuditedRead extends AuditedRequest {
   readonly uri?: string;
   /** The name of the prompt. */
   readonly prompt?: string;
+  /** The name of the skill. */
+  readonly skill?: string;
+  /** The file of the skill; absent for `SKILL.md`. */
+  readonly path?: string;
   /** Only where payloads are switched on. */
   readonly result?: unknown;
 }

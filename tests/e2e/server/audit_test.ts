@@ -10,6 +10,7 @@ import {
   CLIENT_EVENTS,
   GET_DPE_EVENT,
   GET_RESOURCES_EVENT,
+  GET_SKILL_EVENT,
   GET_TOOLS_EVENT,
   JOIN_OFFICE_EVENT,
   LEAVE_OFFICE_EVENT,
@@ -407,6 +408,7 @@ Deno.test("reads of contents are audited when they end, lists are not; the conte
     computer.handle(GET_DPE_EVENT, (_payload, ack) => {
       ack({ code: 4013, message: "No such document", details: {} });
     });
+    computer.handle(GET_SKILL_EVENT, (_p, ack) => ack({ body: "hunter2" }));
     computer.handle(GET_RESOURCES_EVENT, (_p, ack) => ack({ resources: [] }));
     await agent.ask(READ_RESOURCE_EVENT, {
       ...base,
@@ -415,6 +417,12 @@ Deno.test("reads of contents are audited when they end, lists are not; the conte
       uri: "postgres://me:hunter2@db/north?password=hunter2",
     });
     await agent.ask(GET_DPE_EVENT, { ...base, req_id: "r2", uri: "dpe://h/d" });
+    await agent.ask(GET_SKILL_EVENT, {
+      ...base,
+      req_id: "r4",
+      name: "pdf",
+      rel_path: "scripts/x.py",
+    });
     await agent.ask(GET_RESOURCES_EVENT, {
       ...base,
       req_id: "r3",
@@ -445,6 +453,14 @@ Deno.test("reads of contents are audited when they end, lists are not; the conte
         request: GET_DPE_EVENT,
         uri: "dpe://h/d",
         outcome: "error 4013",
+      },
+      {
+        ...common,
+        req_id: "r4",
+        request: GET_SKILL_EVENT,
+        skill: "pdf",
+        path: "scripts/x.py",
+        outcome: "ok",
       },
     ]);
     assertEquals(lines[0]?.result, auditPayloads ? { contents } : undefined);
