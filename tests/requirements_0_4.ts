@@ -91,13 +91,15 @@ export const REQUIREMENTS_0_4: readonly Requirement[] = [
 
   // §8 Tools and results
   { id: "0.4 §8.1.1", clause: "Of a declared a2c_tool_meta only tags count, below configured ones",
-    tests: ["0.4 §8.1: tags that an MCP server declares are taken, and nothing else of its declaration", "0.4 §8.1: configured tags replace declared ones; null inherits, and an empty list clears"] },
+    tests: ["0.4 §8.1: tags that an MCP server declares are taken, and nothing else of its declaration", "0.4 §8.1: configured tags replace declared ones; null inherits, and an empty list clears",
+      "0.4 §8.1: a valid declaration without tags is written, a malformed one is not", "0.4 §8.1: malformed declarations of a server are one warning"] },
   { id: "0.4 §8.3.1", clause: "Failed authorizations are 4006 or 4007, at once; other failures are not", tests: ["0.4 §8.3: vector ${i} of authorization: ${transport}, HTTP ${upstream.status}",
-      "0.4 §8.3: HTTP ${status} is not about authorization"] },
+      "0.4 §8.3: HTTP 400 with WWW-Authenticate is about authorization", "0.4 §8.3: HTTP ${status} is not about authorization"] },
 
   // §9 Configuration, resources, Desktop
   { id: "0.4 §9.1", clause: "pickString: both forms are read; a value that is no option is an error",
-    tests: ["0.4 §9: a pickString takes values of options in both forms, and no label", "0.4 §9: a pickString that nobody answers is its default, then its first option, and not kept"] },
+    tests: ["0.4 §9: a pickString takes values of options in both forms, and no label", "0.4 §9: a pickString that nobody answers is its default, then its first option, and not kept",
+      "0.4 §9: a pickString without options, or with another default, is a problem of the configuration"] },
   { id: "0.4 §9.2", clause: "Resources are written in both spellings, and read in either; nothing is dropped",
     tests: ["SmcpComputer writes resources in both spellings (0.4 §9)", "SmcpAgent reads resources in the spelling of either SDK (0.4 §9)",
       "inBothSpellings() adds the protocol's names to those of MCP, and drops nothing (0.4 §9)", "inMcpSpelling() reads either spelling, and both (0.4 §9)"] },

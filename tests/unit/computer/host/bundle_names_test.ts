@@ -8,6 +8,7 @@ import { resolveTool } from "../../../../computer/host/naming/resolve_tool.ts";
 import { ServerSet } from "../../../../computer/host/naming/server_set.ts";
 import { nameTools } from "../../../../computer/host/naming/tool_naming.ts";
 import { unmatchedTools } from "../../../../computer/host/naming/unmatched_tools.ts";
+import { credentialsWanted } from "../../../../computer/host/oauth/authorization_error.ts";
 import type { ServerView } from "../../../../computer/host/server_status.ts";
 import { toSMCPTool } from "../../../../computer/host/tool_meta.ts";
 import { mcpTool, serverView } from "../../../support/computer/server_view.ts";
@@ -113,6 +114,19 @@ Deno.test("0.4 §3.5: a tool of a stopped server is known, and 4006 names the se
     tool_meta: { read: { auto_apply: true } },
   }, "failed");
   assertEquals(resolve("a__read", stopped), 4003);
+  const known = { tool_meta: { read: { auto_apply: true } } };
+  const refused: ServerView = {
+    ...serverView("my files", [], known, "failed"),
+    bundleId: "my_files",
+    address: "my_files",
+    refusal: credentialsWanted(),
+  };
+  const names = nameTools([refused], true);
+  const found = resolveTool("my_files__read", [refused], names);
+  assertEquals(
+    found.kind === "refuse" && [found.code, found.fields?.mcp_server],
+    [4006, "my_files"],
+  );
 });
 
 Deno.test("0.4 §3.5: names that are too long behind their bundle_id are problems", () => {
