@@ -6,17 +6,24 @@ import { scratch } from "../support/scratch.ts";
 import { SCREEN_TIMEOUT_MS } from "./support/casts.ts";
 import { pythonOf, SCRIPTS, sdkSources } from "./support/venv.ts";
 
-/** Every test of the SDK that starts a Server over HTTP, but those of marketplaces, which start none. */
-const FILES = [
-  "tests/e2e/test_async_integration_e2e.py",
-  "tests/e2e/test_async_integration_vrl_e2e.py",
-  "tests/e2e/test_v02_full_flow.py",
-  "tests/e2e/test_v02_skill_blob_e2e.py",
-  "tests/e2e/test_v02_tool_call_binary_e2e.py",
-  "tests/e2e/test_v02_update_tool_list_e2e.py",
-  "tests/e2e/test_version_handshake_conftest_server.py",
-  "tests/e2e/server",
-  "tests/e2e/agent",
+/**
+ * Every test of the SDK that starts a Server over HTTP, but those of marketplaces, which start none;
+ * in two halves that take equally long, side by side.
+ */
+const HALVES = [
+  [
+    "tests/e2e/test_async_integration_e2e.py",
+    "tests/e2e/test_async_integration_vrl_e2e.py",
+  ],
+  [
+    "tests/e2e/test_v02_full_flow.py",
+    "tests/e2e/test_v02_skill_blob_e2e.py",
+    "tests/e2e/test_v02_tool_call_binary_e2e.py",
+    "tests/e2e/test_v02_update_tool_list_e2e.py",
+    "tests/e2e/test_version_handshake_conftest_server.py",
+    "tests/e2e/server",
+    "tests/e2e/agent",
+  ],
 ];
 
 const TESTS = 38;
@@ -39,30 +46,8 @@ Deno.test({
   name: "the end-to-end tests of the Python SDK 0.4 pass at our Server",
   timeout: SCREEN_TIMEOUT_MS,
 }, async (t) => {
-  const python = await pythonOf("tests");
-  const sources = await sdkSources();
-  await using folder = await scratch();
-  const report = join(folder.path, "outcomes");
-  const permissions = ["--allow-net", "--allow-env", "--allow-read"];
-  const server = [Deno.execPath(), "run", "--no-prompt", ...permissions, MAIN];
-  const pytest = ["-m", "pytest", "-p", "our_server", "-p", "no:cacheprovider"];
-  const limits = ["--timeout=60", "--timeout-method=thread"];
-  const { stdout } = await new Deno.Command(python, {
-    args: [...pytest, ...limits, "-q", ...FILES],
-    cwd: sources,
-    env: {
-      // Where Deno's cache is by default; the SDK keeps files in the home directory.
-      DENO_DIR: denoDir(),
-      HOME: folder.path,
-      PYTHONDONTWRITEBYTECODE: "1",
-      PYTHONPATH: [SCRIPTS, sources].join(delimiter),
-      SMCP_OUTCOMES: report,
-      SMCP_SERVER: server.join(" "),
-    },
-  }).output();
-  const lines = await readFile(report, "utf8").catch(() => "");
-  const outcomes: Outcome[] = lines.trim().split("\n").filter(Boolean)
-    .map((line) => JSON.parse(line));
+  const halves = await Promise.all(HALVES.map(runTests));
+  const outcomes = halves.flatMap((half) => half.outcomes);
   for (const { test, outcome, why = "" } of outcomes) {
     const known = KNOWN[test];
     await t.step(known === undefined ? test : `${test}: fails`, () => {
@@ -70,11 +55,46 @@ Deno.test({
       else assertStringIncludes(why, known);
     });
   }
-  const log = new TextDecoder().decode(stdout);
+  const log = halves.map((half) => half.log).join("\n");
   assertEquals(outcomes.length, TESTS, log);
 });
 
-const MAIN = fileURLToPath(new URL("../../server/main.ts", import.meta.url));
+/** Runs tests of the SDK, whose Servers are this package's. */
+async function runTests(
+  files: readonly string[],
+): Promise<{ outcomes: Outcome[]; log: string }> {
+  const python = await pythonOf("tests");
+  const sources = await sdkSources();
+  await using folder = await scratch();
+  const report = join(folder.path, "outcomes");
+  const pytest = ["-m", "pytest", "-p", "our_server", "-p", "no:cacheprovider"];
+  const limits = ["--timeout=60", "--timeout-method=thread"];
+  const { stdout } = await new Deno.Command(python, {
+    args: [...pytest, ...limits, "-q", ...files],
+    cwd: sources,
+    env: {
+      DENO_DIR: denoDir(), // by default it is in the home directory
+      HOME: folder.path, // where the SDK keeps files
+      PYTHONDONTWRITEBYTECODE: "1",
+      PYTHONPATH: [SCRIPTS, sources].join(delimiter),
+      SMCP_OUTCOMES: report,
+      SMCP_SERVER: JSON.stringify(SERVER),
+    },
+  }).output();
+  const lines = await readFile(report, "utf8").catch(() => "");
+  return {
+    outcomes: lines.split("\n").filter(Boolean).map((line) => JSON.parse(line)),
+    log: new TextDecoder().decode(stdout),
+  };
+}
+
+/** The command of this package's Server. */
+const SERVER = [
+  Deno.execPath(),
+  ...["run", "--no-prompt", "--frozen"],
+  ...["--allow-net", "--allow-env", "--allow-read"],
+  fileURLToPath(new URL("../../server/main.ts", import.meta.url)),
+];
 
 /** Deno's cache, which the Servers share with this process. */
 function denoDir(): string {

@@ -1,14 +1,13 @@
 """pytest -p our_server: every Server that the SDK's own tests start is this package's.
 
-Environment: SMCP_SERVER is the command that starts it, SMCP_OUTCOMES the file for the outcome of
-each test, as one JSON object a line.
+Environment: SMCP_SERVER is the command that starts it, as a JSON list, SMCP_OUTCOMES the file for
+the outcome of each test, as one JSON object a line.
 """
 
 import asyncio
 import contextlib
 import json
 import os
-import shlex
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ from a2c_smcp import PROTOCOL_VERSION
 
 def _start(port: int, protocol: str) -> tuple[subprocess.Popen[str], int]:
     """Starts a Server; returns when it listens, with its port."""
-    command = shlex.split(os.environ["SMCP_SERVER"])
+    command = json.loads(os.environ["SMCP_SERVER"])
     process = subprocess.Popen(
         [*command, "--port", str(port), "--protocol", protocol, "--no-limits"],
         stdout=subprocess.PIPE,
