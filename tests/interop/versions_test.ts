@@ -1,15 +1,19 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { byMcpName, SCREEN_TIMEOUT_MS } from "./support/casts.ts";
+import { byMcpName, CASTS, SCREEN_TIMEOUT_MS } from "./support/casts.ts";
 import { ourAgent, ourServer } from "./support/parties/ours.ts";
 import { type AgentParty, COMPUTER } from "./support/parties/party.ts";
 import { pythonAgent, pythonComputer } from "./support/parties/python.ts";
 import { textOf } from "./support/steps/step.ts";
+import { compareParties } from "./support/table.ts";
 import type { Sdk } from "./support/venv.ts";
 import { openWorkplace } from "./support/workplace/workplace.ts";
 
 /** Registers a test that may wait for a download of an SDK. */
 const test = (name: string, run: () => Promise<void>) =>
   Deno.test({ name, timeout: SCREEN_TIMEOUT_MS, fn: run });
+
+test("the table in README.md has a row for each cast, and no other", () =>
+  compareParties("casts", CASTS));
 
 test("clients of each version are refused by a Server of the other, with an error", async () => {
   await using old = await ourServer("0.1");

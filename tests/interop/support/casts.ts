@@ -56,22 +56,24 @@ const KNOWN: Partial<
 /** The first test waits for the download of the SDK from PyPI. */
 export const SCREEN_TIMEOUT_MS = 600_000;
 
+/** Every cast of Python's parties and ours. */
+export const CASTS: readonly Cast[] = ROWS.map((
+  [sdk, agent, server, computer],
+) => ({
+  sdk,
+  agent,
+  server,
+  computer,
+  known: {
+    ...(agent === "Python" && KNOWN[`${sdk} agent`]),
+    ...(server === "Python" && KNOWN[`${sdk} server`]),
+    ...(computer === "Python" && KNOWN[`${sdk} computer`]),
+  },
+}));
+
 /** Registers a test of each cast of a version. */
 export function testCasts(sdk: Sdk): void {
-  for (const [version, agent, server, computer] of ROWS) {
-    if (version !== sdk) continue;
-    testCast("casts", {
-      sdk,
-      agent,
-      server,
-      computer,
-      known: {
-        ...(agent === "Python" && KNOWN[`${sdk} agent`]),
-        ...(server === "Python" && KNOWN[`${sdk} server`]),
-        ...(computer === "Python" && KNOWN[`${sdk} computer`]),
-      },
-    });
-  }
+  for (const cast of CASTS) if (cast.sdk === sdk) testCast("casts", cast);
 }
 
 /** Registers a test of a cast, which compares its row in a table of `README.md`. */

@@ -18,14 +18,7 @@ export async function compareRow(
   cast: Cast,
   marks: Marks,
 ): Promise<void> {
-  const text = await readFile(README, "utf8");
-  const mark = `<!-- ${table} -->`;
-  const begin = text.indexOf(mark) + mark.length;
-  const end = text.indexOf(`<!-- /${table} -->`);
-  const rows = new Map(
-    text.slice(begin, end).split("\n").filter((line) => line.startsWith("|"))
-      .slice(2).map(cellsOf).map((cells) => [keyOf(cells), cells]),
-  );
+  const { before, rows, after } = await readTable(table);
   const row = [...partiesOf(cast), ...COLUMNS.map((c) => cellOf(marks[c]))];
   if (process.env[WRITE] === undefined) {
     assertEquals(
@@ -42,8 +35,33 @@ export async function compareRow(
     head.map(() => "---"),
     ...[...rows.values()].sort((a, b) => compare(keyOf(a), keyOf(b))),
   ].map((cells) => `| ${cells.join(" | ")} |`);
-  const body = `\n\n${lines.join("\n")}\n\n`;
-  await writeFile(README, text.slice(0, begin) + body + text.slice(end));
+  await writeFile(README, `${before}\n\n${lines.join("\n")}\n\n${after}`);
+}
+
+/** Compares the parties of all rows in a table of `README.md` with casts. */
+export async function compareParties(
+  table: string,
+  casts: readonly Cast[],
+): Promise<void> {
+  const { rows } = await readTable(table);
+  const wanted = casts.map((cast) => keyOf(partiesOf(cast)));
+  assertEquals([...rows.keys()].sort(compare), wanted.sort(compare));
+}
+
+/** Reads the rows of a table by their parties, and the text around it. */
+async function readTable(table: string) {
+  const text = await readFile(README, "utf8");
+  const mark = `<!-- ${table} -->`;
+  const begin = text.indexOf(mark) + mark.length;
+  const end = text.indexOf(`<!-- /${table} -->`);
+  const lines = text.slice(begin, end).split("\n");
+  const cells = lines.filter((line) => line.startsWith("|")).slice(2)
+    .map(cellsOf);
+  return {
+    before: text.slice(0, begin),
+    rows: new Map(cells.map((row) => [keyOf(row), row])),
+    after: text.slice(end),
+  };
 }
 
 const cellsOf = (line: string): string[] =>
