@@ -117,7 +117,8 @@ export const putBlobReqSchema = z.pipe(
   z.looseObject({
     ...computerCallShape,
     upload_id: z.exactOptional(identifier),
-    chunk_offset: byteCount,
+    // Likewise: one that does not continue the upload is 4019 `range`.
+    chunk_offset: z.int(),
     eof: z.boolean(),
     blob: z.string(),
   }),

@@ -110,7 +110,7 @@ const REQUESTS: Readonly<Record<string, Fields>> = {
   "client:put_blob": {
     ...routed,
     upload_id: maybe("identifier"),
-    chunk_offset: a("offset"),
+    chunk_offset: a("integer"),
     eof: a("flag"),
     blob: a("text"),
   },

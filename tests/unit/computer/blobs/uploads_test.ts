@@ -111,6 +111,7 @@ Deno.test("0.4 §7.5: Uploads refuses a first chunk in the order of the reasons"
       [{ blob: "a?==", total_size: 1e9 }, "too_large"],
       [{ total_size: 10_001, chunk_offset: 1 }, "too_large"],
       [{ chunk_offset: 1, blob: "a?==" }, "range"],
+      [{ chunk_offset: -1 }, "range"],
       [{ blob: "a?==" }, "invalid_declaration"],
       [{ total_size: 399 }, "range"],
       [{ eof: true }, "range"],
