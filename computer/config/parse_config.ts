@@ -166,7 +166,14 @@ function readServer<S extends ServerConfig>(
         `"${name}" differs from the key "${key}"; make them equal, or leave the name out`,
     });
   }
-  return identified(readEntry, read.config, draft);
+  return named(identified(readEntry, read.config, draft));
+}
+
+/** Names a server that has an id alone, so that people, and peers of 0.2, can tell what they mean. */
+function named<S extends ServerConfig>(config: S): S {
+  if (config.name !== "") return config;
+  const id = bundleIdOf(config);
+  return { ...config, name: id, bundle_id: id };
 }
 
 /**

@@ -3,6 +3,7 @@ import {
   bundleId,
   computerCallShape,
   identifier,
+  textOf,
 } from "../validation/identifiers.ts";
 import { listOf, mapOf, maybe } from "../validation/plain_values.ts";
 import { ISO_DURATION, parseDuration } from "../validation/duration.ts";
@@ -20,7 +21,7 @@ export type SERVER_NAME = string;
 
 /** The common fields of the three kinds of MCP server configuration (spec §4). */
 export interface BaseMCPServerConfig {
-  /** For people; the key in `servers` of 0.2. */
+  /** For people; the key in `servers` of 0.2. Empty in a file: the derived `bundle_id`. */
   name: string;
   /** What identifies it since 0.3; absent or `null`: derived from the name. */
   bundle_id?: string | null;
@@ -182,7 +183,8 @@ const toolPrefix = z.string().check(
 );
 
 const base = {
-  name: identifier,
+  // Empty at Computers of other SDKs, where a name is for people alone (0.4 §3).
+  name: textOf(0, 256).register(z.globalRegistry, { maxLength: 256 }),
   bundle_id: maybe(bundleId),
   disabled: on(false),
   forbidden_tools: z._default(listOf(z.string()), []),

@@ -171,7 +171,7 @@ Deno.test("parseMCPServerConfig() names what is wrong with the parts common to a
   for (const kind of Object.values(MINIMAL)) {
     const faults: [change: object, path: string][] = [
       [{ name: undefined }, "name"],
-      [{ name: "" }, "name"],
+      [{ name: 5 }, "name"],
       [{ name: "x".repeat(257) }, "name"],
       [{ type: undefined }, "type"],
       [{ type: "ftp" }, "type"],

@@ -37,6 +37,25 @@ Deno.test("0.4 §3.3: deriveBundleId() gives the ids of all vectors", () => {
   }
 });
 
+Deno.test("0.4 §3.3: a configuration gives the ids of all vectors, also to a server without a name", () => {
+  for (const { name, config, expected_bundle_id } of vectors.vectors) {
+    const { type, bundle_id, ...server_parameters } = config as
+      & Record<string, unknown>
+      & { type: string };
+    const entry = {
+      type,
+      bundle_id: bundle_id ?? null,
+      server_parameters,
+    };
+    for (const data of [[{ name, ...entry }], { servers: { [name]: entry } }]) {
+      const { servers } = parseComputerConfig(data);
+      assertEquals(servers.map(bundleIdOf), [expected_bundle_id], name);
+      // People, and peers of 0.2, see the id where there is no name.
+      assertEquals(servers[0]?.name, name || expected_bundle_id);
+    }
+  }
+});
+
 /** The ids are those of Python's a2c-smcp 0.4.2. */
 Deno.test("0.4 §3.2: deriveBundleId() counts code points, and orders keys by them", () => {
   const names: [name: string, id: string][] = [

@@ -173,7 +173,7 @@ const rejected: [why: string, config: unknown][] = [
   ],
   ["tags that are no list", stdio({}, { tool_meta: { ls: { tags: "a" } } })],
   ["a VRL program that is no text", stdio({}, { vrl: 1 })],
-  ["an empty name", stdio({}, { name: "" })],
+  ["a name that is too long", stdio({}, { name: "x".repeat(257) })],
   ["a URL of another scheme", streamable({ url: "ftp://h" })],
   ["a URL without a host", streamable({ url: "https://" })],
   ["a duration in seconds", streamable({ timeout: 30 })],
