@@ -5,17 +5,29 @@ export function clashText(
   name: string,
   claimants: readonly NamedTool[],
 ): string {
-  const who = claimants.map(({ server, tool }) =>
-    tool.name === name
-      ? `MCP server "${server.name}"`
-      : `MCP server "${server.name}" (its tool "${tool.name}")`
+  const labels = labelsOf(claimants);
+  const who = claimants.map(({ server: { bundleId }, tool }) =>
+    `MCP server "${labels.get(bundleId)}"` +
+    (tool.name === name ? "" : ` (its tool "${tool.name}")`)
   );
   const last = claimants.at(-1);
-  const servers = new Set(claimants.map(({ server }) => server.bundleId));
   return `More than one tool is named "${name}": ${who.join(" and ")}; ` +
-    (servers.size === 1
+    (labels.size === 1
       ? 'give one of them another "alias" in its tool_meta'
-      : `give one of them an alias, such as tool_meta: {"${last?.tool.name}": {"alias": "${last?.server.name}_${name}"}} of "${last?.server.name}", or its server a tool_prefix`);
+      : `give one of them an alias, such as tool_meta: {"${last?.tool.name}": {"alias": "${last?.server.name}_${name}"}} of "${
+        labels.get(last?.server.bundleId ?? "")
+      }", or its server a tool_prefix`);
+}
+
+/** Returns what people call each server, by `bundle_id`, which is part of it where names are equal. */
+function labelsOf(claimants: readonly NamedTool[]): Map<string, string> {
+  const servers = new Map(
+    claimants.map(({ server }) => [server.bundleId, server.name]),
+  );
+  const isUnique = new Set(servers.values()).size === servers.size;
+  return isUnique ? servers : new Map(
+    [...servers].map(([id, name]) => [id, `${name} (${id})`]),
+  );
 }
 
 /** Maximum number of clashing names to write out. */
@@ -30,8 +42,7 @@ export function clashTexts(
 ): string[] {
   const groups = Map.groupBy(
     clashes,
-    ([, claimants]) =>
-      JSON.stringify([...new Set(claimants.map(({ server }) => server.name))]),
+    ([, claimants]) => JSON.stringify([...labelsOf(claimants).values()]),
   );
   return [...groups].flatMap(([key, group]) => {
     const servers: string[] = JSON.parse(key);

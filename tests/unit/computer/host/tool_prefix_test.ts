@@ -95,6 +95,19 @@ Deno.test("the same server twice is reported in one sentence, with the remedy", 
   ]);
 });
 
+Deno.test("servers of one name are told apart by their bundle_id where their tools clash", () => {
+  const servers = [
+    serverView("twin", ["t1", "t2"], { bundle_id: "x" }),
+    serverView("twin", ["t1", "t2"], { bundle_id: "y" }),
+    serverView("other", ["one"]),
+    serverView("twin", ["one"], { bundle_id: "z" }),
+  ];
+  assertEquals(clashTexts(nameTools(servers).clashes), [
+    'MCP servers "twin (x)" and "twin (y)" have 2 tools of the same names, and none of these can be called: t1, t2; give them a prefix, such as "tool_prefix": "auto" of "twin (y)"',
+    'More than one tool is named "one": MCP server "other" and MCP server "twin"; give one of them an alias, such as tool_meta: {"one": {"alias": "twin_one"}} of "twin", or its server a tool_prefix',
+  ]);
+});
+
 Deno.test("longNames() warns above 64 characters, and excludes above 256", () => {
   const config = serverView("a", [], { tool_prefix: "p".repeat(60) }).config;
   const tools = [4, 5, 196, 197].map((length) => mcpTool("x".repeat(length)));
