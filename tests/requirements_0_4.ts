@@ -106,8 +106,8 @@ export const REQUIREMENTS_0_4: readonly Requirement[] = [
   { id: "0.4 §9.3", clause: "The Desktop is grouped by bundle_id", tests: ["0.4 §9: the Desktop is in order of use, then of bundle_id"] },
 
   // §10 Connecting and offices
-  { id: "0.4 §10.1", clause: "agent in a payload that differs from the join's name is not refused; the Server sends the session's name",
-    tests: ["checkAccess() requires the exact name of computers, and lets agents give any (0.4 §10)",
+  { id: "0.4 §10.1", clause: "agent in a payload that differs from the join's name is not refused, unless credentials restrict names (spec §5); the Server sends the session's name",
+    tests: ["checkAccess() requires the exact name of computers, and of agents whose credentials restrict names",
       "an agent that gives another name acts under the name of its seat: for the computer, in notifications and in the audit log (spec §5)"] },
   { id: "0.4 §10.2", clause: "API keys are taken from auth.token, too", tests: ["auth.token is checked as a key, then as a JWT; the header's key precedes both (spec §10)"] },
 

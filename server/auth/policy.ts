@@ -62,6 +62,10 @@ export function checkPolicy(
   return undefined;
 }
 
+/** Returns whether a policy restricts the names of its members. */
+export const restrictsNames = ({ names }: Policy): boolean =>
+  names !== undefined && !names.includes("*");
+
 /** Returns whether the whole text matches a pattern; `*` matches any text, and nothing else is special. */
 export function matches(pattern: string, text: string): boolean {
   const [head = "", ...middle] = pattern.split("*");

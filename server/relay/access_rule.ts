@@ -1,4 +1,6 @@
 import { ErrorCode, ProtocolError, type Role } from "../../protocol/mod.ts";
+import type { Policy } from "../shared/identity.ts";
+import { restrictsNames } from "../auth/policy.ts";
 import type { Member } from "../shared/member.ts";
 
 /** What a request claims about its sender. */
@@ -16,16 +18,18 @@ export interface Claim {
  * (403), name (403) and office (4104), in this order (spec §5).
  *
  * A Computer must give its own name. An Agent may give any, since released SDKs take it from another
- * setting than the name of the join; it gains nothing, as the name of its seat is used instead
- * (0.4 §10).
+ * setting than the name of the join; the name of its seat is used instead. Credentials that restrict
+ * names require the exact name of an Agent, too.
  *
  * @param member the sender's seat, if it has one
+ * @param policy what the sender's credentials allow
  * @returns the sender's seat
  * @throws {ProtocolError} with the code of the first check that fails
  */
 export function checkAccess(
   member: Member | undefined,
   claim: Claim,
+  policy?: Policy,
 ): Member {
   if (member === undefined) throw notInOffice();
   if (claim.role !== "both" && member.role !== claim.role) {
@@ -36,10 +40,12 @@ export function checkAccess(
       } may send this event`,
     );
   }
-  if (member.role === "computer" && member.name !== claim.name) {
+  const held = member.role === "computer" ||
+    (policy !== undefined && restrictsNames(policy));
+  if (held && member.name !== claim.name) {
     throw new ProtocolError(
       ErrorCode.FORBIDDEN,
-      'Cannot act for another member: "computer" must be the name you joined with',
+      `Cannot act for another member: "${member.role}" must be the name you joined with`,
     );
   }
   if (claim.office !== undefined && claim.office !== member.office) {

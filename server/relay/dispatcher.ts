@@ -204,6 +204,7 @@ export class Dispatcher {
     const { office } = checkAccess(
       session.member,
       { role: from, name: agent, office: office_id },
+      session.identity?.policy,
     );
     const members = await this.#membership.list(office);
     return {
@@ -226,6 +227,7 @@ export class Dispatcher {
     const { office, name } = checkAccess(
       session.member,
       { role: from, name: agent },
+      session.identity?.policy,
     );
     if (notification === undefined) return;
     this.#membership.notify(office, notification, { agent: name, req_id });

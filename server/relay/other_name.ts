@@ -6,8 +6,8 @@ const told = new WeakSet<Session>();
 
 /**
  * Tells in the log, once a session, that an Agent's requests give another name than its seat has. It is
- * no reason to refuse them: released SDKs take the two from different settings, and the name of the seat
- * counts (0.4 §10).
+ * no reason to refuse them unless credentials restrict names: released SDKs take the two from different
+ * settings, and the name of the seat counts (0.4 §10).
  */
 export function tellOtherName(session: Session, claimed: string): void {
   if (told.has(session)) return;

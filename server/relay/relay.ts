@@ -82,6 +82,7 @@ export class Relay {
     const seat = checkAccess(
       agent.member,
       { role: "agent", name: request.agent },
+      agent.identity?.policy,
     );
     const isOwnName = request.agent === seat.name;
     if (!isOwnName) tellOtherName(agent, request.agent);

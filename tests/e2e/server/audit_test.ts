@@ -338,6 +338,7 @@ Deno.test("refused joins, and attempts on other offices and names, are audited (
   const base = { agent: "ada", req_id: "r" };
   await agent.ask(LIST_ROOM_EVENT, { ...base, office_id: "south" });
   await agent.request(LEAVE_OFFICE_EVENT, { office_id: "south" });
+  await agent.ask(TOOL_CALL_EVENT, request({ agent: "eve" }));
   await computer.ask(GET_TOOLS_EVENT, request());
   await computer.ask(UPDATE_DESKTOP_EVENT, { computer: "lab-2" });
   const refused = log.audit.filter(({ event }) =>
@@ -351,6 +352,7 @@ Deno.test("refused joins, and attempts on other offices and names, are audited (
     ["join_refused", undefined, undefined, "south", "lab-1"],
     ["access_refused", LIST_ROOM_EVENT, 4104, "north", "ada"],
     ["access_refused", LEAVE_OFFICE_EVENT, 4104, "north", "ada"],
+    ["access_refused", TOOL_CALL_EVENT, 403, "north", "ada"],
     ["access_refused", GET_TOOLS_EVENT, 403, "north", "lab-1"],
     ["access_refused", UPDATE_DESKTOP_EVENT, 403, "north", "lab-1"],
   ]);

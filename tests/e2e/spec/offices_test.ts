@@ -188,7 +188,7 @@ Deno.test("only members act: after leaving, as before joining, every event is 41
   assertEquals(watcher.heard, []);
 });
 
-Deno.test("list_room is checked in the order payload, member, role, office (spec §5)", async () => {
+Deno.test("list_room is checked in the order payload, member, role, agent, office (spec §5)", async () => {
   await using server = createSmcpServer(ownNamesAlone());
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -198,7 +198,7 @@ Deno.test("list_room is checked in the order payload, member, role, office (spec
     [outsider, { ...wrong, req_id: 1 }, 400],
     [outsider, wrong, 4103],
     [pair.computer, wrong, 403],
-    [pair.agent, wrong, 4104],
+    [pair.agent, wrong, 403],
     [pair.agent, { ...wrong, agent: "agent" }, 4104],
   ];
   for (const [client, request, code] of rows) {

@@ -33,16 +33,24 @@ Deno.test("checkAccess() checks member, role, name and office in this order", ()
   assertEquals(codeOf(() => checkAccess(undefined, wrong)), 4103);
   assertEquals(codeOf(() => checkAccess(agent, wrong)), 403);
   const role = { ...wrong, role: "agent" } as const;
-  assertEquals(codeOf(() => checkAccess(agent, role)), 4104);
+  const held = { names: ["plan*"] };
+  assertEquals(codeOf(() => checkAccess(agent, role, held)), 403);
   const name = { ...role, name: "planner" };
   assertEquals(codeOf(() => checkAccess(agent, name)), 4104);
   assertEquals(checkAccess(agent, { ...name, office: "north" }), agent);
   assertEquals(checkAccess(agent, { role: "agent", name: "planner" }), agent);
 });
 
-Deno.test("checkAccess() requires the exact name of computers, and lets agents give any (0.4 §10)", () => {
+Deno.test("checkAccess() requires the exact name of computers, and of agents whose credentials restrict names", () => {
   const other = { role: "agent", name: "somebody" } as const;
-  assertEquals(checkAccess(agent, other), agent);
+  for (
+    const policy of [undefined, {}, { offices: ["north"] }, { names: ["*"] }]
+  ) {
+    assertEquals(checkAccess(agent, other, policy), agent);
+  }
+  for (const names of [["planner"], ["*n*"], ["somebody", "planner"], []]) {
+    assertEquals(codeOf(() => checkAccess(agent, other, { names })), 403);
+  }
   const computer: Member = { ...agent, role: "computer" };
   const about = { role: "computer", name: "somebody" } as const;
   assertEquals(codeOf(() => checkAccess(computer, about)), 403);
