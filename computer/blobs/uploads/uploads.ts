@@ -102,7 +102,7 @@ export class Uploads {
       return await (await upload).take(request);
     } catch (error) {
       this.#forget(id);
-      await giveUp(upload); // its Agent was not told its name
+      await giveUp(upload); // its Agent begins again: nothing is lost that it would go on with
       throw error;
     } finally {
       this.#expectNext(id);
