@@ -1,3 +1,4 @@
+import { readAt } from "../../shared/read_at.ts";
 import { builtin } from "./builtin.ts";
 
 /** A file to send: a path where there is a file system, or its bytes. */
@@ -46,35 +47,13 @@ async function openPath(path: string): Promise<FileSource> {
     return {
       size: stat.size,
       name: path.split(/[\\/]/).at(-1),
-      read: (offset, length) => readFully(file, offset, length),
+      read: (offset, length) => readAt(file, offset, length),
       close: () => file.close(),
     };
   } catch (error) {
     await file.close();
     throw error;
   }
-}
-
-type FileHandle = import("node:fs/promises").FileHandle;
-
-async function readFully(
-  file: FileHandle,
-  offset: number,
-  length: number,
-): Promise<Uint8Array> {
-  const bytes = new Uint8Array(length);
-  let filled = 0;
-  while (filled < length) {
-    const { bytesRead } = await file.read(
-      bytes,
-      filled,
-      length - filled,
-      offset + filled,
-    );
-    if (bytesRead === 0) break;
-    filled += bytesRead;
-  }
-  return bytes.subarray(0, filled);
 }
 
 const fromBlob = (blob: Blob & { readonly name?: string }): FileSource => ({

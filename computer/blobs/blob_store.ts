@@ -3,6 +3,7 @@ import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { blobNotAccessible } from "../../protocol/mod.ts";
+import { readAt } from "../../shared/read_at.ts";
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
 import type { BlobSource } from "./blob_kinds.ts";
@@ -189,9 +190,7 @@ async function read(
     throw blobNotAccessible("gone");
   });
   try {
-    const part = new Uint8Array(length);
-    const { bytesRead } = await handle.read(part, 0, length, offset);
-    return part.subarray(0, bytesRead);
+    return await readAt(handle, offset, length);
   } finally {
     await handle.close();
   }

@@ -1,3 +1,4 @@
+import { readAt } from "../../../shared/read_at.ts";
 import {
   FRONT_MATTER_BYTES,
   type FrontMatter,
@@ -21,9 +22,7 @@ export async function readEntry(folder: string): Promise<FrontMatter> {
     );
   });
   try {
-    const head = new Uint8Array(FRONT_MATTER_BYTES);
-    const { bytesRead } = await handle.read(head, 0, head.length, 0);
-    return await readFrontMatter(head.subarray(0, bytesRead));
+    return await readFrontMatter(await readAt(handle, 0, FRONT_MATTER_BYTES));
   } finally {
     await handle.close();
   }

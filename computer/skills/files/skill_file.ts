@@ -1,4 +1,4 @@
-import type { FileHandle } from "node:fs/promises";
+import { readAt } from "../../../shared/read_at.ts";
 import { bodyOffset, FRONT_MATTER_BYTES } from "./front_matter.ts";
 import { hashOf } from "./file_hashes.ts";
 import { isTextType, mediaTypeOf } from "./media_types.ts";
@@ -65,24 +65,4 @@ export async function openSkillFile(
     await handle.close();
     throw error;
   }
-}
-
-async function readAt(
-  handle: FileHandle,
-  offset: number,
-  length: number,
-): Promise<Uint8Array> {
-  const bytes = new Uint8Array(length);
-  let filled = 0;
-  while (filled < length) {
-    const { bytesRead } = await handle.read(
-      bytes,
-      filled,
-      length - filled,
-      offset + filled,
-    );
-    if (bytesRead === 0) break; // it has become shorter
-    filled += bytesRead;
-  }
-  return filled === length ? bytes : bytes.subarray(0, filled);
 }

@@ -1,6 +1,4 @@
 import { assertEquals, assertNotEquals, assertRejects } from "@std/assert";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import {
   type AgentEvents,
   ConnectionError,
@@ -25,6 +23,7 @@ import {
 } from "../../../protocol/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { startProxy } from "../../support/proxy.ts";
+import { versionRefusingServer } from "../../support/wire/version_refusing_server.ts";
 import { OFFICE, scriptedComputer, startOffice } from "../../support/office.ts";
 
 Deno.test("SmcpAgent receives every kind of answer of a Computer", async () => {
@@ -368,7 +367,7 @@ Deno.test("SmcpAgent.join() is refused with the Server's reason", async () => {
 
 for (const transports of [["polling", "websocket"], ["websocket"]] as const) {
   Deno.test(`SmcpAgent.connect() throws ProtocolVersionError on 4008 without a reconnect loop (${transports})`, async () => {
-    await using server = await mismatchingServer();
+    await using server = await versionRefusingServer(() => "0.9.0");
     const agent = new SmcpAgent({
       url: server.url,
       name: "old",
@@ -385,7 +384,7 @@ for (const transports of [["polling", "websocket"], ["websocket"]] as const) {
     ]);
     assertEquals(await refused, error);
     assertEquals(agent.state, "closed");
-    assertEquals(server.requests(), transports.length === 1 ? 2 : 1);
+    assertEquals(server.versions.length, transports.length === 1 ? 2 : 1);
     await agent.close();
   });
 }
@@ -542,40 +541,4 @@ function once<E extends keyof AgentEvents>(
       resolve(value);
     });
   });
-}
-
-/** A fake Server of another version, which this package cannot start; answers like the version check. */
-async function mismatchingServer() {
-  let requests = 0;
-  const body = JSON.stringify({
-    code: 4008,
-    message: "Protocol version mismatch",
-    server_version: "0.9.0",
-    client_version: "0.2.0",
-    min_supported: "0.9.0",
-    max_supported: "0.9.999",
-  });
-  const server = createServer((_, response) => {
-    requests++;
-    response.writeHead(400, { "content-type": "application/json" });
-    response.end(body);
-  });
-  server.on("upgrade", (_, socket) => {
-    requests++;
-    socket.end(
-      `HTTP/1.1 400 Bad Request\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-    );
-  });
-  server.listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    requests: () => requests,
-    [Symbol.asyncDispose]: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
 }

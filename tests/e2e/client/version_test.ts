@@ -1,11 +1,10 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { ProtocolVersionError, SmcpAgent } from "../../../agent/mod.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { OFFICE } from "../../support/office.ts";
 import { startProxy } from "../../support/proxy.ts";
+import { versionRefusingServer } from "../../support/wire/version_refusing_server.ts";
 
 for (const protocol of ["0.2", "0.3", "0.4"] as const) {
   Deno.test(`a client without a wish speaks the version of a Server of ${protocol} (0.4 §18)`, async () => {
@@ -65,31 +64,12 @@ Deno.test("a client follows a Server that comes back with another version, and r
 });
 
 Deno.test("a Server that refuses the version that it names is asked twice, not for ever", async () => {
-  const asked: (string | null)[] = [];
-  const server = createServer((request, response) => {
-    const { searchParams } = new URL(request.url ?? "", "http://host");
-    asked.push(searchParams.get("a2c_version"));
-    response.writeHead(400).end(JSON.stringify({
-      code: 4008,
-      message: "Protocol version mismatch",
-      server_version: asked.length % 2 ? "0.4.0" : "0.2.0",
-      client_version: asked.at(-1),
-    }));
-  });
-  server.listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  try {
-    await using agent = new SmcpAgent({
-      url: `http://127.0.0.1:${port}`,
-      name: "planner",
-    });
-    await assertRejects(() => agent.connect(), ProtocolVersionError);
-    assertEquals(asked, ["0.2.0", "0.4.0"]);
-  } finally {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  }
+  await using server = await versionRefusingServer((sent) =>
+    sent === "0.2.0" ? "0.4.0" : "0.2.0"
+  );
+  await using agent = new SmcpAgent({ url: server.url, name: "planner" });
+  await assertRejects(() => agent.connect(), ProtocolVersionError);
+  assertEquals(server.versions, ["0.2.0", "0.4.0"]);
 });
 
 Deno.test("from 0.3 on a connection begins with polling, whatever its user wants (0.4 §1.4)", async () => {

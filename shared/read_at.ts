@@ -1,0 +1,31 @@
+/** What a file must offer for {@linkcode readAt}; a `FileHandle` of Node does. */
+export interface ReadableFile {
+  /** Reads some bytes; none only at the end. */
+  read(
+    into: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ): Promise<{ bytesRead: number }>;
+}
+
+/** Reads bytes of a file from a position on; fewer only at its end. */
+export async function readAt(
+  file: ReadableFile,
+  position: number,
+  length: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(length);
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await file.read(
+      bytes,
+      filled,
+      length - filled,
+      position + filled,
+    );
+    if (bytesRead === 0) return bytes.subarray(0, filled);
+    filled += bytesRead;
+  }
+  return bytes;
+}
