@@ -75,7 +75,7 @@ export {
   type Joiner,
 } from "./offices/join_rule.ts";
 export { MemoryRegistry } from "./offices/memory.ts";
-export type { OfficeRegistry } from "./offices/registry.ts";
+export type { Claim, OfficeRegistry, Seat } from "./offices/registry.ts";
 export type { SmcpServerStats } from "./observe/stats.ts";
 export type {
   Gateway,

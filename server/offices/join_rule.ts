@@ -18,6 +18,11 @@ export type JoinDecision =
   /** The reason, as a message for people; `full` when the office has no free seat. */
   | { kind: "refuse"; reason: string; full?: true };
 
+/** What the office says to a joiner that may take a seat somewhere. */
+export type SeatDecision =
+  | { kind: "admit"; evict?: Member }
+  | Extract<JoinDecision, { kind: "refuse" }>;
+
 /**
  * Decides whether a connection may join an office (spec §5, §9).
  *
@@ -35,7 +40,23 @@ export function decideJoin(
   holder: Member | undefined,
   full = false,
 ): JoinDecision {
-  const { role, member } = joiner;
+  const decision = judgeJoiner(wanted, joiner) ??
+    judgeSeat(wanted, holder, full);
+  const { member } = joiner;
+  return decision.kind === "admit" && member
+    ? { ...decision, leave: member }
+    : decision;
+}
+
+/**
+ * Decides what the state of the connection alone decides.
+ *
+ * @returns `undefined` when it may take the seat if its office agrees
+ */
+export function judgeJoiner(
+  wanted: Member,
+  { role, member }: Joiner,
+): Exclude<JoinDecision, { kind: "admit" }> | undefined {
   if (role !== undefined && role !== wanted.role) {
     return refuse(
       `Cannot join as ${wanted.role}: the role of this connection is ${role}`,
@@ -53,30 +74,37 @@ export function decideJoin(
       "Cannot join a second office: an agent is in one office at a time, leave the other first",
     );
   }
-  if (holder && !isSameInstance(holder, wanted)) {
-    return refuse(
-      wanted.role === "agent"
-        ? "Room already has an agent"
-        : `Computer ${JSON.stringify(wanted.name)} already exists in the room`,
-    );
-  }
-  if (full && holder === undefined) {
-    return {
-      ...refuse("Room is full: it has as many members as this server allows"),
-      full: true,
-    };
-  }
-  return {
-    kind: "admit",
-    ...(member && { leave: member }),
-    ...(holder && { evict: holder }),
-  };
+  return undefined;
 }
 
-const refuse = (reason: string): JoinDecision & { kind: "refuse" } => ({
-  kind: "refuse",
-  reason,
+/** Decides what the office alone decides; a registry elsewhere must agree with it in each case. */
+export function judgeSeat(
+  wanted: Member,
+  holder: Member | undefined,
+  full: boolean,
+): SeatDecision {
+  if (holder && !isSameInstance(holder, wanted)) return seatTaken(wanted);
+  if (full && holder === undefined) return officeFull();
+  return { kind: "admit", ...(holder && { evict: holder }) };
+}
+
+/** The refusal where somebody else has the seat. */
+export const seatTaken = (wanted: Member): Refusal =>
+  refuse(
+    wanted.role === "agent"
+      ? "Room already has an agent"
+      : `Computer ${JSON.stringify(wanted.name)} already exists in the room`,
+  );
+
+/** The refusal where no seat is free. */
+export const officeFull = (): Refusal => ({
+  ...refuse("Room is full: it has as many members as this server allows"),
+  full: true,
 });
+
+type Refusal = Extract<JoinDecision, { kind: "refuse" }>;
+
+const refuse = (reason: string): Refusal => ({ kind: "refuse", reason });
 
 /** Another principal with the same instance id has guessed it (spec §9). */
 const isSameInstance = (a: Member, b: Member): boolean =>

@@ -139,7 +139,7 @@ export class Membership {
   }
 
   /** Lists the members of an office (spec §4). */
-  async list(office: string): Promise<Member[]> {
+  async list(office: string): Promise<readonly Member[]> {
     return await this.#registry.list(office);
   }
 

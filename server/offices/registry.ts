@@ -1,6 +1,29 @@
 import type { Member } from "../shared/member.ts";
 import type { JoinDecision, Joiner } from "./join_rule.ts";
 
+/** A seat that is taken. */
+export interface Seat extends Member {
+  /**
+   * The step of the registry's history in which it was taken. Each claim that is admitted and each
+   * release is one step; a later step has a larger number.
+   */
+  readonly rev: number;
+  /** The node of the holder's connection, where several share the registry. */
+  readonly node?: string;
+}
+
+/** The answer to a claim. */
+export type Claim =
+  | Exclude<JoinDecision, { kind: "admit" }>
+  | (Extract<JoinDecision, { kind: "admit" }> & {
+    /** The former holder of the seat, if it was taken over. */
+    readonly evict?: Seat;
+    /** The step of this claim. */
+    readonly rev: number;
+    /** All seats of the office in this very step, with the joiner's own, where they were asked for. */
+    readonly seats?: readonly Seat[];
+  });
+
 /**
  * Stores the members of every office; the single source of truth (spec §5).
  *
@@ -12,22 +35,29 @@ export interface OfficeRegistry {
    * Decides with {@linkcode decideJoin} and takes the seat when it admits, in one atomic step.
    *
    * The seat in `leave` stays taken until it is released, so that its office is notified first; the
-   * seat in `evict` belongs to the joiner immediately.
+   * seat in `evict` belongs to the joiner immediately. A claim that fails may have been admitted: its
+   * seat must be released.
    *
    * @param capacity maximum number of members (spec §10)
+   * @param withSeats whether the answer has all seats of the office
    */
   claim(
     wanted: Member,
     joiner: Joiner,
     capacity: number,
-  ): JoinDecision | Promise<JoinDecision>;
-  /** Releases a seat, unless another socket holds it by now. */
-  release(member: Member): void | Promise<void>;
+    withSeats?: boolean,
+  ): Claim | Promise<Claim>;
+  /**
+   * Releases a seat, unless another socket holds it by now.
+   *
+   * @returns the step of this release; 0 when there was nothing to release
+   */
+  release(member: Member): number | Promise<number>;
   /** Finds a Computer by its name, in this office only. */
   find(
     office: string,
     computer: string,
   ): Member | undefined | Promise<Member | undefined>;
   /** Lists the members of an office: the Agent first, Computers in the order of their joins. */
-  list(office: string): Member[] | Promise<Member[]>;
+  list(office: string): readonly Seat[] | Promise<readonly Seat[]>;
 }

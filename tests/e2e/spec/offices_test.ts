@@ -131,7 +131,7 @@ for (const way of ["leaves", "switches", "is gone"] as const) {
       release: async (member) => {
         removing.resolve();
         await remove.promise;
-        memory.release(member);
+        return memory.release(member);
       },
     };
     await using server = createSmcpServer({ registry });

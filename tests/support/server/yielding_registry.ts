@@ -13,8 +13,7 @@ export function yieldingRegistry(): OfficeRegistry {
     return result;
   };
   return {
-    claim: (wanted, joiner, capacity) =>
-      later(() => memory.claim(wanted, joiner, capacity)),
+    claim: (...claim) => later(() => memory.claim(...claim)),
     release: (member) => later(() => memory.release(member)),
     find: (office, computer) => later(() => memory.find(office, computer)),
     list: (office) => later(() => memory.list(office)),

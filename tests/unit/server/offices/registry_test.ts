@@ -7,9 +7,9 @@ const fresh = { role: undefined, member: undefined };
 Deno.test("MemoryRegistry.claim() takes the seat when it admits, and no other", () => {
   const registry = new MemoryRegistry();
   const first = member();
-  assertEquals(registry.claim(first, fresh), { kind: "admit" });
+  assertEquals(registry.claim(first, fresh), { kind: "admit", rev: 1 });
   assertEquals(registry.claim(member({ socket: "s2" }), fresh).kind, "refuse");
-  assertEquals(registry.find("north", "pc"), first);
+  assertEquals(registry.find("north", "pc"), { ...first, rev: 1 });
   assertEquals(registry.find("south", "pc"), undefined);
 });
 
@@ -18,9 +18,13 @@ Deno.test("MemoryRegistry.release() keeps a seat that another socket took over",
   const old = member({ instance: "i" });
   const back = member({ instance: "i", socket: "s2" });
   registry.claim(old, fresh);
-  assertEquals(registry.claim(back, fresh), { kind: "admit", evict: old });
-  registry.release(old);
-  assertEquals(registry.find("north", "pc"), back);
+  assertEquals(registry.claim(back, fresh), {
+    kind: "admit",
+    evict: { ...old, rev: 1 },
+    rev: 2,
+  });
+  assertEquals(registry.release(old), 0);
+  assertEquals(registry.find("north", "pc"), { ...back, rev: 2 });
 });
 
 Deno.test("MemoryRegistry.list() returns the agent first, then computers as they joined, and nothing after the last release", () => {

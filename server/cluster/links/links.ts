@@ -1,0 +1,41 @@
+import type { Buffer } from "node:buffer";
+
+/** What became of a message to another node. */
+export type Sent =
+  /** It is on its way; if it cannot arrive, the link is reported as lost. */
+  | "sent"
+  /** The queue to that node is full. */
+  | "full"
+  /** What connects the nodes cannot be reached, or that node is not known. */
+  | "away";
+
+/** What a node hears of the others. Handlers must not throw. */
+export interface LinkEvents {
+  /** A message arrived; all of one stream in order. `message` is the receiver's own. */
+  received(from: string, message: Buffer): void;
+  /** Messages from or to a node may be missing, after a gap or a new connection. */
+  lost(node: string): void;
+  /** A node was not heard of for a while, but its process may live. */
+  silent(node: string): void;
+  /** The process of a node is proved to have ended. */
+  gone(node: string): void;
+  /** What connects the nodes was reached no more, or is reached again. */
+  connected(isConnected: boolean): void;
+}
+
+/** Messages to and from the other nodes of a cluster. */
+export interface Links extends AsyncDisposable {
+  /** The nodes that were met and not dropped. */
+  readonly peers: ReadonlySet<string>;
+  /** Greets nodes; resolves when each has answered, is gone, or does not answer in time. */
+  meet(nodes: Iterable<string>): Promise<void>;
+  /**
+   * Sends a message.
+   *
+   * @param stream messages of one stream arrive in order, those of others may pass between its pieces
+   * @param message its parts, one after the other
+   */
+  send(to: string, stream: string, message: readonly Uint8Array[]): Sent;
+  /** Forgets a node that has left the cluster. */
+  drop(node: string): void;
+}
