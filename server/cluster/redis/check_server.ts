@@ -1,0 +1,69 @@
+import type { Reply } from "./redis.ts";
+import type { RedisTarget } from "./url.ts";
+import { log } from "../../shared/log.ts";
+
+/** Sharded pub/sub came with it. */
+const CLUSTER_VERSION = [7, 0] as const;
+const VERSION = [6, 2] as const;
+
+/**
+ * Checks that a server can carry a cluster.
+ *
+ * @param ask answers a command
+ * @throws {Error} when its version or its kind does not fit; what is only unwise is logged
+ */
+export async function checkServer(
+  place: string,
+  { kind }: RedisTarget,
+  ask: (command: readonly string[]) => Promise<Reply>,
+): Promise<void> {
+  const server = toFields(await ask(["INFO", "server"]));
+  const memory = toFields(await ask(["INFO", "memory"]));
+  const version = server.get("redis_version") ?? "";
+  const needed = kind === "cluster" ? CLUSTER_VERSION : VERSION;
+  if (!isAtLeast(version, needed)) {
+    throw new Error(
+      `Redis at ${place} is version ${version || "unknown"}: ${
+        needed.join(".")
+      } or later is needed${
+        kind === "cluster" ? " for a Redis Cluster (sharded pub/sub)" : ""
+      }`,
+    );
+  }
+  const mode = server.get("redis_mode");
+  if (mode === "sentinel") {
+    throw new Error(
+      `Redis at ${place} is a sentinel: its URL begins with redis-sentinel://, and names the master after "#"`,
+    );
+  }
+  if (mode === "cluster" && kind !== "cluster") {
+    throw new Error(
+      `Redis at ${place} is a node of a Redis Cluster: its URL begins with redis-cluster://`,
+    );
+  }
+  const policy = memory.get("maxmemory_policy");
+  if (policy !== undefined && policy !== "noeviction") {
+    log.warn(
+      "Redis at {place} may drop seats when its memory is full: set maxmemory-policy to noeviction instead of {policy}",
+      { place, policy },
+    );
+  }
+}
+
+function toFields(info: Reply): ReadonlyMap<string, string> {
+  const fields = new Map<string, string>();
+  for (const line of String(info).split(/\r?\n/)) {
+    const [, name, value] = /^(\w+):(.*)$/.exec(line) ?? [];
+    if (name !== undefined && value !== undefined) fields.set(name, value);
+  }
+  return fields;
+}
+
+function isAtLeast(
+  version: string,
+  [major, minor]: readonly [number, number],
+): boolean {
+  const [, first, second] = /^(\d+)\.(\d+)/.exec(version) ?? [];
+  return Number(first) > major ||
+    Number(first) === major && Number(second) >= minor;
+}

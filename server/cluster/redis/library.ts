@@ -1,0 +1,35 @@
+import type { createClient } from "redis";
+import { loadPackages } from "../../../shared/packages.ts";
+
+/** A connection of the package `redis`. */
+export type Client = ReturnType<Library["createClient"]>;
+
+/** The package `redis`, an optional peer. */
+export interface Library {
+  /** Creates a client that is not connected yet. */
+  readonly createClient: typeof createClient;
+}
+
+/**
+ * Loads the package `redis`, which only a cluster needs.
+ *
+ * @throws {Error} when it is not installed, or is another major version
+ */
+export async function loadLibrary(): Promise<Library> {
+  const task = "join a cluster";
+  const library = await loadPackages(
+    task,
+    ["redis@6"],
+    () => import("redis"),
+  );
+  // Older ones have other names for what is used here, and would fail later and less clearly.
+  if (
+    typeof library.createClient === "function" &&
+    "ClientOfflineError" in library
+  ) {
+    return library;
+  }
+  throw new Error(
+    `Cannot ${task}: the package redis is not of version 6; install it: npm install redis@6`,
+  );
+}

@@ -1,0 +1,215 @@
+/** Where a server of Redis listens. */
+export type Address =
+  | { readonly host: string; readonly port: number }
+  | { readonly path: string };
+
+/** A name and a password. */
+export interface Credentials {
+  /** The user of the access list. */
+  readonly user: string;
+  readonly password: string;
+}
+
+/** What a URL says. */
+export interface RedisTarget {
+  /** `addresses` are the server, the sentinels, or some nodes of a Redis Cluster. */
+  readonly kind: "single" | "sentinel" | "cluster";
+  readonly addresses: readonly [Address, ...Address[]];
+  readonly tls: boolean;
+  readonly credentials: Credentials | undefined;
+  readonly database: number;
+  /** The name of the master, for sentinels. */
+  readonly master: string | undefined;
+  /** What sentinels want, if anything. */
+  readonly sentinelCredentials: Credentials | undefined;
+}
+
+const SCHEMES: Readonly<
+  Record<string, Pick<RedisTarget, "kind" | "tls"> & { port: number }>
+> = {
+  "redis": { kind: "single", tls: false, port: 6379 },
+  "rediss": { kind: "single", tls: true, port: 6379 },
+  "redis-sentinel": { kind: "sentinel", tls: false, port: 26379 },
+  "rediss-sentinel": { kind: "sentinel", tls: true, port: 26379 },
+  "redis-cluster": { kind: "cluster", tls: false, port: 6379 },
+  "rediss-cluster": { kind: "cluster", tls: true, port: 6379 },
+};
+
+/** What a user is called who has only a password. */
+const DEFAULT_USER = "default";
+
+/**
+ * Reads a URL of Redis or Valkey.
+ *
+ * | URL | what it is |
+ * |---|---|
+ * | `redis://user:password@host:6379/0` | one server; `rediss://` with TLS |
+ * | `unix:///run/redis/redis.sock?db=0` | one server on this machine |
+ * | `redis-sentinel://user:password@h1,h2:26379/0#mymaster` | the master that sentinels name; with `?sentinelUser=…&sentinelPassword=…` where these want a password too; `rediss-sentinel://` with TLS to all of them |
+ * | `redis-cluster://user:password@h1:6379,h2` | a Redis Cluster, of which some nodes are named; `rediss-cluster://` with TLS |
+ *
+ * User, password and database may be left out, as may ports; a password alone is `:password@`. What is
+ * special in a URL is percent-encoded in a password. `valkey` may stand for `redis`.
+ *
+ * @throws {TypeError} naming the part that is wrong, without the password
+ */
+export function parseRedisUrl(url: string): RedisTarget {
+  const [, scheme = "", rest = ""] = /^([a-z][a-z+-]*):\/\/(.*)$/is.exec(url) ??
+    [];
+  const [, authority = "", path = "", query = "", fragment] =
+    /^([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?(?:#(.*))?$/s.exec(rest) ?? [];
+  const at = authority.lastIndexOf("@");
+  const credentials = at < 0
+    ? undefined
+    : toCredentials(authority.slice(0, at));
+  const hosts = authority.slice(at + 1);
+  const params = new URLSearchParams(query);
+  const name = scheme.toLowerCase();
+  if (name === "unix") return toSocket(hosts, path, params, credentials);
+
+  const known = SCHEMES[name.replace(/^valkey/, "redis")];
+  if (known === undefined) {
+    throw wrong(
+      `it must begin with ${
+        Object.keys(SCHEMES).map((each) => `${each}://`).join(", ")
+      } or unix://`,
+    );
+  }
+  const { kind, tls, port } = known;
+  const [first, ...others] = hosts.split(",").map((each) =>
+    toAddress(each, port)
+  );
+  if (first === undefined) throw wrong("the host is missing");
+  if (kind === "single" && others.length > 0) {
+    throw wrong(
+      "several hosts are of sentinels (redis-sentinel://h1,h2#mymaster) or of a Redis Cluster (redis-cluster://h1,h2)",
+    );
+  }
+  const database = toDatabase(path.slice(1));
+  if (kind === "cluster" && database !== 0) {
+    throw wrong("a Redis Cluster has only database 0");
+  }
+  const sentinelCredentials = kind === "sentinel"
+    ? takeSentinelCredentials(params)
+    : undefined;
+  refuseOthers(params);
+  return {
+    kind,
+    tls,
+    addresses: [first, ...others],
+    credentials,
+    database,
+    master: toMaster(kind, fragment),
+    sentinelCredentials,
+  };
+}
+
+/** Writes an address for people. */
+export const written = (address: Address): string => {
+  if ("path" in address) return address.path;
+  const { host, port } = address;
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+};
+
+function toSocket(
+  hosts: string,
+  path: string,
+  params: URLSearchParams,
+  credentials: Credentials | undefined,
+): RedisTarget {
+  if (hosts !== "" || path.length < 2) {
+    throw wrong("a socket has an absolute path: unix:///run/redis/redis.sock");
+  }
+  const database = toDatabase(params.get("db") ?? "");
+  params.delete("db");
+  refuseOthers(params);
+  return {
+    kind: "single",
+    tls: false,
+    addresses: [{ path: decoded(path, "path") }],
+    credentials,
+    database,
+    master: undefined,
+    sentinelCredentials: undefined,
+  };
+}
+
+function toCredentials(text: string): Credentials {
+  const colon = text.indexOf(":");
+  if (colon < 0 || colon === text.length - 1) {
+    throw wrong(
+      "it has a user without a password: write user:password@, or :password@",
+    );
+  }
+  const user = decoded(text.slice(0, colon), "user");
+  const password = decoded(text.slice(colon + 1), "password");
+  return { user: user === "" ? DEFAULT_USER : user, password };
+}
+
+function toAddress(text: string, defaultPort: number): Address {
+  const [, bracketed, plain, digits] =
+    /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]@%]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined) {
+    throw wrong(
+      'a host must be written as name or name:port, hosts separated by ","; in a password "/", "?", "#", "@" and "%" are percent-encoded',
+    );
+  }
+  const port = digits === undefined ? defaultPort : Number(digits);
+  if (port < 1 || port > 65_535) throw wrong("a port is 1 to 65535");
+  return { host, port };
+}
+
+function toDatabase(text: string): number {
+  if (!/^\d{0,5}$/.test(text)) {
+    throw wrong(
+      "the part after the host is the number of a database, such as /0",
+    );
+  }
+  return Number(text);
+}
+
+function toMaster(
+  kind: RedisTarget["kind"],
+  fragment: string | undefined,
+): string | undefined {
+  if (kind !== "sentinel") {
+    if (fragment === undefined) return undefined;
+    throw wrong(
+      'only sentinels take a name after "#"; in a password "#" is %23',
+    );
+  }
+  if (fragment) return decoded(fragment, "name of the master");
+  throw wrong('the name of the master is missing after the hosts: "#mymaster"');
+}
+
+function takeSentinelCredentials(
+  params: URLSearchParams,
+): Credentials | undefined {
+  const user = params.get("sentinelUser");
+  const password = params.get("sentinelPassword");
+  params.delete("sentinelUser");
+  params.delete("sentinelPassword");
+  if (password) return { user: user || DEFAULT_USER, password };
+  if (user === null && password === null) return undefined;
+  throw wrong("sentinelPassword is missing");
+}
+
+/** Refuses what nobody reads: it may be a typo. */
+function refuseOthers(params: URLSearchParams): void {
+  const [other] = params.keys();
+  if (other !== undefined) {
+    throw wrong(`the parameter ${JSON.stringify(other)} is not known`);
+  }
+}
+
+function decoded(text: string, what: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw wrong(`the ${what} is not percent-encoded well: "%" is %25`);
+  }
+}
+
+const wrong = (reason: string): TypeError =>
+  new TypeError(`Cannot use the URL of Redis: ${reason}`);
