@@ -1,6 +1,5 @@
 import { type ProtocolName, SMCP_NAMESPACE } from "../protocol/mod.ts";
 import { Connections } from "./http/connections.ts";
-import { wsOption } from "./http/new_engine.ts";
 import type { ConnectionSlots } from "./limits/connection_slots.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { labelled } from "./observe/metrics.ts";
@@ -9,6 +8,7 @@ import { OfficeVersions } from "./offices/office_versions.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { SmcpServerStats } from "./observe/stats.ts";
 import { Sessions } from "./sessions/sessions.ts";
+import type { WsOption } from "./wire/mod.ts";
 
 /**
  * What serves one protocol version: an engine, and sessions with their offices. Members of an office
@@ -29,6 +29,8 @@ export interface SharedParts {
   readonly limiter: Limiter;
   /** The sessions of each address, of whatever version. */
   readonly slots: ConnectionSlots;
+  /** The WebSocket implementation. */
+  readonly ws: WsOption;
 }
 
 /** Creates what serves each version, in the order of `all.profiles`. */
@@ -36,13 +38,11 @@ export function createLogicalServers(
   all: ResolvedOptions,
   shared: SharedParts,
 ): LogicalServer[] {
-  const { unfinishedBytes } = shared.limiter.limits;
-  const ws = wsOption({ ...all, unfinishedBytes });
   const several = all.profiles.length > 1;
   const versions = several ? new OfficeVersions() : undefined;
   return all.profiles.map(({ protocol, profile }) => {
     const metrics = several ? labelled(all.metrics, protocol) : all.metrics;
-    const parts = { ...all, ...shared, ws, profile, metrics, versions };
+    const parts = { ...all, ...shared, profile, metrics, versions };
     const connections = new Connections(parts);
     const { io, arrivals, guards } = connections;
     const registry = all.registry ?? new MemoryRegistry();

@@ -8,15 +8,9 @@ import { Listeners } from "./http/listeners.ts";
 import { MetricsFeed } from "./http/metrics_feed.ts";
 import type { TlsOptions } from "./http/tls.ts";
 import { upgradeListener } from "./http/upgrade.ts";
-import { ConnectionSlots } from "./limits/connection_slots.ts";
-import { Limiter } from "./limits/limiter.ts";
+import { ServerCore } from "./core.ts";
+import { wsOption } from "./http/new_engine.ts";
 import { SocketSlots } from "./limits/socket_slots.ts";
-import {
-  createLogicalServers,
-  type LogicalServer,
-  statsByProtocol,
-  totalStats,
-} from "./logical_server.ts";
 import type { SmcpServerStats } from "./observe/stats.ts";
 import {
   type CloseOptions,
@@ -93,44 +87,31 @@ export const createSmcpServer = (
 /** Connects the parts of a server, in the order of a client's way: listeners, connections, sessions. */
 class PartedServer implements SmcpServer {
   readonly app: Hono<SmcpEnv>;
+  readonly #core: ServerCore;
   readonly #listeners: Listeners;
-  readonly #logical: readonly LogicalServer[];
-  readonly #limiter: Limiter;
   readonly #feed: MetricsFeed | undefined;
   readonly #gateway: GatewayMount | undefined;
   readonly #listenMetrics: (to: ListenOptions) => Promise<ListenAddress>;
-  #draining = false;
   #closing: Promise<void> | undefined;
 
   constructor(options: SmcpServerOptions) {
     const all = resolveOptions(options);
     const { metrics, proxies, authenticator } = all;
-    const limiter = new Limiter(
-      all.limits,
-      (limit) => metrics?.limitHit(limit),
+    const { unfinishedBytes } = all.limits;
+    const core = this.#core = new ServerCore(
+      all,
+      wsOption({ ...all, unfinishedBytes }),
     );
+    const { limiter, slots, served, logical, draining } = core;
     const sockets = new SocketSlots({ limiter, proxies });
-    const slots = new ConnectionSlots(limiter.limits.connectionsPerAddress);
-    const logical = this.#logical = createLogicalServers(all, {
-      limiter,
-      slots,
-    });
-    const served = logical.map(({ connections }) => connections);
-    const stats = () => totalStats(logical);
-    const protocols = () => statsByProtocol(logical);
-    const draining = () => this.#draining;
-    const counts = {
-      stats,
-      ...(served.length > 1 && { statsByProtocol: () => protocols() ?? {} }),
-    };
-    const feed = metrics && new MetricsFeed(metrics, counts, draining);
+    const feed = metrics && new MetricsFeed(metrics, core.counts, draining);
     const front = { ...all, served, limiter, slots, draining };
     const gateway = this.#gateway = all.gateway &&
       mountGateway(all.gateway, { ...front, sockets, logical });
     this.app = httpApp({
       ...front,
-      stats,
-      protocols,
+      stats: core.stats,
+      protocols: core.protocols,
       gateway: gateway?.routes,
     });
     this.#listeners = new Listeners({
@@ -150,12 +131,11 @@ class PartedServer implements SmcpServer {
         "Cannot serve metrics: the option metrics is not set, createMetrics() makes it",
       );
     };
-    this.#limiter = limiter;
     this.#feed = feed;
   }
 
   get stats(): SmcpServerStats {
-    return totalStats(this.#logical);
+    return this.#core.stats();
   }
 
   attach(server: HttpServer | HttpsServer): void {
@@ -176,7 +156,7 @@ class PartedServer implements SmcpServer {
 
   async recheckSessions(): Promise<void> {
     await Promise.all([
-      ...this.#logical.map(({ sessions }) => sessions.recheck()),
+      this.#core.recheck(),
       this.#gateway?.routes.recheck(),
     ]);
   }
@@ -190,15 +170,12 @@ class PartedServer implements SmcpServer {
   }
 
   async #shutDown(graceMs: number): Promise<void> {
-    this.#draining = true;
-    const each = (close: (server: LogicalServer) => Promise<void>) =>
-      Promise.all(this.#logical.map(close));
-    await each(({ sessions }) => sessions.drain(graceMs));
+    await this.#core.drain(graceMs);
     await this.#gateway?.routes.close();
-    await each(({ connections }) => connections.close());
+    await this.#core.disconnect();
     await this.#gateway?.inside.close();
     await this.#listeners.close();
     await this.#feed?.close();
-    this.#limiter.flush();
+    this.#core.limiter.flush();
   }
 }

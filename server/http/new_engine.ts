@@ -1,7 +1,7 @@
 import { Server as Engine } from "engine.io";
 import { earlyBytes } from "../limits/early_budget.ts";
 import type { Limits } from "../limits/limits.ts";
-import { type WsEngine, wsEngineOption } from "../wire/mod.ts";
+import { type WsEngine, wsEngineOption, type WsOption } from "../wire/mod.ts";
 
 /** Pings of the server; both values are sent to clients, which detect a lost server with them. */
 export interface Heartbeat {
@@ -20,9 +20,6 @@ export interface WsOptions extends Pick<Limits, "unfinishedBytes"> {
   /** Minimum bytes per second at which a started message must arrive. */
   readonly minUploadRate: number;
 }
-
-/** The WebSocket implementation of one or more engines, with the limits that they share. */
-export type WsOption = ReturnType<typeof wsEngineOption>;
 
 /** Selects a WebSocket implementation. */
 export const wsOption = (

@@ -1,5 +1,5 @@
-import type { IncomingMessage } from "node:http";
 import type { Socket as Connection } from "engine.io";
+import { whenGone } from "../wire/mod.ts";
 import { AddressCount } from "./address_count.ts";
 import { addressGroup } from "./client_address.ts";
 
@@ -18,7 +18,7 @@ export interface Carrier {
  */
 export class ConnectionSlots {
   readonly #count: AddressCount;
-  readonly #pending = new WeakMap<IncomingMessage, () => void>();
+  readonly #pending = new WeakMap<object, () => void>();
 
   /** @param perAddress sessions at once; `Infinity` for any number */
   constructor(perAddress: number) {
@@ -27,7 +27,7 @@ export class ConnectionSlots {
 
   /** Reserves a slot for the session that a request opens; returns whether one was free. */
   reserve(
-    request: IncomingMessage,
+    request: object,
     carrier: Carrier,
     address: string,
   ): boolean {
@@ -40,11 +40,14 @@ export class ConnectionSlots {
     return true;
   }
 
-  /** Transfers the slot of a request to the session that it has opened. */
+  /**
+   * Transfers the slot of a request to the session that it has opened. Where a WebSocket cannot be cut
+   * off, its client keeps the slot until it is gone.
+   */
   transfer(connection: Connection): void {
     const release = this.#pending.get(connection.request);
     if (release === undefined) return;
     this.#pending.delete(connection.request);
-    connection.on("close", release);
+    connection.on("close", () => whenGone(connection.transport, release));
   }
 }

@@ -61,26 +61,39 @@ export class SocketSlots {
     });
   }
 
-  #admits(socket: Socket, isSecure: boolean): boolean {
-    const address = clientAddress(socket.remoteAddress ?? "", undefined, 0);
+  /**
+   * Reserves a slot, and records a refusal.
+   *
+   * @param address of the other end, which may be a proxy
+   * @returns a function that releases the slot, to be called once; the refusal when none is free
+   */
+  take(address: string): (() => void) | Refusal {
     const { sockets } = this.#limiter.limits;
     if (this.#open >= sockets || !this.#descriptors.allows(this.#open)) {
       this.#limiter.recordHit("sockets", { address });
-      this.#refuse(socket, isSecure, outOfSockets());
-      return false;
+      return withRetry(outOfSockets());
     }
     const release = this.#perAddress.take(addressGroup(address));
     if (release === undefined) {
       const error = this.#limiter.refuse("socketsPerAddress", { address });
-      this.#refuse(socket, isSecure, refusal(429, error.toPayload()));
-      return false;
+      return withRetry(refusal(429, error.toPayload()));
     }
     this.#open++;
-    socket.on("close", () => {
+    return () => {
       this.#open--;
       release();
-    });
-    return true;
+    };
+  }
+
+  #admits(socket: Socket, isSecure: boolean): boolean {
+    const address = clientAddress(socket.remoteAddress ?? "", undefined, 0);
+    const taken = this.take(address);
+    if (typeof taken === "function") {
+      socket.on("close", taken);
+      return true;
+    }
+    this.#refuse(socket, isSecure, taken);
+    return false;
   }
 
   #refuse(socket: Socket, isSecure: boolean, answer: Refusal): void {
@@ -92,16 +105,14 @@ export class SocketSlots {
     }
     this.#answering++;
     socket.on("close", () => this.#answering--);
-    const { headers } = answer;
-    endSocket(
-      socket,
-      toHttpText({
-        ...answer,
-        headers: { ...headers, "Retry-After": String(RETRY_AFTER_SECONDS) },
-      }),
-    );
+    endSocket(socket, toHttpText(answer));
   }
 }
+
+const withRetry = (answer: Refusal): Refusal => ({
+  ...answer,
+  headers: { ...answer.headers, "Retry-After": String(RETRY_AFTER_SECONDS) },
+});
 
 const outOfSockets = (): Refusal =>
   refusal(

@@ -3,7 +3,7 @@ import type { Socket } from "socket.io";
 import { Encoder, type Packet, PacketType } from "socket.io-parser";
 import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
 import { swapRemove } from "../shared/swap_remove.ts";
-import { FrameSocket } from "./websocket/frame_socket.ts";
+import { TapSocket } from "./websocket/tap_socket.ts";
 import { admitStock } from "./stock/stock_engine.ts";
 import { JsonText } from "./json/json_text.ts";
 import { PacketDecoder } from "./packet/packet_decoder.ts";
@@ -66,7 +66,7 @@ export class Link {
   /** A list, since the number of a client's calls is limited. */
   readonly #waiting: Waiting[] = [];
   #upgraded: ((transport: Socket["conn"]["transport"]) => void) | undefined;
-  #frames: FrameSocket | undefined;
+  #frames: TapSocket | undefined;
   #ended = false;
   /** Whether a packet waits for its binary attachments. */
   #collecting = false;
@@ -148,17 +148,17 @@ export class Link {
   #listen(transport: Socket["conn"]["transport"]): void {
     const frames = webSocketOf(transport);
     admitStock(frames);
-    if (!(frames instanceof FrameSocket) || this.#ended) return;
+    if (!(frames instanceof TapSocket) || this.#ended) return;
     this.#frames = frames;
     frames.admit();
     frames.progress = () => this.#progressed(frames);
-    frames.tap = (bytes, start, end, ownsBuffer) =>
+    frames.tap = (bytes, start, end, ownsBuffer, source) =>
       bytes[start] === MESSAGE && this.#isPlain() &&
-      this.#takeText(bytes, start + 1, end, ownsBuffer);
+      this.#takeText(bytes, start + 1, end, ownsBuffer, source);
   }
 
   /** Counts a part of a message as a pong: the real one has to wait until the message has ended. */
-  #progressed(frames: FrameSocket): void {
+  #progressed(frames: TapSocket): void {
     const conn = this.#conn;
     if (conn.readyState !== "open" || !isPongDue(conn)) return;
     frames.emit("message", PONG, false);
@@ -209,8 +209,16 @@ export class Link {
     start: number,
     end: number,
     ownsBuffer: boolean,
+    source?: string,
   ): boolean {
-    const packet = readPacket(bytes, start, end, this.#events, ownsBuffer);
+    const packet = readPacket(
+      bytes,
+      start,
+      end,
+      this.#events,
+      ownsBuffer,
+      source,
+    );
     if (packet === undefined) return false;
     this.#handle(packet);
     return true;

@@ -10,6 +10,7 @@ export {
   WS_ENGINES,
   type WsEngine,
   wsEngineOption,
+  type WsOption,
 } from "./websocket/frame_engine.ts";
 export { type Ack, type Answer, type Incoming, Link } from "./link.ts";
 export { guardedParser, type PacketGuard } from "./packet/packet_decoder.ts";
@@ -22,4 +23,4 @@ export {
   namespaceCount,
 } from "./stock/private_fields.ts";
 export type { CutOff } from "./websocket/send_queue.ts";
-export { holdReading, limitQueue } from "./transports.ts";
+export { holdReading, limitQueue, whenGone } from "./transports.ts";

@@ -1,4 +1,4 @@
-import type { Buffer } from "node:buffer";
+import { type Buffer, isAscii } from "node:buffer";
 import { Payload } from "./payload.ts";
 
 /** The findings of a scan about the members of an object. */
@@ -11,7 +11,6 @@ export interface Members {
 
 /**
  * A JSON object from the wire: validated, but not parsed, so that the same bytes can be forwarded.
- * can be sent on.
  */
 export class JsonText extends Payload {
   /** The buffer that contains it. */
@@ -24,10 +23,13 @@ export class JsonText extends Payload {
   /** Offsets of the members that {@linkcode JsonText.peek} leaves empty: start, end, … */
   readonly #large: readonly number[];
   #ownsBuffer: boolean;
+  /** The text that all of the buffer encodes, if it came as text; ASCII before {@linkcode start}. */
+  readonly #source: string | undefined;
   #outline: Record<string, unknown> | undefined;
 
   /**
    * @param ownsBuffer whether the rest of `bytes` is unused
+   * @param source the text that all of `bytes` encode, ASCII before `start`
    */
   constructor(
     bytes: Buffer,
@@ -35,6 +37,7 @@ export class JsonText extends Payload {
     end: number,
     { large, mayBeError }: Members,
     ownsBuffer: boolean,
+    source?: string,
   ) {
     super();
     this.mayBeError = mayBeError;
@@ -43,6 +46,7 @@ export class JsonText extends Payload {
     this.end = end;
     this.#large = large;
     this.#ownsBuffer = ownsBuffer;
+    this.#source = source;
   }
 
   /** Always true: the fast path accepts only objects. */
@@ -73,9 +77,16 @@ export class JsonText extends Payload {
     return JSON.parse(this.text());
   }
 
-  /** Returns the whole text. */
+  /** Returns the whole text; a part of the source, if there is one, costs nothing. */
   text(): string {
-    return this.#slice(this.start, this.end);
+    const source = this.#source;
+    if (source === undefined || !isAscii(this.bytes.subarray(this.end))) {
+      return this.#slice(this.start, this.end);
+    }
+    return source.slice(
+      this.start,
+      source.length - (this.bytes.length - this.end),
+    );
   }
 
   #outlineText(): string {

@@ -47,6 +47,7 @@ const NAMESPACE = [...`${SMCP_NAMESPACE},`].map((char) => char.charCodeAt(0));
  *
  * @param start offset after the type of Engine.IO's packet
  * @param ownsBuffer whether `bytes` hold nothing else
+ * @param source the text that all of `bytes` encode, where the message came as text
  */
 export function readPacket(
   bytes: Buffer,
@@ -54,6 +55,7 @@ export function readPacket(
   end: number,
   events: ReadonlySet<string>,
   ownsBuffer: boolean,
+  source?: string,
 ): TextPacket | undefined {
   const type = bytes[start];
   if (type !== EVENT && type !== ACK) return undefined;
@@ -92,7 +94,15 @@ export function readPacket(
   return {
     event,
     id,
-    body: new JsonText(bytes, body + shift, at + shift, members, ownsBuffer),
+    // All before the body is ASCII: it stands at the same offset of the source.
+    body: new JsonText(
+      bytes,
+      body + shift,
+      at + shift,
+      members,
+      ownsBuffer,
+      source,
+    ),
   };
 }
 

@@ -86,6 +86,12 @@ export class FrameEngine {
   }
 }
 
+/** The option of Engine.IO that selects the WebSocket implementation. */
+export interface WsOption {
+  /** Created by each engine. */
+  readonly wsEngine: new (options: { maxPayload: number }) => object;
+}
+
 /** The WebSocket implementations. */
 export const WS_ENGINES: readonly WsEngine[] = ["fast", "stock"];
 
@@ -105,7 +111,7 @@ export function wsEngineOption(
   name: WsEngine,
   limits: UploadLimits,
   earlyPayload: number,
-): { wsEngine: typeof FrameEngine | typeof StockEngine } {
+): WsOption {
   if (name === "stock") {
     return {
       wsEngine: class extends StockEngine {

@@ -1,5 +1,4 @@
 import { Buffer, isUtf8 } from "node:buffer";
-import { EventEmitter } from "node:events";
 import type { Duplex } from "node:stream";
 import { failure, log } from "../../shared/log.ts";
 import { TokenBucket } from "../../shared/token_bucket.ts";
@@ -14,19 +13,8 @@ import { bytesFrame, jsonFrame, textFrame } from "./frame_writer.ts";
 import type { JsonText } from "../json/json_text.ts";
 import { Pongs } from "./pongs.ts";
 import { type CutOff, SendQueue } from "./send_queue.ts";
+import { TapSocket } from "./tap_socket.ts";
 import { Upload, type UploadWatch } from "./upload_watch.ts";
-
-/**
- * Handles a text message ahead of Engine.IO; returns whether it did.
- *
- * @param ownsBuffer whether `bytes` hold nothing else
- */
-export type Tap = (
-  bytes: Buffer,
-  start: number,
-  end: number,
-  ownsBuffer: boolean,
-) => boolean;
 
 /** Maximum number of pings, pongs and closes of a peer; regular clients send a few per minute. */
 const MAX_CONTROL_FRAMES_PER_SECOND = 100;
@@ -42,13 +30,9 @@ const NO_STATUS = Buffer.alloc(0);
  *
  * Events: `message` (`Buffer`, whether it is binary), `error`, and `close` (code, reason) once.
  */
-export class FrameSocket extends EventEmitter implements FrameListener {
+export class FrameSocket extends TapSocket implements FrameListener {
   /** The underlying socket; Engine.IO reads the peer's address from it. */
   readonly _socket: Duplex;
-  /** Handles text messages ahead of Engine.IO. */
-  tap: Tap | undefined;
-  /** Called when a part of an unfinished message arrives. */
-  progress: (() => void) | undefined;
   readonly #reader: FrameReader;
   readonly #maxPayload: number;
   readonly #uploads: UploadWatch | undefined;
@@ -136,12 +120,12 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   }
 
   /** Allows messages of full size: the peer has a session. */
-  admit(): void {
+  override admit(): void {
     this.#reader.limit(this.#maxPayload);
   }
 
   /** Limits the queued bytes; see {@linkcode SendQueue.limit}. */
-  limitQueue(maxBytes: number, cutOff: CutOff): void {
+  override limitQueue(maxBytes: number, cutOff: CutOff): void {
     this.#queue.limit(maxBytes, cutOff);
   }
 
@@ -178,7 +162,7 @@ export class FrameSocket extends EventEmitter implements FrameListener {
   }
 
   /** Sends a text message of `head` and `tail`, both ASCII, around `body`. */
-  sendJson(head: string, body: JsonText, tail: string): void {
+  override sendJson(head: string, body: JsonText, tail: string): void {
     this.#write(jsonFrame(head, body, tail));
   }
 
@@ -191,6 +175,11 @@ export class FrameSocket extends EventEmitter implements FrameListener {
     this.#closeSent = true;
     this.start(); // needed to read the peer's close frame
     this.#timer = setTimeout(() => this.terminate(), CLOSE_TIMEOUT_MS);
+  }
+
+  /** Calls back at once: {@linkcode FrameSocket.terminate} is sure to end the connection. */
+  override whenGone(gone: () => void): void {
+    gone();
   }
 
   /** Stops reading until {@linkcode FrameSocket.resume}. */

@@ -64,6 +64,51 @@ Deno.test("readPacket() reads calls and answers as the stock encoder writes them
   ));
 });
 
+Deno.test("readPacket() takes the text of the payload from the text of the message, whatever follows it", () => {
+  const encoder = new Encoder();
+  fc.assert(fc.property(
+    fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue()),
+    fc.array(fc.jsonValue({ maxDepth: 2 }), { maxLength: 3 }),
+    (payload, more) => {
+      const [text] = encoder.encode({
+        type: PacketType.ACK,
+        nsp: "/smcp",
+        id: 7,
+        data: [payload, ...more],
+      });
+      const source = `4${text}`;
+      const bytes = Buffer.from(source);
+      const packet = readPacket(bytes, 1, bytes.length, EVENTS, false, source);
+      assertExists(packet);
+      assertEquals(packet.body.text(), JSON.stringify(payload));
+    },
+  ));
+  const source = '43/smcp,7[{"a":"\u00e9"},"\u4e2d"]';
+  // No other text has these bytes: this one shows where the payload is taken from.
+  const other = source.replace("\u00e9", "b");
+  const textOf = (given: string) =>
+    readPacket(
+      Buffer.from(source),
+      1,
+      Buffer.byteLength(source),
+      EVENTS,
+      false,
+      given,
+    )
+      ?.body.text();
+  assertEquals(textOf(other), '{"a":"\u00e9"}', "from the bytes");
+  const short = '43/smcp,7[{"a":"\u00e9"}]';
+  const packet = readPacket(
+    Buffer.from(short),
+    1,
+    Buffer.byteLength(short),
+    EVENTS,
+    false,
+    short.replace("\u00e9", "b"),
+  );
+  assertEquals(packet?.body.text(), '{"a":"b"}', "from the text");
+});
+
 Deno.test("readPacket() reads packets of every length over 4 KiB from the memory where they were unmasked", () => {
   // Masks of spaces, of ASCII, of what is no UTF-8, and one that changes nothing.
   for (const mask of [0x20202020, 0x5d7d225b, 0x92fe81c3 | 0, 0]) {
