@@ -3,6 +3,7 @@ import { join } from "node:path";
 import config from "../deno.json" with { type: "json" };
 import { findChromium } from "../tests/browser/support/chromium.ts";
 import { linkPackage } from "../tests/docs/support/home.ts";
+import { installClusterPrograms } from "../tests/support/cluster/install.ts";
 import { pythonOf, sdkSources } from "../tests/interop/support/venv.ts";
 import {
   DENO_SERVERS,
@@ -131,6 +132,11 @@ const pythons: Part = {
     ]),
 };
 
+const python: Part = {
+  name: "the Python SDK of the protocol 0.2",
+  fetch: () => pythonOf("0.2"),
+};
+
 /** Optional: its tests are skipped if it is not available. */
 const chromium: Part = { name: "Chromium", fetch: findChromium };
 
@@ -153,6 +159,11 @@ const inPython: Part = {
   fetch: pythonFrameworks,
 };
 
+const clusterPrograms: Part = {
+  name: "redis-server, redis-sentinel, nginx and haproxy",
+  fetch: installClusterPrograms,
+};
+
 const clients: Part = { name: "Claude Code and Codex", fetch: realClients };
 
 const packages = [locked, linked, homes];
@@ -167,6 +178,7 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   mcp: [...packages, ...denoServers, mcp, frameworks, inPython],
   clients: [...packages, clients],
   interop: [...packages, pythons],
+  cluster: [...packages, clusterPrograms, python],
 };
 
 async function inScratch<T>(
