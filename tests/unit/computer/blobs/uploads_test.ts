@@ -170,12 +170,9 @@ Deno.test("0.4 §7.5: Uploads takes some at a time, and drops those that are giv
 
 Deno.test("0.4 §7.5: Uploads drops an upload that gets no further chunk", () =>
   inFolder(async (uploads, root) => {
-    const watcher = Deno.watchFs(root.replace(/\/landing$/, ""));
     const { upload_id } = await uploads.put(chunk(0, 400));
-    for await (const { kind } of watcher) {
-      if (kind === "remove") break;
-    }
-    assertEquals(filesIn(root), []);
+    // A watcher of files may miss what happens in a folder that it has not found yet.
+    while (filesIn(root).length > 0) await turn();
     assertEquals(
       await reasonOf(uploads.put(chunk(400, 1_000, { upload_id }))),
       "invalid_upload",
@@ -253,3 +250,6 @@ Deno.test("0.4 §7.5: cleanHint() leaves a harmless end for a name", () => {
   ];
   for (const [hint, clean] of rows) assertEquals(cleanHint(hint), clean, hint);
 });
+
+/** Lets timers and files have their turn. */
+const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 1));
