@@ -46,10 +46,14 @@ export function createLogicalServers(
     const connections = new Connections(parts);
     const { io, arrivals, guards } = connections;
     const registry = all.registry ?? new MemoryRegistry();
-    const sessions = new Sessions(
-      io.of(SMCP_NAMESPACE),
-      { ...parts, arrivals, guards, registry },
-    );
+    const { cluster } = all;
+    const sessions = new Sessions(io.of(SMCP_NAMESPACE), {
+      ...parts,
+      arrivals,
+      guards,
+      registry,
+      exchange: cluster && ((desk) => cluster.exchange(protocol, desk)),
+    });
     return { protocol, connections, sessions };
   });
 }

@@ -15,6 +15,7 @@ import { MIN_UPLOAD_RATE, type WsEngine } from "./wire/mod.ts";
 import type { Authenticator } from "./auth/authenticator.ts";
 import { GatewayPass } from "./auth/gateway_pass.ts";
 import type { Metrics } from "./observe/metrics.ts";
+import type { ClusterOffices } from "./offices/exchange.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
 import type { Gateway, GatewayHost } from "./gateway/gateway.ts";
 import type { Heartbeat, WsOptions } from "./http/new_engine.ts";
@@ -54,6 +55,8 @@ export interface SmcpServerOptions {
   auditPayloads?: boolean;
   /** Stores the members of every office, for one protocol version; default in memory, for a single node. */
   registry?: OfficeRegistry;
+  /** The cluster that the server belongs to; default none. */
+  cluster?: ClusterOffices;
   /**
    * Overrides the defaults of {@linkcode Limits} (spec §10); `false` removes all count and rate
    * limits. Message size and nesting depth stay limited.
@@ -113,13 +116,20 @@ export type ResolvedOptions =
   & Omit<WsOptions, "unfinishedBytes">
   & Omit<
     SessionsOptions,
-    "limiter" | "arrivals" | "guards" | "profile" | "registry" | "versions"
+    | "limiter"
+    | "arrivals"
+    | "guards"
+    | "profile"
+    | "registry"
+    | "versions"
+    | "exchange"
   >
   & Pick<HttpAppParts, "paths" | "origins" | "hosts">
   & {
     /** The versions to serve, oldest first. */
     readonly profiles: readonly NamedProfile[];
     readonly registry: OfficeRegistry | undefined;
+    readonly cluster: ClusterOffices | undefined;
     readonly limits: Limits;
     readonly headerTimeoutMs: number;
     readonly gateway: GatewaySetup | undefined;
@@ -150,6 +160,11 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
       "Cannot serve several protocol versions with one registry, where their offices would meet: create a server for each version, or leave out the registry",
     );
   }
+  if (options.cluster !== undefined && options.registry !== undefined) {
+    throw new TypeError(
+      "Cannot use a registry with a cluster, which has its own: leave out one of them",
+    );
+  }
   const gateway = options.gateway && gatewaySetup(options.gateway);
   const logCall = auditCalls(options.auditPayloads ?? false, gateway?.sources);
   return {
@@ -162,6 +177,7 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
     hosts: options.hosts && readHosts(options.hosts),
     authenticator: options.authenticator,
     registry: options.registry,
+    cluster: options.cluster,
     limits: resolveLimits(options.limits, gateway !== undefined),
     proxies: options.trustedProxies ?? 0,
     handshakeTimeoutMs: options.handshakeTimeoutMs ?? 10_000,

@@ -1,11 +1,6 @@
-import type { Namespace } from "socket.io";
 import {
-  ENTER_OFFICE_NOTIFICATION,
   ErrorCode,
   LEAVE_OFFICE_EVENT,
-  LEAVE_OFFICE_NOTIFICATION,
-  namesOf,
-  type Notification,
   type OfficeAck,
   parseEnterOfficeReq,
   parseLeaveOfficeReq,
@@ -13,19 +8,22 @@ import {
   ProtocolError,
   type Role,
 } from "../../protocol/mod.ts";
-import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
+import {
+  errorPayloadOf,
+  notServing,
+  shuttingDown,
+} from "../shared/error_payload.ts";
 import { failure, log, short } from "../shared/log.ts";
 import { checkIdentity } from "../auth/policy.ts";
 import { audit, type AuditSeat, partyOf, seatOf } from "../shared/audit.ts";
-import type { Member } from "../shared/member.ts";
-import type { JoinDecision } from "./join_rule.ts";
+import type { Member, Seat } from "../shared/member.ts";
+import type { Exchange } from "./exchange.ts";
 import type { Limiter } from "../limits/limiter.ts";
+import { type OfficeNews, roomOf } from "./office_news.ts";
 import type { OfficeVersions } from "./office_versions.ts";
-import type { OfficeRegistry } from "./registry.ts";
+import type { Claim, OfficeRegistry } from "./registry.ts";
+import type { Rosters } from "./rosters.ts";
 import type { Session } from "../shared/session.ts";
-
-/** Returns the Socket.IO room of an office; the prefix keeps it apart from socket ids (spec §5). */
-const roomOf = (office: string): string => `office:${office}`;
 
 /** Ends the calls of a session that leaves its office. */
 export interface CallEnder {
@@ -38,8 +36,10 @@ export interface CallEnder {
 
 /** Handles joins and leaves, and notifies the offices (spec §3, §5, §9). */
 export class Membership {
-  readonly #nsp: Namespace;
   readonly #registry: OfficeRegistry;
+  readonly #rosters: Rosters;
+  readonly #news: OfficeNews;
+  readonly #exchange: Exchange | undefined;
   readonly #sessions: ReadonlyMap<string, Session>;
   readonly #profile: Profile;
   readonly #calls: CallEnder;
@@ -48,13 +48,18 @@ export class Membership {
   #closed = false;
 
   /**
+   * @param rosters who sits in the offices that have members here
+   * @param news tells the offices who comes and goes
+   * @param exchange the other nodes, in a cluster
    * @param sessions the connections of this server by Socket.IO id
    * @param profile the protocol version of the server
    * @param versions knows the members of all versions, where the server serves several
    */
   constructor(
-    nsp: Namespace,
     registry: OfficeRegistry,
+    rosters: Rosters,
+    news: OfficeNews,
+    exchange: Exchange | undefined,
     sessions: ReadonlyMap<string, Session>,
     profile: Profile,
     calls: CallEnder,
@@ -62,8 +67,10 @@ export class Membership {
     versions: OfficeVersions | undefined,
   ) {
     this.#versions = versions;
-    this.#nsp = nsp;
     this.#registry = registry;
+    this.#rosters = rosters;
+    this.#news = news;
+    this.#exchange = exchange;
     this.#sessions = sessions;
     this.#profile = profile;
     this.#calls = calls;
@@ -89,35 +96,64 @@ export class Membership {
         principal: identity?.principal,
       };
       const forbidden = identity && checkIdentity(identity, wanted, Date.now());
-      const decision: JoinDecision = forbidden === undefined
-        ? await this.#registry.claim(
-          wanted,
-          session,
-          this.#limiter.limits.membersPerOffice,
-        )
-        : { kind: "refuse", reason: forbidden };
-      if (decision.kind === "refuse") {
-        if (decision.full) {
-          this.#limiter.recordHit("membersPerOffice", partyOf(session));
-        }
-        return [false, decision.reason];
+      if (forbidden !== undefined) return [false, forbidden];
+      if (this.#exchange && !this.#exchange.isServing()) throw notServing();
+      // From before the claim on, so that no notice about the office is missed.
+      const { stamp } = this.#rosters.hold(office);
+      try {
+        return await this.#take(session, wanted, stamp);
+      } finally {
+        this.#rosters.free(office);
       }
-      if (decision.kind === "admit") {
-        if (decision.leave) await this.#moveOut(session, decision.leave);
-        if (decision.evict) this.#evict(decision.evict);
-        if (!session.socket.connected) {
-          await this.#release(wanted);
-          return [false, "The connection is gone"];
-        }
-        this.#moveIn(session, wanted);
-      }
-      return [true, null];
     });
     const [ok, reason] = ack;
     if (!ok) {
       audit({ event: "join_refused", reason, ...seat, ...partyOf(session) });
     }
     return ack;
+  }
+
+  /** @param since the stamp of the office's roster before the claim */
+  async #take(
+    session: Session,
+    wanted: Member,
+    since: number,
+  ): Promise<OfficeAck> {
+    const { office } = wanted;
+    const claim = await this.#claim(session, wanted);
+    if (claim.kind === "refuse") {
+      if (claim.full) {
+        this.#limiter.recordHit("membersPerOffice", partyOf(session));
+      }
+      return [false, claim.reason];
+    }
+    if (claim.kind === "admit") {
+      const seat = this.#seatOf(wanted, claim.rev);
+      if (session.member) await this.#moveOut(session, session.member);
+      if (claim.evict) this.#takeOver(claim.evict, seat);
+      if (!session.socket.connected) {
+        await this.#release(wanted);
+        return [false, "The connection is gone"];
+      }
+      if (claim.seats) this.#news.load(office, claim.seats, since);
+      this.#moveIn(session, seat);
+    }
+    return [true, null];
+  }
+
+  /** A claim that failed may have been admitted, so its seat is released. */
+  async #claim(session: Session, wanted: Member): Promise<Claim> {
+    try {
+      return await this.#registry.claim(
+        wanted,
+        session,
+        this.#limiter.limits.membersPerOffice,
+        this.#exchange && !this.#rosters.isComplete(wanted.office),
+      );
+    } catch (error) {
+      if (this.#exchange) void this.#release(wanted);
+      throw error;
+    }
   }
 
   /** Answers `server:leave_office`; never throws (spec §3). */
@@ -143,68 +179,101 @@ export class Membership {
     return await this.#registry.list(office);
   }
 
-  /**
-   * Sends a notification to the members of an office.
-   *
-   * @param except the socket that must not get it, usually the one that caused it
-   */
-  notify(
-    office: string,
-    event: Notification,
-    payload: unknown,
-    except?: string,
-  ): void {
-    const room = this.#nsp.to(roomOf(office));
-    const receivers = except === undefined ? room : room.except(except);
-    for (const name of namesOf(this.#profile, event)) {
-      receivers.emit(name, payload);
-    }
-  }
-
   /** Refuses every join from now on. */
   close(): void {
     this.#closed = true;
   }
 
-  #moveIn(session: Session, member: Member): void {
-    session.role = member.role;
-    session.member = member;
-    session.socket.join(roomOf(member.office));
-    this.#announce(ENTER_OFFICE_NOTIFICATION, member);
-    const { office, socket } = member;
-    this.#versions?.joined(office, socket, this.#profile.version);
-    audit({ event: "joined", ...seatOf(member), ...partyOf(session) });
-  }
-
-  async #moveOut(session: Session, member: Member): Promise<void> {
-    this.#unseat(session, member);
-    await this.#release(member);
-  }
-
-  /** Disconnects the former holder of a seat; the seat already belongs to the new socket. */
-  #evict(member: Member): void {
-    const session = this.#sessions.get(member.socket);
-    // A session of another node was announced; one that has not finished joining was not.
-    if (session === undefined) {
-      this.#announce(LEAVE_OFFICE_NOTIFICATION, member);
-    } else if (session.member?.office === member.office) {
-      this.#unseat(session, member);
+  /** Returns the members whose connections are here. */
+  members(): Seat[] {
+    const seats: Seat[] = [];
+    for (const { member } of this.#sessions.values()) {
+      if (member) seats.push(member);
     }
+    return seats;
+  }
+
+  /** Notes in the audit log that a member of another node has left, which did not say so itself. */
+  lost(seat: Seat, reason: string): void {
+    const { socket, principal } = seat;
+    audit({
+      event: "left",
+      ...seatOf(seat),
+      socket,
+      ...(principal !== undefined && { principal }),
+      reason,
+    });
+    this.#news.left(seat);
+  }
+
+  /** Disconnects a member whose seat another connection has. */
+  evict(seat: Seat): void {
+    const session = this.#sessions.get(seat.socket);
+    const { member } = session ?? {};
+    if (session && member?.office === seat.office) {
+      this.#unseat(session, member, "its seat was taken over");
+    } else this.#news.left(seat); // one that has not finished joining was not announced
     session?.socket.disconnect(true);
   }
 
-  /** Announces the leave, and removes the socket from the office, in one synchronous step. */
-  #unseat(session: Session, member: Member): void {
-    this.#announce(LEAVE_OFFICE_NOTIFICATION, member);
-    this.#calls.end(session, member.role, !session.socket.connected);
-    session.member = undefined;
-    session.socket.leave(roomOf(member.office));
-    this.#versions?.left(member.office, member.socket);
-    audit({ event: "left", ...seatOf(member), ...partyOf(session) });
+  /** Forgets all members and closes their connections, whose clients then reconnect. */
+  fence(reason: string): void {
+    for (const session of [...this.#sessions.values()]) {
+      const { member, socket } = session;
+      if (member) {
+        this.#calls.end(session, member.role, true);
+        this.#forget(session, member, reason);
+      }
+      socket.conn.close();
+    }
   }
 
-  #announce(event: Notification, { office, role, name, socket }: Member): void {
-    this.notify(office, event, { office_id: office, [role]: name }, socket);
+  #seatOf(member: Member, rev: number): Seat {
+    const node = this.#exchange?.node;
+    return { ...member, rev, ...(node !== undefined && { node }) };
+  }
+
+  #moveIn(session: Session, seat: Seat): void {
+    const { office, socket } = seat;
+    session.role = seat.role;
+    session.member = seat;
+    session.socket.join(roomOf(office));
+    this.#rosters.hold(office);
+    this.#news.enters(seat);
+    this.#versions?.joined(office, socket, this.#profile.version);
+    audit({ event: "joined", ...seatOf(seat), ...partyOf(session) });
+  }
+
+  async #moveOut(session: Session, seat: Seat): Promise<void> {
+    this.#unseat(session, seat);
+    await this.#release(seat);
+  }
+
+  /** Disconnects the former holder of a seat, which already belongs to the new socket. */
+  #takeOver(former: Seat, seat: Seat): void {
+    if (this.#news.isHere(former)) return this.evict(former);
+    this.#news.leaves(former, seat.socket);
+    this.#exchange?.evict(former, seat.socket);
+  }
+
+  /** Announces the leave, and removes the socket from the office, in one synchronous step. */
+  #unseat(session: Session, seat: Seat, reason?: string): void {
+    this.#news.leaves(seat, seat.socket);
+    this.#calls.end(session, seat.role, !session.socket.connected);
+    this.#forget(session, seat, reason);
+  }
+
+  #forget(session: Session, seat: Seat, reason: string | undefined): void {
+    session.member = undefined;
+    session.socket.leave(roomOf(seat.office));
+    this.#rosters.free(seat.office);
+    this.#versions?.left(seat.office, seat.socket);
+    audit({
+      event: "left",
+      ...seatOf(seat),
+      ...partyOf(session),
+      ...(reason !== undefined && { reason }),
+    });
   }
 
   /** Releases a seat; a failure is logged only, since the client can continue. */

@@ -47,11 +47,6 @@ export class MemoryRegistry implements OfficeRegistry {
     return ++this.#rev;
   }
 
-  /** Finds a Computer by its name, in this office only. */
-  find(office: string, computer: string): Seat | undefined {
-    return this.#offices.get(office)?.computers.get(computer);
-  }
-
   /** Lists the members of an office, the Agent first. */
   list(office: string): Seat[] {
     const seats = this.#offices.get(office);

@@ -1,16 +1,7 @@
-import type { Member } from "../shared/member.ts";
+import type { Member, Seat } from "../shared/member.ts";
 import type { JoinDecision, Joiner } from "./join_rule.ts";
 
-/** A seat that is taken. */
-export interface Seat extends Member {
-  /**
-   * The step of the registry's history in which it was taken. Each claim that is admitted and each
-   * release is one step; a later step has a larger number.
-   */
-  readonly rev: number;
-  /** The node of the holder's connection, where several share the registry. */
-  readonly node?: string;
-}
+export type { Seat };
 
 /** The answer to a claim. */
 export type Claim =
@@ -53,11 +44,6 @@ export interface OfficeRegistry {
    * @returns the step of this release; 0 when there was nothing to release
    */
   release(member: Member): number | Promise<number>;
-  /** Finds a Computer by its name, in this office only. */
-  find(
-    office: string,
-    computer: string,
-  ): Member | undefined | Promise<Member | undefined>;
   /** Lists the members of an office: the Agent first, Computers in the order of their joins. */
   list(office: string): readonly Seat[] | Promise<readonly Seat[]>;
 }

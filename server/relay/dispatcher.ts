@@ -17,7 +17,7 @@ import {
   UPDATE_RESOURCES_EVENT,
   type UpdateResources,
 } from "../../protocol/mod.ts";
-import { errorPayloadOf } from "../shared/error_payload.ts";
+import { errorPayloadOf, notServing } from "../shared/error_payload.ts";
 import { log, quote, short } from "../shared/log.ts";
 import { checkAccess } from "./access_rule.ts";
 import { addressGroup } from "../limits/client_address.ts";
@@ -26,7 +26,9 @@ import { LogThrottle } from "../limits/log_throttle.ts";
 import { overLimit } from "../limits/limits.ts";
 import { eventOutcome } from "../observe/event_outcome.ts";
 import { audit, partyOf, seatOf } from "../shared/audit.ts";
+import type { Exchange } from "../offices/exchange.ts";
 import type { Membership } from "../offices/membership.ts";
+import type { OfficeNews } from "../offices/office_news.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Relay } from "./relay.ts";
 import { passOnProgress } from "./progress.ts";
@@ -41,8 +43,10 @@ export class Dispatcher {
   readonly #profile: Profile;
   readonly #relay: Relay;
   readonly #membership: Membership;
+  readonly #news: OfficeNews;
   readonly #limiter: Limiter;
   readonly #metrics: Metrics | undefined;
+  readonly #exchange: Exchange | undefined;
   #flood: ProtocolError | undefined;
   readonly #unknown = new LogThrottle<{ name: string; socket: string }>(
     (line, omitted) =>
@@ -52,25 +56,37 @@ export class Dispatcher {
       }),
   );
 
-  /** Routes requests for Computers to `relay`, everything about offices to `membership`. */
+  /**
+   * Routes requests for Computers to `relay`, everything about offices to `membership`.
+   *
+   * @param exchange the other nodes, in a cluster
+   */
   constructor(
     profile: Profile,
     relay: Relay,
     membership: Membership,
+    news: OfficeNews,
     limiter: Limiter,
     metrics: Metrics | undefined,
+    exchange: Exchange | undefined,
   ) {
+    this.#exchange = exchange;
     this.#limiter = limiter;
     this.#metrics = metrics;
     this.#profile = profile;
     this.#relay = relay;
     this.#membership = membership;
+    this.#news = news;
   }
 
   /** Handles one event after all earlier ones of the session took effect, progress at once. Never throws. */
   receive(session: Session, incoming: Incoming): void {
     if (!session.events.take(performance.now())) {
       return this.#refuseFlood(session, incoming);
+    }
+    // The time is looked at here too: timers of a process that was stopped are late.
+    if (this.#exchange?.isServing() === false) {
+      return this.#refuseAtOnce(incoming, notServing());
     }
     const measure = this.#measure(incoming);
     const answer = answering(session, incoming.ack, measure);
@@ -107,7 +123,7 @@ export class Dispatcher {
       this.#refuse(session, name);
       answer([]);
     } else if (isClientEvent(event)) {
-      return this.#relay.forward(session, event, payload, answer);
+      this.#relay.forward(session, event, payload, answer);
     } else if (event === TOOL_CALL_PROGRESS_EVENT) {
       passOnProgress(session, payload.parse());
       answer([]);
@@ -142,6 +158,10 @@ export class Dispatcher {
       this.#limiter.limits,
       "eventsPerSecond",
     );
+    this.#refuseAtOnce(incoming, error);
+  }
+
+  #refuseAtOnce(incoming: Incoming, error: ProtocolError): void {
     const answer = this.#ackOf(incoming.event) === "office"
       ? [false, error.message]
       : Payload.of(error.toPayload());
@@ -230,7 +250,13 @@ export class Dispatcher {
       session.identity?.policy,
     );
     if (notification === undefined) return;
-    this.#membership.notify(office, notification, { agent: name, req_id });
+    this.#news.notify({
+      office,
+      event: notification,
+      payload: { agent: name, req_id },
+      from: session.socket.id,
+      except: undefined,
+    });
   }
 
   #update(
@@ -253,12 +279,13 @@ export class Dispatcher {
     );
     if (notification === undefined) return;
     const told = event === UPDATE_RESOURCES_EVENT ? resourceOf(about) : {};
-    this.#membership.notify(
+    this.#news.notify({
       office,
-      notification,
-      { computer, ...told },
-      socket,
-    );
+      event: notification,
+      payload: { computer, ...told },
+      from: socket,
+      except: socket,
+    });
   }
 }
 

@@ -4,7 +4,8 @@ import {
   TOOL_CALL_PROGRESS_NOTIFICATION,
   type ToolCallProgress,
 } from "../../protocol/mod.ts";
-import type { Session } from "../shared/session.ts";
+import type { Follower, Session } from "../shared/session.ts";
+import type { Member } from "../shared/member.ts";
 import { checkAccess } from "./access_rule.ts";
 
 /**
@@ -18,18 +19,25 @@ import { checkAccess } from "./access_rule.ts";
 export function passOnProgress(computer: Session, payload: unknown): void {
   const { from, parseRequest } = SERVER_EVENTS[TOOL_CALL_PROGRESS_EVENT];
   const told = parseRequest(payload);
-  const seat = checkAccess(
-    computer.member,
-    { role: from, name: told.computer },
-  );
+  checkAccess(computer.member, { role: from, name: told.computer });
   // The calls of a seated Computer are those that it has to answer, all of its office.
   for (const { follower } of computer.calls) {
-    if (follower?.reqId !== told.req_id) continue;
-    const { member, socket } = follower.agent;
-    if (member?.name !== told.agent || member.office !== seat.office) continue;
-    socket.emit(TOOL_CALL_PROGRESS_NOTIFICATION, knownFields(told));
+    if (follower?.reqId === told.req_id) follower.tell(knownFields(told));
   }
 }
+
+/** Makes an Agent hear of the progress of a call, as long as it has the seat in which it asked. */
+export const following = (
+  agent: Session,
+  seat: Member,
+  reqId: string,
+): Follower => ({
+  reqId,
+  tell(told) {
+    if (agent.member !== seat || told.agent !== seat.name) return;
+    agent.socket.emit(TOOL_CALL_PROGRESS_NOTIFICATION, told);
+  },
+});
 
 /** Leaves out what a Computer adds: it is not for the Agent to rely on. */
 const knownFields = (

@@ -6,17 +6,24 @@ import {
   type Role,
 } from "../../protocol/mod.ts";
 import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
-import { sendRequest } from "./send_request.ts";
+import { sendRequest, type SentRequest } from "./send_request.ts";
 import { swapRemove } from "../shared/swap_remove.ts";
 import { Deadlines } from "../shared/deadlines.ts";
 import { partyOf } from "../shared/audit.ts";
 import { checkAccess, notInOffice } from "./access_rule.ts";
+import { following } from "./progress.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { CallObserver, ObservedCall } from "../observe/call_observer.ts";
-import type { Member } from "../shared/member.ts";
-import type { OfficeRegistry } from "../offices/registry.ts";
+import type {
+  Exchange,
+  RemoteCall,
+  RemoteCallEvents,
+} from "../offices/exchange.ts";
+import type { Rosters } from "../offices/rosters.ts";
 import { tellOtherName } from "./other_name.ts";
 import type { LinkedSession } from "./linked_session.ts";
+import { serveCall } from "./serve_call.ts";
+import { type Elsewhere, sendToNode } from "./send_to_node.ts";
 import {
   answerDeadline,
   answerTimedOut,
@@ -30,17 +37,22 @@ import { Payload } from "../wire/mod.ts";
 
 /** Relays requests from Agents to Computers, and the answers back (spec §7). */
 export class Relay {
-  readonly #registry: OfficeRegistry;
+  readonly #rosters: Rosters;
+  readonly #exchange: Exchange | undefined;
   readonly #sessions: ReadonlyMap<string, LinkedSession>;
   readonly #profile: Profile;
   readonly #requestTimeoutMs: number;
   readonly #observer: CallObserver;
   readonly #limiter: Limiter;
   readonly #calls = new Deadlines<PendingCall>();
+  /** The calls that other nodes brought to Computers here. */
+  readonly #served = new Set<PendingCall>();
   #idle: (() => void) | undefined;
   #closed = false;
 
   /**
+   * @param rosters know where Computers sit
+   * @param exchange the other nodes, in a cluster
    * @param sessions the connections of this server by Socket.IO id
    * @param profile the protocol version of the server
    * @param requestTimeoutMs how long to wait for requests without a timeout of their own
@@ -48,14 +60,16 @@ export class Relay {
    * @param limiter limits the pending calls of an Agent
    */
   constructor(
-    registry: OfficeRegistry,
+    rosters: Rosters,
+    exchange: Exchange | undefined,
     sessions: ReadonlyMap<string, LinkedSession>,
     profile: Profile,
     requestTimeoutMs: number,
     observer: CallObserver,
     limiter: Limiter,
   ) {
-    this.#registry = registry;
+    this.#rosters = rosters;
+    this.#exchange = exchange;
     this.#sessions = sessions;
     this.#profile = profile;
     this.#requestTimeoutMs = requestTimeoutMs;
@@ -69,7 +83,6 @@ export class Relay {
    *
    * @param payload forwarded unchanged, unless it names the Agent differently
    * @param answer called once; with `undefined` when the Agent is gone
-   * @returns a promise if the request is not forwarded yet, otherwise `undefined`
    * @throws {ProtocolError} when the request is invalid, or its sender may not send it
    */
   forward(
@@ -77,7 +90,7 @@ export class Relay {
     event: ClientEvent,
     payload: Payload,
     answer: (body: Payload | undefined) => void,
-  ): Promise<void> | undefined {
+  ): void {
     const request = CLIENT_EVENTS[event].parseRequest(payload.peek());
     const seat = checkAccess(
       agent.member,
@@ -88,7 +101,7 @@ export class Relay {
     if (!isOwnName) tellOtherName(agent, request.agent);
     const { computer } = request;
     const follower = "progress" in request && request.progress === true
-      ? { agent, reqId: request.req_id }
+      ? following(agent, seat, request.req_id)
       : undefined;
     const call: ObservedCall = {
       event,
@@ -105,13 +118,7 @@ export class Relay {
     );
     try {
       this.#checkCapacity(agent);
-      const found = this.#registry.find(seat.office, computer);
-      if (!(found instanceof Promise)) {
-        return void this.#send(call, found, deadline, follower, reply);
-      }
-      return found
-        .then((found) => this.#send(call, found, deadline, follower, reply))
-        .catch((error) => reply(Payload.of(errorPayloadOf(error))));
+      this.#send(call, deadline, follower, reply);
     } catch (error) {
       reply(Payload.of(errorPayloadOf(error)));
     }
@@ -135,7 +142,8 @@ export class Relay {
    */
   async drain(milliseconds: number): Promise<void> {
     this.#closed = true;
-    if (this.#calls.size > 0 && milliseconds > 0) {
+    const waiting = this.#calls.size + this.#served.size;
+    if (waiting > 0 && milliseconds > 0) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, milliseconds);
         this.#idle = () => {
@@ -144,7 +152,9 @@ export class Relay {
         };
       });
     }
-    for (const call of [...this.#calls]) call.end(shuttingDown().toPayload());
+    for (const call of [...this.#calls, ...this.#served]) {
+      call.end(shuttingDown().toPayload());
+    }
     this.#calls.clear();
   }
 
@@ -156,51 +166,86 @@ export class Relay {
     }
   }
 
-  /** @throws {ProtocolError} when the request cannot be forwarded */
-  #target(
-    { agent, seat, computer }: ObservedCall,
-    found: Member | undefined,
-  ): LinkedSession {
-    // Another client with the same instance_id may have taken over the seat meanwhile.
-    if (agent.member !== seat) throw notInOffice();
-    const session = found && this.#sessions.get(found.socket);
-    // The registry may lag behind: a Computer that left must not get the call.
-    const seated = session?.socket.connected &&
-      session.member?.office === seat.office &&
-      session.member.name === computer;
-    if (!seated) throw computerNotFound(computer);
+  /**
+   * Handles a call that another node brings to a Computer here; its deadline is that node's.
+   *
+   * @returns a function that forgets it
+   */
+  serve(call: RemoteCall, events: RemoteCallEvents): () => void {
+    const { office, computer: name, socket } = call;
+    const computer = this.#seated(office, name, socket);
+    if (computer === undefined || this.#closed) {
+      const error = this.#closed ? shuttingDown() : computerNotFound(name);
+      events.failed(error.toPayload());
+      return () => {};
+    }
+    return serveCall(computer, call, namesOf(this.#profile, call.event), {
+      ...events,
+      began: (pending) => this.#served.add(pending),
+      ended: (pending) => {
+        this.#served.delete(pending);
+        this.#checkIdle();
+      },
+    });
+  }
+
+  /** Returns the session of a seat, if its connection is open and holds it here. */
+  #seated(
+    office: string,
+    computer: string,
+    socket: string,
+  ): LinkedSession | undefined {
+    const session = this.#sessions.get(socket);
+    return session?.socket.connected && session.member?.office === office &&
+        session.member.name === computer
+      ? session
+      : undefined;
+  }
+
+  /** @throws {ProtocolError} when the Computer is not in the office */
+  #target(office: string, name: string): LinkedSession | Elsewhere {
+    const seat = this.#rosters.computer(office, name);
+    const exchange = this.#exchange;
+    if (seat && exchange && seat.node !== exchange.node) {
+      return { exchange, seat };
+    }
+    const session = seat && this.#seated(office, name, seat.socket);
+    if (session === undefined) throw computerNotFound(name);
     return session;
   }
 
-  /** The closures that wait for the answer must not capture the request, or it stays in memory. */
+  #checkIdle(): void {
+    if (this.#calls.size === 0 && this.#served.size === 0) this.#idle?.();
+  }
+
+  /**
+   * The closures that wait for the answer must not capture the request, or it stays in memory.
+   *
+   * @throws {ProtocolError} when the request cannot be forwarded
+   */
   #send(
     request: ObservedCall,
-    found: Member | undefined,
     deadline: number,
     follower: Follower | undefined,
     reply: (body: Payload | undefined) => void,
   ): void {
-    const { agent, event } = request;
-    const computer = this.#target(request, found);
+    const { agent, event, seat: { office }, computer: name } = request;
+    const target = this.#target(office, name);
+    const computer = "link" in target ? target : undefined;
     const finish = (body: Payload | undefined) => {
       this.#calls.remove(call);
       remove(agent.calls, call);
-      remove(computer.calls, call);
+      if (computer) remove(computer.calls, call);
       reply(body);
-      if (this.#calls.size === 0) this.#idle?.();
+      this.#checkIdle();
     };
-    const sent = sendRequest(
-      computer.link,
-      namesOf(this.#profile, request.event),
-      request.payload,
-      (first) => {
-        try {
-          finish(readAnswer(first, event));
-        } catch (error) {
-          reply(Payload.of(errorPayloadOf(error))); // an answer that cannot be encoded again
-        }
-      },
-    );
+    const answered = (first: Payload | undefined) => {
+      try {
+        finish(readAnswer(first, event));
+      } catch (error) {
+        reply(Payload.of(errorPayloadOf(error))); // an answer that cannot be encoded again
+      }
+    };
     const end = (body: Payload | undefined) => {
       sent.forget();
       finish(body);
@@ -214,16 +259,22 @@ export class Relay {
         const best = sent.best();
         end(
           best === undefined
-            ? Payload.of(
-              answerTimedOut(computer.member?.name ?? "", deadline),
-            )
+            ? Payload.of(answerTimedOut(name, deadline))
             : readAnswer(best, event),
         );
       },
     };
+    const sent: SentRequest = "link" in target
+      ? sendRequest(
+        target.link,
+        namesOf(this.#profile, event),
+        request.payload,
+        answered,
+      )
+      : sendToNode(target, request, { follower, answered, failed: call.end });
     this.#calls.add(call, now);
     agent.calls.push(call);
-    computer.calls.push(call);
+    if (computer) computer.calls.push(call);
   }
 }
 

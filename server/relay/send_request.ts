@@ -15,12 +15,14 @@ export interface SentRequest {
  * and count only if nothing better arrives.
  *
  * @param answered called once, unless the request is forgotten
+ * @param provisional called with the best answer so far, when there is another one
  */
 export function sendRequest(
   link: Link,
   names: readonly string[],
   payload: Payload,
   answered: (answer: Payload | undefined) => void,
+  provisional?: (answer: Payload | undefined) => void,
 ): SentRequest {
   const [only, another] = names;
   if (only !== undefined && another === undefined) {
@@ -34,7 +36,9 @@ export function sendRequest(
     ids.push(link.request(name, payload, (answer) => {
       answers.set(name, answer);
       const real = isReal(answer);
-      if (!real && answers.size < names.length) return;
+      if (!real && answers.size < names.length) {
+        return provisional?.(best(names, answers));
+      }
       forget();
       answered(real ? answer : best(names, answers));
     }));

@@ -10,7 +10,10 @@ import type { Metrics } from "../observe/metrics.ts";
 import type { SmcpServerStats } from "../observe/stats.ts";
 import { Membership } from "../offices/membership.ts";
 import type { OfficeVersions } from "../offices/office_versions.ts";
+import type { Desk, Exchange } from "../offices/exchange.ts";
 import type { OfficeRegistry } from "../offices/registry.ts";
+import { OfficeNews } from "../offices/office_news.ts";
+import { Rosters } from "../offices/rosters.ts";
 import { Dispatcher } from "../relay/dispatcher.ts";
 import type { LinkedSession } from "../relay/linked_session.ts";
 import { Relay } from "../relay/relay.ts";
@@ -22,6 +25,8 @@ export interface SessionsOptions {
   readonly profile: Profile;
   /** Stores the members of every office. */
   readonly registry: OfficeRegistry;
+  /** Makes the other nodes known, in a cluster. */
+  readonly exchange: ((desk: Desk) => Exchange) | undefined;
   /** Milliseconds to wait for requests without a timeout of their own. */
   readonly requestTimeoutMs: number;
   /** Called for each relayed request. */
@@ -53,18 +58,36 @@ export class Sessions {
 
   /** Accepts the connections of `nsp`. */
   constructor(nsp: Namespace, options: SessionsOptions) {
-    const { profile, registry, limiter, metrics } = options;
-    const relay = new Relay(
-      registry,
+    const { profile, limiter, metrics } = options;
+    const rosters = new Rosters();
+    const exchange: Exchange | undefined = options.exchange?.({
+      serve: (call, events) => relay.serve(call, events),
+      notify: (notice) => news.notifyHere(notice),
+      entered: (seat) => news.entered(seat),
+      left: (seat) => news.left(seat),
+      lost: (seat, reason) => membership.lost(seat, reason),
+      evict: (seat) => membership.evict(seat),
+      members: () => membership.members(),
+      reload: (): Promise<void> => news.reload(registry),
+      refresh: (node) => news.refresh(node),
+      fence: (reason) => membership.fence(reason),
+    });
+    const relay: Relay = new Relay(
+      rosters,
+      exchange,
       this.#open,
       profile,
       options.requestTimeoutMs,
       options.observer,
       limiter,
     );
-    const membership = new Membership(
-      nsp,
+    const registry: OfficeRegistry = exchange?.registry ?? options.registry;
+    const news: OfficeNews = new OfficeNews(nsp, profile, rosters, exchange);
+    const membership: Membership = new Membership(
       registry,
+      rosters,
+      news,
+      exchange,
       this.#open,
       profile,
       relay,
@@ -73,7 +96,15 @@ export class Sessions {
     );
     this.#recheck = acceptSessions(nsp, this.#open, {
       ...options,
-      dispatcher: new Dispatcher(profile, relay, membership, limiter, metrics),
+      dispatcher: new Dispatcher(
+        profile,
+        relay,
+        membership,
+        news,
+        limiter,
+        metrics,
+        exchange,
+      ),
       relay,
       membership,
     });

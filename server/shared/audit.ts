@@ -72,7 +72,13 @@ export type AuditEvent =
     & Partial<AuditSeat>
   )
   | ({ event: "joined" } & AuditParty & AuditSeat)
-  | ({ event: "left" } & AuditParty & AuditSeat)
+  /** A member has left; without an address when its node did not say so itself, and why then. */
+  | (
+    & { event: "left"; reason?: string }
+    & Omit<AuditParty, "address">
+    & Partial<AuditParty>
+    & AuditSeat
+  )
   /** A tool call ended; see {@linkcode AuditedCall}. */
   | ({ event: "tool_call" } & AuditedCall)
   /** Contents were read, or a prompt was got; see {@linkcode AuditedRead}. */

@@ -27,6 +27,14 @@ export const shuttingDown = (): ProtocolError =>
     { fields: { reason: "server shutting down" } },
   );
 
+/** The error for requests to a node that may not serve now. */
+export const notServing = (): ProtocolError =>
+  new ProtocolError(
+    ErrorCode.INTERNAL_ERROR,
+    "This server has lost its cluster: reconnect and try again",
+    { fields: { reason: "registry unavailable" } },
+  );
+
 /** The error for refused credentials; it never tells the reason (spec §10). */
 export const unauthorized = (): ProtocolError =>
   new ProtocolError(ErrorCode.UNAUTHORIZED, "Authentication failed");

@@ -17,3 +17,14 @@ export interface Member {
   /** The authenticated identity of the connection; absent without authentication. */
   readonly principal: string | undefined;
 }
+
+/** A member with its seat. */
+export interface Seat extends Member {
+  /**
+   * The step of the registry's history in which it was taken. Each claim that is admitted and each
+   * release is one step; a later step has a larger number.
+   */
+  readonly rev: number;
+  /** The node of the holder's connection, where several share the registry. */
+  readonly node?: string;
+}

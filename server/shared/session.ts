@@ -1,9 +1,13 @@
 import type { Socket } from "socket.io";
-import type { ErrorPayload, Role } from "../../protocol/mod.ts";
+import type {
+  ErrorPayload,
+  Role,
+  ToolCallProgress,
+} from "../../protocol/mod.ts";
 import type { Deadline } from "./deadlines.ts";
 import type { Identity } from "./identity.ts";
 import type { TokenBucket } from "./token_bucket.ts";
-import type { Member } from "./member.ts";
+import type { Seat } from "./member.ts";
 
 /** A pending call from an Agent to a Computer; it belongs to the sessions of both. */
 export interface PendingCall extends Deadline {
@@ -15,10 +19,10 @@ export interface PendingCall extends Deadline {
 
 /** An Agent that asked how far its call is. */
 export interface Follower {
-  /** Its connection. */
-  readonly agent: Session;
   /** The `req_id` of the call. */
   readonly reqId: string;
+  /** Tells it, unless it has another name or office by now. */
+  tell(told: ToolCallProgress): void;
 }
 
 /** The state of one connection to the namespace. */
@@ -36,7 +40,7 @@ export interface Session {
   /** `auth.role`, or fixed by the first join. */
   role: Role | undefined;
   /** Its seat, while it is in an office. */
-  member: Member | undefined;
+  member: Seat | undefined;
   /** Limits the rate of its events. */
   readonly events: TokenBucket;
   /** The pending calls that it sent or has to answer. */

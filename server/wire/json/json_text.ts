@@ -9,9 +9,7 @@ export interface Members {
   readonly mayBeError: boolean;
 }
 
-/**
- * A JSON object from the wire: validated, but not parsed, so that the same bytes can be forwarded.
- */
+/** A JSON object from the wire: validated, but not parsed, so that the same bytes can be forwarded. */
 export class JsonText extends Payload {
   /** The buffer that contains it. */
   readonly bytes: Buffer;
@@ -21,7 +19,7 @@ export class JsonText extends Payload {
   readonly end: number;
   override readonly mayBeError: boolean;
   /** Offsets of the members that {@linkcode JsonText.peek} leaves empty: start, end, … */
-  readonly #large: readonly number[];
+  readonly large: readonly number[];
   #ownsBuffer: boolean;
   /** The text that all of the buffer encodes, if it came as text; ASCII before {@linkcode start}. */
   readonly #source: string | undefined;
@@ -44,7 +42,7 @@ export class JsonText extends Payload {
     this.bytes = bytes;
     this.start = start;
     this.end = end;
-    this.#large = large;
+    this.large = large;
     this.#ownsBuffer = ownsBuffer;
     this.#source = source;
   }
@@ -92,10 +90,10 @@ export class JsonText extends Payload {
   #outlineText(): string {
     let text = "";
     let from = this.start;
-    for (let i = 0; i < this.#large.length; i += 2) {
+    for (let i = 0; i < this.large.length; i += 2) {
       // Keep its opening and closing brackets, omit the content between them.
-      text += this.#slice(from, this.#large[i]! + 1);
-      from = this.#large[i + 1]! - 1;
+      text += this.#slice(from, this.large[i]! + 1);
+      from = this.large[i + 1]! - 1;
     }
     return text + this.#slice(from, this.end);
   }

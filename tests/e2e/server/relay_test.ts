@@ -415,22 +415,26 @@ Deno.test("a failing registry causes an error answer without details (spec §6)"
   let failing = false;
   const failable = {
     ...registry,
-    find: (office: string, computer: string) => {
+    list: (office: string) => {
       if (failing) throw new Error("redis://user:secret@10.0.0.1 is gone");
-      return registry.find(office, computer);
+      return registry.list(office);
     },
   };
   await using server = createSmcpServer({ registry: failable });
   const { url } = await server.listen();
   await using pair = await rawPair(url);
+  pair.computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ ok: 1 }));
+  const list = { agent: "agent", office_id: "office", req_id: "r1" };
   failing = true;
-  assertEquals(await pair.agent.ask(TOOL_CALL_EVENT, REQUEST), {
+  assertEquals(await pair.agent.ask(LIST_ROOM_EVENT, list), {
     code: 500,
     message: "Internal error",
   });
-  failing = false;
-  pair.computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ ok: 1 }));
+  // Who sits where is known here: calls go on while the registry is away.
   assertEquals(await pair.agent.ask(TOOL_CALL_EVENT, REQUEST), { ok: 1 });
+  failing = false;
+  const answer = await pair.agent.ask(LIST_ROOM_EVENT, list);
+  assertEquals((answer as { sessions: unknown[] }).sessions.length, 2);
 });
 
 Deno.test("events without acks take effect, too (spec §3)", async () => {

@@ -126,7 +126,6 @@ for (const way of ["leaves", "switches", "is gone"] as const) {
     const memory = new MemoryRegistry();
     const registry: OfficeRegistry = {
       claim: (wanted, joiner) => memory.claim(wanted, joiner),
-      find: (office, computer) => memory.find(office, computer),
       list: (office) => memory.list(office),
       release: async (member) => {
         removing.resolve();

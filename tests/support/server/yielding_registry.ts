@@ -15,7 +15,6 @@ export function yieldingRegistry(): OfficeRegistry {
   return {
     claim: (...claim) => later(() => memory.claim(...claim)),
     release: (member) => later(() => memory.release(member)),
-    find: (office, computer) => later(() => memory.find(office, computer)),
     list: (office) => later(() => memory.list(office)),
   };
 }
