@@ -71,6 +71,10 @@ export class MemoryRegistry implements OfficeRegistry {
       this.#offices.set(member.office, seats);
     }
     if (member.role === "agent") seats.agent = member;
-    else seats.computers.set(member.name, member);
+    else {
+      // Who takes a seat over has joined later than those who are there.
+      seats.computers.delete(member.name);
+      seats.computers.set(member.name, member);
+    }
   }
 }

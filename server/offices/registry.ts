@@ -26,8 +26,8 @@ export interface OfficeRegistry {
    * Decides with {@linkcode decideJoin} and takes the seat when it admits, in one atomic step.
    *
    * The seat in `leave` stays taken until it is released, so that its office is notified first; the
-   * seat in `evict` belongs to the joiner immediately. A claim that fails may have been admitted: its
-   * seat must be released.
+   * seat in `evict` belongs to the joiner immediately. A claim that throws has taken nothing, or
+   * takes it back by itself.
    *
    * @param capacity maximum number of members (spec §10)
    * @param withSeats whether the answer has all seats of the office

@@ -40,9 +40,9 @@ export interface Directory extends AsyncDisposable {
    */
   beat(about: string): Promise<Beat>;
   /**
-   * Frees seats of a node whose process is proved to have ended, at most 500 in one step.
+   * Frees the seats of a node whose process is proved to have ended, at most 500 in one step.
    *
-   * @returns the members that sat there, each to one caller only; fewer than 500 when that was all
+   * @returns all members that sat there, each to one caller only
    */
   reap(node: string): Promise<readonly Seated<Seat>[]>;
   /** Lists the seats of this node. */

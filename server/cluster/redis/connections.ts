@@ -2,7 +2,7 @@ import type { Buffer } from "node:buffer";
 import { sleep } from "../../../shared/async.ts";
 import { Held } from "./held.ts";
 import type { Client } from "./library.ts";
-import type { Reply } from "./redis.ts";
+import { NotConnectedError, type Reply } from "./redis.ts";
 import type { Asker, Topology } from "./topology.ts";
 import { type Address, written } from "./url.ts";
 
@@ -86,7 +86,7 @@ export class Connections {
     const address = this.#topology.owner(key);
     const held = address && this.#held.get(written(address));
     if (held !== undefined) return held.client;
-    throw new Error(
+    throw new NotConnectedError(
       `Redis cannot be reached: ${this.#failure?.message ?? "not connected"}`,
     );
   }

@@ -11,6 +11,9 @@ export interface Script {
 /** What a script answers: strings, whole numbers, and lists of them. */
 export type Reply = string | number | null | readonly Reply[];
 
+/** There is no connection to the server that is needed: nothing was sent. */
+export class NotConnectedError extends Error {}
+
 /** Redis, as the nodes of a cluster use it; commands wait for no connection, they fail. */
 export interface Redis extends AsyncDisposable {
   /** What this is, for people, without a password. */
@@ -25,7 +28,8 @@ export interface Redis extends AsyncDisposable {
   /**
    * Runs a script, atomically; all keys have one hash tag.
    *
-   * @throws {Error} when Redis cannot be reached, or does not answer within a second: then it may have run
+   * @throws {NotConnectedError} when it was not sent
+   * @throws {Error} when it failed, or was not answered within a second: then it may have run
    */
   run(
     script: Script,

@@ -1,0 +1,111 @@
+import { sleep } from "../../../shared/async.ts";
+import { log } from "../../shared/log.ts";
+import {
+  NotConnectedError,
+  type Redis,
+  type Reply,
+  type Script,
+} from "../redis/redis.ts";
+import { ROUTING_KEY } from "./prelude.ts";
+import { listOf } from "./replies.ts";
+import { RegistryUnavailableError } from "./unavailable.ts";
+
+/** How often it is asked again whether the seats are settled after lost data. */
+const RETRY_MS = 250;
+
+/** Runs the scripts of one node, with what all of them are told. */
+export class ScriptRunner {
+  readonly #redis: Redis;
+  readonly #node: string;
+  readonly #patienceMs: number;
+  readonly #closing = new AbortController();
+  #epoch = "";
+  #floor = 0;
+  #isAway = false;
+
+  /** @param patienceMs for how long it is asked again */
+  constructor(redis: Redis, node: string, patienceMs: number) {
+    this.#redis = redis;
+    this.#node = node;
+    this.#patienceMs = patienceMs;
+  }
+
+  /** The data that this node knows; another epoch means that they were lost. */
+  set epoch(epoch: string) {
+    this.#epoch = epoch;
+  }
+
+  /** Is aborted when the node leaves. */
+  get signal(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** Notes a step of the history: Redis goes on from the largest. */
+  saw(rev: number): void {
+    if (rev > this.#floor) this.#floor = rev;
+  }
+
+  /**
+   * Runs a script.
+   *
+   * @throws {RegistryUnavailableError} when it was not answered
+   */
+  async run(script: Script, ...args: readonly string[]): Promise<Reply> {
+    const all = [this.#node, this.#epoch, String(this.#floor), ...args];
+    let reply: Reply;
+    try {
+      reply = await this.#redis.run(script, [ROUTING_KEY], all);
+    } catch (error) {
+      this.#failed(error);
+      throw new RegistryUnavailableError(
+        !(error instanceof NotConnectedError),
+      );
+    }
+    if (this.#isAway) {
+      this.#isAway = false;
+      log.info("The registry of offices at {place} is reached again", {
+        place: this.#redis.place,
+      });
+    }
+    return reply;
+  }
+
+  /**
+   * Runs a script that answers a state first; asks again while the data is not complete.
+   *
+   * @throws {RegistryUnavailableError} also where the lease of this node has ended
+   */
+  async ask(script: Script, ...args: readonly string[]): Promise<Answer> {
+    const end = performance.now() + this.#patienceMs;
+    for (;;) {
+      const [state, ...rest] = listOf(await this.run(script, ...args));
+      if (state === "REAPED") throw new RegistryUnavailableError(false);
+      if (state !== "EMPTIED" && state !== "WAIT") {
+        return { state: String(state), rest };
+      }
+      if (performance.now() >= end) throw new RegistryUnavailableError(false);
+      await sleep(RETRY_MS, this.signal).catch(() => {
+        throw new RegistryUnavailableError(false);
+      });
+    }
+  }
+
+  /** Ends what waits. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  #failed(error: unknown): void {
+    if (this.#isAway || this.signal.aborted) return;
+    this.#isAway = true;
+    log.warn("The registry of offices cannot be reached: {reason}", {
+      reason: error instanceof Error ? error.message : String(error),
+    });
+  }
+}
+
+/** What a script answers, after a state. */
+export interface Answer {
+  readonly state: string;
+  readonly rest: readonly Reply[];
+}
