@@ -46,7 +46,10 @@ export function watchListener(
   let reason: unknown;
   const accepted = () => {
     isAlive = true;
-    if (restarts > 0) log.warn("The listener accepts connections again");
+    if (restarts > 0) {
+      log.warn("The listener accepts connections again");
+      timer.unref();
+    }
     missed = restarts = 0;
   };
   const failed = (error: Error) => {
@@ -79,6 +82,7 @@ export function watchListener(
     missed = 0;
     if (restarts++ < MAX_RESTARTS) {
       log.error("The listener accepts no connections: restarting it");
+      timer.ref(); // nothing else may keep the process until it listens again
       server.close();
       server.listen(port, hostname);
       return;
