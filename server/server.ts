@@ -105,7 +105,14 @@ class PartedServer implements SmcpServer {
     const { limiter, slots, served, logical, draining } = core;
     const sockets = new SocketSlots({ limiter, proxies });
     const feed = metrics && new MetricsFeed(metrics, core.counts, draining);
-    const front = { ...all, served, limiter, slots, draining };
+    const front = {
+      ...all,
+      served,
+      limiter,
+      slots,
+      draining,
+      webSocketOnly: false,
+    };
     const gateway = this.#gateway = all.gateway &&
       mountGateway(all.gateway, { ...front, sockets, logical });
     this.app = httpApp({

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { ErrorCode, type ErrorPayload } from "../../protocol/mod.ts";
 import { shuttingDown } from "../shared/error_payload.ts";
 import { quote } from "../shared/log.ts";
@@ -22,13 +22,28 @@ export interface AdmissionParts extends HostRule {
   readonly slots: ConnectionSlots;
   /** Counts refusals. */
   readonly metrics: Metrics | undefined;
+  /** Whether polling is refused, as no request of a session is sure to reach this process. */
+  readonly webSocketOnly: boolean;
   /** Whether new sessions are refused. */
   draining(): boolean;
 }
 
+/** What the admission reads of a request of `node:http`. */
+export interface RequestHead {
+  /** The target. */
+  readonly url?: string | undefined;
+  /** The headers. */
+  readonly headers: IncomingHttpHeaders;
+  /** The connection. */
+  readonly socket: {
+    readonly remoteAddress?: string | undefined;
+    readonly localAddress?: string | undefined;
+  };
+}
+
 /** Returns which host a request is for. */
 export const addressedOf = (
-  { headers, url = "", socket }: IncomingMessage,
+  { headers, url = "", socket }: RequestHead,
 ): Addressed => ({
   host: headers.host,
   target: url,
@@ -36,7 +51,7 @@ export const addressedOf = (
 });
 
 /** Returns which page a request comes from. */
-export const provenanceOf = ({ headers }: IncomingMessage): Provenance => ({
+export const provenanceOf = ({ headers }: RequestHead): Provenance => ({
   origin: headers.origin,
   site: headers["sec-fetch-site"],
 });
@@ -99,7 +114,7 @@ export function admitRequest<S extends Served>(
 ): S | Refusal {
   const { query, origin, site, address } = request;
   let admitted = checkOrigin(request, parts.origins) ??
-    checkTransport(query) ?? chooseServed(query, served);
+    checkTransport(query, parts.webSocketOnly) ?? chooseServed(query, served);
   if (!isRefusal(admitted) && opensSession(query)) {
     admitted = admitSession(request, parts) ?? admitted;
   }

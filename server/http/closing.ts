@@ -1,21 +1,5 @@
-import type { Duplex } from "node:stream";
 import type { Socket as Connection } from "engine.io";
 import { hasQueuedPackets } from "../wire/mod.ts";
-
-/** Tracks open sockets, so that a shutdown can wait for them. */
-export class OpenSockets {
-  readonly #open = new Set<Duplex>();
-
-  /** Tracks `socket` until it closes. */
-  add(socket: Duplex): void {
-    this.#open.add(socket);
-    socket.on("close", () => this.#open.delete(socket));
-  }
-
-  [Symbol.iterator](): Iterator<Duplex> {
-    return this.#open.values();
-  }
-}
 
 /** Resolves when every connection has passed its queued packets to its transport, or at the deadline. */
 export const flushed = (
@@ -33,6 +17,21 @@ export interface Closing {
   readonly closed: boolean;
   destroy(): unknown;
   once(event: "close", listener: () => void): unknown;
+}
+
+/** Tracks open sockets, so that a shutdown can wait for them. */
+export class OpenSockets {
+  readonly #open = new Set<Closing>();
+
+  /** Tracks `socket` until it closes. */
+  add(socket: Closing): void {
+    this.#open.add(socket);
+    socket.once("close", () => this.#open.delete(socket));
+  }
+
+  [Symbol.iterator](): Iterator<Closing> {
+    return this.#open.values();
+  }
 }
 
 /** Resolves when all are closed; destroys those that are open at the deadline. */

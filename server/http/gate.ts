@@ -61,16 +61,29 @@ export function chooseServed<S extends Served>(
 
 /**
  * Refuses JSONP, Engine.IO's transport for browsers without CORS: any page could load it as a script.
+ * Refuses polling where its requests may reach another process than the one that has the session.
  *
  * @param query the request's query, without `?`
+ * @param webSocketOnly whether polling is refused
  */
-export const checkTransport = (query: string): Refusal | undefined =>
-  parametersOf(query).has("j")
-    ? refusal(400, {
-      code: ErrorCode.BAD_REQUEST,
-      message: 'JSONP is not supported: leave out the query parameter "j"',
-    })
-    : undefined;
+export function checkTransport(
+  query: string,
+  webSocketOnly: boolean,
+): Refusal | undefined {
+  const parameters = parametersOf(query);
+  const refused = (message: string) =>
+    refusal(400, { code: ErrorCode.BAD_REQUEST, message });
+  if (parameters.has("j")) {
+    return refused('JSONP is not supported: leave out the query parameter "j"');
+  }
+  // Engine.IO takes the last of several.
+  if (webSocketOnly && parameters.getAll("transport").at(-1) === "polling") {
+    return refused(
+      'Polling is not supported here, where requests of one session may reach several processes: connect with WebSocket alone, transports: ["websocket"]',
+    );
+  }
+  return undefined;
+}
 
 /** Returns each path with and without a trailing slash. */
 export const bothForms = (paths: readonly string[]): string[] =>

@@ -11,8 +11,10 @@ import {
   isRefusal,
   judgeHost,
   provenanceOf,
+  type RequestHead,
 } from "./admit_request.ts";
 import type { ServedEngine } from "./served_engine.ts";
+import type { Carrier } from "../limits/connection_slots.ts";
 import { clientAddress } from "../limits/client_address.ts";
 import {
   invalidRequest,
@@ -30,6 +32,37 @@ export interface UpgradeParts extends AdmissionParts {
   readonly served: readonly ServedEngine[];
   /** Paths of Engine.IO, with and without a trailing slash. */
   readonly paths: readonly string[];
+}
+
+/**
+ * Decides whether an upgrade may pass, with the same checks as polling (spec §2).
+ *
+ * @param request what Engine.IO will keep as the request of the session
+ * @param carrier closes when the request was refused, or its WebSocket has ended
+ * @returns the refusal, or what serves the request
+ */
+export function admitUpgrade(
+  request: RequestHead,
+  carrier: Carrier,
+  parts: UpgradeParts,
+): ServedEngine | Refusal {
+  const address = clientAddress(
+    request.socket.remoteAddress ?? "",
+    request.headers["x-forwarded-for"],
+    parts.proxies,
+  );
+  const { query } = splitTarget(request.url ?? "");
+  return judgeHost(addressedOf(request), address, parts) ??
+    admitRequest(
+      {
+        query,
+        ...provenanceOf(request),
+        address,
+        reserveSlot: () => parts.slots.reserve(request, carrier, address),
+      },
+      parts.served,
+      parts,
+    );
 }
 
 /**
@@ -53,28 +86,13 @@ export type UpgradeListener = (
 export const upgradeListener =
   (parts: UpgradeParts): UpgradeListener => (request, socket, head, alone) => {
     try {
-      const { path, query } = splitTarget(request.url ?? "");
+      const { path } = splitTarget(request.url ?? "");
       if (!parts.paths.includes(path)) {
         if (alone) refuseUpgrade(socket, notFound());
         return alone;
       }
-      const address = clientAddress(
-        request.socket.remoteAddress ?? "",
-        request.headers["x-forwarded-for"],
-        parts.proxies,
-      );
       const kept = minimalRequest(request);
-      const admitted = judgeHost(addressedOf(request), address, parts) ??
-        admitRequest(
-          {
-            query,
-            ...provenanceOf(request),
-            address,
-            reserveSlot: () => parts.slots.reserve(kept, socket, address),
-          },
-          parts.served,
-          parts,
-        );
+      const admitted = admitUpgrade(kept, socket, parts);
       if (isRefusal(admitted)) {
         refuseUpgrade(socket, admitted);
       } else {

@@ -41,8 +41,11 @@ const PACKAGE_ROOMS: Readonly<Record<string, readonly Room[]>> = {
   "commander": ["cli", "agent", "server", "computer"],
 };
 
-/** Rooms of which others may import only `mod.ts`. */
-const ENTRY_ONLY = ["server/wire", "mcp"];
+/** Rooms of which others may import only these files. */
+const ENTRIES: Readonly<Record<string, readonly string[]>> = {
+  "server/wire": ["mod.ts", "fetch/mod.ts"],
+  mcp: ["mod.ts"],
+};
 
 /** Rooms that only commands import; roles do not depend on them. */
 const COMMANDS_ONLY: readonly string[] = ["mcp"] satisfies Room[];
@@ -73,14 +76,20 @@ export function judgeImport(
   return judgeFile(room, file, target) ?? judgeFence(file, target);
 }
 
-/** Checks whether an import bypasses the `mod.ts` of a fenced room. */
+/** Checks whether an import bypasses the entries of a fenced room. */
 function judgeFence(file: string, target: string): Fault | undefined {
-  const fenced = ENTRY_ONLY.find((room) => target.startsWith(`${room}/`));
+  const [fenced, entries = []] = Object.entries(ENTRIES)
+    .find(([room]) => target.startsWith(`${room}/`)) ?? [];
   if (fenced === undefined || file.startsWith(`${fenced}/`)) return undefined;
-  if (target === `${fenced}/mod.ts`) return undefined;
+  if (entries.some((entry) => target === `${fenced}/${entry}`)) {
+    return undefined;
+  }
+  const shown = entries.map((entry) => `${fenced}/${entry}`);
   return {
-    message: `${file} imports ${target}; ${fenced} shows its mod.ts alone`,
-    hint: `Import what you need from ${fenced}/mod.ts`,
+    message: `${file} imports ${target}; ${fenced} shows its ${
+      entries.join(" and its ")
+    } alone`,
+    hint: `Import what you need from ${shown.join(" or ")}`,
   };
 }
 

@@ -6,15 +6,11 @@ import type { Duplex } from "node:stream";
 import { endSocket } from "../../shared/end_socket.ts";
 import { FrameSocket } from "./frame_socket.ts";
 import { StockEngine } from "../stock/stock_engine.ts";
+import { asksForWebSocket, firstProtocol } from "./upgrade_request.ts";
 import { type UploadLimits, UploadWatch } from "./upload_watch.ts";
 
 /** The string that RFC 6455 §4.2.2 appends to the key. */
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-
-/** A key: 16 bytes in Base64. */
-const KEY = /^[+/0-9A-Za-z]{22}==$/;
-
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /**
  * Default minimum upload rate in bytes per second (64 kbit/s): a message of 8 MiB then occupies
@@ -53,14 +49,11 @@ export class FrameEngine {
     head: Buffer,
     upgraded: (socket: FrameSocket) => void,
   ): void {
-    const key = headers["sec-websocket-key"];
-    const version = headers["sec-websocket-version"];
-    const asked = method === "GET" &&
-      headers.upgrade?.toLowerCase() === "websocket" &&
-      key !== undefined && KEY.test(key);
-    if (!asked || version !== "13") return refuse(socket);
+    if (!asksForWebSocket(method, headers)) return refuse(socket);
     if (!socket.readable || !socket.writable) return void socket.destroy();
-    const accept = createHash("sha1").update(key + GUID).digest("base64");
+    const accept = createHash("sha1").update(
+      headers["sec-websocket-key"] + GUID,
+    ).digest("base64");
     const protocol = firstProtocol(headers["sec-websocket-protocol"]);
     socket.write(
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n" +
@@ -140,12 +133,6 @@ export function wsEngineOption(
     },
   };
 }
-
-/** Returns the first valid subprotocol; browsers expect one of those that they offered. */
-const firstProtocol = (offered: string | undefined): string | undefined =>
-  offered?.split(",").map((each) => each.trim()).find((each) =>
-    TOKEN.test(each)
-  );
 
 function refuse(socket: Duplex): void {
   const body = "Bad Request";

@@ -242,7 +242,7 @@ export class FrameSocket extends TapSocket implements FrameListener {
   }
 
   #write(frame: Buffer): void {
-    if (!this.#closeSent) this.#queue.write(frame);
+    if (!this.#closeSent) this.#queue.write(frame, frame.length);
   }
 }
 

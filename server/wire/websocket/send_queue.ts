@@ -1,5 +1,4 @@
 import type { Buffer } from "node:buffer";
-import type { Duplex } from "node:stream";
 
 /** Called with the limit for which a peer is disconnected. */
 export type CutOff = (limit: "queuedBytes" | "unfinishedBytes") => void;
@@ -7,14 +6,26 @@ export type CutOff = (limit: "queuedBytes" | "unfinishedBytes") => void;
 /** Maximum bytes queued for a peer without a session, which gets little more than pongs. */
 const MAX_EARLY_QUEUE_BYTES = 65_536;
 
+/** A connection with a queue, such as a socket. */
+export interface Outlet<Message> {
+  /** Whether something can be sent. */
+  readonly writable: boolean;
+  /** Bytes that are queued. */
+  readonly writableLength: number;
+  /** Queues a message. */
+  write(message: Message): unknown;
+  /** Ends the connection. */
+  destroy(): unknown;
+}
+
 /** Limits the bytes queued for a peer that does not read. */
-export class SendQueue {
-  readonly #socket: Duplex;
+export class SendQueue<Message = Buffer> {
+  readonly #socket: Outlet<Message>;
   #maxBytes = MAX_EARLY_QUEUE_BYTES;
   #cutOff: CutOff | undefined = () => {};
 
   /** @param socket the socket whose queue is limited */
-  constructor(socket: Duplex) {
+  constructor(socket: Outlet<Message>) {
     this.#socket = socket;
   }
 
@@ -22,7 +33,7 @@ export class SendQueue {
    * Disconnects the peer when more than `maxBytes` are queued; a single message may be larger. Until
    * this is called, the limit is 64 KiB.
    *
-   * @param cutOff called once, just before the disconnect the disconnect
+   * @param cutOff called once, just before the disconnect
    */
   limit(maxBytes: number, cutOff: CutOff): void {
     this.#maxBytes = maxBytes;
@@ -34,22 +45,26 @@ export class SendQueue {
     this.#cutOff?.(limit);
   }
 
-  /** Sends a frame, or drops it if the connection is closing. */
-  write(frame: Buffer): void {
+  /**
+   * Sends a message, or drops it if the connection is closing.
+   *
+   * @param length its bytes
+   */
+  write(message: Message, length: number): void {
     const socket = this.#socket;
     if (!socket.writable) return;
     const waiting = socket.writableLength;
-    if (waiting > 0 && waiting + frame.length > this.#maxBytes) {
+    if (waiting > 0 && waiting + length > this.#maxBytes) {
       return this.#overflow();
     }
-    socket.write(frame);
+    socket.write(message);
   }
 
   #overflow(): void {
     const cutOff = this.#cutOff;
     if (cutOff === undefined) return;
     this.#cutOff = undefined;
-    // Deferred: the code that sends this frame does not expect the connection to close meanwhile.
+    // Deferred: the code that sends this message does not expect the connection to close meanwhile.
     queueMicrotask(() => {
       cutOff("queuedBytes");
       this.#socket.destroy();

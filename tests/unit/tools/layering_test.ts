@@ -146,7 +146,17 @@ const forbidden: [file: string, source: string, why: string][] = [
   [
     "server/relay/a.ts",
     `import type { A } from "../wire/link.ts";`,
-    "server/wire shows its mod.ts alone",
+    "server/wire shows its mod.ts and its fetch/mod.ts alone",
+  ],
+  [
+    "server/fetch/a.ts",
+    `import { a } from "../wire/fetch/fetch_socket.ts";`,
+    "server/wire shows its mod.ts and its fetch/mod.ts alone",
+  ],
+  [
+    "server/wire/link.ts",
+    `import { a } from "../fetch/mod.ts";`,
+    "a room above its own",
   ],
   [
     "server/wire/websocket/a.ts",
@@ -170,6 +180,7 @@ Deno.test("layering forbids imports across rooms, and says what to do", () => {
 const allowed: [file: string, source: string][] = [
   ["agent/agent.ts", `import { a } from "../protocol/mod.ts";`],
   ["agent/tools/a.ts", `import { a } from "../requests/a.ts";`],
+  ["server/fetch/a.ts", `import { a } from "../wire/fetch/mod.ts";`],
   ["agent/cli/a.ts", `import type { A } from "../agent.ts";`],
   ["protocol/events.ts", `import type { A } from "./payloads/a.ts";`],
   ["client/a.ts", `import { a } from "./tls/a.ts";`],

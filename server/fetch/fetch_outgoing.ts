@@ -1,0 +1,107 @@
+import { Buffer } from "node:buffer";
+import { EventEmitter } from "node:events";
+import type { ByteCount } from "../wire/fetch/mod.ts";
+
+/** What ends a response. */
+type Body = string | Uint8Array<ArrayBuffer> | undefined;
+
+/**
+ * What Engine.IO writes to a `ServerResponse`, as a `Response`. Emits `close` when it is written, or
+ * when its client is gone.
+ */
+export class FetchOutgoing extends EventEmitter {
+  /** Whether the head is written. */
+  headersSent = false;
+  /** Whether the body is written. */
+  writableEnded = false;
+  readonly #headers = new Headers();
+  readonly #bytes: ByteCount;
+  #status = 200;
+  #body: Body;
+  #isClosed = false;
+  /** Takes the body of a response that has begun. */
+  #ended: (() => void) | undefined;
+
+  /** @param bytes counts those of the body */
+  constructor(bytes: ByteCount) {
+    super();
+    this.#bytes = bytes;
+  }
+
+  /** Sets a header. */
+  setHeader(name: string, value: string): void {
+    this.#headers.set(name, value);
+  }
+
+  /** Sets the status, and more headers. */
+  writeHead(
+    status: number,
+    headers: Readonly<Record<string, string | number>> = {},
+  ): this {
+    this.#status = status;
+    this.headersSent = true;
+    for (const [name, value] of Object.entries(headers)) {
+      this.#headers.set(name, String(value));
+    }
+    return this;
+  }
+
+  /** Ends the response. */
+  end(body?: Body): void {
+    if (this.writableEnded) return;
+    this.writableEnded = true;
+    this.#body = body;
+    if (body !== undefined) this.#bytes.sent += Buffer.byteLength(body);
+    this.#ended?.();
+    this.close();
+  }
+
+  /** Notes that nobody waits for it any more. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    // Deferred: Engine.IO answers a handshake before it says that there is a connection.
+    queueMicrotask(() => this.emit("close"));
+  }
+
+  /** Returns the response once it is written; 400 when it never will be. */
+  async written(): Promise<Response> {
+    if (!this.#isClosed) {
+      await new Promise<void>((resolve) => this.once("close", resolve));
+    }
+    if (!this.writableEnded) this.writeHead(400);
+    return this.#toResponse(this.#body ?? null);
+  }
+
+  /**
+   * Returns the response to a poll, at once: the platform tells that a client is gone only by a body
+   * that it waits for.
+   */
+  streamed(): Response {
+    if (this.writableEnded) return this.#toResponse(this.#body ?? null);
+    const stream = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        this.#ended = () => {
+          if (this.#body !== undefined) {
+            controller.enqueue(Buffer.from(this.#body));
+          }
+          controller.close();
+        };
+      },
+      cancel: () => {
+        this.#ended = undefined;
+        this.close();
+      },
+    });
+    this.#headers.set("Content-Type", "text/plain; charset=UTF-8");
+    this.#headers.set("Cache-Control", "no-store");
+    return this.#toResponse(stream);
+  }
+
+  #toResponse(body: BodyInit | null): Response {
+    const headers = this.#headers;
+    // The platform knows it better, which may compress the body.
+    headers.delete("Content-Length");
+    return new Response(body, { status: this.#status, headers });
+  }
+}

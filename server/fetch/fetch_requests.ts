@@ -1,0 +1,171 @@
+import { Buffer } from "node:buffer";
+import type { HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import type { Server as Engine } from "engine.io";
+import type { Hono } from "hono";
+import { ErrorCode } from "../../protocol/mod.ts";
+import { isRefusal } from "../http/admit_request.ts";
+import { exposure, isLoopback } from "../http/bind_rule.ts";
+import type { SmcpEnv } from "../http/http_app.ts";
+import { admitUpgrade, type UpgradeParts } from "../http/upgrade.ts";
+import { clientAddress } from "../limits/client_address.ts";
+import type { SocketSlots } from "../limits/socket_slots.ts";
+import { failure, log } from "../shared/log.ts";
+import {
+  invalidRequest,
+  type Refusal,
+  refusal,
+  toResponse,
+} from "../shared/refusal.ts";
+import { splitTarget } from "../shared/request_target.ts";
+import {
+  type ByteCount,
+  UpgradeCarrier,
+  type UpgradeWebSocket,
+} from "../wire/fetch/mod.ts";
+import { type Ends, FetchIncoming, headersOf } from "./fetch_incoming.ts";
+import { FetchOutgoing } from "./fetch_outgoing.ts";
+import { type FetchInfo, peerOf } from "./platform.ts";
+
+/** Time limit for the body of a request, as that of `listen`; a late one is answered with 408. */
+const BODY_TIMEOUT_MS = 60_000;
+
+type EngineRequest = Parameters<Engine["handleUpgrade"]>[0];
+type EngineSocket = Parameters<Engine["handleUpgrade"]>[1];
+
+/** The parts of a server that {@linkcode FetchRequests} needs. */
+export interface FetchRequestsParts extends UpgradeParts {
+  /** Answers what is no upgrade. */
+  readonly app: Hono<SmcpEnv>;
+  /** Counts the bytes of bodies. */
+  readonly bytes: ByteCount;
+  /** The platform's function. */
+  readonly upgrade: UpgradeWebSocket;
+  /** Limits open requests and WebSockets. */
+  readonly sockets: SocketSlots;
+  /** Whether requests of other machines are answered. */
+  readonly isOpenToAll: boolean;
+  /** Called with each WebSocket. */
+  opened(carrier: UpgradeCarrier): void;
+}
+
+/** Answers the requests of a platform as a listener of `node:http` would, with the same app and gate. */
+export class FetchRequests {
+  readonly #parts: FetchRequestsParts;
+
+  constructor(parts: FetchRequestsParts) {
+    this.#parts = parts;
+  }
+
+  /** Answers a request. */
+  async answer(
+    request: Request,
+    info: FetchInfo | undefined,
+  ): Promise<Response> {
+    const peer = clientAddress(peerOf(info), undefined, 0);
+    const release = this.#judgePeer(peer) ?? this.#parts.sockets.take(peer);
+    if (typeof release !== "function") return toResponse(release);
+    // A connection has both ends on this machine, or none: what reaches a loopback address comes from one.
+    const ends = {
+      remoteAddress: peer,
+      localAddress: isLoopback(peer) ? peer : undefined,
+    };
+    if (this.#asksForUpgrade(request)) {
+      return this.#upgrade(request, ends, release);
+    }
+    return await this.#exchange(request, ends, release);
+  }
+
+  /** Refuses other machines where nobody has to say who they are, as `listen` refuses such an address. */
+  #judgePeer(peer: string): Refusal | undefined {
+    const { isOpenToAll, limiter, metrics } = this.#parts;
+    const exposed = exposure(peer, isOpenToAll);
+    if (exposed === undefined) return undefined;
+    const code = ErrorCode.FORBIDDEN;
+    metrics?.handshakeRefused("http", code);
+    limiter.recordRefusedHandshake({
+      code,
+      reason: `cannot serve ${exposed}; insecure: true allows it`,
+      address: peer,
+    });
+    return refusal(403, {
+      code,
+      message:
+        "This server has no authentication, so it serves its own machine alone",
+    });
+  }
+
+  #asksForUpgrade({ headers, url }: Request): boolean {
+    return headers.get("upgrade")?.toLowerCase() === "websocket" &&
+      this.#parts.paths.includes(splitTarget(url).path);
+  }
+
+  #upgrade(request: Request, ends: Ends, release: () => void): Response {
+    const carrier = new UpgradeCarrier(request, ends, this.#parts.upgrade);
+    carrier.once("close", release);
+    // Engine.IO keeps it as long as the connection: only what it uses.
+    const kept = {
+      method: request.method,
+      url: request.url,
+      headers: headersOf(request),
+      socket: carrier,
+      connection: carrier,
+    };
+    try {
+      const admitted = admitUpgrade(kept, carrier, this.#parts);
+      if (isRefusal(admitted)) {
+        carrier.end();
+        return toResponse(admitted);
+      }
+      // The same duck types as in node:http, of which Engine.IO uses what these have.
+      admitted.engine.handleUpgrade(
+        kept as unknown as EngineRequest,
+        carrier as unknown as EngineSocket,
+        EMPTY,
+      );
+      this.#parts.opened(carrier);
+      return carrier.respond();
+    } catch (error) {
+      log.warn("Cannot answer an upgrade request", failure(error));
+      carrier.end();
+      return toResponse(invalidRequest());
+    }
+  }
+
+  async #exchange(
+    request: Request,
+    ends: Ends,
+    release: () => void,
+  ): Promise<Response> {
+    const { app, bytes } = this.#parts;
+    const incoming = new FetchIncoming(request, ends, bytes);
+    const outgoing = new FetchOutgoing(bytes);
+    const timer = request.body === null ? undefined : setTimeout(
+      () => outgoing.writeHead(408).end(),
+      BODY_TIMEOUT_MS,
+    );
+    outgoing.once("close", () => {
+      clearTimeout(timer);
+      incoming.destroy();
+      release();
+    });
+    // A client that is gone before its body has arrived waits for no answer.
+    incoming.once("close", () => outgoing.close());
+    const answer = await app.fetch(
+      request,
+      { incoming, outgoing } as unknown as HttpBindings,
+    );
+    if (!answer.headers.has(ALREADY_SENT)) {
+      outgoing.close();
+      return answer;
+    }
+    return request.method === "GET"
+      ? outgoing.streamed()
+      : await outgoing.written();
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** The header that says that the answer is written to the other response. */
+const [ALREADY_SENT = ""] = RESPONSE_ALREADY_SENT.headers.keys();

@@ -1,0 +1,142 @@
+import { ServerCore } from "../core.ts";
+import { closed, OpenSockets } from "../http/closing.ts";
+import { httpApp } from "../http/http_app.ts";
+import { earlyBytes } from "../limits/early_budget.ts";
+import { SocketSlots } from "../limits/socket_slots.ts";
+import { LoopLag } from "../observe/loop_lag.ts";
+import type { SmcpServerStats } from "../observe/stats.ts";
+import {
+  type CloseOptions,
+  resolveOptions,
+  type SmcpServerOptions,
+} from "../options.ts";
+import { type ByteCount, fetchWsOption } from "../wire/fetch/mod.ts";
+import { checkFetchOptions, type FetchServerOptions } from "./fetch_options.ts";
+import { FetchRequests } from "./fetch_requests.ts";
+import { type FetchInfo, platformUpgrade } from "./platform.ts";
+
+/** How long a shutdown waits for WebSockets to close. */
+const CLOSE_TIMEOUT_MS = 1000;
+
+/** An A2C-SMCP server without a listener of its own: the platform's `fetch` handler is its way in. */
+export interface FetchServer extends AsyncDisposable {
+  /** Current counts. */
+  readonly stats: SmcpServerStats;
+  /**
+   * Answers a request: Engine.IO over WebSocket and polling, `/health`, `/ready` and `/metrics`. It needs
+   * no `this`.
+   *
+   * @param info the second argument of the platform's handler, which has the client's address
+   */
+  readonly fetch: (request: Request, info?: FetchInfo) => Promise<Response>;
+  /**
+   * Checks the credentials of all open sessions again with the authenticator's `refresh`, as that of
+   * `createSmcpServer()` does.
+   */
+  recheckSessions(): Promise<void>;
+  /**
+   * Shuts down: refuses new sessions, joins and calls, waits for pending calls, notifies the offices
+   * that their members leave, and disconnects all clients, which then reconnect by themselves. Stop the
+   * platform's server afterwards: polling clients need it to read their last answers.
+   */
+  close(options?: CloseOptions): Promise<void>;
+}
+
+/**
+ * Creates a server for a platform that calls `fetch` handlers: `deno serve`, `Deno.serve`, Deno Deploy.
+ *
+ * @throws {TypeError} for options that cannot be kept there, and on a platform without
+ * `Deno.upgradeWebSocket`
+ *
+ * @example
+ * ```ts
+ * import { createFetchServer } from "@a2c-smcp/sdk/server/fetch";
+ *
+ * const smcp = createFetchServer();
+ * const server = Deno.serve({ hostname: "127.0.0.1", port: 0 }, smcp.fetch);
+ * console.log(`Agents and Computers connect to port ${server.addr.port}`);
+ *
+ * await smcp.close();
+ * await server.shutdown();
+ * ```
+ */
+export const createFetchServer = (
+  options: FetchServerOptions = {},
+): FetchServer => new HandlerServer(options);
+
+/** Connects the parts of a server whose clients come through a handler. */
+class HandlerServer implements FetchServer {
+  readonly fetch: FetchServer["fetch"];
+  readonly #core: ServerCore;
+  readonly #open = new OpenSockets();
+  readonly #lag: LoopLag | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: FetchServerOptions) {
+    checkFetchOptions(options);
+    const upgrade = platformUpgrade();
+    const all = resolveOptions(options as SmcpServerOptions);
+    const bytes: ByteCount = { received: 0, sent: 0 };
+    const core = this.#core = new ServerCore(
+      all,
+      fetchWsOption(earlyBytes(all.maxConnectBytes), bytes),
+    );
+    const { limiter, slots, served, draining } = core;
+    const front = {
+      ...all,
+      served,
+      limiter,
+      slots,
+      draining,
+      webSocketOnly: false,
+    };
+    const app = httpApp({
+      ...front,
+      stats: core.stats,
+      protocols: core.protocols,
+      gateway: undefined,
+    });
+    const requests = new FetchRequests({
+      ...front,
+      app,
+      bytes,
+      upgrade,
+      sockets: new SocketSlots({ limiter, proxies: all.proxies }),
+      isOpenToAll: all.authenticator !== undefined || options.insecure === true,
+      opened: (carrier) => this.#open.add(carrier),
+    });
+    this.fetch = (request, info) => requests.answer(request, info);
+    if (all.metrics) {
+      const lag = this.#lag = new LoopLag();
+      all.metrics.observe({
+        ...core.counts,
+        bytes: () => ({ ...bytes }),
+        loopLagMs: () => lag.read(),
+      });
+    }
+  }
+
+  get stats(): SmcpServerStats {
+    return this.#core.stats();
+  }
+
+  recheckSessions(): Promise<void> {
+    return this.#core.recheck();
+  }
+
+  close({ graceMs = 10_000 }: CloseOptions = {}): Promise<void> {
+    return this.#closing ??= this.#shutDown(graceMs);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #shutDown(graceMs: number): Promise<void> {
+    await this.#core.drain(graceMs);
+    await this.#core.disconnect();
+    await closed(this.#open, CLOSE_TIMEOUT_MS);
+    this.#lag?.stop();
+    this.#core.limiter.flush();
+  }
+}
