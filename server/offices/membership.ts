@@ -21,7 +21,7 @@ import type { Exchange } from "./exchange.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { type OfficeNews, roomOf } from "./office_news.ts";
 import type { OfficeVersions } from "./office_versions.ts";
-import type { Claim, OfficeRegistry } from "./registry.ts";
+import type { OfficeRegistry } from "./registry.ts";
 import type { Rosters } from "./rosters.ts";
 import type { Session } from "../shared/session.ts";
 
@@ -120,7 +120,12 @@ export class Membership {
     since: number,
   ): Promise<OfficeAck> {
     const { office } = wanted;
-    const claim = await this.#claim(session, wanted);
+    const claim = await this.#registry.claim(
+      wanted,
+      session,
+      this.#limiter.limits.membersPerOffice,
+      this.#exchange && !this.#rosters.isComplete(office),
+    );
     if (claim.kind === "refuse") {
       if (claim.full) {
         this.#limiter.recordHit("membersPerOffice", partyOf(session));
@@ -139,21 +144,6 @@ export class Membership {
       this.#moveIn(session, seat);
     }
     return [true, null];
-  }
-
-  /** A claim that failed may have been admitted, so its seat is released. */
-  async #claim(session: Session, wanted: Member): Promise<Claim> {
-    try {
-      return await this.#registry.claim(
-        wanted,
-        session,
-        this.#limiter.limits.membersPerOffice,
-        this.#exchange && !this.#rosters.isComplete(wanted.office),
-      );
-    } catch (error) {
-      if (this.#exchange) void this.#release(wanted);
-      throw error;
-    }
   }
 
   /** Answers `server:leave_office`; never throws (spec §3). */
