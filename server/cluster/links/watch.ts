@@ -1,0 +1,58 @@
+/** What tells a frozen node, and one whose process has ended, from one that lives. */
+export interface WatchLimits {
+  /** A node that is not heard of for so long is silent. */
+  readonly silentMs: number;
+  /** The least time between two looks that find no receiver. */
+  readonly goneMs: number;
+}
+
+/** Watches a node, without a clock of its own. */
+export class Watch {
+  readonly #limits: WatchLimits;
+  #heardAt: number;
+  #isSilent = false;
+  #emptyAt: number | undefined;
+
+  constructor(limits: WatchLimits, now: number) {
+    this.#limits = limits;
+    this.#heardAt = now;
+  }
+
+  /** A frame of the node arrived. */
+  heard(now: number): void {
+    this.#heardAt = now;
+    this.#isSilent = false;
+  }
+
+  /** Nothing could be heard for a while, since this process itself did not run. */
+  excuse(ms: number): void {
+    this.#heardAt += ms;
+  }
+
+  /** Returns whether the node has become silent since it was asked last. */
+  becameSilent(now: number): boolean {
+    if (this.#isSilent || now - this.#heardAt < this.#limits.silentMs) {
+      return false;
+    }
+    return this.#isSilent = true;
+  }
+
+  /**
+   * Somebody looked how many receive what is sent to the node.
+   *
+   * @returns whether its process is proved to have ended
+   */
+  looked(receivers: number, now: number): boolean {
+    if (receivers > 0) {
+      this.#emptyAt = undefined;
+      return false;
+    }
+    this.#emptyAt ??= now;
+    return now - this.#emptyAt >= this.#limits.goneMs;
+  }
+
+  /** What was seen may be wrong: nodes may not have subscribed again yet. */
+  forgetLooks(): void {
+    this.#emptyAt = undefined;
+  }
+}

@@ -1,0 +1,195 @@
+import { assert, assertEquals } from "@std/assert";
+import { Buffer } from "node:buffer";
+import fc from "fast-check";
+import {
+  encodeFrame,
+  LINK_VERSION,
+  writeDataHeader,
+} from "../../../../../server/cluster/links/frame.ts";
+import { type End, pairOf, settle } from "./pair.ts";
+
+const limits = {
+  pieceBytes: 256,
+  queueBytes: 100_000,
+  maxMessageBytes: 10_000,
+};
+const WINDOW = 1_024;
+
+function greeted(): readonly [End, End] {
+  const ends = pairOf(limits, WINDOW);
+  ends[0].link.greet();
+  settle(ends);
+  return ends;
+}
+
+const messagesOf = (end: End) => end.heard.filter((each) => each.includes("/"));
+
+Deno.test("Link opens at both ends by one greeting, and by two at once", () => {
+  for (const greeters of [1, 2]) {
+    const ends = pairOf(limits, WINDOW);
+    for (const end of ends.slice(0, greeters)) end.link.greet();
+    settle(ends);
+    for (const end of ends) assertEquals(end.heard, ["opened"]);
+  }
+});
+
+Deno.test("Link delivers what was sent before the peer answered, in order", () => {
+  const ends = pairOf(limits, WINDOW);
+  const [north, south] = ends;
+  for (const size of [10, 900, 20]) north.send("s", size);
+  north.link.greet();
+  settle(ends);
+  assertEquals(south.heard, ["opened", "s/0", "s/1", "s/2"]);
+});
+
+Deno.test("Link reports a gap once at each end, when both have begun anew", () => {
+  const ends = greeted();
+  const [north, south] = ends;
+  north.send("s", 10);
+  north.flush();
+  south.incoming.length = 0;
+  for (let i = 0; i < 5; i++) {
+    north.send("s", 10);
+    north.flush();
+  }
+  settle(ends);
+  assertEquals(south.heard, ["opened", "opened", "lost"]);
+  assertEquals(north.heard, ["opened", "opened", "lost"]);
+  north.send("s", 10);
+  settle(ends);
+  assertEquals(messagesOf(south), ["s/6"]);
+});
+
+Deno.test("Link notices by a beat that the last frame is missing", () => {
+  const ends = greeted();
+  const [north, south] = ends;
+  north.send("s", 10);
+  north.flush();
+  south.incoming.length = 0;
+  settle(ends);
+  assertEquals(south.heard, ["opened"], "nobody can know yet");
+  north.link.beat();
+  settle(ends);
+  assertEquals(south.heard, ["opened", "opened", "lost"]);
+});
+
+Deno.test("Link begins anew after a repetition, and does not deliver it", () => {
+  const ends = greeted();
+  const [north, south] = ends;
+  north.send("s", 10);
+  north.flush();
+  south.incoming.push(...south.incoming);
+  settle(ends);
+  assertEquals(south.heard, ["opened", "s/0", "opened", "lost"]);
+});
+
+Deno.test("Link tells an end that never opened what the other one lost", () => {
+  const ends = pairOf(limits, WINDOW);
+  const [north, south] = ends;
+  south.link.greet();
+  north.take(south.incoming.shift() ?? north.incoming.shift());
+  north.send("s", 10);
+  north.flush();
+  south.incoming.length = 0;
+  north.link.restart();
+  settle(ends);
+  assertEquals(south.heard, ["opened", "lost"]);
+});
+
+Deno.test("Link begins anew after a frame that it cannot read", () => {
+  const ends = greeted();
+  const [, south] = ends;
+  const bad = Buffer.alloc(25, 0xff);
+  south.take(writeDataHeader(bad, south.link.name ?? 0, 0, 0));
+  settle(ends);
+  for (const end of ends) assertEquals(end.heard, ["opened", "opened", "lost"]);
+});
+
+Deno.test("Link counts a beat of a link that it left as a call to begin anew", () => {
+  const ends = greeted();
+  const [north, south] = ends;
+  south.link.restart();
+  north.incoming.length = 0;
+  north.link.beat();
+  settle(ends);
+  for (const end of ends) assertEquals(end.heard, ["opened", "opened", "lost"]);
+});
+
+Deno.test("Link says goodbye without noise where all has arrived, and reports a loss where not", () => {
+  const ends = greeted();
+  const [north, south] = ends;
+  north.send("s", 10);
+  settle(ends);
+  north.link.bye();
+  settle(ends);
+  assertEquals(south.heard, ["opened", "s/0", "ended"]);
+
+  const others = greeted();
+  const [east, west] = others;
+  west.send("s", 10);
+  west.flush();
+  east.incoming.length = 0;
+  east.link.bye();
+  settle(others);
+  assertEquals(west.heard, ["opened", "lost", "ended"]);
+});
+
+Deno.test("Link has no more on its way than the window and one frame, and never stands still", () => {
+  const size = fc.nat(3_000);
+  fc.assert(fc.property(fc.array(size, { maxLength: 60 }), (sizes) => {
+    const ends = greeted();
+    const [north, south] = ends;
+    sizes.forEach((size, i) => assert(north.send(`s${i % 5}`, size)));
+    north.flush();
+    let flushes = 0;
+    while (south.incoming.length > 0) {
+      assert(south.incomingBytes <= WINDOW + limits.pieceBytes + 400);
+      south.take(south.incoming.shift());
+      south.flush();
+      while (north.incoming.length > 0) north.take(north.incoming.shift());
+      north.flush();
+      flushes++;
+    }
+    assert(flushes < 10_000);
+    assertEquals(messagesOf(south).length, sizes.length);
+    assertEquals(north.link.queuedBytes, 0);
+  }));
+});
+
+Deno.test("Link sends nothing more to an end that takes nothing, and bounds what waits", () => {
+  const [north, south] = greeted();
+  let taken = 0;
+  while (north.send("s", 1_000)) {
+    taken++;
+    north.flush();
+  }
+  assert(south.incomingBytes <= WINDOW + limits.pieceBytes + 400);
+  assert(taken * 1_000 < limits.queueBytes + WINDOW + 2_000);
+  settle([north, south]);
+  assertEquals(messagesOf(south).length, taken);
+});
+
+Deno.test("Link opens the window only after the message was taken", () => {
+  const [north, south] = greeted();
+  let granted = 0;
+  south.onMessage = () => granted = Math.max(granted, north.incoming.length);
+  for (let i = 0; i < 20; i++) north.send("s", 500);
+  settle([north, south]);
+  assertEquals(messagesOf(south).length, 20);
+  assertEquals(granted, 0);
+});
+
+Deno.test("Link ignores a welcome that answers another greeting", () => {
+  const [north] = pairOf(limits, WINDOW);
+  north.take(encodeFrame({
+    kind: "welcome",
+    version: LINK_VERSION,
+    from: "south",
+    token: 1,
+    granted: 100,
+    isAgain: false,
+    echo: 12,
+    next: 0,
+  }));
+  assertEquals(north.heard, []);
+});

@@ -1,0 +1,167 @@
+import { assert, assertEquals } from "@std/assert";
+import { channelOf } from "../../../../../server/cluster/links/channel.ts";
+import {
+  encodeFrame,
+  LINK_VERSION,
+} from "../../../../../server/cluster/links/frame.ts";
+import { cluster, quick } from "../../../../support/cluster/fake_cluster.ts";
+import { FakeRedis } from "../../../../support/cluster/fake_redis.ts";
+import { LinkNode } from "../../../../support/cluster/link_node.ts";
+
+Deno.test("openLinks() reports a gap once at both ends, also without traffic", async () => {
+  await using all = await cluster();
+  const [north, south, west] = all.nodes;
+  let lost = 0;
+  all.redis.loses = (channel, message) =>
+    channel === channelOf("south") && message.includes("secret") &&
+    lost++ === 0;
+  north.send("south", "secret");
+  await Promise.all([south.hears("lost north"), north.hears("lost south")]);
+  north.send("south", "more");
+  await south.hears("north: more");
+  assertEquals(south.heard, ["lost north", "north: more"]);
+  assertEquals(north.heard, ["lost south"]);
+  assertEquals(west.heard, []);
+});
+
+Deno.test("openLinks() tells of an ended process, once, and ignores what it says ever after", async () => {
+  await using all = await cluster();
+  const [north, south, west] = all.nodes;
+  all.connections[2].end();
+  await Promise.all([north.hears("gone west"), south.hears("gone west")]);
+  assertEquals(north.send("west", "hello"), "away");
+  all.redis.deliver(
+    channelOf("north"),
+    encodeFrame({
+      kind: "hello",
+      version: LINK_VERSION,
+      from: west.id,
+      token: 1,
+      granted: 1,
+      isAgain: false,
+    }),
+  );
+  await north.links.meet(["west"]);
+  north.send("south", "on");
+  await south.hears("north: on");
+  assertEquals([...north.links.peers], ["south"]);
+  assertEquals(north.heard, ["gone west"]);
+  assertEquals(south.heard, ["gone west", "north: on"]);
+});
+
+Deno.test("openLinks() tells that a frozen node is silent, not gone, and talks to it again", async () => {
+  await using all = await cluster();
+  const [north, south] = all.nodes;
+  all.connections[1].freeze();
+  await north.hears("silent south");
+  north.send("south", "are you there");
+  all.connections[1].thaw();
+  await south.hears("north: are you there");
+  south.send("north", "yes");
+  await north.hears("south: yes");
+  all.connections[1].freeze();
+  await north.hears("silent south", 2);
+  all.connections[1].thaw();
+  assertEquals(
+    north.heard.filter((each) => !each.startsWith("silent")),
+    ["south: yes"],
+  );
+});
+
+Deno.test("openLinks() takes a node that subscribes again for lost, not for gone", async () => {
+  const slow = { ...quick, lookMs: 60, goneMs: 60 };
+  await using all = await cluster(slow);
+  const [north, south] = all.nodes;
+  for (let i = 1; i <= 5; i++) {
+    all.connections[1].disconnect();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    all.connections[1].reconnect();
+    await Promise.all([
+      north.hears("lost south", i),
+      south.hears("lost north", i),
+    ]);
+  }
+  assert(!north.heard.includes("gone south"));
+});
+
+Deno.test("openLinks() proves no end while its own channel has no receiver", async () => {
+  const redis = new FakeRedis();
+  const own = redis.connect();
+  let isBlind = false;
+  let looks = 0;
+  await using north = await LinkNode.open(
+    {
+      get connected() {
+        return own.connected;
+      },
+      get since() {
+        return own.since;
+      },
+      publish: (...args) => own.publish(...args),
+      subscribe: (...args) => own.subscribe(...args),
+      onState: (...args) => own.onState(...args),
+      numsub: (channels) => {
+        looks++;
+        north.wake();
+        return isBlind
+          ? Promise.resolve(channels.map(() => 0))
+          : own.numsub(channels);
+      },
+    },
+    "north",
+    quick,
+  );
+  await using south = await LinkNode.open(redis.connect(), "south", quick);
+  await north.links.meet(["south"]);
+  isBlind = true;
+  const before = looks;
+  await north.until(() => looks > before + 10);
+  assertEquals(north.heard, []);
+  assertEquals(south.heard, []);
+});
+
+Deno.test("openLinks() tells when Redis is away and back, and then of a loss of each", async () => {
+  await using all = await cluster();
+  const [north, , west] = all.nodes;
+  all.redis.down();
+  assertEquals(north.send("south", "x"), "away");
+  all.redis.up();
+  await Promise.all([
+    north.hears("lost south"),
+    north.hears("lost west"),
+    west.hears("lost south"),
+  ]);
+  assertEquals(north.heard.slice(0, 2), ["connected false", "connected true"]);
+  north.send("west", "again");
+  await west.hears("north: again");
+  assertEquals(north.heard.length, 4);
+});
+
+Deno.test("openLinks() says goodbye: its peers drop it without noise, after all it sent", async () => {
+  await using all = await cluster();
+  const [north, south, west] = all.nodes;
+  for (let i = 0; i < 50; i++) west.send("south", `${i}`);
+  await west[Symbol.asyncDispose]();
+  await south.hears("west: 49");
+  const noise = (node: LinkNode) =>
+    node.heard.filter((each) => !each.startsWith("west: "));
+  north.send("south", "on");
+  await south.hears("north: on");
+  assertEquals(noise(south), ["north: on"]);
+  assertEquals(noise(north), []);
+  assertEquals([...north.links.peers], ["south"]);
+  assertEquals([...south.links.peers], ["north"]);
+});
+
+Deno.test("drop() forgets a node for ever", async () => {
+  await using all = await cluster();
+  const [north, south] = all.nodes;
+  north.links.drop("south");
+  assertEquals(north.send("south", "x"), "away");
+  south.send("north", "y");
+  south.send("west", "z");
+  await all.nodes[2].hears("south: z");
+  await north.links.meet(["south"]);
+  assertEquals([...north.links.peers], ["west"]);
+  assertEquals(north.heard, []);
+});
