@@ -13,6 +13,9 @@ export class LinkNode implements AsyncDisposable {
   /** Takes messages, instead of {@linkcode LinkNode.heard}. */
   onMessage: ((from: string, message: Buffer) => void) | undefined;
 
+  /** Is told all that is heard. */
+  onHeard = (_what: string) => {};
+
   constructor(id: string) {
     this.id = id;
   }
@@ -69,6 +72,7 @@ export class LinkNode implements AsyncDisposable {
 
   #note(what: string): void {
     this.heard.push(what);
+    this.onHeard(what);
     this.wake();
   }
 
