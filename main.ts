@@ -15,6 +15,7 @@
 import "./cli/prepare.ts";
 import process from "node:process";
 import { runSmcp } from "./cli/smcp.ts";
+import type { CreateServer } from "./computer/cli/up.ts";
 
 const loadMcp = async () => (await import("./mcp/mod.ts")).mcpGateway;
 
@@ -56,10 +57,12 @@ process.exitCode = await runSmcp(process.argv.slice(2), {
     load: async () => {
       const { runUp, upCommand } = await import("./computer/cli/up.ts");
       const { createSmcpServer } = await import("./server/mod.ts");
-      const createServer = async ({ mcp }: { mcp: boolean }) =>
+      const { loadCluster } = await import("./server/cli/load_cluster.ts");
+      const createServer: CreateServer = async ({ mcp, clustering }) =>
         createSmcpServer({
           protocol: "all",
           ...(mcp && { gateway: (await loadMcp())() }),
+          ...await loadCluster(clustering),
         });
       return {
         run: (args) => runUp(createServer, args),

@@ -8,7 +8,7 @@
  */
 import process from "node:process";
 import { reasonOf } from "../client/reason.ts";
-import { outliveOutput } from "./closed_output.ts";
+import { outliveOutput } from "./output/closed_output.ts";
 
 outliveOutput(process.stdout, process.stderr);
 try {

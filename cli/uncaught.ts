@@ -1,5 +1,5 @@
 import process from "node:process";
-import { isClosedOutput } from "./closed_output.ts";
+import { isClosedOutput } from "./output/closed_output.ts";
 
 /**
  * Runs work that may fail outside of its promise: Deno reports a missing permission as an uncaught

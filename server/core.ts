@@ -8,6 +8,7 @@ import {
 } from "./logical_server.ts";
 import type { MetricsSource } from "./observe/metrics.ts";
 import type { SmcpServerStats } from "./observe/stats.ts";
+import type { ClusterMember } from "./offices/cluster.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { WsOption } from "./wire/mod.ts";
 import type { Connections } from "./http/connections.ts";
@@ -22,6 +23,7 @@ export class ServerCore {
   readonly logical: readonly LogicalServer[];
   /** Handle the requests that pass the gate, oldest version first. */
   readonly served: readonly Connections[];
+  readonly #cluster: ClusterMember | undefined;
   #isDraining = false;
 
   /** @param ws the WebSocket implementation */
@@ -38,6 +40,14 @@ export class ServerCore {
       ws,
     });
     this.served = this.logical.map(({ connections }) => connections);
+    this.#cluster = all.cluster;
+    this.#cluster?.start({
+      protocols: all.profiles.map(({ protocol }) => protocol),
+      membersPerOffice: all.limits.membersPerOffice,
+      maxMessageBytes: all.maxMessageBytes,
+      pingIntervalMs: all.heartbeat.intervalMs,
+      pingTimeoutMs: all.heartbeat.timeoutMs,
+    });
   }
 
   /** Whether the server is shutting down. */
@@ -52,12 +62,22 @@ export class ServerCore {
     | undefined => statsByProtocol(this.logical);
 
   /** The counts for the metrics. */
-  get counts(): Pick<MetricsSource, "stats" | "statsByProtocol"> {
+  get counts(): Pick<MetricsSource, "stats" | "statsByProtocol" | "cluster"> {
     return {
       stats: this.stats,
+      ...(this.#cluster && { cluster: this.#cluster }),
       ...(this.logical.length > 1 &&
         { statsByProtocol: () => this.protocols() ?? {} }),
     };
+  }
+
+  /**
+   * Resolves when clients can join offices: in a cluster once this node has joined it.
+   *
+   * @throws {Error} that says why not, when that takes too long
+   */
+  async ready(): Promise<void> {
+    await this.#cluster?.joined();
   }
 
   /** Checks the credentials of all open sessions again. */
@@ -73,8 +93,9 @@ export class ServerCore {
     );
   }
 
-  /** Disconnects all clients once their queued packets are sent. */
+  /** Disconnects all clients once their queued packets are sent, and leaves the cluster. */
   async disconnect(): Promise<void> {
     await Promise.all(this.served.map((each) => each.close()));
+    await this.#cluster?.leave();
   }
 }

@@ -43,10 +43,13 @@ export function createLogicalServers(
   return all.profiles.map(({ protocol, profile }) => {
     const metrics = several ? labelled(all.metrics, protocol) : all.metrics;
     const parts = { ...all, ...shared, profile, metrics, versions };
-    const connections = new Connections(parts);
+    const { cluster } = all;
+    const connections = new Connections({
+      ...parts,
+      sessionPrefix: cluster && `${cluster.name}.`,
+    });
     const { io, arrivals, guards } = connections;
     const registry = all.registry ?? new MemoryRegistry();
-    const { cluster } = all;
     const sessions = new Sessions(io.of(SMCP_NAMESPACE), {
       ...parts,
       arrivals,

@@ -68,12 +68,19 @@ export type {
   RefusalStage,
 } from "./observe/metrics.ts";
 export { createMetrics } from "./observe/prometheus.ts";
+export type {
+  ClaimOutcome,
+  ClusterFigures,
+  ClusterSource,
+  ClusterStatus,
+} from "./shared/cluster_status.ts";
 export type { Member } from "./shared/member.ts";
 export {
   decideJoin,
   type JoinDecision,
   type Joiner,
 } from "./offices/join_rule.ts";
+export type { Cluster } from "./offices/cluster.ts";
 export { MemoryRegistry } from "./offices/memory.ts";
 export type { Claim, OfficeRegistry, Seat } from "./offices/registry.ts";
 export type { SmcpServerStats } from "./observe/stats.ts";

@@ -15,7 +15,11 @@ import { MIN_UPLOAD_RATE, type WsEngine } from "./wire/mod.ts";
 import type { Authenticator } from "./auth/authenticator.ts";
 import { GatewayPass } from "./auth/gateway_pass.ts";
 import type { Metrics } from "./observe/metrics.ts";
-import type { ClusterOffices } from "./offices/exchange.ts";
+import {
+  type Cluster,
+  type ClusterMember,
+  memberOf,
+} from "./offices/cluster.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
 import type { Gateway, GatewayHost } from "./gateway/gateway.ts";
 import type { Heartbeat, WsOptions } from "./http/new_engine.ts";
@@ -55,8 +59,11 @@ export interface SmcpServerOptions {
   auditPayloads?: boolean;
   /** Stores the members of every office, for one protocol version; default in memory, for a single node. */
   registry?: OfficeRegistry;
-  /** The cluster that the server belongs to; default none. */
-  cluster?: ClusterOffices;
+  /**
+   * The cluster that the server belongs to, from `joinCluster` of `@a2c-smcp/sdk/server/cluster`; the
+   * server takes it over, and leaves it at its `close`. Default none: a single server.
+   */
+  cluster?: Cluster;
   /**
    * Overrides the defaults of {@linkcode Limits} (spec §10); `false` removes all count and rate
    * limits. Message size and nesting depth stay limited.
@@ -129,7 +136,7 @@ export type ResolvedOptions =
     /** The versions to serve, oldest first. */
     readonly profiles: readonly NamedProfile[];
     readonly registry: OfficeRegistry | undefined;
-    readonly cluster: ClusterOffices | undefined;
+    readonly cluster: ClusterMember | undefined;
     readonly limits: Limits;
     readonly headerTimeoutMs: number;
     readonly gateway: GatewaySetup | undefined;
@@ -177,7 +184,7 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
     hosts: options.hosts && readHosts(options.hosts),
     authenticator: options.authenticator,
     registry: options.registry,
-    cluster: options.cluster,
+    cluster: options.cluster && memberOf(options.cluster),
     limits: resolveLimits(options.limits, gateway !== undefined),
     proxies: options.trustedProxies ?? 0,
     handshakeTimeoutMs: options.handshakeTimeoutMs ?? 10_000,

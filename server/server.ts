@@ -36,7 +36,7 @@ export interface SmcpServer extends AsyncDisposable {
    * Starts a `node:http` or `node:https` server.
    *
    * Rejects when the address is unavailable, when it requires authentication that is not set up,
-   * when the certificates are invalid, and when the server is closed.
+   * when the certificates are invalid, when the cluster cannot be joined, and when the server is closed.
    */
   listen(options?: ListenOptions): Promise<ListenAddress>;
   /**
@@ -149,8 +149,9 @@ class PartedServer implements SmcpServer {
     this.#listeners.attach(server);
   }
 
-  listen(options: ListenOptions = {}): Promise<ListenAddress> {
-    return this.#listeners.listen(options);
+  async listen(options: ListenOptions = {}): Promise<ListenAddress> {
+    await this.#core.ready();
+    return await this.#listeners.listen(options);
   }
 
   listenMetrics(options: ListenOptions = {}): Promise<ListenAddress> {

@@ -1,5 +1,11 @@
 import { Command, Option } from "commander";
 import process from "node:process";
+import {
+  type ClusterFlags,
+  clusterOptions,
+  type ClusterSettings,
+  readCluster,
+} from "../../cli/cluster_flags.ts";
 import { integer } from "../../cli/integer.ts";
 import { listenOrExplain } from "../../cli/listen.ts";
 import { commandHint, ownCommand, shellWord } from "../../cli/own_command.ts";
@@ -21,13 +27,16 @@ export interface EmbeddedServer {
   close(): Promise<void>;
 }
 
-/** Creates the Server of `up`, which serves MCP at `/mcp/OFFICE` or not. */
+/** Creates the Server of `up`, which serves MCP at `/mcp/OFFICE` or not, alone or in a cluster. */
 export type CreateServer = (
-  options: { readonly mcp: boolean },
+  options: {
+    readonly mcp: boolean;
+    readonly clustering: ClusterSettings | undefined;
+  },
 ) => Promise<EmbeddedServer>;
 
 /** The flags of `up`. */
-interface UpFlags extends Omit<RunFlags, "url" | "path"> {
+interface UpFlags extends Omit<RunFlags, "url" | "path">, ClusterFlags {
   port: number;
   mcp: boolean;
 }
@@ -61,6 +70,7 @@ export function upCommand(createServer: CreateServer): Command {
       "smcp up --config claude_desktop_config.json --office demo --yes",
     ],
   );
+  for (const option of clusterOptions()) command.addOption(option);
   addViewFlags(addServingFlags(command))
     .addOption(
       new Option("--office <office>", "the office to join")
@@ -77,7 +87,10 @@ export function upCommand(createServer: CreateServer): Command {
         "serve no MCP at /mcp/OFFICE: tools are for agents of A2C-SMCP alone",
       ).env("SMCP_NO_MCP"),
     )
-    .action(async (flags: UpFlags) => up(await createServer(flags), flags));
+    .action(async (flags: UpFlags) => {
+      const clustering = readCluster(flags, process.env);
+      await up(await createServer({ mcp: flags.mcp, clustering }), flags);
+    });
   return program;
 }
 

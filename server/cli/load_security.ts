@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import type {
   JwtSettings,
   SecuritySettings,
@@ -10,6 +9,7 @@ import { jwt } from "../auth/jwt.ts";
 import type { JwtKey } from "../auth/jwt_keys.ts";
 import { parseApiKeys } from "../auth/parse_api_keys.ts";
 import { type TlsOptions, toHttpsOptions } from "../http/tls.ts";
+import { readText } from "./read_text.ts";
 
 /** The contents of the files of the command line. */
 export interface Security {
@@ -39,7 +39,7 @@ export function loadSecurity(
 
 /** Returns the JSON itself, or reads the file with it. */
 const textOf = (keys: string): string =>
-  keys.trimStart().startsWith("[") ? keys : read("--api-keys", keys);
+  keys.trimStart().startsWith("[") ? keys : readText("--api-keys", keys);
 
 function loadJwt(
   { secret, keyFile, jwksUrl, ...options }: JwtSettings,
@@ -49,7 +49,7 @@ function loadJwt(
     : jwksUrl !== undefined
     ? { jwksUrl }
     : keyFile !== undefined
-    ? { publicKey: read("--jwt-key", keyFile) }
+    ? { publicKey: readText("--jwt-key", keyFile) }
     : undefined;
   return key ? [jwt({ key, ...options })] : [];
 }
@@ -59,34 +59,12 @@ function loadTls(
 ): TlsOptions | undefined {
   if (certFile === undefined || keyFile === undefined) return undefined;
   const tls: TlsOptions = {
-    cert: read("--tls-cert", certFile),
-    key: read("--tls-key", keyFile),
+    cert: readText("--tls-cert", certFile),
+    key: readText("--tls-key", keyFile),
     ...(clientCaFile !== undefined && {
-      clientCa: read("--tls-client-ca", clientCaFile),
+      clientCa: readText("--tls-client-ca", clientCaFile),
     }),
   };
   toHttpsOptions(tls); // checks them
   return tls;
 }
-
-/** Reads a file. Errors do not name it: it may be the secret itself, given by mistake. */
-function read(flag: string, file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new TypeError(`Cannot read the file of ${flag}: ${whyNot(error)}`);
-  }
-}
-
-function whyNot(error: unknown): string {
-  const { name, code }: { name?: unknown; code?: unknown } = Object(error);
-  // Deno denied access.
-  if (name === "NotCapable") return "run again with the --allow-read flag";
-  return READ_ERRORS[String(code)] ?? String(code);
-}
-
-const READ_ERRORS: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such file",
-  EACCES: "this user may not read it",
-  EISDIR: "it is a directory",
-};

@@ -13,6 +13,7 @@ import {
   type SmcpServerOptions,
 } from "../mod.ts";
 import { failure, log } from "../shared/log.ts";
+import { loadCluster } from "./load_cluster.ts";
 import { loadSecurity, type Security } from "./load_security.ts";
 import { type Logging, startLogging } from "./logging.ts";
 import { loadGateway, type LoadMcp } from "./mcp_flags.ts";
@@ -35,7 +36,8 @@ export async function serve(
   try {
     if (exposed) log.warn(`INSECURE: listening on ${exposed}`);
     const mcp = await loadGateway(settings, loadMcp);
-    await run(settings, security, logging, mcp);
+    const cluster = await loadCluster(settings.clustering);
+    await run(settings, security, logging, mcp, cluster);
   } finally {
     await logging.flush();
   }
@@ -46,11 +48,13 @@ async function run(
   loaded: Security,
   logging: Logging,
   mcp: Pick<SmcpServerOptions, "gateway" | "authorizationServers">,
+  cluster: Pick<SmcpServerOptions, "cluster">,
 ): Promise<void> {
   let security = loaded;
   const server = createSmcpServer({
     ...settings,
     ...mcp,
+    ...cluster,
     ...await loadObservers(settings.observe),
     ...(security.authenticators.length > 0 && {
       authenticator: {
@@ -124,7 +128,12 @@ async function listen(
 ): Promise<string> {
   const address = { hostname: host, port };
   const options = { ...address, insecure, onLost, ...(tls && { tls }) };
-  return (await listenOrExplain(() => server.listen(options), address)).url;
+  try {
+    return (await listenOrExplain(() => server.listen(options), address)).url;
+  } catch (error) {
+    await server.close(); // leaves the cluster
+    throw error;
+  }
 }
 
 /** @returns the address for the line on stdout; nothing without a port of its own */

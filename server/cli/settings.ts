@@ -1,4 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import {
+  type ClusterFlags,
+  clusterOptions,
+  type ClusterSettings,
+  readCluster,
+} from "../../cli/cluster_flags.ts";
 import { integer } from "../../cli/integer.ts";
 import type { ProtocolName } from "../../protocol/mod.ts";
 import { PROTOCOL_NAMES } from "../protocols.ts";
@@ -47,6 +53,8 @@ export interface Settings extends LimitSettings, SecuritySettings {
   readonly log: LogSettings;
   /** Offices as MCP servers. */
   readonly mcp: McpSettings;
+  /** Other servers with the same offices, if there are any. */
+  readonly clustering?: ClusterSettings;
 }
 
 /** Values of the options of {@linkcode addSettings}. */
@@ -58,6 +66,7 @@ export interface SettingsFlags extends
   SecurityFlags,
   ObserveFlags,
   McpFlags,
+  ClusterFlags,
   LogFlags {
   readonly limits: boolean;
 }
@@ -102,6 +111,7 @@ export function addSettings(command: Command): Command {
     ...limitOptions(),
     ...observeOptions(),
     ...mcpOptions(),
+    ...clusterOptions(),
     ...logOptions(),
   ];
   for (const option of further) command.addOption(option);
@@ -119,6 +129,7 @@ export function readSettings(
   env: Readonly<Record<string, string | undefined>>,
 ): Settings {
   const { protocol, host, port, maxMessageBytes, wsEngine, limits } = flags;
+  const clustering = readCluster(flags, env);
   return {
     protocol,
     host,
@@ -130,6 +141,7 @@ export function readSettings(
     observe: readObserve(flags),
     log: readLog(flags),
     mcp: readMcp(flags),
+    ...(clustering && { clustering }),
   };
 }
 

@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { ErrorCode, type ErrorPayload } from "../../protocol/mod.ts";
-import { shuttingDown } from "../shared/error_payload.ts";
+import type { ClusterMember } from "../offices/cluster.ts";
+import { notServing, shuttingDown } from "../shared/error_payload.ts";
 import { quote } from "../shared/log.ts";
 import { type Refusal, refusal } from "../shared/refusal.ts";
-import { opensSession } from "../shared/request_target.ts";
+import { sessionOf } from "../shared/request_target.ts";
 import { checkTransport, chooseServed, type Served } from "./gate.ts";
 import { type Addressed, checkHost, type HostRule } from "./host_rule.ts";
 import { clientAddress } from "../limits/client_address.ts";
@@ -24,6 +25,8 @@ export interface AdmissionParts extends HostRule {
   readonly metrics: Metrics | undefined;
   /** Whether polling is refused, as no request of a session is sure to reach this process. */
   readonly webSocketOnly: boolean;
+  /** The node that the server is in a cluster, if it is in one. */
+  readonly cluster: ClusterMember | undefined;
   /** Whether new sessions are refused. */
   draining(): boolean;
 }
@@ -115,8 +118,10 @@ export function admitRequest<S extends Served>(
   const { query, origin, site, address } = request;
   let admitted = checkOrigin(request, parts.origins) ??
     checkTransport(query, parts.webSocketOnly) ?? chooseServed(query, served);
-  if (!isRefusal(admitted) && opensSession(query)) {
-    admitted = admitSession(request, parts) ?? admitted;
+  if (!isRefusal(admitted)) {
+    const session = sessionOf(query);
+    if (session) parts.cluster?.unknownSession(session);
+    else admitted = admitSession(request, parts) ?? admitted;
   }
   if (isRefusal(admitted)) {
     recordRefusal(admitted, address, origin ?? site, parts);
@@ -155,9 +160,13 @@ function recordRefusal(
 
 function admitSession(
   { address, reserveSlot }: HandshakeRequest,
-  { limiter, draining }: AdmissionParts,
+  { limiter, draining, cluster }: AdmissionParts,
 ): Refusal | undefined {
   if (draining()) return refusal(503, shuttingDown().toPayload());
+  // Its clients were just sent elsewhere.
+  if (cluster?.hindrance === "fenced") {
+    return refusal(503, notServing().toPayload());
+  }
   if (reserveSlot()) return undefined;
   const error = limiter.refuse("connectionsPerAddress", { address });
   return refusal(429, error.toPayload());

@@ -21,6 +21,7 @@ import { notFound, refusal, toResponse } from "../shared/refusal.ts";
 import { sessionOf, splitTarget } from "../shared/request_target.ts";
 import { mayReadMetrics } from "./metrics_access.ts";
 import type { SmcpServerStats } from "../observe/stats.ts";
+import type { ClusterStatus } from "../shared/cluster_status.ts";
 
 /** The Hono environment of the app: the request and response of `node:http`, from `@hono/node-server`. */
 export interface SmcpEnv {
@@ -58,15 +59,15 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
       protocol_version: parts.served.at(-1)?.profile.version,
       ...parts.stats(),
       ...(protocols && { protocols }),
+      ...(parts.cluster && { cluster: shown(parts.cluster.status()) }),
     });
   });
-  app.get(
-    "/ready",
-    (c) =>
-      parts.draining()
-        ? c.json({ status: "draining" }, 503)
-        : c.json({ status: "ready" }),
-  );
+  app.get("/ready", (c) => {
+    const hindrance = parts.draining() ? "draining" : parts.cluster?.hindrance;
+    return hindrance === undefined
+      ? c.json({ status: "ready" })
+      : c.json({ status: hindrance }, 503);
+  });
   if (parts.metrics) app.get("/metrics", (c) => showMetrics(c, parts));
   const allow = cors({
     origin: parts.origins === "*" ? "*" : [...parts.origins],
@@ -83,6 +84,11 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
   app.onError((error) => toResponse(refusal(500, errorPayloadOf(error))));
   return app;
 }
+
+const shown = ({ leaseMs, ...status }: ClusterStatus) => ({
+  ...status,
+  lease_ms: leaseMs,
+});
 
 /** Creates middleware that refuses requests for other hosts. */
 export const hostGuard =

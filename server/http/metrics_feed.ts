@@ -27,7 +27,7 @@ export class MetricsFeed {
    */
   constructor(
     metrics: Metrics,
-    counts: Pick<MetricsSource, "stats" | "statsByProtocol">,
+    counts: Pick<MetricsSource, "stats" | "statsByProtocol" | "cluster">,
     isClosed: () => boolean,
   ) {
     this.#metrics = metrics;

@@ -39,13 +39,15 @@ export interface EngineOptions {
   readonly ws: WsOption;
   /** Pings of the server. */
   readonly heartbeat: Heartbeat;
+  /** What the ids of sessions begin with, so that they name their node. */
+  readonly sessionPrefix?: string | undefined;
 }
 
 /** Creates the Engine.IO server. */
-export const newEngine = (
-  { maxMessageBytes, ws, heartbeat }: EngineOptions,
-): Engine =>
-  new Engine({
+export function newEngine(
+  { maxMessageBytes, ws, heartbeat, sessionPrefix }: EngineOptions,
+): Engine {
+  const engine = new Engine({
     maxHttpBufferSize: maxMessageBytes,
     perMessageDeflate: false,
     httpCompression: false,
@@ -54,3 +56,9 @@ export const newEngine = (
     pingInterval: heartbeat.intervalMs,
     pingTimeout: heartbeat.timeoutMs,
   });
+  if (sessionPrefix !== undefined) {
+    const random = engine.generateId.bind(engine);
+    engine.generateId = (request) => sessionPrefix + random(request);
+  }
+  return engine;
+}

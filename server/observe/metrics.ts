@@ -1,4 +1,5 @@
 import type { Limits } from "../limits/limits.ts";
+import type { ClusterSource } from "../shared/cluster_status.ts";
 import type { SmcpServerStats } from "./stats.ts";
 
 /** The values that a server provides when its metrics are read. */
@@ -7,6 +8,8 @@ export interface MetricsSource {
   stats(): SmcpServerStats;
   /** Returns the counts of each protocol version; absent where the server serves one alone. */
   statsByProtocol?(): Readonly<Record<string, SmcpServerStats>>;
+  /** The node that the server is in a cluster; absent where it is in none. */
+  readonly cluster?: ClusterSource;
   /** Returns the bytes on the wire so far. */
   bytes(): { readonly received: number; readonly sent: number };
   /** Returns the longest event loop delay in milliseconds since the last call. */

@@ -1,6 +1,7 @@
 import { loadPackages } from "../../shared/packages.ts";
 import { memoryUsage } from "node:process";
 import { labelOf } from "../limits/limits.ts";
+import { observeCluster } from "./cluster_metrics.ts";
 import type { Metrics, MetricsSource, RefusalStage } from "./metrics.ts";
 import type { SmcpServerStats } from "./stats.ts";
 
@@ -60,11 +61,12 @@ const REFUSAL_REASONS: Readonly<
  * ```
  */
 export async function createMetrics(): Promise<Metrics> {
-  const { Counter, Gauge, Histogram, Registry } = await loadPackages(
+  const library = await loadPackages(
     "make metrics",
     ["prom-client"],
     () => import("prom-client"),
   );
+  const { Counter, Gauge, Histogram, Registry } = library;
   const registry = new Registry();
   const registers = [registry];
   const answered = new Counter({
@@ -95,6 +97,7 @@ export async function createMetrics(): Promise<Metrics> {
   });
 
   const observe = (source: MetricsSource) => {
+    if (source.cluster) observeCluster(library, registry, source.cluster);
     const gauge = (name: string, help: string, read: () => number) =>
       new Gauge({
         name,

@@ -9,7 +9,7 @@ const TOP_FOLDER = ".";
 export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   protocol: ["errors", "validation", "uris", "payloads", TOP_FOLDER, "mod.ts"],
   client: ["tls", TOP_FOLDER],
-  cli: ["completion", TOP_FOLDER],
+  cli: ["output", "completion", TOP_FOLDER],
   agent: [
     "requests",
     "blobs",
@@ -38,6 +38,8 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "cluster/redis",
     "cluster/directory",
     "cluster/links",
+    "cluster/switchboard",
+    "cluster/node",
     "cluster",
     "http",
     "gateway",

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import config from "../../deno.json" with { type: "json" };
+import type { Dependencies } from "./dependencies.ts";
 
 /** The oldest Node that the packages run on. */
 export const MIN_NODE_MAJOR = 22;
@@ -37,13 +38,13 @@ The library behind them is \`${config.name}\`; its documentation is in its folde
  *
  * @param scratch where to put its folder
  * @param sdk folder with the library as npm gets it
- * @param dependencies all packages that the library needs or recommends, with the ranges
+ * @param dependencies the packages that it brings, and those that it recommends
  * @returns its folder
  */
 export async function commandsPackage(
   scratch: string,
   sdk: string,
-  dependencies: Readonly<Record<string, string>>,
+  { dependencies, peerDependencies }: Dependencies,
 ): Promise<string> {
   const folder = join(scratch, "commands");
   await Deno.mkdir(join(folder, "bin"), { recursive: true });
@@ -59,6 +60,10 @@ export async function commandsPackage(
       Object.keys(BINS).map((name) => [name, binFile(name)]),
     ),
     dependencies,
+    peerDependencies,
+    peerDependenciesMeta: Object.fromEntries(
+      Object.keys(peerDependencies).map((name) => [name, { optional: true }]),
+    ),
   };
   const write = (path: string, text: string, mode = 0o644) =>
     Deno.writeTextFile(join(folder, path), text, { mode });

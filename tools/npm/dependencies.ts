@@ -4,7 +4,7 @@ import config from "../../deno.json" with { type: "json" };
 export const PEERS: readonly string[] = [
   // The Server.
   ...["@hono/node-server", "engine.io", "hono", "socket.io"],
-  ...["@opentelemetry/api", "jose", "prom-client"],
+  ...["@opentelemetry/api", "jose", "prom-client", "redis"],
   // The Computer.
   ...["@bpinternal/verel", "@modelcontextprotocol/sdk"],
   ...["modern-tar", "yaml", "yauzl"],
@@ -40,6 +40,22 @@ export function splitDependencies(packed: readonly string[]): Dependencies {
   return {
     dependencies: ranges(packed.filter((name) => !PEERS.includes(name))),
     peerDependencies: ranges(PEERS.toSorted()),
+  };
+}
+
+/** What few users of the commands need, and is large; a command says what to install. */
+const OPTIONAL_FOR_COMMANDS: readonly string[] = ["redis"];
+
+/** Tells apart what the package of the commands brings, and what it recommends. */
+export function splitOptional(
+  all: Readonly<Record<string, string>>,
+): Dependencies {
+  const entries = Object.entries(all);
+  const isOptional = ([name]: readonly [string, string]) =>
+    OPTIONAL_FOR_COMMANDS.includes(name);
+  return {
+    dependencies: Object.fromEntries(entries.filter((it) => !isOptional(it))),
+    peerDependencies: Object.fromEntries(entries.filter(isOptional)),
   };
 }
 

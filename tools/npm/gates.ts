@@ -62,7 +62,10 @@ export async function makeGates(): Promise<Gate[]> {
   return entries.filter(({ packages }) => packages.length > 0).map((entry) => ({
     entry: entry.name,
     module: entry.module,
-    path: `gates/${entry.module.replace("/mod.js", ".js")}`,
+    // All in one folder, since each names its module from there.
+    path: `gates/${
+      entry.module.replace("/mod.js", ".js").replaceAll("/", "_")
+    }`,
     source: entry.name === FRONT_DOOR
       ? frontDoorSource(entry, entries)
       : gateSource(entry),

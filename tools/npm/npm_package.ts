@@ -3,7 +3,11 @@ import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
 import { run } from "../process.ts";
 import { commandsPackage, MIN_NODE_MAJOR } from "./commands_package.ts";
-import { type Dependencies, splitDependencies } from "./dependencies.ts";
+import {
+  type Dependencies,
+  splitDependencies,
+  splitOptional,
+} from "./dependencies.ts";
 import { type Gate, makeGates } from "./gates.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -40,10 +44,11 @@ export async function npmPackages(folder: string): Promise<Tarballs> {
     await run("tar", ["-xzf", await denoPack(scratch)], scratch);
     const content = join(scratch, "package");
     const { dependencies, peerDependencies } = await completeSdk(content);
-    const commands = await commandsPackage(scratch, content, {
-      ...dependencies,
-      ...peerDependencies,
-    });
+    const commands = await commandsPackage(
+      scratch,
+      content,
+      splitOptional({ ...dependencies, ...peerDependencies }),
+    );
     return {
       sdk: await pack(content, scratch, folder),
       cli: await pack(commands, scratch, folder),

@@ -56,10 +56,9 @@ export class ScriptRunner {
     try {
       reply = await this.#redis.run(script, [ROUTING_KEY], all);
     } catch (error) {
-      this.#failed(error);
-      throw new RegistryUnavailableError(
-        !(error instanceof NotConnectedError),
-      );
+      const wasSent = !(error instanceof NotConnectedError);
+      if (wasSent) this.#failed(error); // else the node tells it
+      throw new RegistryUnavailableError(wasSent, error);
     }
     if (this.#isAway) {
       this.#isAway = false;

@@ -5,12 +5,15 @@ export class RegistryUnavailableError extends ProtocolError {
   /** Whether it may have been done nevertheless: it was sent, and not answered. */
   readonly mayBeDone: boolean;
 
-  /** @param mayBeDone whether it was sent */
-  constructor(mayBeDone: boolean) {
+  /**
+   * @param mayBeDone whether it was sent
+   * @param cause what Redis said, which clients do not hear
+   */
+  constructor(mayBeDone: boolean, cause?: unknown) {
     super(
       ErrorCode.INTERNAL_ERROR,
       "The registry of offices cannot be reached: try again",
-      { fields: { reason: "registry unavailable" } },
+      { cause, fields: { reason: "registry unavailable" } },
     );
     this.mayBeDone = mayBeDone;
   }

@@ -27,6 +27,8 @@ export interface LinkEvents {
 export interface Links extends AsyncDisposable {
   /** The nodes that were met and not dropped. */
   readonly peers: ReadonlySet<string>;
+  /** Bytes that wait to be sent. */
+  readonly queuedBytes: number;
   /** Greets nodes; resolves when each has answered, is gone, or does not answer in time. */
   meet(nodes: Iterable<string>): Promise<void>;
   /**

@@ -99,6 +99,12 @@ class RedisLinks implements Links {
     this.#lookout.start();
   }
 
+  get queuedBytes(): number {
+    let bytes = 0;
+    for (const { link } of this.#peers.values()) bytes += link.queuedBytes;
+    return bytes;
+  }
+
   async meet(nodes: Iterable<string>): Promise<void> {
     const waiting: Peer[] = [];
     for (const node of nodes) {

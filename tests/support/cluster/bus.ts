@@ -1,7 +1,12 @@
 import { Buffer } from "node:buffer";
 import type { Links } from "../../../server/cluster/links/links.ts";
+import { Tally } from "../../../server/cluster/node/tally.ts";
 import { Switchboard } from "../../../server/cluster/switchboard/switchboard.ts";
 import { createSmcpServer, MemoryRegistry } from "../../../server/mod.ts";
+import {
+  type ClusterMember,
+  newCluster,
+} from "../../../server/offices/cluster.ts";
 import type { SmcpServerOptions } from "../../../server/options.ts";
 import type { ProtocolName } from "../../../protocol/mod.ts";
 import type { Seat } from "../../../server/shared/member.ts";
@@ -26,7 +31,8 @@ export class Bus {
       isServing: () => true,
     });
     this.#nodes.set(name, switchboard);
-    const server = createSmcpServer({ ...options, cluster: switchboard });
+    const cluster = newCluster(memberWith(switchboard));
+    const server = createSmcpServer({ ...options, cluster });
     const { url } = await server.listen();
     return { server, url, switchboard };
   }
@@ -75,5 +81,21 @@ export class Bus {
     };
   }
 }
+
+/** A node that has always joined. */
+const memberWith = (switchboard: Switchboard): ClusterMember => ({
+  name: "node",
+  hindrance: undefined,
+  exchange: (...offices) => switchboard.exchange(...offices),
+  status: () => ({ node: "", leaseMs: 0, redis: "connected", nodes: 0 }),
+  figures: () => ({ ...NO_FIGURES, ...switchboard.counts }),
+  onClaim: () => {},
+  start: () => {},
+  joined: () => Promise.resolve(),
+  unknownSession: () => {},
+  leave: () => Promise.resolve(),
+});
+
+const NO_FIGURES = { ...new Tally(), queuedBytes: 0 };
 
 const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));

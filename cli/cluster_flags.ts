@@ -1,0 +1,96 @@
+import { Option } from "commander";
+import { integer } from "./integer.ts";
+import { UsageError } from "./run.ts";
+
+/** Settings of a Server that is one of several. */
+export interface ClusterSettings {
+  /** The address of Redis, which may hold a password. */
+  readonly url: string;
+  /** Whether whoever lists processes sees that password. */
+  readonly isPasswordVisible: boolean;
+  /** File with the authorities of Redis. */
+  readonly caFile?: string;
+  /** File with the certificate for Redis. */
+  readonly certFile?: string;
+  /** File with its private key. */
+  readonly keyFile?: string;
+  /** What the ids of sessions begin with. */
+  readonly name?: string;
+  /** Milliseconds that the Server goes on without Redis. */
+  readonly leaseMs: number;
+}
+
+/** Values of {@linkcode clusterOptions}. */
+export interface ClusterFlags {
+  readonly cluster?: string;
+  readonly clusterCa?: string;
+  readonly clusterCert?: string;
+  readonly clusterKey?: string;
+  readonly clusterName?: string;
+  readonly clusterLease: number;
+}
+
+const URL_VARIABLE = "SMCP_CLUSTER";
+
+/** Creates the options about several Servers with one set of offices. */
+export const clusterOptions = (): Option[] => [
+  new Option(
+    "--cluster <url>",
+    "share the offices with other servers through Redis or Valkey: redis://HOST:6379, rediss:// with TLS, redis-sentinel://H1,H2#MASTER, redis-cluster://H1,H2; give a password in the variable",
+  ).env(URL_VARIABLE),
+  new Option(
+    "--cluster-ca <file>",
+    "trust the certificate authorities of this file for Redis",
+  ).env("SMCP_CLUSTER_CA"),
+  new Option(
+    "--cluster-cert <file>",
+    "a client certificate in PEM form, for a Redis that wants one",
+  ).env("SMCP_CLUSTER_CERT"),
+  new Option("--cluster-key <file>", "its private key")
+    .env("SMCP_CLUSTER_KEY"),
+  new Option(
+    "--cluster-name <name>",
+    "what the ids of this server's polling sessions begin with, for a balancer that routes by them (default: random)",
+  ).env("SMCP_CLUSTER_NAME"),
+  new Option(
+    "--cluster-lease <seconds>",
+    "how long the server goes on without Redis; longer than a fail-over takes, the same at all servers",
+  ).default(15).env("SMCP_CLUSTER_LEASE").argParser(integer(4, 3600)),
+];
+
+/**
+ * Reads the values of {@linkcode clusterOptions}.
+ *
+ * @param env tells whether the address comes from the environment
+ * @returns `undefined` for a Server alone
+ * @throws {UsageError} for flags that do nothing
+ */
+export function readCluster(
+  flags: ClusterFlags,
+  env: Readonly<Record<string, string | undefined>>,
+): ClusterSettings | undefined {
+  const { cluster: url, clusterCa, clusterCert, clusterKey } = flags;
+  const { clusterName, clusterLease } = flags;
+  if (!url) {
+    const [idle] = Object.entries({ clusterCa, clusterCert, clusterKey })
+      .filter(([, file]) => file);
+    if (idle === undefined) return undefined;
+    const flag = idle[0].replace("cluster", "--cluster-").toLowerCase();
+    throw new UsageError(`${flag} does nothing without --cluster`);
+  }
+  if (!clusterCert !== !clusterKey) {
+    throw new UsageError("--cluster-cert and --cluster-key belong together");
+  }
+  return {
+    url,
+    isPasswordVisible: url !== env[URL_VARIABLE] && hasPassword(url),
+    ...(clusterCa && { caFile: clusterCa }),
+    ...(clusterCert && { certFile: clusterCert }),
+    ...(clusterKey && { keyFile: clusterKey }),
+    ...(clusterName && { name: clusterName }),
+    leaseMs: clusterLease * 1000,
+  };
+}
+
+const hasPassword = (url: string): boolean =>
+  /^[^/]*\/\/[^/@]*:[^@]+@|[?&][a-z]*password=/i.test(url);

@@ -1,0 +1,107 @@
+import { randomBytes } from "node:crypto";
+import { type Cluster, newCluster } from "../offices/cluster.ts";
+import type { LinkEvents } from "./links/links.ts";
+import { LEASE_TIMES, type LeaseTimes } from "./directory/lease.ts";
+import { RedisDirectory } from "./directory/redis_directory.ts";
+import { openLinks } from "./links/redis_links.ts";
+import { systemClock } from "./node/clock.ts";
+import { ClusterNode } from "./node/cluster_node.ts";
+import type { Connected } from "./node/term.ts";
+import { connectRedis } from "./redis/connect.ts";
+import type { Redis } from "./redis/redis.ts";
+import type { RedisTls } from "./redis/tls.ts";
+
+/** Options for {@linkcode joinCluster}. */
+export interface JoinClusterOptions {
+  /** Certificates for connections with TLS, as PEM; default: the authorities that the system trusts. */
+  tls?: RedisTls;
+  /**
+   * What the ids of this server's polling sessions begin with, before a dot, so that a balancer can
+   * route by them: up to 32 letters, digits, `-` and `_`; default random.
+   */
+  name?: string;
+  /**
+   * Milliseconds that a server keeps its seats without an answer of Redis; longer than a fail-over of
+   * Redis takes, at least 4000. Default 15,000.
+   */
+  leaseMs?: number;
+}
+
+/**
+ * Makes a server one of several which share their offices, through Redis or Valkey.
+ *
+ * ```ts
+ * import { createSmcpServer } from "@a2c-smcp/sdk/server";
+ * import { joinCluster } from "@a2c-smcp/sdk/server/cluster";
+ *
+ * const cluster = await joinCluster("redis://127.0.0.1:6379");
+ * await using smcp = createSmcpServer({ cluster });
+ * const { url } = await smcp.listen({ port: 0 });
+ * ```
+ *
+ * @param url of Redis, such as `redis://user:password@host:6379/0`, `rediss://…` with TLS,
+ * `redis-sentinel://h1,h2#mymaster`, `redis-cluster://h1,h2`, or `unix:///run/redis.sock`
+ * @throws {TypeError} when the URL, a certificate or an option is wrong
+ * @throws {Error} when Redis cannot be reached, refuses, or does not fit
+ */
+export async function joinCluster(
+  url: string,
+  options: JoinClusterOptions = {},
+): Promise<Cluster> {
+  const name = checkName(options.name ?? randomBytes(4).toString("hex"));
+  const times = timesOf(options.leaseMs ?? LEASE_TIMES.leaseMs);
+  const first = await connectRedis(url, options.tls);
+  let unused: Redis | undefined = first;
+  const connect = async (
+    events: LinkEvents,
+    settings: { readonly maxMessageBytes: number },
+  ): Promise<Connected> => {
+    const redis = unused ?? await connectRedis(url, options.tls);
+    unused = undefined;
+    const directory = new RedisDirectory(redis, times);
+    try {
+      const links = await openLinks(redis, directory.node, events, settings);
+      return {
+        directory,
+        links,
+        async close() {
+          await links[Symbol.asyncDispose]();
+          await directory[Symbol.asyncDispose]();
+          await redis.close();
+        },
+      };
+    } catch (error) {
+      await redis.close();
+      throw error;
+    }
+  };
+  return newCluster(
+    new ClusterNode({
+      connect,
+      close: async () => await unused?.close(),
+      place: first.place,
+      name,
+      times,
+      clock: systemClock,
+    }),
+  );
+}
+
+function checkName(name: string): string {
+  if (/^[\w-]{1,32}$/.test(name)) return name;
+  throw new TypeError(
+    `Cannot use the name ${
+      JSON.stringify(name)
+    } in a cluster: expected 1 to 32 letters, digits, "-" and "_"`,
+  );
+}
+
+/** Several beats fit into each lease. */
+function timesOf(leaseMs: number): LeaseTimes {
+  if (Number.isFinite(leaseMs) && leaseMs >= 4000) {
+    return { leaseMs, beatMs: Math.min(LEASE_TIMES.beatMs, leaseMs / 5) };
+  }
+  throw new TypeError(
+    `Cannot use a lease of ${leaseMs} ms: it is at least 4000 ms`,
+  );
+}

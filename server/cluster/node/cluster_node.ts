@@ -1,0 +1,260 @@
+import type { AgreedSettings, ClusterMember } from "../../offices/cluster.ts";
+import type { Desk, Exchange } from "../../offices/exchange.ts";
+import type {
+  ClaimOutcome,
+  ClusterFigures,
+  ClusterHindrance,
+  ClusterStatus,
+} from "../../shared/cluster_status.ts";
+import type { ProtocolName } from "../../../protocol/mod.ts";
+import type { Directory } from "../directory/directory.ts";
+import type { LeaseTimes } from "../directory/lease.ts";
+import type { LinkEvents, Links } from "../links/links.ts";
+import { Switchboard } from "../switchboard/switchboard.ts";
+import { type About, aboutOf } from "./about.ts";
+import { NO_DIRECTORY, NO_LINKS } from "./absent.ts";
+import { causeOf } from "./cause_of.ts";
+import type { Clock } from "./clock.ts";
+import { type FenceReason, NodeLog } from "./node_log.ts";
+import { Tally } from "./tally.ts";
+import { type Connect, type Connected, Term } from "./term.ts";
+
+/** How long it takes at least from one try to join to the next. */
+const RETRY_MS = 1000;
+
+/** How long a server waits until it has joined. */
+const JOIN_TIMEOUT_MS = 10_000;
+
+/** What {@linkcode ClusterNode} works with. */
+export interface ClusterNodeParts {
+  /** Connects it, each time under a new id. */
+  readonly connect: Connect;
+  /** Closes what was connected before the first {@linkcode ClusterNodeParts.connect}. */
+  readonly close: () => Promise<void>;
+  /** The address of Redis, without a password. */
+  readonly place: string;
+  /** What the ids of its sessions begin with. */
+  readonly name: string;
+  readonly times: LeaseTimes;
+  readonly clock: Clock;
+}
+
+/** What a term gives to the offices. */
+interface Serving {
+  readonly term: Term;
+  readonly directory: Pick<Directory, "node" | "registry">;
+  readonly links: Pick<Links, "send" | "peers">;
+}
+
+/** A server as a node of a cluster: one term after the other, each under an id of its own. */
+export class ClusterNode implements ClusterMember {
+  readonly name: string;
+  readonly #parts: ClusterNodeParts;
+  readonly #log: NodeLog;
+  readonly #tally = new Tally();
+  readonly #switchboard: Switchboard;
+  readonly #joined = Promise.withResolvers<void>();
+  #about: About | undefined;
+  #serving: Serving | undefined;
+  #hindrance: ClusterHindrance = "registry unavailable";
+  #failure: string = "it does not answer";
+  #running: Promise<void> | undefined;
+  #isLeaving = false;
+  #wake = () => {};
+
+  constructor(parts: ClusterNodeParts) {
+    this.#parts = parts;
+    this.name = parts.name;
+    this.#log = new NodeLog(parts.place);
+    this.#switchboard = new Switchboard({
+      directory: () => this.#serving?.directory ?? NO_DIRECTORY,
+      links: () => this.#serving?.links ?? NO_LINKS,
+      isServing: () => this.#serving?.term.isServing() ?? false,
+    });
+  }
+
+  exchange(protocol: ProtocolName, desk: Desk): Exchange {
+    return this.#switchboard.exchange(protocol, desk);
+  }
+
+  get hindrance(): ClusterHindrance | undefined {
+    if (this.#serving === undefined) return this.#hindrance;
+    const { term } = this.#serving;
+    if (!term.isServing() || !term.isReached) return "registry unavailable";
+    return undefined;
+  }
+
+  status(): ClusterStatus {
+    const { term, directory } = this.#serving ?? {};
+    return {
+      node: directory?.node ?? "",
+      leaseMs: Math.round(term?.leaseMs ?? 0),
+      redis: term?.isReached ? "connected" : "away",
+      nodes: term ? term.connected.links.peers.size + 1 : 0,
+    };
+  }
+
+  figures(): ClusterFigures {
+    return {
+      ...this.#tally,
+      ...this.#switchboard.counts,
+      queuedBytes: this.#serving?.term.connected.links.queuedBytes ?? 0,
+    };
+  }
+
+  onClaim(listener: (outcome: ClaimOutcome, durationMs: number) => void): void {
+    this.#tally.onClaim(listener);
+  }
+
+  start(settings: AgreedSettings): void {
+    if (this.#about !== undefined) {
+      throw new TypeError(
+        "Cannot use a cluster twice: it belongs to another server, each needs a joinCluster() of its own",
+      );
+    }
+    const { leaseMs } = this.#parts.times;
+    this.#about = aboutOf(this.name, { ...settings, leaseMs });
+    this.#running = this.#run(this.#about, settings);
+  }
+
+  async joined(): Promise<void> {
+    const late = Promise.withResolvers<never>();
+    const cancel = this.#parts.clock.after(
+      JOIN_TIMEOUT_MS,
+      () =>
+        late.reject(
+          new Error(
+            `Cannot join the cluster at ${this.#parts.place}: ${this.#failure}`,
+          ),
+        ),
+    );
+    try {
+      await Promise.race([this.#joined.promise, late.promise]);
+    } finally {
+      cancel();
+    }
+  }
+
+  unknownSession(sid: string): void {
+    const name = sid.slice(0, Math.max(0, sid.lastIndexOf(".")));
+    if (name === this.name || name === "") return;
+    if (!this.#serving?.term.neighbours.hasName(name)) return;
+    this.#tally.misrouted++;
+    this.#log.misrouted(name, this.#parts.clock.now().steady);
+  }
+
+  async leave(): Promise<void> {
+    this.#isLeaving = true;
+    this.#wake();
+    this.#joined.resolve();
+    if (this.#running === undefined) await this.#parts.close();
+    await this.#running;
+  }
+
+  /** Joins, again and again, until it leaves. */
+  async #run(about: About, settings: AgreedSettings): Promise<void> {
+    let former: string | undefined;
+    while (!this.#isLeaving) {
+      const over = Promise.withResolvers<void>();
+      const term = await this.#join(about, settings, over.resolve);
+      if (term === undefined) {
+        await this.#pause();
+        continue;
+      }
+      const { node } = term.connected.directory;
+      if (former !== undefined) void term.reap(former);
+      former = node;
+      this.#wake = over.resolve;
+      if (!this.#isLeaving) await over.promise;
+      this.#serving = undefined;
+      await term.leave();
+    }
+  }
+
+  /** @returns `undefined` when that has failed */
+  async #join(
+    about: About,
+    settings: AgreedSettings,
+    over: () => void,
+  ): Promise<Term | undefined> {
+    let term: Term | undefined;
+    try {
+      const connected = await this.#connect(settings, () => term);
+      term = new Term(connected, {
+        ...this.#parts,
+        switchboard: this.#switchboard,
+        about,
+        log: this.#log,
+        tally: this.#tally,
+      }, (reason) => {
+        this.#fence(reason);
+        over();
+      });
+      this.#serving = this.#serve(term);
+      await term.begin();
+    } catch (error) {
+      this.#serving = undefined;
+      this.#failure = causeOf(error);
+      if (!this.#isLeaving) this.#log.cannotJoin(this.#failure);
+      await term?.leave();
+      return undefined;
+    }
+    this.#log.joined(
+      term.connected.directory.node,
+      this.name,
+      term.neighbours.size,
+    );
+    this.#joined.resolve();
+    return term;
+  }
+
+  /** What arrives before there is a term is for nobody: no other node knows this one yet. */
+  #connect(
+    { maxMessageBytes }: AgreedSettings,
+    term: () => Term | undefined,
+  ): Promise<Connected> {
+    const events: LinkEvents = {
+      received: (...told) => term()?.events.received(...told),
+      lost: (...told) => term()?.events.lost(...told),
+      silent: (...told) => term()?.events.silent(...told),
+      gone: (...told) => term()?.events.gone(...told),
+      connected: (...told) => term()?.events.connected(...told),
+    };
+    return this.#parts.connect(events, { maxMessageBytes });
+  }
+
+  #serve(term: Term): Serving {
+    const { directory, links } = term.connected;
+    return {
+      term,
+      directory: {
+        node: directory.node,
+        registry: (protocol) =>
+          this.#tally.timing(directory.registry(protocol)),
+      },
+      links: this.#tally.counting(links),
+    };
+  }
+
+  /** Disconnects all clients, at once: others may have their seats. */
+  #fence(reason: FenceReason): void {
+    this.#tally.fences++;
+    this.#hindrance = "fenced";
+    this.#serving = undefined;
+    this.#log.fenced(reason, this.#switchboard.seats().length);
+    this.#switchboard.fence(
+      reason === "reaped"
+        ? "its server was taken for dead"
+        : "its server has lost Redis",
+    );
+  }
+
+  async #pause(): Promise<void> {
+    if (this.#isLeaving) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#parts.clock.after(RETRY_MS, resolve);
+    this.#wake = resolve;
+    await promise;
+    cancel();
+  }
+}

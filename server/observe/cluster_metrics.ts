@@ -1,0 +1,132 @@
+import type { Registry } from "prom-client";
+import type {
+  ClusterFigures,
+  ClusterSource,
+  ClusterStatus,
+} from "../shared/cluster_status.ts";
+
+type Library = typeof import("prom-client");
+
+/** In seconds: Redis answers within a second, after lost data within seven. */
+const CLAIM_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 7];
+
+/** Values of now. */
+const GAUGES: readonly (readonly [
+  name: string,
+  help: string,
+  read: (status: ClusterStatus, figures: ClusterFigures) => number,
+])[] = [
+  ["nodes", "Nodes of the cluster, with this one.", ({ nodes }) => nodes],
+  [
+    "lease_seconds",
+    "Time until this node stops serving, if Redis does not answer.",
+    ({ leaseMs }) => leaseMs / 1000,
+  ],
+  [
+    "redis_up",
+    "1 where Redis answers, else 0.",
+    ({ redis }) => redis === "connected" ? 1 : 0,
+  ],
+  [
+    "calls_open",
+    "Calls that wait for an answer of another node.",
+    (_, { callsOpen }) => callsOpen,
+  ],
+  [
+    "queue_bytes",
+    "Bytes that wait for other nodes.",
+    (_, { queuedBytes }) => queuedBytes,
+  ],
+];
+
+/** Counts since the start: each with one label and its values, or without. */
+const COUNTERS: readonly (readonly [
+  name: string,
+  help: string,
+  label: string | undefined,
+  values: Readonly<Partial<Record<keyof ClusterFigures, string>>>,
+])[] = [
+  ["calls_total", "Calls between nodes, by direction.", "direction", {
+    callsOut: "sent",
+    callsIn: "received",
+  }],
+  ["messages_total", "Messages between nodes, by direction.", "direction", {
+    messagesOut: "sent",
+    messagesIn: "received",
+  }],
+  ["bytes_total", "Bytes of messages between nodes.", "direction", {
+    bytesOut: "sent",
+    bytesIn: "received",
+  }],
+  ["messages_refused_total", "Messages that were not sent.", "reason", {
+    messagesFull: "queue full",
+    messagesAway: "away",
+  }],
+  ["seats_reconciled_total", "Seats made alike in Redis and here.", "action", {
+    seatsRestored: "restored",
+    seatsReleased: "released",
+    seatsLost: "lost",
+  }],
+  count("links_lost_total", "How often messages may be lost.", "linksLost"),
+  count("nodes_silent_total", "How often a node was silent.", "nodesSilent"),
+  count("nodes_gone_total", "Nodes that ended without leaving.", "nodesGone"),
+  count("seats_reaped_total", "Seats freed of such nodes.", "seatsReaped"),
+  count("beats_failed_total", "Beats without an answer.", "beatsFailed"),
+  count("data_lost_total", "How often Redis had lost its data.", "dataLost"),
+  count("fences_total", "How often this node was fenced.", "fences"),
+  count(
+    "misrouted_total",
+    "Requests of sessions of other nodes: the balancer is not sticky.",
+    "misrouted",
+  ),
+];
+
+/** Registers the metrics of a node of a cluster. */
+export function observeCluster(
+  { Counter, Gauge, Histogram }: Library,
+  registry: Registry,
+  source: ClusterSource,
+): void {
+  const registers = [registry];
+  for (const [name, help, read] of GAUGES) {
+    new Gauge({
+      name: `smcp_cluster_${name}`,
+      help,
+      registers,
+      collect() {
+        this.set(read(source.status(), source.figures()));
+      },
+    });
+  }
+  for (const [name, help, label, values] of COUNTERS) {
+    new Counter({
+      name: `smcp_cluster_${name}`,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers,
+      collect() {
+        const figures = source.figures();
+        this.reset();
+        for (const [figure, value] of Object.entries(values)) {
+          const labels = label === undefined ? {} : { [label]: value };
+          this.inc(labels, figures[figure as keyof ClusterFigures]);
+        }
+      },
+    });
+  }
+  const claims = new Histogram({
+    name: "smcp_cluster_claim_duration_seconds",
+    help: "Time of claims of seats in Redis, by outcome.",
+    labelNames: ["outcome"],
+    buckets: CLAIM_BUCKETS,
+    registers,
+  });
+  source.onClaim((outcome, durationMs) =>
+    claims.observe({ outcome }, durationMs / 1000)
+  );
+}
+
+/** A counter without labels. */
+function count(name: string, help: string, figure: keyof ClusterFigures) {
+  return [name, help, undefined, { [figure]: "" }] as const;
+}

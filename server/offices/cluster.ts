@@ -1,0 +1,84 @@
+import type { ProtocolName } from "../../protocol/mod.ts";
+import type {
+  ClusterHindrance,
+  ClusterSource,
+  ClusterStatus,
+} from "../shared/cluster_status.ts";
+import type { ClusterOffices } from "./exchange.ts";
+
+/**
+ * Membership in a cluster, made by `joinCluster` of `@a2c-smcp/sdk/server/cluster`, for one server:
+ * its option `cluster` takes it over, and its `close` leaves.
+ */
+export interface Cluster extends AsyncDisposable {
+  /** How this node is. */
+  readonly status: ClusterStatus;
+  /** Leaves; to be called only where no server has taken it over. */
+  close(): Promise<void>;
+}
+
+/** What all servers of a cluster should have alike. */
+export interface AgreedSettings {
+  /** The protocol versions. */
+  readonly protocols: readonly ProtocolName[];
+  /** The most members of an office. */
+  readonly membersPerOffice: number;
+  /** The largest message of a client. */
+  readonly maxMessageBytes: number;
+  /** Milliseconds between two pings. */
+  readonly pingIntervalMs: number;
+  /** Milliseconds that a client has to answer one. */
+  readonly pingTimeoutMs: number;
+}
+
+/** The node that a server is in a cluster. */
+export interface ClusterMember extends ClusterOffices, ClusterSource {
+  /** What the ids of its polling sessions begin with, before a dot. */
+  readonly name: string;
+  /** Why this node may not serve now. */
+  readonly hindrance: ClusterHindrance | undefined;
+  /**
+   * Begins to join, once all offices are connected.
+   *
+   * @throws {TypeError} when it belongs to another server already
+   */
+  start(settings: AgreedSettings): void;
+  /**
+   * Resolves when it has joined.
+   *
+   * @throws {Error} that says why not, when that takes too long
+   */
+  joined(): Promise<void>;
+  /** Notes a request of a session that is not here. */
+  unknownSession(sid: string): void;
+  /** Leaves, when no members are left. */
+  leave(): Promise<void>;
+}
+
+const members = new WeakMap<Cluster, ClusterMember>();
+
+/** Makes what a server sees of a member known; users see {@linkcode Cluster} alone. */
+export function newCluster(member: ClusterMember): Cluster {
+  const cluster: Cluster = {
+    get status() {
+      return member.status();
+    },
+    close: () => member.leave(),
+    [Symbol.asyncDispose]: () => member.leave(),
+  };
+  members.set(cluster, member);
+  return cluster;
+}
+
+/**
+ * Returns what a server sees of a cluster.
+ *
+ * @throws {TypeError} when it is none
+ */
+export function memberOf(cluster: Cluster): ClusterMember {
+  const member = members.get(cluster);
+  if (member !== undefined) return member;
+  throw new TypeError(
+    "Cannot use this cluster: expected what joinCluster() of @a2c-smcp/sdk/server/cluster resolves with",
+  );
+}
