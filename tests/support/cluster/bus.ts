@@ -1,16 +1,13 @@
 import { Buffer } from "node:buffer";
 import type { Links } from "../../../server/cluster/links/links.ts";
-import { Tally } from "../../../server/cluster/node/tally.ts";
 import { Switchboard } from "../../../server/cluster/switchboard/switchboard.ts";
 import { createSmcpServer, MemoryRegistry } from "../../../server/mod.ts";
-import {
-  type ClusterMember,
-  newCluster,
-} from "../../../server/offices/cluster.ts";
+import { newCluster } from "../../../server/offices/cluster.ts";
 import type { SmcpServerOptions } from "../../../server/options.ts";
 import type { ProtocolName } from "../../../protocol/mod.ts";
 import type { Seat } from "../../../server/shared/member.ts";
 import type { OfficeRegistry } from "../../../server/offices/registry.ts";
+import { fakeMember } from "./fake_member.ts";
 
 /** Servers of one process that share their offices, without Redis: what passes between them is in memory. */
 export class Bus {
@@ -31,7 +28,7 @@ export class Bus {
       isServing: () => true,
     });
     this.#nodes.set(name, switchboard);
-    const cluster = newCluster(memberWith(switchboard));
+    const cluster = newCluster(fakeMember(switchboard));
     const server = createSmcpServer({ ...options, cluster });
     const { url } = await server.listen();
     return { server, url, switchboard };
@@ -81,21 +78,5 @@ export class Bus {
     };
   }
 }
-
-/** A node that has always joined. */
-const memberWith = (switchboard: Switchboard): ClusterMember => ({
-  name: "node",
-  hindrance: undefined,
-  exchange: (...offices) => switchboard.exchange(...offices),
-  status: () => ({ node: "", leaseMs: 0, redis: "connected", nodes: 0 }),
-  figures: () => ({ ...NO_FIGURES, ...switchboard.counts }),
-  onClaim: () => {},
-  start: () => {},
-  joined: () => Promise.resolve(),
-  unknownSession: () => {},
-  leave: () => Promise.resolve(),
-});
-
-const NO_FIGURES = { ...new Tally(), queuedBytes: 0 };
 
 const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
