@@ -116,18 +116,34 @@ Deno.test("links report a loss, and no end, when Redis cuts all subscribers off"
   await north.links.meet(["south"]);
   await north.settled();
   for (let i = 1; i <= 3; i++) {
+    const lost = [north, south].map((node) => node.heard.length);
     await redis.command("CLIENT", "KILL", "TYPE", "pubsub");
-    await Promise.all([
-      north.hears("lost south", i),
-      south.hears("lost north", i),
-    ]);
-    north.send("south", `${i}`);
-    await south.hears(`north: ${i}`);
+    await Promise.all(
+      [north, south].map((node, at) =>
+        node.until(() =>
+          node.heard.slice(lost[at]).some((each) => each.startsWith("lost"))
+        )
+      ),
+    );
+    await north.reaches(south);
   }
   const noise = [...north.heard, ...south.heard].filter((each) =>
     /gone|silent/.test(each)
   );
   assertEquals(noise, []);
+});
+
+Deno.test("links wait for a Redis that hangs, and lose nothing", async () => {
+  await using redis = await startRedis();
+  await using north = await realNode(redis.url, "north");
+  await using south = await realNode(redis.url, "south");
+  await north.links.meet(["south"]);
+  await north.settled();
+  await redis.pause(3_000);
+  for (let i = 0; i < 100; i++) north.send("south", `${i}`);
+  await south.hears("north: 99");
+  assertEquals(south.heard.length, 100);
+  assertEquals(north.heard, []);
 });
 
 Deno.test("links tell of a Redis that restarts: away, back, a loss of each, and messages flow again", async () => {
@@ -152,8 +168,7 @@ Deno.test("links tell of a Redis that restarts: away, back, a loss of each, and 
     west.hears("lost south"),
   ]);
   assertEquals(north.heard.slice(0, 2), ["connected false", "connected true"]);
-  north.send("south", "again");
-  await south.hears("north: again");
+  await north.reaches(south);
   // Long enough for looks that would take somebody for gone.
   await north.settled();
   await new Promise((resolve) => setTimeout(resolve, 1_200));

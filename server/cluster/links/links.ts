@@ -2,7 +2,7 @@ import type { Buffer } from "node:buffer";
 
 /** What became of a message to another node. */
 export type Sent =
-  /** It is on its way; if it cannot arrive, the link is reported as lost. */
+  /** It is on its way, or waits for the peer; if it cannot arrive, the node is reported as lost or gone. */
   | "sent"
   /** The queue to that node is full. */
   | "full"
@@ -13,13 +13,19 @@ export type Sent =
 export interface LinkEvents {
   /** A message arrived; all of one stream in order. `message` is the receiver's own. */
   received(from: string, message: Buffer): void;
-  /** Messages from or to a node may be missing, after a gap or a new connection. */
+  /**
+   * Messages from or to a node may be missing, after a gap or a new connection.
+   *
+   * Both nodes are told, once for each gap, as soon as they agree to begin anew: whatever one of them
+   * sent before and did not arrive is missing, and nothing of what arrives afterwards. What was sent
+   * while they did not agree yet follows.
+   */
   lost(node: string): void;
-  /** A node was not heard of for a while, but its process may live. */
+  /** A node was not heard of for a while, but its process may live; told once, until it is heard again. */
   silent(node: string): void;
-  /** The process of a node is proved to have ended. */
+  /** The process of a node is proved to have ended. Nothing of it follows. */
   gone(node: string): void;
-  /** What connects the nodes was reached no more, or is reached again. */
+  /** What connects the nodes was reached no more, or is reached again; then each peer is lost. */
   connected(isConnected: boolean): void;
 }
 
@@ -35,7 +41,7 @@ export interface Links extends AsyncDisposable {
    * Sends a message.
    *
    * @param stream messages of one stream arrive in order, those of others may pass between its pieces
-   * @param message its parts, one after the other
+   * @param message its parts, one after the other; they must not change afterwards
    */
   send(to: string, stream: string, message: readonly Uint8Array[]): Sent;
   /** Forgets a node that has left the cluster. */

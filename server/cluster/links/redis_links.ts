@@ -14,6 +14,7 @@ import { Link } from "./link.ts";
 import type { LinkEvents, Links, Sent } from "./links.ts";
 import { Lookout } from "./lookout.ts";
 import { Peer } from "./peer.ts";
+import { Publisher } from "./publisher.ts";
 import {
   type LinkOptions,
   type LinkSettings,
@@ -51,6 +52,7 @@ class RedisLinks implements Links {
   /** Ids never come back: what these say is ignored for ever. */
   readonly #ended = new Set<string>();
   readonly #lookout: Lookout;
+  readonly #publisher: Publisher;
   #scheduled: Peer[] = [];
   #isConnected: boolean;
   #isClosed = false;
@@ -68,6 +70,15 @@ class RedisLinks implements Links {
     this.#events = events;
     this.#settings = settings;
     this.#isConnected = redis.connected;
+    this.#publisher = new Publisher(redis, {
+      nobody: ({ watch }) => {
+        // May be the first of two looks that prove an end; the lookout has the second.
+        if (this.#lookout.isSettled) watch.looked(0, settings.now());
+      },
+      missed: ({ link }) => {
+        if (this.#isConnected && !this.#isClosed) link.restart();
+      },
+    });
     this.#lookout = new Lookout(redis, settings, {
       own: node,
       peers: () => this.#peers.values(),
@@ -164,7 +175,7 @@ class RedisLinks implements Links {
       own: this.#node,
       nextToken: () => randomInt(TOKEN_BOUND - 1),
       window: () => windowOf(this.#settings, this.#peers.size),
-      transmit: (frame) => this.#transmit(peer, frame),
+      transmit: (frame) => this.#publisher.send(peer, frame),
       schedule: () => this.#schedule(peer),
       received: (message) => this.#events.received(node, message),
       lost: () => this.#events.lost(node),
@@ -196,27 +207,6 @@ class RedisLinks implements Links {
     }
     if (this.#isClosed) this.#flushed();
   };
-
-  #transmit(peer: Peer, frame: Buffer): void {
-    const { name } = peer.link;
-    peer.published = this.#redis.publish(channelOf(peer.node), frame).then(
-      (receivers) => {
-        if (receivers > 0) return;
-        if (this.#lookout.isSettled) {
-          // May be the first of two looks that prove an end; the lookout has the second.
-          peer.watch.looked(0, this.#settings.now());
-        }
-        this.#missed(peer, name);
-      },
-      () => this.#missed(peer, name),
-    );
-  }
-
-  /** A frame did not reach a node: without it the link cannot go on; a greeting is repeated anyway. */
-  #missed({ link }: Peer, name: number | undefined): void {
-    const isCurrent = name !== undefined && name === link.name;
-    if (isCurrent && this.#isConnected && !this.#isClosed) link.restart();
-  }
 
   #receive(bytes: Buffer): void {
     let frame: Frame;
@@ -265,6 +255,7 @@ class RedisLinks implements Links {
   #changed(isConnected: boolean): void {
     const wasConnected = this.#isConnected;
     this.#isConnected = isConnected;
+    this.#publisher.renew();
     if (isConnected !== wasConnected) this.#events.connected(isConnected);
     for (const { link, watch } of [...this.#peers.values()]) {
       watch.forgetLooks();

@@ -10,6 +10,7 @@ export class LinkNode implements AsyncDisposable {
   readonly heard: string[] = [];
   readonly #waiters = new Set<() => void>();
   #links: Links | undefined;
+  #tries = 0;
   /** Takes messages, instead of {@linkcode LinkNode.heard}. */
   onMessage: ((from: string, message: Buffer) => void) | undefined;
 
@@ -55,6 +56,21 @@ export class LinkNode implements AsyncDisposable {
     await this.until(() =>
       this.heard.filter((each) => each === what).length >= times
     );
+  }
+
+  /**
+   * Resolves when messages flow to another node of this process.
+   *
+   * Sends again and again: around a new connection a link may begin twice, and take one with it.
+   */
+  async reaches(other: LinkNode): Promise<void> {
+    const text = `${this.id}: ${++this.#tries}`;
+    const timer = setInterval(() => this.send(other.id, `${this.#tries}`), 50);
+    try {
+      await other.hears(text);
+    } finally {
+      clearInterval(timer);
+    }
   }
 
   /** Resolves when a condition holds; it is asked whenever something was heard. */
