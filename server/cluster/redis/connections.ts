@@ -183,7 +183,12 @@ export class Connections {
     }
     const held = await this.#open(address);
     try {
-      await held.subscribe(channel, receive, this.#sharded);
+      await held.subscribe(
+        channel,
+        receive,
+        this.#sharded,
+        (reason) => this.#lose(held, reason),
+      );
     } catch (error) {
       held.end();
       throw error;

@@ -1,5 +1,6 @@
 import { withDeadline } from "../../../shared/async.ts";
 import type { Client, Library } from "./library.ts";
+import { probeTls } from "./probe_tls.ts";
 import type { RedisTls } from "./tls.ts";
 import { type Address, type Credentials, written } from "./url.ts";
 
@@ -28,6 +29,11 @@ export async function dial(
   address: Address,
   onLost: (reason: Error) => void,
 ): Promise<Client> {
+  if (tls !== undefined) {
+    await probeTls(address, tls, CONNECT_TIMEOUT_MS).catch((error) => {
+      throw explain(error, address, true);
+    });
+  }
   const common = {
     connectTimeout: CONNECT_TIMEOUT_MS,
     reconnectStrategy: false as const,

@@ -34,12 +34,20 @@ export class Held {
     );
   }
 
-  /** Subscribes to a channel, and waits for a bounded time. */
+  /**
+   * Subscribes to a channel, and waits for a bounded time.
+   *
+   * @param lose is called when a Redis Cluster gives the channel to another server
+   */
   subscribe(
     channel: string,
     receive: (message: Buffer) => void,
     sharded: boolean,
+    lose: (reason: Error) => void,
   ): Promise<void> {
+    this.client.once("sharded-channel-moved", () => {
+      lose(new Error(`Redis at ${this.place} has given ${channel} away`));
+    });
     const subscribe = sharded
       ? () => this.client.sSubscribe(channel, receive, true)
       : () => this.client.subscribe(channel, receive, true);

@@ -82,7 +82,9 @@ class Watched implements Topology {
       const answer = await asker.sentinel(
         sentinel,
         ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", this.#name],
-      );
+      ).catch((error) => {
+        throw otherKind(error, /unknown command/i, sentinel, "sentinel");
+      });
       if (answer === null) {
         throw new Error(
           `The sentinel at ${written(sentinel)} knows no master named ${
@@ -132,8 +134,13 @@ class Sharded implements Topology {
       .toSorted((a, b) => Number(asker.reaches(b)) - Number(asker.reaches(a)));
     this.#ranges = await firstAnswer(
       known,
-      async (node) =>
-        toRanges(await asker.server(node, ["CLUSTER", "SLOTS"]), node),
+      async (node) => {
+        const slots = await asker.server(node, ["CLUSTER", "SLOTS"])
+          .catch((error) => {
+            throw otherKind(error, /cluster support/i, node, "cluster");
+          });
+        return toRanges(slots, node);
+      },
     );
     this.#owners.clear();
     this.masters = distinct(this.#ranges.map(({ master }) => master));
@@ -164,6 +171,22 @@ async function firstAnswer<T>(
   }
   if (failures.length === 1 && failures[0] !== undefined) throw failures[0];
   throw new Error(failures.map(({ message }) => message).join("; "));
+}
+
+/** Explains an error that means that the URL is of another kind. */
+function otherKind(
+  error: unknown,
+  sign: RegExp,
+  address: Address,
+  kind: "sentinel" | "cluster",
+): unknown {
+  if (!(error instanceof Error && sign.test(error.message))) return error;
+  const what = kind === "sentinel"
+    ? "no sentinel: redis-sentinel:// is for sentinels"
+    : "no node of a Redis Cluster: redis-cluster:// is for those";
+  return new Error(
+    `Redis at ${written(address)} is ${what}; one server is redis://`,
+  );
 }
 
 function toRanges(answer: Reply, asked: Address): Range[] {

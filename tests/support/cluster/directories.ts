@@ -39,6 +39,11 @@ export async function openNode(
       await redis.close();
     },
   };
-  await node.beat();
-  return node;
+  try {
+    await node.beat();
+    return node;
+  } catch (error) {
+    await node[Symbol.asyncDispose]();
+    throw error;
+  }
 }

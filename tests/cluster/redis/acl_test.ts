@@ -1,0 +1,159 @@
+import { Buffer } from "node:buffer";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { PREFIX } from "../../../server/cluster/directory/prelude.ts";
+import { openNode, type TestNode } from "../../support/cluster/directories.ts";
+import { found, until } from "../../support/cluster/programs.ts";
+import { startRedis, type TestRedis } from "../../support/cluster/redis.ts";
+import {
+  startRedisCluster,
+  startSentinels,
+} from "../../support/cluster/redis_groups.ts";
+import { member } from "../../support/member.ts";
+import { admitted, fresh } from "../../support/server/registry_contract.ts";
+
+/** The keys and channels that a node uses. */
+const PLACES = ["~{smcp1}:*", "&smcp1:*"];
+
+/** What the scripts do, and reading what Redis is. */
+const EVERYWHERE = [
+  ...["evalsha", "eval", "info", "time"],
+  ...["get", "set", "incr", "del"],
+  ...["hget", "hset", "hdel", "hlen", "hgetall", "hvals"],
+  ...["sadd", "srem", "scard", "spop", "sscan"],
+  ...["zadd", "zrem", "zscore", "zrangebyscore"],
+];
+const RIGHTS = {
+  single: [...EVERYWHERE, "ping", "publish", "subscribe", "pubsub|numsub"],
+  sentinel: [...EVERYWHERE, "role", "publish", "subscribe", "pubsub|numsub"],
+  cluster: [
+    ...EVERYWHERE,
+    ...["role", "spublish", "ssubscribe", "pubsub|shardnumsub"],
+    "cluster|slots",
+  ],
+};
+
+const PASSWORD = "secret";
+
+const setUser = (redis: TestRedis, rights: readonly string[]) =>
+  redis.command(
+    ...["ACL", "SETUSER", "node", "reset", "on", `>${PASSWORD}`],
+    ...[...PLACES, ...rights.map((right) => `+${right}`)],
+  );
+
+const asNode = (url: string) => url.replace("://", `://node:${PASSWORD}@`);
+
+/** Does everything once that a node asks of Redis. */
+async function useAll(url: string, servers: readonly TestRedis[]) {
+  await using node = await openNode(url);
+  await using dead = await openNode(url);
+  await using leaving = await openNode(url);
+  await useSeats(node, dead);
+  await leaving.directory.leave();
+
+  const received: Buffer[] = [];
+  const channel = `smcp1:{${node.directory.node}}`;
+  await node.redis.subscribe(channel, (message) => received.push(message));
+  assertEquals(await node.redis.numsub([channel, "smcp1:{x}"]), [1, 0]);
+  assertEquals(await node.redis.publish(channel, Buffer.from("x")), 1);
+  await found(() => Promise.resolve(received), ({ length }) => length > 0);
+
+  // Whether a connection is well is asked each second.
+  const asked = await Promise.all(servers.map(signsOfLife));
+  await until(async () => {
+    const now = await Promise.all(servers.map(signsOfLife));
+    return now.some((count, index) => count > (asked[index] ?? 0));
+  });
+}
+
+async function useSeats(node: TestNode, dead: TestNode) {
+  const seat = member({ instance: "i" });
+  admitted(await dead.registry.claim(member({ name: "mac" }), fresh, 9));
+  const { rev } = admitted(await node.registry.claim(seat, fresh, 9));
+  const back = { ...seat, socket: "s2" };
+  admitted(await node.registry.claim(back, fresh, 9, true));
+  const full = await node.registry.claim(member({ name: "x" }), fresh, 2);
+  assertEquals(full.kind, "refuse");
+  assertEquals((await node.registry.list("north")).length, 2);
+  assertEquals((await node.directory.own()).length, 1);
+  assertEquals((await node.directory.reap(dead.directory.node)).length, 1);
+  assert(await node.registry.release(back));
+  const lost = { ...seat, rev, node: node.directory.node };
+  assert(await node.directory.restore({ protocol: "0.2", member: lost }));
+  await node.beat();
+}
+
+/** How often `PING` or `ROLE` was asked, answered or refused. */
+async function signsOfLife(redis: TestRedis): Promise<number> {
+  const stats = String(await redis.command("INFO", "commandstats"));
+  let count = 0;
+  const lines = /^cmdstat_(?:ping|role):calls=(\d+).*?rejected_calls=(\d+)/gm;
+  for (const [, calls, rejected] of stats.matchAll(lines)) {
+    count += Number(calls) + Number(rejected);
+  }
+  return count;
+}
+
+async function refusals(servers: readonly TestRedis[]): Promise<string[]> {
+  const logs = await Promise.all(
+    servers.map((server) => server.command("ACL", "LOG")),
+  );
+  return logs.flatMap((log) => Array.isArray(log) ? log.map(String) : []);
+}
+
+/** Asserts that a user with these rights can do all, and is refused nothing. */
+async function assertEnough(
+  url: string,
+  servers: readonly TestRedis[],
+  rights: readonly string[],
+) {
+  for (const server of servers) await setUser(server, rights);
+  await useAll(asNode(url), servers);
+  assertEquals(await refusals(servers), []);
+}
+
+Deno.test("the least rights of a node on one Redis are enough", async () => {
+  await using redis = await startRedis();
+  await assertEnough(redis.url, [redis], RIGHTS.single);
+});
+
+Deno.test("the least rights of a node with sentinels are enough", async () => {
+  await using group = await startSentinels();
+  await assertEnough(group.url, group.servers, RIGHTS.sentinel);
+});
+
+Deno.test("the least rights of a node on a Redis Cluster are enough", async () => {
+  await using group = await startRedisCluster();
+  await assertEnough(group.url, group.servers, RIGHTS.cluster);
+});
+
+Deno.test("without any one of the least rights a node is refused something", async (t) => {
+  await using redis = await startRedis();
+  for (const missing of [...RIGHTS.single, ...PLACES]) {
+    await t.step(missing, async () => {
+      await redis.command("FLUSHALL");
+      await redis.command("SCRIPT", "FLUSH");
+      await redis.command("ACL", "LOG", "RESET");
+      const places = PLACES.filter((place) => place !== missing);
+      await setUser(redis, RIGHTS.single);
+      await redis.command(
+        ...["ACL", "SETUSER", "node", "resetkeys", "resetchannels"],
+        ...places,
+        ...(PLACES.includes(missing) ? [] : [`-${missing}`]),
+      );
+      await useAll(asNode(redis.url), [redis]).catch(() => {});
+      assert((await refusals([redis])).length > 0);
+    });
+  }
+});
+
+Deno.test("a node touches nothing of others", async () => {
+  await using redis = await startRedis();
+  await setUser(redis, RIGHTS.single);
+  await redis.command("SET", "theirs", "x");
+  await useAll(asNode(redis.url), [redis]);
+  const keys = await redis.command("KEYS", "*");
+  assert(Array.isArray(keys));
+  const others = keys.map(String).filter((key) => !key.startsWith(PREFIX));
+  assertEquals(others, ["theirs"]);
+  await assertRejects(() => openNode(redis.url.replace("://", "://node:x@")));
+});

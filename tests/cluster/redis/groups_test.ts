@@ -1,0 +1,151 @@
+import { Buffer } from "node:buffer";
+import {
+  assert,
+  assertEquals,
+  assertGreater,
+  assertRejects,
+} from "@std/assert";
+import { slotOf } from "../../../server/cluster/redis/slots.ts";
+import { connectRedis } from "../../../server/cluster/redis/connect.ts";
+import type { Redis } from "../../../server/cluster/redis/redis.ts";
+import { openNode, type TestNode } from "../../support/cluster/directories.ts";
+import { found, until } from "../../support/cluster/programs.ts";
+import type { TestRedis } from "../../support/cluster/redis.ts";
+import {
+  startRedisCluster,
+  startSentinels,
+} from "../../support/cluster/redis_groups.ts";
+import { member } from "../../support/member.ts";
+import {
+  admitted,
+  fresh,
+  seen,
+} from "../../support/server/registry_contract.ts";
+
+/** Subscribes; what it returns waits until a message that is sent now has arrived. */
+async function subscribed(redis: Redis, channel: string) {
+  const received: string[] = [];
+  await redis.subscribe(channel, (message) => received.push(String(message)));
+  return async (from: Redis, text: string) => {
+    assertEquals(await from.publish(channel, Buffer.from(text)), 1);
+    await found(() => Promise.resolve(received), (r) => r.includes(text));
+  };
+}
+
+const isConnected = (...nodes: TestNode[]) =>
+  until(() => Promise.resolve(nodes.every(({ redis }) => redis.connected)));
+
+const FAILURES: Readonly<Record<string, (redis: TestRedis) => unknown>> = {
+  "is killed": (redis) => redis.kill(),
+  "does not answer any more": (redis) => redis.freeze(),
+};
+
+for (const [what, fail] of Object.entries(FAILURES)) {
+  Deno.test(`a master that ${what} is replaced by sentinels; nodes find the new one and keep their seats`, async () => {
+    await using group = await startSentinels();
+    await using node = await openNode(group.url);
+    await using other = await openNode(group.url);
+    const arrives = await subscribed(node.redis, "smcp1:{n}");
+    await arrives(other.redis, "before");
+    const { rev } = admitted(await node.registry.claim(member(), fresh, 9));
+    const [master, replica] = group.servers;
+    await until(async () =>
+      await replica.command("GET", "{smcp1}:rev") === String(rev)
+    );
+
+    await fail(master);
+    await group.failedOver(master);
+    for (const { directory } of [node, other]) {
+      await until(async () =>
+        await directory.beat("").then(() => true, () => false)
+      );
+    }
+    await isConnected(node, other);
+    await arrives(other.redis, "after");
+    assertEquals((await other.registry.list("north")).map(seen), [
+      seen(member()),
+    ]);
+    assertGreater(await node.registry.release(member()), rev);
+  });
+}
+
+Deno.test("a sentinel that is down is no matter, nor a URL that names one; a master that none knows is", async () => {
+  await using group = await startSentinels();
+  const [, hosts = "", master = ""] =
+    /^redis-sentinel:\/\/(.*)#(.*)$/.exec(group.url) ?? [];
+  const [one] = hosts.split(",");
+  const url = `redis-sentinel://127.0.0.1:1,${one}#`;
+  await using redis = await connectRedis(`${url}${master}`);
+  assert(redis.connected);
+  await assertRejects(
+    () => connectRedis(`${url}other`),
+    Error,
+    'knows no master named "other": the name is after "#"',
+  );
+});
+
+Deno.test("channels of a Redis Cluster are spread over its servers, and counted together", async () => {
+  await using group = await startRedisCluster();
+  await using asking = await connectRedis(group.url);
+  const channels = Array.from({ length: 9 }, (_, i) => `smcp1:{node${i}}`);
+  await using stack = new AsyncDisposableStack();
+  for (const channel of channels) {
+    const redis = stack.use(await connectRedis(group.url));
+    const arrives = await subscribed(redis, channel);
+    await arrives(asking, channel);
+  }
+  const counts = await asking.numsub([...channels, "smcp1:{nobody}"]);
+  assertEquals(counts, [...channels.map(() => 1), 0]);
+  const used = await Promise.all(group.servers.map(async (server) => {
+    const list = await server.command("PUBSUB", "SHARDCHANNELS");
+    return Array.isArray(list) ? list.length : 0;
+  }));
+  assert(used.every((count) => count > 0), String(used));
+});
+
+Deno.test("a slot of a Redis Cluster that moves takes the channel and its messages along", async () => {
+  await using group = await startRedisCluster();
+  await using node = await openNode(group.url);
+  await using other = await openNode(group.url);
+  const channel = "smcp1:{moved}";
+  const arrives = await subscribed(node.redis, channel);
+  await arrives(other.redis, "before");
+  const slot = slotOf(channel);
+  const owner = Math.floor(slot / 5461);
+  const target = group.servers[(owner + 1) % 3];
+  const id = String(await target?.command("CLUSTER", "MYID"));
+  const states: boolean[] = [];
+  node.redis.onState((state) => states.push(state));
+  for (const server of [target, ...group.servers]) {
+    await server?.command("CLUSTER", "SETSLOT", String(slot), "NODE", id);
+  }
+  await until(async () =>
+    (await node.redis.numsub([channel]).catch(() => [0]))[0] === 1
+  );
+  await until(async () =>
+    (await other.redis.numsub([channel]).catch(() => [0]))[0] === 1
+  );
+  await arrives(other.redis, "after");
+  assertEquals(states, [false, true]);
+});
+
+Deno.test("a seat of a Redis Cluster is claimed once, over three nodes", async () => {
+  await using group = await startRedisCluster();
+  await using stack = new AsyncDisposableStack();
+  const nodes: TestNode[] = [];
+  for (let i = 0; i < 3; i++) nodes.push(stack.use(await openNode(group.url)));
+  const claims = await Promise.all(
+    Array.from({ length: 12 }, (_, i) =>
+      nodes[i % 3]?.registry.claim(
+        member({ role: "agent", socket: `s${i}` }),
+        fresh,
+        9,
+      )),
+  );
+  assertEquals(claims.filter((claim) => claim?.kind === "admit").length, 1);
+  // A server that knows it all is enough to find the others.
+  const [server] = group.servers;
+  await using _ = await connectRedis(
+    `redis-cluster://127.0.0.1:${server?.port}`,
+  );
+});
