@@ -6,7 +6,8 @@ const FIRST = 1;
 /** The item ends a message. */
 const LAST = 2;
 
-const WHOLE_HEADER_BYTES = 5;
+/** Bytes in front of a message that is not in pieces. */
+export const WHOLE_HEADER_BYTES = 5;
 const PIECE_HEADER_BYTES = 7;
 const FIRST_HEADER_BYTES = 11;
 

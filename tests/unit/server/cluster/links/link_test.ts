@@ -2,10 +2,12 @@ import { assert, assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import {
+  DATA_HEADER_BYTES,
   encodeFrame,
   LINK_VERSION,
   writeDataHeader,
 } from "../../../../../server/cluster/links/frame.ts";
+import { WHOLE_HEADER_BYTES } from "../../../../../server/cluster/links/items.ts";
 import { type End, pairOf, settle } from "./pair.ts";
 
 const limits = {
@@ -169,6 +171,19 @@ Deno.test("Link sends nothing more to an end that takes nothing, and bounds what
   assertEquals(messagesOf(south).length, taken);
 });
 
+Deno.test("Link goes on when the window is used up to its last byte", () => {
+  const ends = greeted();
+  const [north, south] = ends;
+  for (let i = 0; i < 9; i++) {
+    north.send("s", WINDOW / 4 - DATA_HEADER_BYTES - WHOLE_HEADER_BYTES);
+    north.flush();
+    if (i === 3) assertEquals(south.incomingBytes, WINDOW);
+  }
+  assertEquals(south.incomingBytes, WINDOW);
+  settle(ends);
+  assertEquals(messagesOf(south).length, 9);
+});
+
 Deno.test("Link opens the window only after the message was taken", () => {
   const [north, south] = greeted();
   let granted = 0;
@@ -177,6 +192,21 @@ Deno.test("Link opens the window only after the message was taken", () => {
   settle([north, south]);
   assertEquals(messagesOf(south).length, 20);
   assertEquals(granted, 0);
+});
+
+Deno.test("Link does not open by a welcome that comes after frames that it did not get", () => {
+  const [north, south] = pairOf(limits, WINDOW);
+  north.link.greet();
+  south.take(south.incoming.shift());
+  south.send("s", 10);
+  south.flush();
+  north.incoming.length = 0;
+  north.link.greet();
+  south.take(south.incoming.shift());
+  north.take(north.incoming.shift());
+  assertEquals(north.heard, []);
+  settle([north, south]);
+  for (const end of [north, south]) assertEquals(end.heard.at(-1), "lost");
 });
 
 Deno.test("Link ignores a welcome that answers another greeting", () => {
