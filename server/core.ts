@@ -6,6 +6,7 @@ import {
   statsByProtocol,
   totalStats,
 } from "./logical_server.ts";
+import { Journal, type Window } from "./shared/journal.ts";
 import type { MetricsSource } from "./observe/metrics.ts";
 import type { SmcpServerStats } from "./observe/stats.ts";
 import type { ClusterMember } from "./offices/cluster.ts";
@@ -24,20 +25,27 @@ export class ServerCore {
   /** Handle the requests that pass the gate, oldest version first. */
   readonly served: readonly Connections[];
   readonly #cluster: ClusterMember | undefined;
+  /** Notes what belongs to no version. */
+  readonly journal: Journal;
+  /** Where onlookers of all versions look in. */
+  readonly window: Window = { onlooker: undefined };
   #isDraining = false;
 
   /** @param ws the WebSocket implementation */
   constructor(all: ResolvedOptions, ws: WsOption) {
     const { metrics } = all;
+    const journal = this.journal = new Journal(this.window);
     this.limiter = new Limiter(
       all.limits,
       (limit) => metrics?.limitHit(limit),
+      journal,
     );
     this.slots = new ConnectionSlots(all.limits.connectionsPerAddress);
     this.logical = createLogicalServers(all, {
       limiter: this.limiter,
       slots: this.slots,
       ws,
+      window: this.window,
     });
     this.served = this.logical.map(({ connections }) => connections);
     this.#cluster = all.cluster;

@@ -3,6 +3,8 @@ import { Connections } from "./http/connections.ts";
 import type { ConnectionSlots } from "./limits/connection_slots.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { labelled } from "./observe/metrics.ts";
+import { watchCalls } from "./observe/watch_calls.ts";
+import { Journal, type Window } from "./shared/journal.ts";
 import { MemoryRegistry } from "./offices/memory.ts";
 import { OfficeVersions } from "./offices/office_versions.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -31,6 +33,8 @@ export interface SharedParts {
   readonly slots: ConnectionSlots;
   /** The WebSocket implementation. */
   readonly ws: WsOption;
+  /** Where onlookers of all versions look in. */
+  readonly window: Window;
 }
 
 /** Creates what serves each version, in the order of `all.profiles`. */
@@ -49,9 +53,13 @@ export function createLogicalServers(
       sessionPrefix: cluster && `${cluster.name}.`,
     });
     const { io, arrivals, guards } = connections;
+    const journal = new Journal(shared.window, protocol);
+    const observer = watchCalls(all.observer, journal, all.auditPayloads);
     const registry = all.registry ?? new MemoryRegistry();
     const sessions = new Sessions(io.of(SMCP_NAMESPACE), {
       ...parts,
+      journal,
+      observer,
       arrivals,
       guards,
       registry,

@@ -105,6 +105,12 @@ export interface SmcpServerOptions {
    * find by the metadata of RFC 9728; default none.
    */
   authorizationServers?: readonly string[];
+  /**
+   * Who may use the operator API at `/operator/v1`, besides those whose credentials have the role
+   * `operator`: who has this token, of at least 32 characters, operates all offices. `false` switches
+   * the API off; default no token.
+   */
+  operator?: false | { readonly token: string };
   /** Detects connections that vanished without closing; default a ping every 25 s, and 20 s for its answer. */
   heartbeat?: Heartbeat;
 }
@@ -130,6 +136,7 @@ export type ResolvedOptions =
     | "registry"
     | "versions"
     | "exchange"
+    | "journal"
   >
   & Pick<HttpAppParts, "paths" | "origins" | "hosts">
   & {
@@ -138,9 +145,12 @@ export type ResolvedOptions =
     readonly registry: OfficeRegistry | undefined;
     readonly cluster: ClusterMember | undefined;
     readonly limits: Limits;
+    readonly auditPayloads: boolean;
     readonly headerTimeoutMs: number;
     readonly gateway: GatewaySetup | undefined;
     readonly authorizationServers: readonly string[];
+    /** The operator API; `undefined` when it is switched off. */
+    readonly operator: { readonly token: string | undefined } | undefined;
   };
 
 /** A gateway that is wanted, and what it shares with other parts. */
@@ -173,7 +183,8 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
     );
   }
   const gateway = options.gateway && gatewaySetup(options.gateway);
-  const logCall = auditCalls(options.auditPayloads ?? false, gateway?.sources);
+  const { auditPayloads = false } = options;
+  const logCall = auditCalls(auditPayloads, gateway?.sources);
   return {
     profiles,
     paths: bothForms(options.paths ?? ["/smcp/", "/socket.io/"]),
@@ -193,14 +204,28 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
     heartbeat: options.heartbeat ?? { intervalMs: 25_000, timeoutMs: 20_000 },
     wsEngine: options.wsEngine ?? "fast",
     minUploadRate: options.minUploadRate ?? MIN_UPLOAD_RATE,
+    auditPayloads,
     observer: tracer
       ? combineObservers([logCall, traceCalls(tracer)])
       : logCall,
     metrics: options.metrics,
     gateway,
     pass: gateway?.pass,
+    operator: readOperator(options.operator),
     authorizationServers: (options.authorizationServers ?? []).map(readIssuer),
   };
+}
+
+/** @throws {TypeError} for a token that could be guessed, or that no header can hold */
+function readOperator(
+  operator: SmcpServerOptions["operator"],
+): ResolvedOptions["operator"] {
+  if (operator === false) return undefined;
+  const token = operator?.token;
+  if (token === undefined || /^[\w.~+/=-]{32,}$/.test(token)) return { token };
+  throw new TypeError(
+    "Cannot use operator.token: expected at least 32 letters and digits of no meaning, such as those of `openssl rand -hex 32`",
+  );
 }
 
 function gatewaySetup(start: GatewaySetup["start"]): GatewaySetup {

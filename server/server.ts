@@ -1,6 +1,7 @@
 import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Hono } from "hono";
+import { PACKAGE_VERSION } from "../cli/version.ts";
 import { hostGuard, httpApp, type SmcpEnv } from "./http/http_app.ts";
 import { type GatewayMount, mountGateway } from "./gateway/mount_gateway.ts";
 import type { ListenAddress, ListenOptions } from "./http/listen_options.ts";
@@ -10,6 +11,7 @@ import type { TlsOptions } from "./http/tls.ts";
 import { upgradeListener } from "./http/upgrade.ts";
 import { ServerCore } from "./core.ts";
 import { wsOption } from "./http/new_engine.ts";
+import { OperatorRoutes } from "./operator/http/operator_routes.ts";
 import { SocketSlots } from "./limits/socket_slots.ts";
 import type { SmcpServerStats } from "./observe/stats.ts";
 import {
@@ -21,7 +23,7 @@ import {
 /** An A2C-SMCP server: sessions, offices and routing (spec §1). */
 export interface SmcpServer extends AsyncDisposable {
   /**
-   * The HTTP side: the version gate before Engine.IO, and `GET /health`. Serve it with
+   * The HTTP side: the version gate before Engine.IO, `GET /health` and the operator API. Serve it with
    * `@hono/node-server`, mounted at `/`: `app.route("/", smcp.app)`.
    */
   readonly app: Hono<SmcpEnv>;
@@ -91,6 +93,7 @@ class PartedServer implements SmcpServer {
   readonly #listeners: Listeners;
   readonly #feed: MetricsFeed | undefined;
   readonly #gateway: GatewayMount | undefined;
+  readonly #operator: OperatorRoutes | undefined;
   readonly #listenMetrics: (to: ListenOptions) => Promise<ListenAddress>;
   #closing: Promise<void> | undefined;
 
@@ -115,11 +118,22 @@ class PartedServer implements SmcpServer {
     };
     const gateway = this.#gateway = all.gateway &&
       mountGateway(all.gateway, { ...front, sockets, logical });
+    const operator = this.#operator = all.operator && new OperatorRoutes({
+      ...front,
+      logical,
+      token: all.operator.token,
+      journal: core.journal,
+      window: core.window,
+      version: PACKAGE_VERSION,
+      since: Date.now(),
+      recheck: () => this.#recheckClients(),
+    });
     this.app = httpApp({
       ...front,
       stats: core.stats,
       protocols: core.protocols,
       gateway: gateway?.routes,
+      operator,
     });
     this.#listeners = new Listeners({
       app: this.app,
@@ -163,10 +177,7 @@ class PartedServer implements SmcpServer {
   }
 
   async recheckSessions(): Promise<void> {
-    await Promise.all([
-      this.#core.recheck(),
-      this.#gateway?.routes.recheck(),
-    ]);
+    await Promise.all([this.#recheckClients(), this.#operator?.recheck()]);
   }
 
   close({ graceMs = 10_000 }: CloseOptions = {}): Promise<void> {
@@ -177,8 +188,16 @@ class PartedServer implements SmcpServer {
     return this.close();
   }
 
+  async #recheckClients(): Promise<void> {
+    await Promise.all([
+      this.#core.recheck(),
+      this.#gateway?.routes.recheck(),
+    ]);
+  }
+
   async #shutDown(graceMs: number): Promise<void> {
     await this.#core.drain(graceMs);
+    this.#operator?.close();
     await this.#gateway?.routes.close();
     await this.#core.disconnect();
     await this.#gateway?.inside.close();

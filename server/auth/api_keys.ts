@@ -5,7 +5,8 @@ import {
   timingSafeEqual,
 } from "node:crypto";
 import type { Identity } from "../shared/identity.ts";
-import type { Authenticator, Credentials } from "./authenticator.ts";
+import type { Authenticator, Credentials, Refused } from "./authenticator.ts";
+import { checkOperatorPolicy, mayOperate } from "./policy.ts";
 import type { Policy } from "../shared/identity.ts";
 
 /** An API key and its holder. */
@@ -22,6 +23,8 @@ const digests = new WeakMap<Identity, Uint8Array>();
 /** The HTTP header that carries a client's key. */
 export const API_KEY_HEADER = "x-api-key";
 
+const REVOKED: Refused = { refused: "the API key was revoked by an operator" };
+
 const HASHED = /^sha256:([0-9a-fA-F]{64})$/;
 
 /**
@@ -31,7 +34,7 @@ const HASHED = /^sha256:([0-9a-fA-F]{64})$/;
  * Hashed keys need no salt as long as keys are random, such as those of `openssl rand -hex 32`.
  * Comparison time does not depend on the keys.
  *
- * @throws {TypeError} for an empty key, and for a duplicate `id`
+ * @throws {TypeError} for an empty key, a duplicate `id`, and names for an operator
  */
 export function apiKeys(keys: readonly ApiKey[]): Authenticator {
   const pepper = randomBytes(32);
@@ -44,10 +47,17 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
       );
     }
     const identity = identityOf(entry);
+    const mistake = checkOperatorPolicy(entry);
+    if (mistake !== undefined) {
+      throw new TypeError(
+        `Cannot use the API key ${JSON.stringify(entry.id)}: ${mistake}`,
+      );
+    }
     const digest = digestOf(entry);
     digests.set(identity, digest);
     return { digest: blind(digest), identity };
   });
+  const revoked = new Set<string>();
   return {
     authenticate(credentials) {
       const sent = sentKey(credentials);
@@ -57,7 +67,8 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
       for (const key of known) { // no early exit: the time must not reveal the key's position
         if (timingSafeEqual(key.digest, digest)) found = key.identity;
       }
-      return found ?? { refused: "unknown API key" };
+      if (found === undefined) return { refused: "unknown API key" };
+      return revoked.has(found.principal) ? REVOKED : found;
     },
     refresh(identity) {
       const held = digests.get(identity);
@@ -67,7 +78,17 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
         key.identity.principal === identity.principal &&
         timingSafeEqual(key.digest, digest)
       );
-      return same?.identity ?? { refused: "the API key is gone" };
+      if (same === undefined) return { refused: "the API key is gone" };
+      return revoked.has(identity.principal) ? REVOKED : same.identity;
+    },
+    hasOperators: () =>
+      known.some(({ identity }) => mayOperate(identity.policy)),
+    revoke(principal) {
+      const isKnown = known.some(({ identity }) =>
+        identity.principal === principal
+      );
+      if (isKnown) revoked.add(principal);
+      return isKnown;
     },
   };
 }

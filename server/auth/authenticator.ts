@@ -37,6 +37,18 @@ export interface Authenticator {
   refresh?(
     identity: Identity,
   ): Identity | Refused | undefined | Promise<Identity | Refused | undefined>;
+  /**
+   * Returns whether anybody can be an operator; absent: nobody can. The operator API is off while it
+   * says no.
+   */
+  hasOperators?(): boolean;
+  /**
+   * Refuses the holder of credentials from now on, as long as this authenticator is in use; open
+   * sessions hear of it when they are checked again. Absent: nobody can be refused.
+   *
+   * @returns whether it can be one of this authenticator's
+   */
+  revoke?(principal: string): boolean;
 }
 
 /**
@@ -64,4 +76,8 @@ export const anyOf = (
     }
     return refused;
   },
+  hasOperators: () => authenticators.some((each) => each.hasOperators?.()),
+  // Each is asked: two may know one principal.
+  revoke: (principal) =>
+    authenticators.filter((each) => each.revoke?.(principal)).length > 0,
 });

@@ -2,6 +2,10 @@ import type { Role } from "../../protocol/mod.ts";
 import type { Identity } from "../shared/identity.ts";
 import type { Refused } from "./authenticator.ts";
 import type { Policy } from "../shared/identity.ts";
+import { checkOperatorPolicy } from "./policy.ts";
+
+/** What the principals of tokens begin with. */
+export const PRINCIPAL_PREFIX = "jwt:";
 
 /** Seconds by which the clocks of issuer and server may differ. */
 export const CLOCK_TOLERANCE_SECONDS = 5;
@@ -22,7 +26,10 @@ export function readClaims(
   if (typeof exp !== "number") return refuse("exp", "a number");
   const roles = readList(claims.role, isRole);
   if (roles === null) {
-    return refuse("role", '"agent" or "computer", or a list of them');
+    return refuse(
+      "role",
+      '"agent", "computer" or "operator", or a list of them',
+    );
   }
   const offices = readList(claims.office_id, isText);
   if (offices === null) return refuse("office_id", TEXTS);
@@ -33,8 +40,14 @@ export function readClaims(
     ...(offices && { offices }),
     ...(names && { names }),
   };
+  if (checkOperatorPolicy(policy) !== undefined) {
+    return refuse(
+      "name",
+      "absent, as it must be for an operator, who joins nowhere",
+    );
+  }
   const expiresAt = (exp + CLOCK_TOLERANCE_SECONDS) * 1000; // as long as the token opens sessions
-  return { principal: `jwt:${sub}`, policy, expiresAt };
+  return { principal: PRINCIPAL_PREFIX + sub, policy, expiresAt };
 }
 
 const TEXTS = "a text or a list of texts";
@@ -43,8 +56,8 @@ const refuse = (claim: string, expected: string): Refused => ({
   refused: `token refused: claim ${claim} is not ${expected}`,
 });
 
-const isRole = (value: unknown): value is Role =>
-  value === "agent" || value === "computer";
+const isRole = (value: unknown): value is Role | "operator" =>
+  value === "agent" || value === "computer" || value === "operator";
 
 const isText = (value: unknown): value is string => typeof value === "string";
 

@@ -2,7 +2,11 @@ import type { JWTVerifyOptions } from "jose";
 import { loadPackages } from "../../shared/packages.ts";
 import type { Identity } from "../shared/identity.ts";
 import type { Authenticator, Credentials, Refused } from "./authenticator.ts";
-import { CLOCK_TOLERANCE_SECONDS, readClaims } from "./claims.ts";
+import {
+  CLOCK_TOLERANCE_SECONDS,
+  PRINCIPAL_PREFIX,
+  readClaims,
+} from "./claims.ts";
 import {
   type Jose,
   type JwtKey,
@@ -49,20 +53,32 @@ export function jwt(options: JwtOptions): Authenticator {
   const loaded = () =>
     loading ??= loadPackages("verify JWTs", ["jose"], () => import("jose"))
       .then((jose) => ({ jose, keys: load(jose) }));
+  const revoked = new Set<string>();
+  const unlessRevoked = (verdict: Identity | Refused): Identity | Refused =>
+    "principal" in verdict && revoked.has(verdict.principal)
+      ? { refused: "token refused: its holder was revoked by an operator" }
+      : verdict;
   return {
     async authenticate(credentials) {
       const token = sentToken(credentials);
       if (token === undefined) return { refused: "no token" };
       const { jose, keys } = await loaded();
-      return await verify(token, jose, keys, verifying);
+      return unlessRevoked(await verify(token, jose, keys, verifying));
     },
     async refresh(identity) {
       const name = keyNames.get(identity);
       if (name === undefined) return undefined;
       const { keys } = await loaded();
       return (await keys.names()).has(name)
-        ? identity
+        ? unlessRevoked(identity)
         : { refused: "the key of the token is gone" };
+    },
+    // The issuer alone knows.
+    hasOperators: () => true,
+    revoke(principal) {
+      const isToken = principal.startsWith(PRINCIPAL_PREFIX);
+      if (isToken) revoked.add(principal);
+      return isToken;
     },
   };
 }

@@ -7,7 +7,8 @@ const patterns = z.array(z.string().min(1)).readonly();
 const schema = z.array(z.strictObject({
   id: z.string().min(1).max(256),
   key: z.string().min(1),
-  roles: z.array(z.enum(["agent", "computer"])).readonly().exactOptional(),
+  roles: z.array(z.enum(["agent", "computer", "operator"])).readonly()
+    .exactOptional(),
   offices: patterns.exactOptional(),
   names: patterns.exactOptional(),
 })).min(1) satisfies z.ZodType<ApiKey[]>;

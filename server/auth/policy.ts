@@ -62,6 +62,33 @@ export function checkPolicy(
   return undefined;
 }
 
+/** Returns whether a policy lets its holder use the operator API: it must say so. */
+export const mayOperate = (policy: Policy | undefined): boolean =>
+  policy?.roles?.includes("operator") === true;
+
+/** Returns whether an operator sees an office. */
+export const seesOffice = (
+  { offices }: Policy,
+  office: string,
+): boolean =>
+  offices === undefined || offices.some((pattern) => matches(pattern, office));
+
+/** Returns whether an operator sees every office, whatever its name: what concerns all is for it alone. */
+export const seesAll = ({ offices }: Policy): boolean =>
+  offices === undefined || offices.includes("*");
+
+/**
+ * Checks that what restricts an operator can restrict it.
+ *
+ * @returns what is wrong, and what to do; `undefined` when nothing is
+ */
+export const checkOperatorPolicy = (
+  { roles, names }: Policy,
+): string | undefined =>
+  names !== undefined && roles?.every((role) => role === "operator")
+    ? '"names" restricts who joins, and an operator joins nowhere: restrict it with "offices", or leave "names" out'
+    : undefined;
+
 /** Returns whether a policy restricts the names of its members. */
 export const restrictsNames = ({ names }: Policy): boolean =>
   names !== undefined && !names.includes("*");

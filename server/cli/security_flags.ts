@@ -19,6 +19,8 @@ export interface SecuritySettings {
   readonly insecure: boolean;
   /** Whether a public address requires TLS. */
   readonly requireTls: boolean;
+  /** Whether operators are served. */
+  readonly isOperated: boolean;
   /** Whether the audit log contains parameters and results of tool calls. */
   readonly auditPayloads: boolean;
 }
@@ -90,6 +92,10 @@ export const securityOptions = (): Option[] => [
     "refuse a public address without --tls-cert",
   ).env("SMCP_REQUIRE_TLS"),
   new Option(
+    "--no-operator",
+    "serve no operator API; otherwise it is there for keys and tokens with the role operator, and on loopback without any for who has the token that is printed",
+  ).env("SMCP_NO_OPERATOR"),
+  new Option(
     "--audit-payloads",
     "write parameters and results of tool calls to the audit log",
   ).env("SMCP_AUDIT_PAYLOADS"),
@@ -110,6 +116,7 @@ export interface SecurityFlags {
   readonly hosts?: Hosts;
   readonly insecure?: true;
   readonly requireTls?: true;
+  readonly operator: boolean;
   readonly auditPayloads?: true;
 }
 
@@ -157,6 +164,7 @@ export function readSecurity(
     ...(flags.hosts && { hosts: flags.hosts }),
     insecure: flags.insecure === true,
     requireTls: flags.requireTls === true,
+    isOperated: flags.operator,
     auditPayloads: flags.auditPayloads === true,
   };
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import process from "node:process";
 import { explainFailure } from "../../cli/explain_failure.ts";
 import { listenOrExplain } from "../../cli/listen.ts";
@@ -6,7 +7,7 @@ import { firstSignal } from "../../cli/signals.ts";
 import { surviveUncaught } from "../../cli/uncaught.ts";
 import { PROFILES } from "../../protocol/mod.ts";
 import { anyOf } from "../auth/authenticator.ts";
-import { clearText, exposure } from "../http/bind_rule.ts";
+import { clearText, exposure, isLoopback } from "../http/bind_rule.ts";
 import {
   createSmcpServer,
   type SmcpServer,
@@ -51,17 +52,24 @@ async function run(
   cluster: Pick<SmcpServerOptions, "cluster">,
 ): Promise<void> {
   let security = loaded;
+  const token = operatorToken(settings, loaded);
   const server = createSmcpServer({
     ...settings,
     ...mcp,
     ...cluster,
     ...await loadObservers(settings.observe),
+    ...(!settings.isOperated && { operator: false }),
+    ...(token !== undefined && { operator: { token } }),
     ...(security.authenticators.length > 0 && {
       authenticator: {
         authenticate: (credentials) =>
           anyOf(security.authenticators).authenticate(credentials),
         refresh: (identity) =>
           anyOf(security.authenticators).refresh?.(identity),
+        hasOperators: () =>
+          anyOf(security.authenticators).hasOperators?.() === true,
+        revoke: (principal) =>
+          anyOf(security.authenticators).revoke?.(principal) === true,
       },
     }),
   });
@@ -90,10 +98,28 @@ async function run(
       mcp.gateway ? `, MCP ${url}/mcp/OFFICE` : ""
     })`,
   );
+  // Not in the log, which others may read.
+  if (token !== undefined) {
+    console.log(`Operators: ${url}/operator/v1 with the token ${token}`);
+  }
   const { name } = await Promise.race([stopped, lost.promise]);
   log.info(`${name}: draining`);
   await server.close();
 }
+
+/**
+ * Makes a token for operators where only this machine can show it, and no keys name any.
+ *
+ * @returns `undefined` where there is none
+ */
+const operatorToken = (
+  { isOperated, host, trustedProxies }: Settings,
+  { authenticators }: Security,
+): string | undefined =>
+  isOperated && isLoopback(host) && trustedProxies === 0 &&
+    anyOf(authenticators).hasOperators?.() !== true
+    ? randomBytes(32).toString("hex")
+    : undefined;
 
 /**
  * Checks how exposed the address is.

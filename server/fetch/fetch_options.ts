@@ -7,6 +7,7 @@ export interface FetchServerOptions extends
     SmcpServerOptions,
     | "gateway"
     | "authorizationServers"
+    | "operator"
     | "wsEngine"
     | "minUploadRate"
     | "headerTimeoutMs"
@@ -30,6 +31,7 @@ const NOT_KEPT: Readonly<
 > = {
   gateway: "its Agents connect to a listener of node:http in the process",
   authorizationServers: "only a gateway tells its clients about them",
+  operator: "its streams end with the responses of node:http",
   wsEngine: "the WebSockets are the platform's",
   minUploadRate: "the platform shows a message when it is complete",
   headerTimeoutMs: "the platform shows a request when its headers are complete",

@@ -95,6 +95,7 @@ class HandlerServer implements FetchServer {
       stats: core.stats,
       protocols: core.protocols,
       gateway: undefined,
+      operator: undefined,
     });
     const requests = new FetchRequests({
       ...front,

@@ -39,6 +39,8 @@ export interface HttpAppParts extends AdmissionParts {
   readonly authenticator: Authenticator | undefined;
   /** Adds the routes of a gateway's clients. */
   readonly gateway: { mount(app: Hono<SmcpEnv>): void } | undefined;
+  /** Adds the routes of operators. */
+  readonly operator: { mount(app: Hono<SmcpEnv>): void } | undefined;
   /** Returns the counts for `/health`. */
   stats(): SmcpServerStats;
   /** Returns the counts of each version; `undefined` where there is one alone. */
@@ -80,6 +82,7 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
     app.all(path, (c) => enter(c, parts));
   }
   parts.gateway?.mount(app);
+  parts.operator?.mount(app);
   app.notFound(() => toResponse(notFound()));
   app.onError((error) => toResponse(refusal(500, errorPayloadOf(error))));
   return app;

@@ -1,5 +1,6 @@
 import type { ProtocolError } from "../../protocol/mod.ts";
-import { audit, type AuditEvent, type AuditParty } from "../shared/audit.ts";
+import type { AuditEvent, AuditParty } from "../shared/audit.ts";
+import { Journal } from "../shared/journal.ts";
 import { addressGroup } from "./client_address.ts";
 import { labelOf, type LimitName, type Limits, overLimit } from "./limits.ts";
 import { LogThrottle } from "./log_throttle.ts";
@@ -43,14 +44,22 @@ export class Limiter {
   /** The limits in effect. */
   readonly limits: Limits;
   readonly #count: (limit: LimitName) => void;
-  readonly #lines = new LogThrottle<Flooding>((event, omitted) =>
-    audit(omitted > 0 ? { ...event, omitted } : event)
-  );
+  readonly #lines: LogThrottle<Flooding>;
 
-  /** @param count called for every hit, including those that are not logged */
-  constructor(limits: Limits, count: (limit: LimitName) => void) {
+  /**
+   * @param count called for every hit, including those that are not logged
+   * @param journal takes the lines
+   */
+  constructor(
+    limits: Limits,
+    count: (limit: LimitName) => void,
+    journal: Journal = new Journal(),
+  ) {
     this.limits = limits;
     this.#count = count;
+    this.#lines = new LogThrottle((event, omitted) =>
+      journal.write(omitted > 0 ? { ...event, omitted } : event)
+    );
   }
 
   /** Records a hit, and creates the error for the client. */

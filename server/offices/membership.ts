@@ -1,24 +1,20 @@
 import {
-  ErrorCode,
-  LEAVE_OFFICE_EVENT,
   type OfficeAck,
   parseEnterOfficeReq,
   parseLeaveOfficeReq,
   type Profile,
-  ProtocolError,
   type Role,
 } from "../../protocol/mod.ts";
-import {
-  errorPayloadOf,
-  notServing,
-  shuttingDown,
-} from "../shared/error_payload.ts";
+import { notServing, shuttingDown } from "../shared/error_payload.ts";
 import { failure, log, short } from "../shared/log.ts";
 import { checkIdentity } from "../auth/policy.ts";
-import { audit, type AuditSeat, partyOf, seatOf } from "../shared/audit.ts";
+import { type AuditSeat, partyOf, seatOf } from "../shared/audit.ts";
+import type { Journal } from "../shared/journal.ts";
 import type { Member, Seat } from "../shared/member.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Limiter } from "../limits/limiter.ts";
+import type { Bars } from "./bars.ts";
+import { officeAck, refuseLeave } from "./office_ack.ts";
 import { type OfficeNews, roomOf } from "./office_news.ts";
 import type { OfficeVersions } from "./office_versions.ts";
 import type { OfficeRegistry } from "./registry.ts";
@@ -45,6 +41,8 @@ export class Membership {
   readonly #calls: CallEnder;
   readonly #limiter: Limiter;
   readonly #versions: OfficeVersions | undefined;
+  readonly #journal: Journal;
+  readonly #bars: Bars;
   #closed = false;
 
   /**
@@ -54,6 +52,8 @@ export class Membership {
    * @param sessions the connections of this server by Socket.IO id
    * @param profile the protocol version of the server
    * @param versions knows the members of all versions, where the server serves several
+   * @param journal notes who comes and goes
+   * @param bars know who may not come back for now
    */
   constructor(
     registry: OfficeRegistry,
@@ -65,7 +65,11 @@ export class Membership {
     calls: CallEnder,
     limiter: Limiter,
     versions: OfficeVersions | undefined,
+    journal: Journal,
+    bars: Bars,
   ) {
+    this.#journal = journal;
+    this.#bars = bars;
     this.#versions = versions;
     this.#registry = registry;
     this.#rosters = rosters;
@@ -95,7 +99,9 @@ export class Membership {
         instance,
         principal: identity?.principal,
       };
-      const forbidden = identity && checkIdentity(identity, wanted, Date.now());
+      const now = Date.now();
+      const forbidden = (identity && checkIdentity(identity, wanted, now)) ??
+        this.#bars.reasonFor(wanted, now);
       if (forbidden !== undefined) return [false, forbidden];
       if (this.#exchange && !this.#exchange.isServing()) throw notServing();
       // From before the claim on, so that no notice about the office is missed.
@@ -108,7 +114,12 @@ export class Membership {
     });
     const [ok, reason] = ack;
     if (!ok) {
-      audit({ event: "join_refused", reason, ...seat, ...partyOf(session) });
+      this.#journal.write({
+        event: "join_refused",
+        reason,
+        ...seat,
+        ...partyOf(session),
+      });
     }
     return ack;
   }
@@ -152,7 +163,7 @@ export class Membership {
       const { office_id: office } = parseLeaveOfficeReq(payload);
       if (session.member === undefined) return [false, "Not in an office"];
       if (session.member.office !== office) {
-        return refuseLeave(session);
+        return refuseLeave(session, this.#journal);
       }
       await this.#moveOut(session, session.member);
       return [true, null];
@@ -186,7 +197,7 @@ export class Membership {
   /** Notes in the audit log that a member of another node has left, which did not say so itself. */
   lost(seat: Seat, reason: string): void {
     const { socket, principal } = seat;
-    audit({
+    this.#journal.write({
       event: "left",
       ...seatOf(seat),
       socket,
@@ -227,11 +238,16 @@ export class Membership {
     const { office, socket } = seat;
     session.role = seat.role;
     session.member = seat;
+    session.record.joinedAt = Date.now();
     session.socket.join(roomOf(office));
     this.#rosters.hold(office);
     this.#news.enters(seat);
     this.#versions?.joined(office, socket, this.#profile.version);
-    audit({ event: "joined", ...seatOf(seat), ...partyOf(session) });
+    this.#journal.write({
+      event: "joined",
+      ...seatOf(seat),
+      ...partyOf(session),
+    });
   }
 
   async #moveOut(session: Session, seat: Seat): Promise<void> {
@@ -258,7 +274,7 @@ export class Membership {
     session.socket.leave(roomOf(seat.office));
     this.#rosters.free(seat.office);
     this.#versions?.left(seat.office, seat.socket);
-    audit({
+    this.#journal.write({
       event: "left",
       ...seatOf(seat),
       ...partyOf(session),
@@ -277,28 +293,5 @@ export class Membership {
         ...failure(error),
       });
     }
-  }
-}
-
-/** Refuses to leave another office, and audits it as an attempt to act there (spec §10). */
-function refuseLeave(session: Session): OfficeAck {
-  const reason = "Cannot leave an office that you are not in";
-  audit({
-    event: "access_refused",
-    request: LEAVE_OFFICE_EVENT,
-    code: ErrorCode.CROSS_ROOM_ACCESS,
-    reason,
-    ...partyOf(session),
-    ...(session.member && seatOf(session.member)),
-  });
-  return [false, reason];
-}
-
-async function officeAck(act: () => Promise<OfficeAck>): Promise<OfficeAck> {
-  try {
-    return await act();
-  } catch (error) {
-    if (error instanceof ProtocolError) return [false, error.message];
-    return [false, errorPayloadOf(error).message];
   }
 }

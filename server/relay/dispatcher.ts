@@ -25,11 +25,13 @@ import type { Limiter } from "../limits/limiter.ts";
 import { LogThrottle } from "../limits/log_throttle.ts";
 import { overLimit } from "../limits/limits.ts";
 import { eventOutcome } from "../observe/event_outcome.ts";
-import { audit, partyOf, seatOf } from "../shared/audit.ts";
+import { partyOf, seatOf } from "../shared/audit.ts";
+import type { Journal } from "../shared/journal.ts";
 import type { Exchange } from "../offices/exchange.ts";
 import type { Membership } from "../offices/membership.ts";
 import type { OfficeNews } from "../offices/office_news.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import { noteFailure } from "./note_failure.ts";
 import type { Relay } from "./relay.ts";
 import { passOnProgress } from "./progress.ts";
 import type { Session } from "../shared/session.ts";
@@ -46,6 +48,7 @@ export class Dispatcher {
   readonly #news: OfficeNews;
   readonly #limiter: Limiter;
   readonly #metrics: Metrics | undefined;
+  readonly #journal: Journal;
   readonly #exchange: Exchange | undefined;
   #flood: ProtocolError | undefined;
   readonly #unknown = new LogThrottle<{ name: string; socket: string }>(
@@ -68,11 +71,13 @@ export class Dispatcher {
     news: OfficeNews,
     limiter: Limiter,
     metrics: Metrics | undefined,
+    journal: Journal,
     exchange: Exchange | undefined,
   ) {
     this.#exchange = exchange;
     this.#limiter = limiter;
     this.#metrics = metrics;
+    this.#journal = journal;
     this.#profile = profile;
     this.#relay = relay;
     this.#membership = membership;
@@ -107,9 +112,9 @@ export class Dispatcher {
     if (!session.socket.connected && this.#ackOf(event) !== "none") return;
     try {
       return this.#handle(session, incoming, answer)
-        ?.catch(refusing(session, event, answer));
+        ?.catch(refusing(session, event, answer, this.#journal));
     } catch (error) {
-      refusing(session, event, answer)(error);
+      refusing(session, event, answer, this.#journal)(error);
     }
   }
 
@@ -310,9 +315,14 @@ const answering = (
 
 /** Returns a function that answers with a thrown error. */
 const refusing =
-  (session: Session, event: string, answer: Reply) => (error: unknown) => {
-    if (error instanceof ProtocolError) auditRefusal(session, event, error);
-    answer(Payload.of(errorPayloadOf(error)));
+  (session: Session, event: string, answer: Reply, journal: Journal) =>
+  (error: unknown) => {
+    if (error instanceof ProtocolError) {
+      auditRefusal(session, event, error, journal);
+    }
+    const body = Payload.of(errorPayloadOf(error));
+    noteFailure(session.record, body);
+    answer(body);
   };
 
 /** Audits attempts to reach another office or to exceed a role; other refusals are common mistakes. */
@@ -320,11 +330,12 @@ function auditRefusal(
   session: Session,
   request: string,
   { code, message }: ProtocolError,
+  journal: Journal,
 ): void {
   if (code !== ErrorCode.CROSS_ROOM_ACCESS && code !== ErrorCode.FORBIDDEN) {
     return;
   }
-  audit({
+  journal.write({
     event: "access_refused",
     request,
     code,

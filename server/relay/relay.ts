@@ -1,13 +1,15 @@
 import {
+  type AgentCallData,
   CLIENT_EVENTS,
   type ClientEvent,
   namesOf,
   type Profile,
   type Role,
+  type ToolCallReq,
 } from "../../protocol/mod.ts";
 import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
 import { sendRequest, type SentRequest } from "./send_request.ts";
-import { swapRemove } from "../shared/swap_remove.ts";
+import { removeItem } from "../shared/swap_remove.ts";
 import { Deadlines } from "../shared/deadlines.ts";
 import { partyOf } from "../shared/audit.ts";
 import { checkAccess, notInOffice } from "./access_rule.ts";
@@ -20,6 +22,7 @@ import type {
   RemoteCallEvents,
 } from "../offices/exchange.ts";
 import type { Rosters } from "../offices/rosters.ts";
+import { noteFailure, replying } from "./note_failure.ts";
 import { tellOtherName } from "./other_name.ts";
 import type { LinkedSession } from "./linked_session.ts";
 import { serveCall } from "./serve_call.ts";
@@ -49,6 +52,8 @@ export class Relay {
   readonly #served = new Set<PendingCall>();
   #idle: (() => void) | undefined;
   #closed = false;
+  /** The calls that were sent so far. */
+  sent = 0;
 
   /**
    * @param rosters know where Computers sit
@@ -110,7 +115,7 @@ export class Relay {
       computer,
       payload: isOwnName ? payload : withAgentName(seat, payload),
     };
-    const reply = replying(answer, this.#observer(call));
+    const reply = replying(answer, this.#observer(call), agent.record);
     const deadline = answerDeadline(
       event,
       "timeout" in request ? request.timeout : undefined,
@@ -229,13 +234,17 @@ export class Relay {
     follower: Follower | undefined,
     reply: (body: Payload | undefined) => void,
   ): void {
-    const { agent, event, seat: { office }, computer: name } = request;
+    const { agent, event, seat: { office }, computer: name, payload } = request;
+    const about = payload.peek() as AgentCallData & Partial<ToolCallReq>;
     const target = this.#target(office, name);
     const computer = "link" in target ? target : undefined;
     const finish = (body: Payload | undefined) => {
       this.#calls.remove(call);
-      remove(agent.calls, call);
-      if (computer) remove(computer.calls, call);
+      removeItem(agent.calls, call);
+      if (computer) {
+        removeItem(computer.calls, call);
+        if (body?.mayBeError) noteFailure(computer.record, body);
+      }
       reply(body);
       this.#checkIdle();
     };
@@ -253,6 +262,11 @@ export class Relay {
     const now = performance.now();
     const call: PendingCall = {
       follower,
+      event,
+      reqId: about.req_id,
+      tool: about.tool_name,
+      computer: name,
+      began: now,
       due: now + deadline,
       end: (error) => end(error && Payload.of(error)),
       expire: () => {
@@ -268,28 +282,16 @@ export class Relay {
       ? sendRequest(
         target.link,
         namesOf(this.#profile, event),
-        request.payload,
+        payload,
         answered,
       )
       : sendToNode(target, request, { follower, answered, failed: call.end });
+    this.sent++;
     this.#calls.add(call, now);
     agent.calls.push(call);
-    if (computer) computer.calls.push(call);
+    agent.record.calls++;
+    if (computer === undefined) return;
+    computer.calls.push(call);
+    computer.record.calls++;
   }
-}
-
-/** Outside of {@linkcode Relay.forward}, so that the closure does not capture the request until the call has ended. */
-const replying = (
-  answer: (body: Payload | undefined) => void,
-  ended: (body: Payload | undefined) => void,
-) =>
-(body: Payload | undefined): void => {
-  answer(body);
-  ended(body);
-};
-
-/** Removes an item by linear search: the lists are short. */
-function remove<T>(list: T[], item: T): void {
-  const at = list.indexOf(item);
-  if (at >= 0) swapRemove(list, at);
 }

@@ -1,6 +1,6 @@
 import type { RemoteCall, RemoteCallEvents } from "../offices/exchange.ts";
 import type { PendingCall } from "../shared/session.ts";
-import { swapRemove } from "../shared/swap_remove.ts";
+import { removeItem } from "../shared/swap_remove.ts";
 import type { LinkedSession } from "./linked_session.ts";
 import { sendRequest } from "./send_request.ts";
 
@@ -20,7 +20,7 @@ export interface ServedCallEvents extends RemoteCallEvents {
  */
 export function serveCall(
   computer: LinkedSession,
-  { payload, reqId }: RemoteCall,
+  { event, computer: name, payload, reqId }: RemoteCall,
   names: readonly string[],
   events: ServedCallEvents,
 ): () => void {
@@ -28,6 +28,11 @@ export function serveCall(
     follower: reqId === undefined
       ? undefined
       : { reqId, tell: (told) => events.progress(told) },
+    event,
+    reqId,
+    tool: undefined,
+    computer: name,
+    began: performance.now(),
     due: Infinity,
     expire: () => {},
     end: (error) => {
@@ -36,8 +41,7 @@ export function serveCall(
     },
   };
   const ended = () => {
-    const at = computer.calls.indexOf(call);
-    if (at >= 0) swapRemove(computer.calls, at);
+    removeItem(computer.calls, call);
     events.ended(call);
   };
   const sent = sendRequest(
@@ -55,6 +59,7 @@ export function serveCall(
     ended();
   };
   computer.calls.push(call);
+  computer.record.calls++;
   events.began(call);
   return forget;
 }

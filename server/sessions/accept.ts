@@ -28,6 +28,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import { rejectUnknownNamespaces } from "./refuse_namespaces.ts";
 import type { LinkedSession } from "../relay/linked_session.ts";
 import type { Relay } from "../relay/relay.ts";
+import type { Journal } from "../shared/journal.ts";
 import type { Session } from "../shared/session.ts";
 import { Link } from "../wire/mod.ts";
 
@@ -55,6 +56,8 @@ export interface SessionParts {
   readonly proxies: number;
   /** Counts refusals. */
   readonly metrics: Metrics | undefined;
+  /** Notes sessions that end. */
+  readonly journal: Journal;
 }
 
 /** The data of an admitted connection. */
@@ -89,6 +92,7 @@ export function acceptSessions(
       session.identity === parts.pass?.identity
         ? undefined
         : parts.authenticator,
+      parts.journal,
       (session) => parts.membership.depart(session),
     );
   const taken = new WeakSet<Socket["conn"]>();
@@ -148,7 +152,7 @@ export function acceptSessions(
     );
     guard?.admit(session);
     sessions.set(socket.id, session);
-    endAtExpiry(session);
+    endAtExpiry(session, parts.journal);
     const { rechecks: before }: Admission = socket.data;
     // Keys were replaced while it authenticated.
     if (before !== rechecks) void recheckAll([again(session)]);
@@ -236,5 +240,6 @@ const newSession = (
   member: undefined,
   events,
   calls: [],
+  record: { joinedAt: 0, calls: 0, lastError: undefined },
   enqueue: createTaskQueue(taskFailed),
 });

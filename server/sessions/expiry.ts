@@ -1,5 +1,6 @@
 import { clearTimeout, setTimeout } from "node:timers";
-import { audit, partyOf, seatOf } from "../shared/audit.ts";
+import { partyOf, seatOf } from "../shared/audit.ts";
+import type { Journal } from "../shared/journal.ts";
 import type { Session } from "../shared/session.ts";
 
 /** The clock and timers that {@linkcode atTime} uses. */
@@ -51,11 +52,11 @@ export function atTime(
  * Closes the connection, not the namespace, so that the client reconnects by itself: with new
  * credentials if it has any, otherwise it gets 401.
  */
-export function endAtExpiry(session: Session): void {
+export function endAtExpiry(session: Session, journal: Journal): void {
   const { identity, socket } = session;
   if (identity?.expiresAt === undefined) return;
   const prevent = atTime(identity.expiresAt, () => {
-    audit({
+    journal.write({
       event: "session_expired",
       ...partyOf(session),
       ...(session.member && seatOf(session.member)),

@@ -1,5 +1,6 @@
 import { failure, log } from "../shared/log.ts";
-import { audit, partyOf, seatOf } from "../shared/audit.ts";
+import { partyOf, seatOf } from "../shared/audit.ts";
+import type { Journal } from "../shared/journal.ts";
 import type { Session } from "../shared/session.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 
@@ -28,11 +29,13 @@ export async function recheckAll(
  * connection is closed, so that the client reconnects by itself: with other credentials if it has any,
  * otherwise it gets 401.
  *
+ * @param journal notes sessions that end
  * @param depart removes the session from its office
  */
 export async function recheck(
   session: Session,
   authenticator: Authenticator | undefined,
+  journal: Journal,
   depart: (session: Session) => Promise<void>,
 ): Promise<void> {
   const { identity } = session;
@@ -45,7 +48,7 @@ export async function recheck(
   }
   // Refuses joins that are queued already.
   session.identity = { ...identity, expiresAt: 0 };
-  audit({
+  journal.write({
     event: "session_revoked",
     reason: verdict.refused,
     ...partyOf(session),

@@ -8,16 +8,21 @@ import type { PacketGuards } from "../limits/packet_guards.ts";
 import type { CallObserver } from "../observe/call_observer.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { SmcpServerStats } from "../observe/stats.ts";
+import { Bars } from "../offices/bars.ts";
 import { Membership } from "../offices/membership.ts";
 import type { OfficeVersions } from "../offices/office_versions.ts";
 import type { Desk, Exchange } from "../offices/exchange.ts";
 import type { OfficeRegistry } from "../offices/registry.ts";
 import { OfficeNews } from "../offices/office_news.ts";
 import { Rosters } from "../offices/rosters.ts";
+import type { Journal } from "../shared/journal.ts";
+import type { Member, Seat } from "../shared/member.ts";
+import type { PendingCall, Session } from "../shared/session.ts";
 import { Dispatcher } from "../relay/dispatcher.ts";
 import type { LinkedSession } from "../relay/linked_session.ts";
 import { Relay } from "../relay/relay.ts";
 import { acceptSessions } from "./accept.ts";
+import { cancelCall, type Hold, type Order, putOut } from "./operate.ts";
 
 /** Options for {@linkcode Sessions}. */
 export interface SessionsOptions {
@@ -47,6 +52,8 @@ export interface SessionsOptions {
   readonly metrics: Metrics | undefined;
   /** Knows the members of all versions, where the server serves several. */
   readonly versions: OfficeVersions | undefined;
+  /** Notes what happens. */
+  readonly journal: Journal;
 }
 
 /** The sessions of a server, their offices, and the calls between them. */
@@ -55,10 +62,15 @@ export class Sessions {
   readonly #relay: Relay;
   readonly #membership: Membership;
   readonly #recheck: () => Promise<void>;
+  readonly #bars = new Bars();
+  readonly #news: OfficeNews;
+  readonly #journal: Journal;
+  /** This node, in a cluster. */
+  readonly node: string | undefined;
 
   /** Accepts the connections of `nsp`. */
   constructor(nsp: Namespace, options: SessionsOptions) {
-    const { profile, limiter, metrics } = options;
+    const { profile, limiter, metrics, journal } = options;
     const rosters = new Rosters();
     const exchange: Exchange | undefined = options.exchange?.({
       serve: (call, events) => relay.serve(call, events),
@@ -93,7 +105,12 @@ export class Sessions {
       relay,
       limiter,
       options.versions,
+      journal,
+      this.#bars,
     );
+    this.node = exchange?.node;
+    this.#news = news;
+    this.#journal = journal;
     this.#recheck = acceptSessions(nsp, this.#open, {
       ...options,
       dispatcher: new Dispatcher(
@@ -103,6 +120,7 @@ export class Sessions {
         news,
         limiter,
         metrics,
+        journal,
         exchange,
       ),
       relay,
@@ -132,6 +150,38 @@ export class Sessions {
   async agentOf(office: string): Promise<string | undefined> {
     const members = await this.#membership.list(office);
     return members.find(({ role }) => role === "agent")?.name;
+  }
+
+  /** The calls that were sent so far. */
+  get calls(): number {
+    return this.#relay.sent;
+  }
+
+  /** Returns the open sessions of this node. */
+  open(): Iterable<Session> {
+    return this.#open.values();
+  }
+
+  /** Lists the members of an office, on all nodes. */
+  list(office: string): Promise<readonly Member[]> {
+    return this.#membership.list(office);
+  }
+
+  /** Puts a member out; see {@linkcode putOut}. */
+  putOut(session: Session, member: Seat, order: Order & Hold): Promise<void> {
+    return putOut(session, member, order, {
+      journal: this.#journal,
+      bars: this.#bars,
+      membership: this.#membership,
+    });
+  }
+
+  /** Cancels a call; see {@linkcode cancelCall}. */
+  cancel(session: Session, call: PendingCall, order: Order): void {
+    cancelCall(session, call, order, {
+      journal: this.#journal,
+      news: this.#news,
+    });
   }
 
   /** Rechecks the credentials of all sessions. */

@@ -79,6 +79,25 @@ export type AuditEvent =
     & Partial<AuditParty>
     & AuditSeat
   )
+  /** An operator put a member out. */
+  | (
+    & { event: "member_put_out"; by: string; reason: string; hold_ms: number }
+    & AuditParty
+    & AuditSeat
+  )
+  /** An operator ended a call. */
+  | {
+    event: "call_cancelled";
+    by: string;
+    reason: string;
+    office: string;
+    agent: string;
+    computer: string;
+    req_id: string;
+    request: string;
+  }
+  /** An operator refuses a key, or the holder of tokens, until the Server reads its keys again. */
+  | { event: "key_revoked"; by: string; reason: string; principal: string }
   /** A tool call ended; see {@linkcode AuditedCall}. */
   | ({ event: "tool_call" } & AuditedCall)
   /** Contents were read, or a prompt was got; see {@linkcode AuditedRead}. */
@@ -140,6 +159,9 @@ const LEVELS = {
   packet_refused: "warning",
   session_expired: "info",
   session_revoked: "info",
+  member_put_out: "info",
+  call_cancelled: "info",
+  key_revoked: "info",
   joined: "info",
   left: "info",
   tool_call: "info",

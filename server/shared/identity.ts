@@ -10,12 +10,15 @@ export interface Identity {
   readonly expiresAt?: number;
 }
 
-/** What a client may join as; an absent field allows everything (spec §10). */
+/** What a client may join as; an absent field allows everything but to operate (spec §10). */
 export interface Policy {
-  /** Allowed roles. */
-  readonly roles?: readonly Role[];
-  /** Patterns of allowed offices; `*` matches any text. */
+  /**
+   * Allowed roles; `"operator"` joins nowhere, but may use the operator API. That it must be named: the
+   * absence of this field does not allow it.
+   */
+  readonly roles?: readonly (Role | "operator")[];
+  /** Patterns of allowed offices, for an operator of those it sees; `*` matches any text. */
   readonly offices?: readonly string[];
-  /** Patterns of allowed names of members; `*` matches any text. */
+  /** Patterns of allowed names of members; `*` matches any text. They say nothing of an operator. */
   readonly names?: readonly string[];
 }

@@ -1,5 +1,6 @@
 import type { Socket } from "socket.io";
 import type {
+  ClientEvent,
   ErrorPayload,
   Role,
   ToolCallProgress,
@@ -13,6 +14,16 @@ import type { Seat } from "./member.ts";
 export interface PendingCall extends Deadline {
   /** Who asked for its progress, if anybody did. */
   readonly follower: Follower | undefined;
+  /** The request. */
+  readonly event: ClientEvent;
+  /** Its `req_id`; absent on the Computer's side in a cluster, where the Agent's node knows it. */
+  readonly reqId: string | undefined;
+  /** The tool, of a tool call. */
+  readonly tool: string | undefined;
+  /** The name of the Computer. */
+  readonly computer: string;
+  /** When it began, in milliseconds of a monotonic clock. */
+  readonly began: number;
   /** Ends it with an error for the Agent, or without one when the Agent is gone. */
   end(error: ErrorPayload | undefined): void;
 }
@@ -23,6 +34,26 @@ export interface Follower {
   readonly reqId: string;
   /** Tells it, unless it has another name or office by now. */
   tell(told: ToolCallProgress): void;
+}
+
+/** What operators are shown of a session. */
+export interface SessionRecord {
+  /** When it took its seat, in milliseconds since 1970; 0 before. */
+  joinedAt: number;
+  /** The calls that it has sent or got. */
+  calls: number;
+  /** The last error that its calls ended with. */
+  lastError: SessionError | undefined;
+}
+
+/** An error that a call ended with. */
+export interface SessionError {
+  /** When, in milliseconds since 1970. */
+  readonly at: number;
+  /** How the call ended, such as `error 404` or `tool error`. */
+  readonly outcome: string;
+  /** A message for people, if there was one. */
+  readonly message?: string;
 }
 
 /** The state of one connection to the namespace. */
@@ -45,6 +76,8 @@ export interface Session {
   readonly events: TokenBucket;
   /** The pending calls that it sent or has to answer. */
   readonly calls: PendingCall[];
+  /** What operators are shown of it. */
+  readonly record: SessionRecord;
   /** Runs tasks in the order of arrival; resolves when the task has ended, `undefined` when it has. */
   enqueue(task: () => void | Promise<void>): Promise<void> | undefined;
 }

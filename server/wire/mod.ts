@@ -24,4 +24,10 @@ export {
   namespaceCount,
 } from "./stock/private_fields.ts";
 export type { CutOff } from "./websocket/send_queue.ts";
-export { holdReading, limitQueue, whenGone } from "./transports.ts";
+export {
+  type Carried,
+  carriedBy,
+  holdReading,
+  limitQueue,
+  whenGone,
+} from "./transports.ts";

@@ -1,6 +1,7 @@
 import type { Socket as Connection } from "engine.io";
 import { TapSocket } from "./websocket/tap_socket.ts";
-import { webSocketOf } from "./stock/private_fields.ts";
+import { Socket } from "node:net";
+import { carrierOf, webSocketOf } from "./stock/private_fields.ts";
 import type { CutOff } from "./websocket/send_queue.ts";
 
 /**
@@ -43,6 +44,31 @@ export function holdReading({ transport }: Connection, held: boolean): void {
   if (!isPausable(socket)) return;
   if (held) socket.pause();
   else socket.resume();
+}
+
+/** What the connection of a client has carried. */
+export interface Carried {
+  /** Bytes from the client. */
+  readonly received: number;
+  /** Bytes to the client. */
+  readonly sent: number;
+  /** Bytes that wait for the client to read. */
+  readonly queued: number;
+}
+
+/**
+ * Returns what the connection of a WebSocket has carried; `undefined` over polling, whose connections
+ * come and go. The runtime counts it at no other cost.
+ */
+export function carriedBy({ transport }: Connection): Carried | undefined {
+  const carrier = carrierOf(webSocketOf(transport));
+  return carrier instanceof Socket
+    ? {
+      received: carrier.bytesRead,
+      sent: carrier.bytesWritten,
+      queued: carrier.writableLength,
+    }
+    : undefined;
 }
 
 const isPausable = (

@@ -57,6 +57,10 @@ export class JsonText extends Payload {
     return this.end - this.start;
   }
 
+  override get size(): number {
+    return this.length;
+  }
+
   /** Claims the bytes around it for overwriting; returns `true` at most once. */
   claimPadding(before: number, after: number): boolean {
     const ownsBuffer = this.#ownsBuffer && this.start >= before &&

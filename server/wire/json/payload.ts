@@ -21,6 +21,9 @@ export abstract class Payload {
    */
   abstract readonly mayBeError: boolean;
 
+  /** Its size as JSON in bytes; `undefined` where it would have to be encoded to know. */
+  abstract get size(): number | undefined;
+
   /**
    * Returns its members for routing, checks and logs. Large objects and arrays may be empty, except
    * those that describe failures.
@@ -49,6 +52,10 @@ class ValuePayload extends Payload {
 
   override get mayBeError(): boolean {
     return true;
+  }
+
+  override get size(): undefined {
+    return undefined;
   }
 
   override peek(): unknown {

@@ -17,6 +17,12 @@ export const decoderOf = ({ client }: Pick<Socket, "client">): unknown =>
 export const webSocketOf = (transport: Connection["transport"]): unknown =>
   Reflect.get(transport, "socket");
 
+/** Returns the TCP or TLS connection below a WebSocket of either engine. */
+export const carrierOf = (webSocket: unknown): unknown =>
+  typeof webSocket === "object" && webSocket !== null
+    ? Reflect.get(webSocket, "_socket")
+    : undefined;
+
 /** Returns the id of a connection, which is the `sid` of its requests. */
 export const idOf = (connection: Connection): string => connection["id"];
 

@@ -15,6 +15,7 @@ const SECURITY = {
   origins: [],
   insecure: false,
   requireTls: false,
+  isOperated: true,
   auditPayloads: false,
 };
 
@@ -62,56 +63,6 @@ Deno.test("readSettings() reads whether MCP is served, and for how long it keeps
   assertEquals((await tryReadSettings(["--mcp-idle-seconds=5"])).errors, [
     "error: --mcp-idle-seconds does nothing without --mcp",
   ]);
-});
-
-Deno.test("readSettings() reads the cluster, whose password only a flag shows to others", async () => {
-  const url = "redis://:secret@127.0.0.1:6379";
-  const settings = { url, isPasswordVisible: false, leaseMs: 15_000 };
-  // Commander itself reads the variable, here it only tells where the value is from.
-  const { clustering } = await readSettings([`--cluster=${url}`], {
-    SMCP_CLUSTER: url,
-  });
-  assertEquals(clustering, settings);
-  assertEquals(
-    (await readSettings([
-      `--cluster=${url}`,
-      "--cluster-ca=ca.pem",
-      "--cluster-cert=cert.pem",
-      "--cluster-key=key.pem",
-      "--cluster-name=web-1",
-      "--cluster-lease=30",
-    ], {})).clustering,
-    {
-      url,
-      isPasswordVisible: true,
-      caFile: "ca.pem",
-      certFile: "cert.pem",
-      keyFile: "key.pem",
-      name: "web-1",
-      leaseMs: 30_000,
-    },
-  );
-  for (const open of ["redis://h", "redis-sentinel://a,b#m", "unix:///s"]) {
-    const { clustering } = await readSettings([`--cluster=${open}`], {});
-    assertEquals(clustering?.isPasswordVisible, false, open);
-  }
-  const sentinel = "redis-sentinel://h?sentinelPassword=secret#m";
-  const hidden = await readSettings([`--cluster=${sentinel}`], {});
-  assertEquals(hidden.clustering?.isPasswordVisible, true);
-});
-
-Deno.test("readSettings() refuses flags of a cluster that do nothing", async () => {
-  const errorsOf = async (...args: string[]) =>
-    (await tryReadSettings(args)).errors;
-  for (const flag of ["ca", "cert", "key", "name"]) {
-    assertEquals(await errorsOf(`--cluster-${flag}=x`), [
-      `error: --cluster-${flag} does nothing without --cluster`,
-    ]);
-  }
-  assertEquals(await errorsOf("--cluster=redis://h", "--cluster-key=x"), [
-    "error: --cluster-cert and --cluster-key belong together",
-  ]);
-  assertEquals((await readSettings(["--cluster="])).clustering, undefined);
 });
 
 Deno.test("readSettings() reads every flag", async () => {
@@ -251,22 +202,22 @@ Deno.test("readSettings() exits 2 with one line for a bad flag or value", async 
 
 Deno.test("readSettings() has a flag for everything about security and the log (spec §10)", async () => {
   const env = { SMCP_JWT_SECRET: "shared" };
-  const { apiKeys, jwt, tls, origins, insecure, auditPayloads, log } =
-    await readSettings([
-      "--api-keys=keys.json",
-      "--jwt-algorithms=HS256, HS512",
-      "--jwt-issuer=https://issuer.example",
-      "--jwt-audience=smcp",
-      "--tls-cert=cert.pem",
-      "--tls-key=key.pem",
-      "--tls-client-ca=ca.pem",
-      "--origins=https://a.example,http://b.example:8080/",
-      "--insecure",
-      "--audit-payloads",
-      "--log-level=debug",
-      "--log-format=pretty",
-      "--log-file=smcp.log",
-    ], env);
+  const { apiKeys, jwt, tls, origins, log, ...switches } = await readSettings([
+    "--api-keys=keys.json",
+    "--no-operator",
+    "--jwt-algorithms=HS256, HS512",
+    "--jwt-issuer=https://issuer.example",
+    "--jwt-audience=smcp",
+    "--tls-cert=cert.pem",
+    "--tls-key=key.pem",
+    "--tls-client-ca=ca.pem",
+    "--origins=https://a.example,http://b.example:8080/",
+    "--insecure",
+    "--audit-payloads",
+    "--log-level=debug",
+    "--log-format=pretty",
+    "--log-file=smcp.log",
+  ], env);
   assertEquals(apiKeys, "keys.json");
   assertEquals(jwt, {
     secret: "shared",
@@ -280,7 +231,8 @@ Deno.test("readSettings() has a flag for everything about security and the log (
     clientCaFile: "ca.pem",
   });
   assertEquals(origins, ["https://a.example", "http://b.example:8080"]);
-  assertEquals([insecure, auditPayloads], [true, true]);
+  const { insecure, auditPayloads, isOperated } = switches;
+  assertEquals([insecure, auditPayloads, isOperated], [true, true, false]);
   assertEquals(log, { level: "debug", format: "pretty", file: "smcp.log" });
   assertEquals((await readSettings(["--origins=*"], {})).origins, "*");
   assertEquals((await readSettings(["--jwt-key=k.pem"], {})).jwt, {

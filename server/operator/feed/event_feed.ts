@@ -1,0 +1,147 @@
+import { randomBytes } from "node:crypto";
+import type { ProtocolName } from "../../../protocol/mod.ts";
+import type { SeenEvent, Window } from "../../shared/journal.ts";
+import { EventRing } from "./event_ring.ts";
+import { FeedReader, type FeedView, type Piece } from "./feed_reader.ts";
+import { readCursor, SSE_COMMENT } from "./sse.ts";
+
+/** What is kept for those who come back: some seconds at the highest rates, much longer otherwise. */
+const RING_SIZE = { events: 8192, characters: 8 * 2 ** 20 };
+/** The largest event that is kept with the contents of its call, in characters. */
+const MAX_EVENT_CHARS = 65_536;
+/** How long events are collected before they are sent together. */
+const FLUSH_INTERVAL_MS = 50;
+/** How often a stream says something; proxies close silent ones after a minute. */
+const COMMENT_INTERVAL_MS = 15_000;
+/** How long events are recorded after the last stream has ended, for those who come back. */
+const RECORD_MS = 60_000;
+/** The most streams at once. */
+const MAX_STREAMS = 100;
+
+type Timer = ReturnType<typeof setTimeout>;
+
+/**
+ * Records events while streams are open, and sends them to those who may see them. While none is, it
+ * hears of nothing.
+ */
+export class EventFeed {
+  readonly #window: Window;
+  readonly #readers = new Set<FeedReader>();
+  #ring = new EventRing(RING_SIZE);
+  #recording = "";
+  #flushTimer: Timer | undefined;
+  #commentTimer: Timer | undefined;
+  #stopTimer: Timer | undefined;
+  #isClosed = false;
+
+  /** @param window where it looks in */
+  constructor(window: Window) {
+    this.#window = window;
+  }
+
+  /** The number of open streams. */
+  get streams(): number {
+    return this.#readers.size;
+  }
+
+  /** Whether no more streams can be opened. */
+  get isFull(): boolean {
+    return this.#isClosed || this.#readers.size >= MAX_STREAMS;
+  }
+
+  /**
+   * Opens a stream.
+   *
+   * @param view what its reader may see
+   * @param lastEventId where it goes on; what was missed for good is told in the first event
+   * @param ended called once, when nothing follows any more, with whether that may still have to be read
+   */
+  open(
+    view: FeedView,
+    lastEventId: string | undefined,
+    ended: (isUnread: boolean) => void,
+  ): ReadableStream<Uint8Array> {
+    this.#record();
+    const cursor = readCursor(lastEventId);
+    const isKnown = cursor !== undefined &&
+      cursor.recording === this.#recording &&
+      cursor.seq + 1 >= this.#ring.first && cursor.seq < this.#ring.next;
+    const reader: FeedReader = new FeedReader({
+      view,
+      ring: this.#ring,
+      recording: this.#recording,
+      seq: isKnown ? cursor.seq + 1 : this.#ring.next,
+      missed: lastEventId !== undefined && !isKnown,
+      ended: (isUnread) => {
+        this.#readers.delete(reader);
+        if (this.#readers.size === 0) this.#rest();
+        ended(isUnread);
+      },
+    });
+    this.#readers.add(reader);
+    return reader.stream;
+  }
+
+  /** Ends all streams. */
+  close(): void {
+    this.#isClosed = true;
+    this.#flush();
+    for (const reader of [...this.#readers]) {
+      reader.end("the server is shutting down");
+    }
+    this.#stop();
+  }
+
+  #record(): void {
+    clearTimeout(this.#stopTimer);
+    this.#commentTimer ??= setInterval(() => {
+      for (const reader of this.#readers) reader.comment(SSE_COMMENT);
+    }, COMMENT_INTERVAL_MS);
+    if (this.#window.onlooker !== undefined) return;
+    this.#recording = randomBytes(9).toString("base64url");
+    this.#ring = new EventRing(RING_SIZE);
+    this.#window.onlooker = (event, protocol) => this.#hear(event, protocol);
+  }
+
+  #rest(): void {
+    clearInterval(this.#commentTimer);
+    this.#commentTimer = undefined;
+    if (this.#isClosed) return;
+    this.#stopTimer = setTimeout(() => this.#stop(), RECORD_MS);
+    if (typeof this.#stopTimer === "object") this.#stopTimer.unref();
+  }
+
+  #stop(): void {
+    for (const timer of [this.#stopTimer, this.#flushTimer]) {
+      clearTimeout(timer);
+    }
+    clearInterval(this.#commentTimer);
+    this.#commentTimer = this.#flushTimer = undefined;
+    this.#window.onlooker = undefined;
+    this.#ring = new EventRing({ events: 1, characters: 1 });
+  }
+
+  #hear(event: SeenEvent, protocol: ProtocolName | undefined): void {
+    const office = "office" in event ? event.office : undefined;
+    const about = { at: new Date(), ...(protocol && { protocol }), ...event };
+    let json = JSON.stringify(about);
+    if (json.length > MAX_EVENT_CHARS) {
+      json = JSON.stringify({
+        ...about,
+        params: undefined,
+        result: undefined,
+      });
+    }
+    this.#ring.push({ office, kind: event.event, json });
+    this.#flushTimer ??= setTimeout(() => {
+      this.#flushTimer = undefined;
+      this.#flush();
+    }, FLUSH_INTERVAL_MS);
+  }
+
+  #flush(): void {
+    // Those who see the same get the same bytes, which are made once.
+    const made = new Map<string, Piece>();
+    for (const reader of [...this.#readers]) reader.flush(made);
+  }
+}

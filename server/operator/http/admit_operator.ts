@@ -1,0 +1,132 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { ErrorCode } from "../../../protocol/mod.ts";
+import type { Authenticator } from "../../auth/authenticator.ts";
+import { mayOperate } from "../../auth/policy.ts";
+import {
+  addressedOf,
+  type AdmissionParts,
+  judgeHost,
+  provenanceOf,
+} from "../../http/admit_request.ts";
+import { clientAddress } from "../../limits/client_address.ts";
+import { quote } from "../../shared/log.ts";
+import type { Identity } from "../../shared/identity.ts";
+import type { Operator } from "../operated.ts";
+import { isOwnPage } from "./own_page.ts";
+import { problemOf } from "../problem.ts";
+
+/** The parts of a server that {@linkcode admitOperator} needs. */
+export interface OperatorAdmission extends AdmissionParts {
+  /** Knows the operators. */
+  readonly authenticator: Authenticator | undefined;
+  /** The token of an operator of all offices, besides. */
+  readonly token: string | undefined;
+}
+
+/** Who shows the token of the server's own. */
+const OWN: Identity = {
+  principal: "operator",
+  policy: { roles: ["operator"] },
+};
+
+/** An operator, and from where it asks. */
+export interface AdmittedOperator extends Operator {
+  /** Its network address. */
+  readonly address: string;
+}
+
+/** Returns whether anybody can be an operator; otherwise there is no API. */
+export const isOn = ({ token, authenticator }: OperatorAdmission): boolean =>
+  token !== undefined || authenticator?.hasOperators?.() === true;
+
+/**
+ * Decides who sends a request, and whether it is an operator: by host, page and token, in this order. A
+ * refusal is recorded, without the token.
+ *
+ * @throws {ProblemError} 401, 403
+ */
+export async function admitOperator(
+  incoming: IncomingMessage,
+  parts: OperatorAdmission,
+): Promise<AdmittedOperator> {
+  const { proxies } = parts;
+  const { headers, socket } = incoming;
+  const address = clientAddress(
+    socket.remoteAddress ?? "",
+    headers["x-forwarded-for"],
+    proxies,
+  );
+  const record = (code: number, reason: string, principal?: string) => {
+    parts.metrics?.handshakeRefused("http", code);
+    parts.limiter.recordRefusedHandshake({
+      ...{ code, reason, address },
+      ...(principal !== undefined && { principal }),
+    });
+  };
+  if (judgeHost(addressedOf(incoming), address, parts)) {
+    throw problemOf(
+      403,
+      "Host",
+      "this Server has not that name",
+      "use a name of it; its administrator names more with --hosts",
+    );
+  }
+  const page = provenanceOf(incoming);
+  if (!isOwnPage(page, headers.host)) {
+    const from = quote(page.origin ?? page.site ?? "");
+    record(ErrorCode.FORBIDDEN, `Origin not allowed for operators (${from})`);
+    throw problemOf(
+      403,
+      "Origin",
+      "pages of other sites may not operate",
+      "ask from no page, or from one of this Server",
+    );
+  }
+  const identity = await identityOf(incoming, address, parts);
+  if ("refused" in identity) {
+    record(ErrorCode.UNAUTHORIZED, `operator: ${identity.refused}`);
+    throw problemOf(
+      401,
+      "Authorization",
+      "it has no token that counts here",
+      "send Authorization: Bearer and an operator's API key, JWT, or the token that the Server printed",
+      { "WWW-Authenticate": 'Bearer realm="operator"' },
+    );
+  }
+  const { policy, principal } = identity;
+  if (policy === undefined || !mayOperate(policy)) {
+    record(ErrorCode.FORBIDDEN, "Not allowed to operate", principal);
+    throw problemOf(
+      403,
+      "Authorization",
+      "its holder is no operator",
+      'add "operator" to the roles of the key, or to the claim role of the token',
+    );
+  }
+  return { by: principal, policy, identity, address };
+}
+
+async function identityOf(
+  { headers: { authorization } }: IncomingMessage,
+  address: string,
+  { authenticator, token }: OperatorAdmission,
+): Promise<Identity | { readonly refused: string }> {
+  const [, sent] = /^Bearer +(\S+)$/i.exec(authorization ?? "") ?? [];
+  if (sent === undefined) return { refused: "no token" };
+  if (token !== undefined && isSame(sent, token)) return OWN;
+  if (authenticator === undefined) return { refused: "unknown token" };
+  // Of all headers and cookies only this one counts: pages of other sites cannot make a browser send it.
+  return await authenticator.authenticate({
+    headers: { authorization },
+    auth: { token: sent },
+    address,
+  });
+}
+
+/** Digests have one length, and their comparison takes the same time for all. */
+const isSame = (sent: string, token: string): boolean =>
+  timingSafeEqual(digest(sent), digest(token));
+
+const digest = (text: string): Uint8Array =>
+  createHash("sha256").update(text).digest();

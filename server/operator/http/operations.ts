@@ -1,0 +1,124 @@
+import type { z } from "zod";
+import {
+  callsSchema,
+  cancelSchema,
+  doneSchema,
+  kickSchema,
+  membersSchema,
+  officesSchema,
+  revokeSchema,
+  statusSchema,
+} from "../schemas.ts";
+import type { OperatorApi } from "../api.ts";
+import type { Operator } from "../operated.ts";
+
+/** What an operation works with. */
+export interface Call {
+  /** Who asks. */
+  readonly operator: Operator;
+  /** Does it. */
+  readonly api: OperatorApi;
+  /** Returns a part of the path. */
+  param(name: string): string;
+  /** Reads the body; throws a problem when it is not as the schema says. */
+  body<S extends z.ZodType>(schema: S): Promise<z.output<S>>;
+  /** Counts what the operator sees. */
+  status(): z.infer<typeof statusSchema>;
+}
+
+/** An operation of the API: the table from which both the routes and their description are made. */
+export interface Operation {
+  readonly method: "get" | "post";
+  /** The path after {@linkcode BASE_PATH}, with parameters as `{name}`. */
+  readonly path: string;
+  /** One line. */
+  readonly summary: string;
+  /** The parameters of the path, each with its description. */
+  readonly params: Readonly<Record<string, string>>;
+  /** The body, of a change. */
+  readonly body?: z.ZodType;
+  /** The answer. */
+  readonly answer: z.ZodType;
+  /** Statuses of problems beyond those of every operation. */
+  readonly problems: readonly number[];
+  /** Does it. */
+  run(call: Call): unknown;
+}
+
+/** Where the API is. */
+export const BASE_PATH = "/operator/v1";
+
+const office = { office: "the id of an office" };
+
+/** All operations but the stream of events and the description itself. */
+export const OPERATIONS: readonly Operation[] = [
+  {
+    method: "get",
+    path: "/status",
+    summary: "Counts what there is",
+    params: {},
+    answer: statusSchema,
+    problems: [],
+    run: ({ status }) => status(),
+  },
+  {
+    method: "get",
+    path: "/offices",
+    summary: "Lists the offices with members here",
+    params: {},
+    answer: officesSchema,
+    problems: [],
+    run: ({ api, operator }) => api.offices(operator),
+  },
+  {
+    method: "get",
+    path: "/offices/{office}/members",
+    summary: "Lists the members of an office",
+    params: office,
+    answer: membersSchema,
+    problems: [404],
+    run: ({ api, operator, param }) => api.members(operator, param("office")),
+  },
+  {
+    method: "get",
+    path: "/offices/{office}/calls",
+    summary: "Lists the calls on their way in an office",
+    params: office,
+    answer: callsSchema,
+    problems: [404],
+    run: ({ api, operator, param }) => api.calls(operator, param("office")),
+  },
+  {
+    method: "post",
+    path: "/offices/{office}/calls/cancel",
+    summary: "Ends a call for its Agent, and tells its Computer to stop",
+    params: office,
+    body: cancelSchema,
+    answer: doneSchema,
+    problems: [404],
+    run: async ({ api, operator, param, body }) =>
+      api.cancel(operator, param("office"), await body(cancelSchema)),
+  },
+  {
+    method: "post",
+    path: "/members/{id}/kick",
+    summary: "Puts a member out of its office",
+    params: { id: "the id of a member with a connection here" },
+    body: kickSchema,
+    answer: doneSchema,
+    problems: [404],
+    run: async ({ api, operator, param, body }) =>
+      await api.kick(operator, param("id"), await body(kickSchema)),
+  },
+  {
+    method: "post",
+    path: "/keys/revoke",
+    summary: "Refuses a key until the Server reads its keys again",
+    params: {},
+    body: revokeSchema,
+    answer: doneSchema,
+    problems: [404],
+    run: async ({ api, operator, body }) =>
+      await api.revoke(operator, await body(revokeSchema)),
+  },
+];

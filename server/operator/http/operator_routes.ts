@@ -1,0 +1,222 @@
+import type { IncomingMessage } from "node:http";
+import type { HttpBindings } from "@hono/node-server";
+import type { Context, Hono } from "hono";
+import { seesAll, seesOffice } from "../../auth/policy.ts";
+import { OpenExchanges } from "../../gateway/open_exchanges.ts";
+import { closed } from "../../http/closing.ts";
+import type { SmcpEnv } from "../../http/http_app.ts";
+import { RequestRates } from "../../limits/request_rates.ts";
+import { failure, log } from "../../shared/log.ts";
+import type { Window } from "../../shared/journal.ts";
+import { notFound, toResponse } from "../../shared/refusal.ts";
+import { type ApiParts, OperatorApi } from "../api.ts";
+import { EventFeed } from "../feed/event_feed.ts";
+import { statusOf, type StatusParts } from "../status.ts";
+import {
+  admitOperator,
+  type AdmittedOperator,
+  isOn,
+  type OperatorAdmission,
+} from "./admit_operator.ts";
+import { EVENTS_PATH, openApi, OPENAPI_PATH } from "./openapi.ts";
+import { BASE_PATH, type Operation, OPERATIONS } from "./operations.ts";
+import { ProblemError, problemOf, toProblemResponse } from "../problem.ts";
+import { readBody } from "./read_body.ts";
+
+/** How long a stream that has ended may take to be read. */
+const END_TIMEOUT_MS = 1000;
+
+/** The parts of a server that {@linkcode OperatorRoutes} needs. */
+export interface OperatorParts
+  extends OperatorAdmission, StatusParts, ApiParts {
+  /** Where streams look in. */
+  readonly window: Window;
+}
+
+/** What answers an admitted request. */
+type Answer = (
+  c: Context<SmcpEnv>,
+  operator: AdmittedOperator,
+  node: HttpBindings,
+) => unknown;
+
+/** The HTTP requests of operators. While nobody can be one, they get what any unknown path gets. */
+export class OperatorRoutes {
+  readonly #parts: OperatorParts;
+  readonly #api: OperatorApi;
+  readonly #feed: EventFeed;
+  readonly #rates: RequestRates;
+  readonly #open: OpenExchanges;
+
+  constructor(parts: OperatorParts) {
+    this.#parts = parts;
+    this.#api = new OperatorApi({
+      ...parts,
+      recheck: async () => {
+        await parts.recheck();
+        await this.recheck();
+      },
+    });
+    this.#feed = new EventFeed(parts.window);
+    this.#rates = new RequestRates(parts.limiter.limits);
+    this.#open = new OpenExchanges(parts.authenticator);
+  }
+
+  /** Adds the routes to an app. */
+  mount(app: Hono<SmcpEnv>): void {
+    const add = (method: string, path: string, answer: Answer) =>
+      app.on(
+        method.toUpperCase(),
+        BASE_PATH + path,
+        (c) => this.#answer(c, answer),
+      );
+    for (const operation of OPERATIONS) {
+      add(
+        operation.method,
+        operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
+        (c, operator, { incoming }) =>
+          this.#run(operation, c, operator, incoming),
+      );
+    }
+    add(
+      "get",
+      EVENTS_PATH,
+      (c, operator, { outgoing }) => this.#stream(c, operator, outgoing),
+    );
+    add("get", OPENAPI_PATH, () => openApi(this.#parts.version));
+    for (const path of [BASE_PATH, `${BASE_PATH}/*`]) {
+      app.all(path, (c) =>
+        this.#answer(c, () => {
+          throw problemOf(
+            404,
+            "path",
+            "there is no such operation",
+            `take one of ${BASE_PATH}${OPENAPI_PATH}`,
+          );
+        }));
+    }
+  }
+
+  /** Ends the streams of those whose credentials are not valid any more. */
+  recheck(): Promise<void> {
+    return this.#open.recheck();
+  }
+
+  /** Ends all streams. */
+  close(): void {
+    this.#feed.close();
+  }
+
+  async #answer(c: Context<SmcpEnv>, answer: Answer): Promise<Response> {
+    const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
+    if (!isOn(this.#parts) || incoming === undefined || !outgoing) {
+      incoming?.resume(); // an unread body would hold the connection open
+      return toResponse(notFound());
+    }
+    const response = await this.#respond(c, answer, { incoming, outgoing });
+    response.headers.set("Cache-Control", "no-store");
+    response.headers.set("X-Content-Type-Options", "nosniff");
+    return response;
+  }
+
+  async #respond(
+    c: Context<SmcpEnv>,
+    answer: Answer,
+    node: HttpBindings,
+  ): Promise<Response> {
+    try {
+      const operator = await admitOperator(node.incoming, this.#parts);
+      this.#count(operator, node.outgoing);
+      const result = await answer(c, operator, node);
+      return result instanceof Response ? result : Response.json(result);
+    } catch (error) {
+      node.incoming.resume();
+      if (error instanceof ProblemError) return toProblemResponse(error);
+      log.error("The operator API failed", failure(error));
+      return toProblemResponse(
+        problemOf(
+          500,
+          "server",
+          "it failed, and its log says why",
+          "tell its administrator",
+        ),
+      );
+    }
+  }
+
+  #run(
+    { run }: Operation,
+    c: Context<SmcpEnv>,
+    operator: AdmittedOperator,
+    incoming: IncomingMessage,
+  ): unknown {
+    const api = this.#api;
+    return run({
+      operator,
+      api,
+      param: (name) => c.req.param(name) ?? "",
+      body: (schema) => readBody(incoming, schema),
+      status: () => ({
+        ...api.node,
+        ...statusOf(
+          operator,
+          api.offices(operator).offices,
+          this.#feed.streams,
+          this.#parts,
+        ),
+      }),
+    });
+  }
+
+  #stream(
+    c: Context<SmcpEnv>,
+    { policy, identity }: AdmittedOperator,
+    outgoing: HttpBindings["outgoing"],
+  ): Response {
+    if (this.#feed.isFull) {
+      throw problemOf(
+        503,
+        "events",
+        "there are as many streams as can be, or the Server is shutting down",
+        "close one, or try again later",
+        { "Retry-After": "5" },
+      );
+    }
+    const only = c.req.query("office");
+    this.#open.add(outgoing, identity);
+    const stream = this.#feed.open(
+      {
+        key: JSON.stringify([policy.offices, only]),
+        sees: (office) =>
+          office === undefined
+            ? only === undefined && seesAll(policy)
+            : (only ?? office) === office && seesOffice(policy, office),
+      },
+      c.req.header("last-event-id"),
+      // One that does not read its end is cut off.
+      (isUnread) => {
+        if (isUnread) void closed([outgoing], END_TIMEOUT_MS);
+      },
+    );
+    return new Response(stream, {
+      headers: {
+        "Content-Type": "text/event-stream",
+        "X-Accel-Buffering": "no", // for nginx
+      },
+    });
+  }
+
+  /** Counts a request to its operator until it has ended. */
+  #count(
+    { by: principal, address }: AdmittedOperator,
+    outgoing: HttpBindings["outgoing"],
+  ): void {
+    const { limiter } = this.#parts;
+    const taken = this.#rates.take(principal, performance.now());
+    if (typeof taken === "function") return void outgoing.on("close", taken);
+    const { message } = limiter.refuse(taken, { address, principal });
+    throw problemOf(429, "request", message, "wait a second", {
+      "Retry-After": "1",
+    });
+  }
+}

@@ -1,0 +1,21 @@
+import type { Provenance } from "../../http/origin_rule.ts";
+
+/**
+ * Decides whether a request comes from no page, or from a page of this Server.
+ *
+ * Unlike for clients, no other page can be allowed: whoever operates, does it from here.
+ *
+ * @param host the `Host` header, which was found to be this Server's
+ */
+export function isOwnPage(
+  { origin, site }: Provenance,
+  host: string | undefined,
+): boolean {
+  if (site !== undefined && site !== "same-origin" && site !== "none") {
+    return false;
+  }
+  if (origin === undefined) return true;
+  // A proxy may have taken TLS off, so the scheme says nothing.
+  return host !== undefined && URL.canParse(origin) &&
+    new URL(origin).host === host.toLowerCase().replace(/:(80|443)$/, "");
+}

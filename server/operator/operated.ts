@@ -1,0 +1,47 @@
+import type { ProtocolName } from "../../protocol/mod.ts";
+import type { Identity, Policy } from "../shared/identity.ts";
+import type { Member, Seat } from "../shared/member.ts";
+import type { PendingCall, Session } from "../shared/session.ts";
+
+/** Who looks on and changes things. */
+export interface Operator {
+  /** Names it in the audit log. */
+  readonly by: string;
+  /** Which offices it sees. */
+  readonly policy: Policy;
+  /** With what it came. */
+  readonly identity: Identity;
+}
+
+/** Why something is done, and by whom. */
+export interface Order {
+  /** The operator. */
+  readonly by: string;
+  /** Told to those whom it concerns. */
+  readonly reason: string;
+}
+
+/** The offices of one protocol version. */
+export interface OperatedOffices {
+  /** The version. */
+  readonly protocol: ProtocolName;
+  /** Its sessions. */
+  readonly sessions: {
+    /** This node, in a cluster. */
+    readonly node: string | undefined;
+    /** The calls that were sent so far. */
+    readonly calls: number;
+    /** Returns the sessions of this node. */
+    open(): Iterable<Session>;
+    /** Lists the members of an office, on all nodes. */
+    list(office: string): Promise<readonly (Member & Partial<Seat>)[]>;
+    /** Puts a member out. */
+    putOut(
+      session: Session,
+      member: Seat,
+      order: Order & { readonly holdMs: number },
+    ): Promise<void>;
+    /** Ends a call for both sides. */
+    cancel(session: Session, call: PendingCall, order: Order): void;
+  };
+}

@@ -1,0 +1,151 @@
+import { z } from "zod";
+
+const time = z.iso.datetime().describe("a time, in ISO 8601");
+const count = z.int().min(0);
+const protocol = z.enum(["0.1", "0.2", "0.3", "0.4"])
+  .describe("a protocol version; offices of different versions never meet");
+const node = z.string().exactOptional()
+  .describe("the node of a cluster that answers: this is its view");
+
+/** Why an operator does something; the member hears it. */
+const reason = z.string().trim().min(1).max(200)
+  .describe("a text of 1 to 200 characters, which the member is told");
+
+/** An office. */
+export const officeSchema = z.strictObject({
+  office: z.string(),
+  protocol,
+  agent: z.string().nullable().describe("the name of its Agent here"),
+  computers: count.describe("Computers with a connection here"),
+  pending_calls: count.describe("calls on their way"),
+});
+
+/** The offices. */
+export const officesSchema = z.strictObject({
+  node,
+  offices: z.array(officeSchema),
+});
+
+/** A member of an office; of those of other nodes only who they are. */
+export const memberSchema = z.strictObject({
+  id: z.string().describe("its connection; a new one after each reconnect"),
+  office: z.string(),
+  protocol,
+  role: z.enum(["agent", "computer"]),
+  name: z.string(),
+  version: z.string().describe("the a2c_version that it speaks"),
+  node: z.string().exactOptional().describe("its node, if it is another"),
+  principal: z.string().exactOptional().describe("who it is authenticated as"),
+  address: z.string().exactOptional(),
+  since: time.exactOptional().describe("when it joined, in ISO 8601"),
+  calls: count.exactOptional().describe("calls that it has sent or got"),
+  pending_calls: count.exactOptional(),
+  bytes: z.strictObject({
+    received: count,
+    sent: count,
+    queued: count.describe("waiting for it to read"),
+  }).exactOptional().describe("of its WebSocket; absent over polling"),
+  last_error: z.strictObject({
+    at: time,
+    outcome: z.string(),
+    message: z.string().exactOptional(),
+  }).exactOptional(),
+});
+
+/** The members of an office. */
+export const membersSchema = z.strictObject({
+  node,
+  members: z.array(memberSchema),
+});
+
+/** A call on its way. */
+export const callSchema = z.strictObject({
+  office: z.string(),
+  protocol,
+  agent: z.string(),
+  computer: z.string(),
+  req_id: z.string(),
+  request: z.string().describe("the event, such as client:tool_call"),
+  tool: z.string().exactOptional(),
+  principal: z.string().exactOptional(),
+  ms: z.number().min(0).describe("milliseconds since it began"),
+});
+
+/** The calls of an office. */
+export const callsSchema = z.strictObject({
+  node,
+  calls: z.array(callSchema),
+});
+
+/** The counters. */
+export const statusSchema = z.strictObject({
+  node,
+  version: z.string().describe("of this package"),
+  protocols: z.array(protocol),
+  since: time.describe("when the Server was made, in ISO 8601"),
+  offices: count,
+  members: count,
+  pending_calls: count,
+  process: z.strictObject({
+    draining: z.boolean(),
+    connections: count.describe("sessions, in an office or not"),
+    calls: count.describe("calls so far"),
+    streams: count.describe("open streams of events"),
+    queued_bytes: count.describe("waiting for clients to read"),
+    memory_bytes: count.describe("the resident set"),
+    heap_bytes: count,
+  }).exactOptional().describe("for operators of all offices only"),
+});
+
+/** Asks to put a member out. */
+export const kickSchema = z.strictObject({
+  reason,
+  hold_ms: z.int().min(0).max(86_400_000).default(60_000)
+    .describe(
+      "milliseconds from 0 to 86400000 in which its seat stays closed and a join is answered with the reason",
+    ),
+});
+
+/** Asks to cancel a call. */
+export const cancelSchema = z.strictObject({
+  req_id: z.string().min(1).max(256)
+    .describe("the req_id of a call on its way"),
+  protocol: protocol.exactOptional(),
+  reason,
+});
+
+/** Asks to revoke a key. */
+export const revokeSchema = z.strictObject({
+  principal: z.string().min(1).max(1024)
+    .describe(
+      '"key:" and the id of an API key, or "jwt:" and the sub of tokens',
+    ),
+  reason,
+});
+
+/** Says what was done. */
+export const doneSchema = z.strictObject({
+  node,
+  done: count.describe("how many it concerned"),
+});
+
+/** An event of the stream; its other fields are those of the audit log. */
+export const eventSchema = z.looseObject({
+  at: time,
+  event: z.string(),
+  protocol: protocol.exactOptional(),
+  office: z.string().exactOptional(),
+});
+
+/** A problem (RFC 9457). */
+export const problemSchema = z.strictObject({
+  type: z.literal("about:blank"),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  errors: z.array(z.strictObject({
+    field: z.string(),
+    problem: z.string(),
+    fix: z.string(),
+  })).min(1),
+});

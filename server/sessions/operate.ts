@@ -1,0 +1,109 @@
+import {
+  CANCEL_TOOL_CALL_EVENT,
+  ErrorCode,
+  ProtocolError,
+  SERVER_EVENTS,
+  TOOL_CALL_EVENT,
+} from "../../protocol/mod.ts";
+import type { Bars } from "../offices/bars.ts";
+import type { OfficeNews } from "../offices/office_news.ts";
+import { partyOf, seatOf } from "../shared/audit.ts";
+import type { Journal } from "../shared/journal.ts";
+import type { Seat } from "../shared/member.ts";
+import type { PendingCall, Session } from "../shared/session.ts";
+
+/** Who changes something, and why. */
+export interface Order {
+  /** Who the operator is authenticated as. */
+  readonly by: string;
+  /** What those are told whom it concerns. */
+  readonly reason: string;
+}
+
+/** How long a member stays out. */
+export interface Hold {
+  /** Milliseconds in which its seat cannot be taken; 0 lets it come back at once. */
+  readonly holdMs: number;
+}
+
+/**
+ * Puts a member out of its office.
+ *
+ * The protocol has no event for it. Its pending calls end with the reason; its office is told that it
+ * left; and its connection is closed as a network would, so that its client comes back by itself and
+ * hears the reason as the answer to its join, while the seat is held closed.
+ *
+ * @param seat the seat that it had when the operator decided
+ */
+export async function putOut(
+  session: Session,
+  seat: Seat,
+  { by, reason, holdMs }: Order & Hold,
+  { journal, bars, membership }: {
+    readonly journal: Journal;
+    readonly bars: Bars;
+    readonly membership: { depart(session: Session): Promise<void> };
+  },
+): Promise<void> {
+  const told = `Put out by an operator: ${reason}`;
+  const now = Date.now();
+  bars.add(seatOf(seat), told, now + holdMs, now);
+  journal.write({
+    event: "member_put_out",
+    by,
+    reason,
+    hold_ms: holdMs,
+    ...partyOf(session),
+    ...seatOf(seat),
+  });
+  await session.enqueue(async () => {
+    if (session.member !== seat) return; // it has left meanwhile
+    if (seat.role === "agent") {
+      const error = new ProtocolError(ErrorCode.FORBIDDEN, told).toPayload();
+      for (const call of [...session.calls]) call.end(error);
+    }
+    await membership.depart(session);
+    session.socket.conn.close();
+  });
+}
+
+/**
+ * Ends a call for its Agent with an error, and tells the Computer to stop, as the Agent's own cancel of
+ * it would; other requests than tool calls have no cancel.
+ *
+ * @param session the Agent's
+ */
+export function cancelCall(
+  session: Session,
+  call: PendingCall,
+  { by, reason }: Order,
+  { journal, news }: {
+    readonly journal: Journal;
+    readonly news: Pick<OfficeNews, "notify">;
+  },
+): void {
+  const { member, socket } = session;
+  const { event, reqId: req_id, computer } = call;
+  if (member === undefined || req_id === undefined) return;
+  const { office, name: agent } = member;
+  journal.write({
+    event: "call_cancelled",
+    ...{ by, reason, office, agent, computer, req_id, request: event },
+  });
+  const { notification } = SERVER_EVENTS[CANCEL_TOOL_CALL_EVENT];
+  if (event === TOOL_CALL_EVENT && notification !== undefined) {
+    news.notify({
+      office,
+      event: notification,
+      payload: { agent, req_id },
+      from: socket.id,
+      except: undefined,
+    });
+  }
+  call.end(
+    new ProtocolError(
+      ErrorCode.FORBIDDEN,
+      `Cancelled by an operator: ${reason}`,
+    ).toPayload(),
+  );
+}

@@ -1,0 +1,76 @@
+import type { ProtocolName } from "../../protocol/mod.ts";
+import { audit, type AuditEvent } from "./audit.ts";
+
+/** A request of an Agent to a Computer, as an onlooker is told of it. */
+interface SeenCall {
+  readonly office: string;
+  readonly agent: string;
+  readonly computer: string;
+  readonly req_id: string;
+  /** The event, such as `client:tool_call`. */
+  readonly request: string;
+  /** The tool, of a tool call. */
+  readonly tool?: string;
+  /** Who the Agent is authenticated as. */
+  readonly principal?: string;
+  /** The size of the request, or of the answer, where it is known without encoding it. */
+  readonly bytes?: number;
+}
+
+/** What an onlooker is told. */
+export type SeenEvent =
+  | AuditEvent
+  /** A request passed its checks; `params` only where payloads are switched on. */
+  | ({ event: "call_began"; readonly params?: unknown } & SeenCall)
+  /** It ended; `result` only where payloads are switched on. */
+  | (
+    & { event: "call_ended"; readonly ms: number; readonly outcome: string }
+    & { readonly result?: unknown }
+    & SeenCall
+  );
+
+/** Told of events while somebody looks on. */
+export type Onlooker = (
+  event: SeenEvent,
+  protocol: ProtocolName | undefined,
+) => void;
+
+/** Where the journals of a server find who looks on; nobody does most of the time. */
+export interface Window {
+  /** Told of events. */
+  onlooker: Onlooker | undefined;
+}
+
+/** Where one server, or one protocol version of it, notes what happens. */
+export class Journal {
+  readonly #window: Window;
+  readonly #protocol: ProtocolName | undefined;
+
+  /**
+   * @param window has the onlooker, if there is one
+   * @param protocol the version that it notes about; absent for all
+   */
+  constructor(
+    window: Window = { onlooker: undefined },
+    protocol?: ProtocolName,
+  ) {
+    this.#window = window;
+    this.#protocol = protocol;
+  }
+
+  /** Whether anybody looks on: only then is it worth telling of calls. */
+  get isWatched(): boolean {
+    return this.#window.onlooker !== undefined;
+  }
+
+  /** Writes a line of the audit log, and tells the onlooker. */
+  readonly write = (event: AuditEvent): void => {
+    audit(event);
+    this.tell(event);
+  };
+
+  /** Tells the onlooker alone. */
+  tell(event: SeenEvent): void {
+    this.#window.onlooker?.(event, this.#protocol);
+  }
+}

@@ -1,0 +1,109 @@
+/** An answer of the operator API. */
+export interface OperatorAnswer {
+  readonly status: number;
+  readonly type: string | null;
+  /** The JSON of its body. */
+  // deno-lint-ignore no-explicit-any -- whatever the test expects
+  readonly body: any;
+}
+
+/** Sends a request to the operator API of a server. */
+export async function operate(
+  url: string,
+  path: string,
+  { token, post, headers }: {
+    token?: string;
+    /** The body of a change; without it the request is a GET. */
+    post?: unknown;
+    headers?: Readonly<Record<string, string>>;
+  } = {},
+): Promise<OperatorAnswer> {
+  const response = await fetch(`${url}/operator/v1${path}`, {
+    headers: {
+      ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+      ...(post !== undefined && { "Content-Type": "application/json" }),
+      ...headers,
+    },
+    ...(post !== undefined && {
+      method: "POST",
+      body: typeof post === "string" ? post : JSON.stringify(post),
+    }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    type: response.headers.get("Content-Type"),
+    body: JSON.parse(text),
+  };
+}
+
+/** An event of a stream. */
+export interface StreamedEvent {
+  readonly id: string;
+  readonly kind: string;
+  readonly data: Record<string, unknown>;
+}
+
+/** A stream of events. */
+export interface EventStream extends AsyncDisposable {
+  /** Resolves with the next event. */
+  next(): Promise<StreamedEvent>;
+  /** Resolves with the next event of a kind, and forgets those before it. */
+  nextOf(kind: string): Promise<StreamedEvent>;
+  /** Resolves when the server has ended it. */
+  ended(): Promise<void>;
+}
+
+/** Opens the stream of events of a server. */
+export async function openEvents(
+  url: string,
+  { token, office, lastEventId }: {
+    token: string;
+    office?: string;
+    lastEventId?: string;
+  },
+): Promise<EventStream> {
+  const query = office === undefined
+    ? ""
+    : `?office=${encodeURIComponent(office)}`;
+  const response = await fetch(`${url}/operator/v1/events${query}`, {
+    headers: {
+      Authorization: `Bearer ${token}`,
+      ...(lastEventId !== undefined && { "Last-Event-ID": lastEventId }),
+    },
+  });
+  if (!response.ok || response.body === null) {
+    throw new Error(`${response.status} ${await response.text()}`);
+  }
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  const next = async (): Promise<StreamedEvent> => {
+    while (true) {
+      const end = text.indexOf("\n\n");
+      if (end >= 0) {
+        const block = text.slice(0, end);
+        text = text.slice(end + 2);
+        const [, id, kind, data] =
+          /^id: (.*)\nevent: (.*)\ndata: (.*)$/.exec(block) ?? [];
+        if (id === undefined || kind === undefined) continue; // a comment
+        return { id, kind, data: JSON.parse(data ?? "") };
+      }
+      const { done, value } = await reader.read();
+      if (done) throw new Error("The stream has ended");
+      text += value;
+    }
+  };
+  return {
+    next,
+    async nextOf(kind) {
+      while (true) {
+        const event = await next();
+        if (event.kind === kind) return event;
+      }
+    },
+    async ended() {
+      while (!(await reader.read()).done);
+    },
+    [Symbol.asyncDispose]: () => reader.cancel(),
+  };
+}

@@ -1,0 +1,85 @@
+import { assert, assertEquals } from "@std/assert";
+import { EventFeed } from "../../../../server/operator/feed/event_feed.ts";
+import { readCursor } from "../../../../server/operator/feed/sse.ts";
+import type { SeenEvent, Window } from "../../../../server/shared/journal.ts";
+
+const view = { key: "all", sees: () => true };
+
+const event = (req_id: string): SeenEvent => ({
+  event: "call_began",
+  office: "north",
+  agent: "planner",
+  computer: "pc",
+  request: "client:tool_call",
+  req_id,
+});
+
+Deno.test("EventFeed looks in only while there are streams, and a while longer", async () => {
+  const window: Window = { onlooker: undefined };
+  const feed = new EventFeed(window);
+  assertEquals(window.onlooker, undefined);
+  let ended = 0;
+  const stream = feed.open(view, undefined, () => ended++);
+  assert(window.onlooker !== undefined);
+  assertEquals(feed.streams, 1);
+  await stream.cancel();
+  assertEquals([feed.streams, ended], [0, 1]);
+  assert(window.onlooker !== undefined, "one who comes back misses nothing");
+  feed.close();
+  assertEquals(window.onlooker, undefined);
+  assert(feed.isFull, "no streams after the end");
+});
+
+Deno.test("EventFeed ends a stream that is read too slowly, and says so; others go on", async () => {
+  const window: Window = { onlooker: undefined };
+  const feed = new EventFeed(window);
+  let ended = 0;
+  const slow = feed.open(view, undefined, () => ended++).getReader();
+  const first = await slow.read();
+  const text = (bytes: Uint8Array | undefined) =>
+    new TextDecoder().decode(bytes);
+  assert(text(first.value).includes("event: open"));
+  for (let i = 0; i < 9000; i++) window.onlooker?.(event(`r${i}`), "0.2");
+  let all = "";
+  for await (const bytes of readAll(slow)) all += text(bytes);
+  const [, last] = /event: (\w+)\ndata: [^\n]*\n\n$/.exec(all) ?? [];
+  assertEquals([last, ended], ["end", 1]);
+  assert(all.includes("too slow"));
+  feed.close();
+});
+
+async function* readAll(reader: ReadableStreamDefaultReader<Uint8Array>) {
+  while (true) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    yield value;
+  }
+}
+
+Deno.test("EventFeed gives those who see the same the same bytes", async () => {
+  const window: Window = { onlooker: undefined };
+  const feed = new EventFeed(window);
+  const readers = [1, 2].map(() =>
+    feed.open(view, undefined, () => {}).getReader()
+  );
+  const other = feed.open(
+    { key: "none", sees: (office) => office === undefined },
+    undefined,
+    () => {},
+  ).getReader();
+  for (const reader of [...readers, other]) await reader.read();
+  const reads = readers.map((reader) => reader.read());
+  window.onlooker?.(event("r1"), "0.2");
+  const [a, b] = await Promise.all(reads);
+  assert(a?.value !== undefined && a.value === b?.value);
+  feed.close();
+  const last = new TextDecoder().decode((await other.read()).value);
+  assert(last.includes("event: end") && !last.includes("r1"));
+});
+
+Deno.test("readCursor() reads what the server wrote, and nothing else", () => {
+  assertEquals(readCursor("Ab-_9.12"), { recording: "Ab-_9", seq: 12 });
+  for (const text of [undefined, "", "12", "a.b", "a.-1", "a.1.2", " a.1"]) {
+    assertEquals(readCursor(text), undefined, text);
+  }
+});
