@@ -172,7 +172,7 @@ export class NodeLog {
       );
     } else {
       log.error(
-        "Fenced: Redis at {place} did not answer for a whole lease, and others may have the seats of the {members} members here. All clients are disconnected; bring Redis back, or the network to it",
+        "Fenced: this node could not renew its lease with Redis at {place}, and others may have the seats of the {members} members here. All clients are disconnected, and reconnect; bring Redis back, or the network to it, or check whether the process was stopped",
         about,
       );
     }

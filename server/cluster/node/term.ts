@@ -228,10 +228,13 @@ export class Term {
       this.#lostDataAt = steady;
       log.dataLost(switchboard.seats().length);
     }
-    this.#tell(beat.gone);
     const met = this.#follow(beat, steady);
     this.#keeper.check(beat);
-    await this.connected.links.meet(met);
+    const meeting = this.connected.links.meet(met);
+    // The first beat tells of nodes that nobody here has met yet: they must hear of it too.
+    if (!this.#isReady) await meeting;
+    this.#tell(beat.gone);
+    await meeting;
   }
 
   /** @returns the nodes that are new */

@@ -134,12 +134,11 @@ export class FakeLinks implements Links {
   readonly asked: string[] = [];
   readonly queuedBytes = 0;
 
-  meet(nodes: Iterable<string>) {
-    for (const node of nodes) {
-      this.peers.add(node);
-      this.asked.push(`meet ${node}`);
-    }
-    return Promise.resolve();
+  async meet(nodes: Iterable<string>) {
+    const met = [...nodes];
+    for (const node of met) this.asked.push(`meet ${node}`);
+    await Promise.resolve();
+    for (const node of met) this.peers.add(node);
   }
 
   send() {
@@ -202,12 +201,18 @@ export class FakeSwitchboard implements TermSwitchboard {
 }
 
 /** Begins a term whose surroundings are the test's. */
-export async function beginTerm(first: Answer = {}) {
+export async function beginTerm(
+  first: Answer = {},
+  prepare: (
+    fakes: { links: FakeLinks; switchboard: FakeSwitchboard },
+  ) => void = () => {},
+) {
   const clock = new FakeClock();
   const directory = new FakeDirectory("own", clock);
   directory.answers = [first];
   const links = new FakeLinks();
   const switchboard = new FakeSwitchboard();
+  prepare({ links, switchboard });
   const tally = new Tally();
   const fenced: string[] = [];
   const connected: Connected = {

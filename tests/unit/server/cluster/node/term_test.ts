@@ -139,7 +139,19 @@ Deno.test("Term meets nodes that are new, and drops those whose lease has ended"
   ];
   await clock.turn(6000);
   assertEquals(links.asked, ["meet b", "meet c", "drop b"]);
-  assertEquals(switchboard.told, ["left x", "gone b"]);
+  assertEquals(switchboard.told, ["gone b", "left x"]);
+  term.stop();
+});
+
+Deno.test("Term tells of members that its first beat has freed when it has met the others", async () => {
+  const met: number[] = [];
+  const { term, switchboard, links } = await beginTerm(
+    { nodes: new Map([["b", aboutNode("b")]]), gone: [seated("x", "dead")] },
+    ({ links, switchboard }) => {
+      switchboard.left = () => void met.push(links.peers.size);
+    },
+  );
+  assertEquals([met, links.asked, switchboard.told], [[1], ["meet b"], []]);
   term.stop();
 });
 
