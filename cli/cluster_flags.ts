@@ -72,8 +72,8 @@ export function readCluster(
   const { cluster: url, clusterCa, clusterCert, clusterKey } = flags;
   const { clusterName, clusterLease } = flags;
   if (!url) {
-    const [idle] = Object.entries({ clusterCa, clusterCert, clusterKey })
-      .filter(([, file]) => file);
+    const rest = { clusterCa, clusterCert, clusterKey, clusterName };
+    const [idle] = Object.entries(rest).filter(([, value]) => value);
     if (idle === undefined) return undefined;
     const flag = idle[0].replace("cluster", "--cluster-").toLowerCase();
     throw new UsageError(`${flag} does nothing without --cluster`);

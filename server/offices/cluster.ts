@@ -46,7 +46,7 @@ export interface ClusterMember extends ClusterOffices, ClusterSource {
   /**
    * Resolves when it has joined.
    *
-   * @throws {Error} that says why not, when that takes too long
+   * @throws {Error} that says why not: the next try has failed, or takes too long; it goes on trying
    */
   joined(): Promise<void>;
   /** Notes a request of a session that is not here. */

@@ -13,7 +13,7 @@
  * | `{smcp1}:n:NODE` | set | the places where members of a node sit |
  * | `{smcp1}:g:NODE` | hash | the leaves that this node has to tell, until it says that it has been told of them |
  *
- * An access list for it is in `docs/scaling.md`; tests/cluster/acl_test.ts proves that no less will do.
+ * What a node needs the right for is at `connectRedis()`.
  */
 export const PREFIX = "{smcp1}:";
 
@@ -76,6 +76,9 @@ local function read(code)
   local node, rev, socket, k, claim, over, rest = string.match(code, FORM)
   return { node = node, rev = rev, socket = socket, k = k, claim = claim, over = over, rest = rest }
 end
+
+-- Of many seats only the node is looked at.
+local function isAlive(code) return lives(string.match(code, '^[^\\n]*')) end
 
 local function write(seat)
   return table.concat({ seat.node, seat.rev, seat.socket, seat.k, seat.claim, seat.over, seat.rest }, '\\n')

@@ -27,7 +27,7 @@ if not holder then
   if call('HLEN', office) >= capacity then
     local size = 0
     for _, code in ipairs(call('HVALS', office)) do
-      if lives(read(code).node) then size = size + 1 end
+      if isAlive(code) then size = size + 1 end
     end
     if size >= capacity then return { 'FULL' } end
   end
@@ -44,7 +44,7 @@ local answer = { 'OK', rev, unpacked(over) or '' }
 if withSeats then
   local all = call('HGETALL', office)
   for i = 1, #all, 2 do
-    if lives(read(all[i + 1]).node) then
+    if isAlive(all[i + 1]) then
       answer[#answer + 1] = all[i]
       answer[#answer + 1] = all[i + 1]
     end
@@ -120,7 +120,7 @@ if call('GET', P .. 'epoch') ~= EPOCH then return { 'EMPTIED' } end
 if settling() then return { 'WAIT' } end
 local all, answer = call('HGETALL', P .. 'o:' .. ARGV[4]), { 'OK' }
 for i = 1, #all, 2 do
-  if lives(read(all[i + 1]).node) then
+  if isAlive(all[i + 1]) then
     answer[#answer + 1] = all[i]
     answer[#answer + 1] = all[i + 1]
   end

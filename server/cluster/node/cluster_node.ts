@@ -53,11 +53,10 @@ export class ClusterNode implements ClusterMember {
   readonly #log: NodeLog;
   readonly #tally = new Tally();
   readonly #switchboard: Switchboard;
-  readonly #joined = Promise.withResolvers<void>();
+  #joined = newPromise();
   #about: About | undefined;
   #serving: Serving | undefined;
   #hindrance: ClusterHindrance = "registry unavailable";
-  #failure: string = "it does not answer";
   #running: Promise<void> | undefined;
   #isLeaving = false;
   #wake = () => {};
@@ -123,8 +122,8 @@ export class ClusterNode implements ClusterMember {
       JOIN_TIMEOUT_MS,
       () =>
         late.reject(
-          new Error(
-            `Cannot join the cluster at ${this.#parts.place}: ${this.#failure}`,
+          this.#cannotJoin(
+            `it took longer than ${JOIN_TIMEOUT_MS / 1000} s`,
           ),
         ),
     );
@@ -194,8 +193,10 @@ export class ClusterNode implements ClusterMember {
       await term.begin();
     } catch (error) {
       this.#serving = undefined;
-      this.#failure = causeOf(error);
-      if (!this.#isLeaving) this.#log.cannotJoin(this.#failure);
+      const reason = causeOf(error);
+      this.#joined.reject(this.#cannotJoin(reason));
+      this.#joined = newPromise();
+      if (!this.#isLeaving) this.#log.cannotJoin(reason);
       await term?.leave();
       return undefined;
     }
@@ -249,6 +250,12 @@ export class ClusterNode implements ClusterMember {
     );
   }
 
+  #cannotJoin(reason: string): Error {
+    return new Error(
+      `Cannot join the cluster at ${this.#parts.place}: ${reason}`,
+    );
+  }
+
   async #pause(): Promise<void> {
     if (this.#isLeaving) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -257,4 +264,11 @@ export class ClusterNode implements ClusterMember {
     await promise;
     cancel();
   }
+}
+
+/** Nobody has to wait for it. */
+function newPromise() {
+  const promise = Promise.withResolvers<void>();
+  promise.promise.catch(() => {});
+  return promise;
 }

@@ -41,6 +41,7 @@ export async function checkServer(
       `Redis at ${place} is a node of a Redis Cluster: its URL begins with redis-cluster://`,
     );
   }
+  if (kind === "sentinel") await warnOfSplit(place, ask);
   const policy = memory.get("maxmemory_policy");
   if (policy !== undefined && policy !== "noeviction") {
     log.warn(
@@ -48,6 +49,19 @@ export async function checkServer(
       { place, policy },
     );
   }
+}
+
+/** Redis tells of this field only where a master without replicas takes no writes. */
+async function warnOfSplit(
+  place: string,
+  ask: (command: readonly string[]) => Promise<Reply>,
+): Promise<void> {
+  const fields = toFields(await ask(["INFO", "replication"]));
+  if (fields.has("min_slaves_good_slaves")) return;
+  log.warn(
+    "Redis at {place} takes writes after a split of the network that has made another the master, so that a seat may be given twice: set min-replicas-to-write 1 and min-replicas-max-lag 10",
+    { place },
+  );
 }
 
 function toFields(info: Reply): ReadonlyMap<string, string> {

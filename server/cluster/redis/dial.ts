@@ -58,10 +58,13 @@ export async function dial(
   });
   let failure: Error | undefined;
   // Without a listener an error would end the process.
-  client.on("error", (error: Error) => failure = error);
+  client.on("error", (error: Error) => failure ??= error);
   try {
     await withDeadline(HANDSHAKE_TIMEOUT_MS, async (signal) => {
-      signal.addEventListener("abort", () => client.destroy(), { once: true });
+      signal.addEventListener("abort", () => {
+        failure = new Error("it does not answer in time");
+        client.destroy();
+      }, { once: true });
       await client.connect();
       signal.throwIfAborted();
     });
@@ -100,11 +103,12 @@ function explain(error: unknown, address: Address, tls: boolean): Error {
     return say(`${at} is too old: version 6.2 or later is needed`);
   }
   const reason = reasonOf(error, message);
-  const hint = /closed unexpectedly|ECONNRESET|timed? ?out/i.test(reason)
-    ? tls
-      ? " (does it speak TLS? if not, the URL begins with redis://)"
-      : " (does it want TLS? then the URL begins with rediss://)"
-    : "";
+  const hint =
+    /closed unexpectedly|ECONNRESET|timed? ?out|in time/i.test(reason)
+      ? tls
+        ? " (does it speak TLS? if not, the URL begins with redis://)"
+        : " (does it want TLS? then the URL begins with rediss://)"
+      : "";
   return say(`Cannot reach ${at}: ${reason}${hint}`);
 }
 

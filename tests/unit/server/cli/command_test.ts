@@ -65,6 +65,56 @@ Deno.test("readSettings() reads whether MCP is served, and for how long it keeps
   ]);
 });
 
+Deno.test("readSettings() reads the cluster, whose password only a flag shows to others", async () => {
+  const url = "redis://:secret@127.0.0.1:6379";
+  const settings = { url, isPasswordVisible: false, leaseMs: 15_000 };
+  // Commander itself reads the variable, here it only tells where the value is from.
+  const { clustering } = await readSettings([`--cluster=${url}`], {
+    SMCP_CLUSTER: url,
+  });
+  assertEquals(clustering, settings);
+  assertEquals(
+    (await readSettings([
+      `--cluster=${url}`,
+      "--cluster-ca=ca.pem",
+      "--cluster-cert=cert.pem",
+      "--cluster-key=key.pem",
+      "--cluster-name=web-1",
+      "--cluster-lease=30",
+    ], {})).clustering,
+    {
+      url,
+      isPasswordVisible: true,
+      caFile: "ca.pem",
+      certFile: "cert.pem",
+      keyFile: "key.pem",
+      name: "web-1",
+      leaseMs: 30_000,
+    },
+  );
+  for (const open of ["redis://h", "redis-sentinel://a,b#m", "unix:///s"]) {
+    const { clustering } = await readSettings([`--cluster=${open}`], {});
+    assertEquals(clustering?.isPasswordVisible, false, open);
+  }
+  const sentinel = "redis-sentinel://h?sentinelPassword=secret#m";
+  const hidden = await readSettings([`--cluster=${sentinel}`], {});
+  assertEquals(hidden.clustering?.isPasswordVisible, true);
+});
+
+Deno.test("readSettings() refuses flags of a cluster that do nothing", async () => {
+  const errorsOf = async (...args: string[]) =>
+    (await tryReadSettings(args)).errors;
+  for (const flag of ["ca", "cert", "key", "name"]) {
+    assertEquals(await errorsOf(`--cluster-${flag}=x`), [
+      `error: --cluster-${flag} does nothing without --cluster`,
+    ]);
+  }
+  assertEquals(await errorsOf("--cluster=redis://h", "--cluster-key=x"), [
+    "error: --cluster-cert and --cluster-key belong together",
+  ]);
+  assertEquals((await readSettings(["--cluster="])).clustering, undefined);
+});
+
 Deno.test("readSettings() reads every flag", async () => {
   assertEquals(
     await readSettings([

@@ -46,6 +46,24 @@ Deno.test("checkServer() refuses a Redis Cluster without sharded pub/sub", async
   );
 });
 
+for (
+  const [what, fields, warnings] of [
+    ["warns of", {}, 1],
+    ["takes", { min_slaves_good_slaves: "1" }, 0],
+  ] as const
+) {
+  Deno.test(`checkServer() ${what} a master of sentinels that ${warnings ? "may" : "cannot"} be one of two`, async () => {
+    using log = captureLog();
+    await checkServer(
+      "host:6379",
+      parseRedisUrl("redis-sentinel://host#m"),
+      server({ redis_version: "7.0.15", ...fields }),
+    );
+    const warned = log.records.filter(({ level }) => level === "warning");
+    assertEquals(warned.length, warnings);
+  });
+}
+
 Deno.test("checkServer() refuses a sentinel, and says how its URL begins", async () => {
   const ask = server({ redis_version: "7.0.15", redis_mode: "sentinel" });
   await assertRejects(
