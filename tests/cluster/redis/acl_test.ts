@@ -114,6 +114,10 @@ async function assertEnough(
 Deno.test("the least rights of a node on one Redis are enough", async () => {
   await using redis = await startRedis();
   await assertEnough(redis.url, [redis], RIGHTS.single);
+  const database = `${asNode(redis.url)}/3`;
+  await assertRejects(() => openNode(database), Error, "permissions");
+  await setUser(redis, [...RIGHTS.single, "select"]);
+  await using _ = await openNode(database);
 });
 
 Deno.test("the least rights of a node with sentinels are enough", async () => {

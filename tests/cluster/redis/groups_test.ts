@@ -10,11 +10,12 @@ import { connectRedis } from "../../../server/cluster/redis/connect.ts";
 import type { Redis } from "../../../server/cluster/redis/redis.ts";
 import { openNode, type TestNode } from "../../support/cluster/directories.ts";
 import { found, until } from "../../support/cluster/programs.ts";
-import type { TestRedis } from "../../support/cluster/redis.ts";
+import { oneCommand, type TestRedis } from "../../support/cluster/redis.ts";
 import {
   startRedisCluster,
   startSentinels,
 } from "../../support/cluster/redis_groups.ts";
+import { captureLog } from "../../support/log_capture.ts";
 import { member } from "../../support/member.ts";
 import {
   admitted,
@@ -69,19 +70,56 @@ for (const [what, fail] of Object.entries(FAILURES)) {
   });
 }
 
-Deno.test("a sentinel that is down is no matter, nor a URL that names one; a master that none knows is", async () => {
+Deno.test("connectRedis() needs one sentinel, which knows the master, and a password where it wants one", async (t) => {
   await using group = await startSentinels();
   const [, hosts = "", master = ""] =
     /^redis-sentinel:\/\/(.*)#(.*)$/.exec(group.url) ?? [];
   const [one] = hosts.split(",");
-  const url = `redis-sentinel://127.0.0.1:1,${one}#`;
-  await using redis = await connectRedis(`${url}${master}`);
-  assert(redis.connected);
-  await assertRejects(
-    () => connectRedis(`${url}other`),
-    Error,
-    'knows no master named "other": the name is after "#"',
-  );
+  const sentinel = `redis-sentinel://127.0.0.1:1,${one}`;
+
+  await t.step("others may be down", async () => {
+    await using redis = await connectRedis(`${sentinel}#${master}`);
+    assert(redis.connected);
+  });
+
+  await t.step("a master that it does not know is named", async () => {
+    await assertRejects(
+      () => connectRedis(`${sentinel}#other`),
+      Error,
+      'knows no master named "other": the name is after "#"',
+    );
+  });
+
+  await t.step("one right is enough there", async () => {
+    const url = `redis://${one}`;
+    const user = ["ACL", "SETUSER", "node", "on", ">secret"];
+    await oneCommand(url, user);
+    const asNode =
+      `${sentinel}?sentinelUser=node&sentinelPassword=secret#${master}`;
+    await assertRejects(() => connectRedis(asNode), Error, "permissions");
+    await oneCommand(url, [...user, "+sentinel|get-master-addr-by-name"]);
+    await using redis = await connectRedis(asNode);
+    assert(redis.connected);
+    await assertRejects(
+      () => connectRedis(asNode.replace("secret", "wrong")),
+      Error,
+      "refuses the user and password",
+    );
+  });
+
+  await t.step("a former master that would go on is warned of", async () => {
+    const warnings = async () => {
+      using log = captureLog();
+      await using _ = await connectRedis(group.url);
+      return log.records.filter(({ level, rawMessage }) =>
+        level === "warning" && String(rawMessage).includes("min-replicas")
+      ).length;
+    };
+    assertEquals(await warnings(), 1);
+    const server = await group.master();
+    await server.command("CONFIG", "SET", "min-replicas-to-write", "1");
+    assertEquals(await warnings(), 0);
+  });
 });
 
 Deno.test("channels of a Redis Cluster are spread over its servers, and counted together", async () => {

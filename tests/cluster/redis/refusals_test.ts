@@ -3,10 +3,7 @@ import { connectRedis } from "../../../server/cluster/redis/connect.ts";
 import { newAuthority, newCertificate } from "../../support/certificates.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { startRedis } from "../../support/cluster/redis.ts";
-import {
-  startRedisCluster,
-  startSentinels,
-} from "../../support/cluster/redis_groups.ts";
+import { startRedisCluster } from "../../support/cluster/redis_groups.ts";
 
 const refused = async (
   url: string,
@@ -43,21 +40,6 @@ Deno.test("connectRedis() gives up what takes connections and says nothing", asy
   const place = `127.0.0.1:${silent.port}`;
   await refused(`redis://${place}`, `${place}: it does not answer in time`);
   await refused(`rediss://${place}`, `${place}: Connection timeout`);
-});
-
-Deno.test("connectRedis() warns of sentinels whose former master would go on", async () => {
-  await using group = await startSentinels();
-  using log = captureLog();
-  await using _ = await connectRedis(group.url);
-  const warn = () =>
-    log.records.filter(({ level, rawMessage }) =>
-      level === "warning" && String(rawMessage).includes("min-replicas")
-    ).length;
-  assertEquals(warn(), 1);
-  const master = await group.master();
-  await master.command("CONFIG", "SET", "min-replicas-to-write", "1");
-  await using __ = await connectRedis(group.url);
-  assertEquals(warn(), 1);
 });
 
 Deno.test("connectRedis() says that a password is wrong, or missing, without it", async () => {
