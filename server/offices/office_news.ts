@@ -1,4 +1,5 @@
 import type { Namespace } from "socket.io";
+import { forEachConcurrent } from "../../shared/async.ts";
 import {
   ENTER_OFFICE_NOTIFICATION,
   LEAVE_OFFICE_NOTIFICATION,
@@ -16,6 +17,9 @@ import type { Rosters } from "./rosters.ts";
 
 /** Returns the Socket.IO room of an office; the prefix keeps it apart from socket ids (spec §5). */
 export const roomOf = (office: string): string => `office:${office}`;
+
+/** How many offices are read at a time: all of them at once would not be answered in time. */
+const CONCURRENT_READS = 100;
 
 /** What a Computer may have told its office. */
 const UPDATES: readonly Notification[] = Object.values(SERVER_EVENTS).flatMap(
@@ -115,16 +119,15 @@ export class OfficeNews {
 
   /** Compares all offices with the registry; rejects when it cannot be asked. */
   async reload(registry: OfficeRegistry): Promise<void> {
-    await Promise.all(
-      this.#rosters.offices().map(async (office) => {
-        const { stamp } = this.#rosters.hold(office);
-        try {
-          this.load(office, await registry.list(office), stamp);
-        } finally {
-          this.#rosters.free(office);
-        }
-      }),
-    );
+    const offices = this.#rosters.offices();
+    await forEachConcurrent(offices, CONCURRENT_READS, async (office) => {
+      const { stamp } = this.#rosters.hold(office);
+      try {
+        this.load(office, await registry.list(office), stamp);
+      } finally {
+        this.#rosters.free(office);
+      }
+    });
   }
 
   /** Tells the members here that all contents of a node's Computers may have changed. */

@@ -190,6 +190,7 @@ export class ClusterNode implements ClusterMember {
         over();
       });
       this.#serving = this.#serve(term);
+      this.#switchboard.connected(true); // the former term may have ended without
       await term.begin();
     } catch (error) {
       this.#serving = undefined;

@@ -41,6 +41,7 @@ export type TermSwitchboard = Pick<
   | "seats"
   | "evict"
   | "reload"
+  | "retry"
 >;
 
 /** What all terms of a node share. */
@@ -234,6 +235,7 @@ export class Term {
     // The first beat tells of nodes that nobody here has met yet: they must hear of it too.
     if (!this.#isReady) await meeting;
     this.#tell(beat.gone);
+    switchboard.retry();
     await meeting;
   }
 

@@ -26,6 +26,7 @@ import {
   nodeUnreachable,
   RemoteCalls,
 } from "./remote_calls.ts";
+import { Rereading } from "./rereading.ts";
 import { ServedCalls } from "./served_calls.ts";
 
 /** The parts of a node that {@linkcode Switchboard} needs; they change when it starts again. */
@@ -59,6 +60,10 @@ export class Switchboard {
   readonly #desks = new Map<ProtocolName, Desk>();
   readonly #calls = new RemoteCalls();
   readonly #served = new ServedCalls();
+  readonly #rereading = new Rereading(
+    () => this.reload(),
+    (node) => this.#desks.forEach((desk) => desk.refresh(node)),
+  );
   #isConnected = true;
   #callsOut = 0;
   #callsIn = 0;
@@ -131,14 +136,12 @@ export class Switchboard {
   lost(node: string): void {
     this.#calls.end(node, nodeUnreachable);
     this.#served.forget(node);
-    this.reload().then(
-      () => this.#desks.forEach((desk) => desk.refresh(node)),
-      (error) =>
-        log.warn(
-          "Cannot read who sits in the offices, which may be out of date until the next try: {error}",
-          failure(error),
-        ),
-    );
+    this.#rereading.add(node);
+  }
+
+  /** Redis answers: tries again to ask what could not be asked. */
+  retry(): void {
+    this.#rereading.retry();
   }
 
   /** A node was not heard of for a while: nobody should wait for it. */
@@ -187,6 +190,7 @@ export class Switchboard {
   /** Closes the connections of all clients and forgets the members; other nodes hear nothing. */
   fence(reason: string): void {
     this.#served.clear();
+    this.#rereading.clear();
     for (const desk of this.#desks.values()) desk.fence(reason);
   }
 

@@ -194,6 +194,8 @@ export class FakeSwitchboard implements TermSwitchboard {
     this.members = this.members.filter((each) => each.member.name !== name);
   }
 
+  retry() {}
+
   reload() {
     this.told.push("reload");
     return Promise.resolve();
