@@ -22,13 +22,17 @@ export async function loadLibrary(): Promise<Library> {
     ["redis@6"],
     () => import("redis"),
   );
-  // Older ones have other names for what is used here, and would fail later and less clearly.
-  if (
-    typeof library.createClient === "function" &&
-    "ClientOfflineError" in library
-  ) {
-    return library;
-  }
+  return requireVersion6(library, task);
+}
+
+/**
+ * Checks the version of the package: older ones have other names and another protocol, and would fail
+ * later and less clearly.
+ *
+ * @throws {Error} for another major version
+ */
+export function requireVersion6<T extends object>(library: T, task: string): T {
+  if ("DEFAULT_RESP" in library && library.DEFAULT_RESP === 3) return library;
   throw new Error(
     `Cannot ${task}: the package redis is not of version 6; install it: npm install redis@6`,
   );
