@@ -92,5 +92,6 @@ export function readCluster(
   };
 }
 
-const hasPassword = (url: string): boolean =>
+/** Checks whether the URL of a flag has a password in it. */
+export const hasPassword = (url: string): boolean =>
   /^[^/]*\/\/[^/@]*:[^@]+@|[?&][a-z]*password=/i.test(url);

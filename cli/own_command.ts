@@ -6,7 +6,20 @@ const COMMANDS = {
   "smcp": "mod",
 } as const;
 
-const ROOT = /^(.*)\/cli\/own_command\.[jt]s$/;
+/** A command of the package. */
+export type CommandName = keyof typeof COMMANDS;
+
+/** Where the code of the package comes from, as a module's URL tells it. */
+export interface Origin {
+  /** The URL of its folder. */
+  readonly root: string;
+  /** How the names of its modules end. */
+  readonly extension: string;
+  /** What `deno run` takes for it, such as `jsr:@scope/name@1.0.0`; absent for files. */
+  readonly jsr?: string;
+}
+
+const ROOT = /^(.*)\/cli\/own_command\.([jt]s)$/;
 const JSR = /^https:\/\/jsr\.io\/(@[^/]+\/[^/]+)\/([^/]+)$/;
 
 /**
@@ -17,26 +30,54 @@ const JSR = /^https:\/\/jsr\.io\/(@[^/]+\/[^/]+)\/([^/]+)$/;
  * @param module the URL of this module
  */
 export function ownCommand(
-  name: keyof typeof COMMANDS,
+  name: CommandName,
   program: string,
   module: string = import.meta.url,
 ): string {
-  const root = ROOT.exec(module)?.[1];
-  if (root === undefined) return name; // bundled
-  if (/\bnode(\.exe)?$/.test(program)) return `npx ${name}`;
-  if (!/\bdeno(\.exe)?$/.test(program)) return name; // compiled
+  const origin = originOf(module);
+  if (origin === undefined) return name; // bundled
+  const runtime = runtimeOf(program);
+  if (runtime === "node") return `npx ${name}`;
+  if (runtime === undefined) return name; // compiled
+  return `deno run -A ${shellWord(denoModule(name, origin))}`;
+}
+
+/** Returns where the package comes from; `undefined` if it is bundled. */
+export function originOf(
+  module: string = import.meta.url,
+): Origin | undefined {
+  const [, root, extension] = ROOT.exec(module) ?? [];
+  if (root === undefined || extension === undefined) return undefined;
   const [, scope, version] = JSR.exec(root) ?? [];
+  return {
+    root,
+    extension,
+    ...(scope !== undefined && { jsr: `jsr:${scope}@${version}` }),
+  };
+}
+
+/** Returns the runtime that a program is; `undefined` for a command that is compiled to a program. */
+export const runtimeOf = (program: string): "node" | "deno" | undefined =>
+  /\bnode(\.exe)?$/.test(program)
+    ? "node"
+    : /\bdeno(\.exe)?$/.test(program)
+    ? "deno"
+    : undefined;
+
+/** Returns the module of a command, as `deno run` takes it. */
+export function denoModule(
+  name: CommandName,
+  { root, extension, jsr }: Origin,
+): string {
   const entry = COMMANDS[name];
-  return `deno run -A ${
-    scope === undefined
-      ? shellWord(pathOf(`${root}/${entry}.ts`))
-      : `jsr:${scope}@${version}${entry === "mod" ? "" : `/${entry}`}`
-  }`;
+  return jsr === undefined
+    ? pathOf(`${root}/${entry}.${extension}`)
+    : `${jsr}${entry === "mod" ? "" : `/${entry}`}`;
 }
 
 /** Explains the short name of a command below a help text that uses it. */
 export const commandHint = (
-  name: keyof typeof COMMANDS,
+  name: CommandName,
   program: string,
 ): string => `\nHere ${name} is: ${ownCommand(name, program)}`;
 

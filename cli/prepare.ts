@@ -1,6 +1,6 @@
 /**
- * Prepares the process of a command: a closed output does not end it, and a missing permission to read
- * the environment ends it with one line.
+ * Prepares the process of a command: a closed output does not end it, variables of a file are read,
+ * and a missing permission to read the environment ends it with one line.
  *
  * Import this first: packages that read the environment would end the process with a stack trace.
  *
@@ -8,12 +8,14 @@
  */
 import process from "node:process";
 import { reasonOf } from "../client/reason.ts";
+import { EnvFileError, loadEnvFile } from "./env_file.ts";
 import { outliveOutput } from "./output/closed_output.ts";
 
 outliveOutput(process.stdout, process.stderr);
 try {
   Object.keys(process.env);
+  loadEnvFile(process.env);
 } catch (error) {
   console.error(`error: ${reasonOf(error)}`);
-  process.exit(1);
+  process.exit(error instanceof EnvFileError ? 2 : 1);
 }

@@ -56,13 +56,18 @@ export function reporting(
 const oneLine = (text: string, command: Command): string =>
   text.trim().replaceAll(/\s*\n\s*/g, " ")
     .replace(/'([^']+)' not specified$/, (missing, flags: string) => {
-      const variable = [command, ...command.commands]
+      const variable = withSubcommands(command)
         .flatMap(({ options }) => options)
         .find((option) => option.flags === flags)?.envVar;
       return variable === undefined
         ? missing
         : `${missing}; give it, or set ${variable} in the environment`;
     });
+
+const withSubcommands = (command: Command): Command[] => [
+  command,
+  ...command.commands.flatMap(withSubcommands),
+];
 
 /** Checks whether an option takes no value. */
 export const isSwitch = ({ required, optional }: Option): boolean =>

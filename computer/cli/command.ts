@@ -6,6 +6,7 @@ import { reporting, runCommand } from "../../cli/run.ts";
 import { addServerFlags } from "../../cli/server_flags.ts";
 import { CLIENT_PROTOCOLS } from "../../client/version_choice.ts";
 import { addHelp } from "../../cli/add_help.ts";
+import { addService } from "../../cli/service/command.ts";
 import { describeVersions } from "../../cli/version.ts";
 import {
   addHostFlags,
@@ -13,6 +14,7 @@ import {
   addRunFlags,
   addServingFlags,
 } from "./flags.ts";
+import { computerService } from "./service.ts";
 import { defaultHistoryFile } from "./shell/history_file.ts";
 
 const AFTER_HELP = `
@@ -131,6 +133,7 @@ export function computerCommand(): Command {
     )
     .action(async (flags) => (await import("./shell.ts")).shell(flags));
 
+  addService(program, computerService);
   addCompletion(program, (script) => console.log(script));
   return program;
 }

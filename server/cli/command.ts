@@ -2,10 +2,12 @@ import { Command, Help } from "commander";
 import process from "node:process";
 import { addCompletion } from "../../cli/completion.ts";
 import { addHelp } from "../../cli/add_help.ts";
+import { addService } from "../../cli/service/command.ts";
 import { commandHint } from "../../cli/own_command.ts";
 import { isSwitch, reporting, runCommand } from "../../cli/run.ts";
 import { describeVersions } from "../../cli/version.ts";
 import type { LoadMcp } from "./mcp_flags.ts";
+import { serverService } from "./service.ts";
 import {
   addSettings,
   readSettings,
@@ -75,6 +77,7 @@ export function serverCommand(
     .allowExcessArguments(false)
     .action((flags: SettingsFlags) => serve(readSettings(flags, env)));
   addSettings(program);
+  addService(program, serverService);
   addCompletion(program, (script) => console.log(script));
   return program;
 }

@@ -43,7 +43,7 @@ export interface TlsSettings {
 }
 
 /** Environment only: a command line is visible to everybody who lists processes. */
-const JWT_SECRET = "SMCP_JWT_SECRET";
+export const JWT_SECRET = "SMCP_JWT_SECRET";
 
 /** Creates the options about authentication, TLS and origins (spec §10). */
 export const securityOptions = (): Option[] => [

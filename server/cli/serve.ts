@@ -31,8 +31,7 @@ export async function serve(
   settings: Settings,
   loadMcp: LoadMcp,
 ): Promise<void> {
-  const security = orUsageError(() => loadSecurity(settings));
-  const exposed = checkExposure(settings, security);
+  const { security, exposed } = loadChecked(settings);
   const logging = orUsageError(() => startLogging(settings.log));
   try {
     if (exposed) log.warn(`INSECURE: listening on ${exposed}`);
@@ -42,6 +41,19 @@ export async function serve(
   } finally {
     await logging.flush();
   }
+}
+
+/**
+ * Reads keys and certificates, and checks that the address suits them.
+ *
+ * @returns with a description of the exposure that `--insecure` permits, if any
+ * @throws {UsageError} when they cannot be used as they are given
+ */
+export function loadChecked(
+  settings: Settings,
+): { readonly security: Security; readonly exposed: string | undefined } {
+  const security = orUsageError(() => loadSecurity(settings));
+  return { security, exposed: checkExposure(settings, security) };
 }
 
 async function run(

@@ -19,6 +19,8 @@ export interface CommandOptions {
   input?: string;
   /** The working directory. */
   cwd?: string;
+  /** The path from the root of a module that is run first. */
+  preload?: string;
 }
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -29,11 +31,16 @@ export const argumentsOf = (
   args: readonly string[],
 ): string[] => argumentsOfFile(`${name}/main.ts`, args);
 
-const argumentsOfFile = (file: string, args: readonly string[]): string[] => [
+const argumentsOfFile = (
+  file: string,
+  args: readonly string[],
+  preload?: string,
+): string[] => [
   "run",
   "-A",
   "--quiet",
   "--frozen",
+  ...(preload === undefined ? [] : ["--preload", `${root}${preload}`]),
   "--config",
   `${root}deno.json`,
   `${root}${file}`,
@@ -55,10 +62,10 @@ export const runMain = (
 export async function runFile(
   file: string,
   args: readonly string[],
-  { env = {}, input, cwd }: CommandOptions = {},
+  { env = {}, input, cwd, preload }: CommandOptions = {},
 ): Promise<CommandEnd> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: argumentsOfFile(file, args),
+    args: argumentsOfFile(file, args, preload),
     clearEnv: true,
     env: { ...bareEnvironment(), NO_COLOR: "1", ...env },
     ...(cwd !== undefined && { cwd }),

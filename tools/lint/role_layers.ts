@@ -9,7 +9,16 @@ const TOP_FOLDER = ".";
 export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   protocol: ["errors", "validation", "uris", "payloads", TOP_FOLDER, "mod.ts"],
   client: ["tls", TOP_FOLDER],
-  cli: ["output", "completion", TOP_FOLDER],
+  cli: [
+    "output",
+    "completion",
+    TOP_FOLDER,
+    "service/service.ts",
+    "service/host.ts",
+    "service/systemd",
+    "service/launchd",
+    "service",
+  ],
   agent: [
     "requests",
     "blobs",

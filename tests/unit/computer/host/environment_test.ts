@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
 import {
-  INHERITED_VARIABLES,
   inheritedVariables,
   urlCredentials,
 } from "../../../../computer/util/inherited_variables.ts";
+import { NETWORK_VARIABLES } from "../../../../shared/network_variables.ts";
 
 Deno.test("inheritedVariables() picks certificate authorities and proxies, in both cases, and no shell functions", () => {
   assertEquals(
@@ -48,7 +48,7 @@ Deno.test("the documentation names every variable that an MCP server inherits", 
   const page = await Deno.readTextFile(
     new URL("../../../../docs/tool-owners.md", import.meta.url),
   );
-  const missing = INHERITED_VARIABLES.filter((name) =>
+  const missing = NETWORK_VARIABLES.filter((name) =>
     !page.includes(`\`${name.toUpperCase()}\``)
   );
   assertEquals(missing, []);

@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { connectionOptions } from "../../cli/server_flags.ts";
+import { isVariableName } from "../../cli/env_file.ts";
+import type { ServiceRole } from "../../cli/service/role.ts";
+import { inputVariables, parseInputFlag } from "../util/input_names.ts";
+import { addOffice, addRunFlags } from "./flags.ts";
+import { loadHostConfig } from "./host_config.ts";
+import type { RunFlags } from "./run.ts";
+
+/** The Computer as a service. */
+export const computerService: ServiceRole<RunFlags> = {
+  name: "smcp-computer",
+  summary: "A2C-SMCP Computer: tools of MCP servers for agents",
+  example: "--config computer.json --office demo",
+  words: ["run"],
+  addFlags: (command) => addOffice(addRunFlags(command)),
+  except: ["--plain"], // a service has no terminal
+  findSecret(flag, text) {
+    if (flag === "--api-key") return ["SMCP_API_KEY", text];
+    if (flag === "--token") return ["SMCP_TOKEN", text];
+    if (flag !== "--input") return undefined;
+    const [id, value] = parseInputFlag(text);
+    const variable = inputVariables(id).find(isVariableName);
+    return variable === undefined ? undefined : [variable, value];
+  },
+  permissions: () => ["-A"],
+  async check(flags, env) {
+    const { inputs } = await loadHostConfig(flags.config, flags.input);
+    connectionOptions(flags, (file) => readFileSync(file, "utf8"));
+    const variableOf = (id: string) =>
+      inputVariables(id).find((name) => env[name] !== undefined);
+    const variables = inputs.flatMap(({ id }) => variableOf(id) ?? []);
+    const open = inputs.filter((input) =>
+      input.type === "promptString" && input.default === undefined &&
+      flags.input[input.id] === undefined && variableOf(input.id) === undefined
+    );
+    return {
+      variables,
+      notes: [
+        ...open.map(({ id }) =>
+          `input "${id}" has no value, and a service can ask nobody; install again with --input ${id}=VALUE`
+        ),
+        ...(flags.yes ? [] : [
+          "a service can ask nobody, so it refuses tools that need confirmation; set auto_apply in the configuration, or install again with --yes",
+        ]),
+      ],
+    };
+  },
+};

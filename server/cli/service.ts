@@ -1,0 +1,27 @@
+import type { ServiceRole } from "../../cli/service/role.ts";
+import { addSettings, readSettings, type SettingsFlags } from "./settings.ts";
+import { JWT_SECRET } from "./security_flags.ts";
+
+/** The Server as a service. */
+export const serverService: ServiceRole<SettingsFlags> = {
+  name: "smcp-server",
+  summary: "A2C-SMCP Server: offices of agents and computers",
+  example: "--port 8787",
+  words: [],
+  addFlags: addSettings,
+  except: [],
+  // A file of keys is named in the definition, the keys themselves are not.
+  findSecret: (flag, text) =>
+    flag === "--api-keys" && text.trimStart().startsWith("[")
+      ? ["SMCP_API_KEYS", text]
+      : undefined,
+  permissions: ({ logFile }) => [
+    ...["--allow-net", "--allow-env", "--allow-read"],
+    ...(logFile === undefined ? [] : ["--allow-write"]),
+  ],
+  async check(flags, env) {
+    const { loadChecked } = await import("./serve.ts");
+    loadChecked(readSettings(flags, env));
+    return { variables: [JWT_SECRET], notes: [] };
+  },
+};
