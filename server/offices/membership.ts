@@ -3,6 +3,7 @@ import {
   parseEnterOfficeReq,
   parseLeaveOfficeReq,
   type Profile,
+  ProtocolError,
   type Role,
 } from "../../protocol/mod.ts";
 import { notServing, shuttingDown } from "../shared/error_payload.ts";
@@ -287,7 +288,9 @@ export class Membership {
     try {
       await this.#registry.release(member);
     } catch (error) {
-      log.error("Cannot release the seat of {name}", {
+      // A cluster that cannot be asked says so itself, and compares its seats later.
+      const level = error instanceof ProtocolError ? "debug" : "error";
+      log[level]("Cannot release the seat of {name}", {
         name: short(member.name),
         socket: member.socket,
         ...failure(error),

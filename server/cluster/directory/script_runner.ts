@@ -21,7 +21,7 @@ export class ScriptRunner {
   readonly #closing = new AbortController();
   #epoch = "";
   #floor = 0;
-  #isAway = false;
+  #isRefused = false;
 
   /** @param patienceMs for how long it is asked again */
   constructor(redis: Redis, node: string, patienceMs: number) {
@@ -57,12 +57,12 @@ export class ScriptRunner {
       reply = await this.#redis.run(script, [ROUTING_KEY], all);
     } catch (error) {
       const wasSent = !(error instanceof NotConnectedError);
-      if (wasSent) this.#failed(error); // else the node tells it
+      if (isRefusal(error)) this.#failed(error); // else beats fail too, and the node says it
       throw new RegistryUnavailableError(wasSent, error);
     }
-    if (this.#isAway) {
-      this.#isAway = false;
-      log.info("The registry of offices at {place} is reached again", {
+    if (this.#isRefused) {
+      this.#isRefused = false;
+      log.info("Redis at {place} does again what this node asks", {
         place: this.#redis.place,
       });
     }
@@ -95,13 +95,18 @@ export class ScriptRunner {
   }
 
   #failed(error: unknown): void {
-    if (this.#isAway || this.signal.aborted) return;
-    this.#isAway = true;
-    log.warn("The registry of offices cannot be reached: {reason}", {
-      reason: error instanceof Error ? error.message : String(error),
-    });
+    if (this.#isRefused || this.signal.aborted) return;
+    this.#isRefused = true;
+    log.warn(
+      "Redis at {place} refuses what this node asks, look into its memory and its access list: {reason}",
+      { place: this.#redis.place, reason: String(error) },
+    );
   }
 }
+
+/** An answer that says no begins with its code. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof Error && /^[A-Z]{2,} /.test(error.message);
 
 /** What a script answers, after a state. */
 export interface Answer {
