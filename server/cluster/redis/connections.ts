@@ -43,6 +43,11 @@ export class Connections {
   readonly #closing = new AbortController();
   #subscription: Subscription | undefined;
   #subscriber: Held | undefined;
+  /**
+   * Subscriptions that were silent, until there is another. To end one tells the others that this
+   * process has ended, if only the answers of Redis are lost: it would be reaped while it serves.
+   */
+  readonly #parked = new Set<Held>();
   #repairing: Promise<void> | undefined;
   #isStale = false;
   #failure: Error | undefined;
@@ -194,6 +199,7 @@ export class Connections {
       throw error;
     }
     this.#subscriber = held;
+    this.#endParked();
     this.#changed();
   }
 
@@ -233,7 +239,25 @@ export class Connections {
     this.#changed();
   }
 
+  /** Gives up a connection that is silent. */
+  #leave(held: Held, reason: Error): void {
+    if (this.#subscriber === held) {
+      this.#subscriber = undefined;
+      held.park();
+      this.#parked.add(held);
+      this.#failure = reason;
+      this.#changed();
+      this.repair();
+    } else this.#lose(held, reason);
+  }
+
+  #endParked(): void {
+    for (const held of this.#parked) held.end();
+    this.#parked.clear();
+  }
+
   #dropAll(): void {
+    this.#endParked();
     for (const held of this.#all()) this.#drop(held);
   }
 
@@ -246,7 +270,7 @@ export class Connections {
 
   #check(): void {
     for (const held of this.#all()) {
-      held.check(this.#topology.isFixed, (reason) => this.#lose(held, reason));
+      held.check(this.#topology.isFixed, (reason) => this.#leave(held, reason));
     }
     if (this.#topology.isFixed) return;
     if (++this.#checks % CHECKS_PER_REFRESH === 0) this.repair();

@@ -19,6 +19,7 @@ export class Held {
   /** The connection. */
   readonly client: Client;
   #unanswered = 0;
+  #isParked = false;
 
   constructor(address: Address, client: Client) {
     this.place = written(address);
@@ -48,9 +49,12 @@ export class Held {
     this.client.once("sharded-channel-moved", () => {
       lose(new Error(`Redis at ${this.place} has given ${channel} away`));
     });
+    const take = (message: Buffer) => {
+      if (!this.#isParked) receive(message);
+    };
     const subscribe = sharded
-      ? () => this.client.sSubscribe(channel, receive, true)
-      : () => this.client.subscribe(channel, receive, true);
+      ? () => this.client.sSubscribe(channel, take, true)
+      : () => this.client.subscribe(channel, take, true);
     return withTimeout(ANSWER_TIMEOUT_MS, subscribe, {
       error: () => noAnswer(this.place),
     });
@@ -85,6 +89,15 @@ export class Held {
     // What fails with the connection is told by the connection.
     this.client.sendCommand<Reply>([isFixed ? "PING" : "ROLE"])
       .then(answered, () => answered());
+  }
+
+  /**
+   * Gives the subscription up without ending its connection: nothing of it is received any more.
+   *
+   * Redis counts this process among the receivers as long as the connection stands.
+   */
+  park(): void {
+    this.#isParked = true;
   }
 
   /** Ends the connection. */
