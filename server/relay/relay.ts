@@ -97,6 +97,8 @@ export class Relay {
     answer: (body: Payload | undefined) => void,
   ): void {
     const request = CLIENT_EVENTS[event].parseRequest(payload.peek());
+    // Members leave before their connections close: they are told why, and not that they never joined.
+    if (this.#closed && agent.member === undefined) throw shuttingDown();
     const seat = checkAccess(
       agent.member,
       { role: "agent", name: request.agent },
