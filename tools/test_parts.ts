@@ -160,7 +160,7 @@ const inPython: Part = {
 };
 
 const clusterPrograms: Part = {
-  name: "redis-server, redis-sentinel, nginx and haproxy",
+  name: "redis-server, redis-sentinel, nginx, haproxy and caddy",
   fetch: installClusterPrograms,
 };
 
@@ -172,6 +172,7 @@ const packages = [locked, linked, homes];
 export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   test: [...packages, bundler, storage, ...denoServers, npxServers],
   demo: [...packages, ...denoServers],
+  "demo:cluster": packages,
   bench: [...packages, bundler, ...denoServers, ...nodes],
   browser: [...packages, bundler, chromium],
   node: [...packages, npxServers, ...nodes, tarball],

@@ -86,7 +86,7 @@ Deno.test({
 
 /** What makes sure that a block of a language is right. */
 const CHECKED: Readonly<Record<string, readonly string[]>> = {
-  caddy: ["caddy"],
+  caddy: ["caddy", "caddy-sid", "caddy-address"], // the latter: tests/cluster/balancers_test.ts
   dockerfile: ["container"],
   ini: ["systemd"],
   json: [
@@ -97,10 +97,12 @@ const CHECKED: Readonly<Record<string, readonly string[]>> = {
     "mcp-client", // mcp_page_test.ts
     "version-mismatch", // protocol_test.ts
   ],
-  nginx: ["nginx"],
+  haproxy: ["haproxy-sid", "haproxy-address"], // tests/cluster/balancers_test.ts
+  nginx: ["nginx", "nginx-sid", "nginx-address"], // the latter: tests/cluster/balancers_test.ts
   python: ["framework"], // frameworks_page_test.ts
   ts: ["framework"],
   toml: ["mcp-client"],
+  yaml: ["kubernetes-address", "kubernetes-ingress"], // scaling_page_test.ts
 };
 
 /** `deno task check:snippets`, the tests above, and transcript_test.ts; a picture is right as it is. */

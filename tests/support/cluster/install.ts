@@ -4,6 +4,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   "redis-sentinel": "redis-sentinel",
   "nginx": "nginx-light",
   "haproxy": "haproxy",
+  "caddy": "caddy",
 };
 
 /** Tells the package manager to start no service; the file is Debian's own way. */

@@ -1,0 +1,116 @@
+import { assert, assertEquals } from "@std/assert";
+import { startCluster } from "../../support/cluster/rig/cluster.ts";
+import {
+  callTool,
+  comings,
+  heard,
+  joinAgent,
+  joinComputer,
+  joinSoon,
+  roomOf,
+} from "../../support/cluster/rig/members.ts";
+import { until } from "../../support/cluster/programs.ts";
+import { startTraffic } from "../../support/cluster/rig/traffic.ts";
+
+const TIMEOUT_MS = 180_000;
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const leaves = (client: Parameters<typeof comings>[0]) =>
+  comings(client).filter((text) => text.startsWith("leave"));
+
+Deno.test({
+  name: "a node that is stopped for a second is missed by nobody",
+  timeout: TIMEOUT_MS,
+}, async () => {
+  await using cluster = await startCluster();
+  const [a, b] = [cluster.node(0), cluster.node(1)];
+  await using agent = await joinAgent(a.url, "planner", "o");
+  await using far = await joinComputer(b.url, "far", "o");
+  await heard(agent, "enter far");
+  b.freeze();
+  const call = callTool(agent, "planner", "far");
+  await wait(1000);
+  b.thaw();
+  assertEquals((await call).code, undefined);
+  assertEquals(far.called.length, 1);
+  assertEquals(leaves(agent), []);
+  await cluster.proved();
+});
+
+Deno.test({
+  name:
+    "a node that is stopped for 8 seconds ends the calls to it, and keeps its seats",
+  timeout: TIMEOUT_MS,
+}, async () => {
+  await using cluster = await startCluster();
+  const [a, b, c] = [cluster.node(0), cluster.node(1), cluster.node(2)];
+  await using agent = await joinAgent(a.url, "planner", "o");
+  await using far = await joinComputer(b.url, "far", "o");
+  await heard(agent, "enter far");
+  await using near = await joinComputer(c.url, "near", "o");
+  await heard(agent, "enter near");
+  const others = startTraffic(agent, "planner", "near");
+  const began = performance.now();
+  b.freeze();
+  const lost = callTool(agent, "planner", "far");
+  const thawed = wait(8000).then(() => b.thaw());
+  assertEquals((await lost).code, 404);
+  assert(performance.now() - began < 8000, "before it went on");
+  await thawed;
+  for (const { outcome } of await others.stop()) assertEquals(outcome, "ok");
+  await until(async () =>
+    (await callTool(agent, "planner", "far")).code === undefined
+  );
+  assert(far.called.length > 0 && near.called.length > 0);
+  assertEquals(leaves(agent), []);
+  assertEquals((await roomOf(agent, "planner", "o")).length, 3);
+  await cluster.proved();
+});
+
+Deno.test({
+  name:
+    "a node that is stopped for longer than its lease is fenced when it goes on, and disturbs nobody",
+  timeout: TIMEOUT_MS,
+}, async () => {
+  await using cluster = await startCluster();
+  const [a, b, c] = [cluster.node(0), cluster.node(1), cluster.node(2)];
+  await using agent = await joinAgent(a.url, "planner", "o");
+  await using far = await joinComputer(b.url, "far", "o");
+  await heard(agent, "enter far");
+  await using first = await joinAgent(b.url, "first", "of b");
+  await using pc = await joinComputer(a.url, "pc", "of b");
+  const began = performance.now();
+  b.freeze();
+  await until(() => Promise.resolve(leaves(agent).length === 1));
+  assertEquals(leaves(agent), ["leave far"]);
+  assertEquals(leaves(pc.client), ["leave first"]);
+  await using again = await joinComputer(c.url, "far", "o");
+  await heard(agent, "enter far", 2);
+  await using second =
+    (await joinSoon(c.url, "agent", "second", "of b")).client;
+  const traffic = [
+    startTraffic(agent, "planner", "far"),
+    startTraffic(second, "second", "pc"),
+  ];
+  // What it still has to read is a call of its own Agent: it must not reach the office.
+  void callTool(first, "first", "pc", {}, "late");
+  far.client.socket.emit("server:update_tool_list", { computer: "far" });
+  await wait(30_000 - (performance.now() - began));
+  const gone = [first.disconnected(), far.client.disconnected()];
+  b.thaw();
+  await Promise.all(gone);
+  await wait(1000);
+  for (const each of traffic) {
+    for (const { outcome } of await each.stop()) assertEquals(outcome, "ok");
+  }
+  assertEquals(pc.called.includes("late"), false);
+  assertEquals(
+    agent.heard.filter(({ event }) => event === "notify:update_tool_list"),
+    [],
+  );
+  assertEquals(leaves(agent), ["leave far"]);
+  assertEquals(again.called.length > 0, true);
+  // It serves again, as a new node.
+  await using back = (await joinSoon(b.url, "computer", "back", "o")).client;
+  assert(back.socket.connected);
+  await cluster.proved();
+});

@@ -1,0 +1,121 @@
+import { assert, assertEquals } from "@std/assert";
+import {
+  startCluster,
+  type TestCluster,
+} from "../../support/cluster/rig/cluster.ts";
+import { timeoutOf, times } from "../../support/cluster/rig/long.ts";
+import {
+  type Answer,
+  callTool,
+  comings,
+  heard,
+  joinAgent,
+  joinComputer,
+  joinSoon,
+  roomOf,
+} from "../../support/cluster/rig/members.ts";
+import { until } from "../../support/cluster/programs.ts";
+import { seeded } from "../../support/wire/hostile_payloads.ts";
+
+const KILLS = times("SMCP_CLUSTER_KILLS", { short: 5, long: 50 });
+
+/** The issue's bound for answers and notices after a process has ended. */
+const ANSWERED_WITHIN_MS = 1500;
+
+Deno.test({
+  name:
+    `kill -9 of a node ${KILLS} times in a row with calls running: each is answered within 1.5 s, leave notices come once`,
+  timeout: timeoutOf(KILLS, 15_000),
+}, async () => {
+  await using cluster = await startCluster();
+  const random = seeded(7);
+  const slowest: number[] = [];
+  for (let kill = 1; kill <= KILLS; kill++) {
+    slowest.push(await killOne(cluster, kill, random));
+  }
+  console.log(
+    `slowest answers or notices after a kill: ${
+      slowest.toSorted((a, b) => b - a).slice(0, 5).map((ms) => ms.toFixed(0))
+    } ms`,
+  );
+  await cluster.proved();
+});
+
+/** @returns the milliseconds until the last answer and notice */
+async function killOne(
+  cluster: TestCluster,
+  kill: number,
+  random: () => number,
+): Promise<number> {
+  const office = `kill ${kill}`;
+  await cluster.grown();
+  const living = cluster.nodes.filter(({ isRunning }) => isRunning);
+  const victim = living[Math.floor(random() * living.length)];
+  const [home, third] = living.filter((node) => node !== victim);
+  assert(victim && home && third);
+  await using stack = new AsyncDisposableStack();
+  const agent = stack.use(await joinAgent(home.url, "planner", office));
+  const join = async (url: string, name: string) =>
+    stack.use(await joinComputer(url, name, office));
+  const dying = [await join(victim.url, "v1"), await join(victim.url, "v2")];
+  const safe = await join(third.url, "safe");
+  const own = await join(home.url, "own");
+
+  for (const name of ["v1", "v2", "safe", "own"]) {
+    await heard(agent, `enter ${name}`);
+  }
+  const answers: Promise<Answer>[] = [];
+  for (const computer of ["v1", "v2"]) {
+    for (let i = 0; i < 5; i++) {
+      answers.push(callTool(agent, "planner", computer, { hold: true }));
+    }
+  }
+  const kept = [
+    callTool(agent, "planner", "safe", { hold: true }),
+    callTool(agent, "planner", "own", { hold: true }),
+  ];
+  await Promise.all([
+    ...dying.map((pc) => pc.arrived(5)),
+    safe.arrived(1),
+    own.arrived(1),
+  ]);
+  // The victim's own Agent loses its connection with it; somebody else takes its seat.
+  const lonely = `${office}, of the victim`;
+  stack.use(await joinAgent(victim.url, "first", lonely));
+
+  await victim.kill();
+  const began = performance.now();
+  const ended = await Promise.all(answers);
+  const leaves = () =>
+    [agent, safe.client, own.client].map((client) =>
+      comings(client).filter((text) => text.startsWith("leave")).sort().join()
+    );
+  await until(() =>
+    Promise.resolve(leaves().every((text) => text === "leave v1,leave v2"))
+  );
+  const ms = performance.now() - began;
+  assert(ms <= ANSWERED_WITHIN_MS, `took ${ms.toFixed(0)} ms`);
+  for (const { code } of ended) assertEquals(code, 404);
+  assertEquals(await roomOf(agent, "planner", office), [
+    "agent planner",
+    "computer own",
+    "computer safe",
+  ]);
+
+  // Nobody else's call noticed anything, and names are free again at once.
+  safe.release();
+  own.release();
+  assertEquals((await Promise.all(kept)).map(({ code }) => code), [
+    undefined,
+    undefined,
+  ]);
+  const again = await join(third.url, "v1");
+  await heard(agent, "enter v1", 2);
+  assertEquals((await callTool(agent, "planner", "v1")).code, undefined);
+  assertEquals(again.called.length, 1);
+  const second = await joinSoon(third.url, "agent", "second", lonely);
+  stack.use(second.client);
+  await cluster.add();
+  assertEquals(leaves()[0], "leave v1,leave v2", "exactly once");
+  return ms;
+}

@@ -1,0 +1,121 @@
+import { assert, assertEquals } from "@std/assert";
+import { startCluster } from "../../support/cluster/rig/cluster.ts";
+import {
+  askForSeat,
+  callTool,
+  comings,
+  heard,
+  joinAgent,
+  joinComputer,
+  joinSoon,
+} from "../../support/cluster/rig/members.ts";
+import type { Held } from "../../support/cluster/rig/partition.ts";
+import { until } from "../../support/cluster/programs.ts";
+import { startTraffic } from "../../support/cluster/rig/traffic.ts";
+
+/** Each cuts another node off from Redis. */
+const CUTS: readonly Held[] = ["both", "toServer", "toClient"];
+
+Deno.test({
+  name:
+    "nodes that are cut off from Redis, in both directions or in one, end their service before others give their seats away",
+  timeout: 240_000,
+}, async () => {
+  await using cluster = await startCluster({ nodes: 4, partitions: true });
+  await using stack = new AsyncDisposableStack();
+  const home = cluster.node(0);
+  const watcher = stack.use(await joinAgent(home.url, "watcher", "o"));
+  const near = stack.use(await joinComputer(home.url, "near", "o"));
+  const cut = await Promise.all(CUTS.map(async (held, i) => {
+    const node = cluster.node(i + 1);
+    const office = `of ${node.name}`;
+    const first = stack.use(await joinAgent(node.url, "first", office));
+    stack.use(await joinComputer(node.url, "pc", office));
+    stack.use(await joinComputer(node.url, node.name, "o"));
+    return { held, node, office, first, partition: cluster.partition(i + 1) };
+  }));
+  for (const { node } of cut) await heard(watcher, `enter ${node.name}`);
+  const others = startTraffic(watcher, "watcher", "near");
+  const inside = cut.map(({ first }) => startTraffic(first, "first", "pc"));
+  const calls = cut.map(({ node }) =>
+    callTool(watcher, "watcher", node.name, { hold: true })
+  );
+  await until(() =>
+    Promise.resolve(inside.every(({ told }) => told.length > 0))
+  );
+  const gone = cut.map(({ first }) =>
+    first.disconnected().then(() => performance.now())
+  );
+  const began = performance.now();
+  for (const { held, partition } of cut) partition.hold(held);
+
+  // Calls of others to it end; nobody gets a seat there.
+  for (const answer of await Promise.all(calls)) {
+    assert([404, 500].includes(answer.code ?? 0), JSON.stringify(answer));
+  }
+  for (const { node } of cut) {
+    const asked = await askForSeat(node.url, "agent", "new", "anywhere");
+    assert("refusal" in asked, "a join without Redis");
+  }
+  // Somebody else may have the seat as soon as the lease has ended, and not before its service has.
+  const successors = await Promise.all(cut.map(async ({ office }) => {
+    const { client } = await joinSoon(home.url, "agent", "second", office);
+    stack.use(client);
+    return performance.now() - began;
+  }));
+  for (const [i, endedAt] of (await Promise.all(gone)).entries()) {
+    const ms = endedAt - began;
+    const successor = successors[i] ?? 0;
+    const bounds = `served for ${ms} ms, given away at ${successor}`;
+    assert(ms <= successor, `${CUTS[i]}: ${bounds}`);
+  }
+  for (const traffic of inside) {
+    const told = await traffic.stop();
+    const ok = told.filter(({ outcome }) => outcome === "ok");
+    assert(ok.length > 5, "calls inside the node went on");
+  }
+  for (const { outcome } of await others.stop()) assertEquals(outcome, "ok");
+  await until(() =>
+    Promise.resolve(
+      comings(watcher).filter((text) => text.startsWith("leave")).length === 3,
+    )
+  );
+  assertEquals(
+    comings(watcher).filter((text) => text.startsWith("leave")).sort(),
+    ["leave b", "leave c", "leave d"],
+  );
+
+  for (const { partition } of cut) partition.heal();
+  for (const { node } of cut) {
+    const again = await joinSoon(node.url, "computer", node.name, "o");
+    stack.use(again.client);
+  }
+  assert(near.called.length > 0);
+  await cluster.proved();
+});
+
+Deno.test({
+  name: "a partition that heals within the lease costs calls, and no seat",
+  timeout: 120_000,
+}, async () => {
+  await using cluster = await startCluster({ nodes: 2, partitions: true });
+  await using agent = await joinAgent(cluster.node(0).url, "planner", "o");
+  await using far = await joinComputer(cluster.node(1).url, "far", "o");
+  await heard(agent, "enter far");
+  const traffic = startTraffic(agent, "planner", "far");
+  for (const held of CUTS) {
+    cluster.partition(1).hold(held);
+    await new Promise((resolve) => setTimeout(resolve, 4000));
+    cluster.partition(1).heal();
+    await traffic.next(({ outcome }) => outcome === "ok");
+  }
+  for (const { outcome, answer } of await traffic.stop()) {
+    assert(
+      ["ok", 404, 500].includes(outcome),
+      `each is answered: ${JSON.stringify(answer)}`,
+    );
+  }
+  assertEquals(comings(agent), ["enter far"]);
+  assert(far.client.socket.connected);
+  await cluster.proved();
+});

@@ -1,0 +1,121 @@
+import { join } from "node:path";
+import { type Child, start } from "../../child.ts";
+import { scratch } from "../../scratch.ts";
+import { killed, onFreePorts, saysTaken } from "../programs.ts";
+
+/** A balancer in a process of its own. */
+export interface Balancer extends AsyncDisposable {
+  /** Its address for clients. */
+  readonly url: string;
+  /** Its output. */
+  readonly lines: readonly string[];
+}
+
+/**
+ * Starts nginx as one process.
+ *
+ * @param http what stands in `http { … }`, with `$PORT` where it listens
+ */
+export const startNginx = (http: string): Promise<Balancer> =>
+  startBalancer({
+    program: "nginx",
+    args: (file, folder) => ["-p", folder, "-c", file],
+    config: (folder) =>
+      [
+        "daemon off; master_process off; error_log stderr notice;",
+        `pid ${folder}/pid; events {}`,
+        `http { access_log off; client_body_temp_path ${folder}/body;`,
+        `proxy_temp_path ${folder}/proxy; fastcgi_temp_path ${folder}/f;`,
+        `uwsgi_temp_path ${folder}/u; scgi_temp_path ${folder}/s;`,
+        http,
+        "}",
+        "",
+      ].join("\n"),
+    ready: /using the "\w+" event method/,
+  });
+
+/**
+ * Starts HAProxy as one process.
+ *
+ * @param config what stands behind `global`, with `$PORT` where it listens
+ */
+export const startHaproxy = (config: string): Promise<Balancer> =>
+  startBalancer({
+    program: "haproxy",
+    args: (file) => ["-db", "-V", "-f", file],
+    // By default it would share its port with another one.
+    config: () => `global\n  noreuseport\n\n${config}\n`,
+    ready: /Using \w+\(\) as the polling mechanism/,
+  });
+
+/**
+ * Starts Caddy.
+ *
+ * @param sites its sites, with `http://127.0.0.1:$PORT` where it listens
+ */
+export const startCaddy = (sites: string): Promise<Balancer> =>
+  startBalancer({
+    program: "caddy",
+    args: (file) => ["run", "--config", file, "--adapter", "caddyfile"],
+    config: (folder) =>
+      `{\n  admin off\n  storage file_system ${folder}\n}\n${sites}\n`,
+    ready: /serving initial configuration|address already in use/,
+  });
+
+interface Program {
+  readonly program: string;
+  args(file: string, folder: string): string[];
+  config(folder: string): string;
+  readonly ready: RegExp;
+}
+
+async function startBalancer(
+  { program, args, config, ready }: Program,
+): Promise<Balancer> {
+  const folder = await scratch();
+  const begin = async (port: number) => {
+    const file = join(folder.path, `${program}.conf`);
+    const text = config(folder.path).replaceAll("$PORT", String(port));
+    await Deno.writeTextFile(file, text);
+    // Caddy keeps its configuration there.
+    const env = { XDG_CONFIG_HOME: folder.path };
+    const child = start(program, args(file, folder.path), { env });
+    try {
+      await child.line(ready);
+      await listening(port, child);
+    } catch (error) {
+      await killed(child);
+      throw error;
+    }
+    return { child, port };
+  };
+  try {
+    const { child, port } = await onFreePorts(1, begin, saysTaken);
+    return {
+      url: `http://127.0.0.1:${port}`,
+      lines: child.lines,
+      [Symbol.asyncDispose]: async () => {
+        await killed(child);
+        await folder[Symbol.asyncDispose]();
+      },
+    };
+  } catch (error) {
+    await folder[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** Waits until the program takes connections; rejects with its output when it could not have its port. */
+async function listening(port: number, child: Child): Promise<void> {
+  while (true) {
+    const taken = child.lines.find((line) => saysTaken(new Error(line)));
+    if (taken !== undefined) throw new Error(taken);
+    try {
+      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+      return;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

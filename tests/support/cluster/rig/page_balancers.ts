@@ -1,0 +1,52 @@
+import { codeBlocks } from "../../../docs/support/blocks.ts";
+import {
+  type Balancer,
+  startCaddy,
+  startHaproxy,
+  startNginx,
+} from "./balancers.ts";
+import type { TestNode } from "./node.ts";
+
+/** The examples of docs/scaling.md that a program plays. */
+export const PLAYED = {
+  "nginx-sid": startNginx,
+  "nginx-address": startNginx,
+  "haproxy-sid": startHaproxy,
+  "haproxy-address": startHaproxy,
+  "caddy-sid": startCaddy,
+  "caddy-address": startCaddy,
+} satisfies Record<string, (config: string) => Promise<Balancer>>;
+
+/** An example that is played. */
+export type PlayedExample = keyof typeof PLAYED;
+
+/** Starts the balancer of an example of docs/scaling.md, in front of nodes of the names a, b and c. */
+export async function startPageBalancer(
+  example: PlayedExample,
+  nodes: readonly Pick<TestNode, "url">[],
+): Promise<Balancer> {
+  return await PLAYED[example](here(await readExample(example), nodes));
+}
+
+/** Returns the code of an example of the page. */
+export async function readExample(name: string): Promise<string> {
+  const block = (await codeBlocks()).find(({ example }) => example === name);
+  if (block) return block.code;
+  throw new Error(`There is no example ${name}`);
+}
+
+/** Puts the nodes, and a port of this machine, in place of the page's addresses. */
+function here(
+  code: string,
+  nodes: readonly Pick<TestNode, "url">[],
+): string {
+  const replaced = code
+    .replace("listen 80;", "listen 127.0.0.1:$PORT;")
+    .replace("bind :80", "bind 127.0.0.1:$PORT")
+    .replace("smcp.example.com {", "http://127.0.0.1:$PORT {");
+  return nodes.reduce(
+    (text, { url }, i) =>
+      text.replaceAll(`10.0.0.${i + 1}:8787`, new URL(url).host),
+    replaced,
+  );
+}
