@@ -115,7 +115,7 @@ export class FetchRequests {
       const admitted = admitUpgrade(kept, carrier, this.#parts);
       if (isRefusal(admitted)) {
         carrier.end();
-        return toResponse(admitted);
+        return toResponse(closing(admitted));
       }
       // The same duck types as in node:http, of which Engine.IO uses what these have.
       admitted.engine.handleUpgrade(
@@ -128,7 +128,7 @@ export class FetchRequests {
     } catch (error) {
       log.warn("Cannot answer an upgrade request", failure(error));
       carrier.end();
-      return toResponse(invalidRequest());
+      return toResponse(closing(invalidRequest()));
     }
   }
 
@@ -166,6 +166,12 @@ export class FetchRequests {
 }
 
 const EMPTY = Buffer.alloc(0);
+
+/** Ends the connection after a refusal: its client expects no more HTTP. */
+const closing = (refused: Refusal): Refusal => ({
+  ...refused,
+  headers: { ...refused.headers, Connection: "close" },
+});
 
 /** The header that says that the answer is written to the other response. */
 const [ALREADY_SENT = ""] = RESPONSE_ALREADY_SENT.headers.keys();

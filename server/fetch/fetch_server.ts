@@ -18,6 +18,9 @@ import { type FetchInfo, platformUpgrade } from "./platform.ts";
 /** How long a shutdown waits for WebSockets to close. */
 const CLOSE_TIMEOUT_MS = 1000;
 
+/** The interval of a timer that only keeps the process running. */
+const HOLD_INTERVAL_MS = 60_000;
+
 /** An A2C-SMCP server without a listener of its own: the platform's `fetch` handler is its way in. */
 export interface FetchServer extends AsyncDisposable {
   /** Current counts. */
@@ -88,7 +91,7 @@ class HandlerServer implements FetchServer {
       limiter,
       slots,
       draining,
-      webSocketOnly: false,
+      webSocketOnly: all.cluster !== undefined,
     };
     const app = httpApp({
       ...front,
@@ -134,9 +137,15 @@ class HandlerServer implements FetchServer {
   }
 
   async #shutDown(graceMs: number): Promise<void> {
-    await this.#core.drain(graceMs);
-    await this.#core.disconnect();
-    await closed(this.#open, CLOSE_TIMEOUT_MS);
+    // At SIGTERM `deno serve` stops its listener and all WebSockets: nothing else keeps the process then.
+    const hold = setInterval(() => {}, HOLD_INTERVAL_MS);
+    try {
+      await this.#core.drain(graceMs);
+      await this.#core.disconnect();
+      await closed(this.#open, CLOSE_TIMEOUT_MS);
+    } finally {
+      clearInterval(hold);
+    }
     this.#lag?.stop();
     this.#core.limiter.flush();
   }

@@ -60,6 +60,8 @@ export class Deadlines<T extends Deadline> {
     // The next one may be overdue already, and Node warns of negative delays.
     const delay = Math.max(0, Math.round(due - now));
     this.#timer = setTimeout(() => this.#expire(due), delay);
+    // What waits keeps the process by its connection; where those have ended, nothing waits.
+    this.#timer.unref();
   }
 
   #expire(due: number): void {

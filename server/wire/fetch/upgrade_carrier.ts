@@ -98,5 +98,5 @@ const BODY = "\r\n\r\n";
 const refused = (text: string): Response =>
   new Response(text, {
     status: 400,
-    headers: { "Content-Type": "text/plain" },
+    headers: { "Content-Type": "text/plain", "Connection": "close" },
   });

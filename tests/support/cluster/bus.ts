@@ -19,6 +19,14 @@ export class Bus {
 
   /** Starts a server as the node `name`. */
   async serve(name: string, options: SmcpServerOptions = {}) {
+    const { cluster, switchboard } = this.join(name);
+    const server = createSmcpServer({ ...options, cluster });
+    const { url } = await server.listen();
+    return { server, url, switchboard };
+  }
+
+  /** Makes the node `name`, for a server. */
+  join(name: string) {
     const switchboard = new Switchboard({
       directory: () => ({
         node: name,
@@ -28,10 +36,7 @@ export class Bus {
       isServing: () => true,
     });
     this.#nodes.set(name, switchboard);
-    const cluster = newCluster(fakeMember(switchboard));
-    const server = createSmcpServer({ ...options, cluster });
-    const { url } = await server.listen();
-    return { server, url, switchboard };
+    return { cluster: newCluster(fakeMember(switchboard)), switchboard };
   }
 
   #registry(node: string, protocol: ProtocolName): OfficeRegistry {

@@ -60,6 +60,14 @@ export function startFetchServer(
     async [Symbol.asyncDispose]() {
       await smcp.close({ graceMs: 0 });
       await served[Symbol.asyncDispose]();
+      await clientsEnd();
     },
   };
+}
+
+/** Waits for the clients' ends, which close after the server's: until then their library has timers. */
+export async function clientsEnd(): Promise<void> {
+  for (let i = 0; i < 5; i++) {
+    await new Promise<void>((resolve) => setTimeout(resolve, 10));
+  }
 }

@@ -5,7 +5,14 @@ import {
 } from "../../../../server/shared/deadlines.ts";
 import { hurryTimers, watchTimers } from "../../../support/timers.ts";
 
+/** Keeps the process running: deadlines alone do not. */
+const keepsRunning = (): Disposable => {
+  const timer = setInterval(() => {}, 60_000);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+};
+
 Deno.test("Deadlines has one timer, for the earliest of them, and expires those that are due", async () => {
+  using _running = keepsRunning();
   using timers = hurryTimers(10_000, 20_000, 5_000, 15_000);
   const deadlines = new Deadlines();
   const expired: string[] = [];
@@ -30,6 +37,7 @@ Deno.test("Deadlines has one timer, for the earliest of them, and expires those 
 });
 
 Deno.test("Deadlines continues with the next one after the earliest, also when that was removed", async () => {
+  using _running = keepsRunning();
   const deadlines = new Deadlines();
   const now = performance.now();
   const expired: number[] = [];
@@ -48,6 +56,7 @@ Deno.test("Deadlines continues with the next one after the earliest, also when t
 });
 
 Deno.test("Deadlines accepts new ones while it expires others", async () => {
+  using _running = keepsRunning();
   const deadlines = new Deadlines();
   const done = Promise.withResolvers<void>();
   const now = performance.now();
@@ -60,6 +69,7 @@ Deno.test("Deadlines accepts new ones while it expires others", async () => {
 });
 
 Deno.test("Deadlines sets no negative delay when the next one is overdue, since Node warns of it", async () => {
+  using _running = keepsRunning();
   const delays: (number | undefined)[] = [];
   using _ = watchTimers((delay) => delays.push(delay));
   const deadlines = new Deadlines();

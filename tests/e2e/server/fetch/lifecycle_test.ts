@@ -1,0 +1,236 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import {
+  ENTER_OFFICE_NOTIFICATION,
+  GET_TOOLS_EVENT,
+  LEAVE_OFFICE_NOTIFICATION,
+  TOOL_CALL_EVENT,
+} from "../../../../protocol/mod.ts";
+import { ANY_REQUEST } from "../../../support/any_request.ts";
+import { start } from "../../../support/child.ts";
+import { Bus } from "../../../support/cluster/bus.ts";
+import { startFetchServer } from "../../../support/server/fetch_server.ts";
+import { exchangePackets } from "../../../support/server/polling_session.ts";
+import { pollingEnds } from "../../../support/wire/polling_ends.ts";
+import { joinRaw, RawClient } from "../../../support/wire/raw_client.ts";
+
+const SHUTTING_DOWN = {
+  code: 500,
+  message: "The server is shutting down: reconnect and try again",
+  reason: "server shutting down",
+};
+
+const HANDSHAKE = "/smcp/?EIO=4&transport=polling&a2c_version=0.2.0";
+
+for (const transport of ["websocket", "polling"] as const) {
+  Deno.test(`close() lets calls end over ${transport}, refuses new ones, and disconnects clients so that they reconnect`, async () => {
+    await using _ends = pollingEnds();
+    await using server = startFetchServer();
+    const options = { transports: [transport] };
+    await using agent = await joinRaw(
+      server.url,
+      "agent",
+      "agent",
+      "office",
+      options,
+    );
+    await using computer = await joinRaw(
+      server.url,
+      "computer",
+      "computer",
+      "office",
+      options,
+    );
+    await agent.next(ENTER_OFFICE_NOTIFICATION);
+    const ack = Promise.withResolvers<(...args: unknown[]) => void>();
+    computer.handle(TOOL_CALL_EVENT, (_payload, answer) => ack.resolve(answer));
+    const call = agent.ask(TOOL_CALL_EVENT, ANY_REQUEST);
+    const answer = await ack.promise;
+
+    const closing = server.smcp.close();
+    assertEquals(await agent.ask(GET_TOOLS_EVENT, ANY_REQUEST), SHUTTING_DOWN);
+    for (const [path, status] of [["/ready", 503], [HANDSHAKE, 503]] as const) {
+      const response = await fetch(server.url + path);
+      await response.body?.cancel();
+      assertEquals(response.status, status, path);
+    }
+    const gone = agent.disconnected();
+    answer({ content: [], done: true });
+    assertEquals(await call, { content: [], done: true });
+    // "io server disconnect" would keep a client from reconnecting.
+    assertMatch(await gone, /^transport (close|error)$/);
+    await closing;
+  });
+}
+
+Deno.test("a client that vanishes while it polls leaves its office at once", async () => {
+  await using server = startFetchServer();
+  await using agent = await joinRaw(server.url, "agent", "agent", "office");
+  const target = `${server.url}${HANDSHAKE}`;
+  const open = await (await fetch(target)).text();
+  const { sid } = JSON.parse(open.slice(1));
+  const post = async (body: string) => {
+    const response = await fetch(`${target}&sid=${sid}`, {
+      method: "POST",
+      body,
+    });
+    assertEquals(await response.text(), "ok");
+  };
+  await post("40/smcp,");
+  await (await fetch(`${target}&sid=${sid}`)).text();
+  const seat = { role: "computer", name: "c", office_id: "office" };
+  await post(`42/smcp,${JSON.stringify(["server:join_office", seat])}`);
+  await agent.next(ENTER_OFFICE_NOTIFICATION);
+  const abort = new AbortController();
+  const poll = await fetch(`${target}&sid=${sid}`, { signal: abort.signal });
+  abort.abort();
+  await poll.text().catch(() => {});
+  assertEquals(await agent.next(LEAVE_OFFICE_NOTIFICATION), {
+    office_id: "office",
+    computer: "c",
+  });
+});
+
+Deno.test("in a cluster offices span the nodes, over WebSocket alone; refused polling says why, to pages too", async () => {
+  const bus = new Bus();
+  const serve = (name: string) =>
+    startFetchServer({
+      cluster: bus.join(name).cluster,
+      origins: ["https://app.example"],
+    });
+  await using left = serve("left");
+  await using right = serve("right");
+  await using agent = await joinRaw(left.url, "agent", "agent", "office");
+  await using computer = await joinRaw(
+    right.url,
+    "computer",
+    "computer",
+    "office",
+  );
+  await agent.next(ENTER_OFFICE_NOTIFICATION);
+  computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ content: ["é"] }));
+  assertEquals(await agent.ask(TOOL_CALL_EVENT, ANY_REQUEST), {
+    content: ["é"],
+  });
+  const refused = await fetch(`${left.url}${HANDSHAKE}`, {
+    headers: { Origin: "https://app.example" },
+  });
+  assertEquals(refused.status, 400);
+  assertEquals(
+    refused.headers.get("access-control-allow-origin"),
+    "https://app.example",
+  );
+  const { code, message } = await refused.json();
+  assertEquals(code, 400);
+  assertMatch(message, /^Polling is not supported here, .*"websocket"/);
+  await using polling = new RawClient(left.url, { transports: ["polling"] });
+  const error = await polling.connected().catch((error) => error);
+  assert(error instanceof Error);
+});
+
+Deno.test("polling works where there is no cluster", async () => {
+  await using server = startFetchServer();
+  const [answer = ""] = await exchangePackets(server.port, ["40/smcp,"]);
+  assertMatch(answer, /^40\/smcp,\{"sid"/);
+});
+
+/** Starts a module of docs/fetch.md on a free port of loopback; resolves with its URL. */
+async function startPageModule(at: number, args: readonly string[]) {
+  const root = new URL("../../../../", import.meta.url);
+  const page = await Deno.readTextFile(new URL("docs/fetch.md", root));
+  const modules = [...page.matchAll(/^```ts\n([^`]*)^```/gm)]
+    .map(([, code = ""]) => code);
+  const code = modules.filter((code) => code.includes("TEAM_KEY"))[at] ?? "";
+  const file = await Deno.makeTempFile({ suffix: ".ts" });
+  await Deno.writeTextFile(
+    file,
+    code
+      .replace(
+        "@a2c-smcp/sdk/server/fetch",
+        new URL("server/fetch/mod.ts", root).href,
+      )
+      .replace('"0.0.0.0", port: 8787', '"127.0.0.1", port: 0'),
+  );
+  const config = new URL("deno.json", root).pathname;
+  const options = ["--no-prompt", "--frozen", "--config", config];
+  const child = start(Deno.execPath(), [
+    ...args,
+    ...options,
+    "--allow-net",
+    "--allow-env",
+    file,
+  ], { env: { TEAM_KEY: "a-key" } });
+  const listening = await child.line(/http:\/\/127\.0\.0\.1:\d+/);
+  return {
+    child,
+    url: listening[0],
+    async [Symbol.asyncDispose]() {
+      await child[Symbol.asyncDispose]();
+      await Deno.remove(file);
+    },
+  };
+}
+
+/** A call of a new office that waits for its answer. */
+async function pendingCall(url: string) {
+  const options = { auth: { api_key: "a-key" } };
+  const agent = await joinRaw(url, "agent", "agent", "office", options);
+  const computer = await joinRaw(
+    url,
+    "computer",
+    "computer",
+    "office",
+    options,
+  );
+  await agent.next(ENTER_OFFICE_NOTIFICATION);
+  const ack = Promise.withResolvers<(...args: unknown[]) => void>();
+  computer.handle(TOOL_CALL_EVENT, (_payload, answer) => ack.resolve(answer));
+  const call = agent.ask(TOOL_CALL_EVENT, ANY_REQUEST);
+  return {
+    agent,
+    call,
+    answer: await ack.promise,
+    async [Symbol.asyncDispose]() {
+      await agent[Symbol.asyncDispose]();
+      await computer[Symbol.asyncDispose]();
+    },
+  };
+}
+
+Deno.test("the page's Deno.serve drains at SIGTERM, and ends", async () => {
+  await using served = await startPageModule(1, ["run"]);
+  const { child, url } = served;
+  await using pending = await pendingCall(url);
+  const { agent } = pending;
+  child.signal("SIGTERM");
+  const status = async () => {
+    const response = await fetch(`${url}/ready`);
+    await response.body?.cancel();
+    return response.status;
+  };
+  while (await status() !== 503);
+  assertEquals(await agent.ask(GET_TOOLS_EVENT, ANY_REQUEST), SHUTTING_DOWN);
+  const gone = agent.disconnected();
+  pending.answer({ content: [] });
+  assertEquals(await pending.call, { content: [] });
+  assertEquals(await gone, "transport close");
+  assertEquals((await child.status).code, 0, child.lines.join("\n"));
+});
+
+Deno.test("deno serve serves the page's module; at SIGTERM clients are disconnected so that they reconnect", async () => {
+  await using served = await startPageModule(0, [
+    "serve",
+    "--host=127.0.0.1",
+    "--port=0",
+  ]);
+  const { child, url } = served;
+  await using stranger = new RawClient(url);
+  const refused = await stranger.connected().catch((error) => error);
+  assertEquals(refused.data?.code, 401);
+  await using pending = await pendingCall(url);
+  pending.answer({ content: [] });
+  assertEquals(await pending.call, { content: [] });
+  const gone = pending.agent.disconnected();
+  child.signal("SIGTERM");
+  assertEquals(await gone, "transport close");
+  assertEquals((await child.status).code, 0, child.lines.join("\n"));
+});

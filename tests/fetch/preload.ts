@@ -1,0 +1,72 @@
+/**
+ * Loaded before the suites that run over the entry for `fetch`: leaves out the tests of
+ * `left_out.ts`, or runs those alone and expects that they fail, with `SMCP_TEST_LEFT_OUT=1`.
+ *
+ * @module
+ */
+import { LEFT_OUT } from "./left_out.ts";
+
+/** How long a test may run that is expected to fail. */
+const TIMEOUT_MS = 10_000;
+
+/** How long any other test may run: one that hangs must not keep the run. */
+const HANG_MS = 60_000;
+
+type TestFunction = (context: Deno.TestContext) => void | Promise<void>;
+type TestOptions = Partial<Deno.TestDefinition>;
+
+const leftOut = new Set(Object.values(LEFT_OUT).flat());
+const runsLeftOut = Deno.env.get("SMCP_TEST_LEFT_OUT") === "1";
+const realTest = Deno.test;
+
+/** Of the engines of tests/wire, this one stands for the entry. */
+const OTHER_ENGINE = / \[stock\]$/;
+
+function test(...args: unknown[]): void {
+  const options: TestOptions = {};
+  for (const arg of args) {
+    if (typeof arg === "string") options.name = arg;
+    else if (typeof arg === "function") options.fn = arg as TestFunction;
+    else Object.assign(options, arg);
+  }
+  const { name = options.fn?.name ?? "", fn = () => {} } = options;
+  const isLeftOut = leftOut.has(name);
+  const ignore = options.ignore || isLeftOut !== runsLeftOut ||
+    OTHER_ENGINE.test(name);
+  if (!isLeftOut) {
+    return realTest({ timeout: HANG_MS, ...options, name, fn, ignore });
+  }
+  realTest({
+    name: `left out: ${name}`,
+    ignore,
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn: async (context) => {
+      if (!await passes(() => fn(context))) return;
+      throw new Error("It passes: take it out of tests/fetch/left_out.ts");
+    },
+  });
+}
+
+/** Returns whether a test passes in time. */
+async function passes(run: () => void | Promise<void>): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), TIMEOUT_MS);
+  });
+  const passed = (async () => {
+    try {
+      await run();
+      return true;
+    } catch {
+      return false;
+    }
+  })();
+  try {
+    return await Promise.race([passed, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+Object.defineProperty(Deno, "test", { value: Object.assign(test, realTest) });

@@ -1,0 +1,94 @@
+/**
+ * The server's end-to-end suites, over the entry for `fetch` instead of `listen()`: an import map puts
+ * `listening_server.ts` in the place of `server/mod.ts`.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { fileURLToPath } from "node:url";
+import config from "../../deno.json" with { type: "json" };
+import { LEFT_OUT } from "./left_out.ts";
+
+const root = new URL("../../", import.meta.url);
+
+/** The suites that start a server in their own process. */
+const SUITES = [
+  "tests/e2e/spec",
+  "tests/e2e/server",
+  "tests/wire",
+];
+
+/** Suites of the command, which is not this entry, and those of the entry itself. */
+const IGNORED = [
+  "tests/e2e/server/command_test.ts",
+  "tests/e2e/server/fetch",
+  "tests/e2e/server/hostile/bounded_server_test.ts",
+  "tests/e2e/server/hostile/log_reader_test.ts",
+  "tests/e2e/server/hostile/memory_test.ts",
+  "tests/e2e/server/hostile/packets_test.ts",
+  "tests/e2e/server/hostile/payloads_test.ts",
+];
+
+/** The package's imports, with this entry in the place of the other one. */
+function importMap(): string {
+  const imports: Record<string, string> = {};
+  for (const [name, target] of Object.entries(config.imports)) {
+    imports[name] = target;
+    // What deno.json implies, a map has to say.
+    imports[`${name}/`] = `${target.replace(/^(npm|jsr):/, "$1:/")}/`;
+  }
+  const replaced = {
+    [new URL("server/mod.ts", root).href]:
+      new URL("tests/fetch/listening_server.ts", root).href,
+  };
+  const scopes = Object.fromEntries(
+    ["tests/e2e/", "tests/support/", "tests/wire/", "testing/"].map((
+      folder,
+    ) => [new URL(folder, root).href, replaced]),
+  );
+  return JSON.stringify({ imports, scopes });
+}
+
+/** Runs the suites; returns their exit code and output. */
+async function run(
+  env: Readonly<Record<string, string>>,
+): Promise<{ code: number; output: string }> {
+  const map = await Deno.makeTempFile({ suffix: ".json" });
+  try {
+    await Deno.writeTextFile(map, importMap());
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        "test",
+        "-A",
+        "--no-check",
+        "--no-lock",
+        "--parallel",
+        `--import-map=${map}`,
+        "--preload=tests/fetch/preload.ts",
+        `--ignore=${IGNORED.join()}`,
+        ...SUITES,
+      ],
+      cwd: fileURLToPath(root),
+      env: { ...env, NO_COLOR: "1" },
+    }).output();
+    const text = new TextDecoder();
+    return { code, output: text.decode(stdout) + text.decode(stderr) };
+  } finally {
+    await Deno.remove(map);
+  }
+}
+
+Deno.test("the server's suites pass over fetch, but for those left out", async () => {
+  const { code, output } = await run({});
+  assertEquals(code, 0, output);
+  const [, passed] = /\| (\d+) passed/.exec(output) ?? [];
+  assert(Number(passed) > 300, `only ${passed} tests ran`);
+});
+
+Deno.test("each test that is left out exists, and fails over fetch", async () => {
+  const { code, output } = await run({ SMCP_TEST_LEFT_OUT: "1" });
+  assertEquals(code, 0, output);
+  const missing = Object.values(LEFT_OUT).flat()
+    .filter((name) => !output.includes(`left out: ${name} ... ok`));
+  assertEquals(missing, []);
+});
