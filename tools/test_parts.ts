@@ -16,6 +16,7 @@ import {
   pythonFrameworks,
 } from "../tests/support/mcp/frameworks.ts";
 import { mcpTools, realClients } from "../tests/support/mcp/npm_tools.ts";
+import { installSystemd } from "../tests/support/service/systemd.ts";
 import { findNode, NODE_VERSIONS } from "./npm/node.ts";
 import { installPackages, npmPackages, TYPESCRIPT } from "./npm/npm_package.ts";
 import { run } from "./process.ts";
@@ -153,6 +154,9 @@ const frameworks: Part = {
   },
 };
 
+/** Optional: tests with it are skipped where it is not available. */
+const systemd: Part = { name: "systemd", fetch: installSystemd };
+
 /** Optional: its test is skipped where there is no Python. */
 const inPython: Part = {
   name: "the Python packages of examples/mcp",
@@ -170,7 +174,7 @@ const packages = [locked, linked, homes];
 
 /** The downloads of each suite. */
 export const SUITES: Readonly<Record<string, readonly Part[]>> = {
-  test: [...packages, bundler, storage, ...denoServers, npxServers],
+  test: [...packages, bundler, storage, ...denoServers, npxServers, systemd],
   demo: [...packages, ...denoServers],
   "demo:cluster": packages,
   bench: [...packages, bundler, ...denoServers, ...nodes],

@@ -72,6 +72,28 @@ for (const version of NODE_VERSIONS) {
   });
 
   Deno.test({
+    name: `Node ${version} is what the service of a command starts`,
+    ignore: Deno.build.os !== "linux", // others show other definitions
+    timeout: 600_000,
+  }, async () => {
+    const node = await findNode(version);
+    for (const words of [["smcp-server"], ["smcp", "server"]]) {
+      const [name = "", ...rest] = words;
+      const bin = join(folder, "node_modules", ".bin", name);
+      const args = [...rest, "service", "install", "--print", "--port=0"];
+      await using shown = start(node, [bin, ...args], { cwd: folder });
+      await shown.line(/^WantedBy=/);
+      const [line] = await shown.line(/^ExecStart=.*/);
+      const command = [...line.matchAll(/"([^"]*)"/g)].map(([, word = ""]) =>
+        word
+      );
+      assertEquals(command.slice(1), [bin, ...rest, "--port=0"]);
+      await using server = start("env", ["-i", ...command], { cwd: folder });
+      await server.line(/listening on http/);
+    }
+  });
+
+  Deno.test({
     name:
       `Node ${version} runs the three commands, from a Server to a tool call`,
     timeout: 600_000,

@@ -16,6 +16,9 @@ const LINES: readonly (readonly [typeof ROLES[number], ...string[]])[] = [
   ["computer"],
   ["computer", "run", "--help"],
   ["computer", "help", "check"],
+  ["computer", "service", "install", "--office", "demo"],
+  ["server", "service", "install", "--help"],
+  ["server", "service", "instal"],
   ["computer", "run", "--office", "demo"],
   ["agent", "call", "--help"],
   ["agent", "tolls"],
@@ -93,6 +96,15 @@ printf '%s\\n' "\${COMPREPLY[@]}"`,
   assertEquals(await complete("agent", "call", "--ti"), ["--timeout"]);
   assertEquals(await complete("computer", "run", "--wat"), ["--watch"]);
   assertEquals(await complete("server", "--ws-engine", ""), ["fast", "stock"]);
+  assertEquals(
+    await complete("computer", "service", "install", "--wat"),
+    ["--watch"],
+  );
+  assertEquals((await complete("server", "service", "")).slice(0, 3), [
+    "install",
+    "status",
+    "remove",
+  ]);
   assertEquals(await complete("up", "--off"), ["--office"]);
   assertEquals(await complete("server", "completion", "f"), ["fish"]);
 });
@@ -100,7 +112,9 @@ printf '%s\\n' "\${COMPREPLY[@]}"`,
 for (const shell of ["zsh", "fish"]) {
   Deno.test(`smcp completion ${shell} has the flags of every command`, async () => {
     const { stdout } = await run("main.ts", "completion", shell);
-    for (const flag of ["ws-engine", "history-values", "follow", "port"]) {
+    for (
+      const flag of ["ws-engine", "history-values", "follow", "port", "print"]
+    ) {
       assertStringIncludes(stdout, flag);
     }
   });

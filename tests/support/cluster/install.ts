@@ -15,10 +15,21 @@ const NO_SERVICES = "/usr/sbin/policy-rc.d";
  *
  * @throws {Error} when that is not possible, saying what to install
  */
-export async function installClusterPrograms(): Promise<void> {
-  const missing = await missingPrograms(Object.keys(PROGRAMS));
+export const installClusterPrograms = (): Promise<void> =>
+  installPrograms(PROGRAMS);
+
+/**
+ * Installs Debian's packages of the programs that are missing here, without starting a service.
+ *
+ * @param programs names of programs, with their packages
+ * @throws {Error} when that is not possible, saying what to install
+ */
+export async function installPrograms(
+  programs: Readonly<Record<string, string>>,
+): Promise<void> {
+  const missing = await missingPrograms(Object.keys(programs));
   if (missing.length === 0) return;
-  const packages = missing.map((program) => PROGRAMS[program] ?? program);
+  const packages = missing.map((program) => programs[program] ?? program);
   const command = `apt-get install ${packages.join(" ")}`;
   if (Deno.uid() !== 0 || (await missingPrograms(["apt-get"])).length > 0) {
     throw new Error(

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { missingPrograms } from "../cluster/install.ts";
+import { installPrograms, missingPrograms } from "../cluster/install.ts";
 import { scratch } from "../scratch.ts";
 
 /** The program that systemd itself is. */
@@ -14,6 +14,18 @@ const hasAnalyze = (await missingPrograms(["systemd-analyze"])).length === 0;
 export const WITHOUT_SYSTEMD = MANAGER !== undefined && hasAnalyze
   ? ""
   : " (skipped: systemd is not installed)";
+
+/**
+ * Installs Debian's systemd, which then starts nothing; does nothing where that is not possible,
+ * since tests without it are skipped.
+ */
+export async function installSystemd(): Promise<void> {
+  try {
+    await installPrograms({ "systemd-analyze": "systemd" });
+  } catch (error) {
+    console.log(`Tests with systemd will be skipped: ${error}`);
+  }
+}
 
 /** A user who may ask for services of a user; root may not. */
 const NOBODY = 65_534;

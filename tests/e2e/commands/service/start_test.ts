@@ -9,6 +9,7 @@ import { start } from "../../../support/child.ts";
 import { serviceHome } from "../../../support/service/home.ts";
 import {
   expanded,
+  type ReadUnit,
   readUnit,
   WITHOUT_SYSTEMD,
 } from "../../../support/service/systemd.ts";
@@ -47,10 +48,14 @@ const install = (url: string) => [
   ...["--url", url, "--name", '50% of $HOME "pc" 世界', "--api-key", KEY],
 ];
 
-const isAssignment = (text: string): [string, string] => {
-  const sign = text.indexOf("=");
-  return [text.slice(0, sign), text.slice(sign + 1)];
-};
+const fromUnit = ({ command, directory, environment }: ReadUnit): Started => ({
+  command: command.map(expanded),
+  directory,
+  environment: Object.fromEntries(environment.map((text) => {
+    const sign = text.indexOf("=");
+    return [text.slice(0, sign), text.slice(sign + 1)];
+  })),
+});
 
 /** Proves that a service joins with its key, and does not start once others can read it. */
 async function proveStart(started: Started, home: string): Promise<void> {
@@ -82,11 +87,37 @@ Deno.test({
     const unit = await readUnit(
       await home.read(".config/systemd/user/smcp-computer.service"),
     );
-    await proveStart({
-      command: unit.command.map(expanded),
-      directory: unit.directory,
-      environment: Object.fromEntries(unit.environment.map(isAssignment)),
-    }, home.path);
+    await proveStart(fromUnit(unit), home.path);
+  },
+});
+
+Deno.test({
+  name:
+    `what systemd reads in the unit of a Server serves with its few permissions${WITHOUT_SYSTEMD}`,
+  ignore: WITHOUT_SYSTEMD !== "",
+  timeout: 60_000,
+  async fn() {
+    await using home = await serviceHome();
+    const installed = await home.run(
+      "server",
+      ["service", "install", "--port", "0", "--log-file", "server.log"],
+      { SMCP_API_KEYS: `[{"key": "${KEY}", "id": "me"}]` },
+    );
+    assertEquals(installed.stderr, "");
+    const unit = await readUnit(
+      await home.read(".config/systemd/user/smcp-server.service"),
+    );
+    assertEquals(unit.command.includes("-A"), false);
+    await using server = startService(fromUnit(unit), home.path);
+    const [, url = ""] = await server.line(/(http:\/\/127\.0\.0\.1:\d+)/);
+    const agent = (key: string) =>
+      home.run("agent", ["members", "--office", "o", "--url", url], {
+        SMCP_API_KEY: key,
+      });
+    assertMatch((await agent("wrong")).stderr, /Authentication failed/);
+    assertEquals((await agent(KEY)).stderr, "");
+    assertEquals((await server.stop()).code, 0);
+    assertMatch(await home.read("folder of tools/server.log"), /draining/);
   },
 });
 
