@@ -42,6 +42,14 @@ const NETWORK: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: NOT_TLS,
 };
 
+/** Creates the error for a Server that no HTTP request reaches, so that it is explained as for other clients. */
+export const unreachable = (url: string, error: Error): ConnectionError =>
+  new ConnectionError(
+    "unreachable",
+    `Cannot reach the Server at ${url}: ${error.message}`,
+    { cause: { description: error } },
+  );
+
 /** Explains an error in one line with its remedy; never a stack trace. */
 export function explainFailure(error: unknown): string {
   if (error instanceof ProtocolVersionError) return error.message;

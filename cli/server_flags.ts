@@ -64,6 +64,13 @@ export const addServerFlags = (command: Command): Command =>
       ),
   );
 
+/**
+ * Checks the address of a Server.
+ *
+ * @throws {ConnectionError} when it is none
+ */
+export const checkServerUrl = (url: string): void => void parseServerUrl(url);
+
 /** Creates the option for the version of a client. */
 export const protocolOption = (command: Command): Option =>
   command.createOption(

@@ -8,6 +8,7 @@ import { isSwitch, reporting, runCommand } from "../../cli/run.ts";
 import { describeVersions } from "../../cli/version.ts";
 import type { LoadMcp } from "./mcp_flags.ts";
 import { serverService } from "./service.ts";
+import { addOperatorCommands } from "./operate/commands.ts";
 import {
   addSettings,
   readSettings,
@@ -16,9 +17,8 @@ import {
 } from "./settings.ts";
 
 const AFTER_HELP = `
-A key that is hard to guess, and how to store it hashed:
-  openssl rand -hex 32
-  printf 'sha256:%s' "$(printf %s "$KEY" | sha256sum | cut -d' ' -f1)"
+The commands ask a running Server, with the token that it prints at its start on loopback, or an
+operator's key or token.
 
 SIGINT and SIGTERM drain. SIGHUP reads keys and certificates again and opens the log file anew.
 Exit codes: 0 stopped, 1 failed, 2 wrong usage.`;
@@ -66,6 +66,7 @@ export function serverCommand(
       "smcp-server",
       "smcp-server --host 0.0.0.0 --api-keys keys.json   # and TLS",
       "smcp-server --api-keys keys.json --trust-proxy 1   # behind nginx or Caddy",
+      "smcp-server key add laptop --api-keys keys.json",
     ],
   )
     .version(describeVersions())
@@ -76,8 +77,11 @@ export function serverCommand(
     .configureHelp({ optionDescription })
     .allowExcessArguments(false)
     .action((flags: SettingsFlags) => serve(readSettings(flags, env)));
+  // Flags after a subcommand are its own: some have the names of the server's.
+  program.enablePositionalOptions();
   addSettings(program);
   addService(program, serverService);
+  addOperatorCommands(program);
   addCompletion(program, (script) => console.log(script));
   return program;
 }

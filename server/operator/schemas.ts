@@ -12,7 +12,7 @@ const reason = z.string().trim().min(1).max(200)
   .describe("a text of 1 to 200 characters, which the member is told");
 
 /** An office. */
-export const officeSchema = z.strictObject({
+export const officeSchema = z.object({
   office: z.string(),
   protocol,
   agent: z.string().nullable().describe("the name of its Agent here"),
@@ -21,13 +21,13 @@ export const officeSchema = z.strictObject({
 });
 
 /** The offices. */
-export const officesSchema = z.strictObject({
+export const officesSchema = z.object({
   node,
   offices: z.array(officeSchema),
 });
 
 /** A member of an office; of those of other nodes only who they are. */
-export const memberSchema = z.strictObject({
+export const memberSchema = z.object({
   id: z.string().describe("its connection; a new one after each reconnect"),
   office: z.string(),
   protocol,
@@ -40,12 +40,12 @@ export const memberSchema = z.strictObject({
   since: time.exactOptional().describe("when it joined, in ISO 8601"),
   calls: count.exactOptional().describe("calls that it has sent or got"),
   pending_calls: count.exactOptional(),
-  bytes: z.strictObject({
+  bytes: z.object({
     received: count,
     sent: count,
     queued: count.describe("waiting for it to read"),
   }).exactOptional().describe("of its WebSocket; absent over polling"),
-  last_error: z.strictObject({
+  last_error: z.object({
     at: time,
     outcome: z.string(),
     message: z.string().exactOptional(),
@@ -53,13 +53,13 @@ export const memberSchema = z.strictObject({
 });
 
 /** The members of an office. */
-export const membersSchema = z.strictObject({
+export const membersSchema = z.object({
   node,
   members: z.array(memberSchema),
 });
 
 /** A call on its way. */
-export const callSchema = z.strictObject({
+export const callSchema = z.object({
   office: z.string(),
   protocol,
   agent: z.string(),
@@ -72,13 +72,13 @@ export const callSchema = z.strictObject({
 });
 
 /** The calls of an office. */
-export const callsSchema = z.strictObject({
+export const callsSchema = z.object({
   node,
   calls: z.array(callSchema),
 });
 
 /** The counters. */
-export const statusSchema = z.strictObject({
+export const statusSchema = z.object({
   node,
   version: z.string().describe("of this package"),
   protocols: z.array(protocol),
@@ -86,7 +86,7 @@ export const statusSchema = z.strictObject({
   offices: count,
   members: count,
   pending_calls: count,
-  process: z.strictObject({
+  process: z.object({
     draining: z.boolean(),
     connections: count.describe("sessions, in an office or not"),
     calls: count.describe("calls so far"),
@@ -124,7 +124,7 @@ export const revokeSchema = z.strictObject({
 });
 
 /** Says what was done. */
-export const doneSchema = z.strictObject({
+export const doneSchema = z.object({
   node,
   done: count.describe("how many it concerned"),
 });
@@ -138,12 +138,12 @@ export const eventSchema = z.looseObject({
 });
 
 /** A problem (RFC 9457). */
-export const problemSchema = z.strictObject({
+export const problemSchema = z.object({
   type: z.literal("about:blank"),
   title: z.string(),
   status: z.int(),
   detail: z.string(),
-  errors: z.array(z.strictObject({
+  errors: z.array(z.object({
     field: z.string(),
     problem: z.string(),
     fix: z.string(),

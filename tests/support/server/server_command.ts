@@ -6,6 +6,8 @@ export interface ServerCommand extends AsyncDisposable {
   readonly line: string;
   /** The address in that line. */
   readonly url: string;
+  /** The output on stdout so far. */
+  readonly out: string;
   /** Its process id. */
   readonly pid: number;
   /** The output on stderr so far. */
@@ -16,6 +18,8 @@ export interface ServerCommand extends AsyncDisposable {
   kill(signal: "SIGHUP" | "SIGINT" | "SIGTERM"): void;
   /** Resolves when its log contains a text. */
   logged(text: string): Promise<void>;
+  /** Resolves with what follows a text in a line of stdout. */
+  printed(text: string): Promise<string>;
 }
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -95,6 +99,9 @@ export async function startServerCommand(
     line,
     url: /https?:\/\/[^\s/]+/.exec(line)?.[0] ?? "",
     pid: child.pid,
+    get out() {
+      return out;
+    },
     get log() {
       return log;
     },
@@ -103,6 +110,16 @@ export async function startServerCommand(
     async logged(text) {
       while (!log.includes(text)) {
         if (over) throw new Error(`Exited without logging "${text}"`);
+        await change();
+      }
+    },
+    async printed(text) {
+      while (true) {
+        const line = out.split("\n").slice(0, -1).find((each) =>
+          each.includes(text)
+        );
+        if (line !== undefined) return line.split(text)[1] ?? "";
+        if (over) throw new Error(`Exited without printing "${text}"`);
         await change();
       }
     },

@@ -227,7 +227,7 @@ Deno.test("jwt() refuses expired and forged tokens, and those of another issuer 
         .setProtectedHeader({ alg: "HS256" }).sign(KEY),
     ],
     [
-      'claim role is not "agent" or "computer", or a list of them',
+      'claim role is not "agent", "computer" or "operator", or a list of them',
       await sign(KEY, "HS256", { ...claims, role: "root-of-hunter2" }),
     ],
     ["its algorithm is not accepted", `${unsigned}.${body}.`],

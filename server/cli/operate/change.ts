@@ -1,0 +1,92 @@
+import { plain } from "../../../cli/terminal_text.ts";
+import { doneSchema, membersSchema } from "../../operator/schemas.ts";
+import { OperatorClient, type OperatorFlags } from "./operator_client.ts";
+import { pathOf } from "./show.ts";
+
+/** Flags of commands that change something. */
+export interface ChangeFlags extends OperatorFlags {
+  /** What the member is told. */
+  readonly reason: string;
+  /** The protocol version of the office. */
+  readonly protocol?: string;
+}
+
+/** Flags of `kick`. */
+export interface KickFlags extends ChangeFlags {
+  /** Tells an Agent and a Computer of one name apart. */
+  readonly role?: "agent" | "computer";
+  /** Seconds in which the seat stays closed. */
+  readonly hold: number;
+}
+
+/**
+ * Puts a member out.
+ *
+ * @throws {Error} when there is none of that name, or several
+ */
+export async function kick(
+  office: string,
+  name: string,
+  flags: KickFlags,
+): Promise<void> {
+  const { reason, role, protocol, hold } = flags;
+  const client = new OperatorClient(flags);
+  const { members } = await client.get(
+    pathOf(office, "members"),
+    membersSchema,
+  );
+  const found = members.filter((each) =>
+    each.name === name && (role ?? each.role) === each.role &&
+    (protocol ?? each.protocol) === each.protocol
+  );
+  const [member] = found;
+  if (member === undefined) {
+    throw new Error(
+      `no such member is in ${plain(office)}: ${
+        plain(name)
+      }; the command "members" lists who is there`,
+    );
+  }
+  if (found.length > 1) {
+    throw new Error(
+      `several members are called ${plain(name)}: ${
+        found.map(({ role, protocol }) =>
+          `--role ${role} --protocol ${protocol}`
+        )
+          .join(", or ")
+      }`,
+    );
+  }
+  if (member.node !== undefined) {
+    throw new Error(
+      `${plain(name)} is on the node ${
+        plain(member.node)
+      }: give the address of that one with --url`,
+    );
+  }
+  await client.post(
+    `/members/${encodeURIComponent(member.id)}/kick`,
+    { reason, hold_ms: hold * 1000 },
+    doneSchema,
+  );
+  console.log(`put out: ${plain(name)}`);
+}
+
+/**
+ * Cancels a call.
+ *
+ * @throws {Error} when there is none with that id
+ */
+export async function cancel(
+  office: string,
+  req_id: string,
+  flags: ChangeFlags,
+): Promise<void> {
+  const { reason, protocol } = flags;
+  await new OperatorClient(flags).post(
+    pathOf(office, "calls/cancel"),
+    { req_id, reason, ...(protocol !== undefined && { protocol }) },
+    doneSchema,
+  );
+  console.log(`cancelled: ${plain(req_id)}`);
+}

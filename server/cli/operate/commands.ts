@@ -1,0 +1,179 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { addHelp } from "../../../cli/add_help.ts";
+import { addCredentials } from "../../../cli/credentials.ts";
+import { integer } from "../../../cli/integer.ts";
+import { PROTOCOL_NAMES } from "../../protocols.ts";
+
+const ROLES = ["agent", "computer", "operator"];
+const DAY_SECONDS = 86_400;
+
+/** Adds the commands for operators to the server's command; each loads its code when it runs. */
+export function addOperatorCommands(program: Command): void {
+  const show = (name: string, summary: string, ...examples: string[]) =>
+    addServer(addHelp(program.command(name), summary, examples))
+      .addOption(new Option("--json", "print JSON").env("SMCP_JSON"));
+  const load = () => import("./show.ts");
+
+  show(
+    "offices",
+    "List the offices of a running Server",
+    "smcp-server offices --token $TOKEN",
+  ).action(async (flags) => (await load()).offices(flags));
+
+  show(
+    "members",
+    "List the members of an office",
+    "smcp-server members team-a",
+  ).argument("<office>", "the office's id")
+    .action(async (office, flags) => (await load()).members(office, flags));
+
+  show(
+    "calls",
+    "List the calls on their way in an office",
+    "smcp-server calls team-a",
+  ).argument("<office>", "the office's id")
+    .action(async (office, flags) => (await load()).calls(office, flags));
+
+  show(
+    "watch",
+    "Show what happens, one line for each event, until Ctrl-C",
+    "smcp-server watch",
+    "smcp-server watch team-a --json",
+  ).argument("[office]", "the office's id; all that you may see without it")
+    .action(async (office, flags) =>
+      (await import("./watch.ts")).watch(office, flags)
+    );
+
+  addChange(
+    addHelp(program.command("kick"), "Put a member out of its office", [
+      'smcp-server kick team-a laptop --reason "maintenance"',
+      "smcp-server kick team-a laptop --hold 0   # it may come back at once",
+    ]).argument("<office>", "the office's id").argument("<name>", "its name"),
+  ).addOption(
+    new Option("--role <role>", "where an agent and a computer have one name")
+      .choices(["agent", "computer"]).env("SMCP_ROLE"),
+  ).addOption(
+    new Option(
+      "--hold <seconds>",
+      "for how long its joins are answered with the reason; 0 for not at all",
+    ).default(60).argParser(integer(0, DAY_SECONDS)).env("SMCP_HOLD"),
+  ).action(async (office, name, flags) =>
+    (await import("./change.ts")).kick(office, name, flags)
+  );
+
+  addChange(
+    addHelp(
+      program.command("cancel"),
+      "End a call for its agent, and tell its computer to stop",
+      ['smcp-server cancel team-a 42 --reason "it hangs"'],
+    ).argument("<office>", "the office's id")
+      .argument("<req_id>", "its id, as `calls` and the audit log have it"),
+  ).action(async (office, id, flags) =>
+    (await import("./change.ts")).cancel(office, id, flags)
+  );
+  addKeys(program);
+}
+
+function addKeys(program: Command): void {
+  const key = addHelp(
+    program.command("key"),
+    "Make, list and revoke API keys",
+    [
+      "smcp-server key add laptop --roles computer --offices 'team-*'",
+      "smcp-server key list",
+    ],
+  );
+  const file = () =>
+    new Option("--api-keys <file>", "the JSON file of --api-keys")
+      .env("SMCP_API_KEYS");
+  const json = () => new Option("--json", "print JSON").env("SMCP_JSON");
+  const load = () => import("./keys.ts");
+
+  addHelp(
+    key.command("add"),
+    "Make a key, print it once, and store its hash",
+    [
+      "smcp-server key add laptop --api-keys keys.json --roles computer",
+      "smcp-server key add ops --api-keys keys.json --roles operator",
+    ],
+  ).argument("<id>", "names the holder, in logs too")
+    .addOption(file().makeOptionMandatory())
+    .addOption(
+      new Option(
+        "--roles <list>",
+        `what its holder may be: ${
+          ROLES.join(", ")
+        } (default: agent and computer)`,
+      ).argParser(roles).env("SMCP_ROLES"),
+    )
+    .addOption(
+      new Option("--offices <list>", "in which offices; * matches any text")
+        .argParser(patterns).env("SMCP_OFFICES"),
+    )
+    .addOption(
+      new Option("--names <list>", "under which names, likewise")
+        .argParser(patterns).env("SMCP_NAMES"),
+    )
+    .addOption(json())
+    .action(async (id, flags) => (await load()).keyAdd(id, flags));
+
+  addHelp(
+    key.command("list"),
+    "List who has keys, and what for",
+    ["smcp-server key list --api-keys keys.json"],
+  ).addOption(file().makeOptionMandatory()).addOption(json())
+    .action(async (flags) => (await load()).keyList(flags));
+
+  addServer(
+    addHelp(
+      key.command("revoke"),
+      "Make a running Server refuse a key until it reads its keys again",
+      [
+        "smcp-server key revoke laptop",
+        "smcp-server key revoke laptop --api-keys keys.json   # for good",
+      ],
+    ).argument("<id>", "its id"),
+  ).addOption(
+    new Option(
+      "--api-keys <file>",
+      "take it out of this file as well",
+    ),
+  ).addOption(reason())
+    .action(async (id, flags) => (await load()).keyRevoke(id, flags));
+}
+
+/** Adds the flags about the Server and the operator. */
+const addServer = (command: Command): Command =>
+  addCredentials(
+    command.addOption(
+      new Option("--url <url>", "address of the Server").env("SMCP_URL")
+        .default("http://127.0.0.1:8787"),
+    ),
+  );
+
+/** Adds the flags of changes. */
+const addChange = (command: Command): Command =>
+  addServer(command).addOption(reason()).addOption(
+    new Option("--protocol <version>", "where several versions have the office")
+      .choices(PROTOCOL_NAMES).env("SMCP_CLIENT_PROTOCOL"),
+  );
+
+const reason = (): Option =>
+  new Option("--reason <text>", "what those are told whom it concerns")
+    .default("no reason was given").env("SMCP_REASON");
+
+const patterns = (text: string): string[] => {
+  const list = text.split(",").map((part) => part.trim());
+  if (list.every((part) => part !== "")) return list;
+  throw new InvalidArgumentError(
+    "Expected texts separated by commas, none of them empty.",
+  );
+};
+
+const roles = (text: string): string[] => {
+  const list = patterns(text);
+  if (list.every((part) => ROLES.includes(part))) return list;
+  throw new InvalidArgumentError(
+    `Expected one or more of ${ROLES.join(", ")}, separated by commas.`,
+  );
+};

@@ -1,0 +1,131 @@
+import { createHash, randomBytes } from "node:crypto";
+import { columns, plain } from "../../../cli/terminal_text.ts";
+import { UsageError } from "../../../cli/run.ts";
+import type { ApiKey } from "../../auth/api_keys.ts";
+import { doneSchema } from "../../operator/schemas.ts";
+import { type KeysFlags, readKeys, writeKeys } from "./keys_file.ts";
+import { OperatorClient, type OperatorFlags } from "./operator_client.ts";
+
+/** Flags of `key add`. */
+export interface KeyAddFlags extends KeysFlags {
+  /** What the holder may be; absent: Agent and Computer. */
+  readonly roles?: NonNullable<ApiKey["roles"]>;
+  /** Patterns of offices. */
+  readonly offices?: readonly string[];
+  /** Patterns of names. */
+  readonly names?: readonly string[];
+  /** Whether to print JSON. */
+  readonly json?: true;
+}
+
+/** Flags of `key list`. */
+export interface KeyListFlags extends KeysFlags {
+  /** Whether to print JSON. */
+  readonly json?: true;
+}
+
+/** Flags of `key revoke`. */
+export interface KeyRevokeFlags extends OperatorFlags, Partial<KeysFlags> {
+  /** For the audit log. */
+  readonly reason: string;
+}
+
+/**
+ * Makes a key, prints it once, and stores its hash.
+ *
+ * @throws {UsageError} when the file has a key of that id
+ */
+export async function keyAdd(id: string, flags: KeyAddFlags): Promise<void> {
+  const { roles, offices, names, json } = flags;
+  const keys = await readKeys(flags) ?? [];
+  if (keys.some((each) => each.id === id)) {
+    throw new UsageError(
+      `there is a key with the id ${
+        JSON.stringify(id)
+      } already: revoke it first, or choose another`,
+    );
+  }
+  const key = randomBytes(32).toString("hex");
+  const hash = createHash("sha256").update(key).digest("hex");
+  const entry: ApiKey = {
+    id,
+    key: `sha256:${hash}`,
+    ...(roles && { roles }),
+    ...(offices && { offices }),
+    ...(names && { names }),
+  };
+  try {
+    await writeKeys(flags, [...keys, entry]);
+  } catch (error) {
+    if (error instanceof TypeError) throw new UsageError(error.message);
+    throw error;
+  }
+  console.log(json ? JSON.stringify({ id, key }) : key);
+  console.error(
+    `stored its hash in ${
+      plain(flags.apiKeys)
+    }, where nobody can read it back; a running Server takes it at SIGHUP`,
+  );
+}
+
+/** Prints who has keys, and what for; never the keys. */
+export async function keyList(flags: KeyListFlags): Promise<void> {
+  const keys = await needed(flags);
+  const shown = keys.map(({ key, ...rest }) => ({
+    ...rest,
+    hashed: key.startsWith("sha256:"),
+  }));
+  if (flags.json) return console.log(JSON.stringify(shown, null, 2));
+  const any = (list: readonly string[] | undefined) => list?.join(" ") ?? "any";
+  columns([
+    ["ID", "ROLES", "OFFICES", "NAMES", "STORED"],
+    ...shown.map(({ id, roles, offices, names, hashed }) => [
+      id,
+      roles?.join(" ") ?? "agent computer",
+      any(offices),
+      any(names),
+      hashed ? "hashed" : "in plain text",
+    ]),
+  ]).forEach((line) => console.log(line));
+}
+
+/**
+ * Takes a key out of the file, if there is one, and makes the running Server refuse it at once.
+ *
+ * @throws {Error} when either fails; what was done is told
+ */
+export async function keyRevoke(
+  id: string,
+  { apiKeys, reason, ...operator }: KeyRevokeFlags,
+): Promise<void> {
+  const client = new OperatorClient(operator);
+  if (apiKeys !== undefined) {
+    const keys = await needed({ apiKeys });
+    const left = keys.filter((each) => each.id !== id);
+    if (left.length === keys.length) {
+      throw new UsageError(
+        `no key in the file has the id ${
+          JSON.stringify(id)
+        }; the command "key list" shows them`,
+      );
+    }
+    await writeKeys({ apiKeys }, left);
+    console.log(`removed from ${plain(apiKeys)}: ${plain(id)}`);
+  }
+  await client.post(
+    "/keys/revoke",
+    { principal: `key:${id}`, reason },
+    doneSchema,
+  );
+  console.log(
+    `refused by the Server until it reads its keys again: ${plain(id)}`,
+  );
+}
+
+async function needed(flags: KeysFlags): Promise<ApiKey[]> {
+  const keys = await readKeys(flags);
+  if (keys !== undefined) return keys;
+  throw new UsageError(
+    'the file of --api-keys does not exist; the command "key add" makes it',
+  );
+}
