@@ -79,7 +79,7 @@ export class Link {
   flush(): void {
     let isTold = false;
     while (this.#mayTransmit()) {
-      const frame = this.#outbox.take(DATA_HEADER_BYTES);
+      const frame = this.#outbox.take(this.#port.allocate, DATA_HEADER_BYTES);
       if (frame === undefined) break;
       this.#window.send(frame.length);
       this.#transmitData(frame);

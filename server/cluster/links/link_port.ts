@@ -18,7 +18,9 @@ export interface LinkPort {
   nextToken(): number;
   /** Returns how many bytes the peer may have on their way to this node. */
   window(): number;
-  /** Sends a frame; frames arrive in order, or are missing. */
+  /** Returns memory for a frame. */
+  readonly allocate: (length: number) => Buffer;
+  /** Sends a frame, whose memory belongs to the receiver of this call; frames arrive in order, or are missing. */
   transmit(frame: Buffer): void;
   /** Asks for its `flush()`, at the end of this turn of the event loop. */
   schedule(): void;

@@ -1,4 +1,4 @@
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import { Fifo } from "./fifo.ts";
 import { itemBytes, type Piece, writeItem } from "./items.ts";
 
@@ -86,10 +86,14 @@ export class Outbox {
   /**
    * Takes as much as one frame carries.
    *
+   * @param allocate returns memory for the frame
    * @param reserve bytes that stay free in front
    * @returns the frame, or `undefined` when nothing waits
    */
-  take(reserve: number): Buffer | undefined {
+  take(
+    allocate: (length: number) => Buffer,
+    reserve: number,
+  ): Buffer | undefined {
     if (this.#bytes === 0) return undefined;
     this.#fillOpen();
     const pieces: Piece[] = [];
@@ -106,7 +110,7 @@ export class Outbox {
     }
     let length = reserve;
     for (const piece of pieces) length += itemBytes(piece);
-    const frame = Buffer.allocUnsafe(length);
+    const frame = allocate(length);
     let at = reserve;
     for (const piece of pieces) at = writeItem(frame, at, piece);
     return frame;

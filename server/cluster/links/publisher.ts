@@ -1,6 +1,7 @@
 import type { Buffer } from "node:buffer";
 import { log } from "../../shared/log.ts";
 import { channelOf, type LinkRedis } from "./channel.ts";
+import { FramePool } from "./frame_pool.ts";
 import type { Peer } from "./peer.ts";
 
 /** What became of frames. */
@@ -15,9 +16,11 @@ export interface PublisherPort {
 export class Publisher {
   readonly #redis: LinkRedis;
   readonly #port: PublisherPort;
+  readonly #pool: FramePool;
   #hasWarned = false;
 
-  constructor(redis: LinkRedis, port: PublisherPort) {
+  constructor(redis: LinkRedis, pieceBytes: number, port: PublisherPort) {
+    this.#pool = new FramePool(pieceBytes);
     this.#redis = redis;
     this.#port = port;
   }
@@ -27,11 +30,16 @@ export class Publisher {
     this.#hasWarned = false;
   }
 
-  /** Sends a frame. */
+  /** Returns memory for a frame that will be sent. */
+  readonly allocate = (length: number): Buffer => this.#pool.take(length);
+
+  /** Sends a frame; its memory is used again. */
   send(peer: Peer, frame: Buffer): void {
     const { name } = peer.link;
     peer.published = this.#redis.publish(channelOf(peer.node), frame).then(
       (receivers) => {
+        // Redis has it all. After a failure nobody knows who may still send it.
+        this.#pool.give(frame);
         if (receivers > 0) return;
         this.#port.nobody(peer);
         this.#missed(peer, name);

@@ -70,7 +70,7 @@ class RedisLinks implements Links {
     this.#events = events;
     this.#settings = settings;
     this.#isConnected = redis.connected;
-    this.#publisher = new Publisher(redis, {
+    this.#publisher = new Publisher(redis, settings.pieceBytes, {
       nobody: ({ watch }) => {
         // May be the first of two looks that prove an end; the lookout has the second.
         if (this.#lookout.isSettled) watch.looked(0, settings.now());
@@ -175,6 +175,7 @@ class RedisLinks implements Links {
       own: this.#node,
       nextToken: () => randomInt(TOKEN_BOUND - 1),
       window: () => windowOf(this.#settings, this.#peers.size),
+      allocate: this.#publisher.allocate,
       transmit: (frame) => this.#publisher.send(peer, frame),
       schedule: () => this.#schedule(peer),
       received: (message) => this.#events.received(node, message),

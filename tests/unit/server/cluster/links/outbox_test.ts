@@ -15,6 +15,8 @@ import {
 const PIECE = 256;
 const RESERVE = 19;
 
+const allocate = (length: number) => Buffer.allocUnsafe(length);
+
 /** A message whose bytes tell its stream and its place there; in parts of odd sizes. */
 function messageOf(stream: number, index: number, size: number): Uint8Array[] {
   const message = Buffer.alloc(Math.max(8, size), `${stream}/${index};`);
@@ -56,7 +58,7 @@ Deno.test("Outbox and Inbox keep the order of each stream and each byte, whateve
         ]);
       });
       const pass = () => {
-        const frame = outbox.take(RESERVE);
+        const frame = outbox.take(allocate, RESERVE);
         if (frame) inbox.take(frame, RESERVE);
         return frame !== undefined;
       };
@@ -90,7 +92,11 @@ Deno.test("Outbox cuts frames at the size of a piece, or takes one small message
         outbox.push(String(step.stream), [new Uint8Array(step.size)]);
       }
     }
-    for (let frame = outbox.take(0); frame; frame = outbox.take(0)) {
+    for (
+      let frame = outbox.take(allocate, 0);
+      frame;
+      frame = outbox.take(allocate, 0)
+    ) {
       let content = 0;
       let items = 0;
       readItems(frame, 0, (item) => {
@@ -109,7 +115,7 @@ Deno.test("Outbox puts small messages that came together into one frame", () => 
   for (let i = 0; i < 10; i++) outbox.push(`s${i % 3}`, messageOf(0, i, 10));
   const got: string[] = [];
   const inbox = new Inbox(PIECE, (message) => got.push(idOf(message)));
-  const frame = outbox.take(RESERVE);
+  const frame = outbox.take(allocate, RESERVE);
   assert(frame);
   inbox.take(frame, RESERVE);
   assertEquals(got, Array.from({ length: 10 }, (_, i) => `0/${i}`));
@@ -122,7 +128,7 @@ Deno.test("Outbox lets small messages and other streams pass between the pieces 
   const got: string[] = [];
   const inbox = new Inbox(40 * PIECE, (message) => got.push(idOf(message)));
   const pass = () => {
-    const frame = outbox.take(RESERVE);
+    const frame = outbox.take(allocate, RESERVE);
     if (frame) inbox.take(frame, RESERVE);
     return frame !== undefined;
   };
@@ -146,7 +152,7 @@ Deno.test("Outbox starves neither large messages nor small ones, even of a whole
   const inbox = new Inbox(10 * PIECE, (message) => got.push(idOf(message)));
   for (let i = 0; i < 60; i++) {
     outbox.push("flood", messageOf(2, i, PIECE));
-    const frame = outbox.take(RESERVE);
+    const frame = outbox.take(allocate, RESERVE);
     if (frame) inbox.take(frame, RESERVE);
   }
   assert(got.includes("1/0"), "the large one has arrived");
@@ -157,7 +163,11 @@ Deno.test("Outbox has only a few messages in pieces on their way at once", () =>
   const outbox = new Outbox(PIECE, Infinity);
   for (let i = 0; i < 50; i++) outbox.push(`s${i}`, messageOf(i, 0, 3 * PIECE));
   const open = new Set<number>();
-  for (let frame = outbox.take(0); frame; frame = outbox.take(0)) {
+  for (
+    let frame = outbox.take(allocate, 0);
+    frame;
+    frame = outbox.take(allocate, 0)
+  ) {
     readItems(frame, 0, ({ slot, isLast }) => {
       if (isLast) open.delete(slot);
       else open.add(slot);
@@ -171,7 +181,7 @@ Deno.test("Outbox refuses what is over its bound, and takes one message of any s
   const outbox = new Outbox(PIECE, 1_000);
   assert(outbox.push("a", [new Uint8Array(5_000)]));
   assert(!outbox.push("b", [new Uint8Array(1)]));
-  while (outbox.take(0));
+  while (outbox.take(allocate, 0));
   let taken = 0;
   while (outbox.push("a", [new Uint8Array(100)])) taken++;
   assertEquals(taken, 6, "each costs its bytes and some more");
@@ -183,7 +193,7 @@ Deno.test("Outbox refuses what is over its bound, and takes one message of any s
 Deno.test("Inbox refuses a message that is announced too large, before it takes room for it", () => {
   const outbox = new Outbox(PIECE, Infinity);
   outbox.push("a", [new Uint8Array(4 * PIECE)]);
-  const frame = outbox.take(0);
+  const frame = outbox.take(allocate, 0);
   assert(frame);
   const inbox = new Inbox(4 * PIECE - 1, () => {});
   assertThrows(() => inbox.take(frame, 0), FrameError, "1024 bytes");
@@ -227,7 +237,7 @@ Deno.test("Inbox delivers nothing of a frame after it was closed in its middle",
     got.push(idOf(message));
     inbox.close();
   });
-  const frame = outbox.take(0);
+  const frame = outbox.take(allocate, 0);
   assert(frame);
   inbox.take(frame, 0);
   assertEquals(got, ["0/0"]);

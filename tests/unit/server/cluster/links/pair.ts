@@ -30,6 +30,7 @@ export class End {
       own,
       nextToken: () => tokens.update(own).copy().digest().readUIntBE(0, 6),
       window: () => window,
+      allocate: (length) => Buffer.allocUnsafe(length),
       transmit: (frame) => this.peer?.incoming.push(frame),
       schedule: () => this.isScheduled = true,
       received: (message) => {
