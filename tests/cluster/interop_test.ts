@@ -30,7 +30,7 @@ for (const [sdk, agentKind, computerKind] of CASTS) {
   }, async (t) => {
     await using cluster = await startCluster({
       nodes: 2,
-      flags: ["--protocol", "all"],
+      flags: ["--protocol", sdk],
     });
     await using place = await openWorkplace();
     await using left = await startProxy(cluster.node(0).url);

@@ -7,11 +7,9 @@ import {
   heard,
   joinAgent,
   joinComputer,
-  joinSoon,
   roomOf,
 } from "../support/cluster/rig/members.ts";
 import { until } from "../support/cluster/programs.ts";
-import { seeded } from "../support/wire/hostile_payloads.ts";
 import { connectRaw, type RawClient } from "../support/wire/raw_client.ts";
 
 const RACES = times("SMCP_CLUSTER_RACES", { short: 20, long: 1000 });
@@ -110,61 +108,4 @@ Deno.test({
     assertEquals(hears(watcher), ["enter pc", ...moves.flat()]);
   }
   await cluster.proved();
-});
-
-Deno.test({
-  name:
-    "joins against leaves against kills: no ghost, no member that is not told of",
-  timeout: timeoutOf(0, 0) + 120_000,
-}, async () => {
-  await using cluster = await startCluster();
-  await using watcher = await joinAgent(cluster.node(0).url, "watcher", "o");
-  const random = seeded(5);
-  const seats = Array.from({ length: 6 }, (_, i) => `pc${i}`);
-  let isOver = false;
-  const churn = async (name: string) => {
-    while (!isOver) {
-      const living = cluster.nodes.filter(({ isRunning }) => isRunning);
-      const node = living[Math.floor(random() * living.length)];
-      if (!node) return;
-      try {
-        const pc = await joinComputer(node.url, name, "o");
-        if (random() < 0.5) {
-          await Promise.race([
-            pc.client.request("server:leave_office", { office_id: "o" }),
-            pc.client.disconnected(),
-          ]);
-        }
-        await pc[Symbol.asyncDispose]();
-      } catch {
-        // its node was killed, or its name is not free yet: again
-      }
-    }
-  };
-  const churning = seats.map(churn);
-  for (let i = 1; i <= 4; i++) {
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-    const victim = cluster.nodes.findLast(({ isRunning, name }) =>
-      isRunning && name !== "a"
-    );
-    await victim?.kill();
-    await cluster.add();
-  }
-  isOver = true;
-  await Promise.all(churning);
-  await cluster.proved();
-  await until(async () =>
-    (await roomOf(watcher, "watcher", "o")).join() === "agent watcher"
-  );
-  const balance = new Map<string, number>();
-  for (const text of comings(watcher)) {
-    const [verb, name = ""] = text.split(" ");
-    const present = (balance.get(name) ?? 0) + (verb === "enter" ? 1 : -1);
-    assertEquals([0, 1].includes(present), true, `${text} twice`);
-    balance.set(name, present);
-  }
-  assertEquals([...balance.values()].every((present) => present === 0), true);
-  await using again =
-    (await joinSoon(cluster.node(0).url, "computer", "pc0", "o")).client;
-  assertEquals(again.socket.connected, true);
 });
