@@ -41,7 +41,7 @@ export class OperatorApi {
   /** Names the node that answers, in a cluster. */
   get node(): { node?: string } {
     const node = this.#parts.logical[0]?.sessions.node;
-    return node === undefined ? {} : { node };
+    return node ? { node } : {}; // one that has not joined has no name
   }
 
   /** Lists the offices with members here. */

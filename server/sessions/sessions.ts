@@ -65,8 +65,7 @@ export class Sessions {
   readonly #bars = new Bars();
   readonly #news: OfficeNews;
   readonly #journal: Journal;
-  /** This node, in a cluster. */
-  readonly node: string | undefined;
+  readonly #exchange: Exchange | undefined;
 
   /** Accepts the connections of `nsp`. */
   constructor(nsp: Namespace, options: SessionsOptions) {
@@ -108,7 +107,7 @@ export class Sessions {
       journal,
       this.#bars,
     );
-    this.node = exchange?.node;
+    this.#exchange = exchange;
     this.#news = news;
     this.#journal = journal;
     this.#recheck = acceptSessions(nsp, this.#open, {
@@ -150,6 +149,11 @@ export class Sessions {
   async agentOf(office: string): Promise<string | undefined> {
     const members = await this.#membership.list(office);
     return members.find(({ role }) => role === "agent")?.name;
+  }
+
+  /** This node, in a cluster; another one each time that it joins it. */
+  get node(): string | undefined {
+    return this.#exchange?.node;
   }
 
   /** The calls that were sent so far. */

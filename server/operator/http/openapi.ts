@@ -4,7 +4,7 @@ import { eventSchema, problemSchema } from "../schemas.ts";
 import { BASE_PATH, type Operation, OPERATIONS } from "./operations.ts";
 
 /** Statuses of problems that every operation may have. */
-const PROBLEMS = [400, 401, 403, 429, 500];
+const PROBLEMS = [400, 401, 403, 429, 500, 503];
 /** Those of operations with a body. */
 const BODY_PROBLEMS = [413, 415];
 
@@ -119,7 +119,7 @@ const EVENTS = {
       description: "The data of each event is JSON",
       content: { "text/event-stream": { schema: jsonOf(eventSchema) } },
     },
-    ...problemsOf([...PROBLEMS, 503]),
+    ...problemsOf(PROBLEMS),
   },
 };
 

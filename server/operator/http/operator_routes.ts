@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
+import { ProtocolError } from "../../../protocol/mod.ts";
 import { seesAll, seesOffice } from "../../auth/policy.ts";
 import { OpenExchanges } from "../../gateway/open_exchanges.ts";
 import { closed } from "../../http/closing.ts";
@@ -132,6 +133,13 @@ export class OperatorRoutes {
     } catch (error) {
       node.incoming.resume();
       if (error instanceof ProblemError) return toProblemResponse(error);
+      if (error instanceof ProtocolError) { // the cluster's registry
+        return toProblemResponse(
+          problemOf(503, "server", error.message, "try again in a moment", {
+            "Retry-After": "1",
+          }),
+        );
+      }
       log.error("The operator API failed", failure(error));
       return toProblemResponse(
         problemOf(
