@@ -71,56 +71,61 @@ export function deleteEmpty(directory: string): void {
   }
 }
 
-/** What became of the variables of a service. */
-export interface SavedVariables {
+/** The variables of a service, before they are written. */
+export interface ChangedVariables {
   /** All of them. */
-  readonly variables: Variables;
-  /** One line for each change, without values. */
+  readonly all: Variables;
+  /** One line for each that is new, changed or kept, without values. */
   readonly changes: readonly string[];
+  /** Whether the service has to be started again for them. */
+  readonly isChanged: boolean;
+  /** Writes them. */
+  save(): void;
 }
 
 /**
- * Adds variables to those that a service has, in a file for its user alone; nothing is written before
- * `save` is called.
+ * Adds variables to those that a service has, in a file for its user alone.
  *
  * @param given new variables, stronger than the old ones
  * @param dropped names of variables that are given in another way now
+ * @throws {Error} when somebody else made the file, or it cannot be read
  */
 export function changeVariables(
   file: string,
   name: ServiceName,
   given: Variables,
   dropped: readonly string[],
-): SavedVariables & { save(): void } {
+): ChangedVariables {
   const text = readOwn(file, name);
   const old = text === undefined ? {} : parseEnvFile(text, file);
-  const variables: Record<string, string> = { ...old, ...given };
-  for (const variable of dropped) delete variables[variable];
+  const kept = Object.entries(old).filter(([one]) => !dropped.includes(one));
+  const all: Variables = { ...Object.fromEntries(kept), ...given };
   const next = formatEnvFile([
     `${madeBy(name)}: credentials, as NAME=VALUE. Only you may read this file.`,
     "What you change here counts from the next start of the service on.",
-  ], variables);
+  ], all);
   const wasExposed = text !== undefined && isExposed(file);
-  const names = Object.keys({ ...old, ...variables });
-  const changes = [
-    ...(wasExposed ? ["others could read it; now only you can"] : []),
-    ...names.flatMap((variable) =>
-      variables[variable] === undefined
-        ? [`${variable} removed`]
-        : old[variable] === undefined
-        ? [`${variable} added`]
-        : old[variable] !== variables[variable]
-        ? [`${variable} changed`]
-        : given[variable] === undefined
-        ? [`${variable} kept`]
-        : []
-    ),
-  ];
+  const names = Object.keys({ ...old, ...all });
+  const changed = names.filter((one) => old[one] !== all[one]);
   return {
-    variables,
-    changes,
+    all,
+    changes: [
+      ...(wasExposed ? ["others could read it; now only you can"] : []),
+      ...changed.map((one) => `${one} ${howChanged(old[one], all[one])}`),
+      ...names.filter((one) =>
+        !changed.includes(one) && !Object.hasOwn(given, one)
+      )
+        .map((one) => `${one} kept`),
+    ],
+    isChanged: wasExposed || changed.length > 0,
     save() {
       if (text !== next || wasExposed) writeWhole(file, next, PRIVATE_MODE);
     },
   };
 }
+
+const howChanged = (
+  old: string | undefined,
+  value: string | undefined,
+): string =>
+  old === undefined ? "added" : value === undefined ? "removed" : "changed";

@@ -83,11 +83,19 @@ const passwordIn = (
 ): readonly [string, string] | [] =>
   envVar !== undefined && hasPassword(text) ? [envVar, text] : [];
 
-/**
- * Adds options that the variables of a service give, to those of this command.
- *
- * @param args what `recordGiven` made of this command: it is stronger
- */
+/** Lists the variables that an argument replaces; those of credentials among the options stay. */
+export const replacedBy = (
+  { options }: Command,
+  { args, secrets }: GivenOptions,
+): string[] =>
+  options.flatMap(({ long, envVar }) =>
+    envVar !== undefined && secrets[envVar] === undefined &&
+      args.some((text) => text === long || text.startsWith(`${long}=`))
+      ? [envVar]
+      : []
+  );
+
+/** Adds options that the variables of a service give, where this command line does not. */
 export function withVariables<T extends object>(
   flags: T,
   command: Command,

@@ -1,12 +1,17 @@
 import process from "node:process";
 import type { Command } from "commander";
-import { changeVariables, readOwn, writeWhole } from "./files.ts";
-import { type GivenOptions, withVariables } from "./given.ts";
+import type { Variables } from "../env_file.ts";
+import {
+  type ChangedVariables,
+  changeVariables,
+  readOwn,
+  writeWhole,
+} from "./files.ts";
+import { type GivenOptions, replacedBy, withVariables } from "./given.ts";
 import type { RunProgram } from "./host.ts";
 import { launchOf } from "./launch.ts";
-import { checkPlace, keepingOf, type Place } from "./manager.ts";
-import { pickVariables, type ServiceRole } from "./role.ts";
-import type { Service } from "./service.ts";
+import { checkPlace, type Keeping, keepingOf, type Place } from "./manager.ts";
+import { pickVariables, type RoleCheck, type ServiceRole } from "./role.ts";
 
 /** What is to be installed. */
 export interface InstallRequest<Flags extends object> {
@@ -22,6 +27,18 @@ export interface InstallRequest<Flags extends object> {
   readonly isShown: boolean;
 }
 
+/** The files of a service, before they are written. */
+interface Draft {
+  /** Its definition. */
+  readonly definition: string;
+  /** The definition that there is. */
+  readonly before: string | undefined;
+  /** Its credentials. */
+  readonly variables: ChangedVariables;
+  /** What a person should know. */
+  readonly notes: RoleCheck["notes"];
+}
+
 /** Definitions are no secret. */
 const OPEN_MODE = 0o644;
 
@@ -31,76 +48,18 @@ const OPEN_MODE = 0o644;
  * @throws {Error} that says what to do; nothing is written then, unless the service does not start
  */
 export async function install<Flags extends object>(
-  { role, given, flags, command, isShown }: InstallRequest<Flags>,
+  request: InstallRequest<Flags>,
   place: Place,
   run: RunProgram,
 ): Promise<void> {
-  const { name } = role;
+  const { name } = request.role;
   const keeping = keepingOf(name, place, run);
-  const { manager, envFile } = keeping;
-  if (!isShown) await checkPlace(name, place, keeping);
-  const before = readOwn(manager.file, name);
-  const kept = changeVariables(envFile, name, given.secrets, []).variables;
-  // What is given as an option now does not come from the file any more.
-  const replaced = command.options.flatMap(({ long, envVar }) =>
-    envVar !== undefined && kept[envVar] !== undefined &&
-      given.secrets[envVar] === undefined &&
-      given.args.some((text) => text === long || text.startsWith(`${long}=`))
-      ? [envVar]
-      : []
-  );
-  const inFile = Object.fromEntries(
-    Object.entries(kept).filter(([variable]) => !replaced.includes(variable)),
-  );
-  const checked = await role.check(
-    withVariables(flags, command, inFile),
-    { ...inFile, ...place.env },
-  );
-  const { open, secret } = pickVariables(place.env, envFile, checked.variables);
-  const service: Service = {
-    name,
-    summary: role.summary,
-    command: [
-      ...launchOf(
-        name,
-        { program: process.execPath, argv: process.argv },
-        role.permissions(flags),
-      ),
-      ...role.words,
-      ...given.args,
-    ],
-    directory: process.cwd(),
-    environment: open,
-  };
-  const definition = manager.define(service);
-  const saved = changeVariables(
-    envFile,
-    name,
-    { ...secret, ...given.secrets },
-    replaced,
-  );
-  if (isShown) {
-    console.error(`would write ${envFile}, for your eyes only:`);
-    const names = Object.keys(saved.variables);
-    for (const variable of names) console.error(`  ${variable}=(not shown)`);
-    if (names.length === 0) console.error("  (no credentials)");
-    console.error(`would write ${manager.file}:`);
-    console.log(definition.trimEnd());
-    return;
-  }
-  saved.save();
-  report(`credentials: ${envFile}, for your eyes only`, saved.changes);
-  const isChanged = before !== definition;
-  if (isChanged) writeWhole(manager.file, definition, OPEN_MODE);
-  report(
-    `${
-      before === undefined ? "written" : isChanged ? "changed" : "unchanged"
-    }: ${manager.file}`,
-    before === undefined ? [] : difference(before, definition),
-  );
-  const isNew = isChanged ||
-    saved.changes.some((change) => !change.endsWith(" kept"));
-  if (!isNew && (await manager.state()).state === "running") {
+  if (!request.isShown) await checkPlace(name, place, keeping);
+  const draft = await draftOf(request, place.env, keeping);
+  if (request.isShown) return show(draft, keeping);
+  const isChanged = write(draft, keeping);
+  const { manager } = keeping;
+  if (!isChanged && (await manager.state()).state === "running") {
     console.log(`${name} runs as before`);
   } else {
     await manager.start();
@@ -108,9 +67,75 @@ export async function install<Flags extends object>(
       `started ${name}, now and at each login; "${name} service status" tells how it is`,
     );
   }
-  for (const note of [...checked.notes, ...manager.notes]) {
+  for (const note of [...draft.notes, ...manager.notes]) {
     console.log(`note: ${note}`);
   }
+}
+
+/** Makes the files of a service; checks its options with the credentials that it will have. */
+async function draftOf<Flags extends object>(
+  { role, given, flags, command }: InstallRequest<Flags>,
+  env: Place["env"],
+  { manager, envFile }: Keeping,
+): Promise<Draft> {
+  const { name, summary, words } = role;
+  const before = readOwn(manager.file, name);
+  const dropped = replacedBy(command, given);
+  const change = (added: Variables) =>
+    changeVariables(envFile, name, { ...added, ...given.secrets }, dropped);
+  const kept = change({}).all;
+  const { variables, notes } = await role.check(
+    withVariables(flags, command, kept),
+    { ...kept, ...env },
+  );
+  const { open, secret } = pickVariables(env, envFile, variables);
+  const start = { program: process.execPath, argv: process.argv };
+  const definition = manager.define({
+    name,
+    summary,
+    command: [
+      ...launchOf(name, start, role.permissions(flags)),
+      ...words,
+      ...given.args,
+    ],
+    directory: process.cwd(),
+    environment: open,
+  });
+  return { definition, before, variables: change(secret), notes };
+}
+
+/** Prints the definition, and about it where it does not disturb who keeps the definition. */
+function show(
+  { definition, variables }: Draft,
+  { manager, envFile }: Keeping,
+): void {
+  const names = Object.keys(variables.all);
+  console.error(
+    [
+      `would write ${envFile}, for your eyes only:`,
+      ...names.map((variable) => `  ${variable}=(not shown)`),
+      ...(names.length === 0 ? ["  (no credentials)"] : []),
+      `would write ${manager.file}:`,
+    ].join("\n"),
+  );
+  console.log(definition.trimEnd());
+}
+
+/** Writes the files, and says what is new in them; returns whether anything is. */
+function write(
+  { definition, before, variables }: Draft,
+  { manager, envFile }: Keeping,
+): boolean {
+  variables.save();
+  report(`credentials: ${envFile}, for your eyes only`, variables.changes);
+  if (before === definition) {
+    report(`unchanged: ${manager.file}`, []);
+    return variables.isChanged;
+  }
+  writeWhole(manager.file, definition, OPEN_MODE);
+  if (before === undefined) report(`written: ${manager.file}`, []);
+  else report(`changed: ${manager.file}`, difference(before, definition));
+  return true;
 }
 
 function report(title: string, lines: readonly string[]): void {

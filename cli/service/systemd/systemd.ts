@@ -8,6 +8,9 @@ import { unitText } from "./unit.ts";
 /** Where systemd notes whose services run without a login. */
 const LINGER = "/var/lib/systemd/linger";
 
+/** What is there wherever systemd runs, by its own convention. */
+const BOOTED = "/run/systemd/system";
+
 /** Lines of the log that are shown. */
 const LOG_LINES = 10;
 
@@ -17,12 +20,14 @@ export interface SystemdUser {
   readonly config: string;
   /** The user's name; absent if it is unknown. */
   readonly user?: string;
+  /** Whether systemd runs on this machine; default: what the machine says. */
+  readonly isBooted?: boolean;
 }
 
 /** Manages a service by systemd's user manager. */
 export function systemd(
   name: ServiceName,
-  { config, user }: SystemdUser,
+  { config, user, isBooted = existsSync(BOOTED) }: SystemdUser,
   run: RunProgram,
 ): ServiceManager {
   const unit = `${name}.service`;
@@ -45,7 +50,7 @@ export function systemd(
         "show",
         "--property=Version",
       );
-      if (end?.code !== 0) throw new Error(whyNot(end, linger));
+      if (end?.code !== 0) throw new Error(whyNot(end, isBooted, linger));
     },
     async start() {
       await control("daemon-reload");
@@ -82,7 +87,11 @@ export function systemd(
 }
 
 /** Says why the user manager cannot be used, and what to do. */
-function whyNot(end: ProgramEnd | undefined, linger: string): string {
+function whyNot(
+  end: ProgramEnd | undefined,
+  isBooted: boolean,
+  linger: string,
+): string {
   const byHand =
     'let what starts programs here start the command; "service install --print" shows it';
   if (end === undefined) {
@@ -90,7 +99,7 @@ function whyNot(end: ProgramEnd | undefined, linger: string): string {
   }
   const { stderr } = end;
   const first = stderr.split("\n", 1)[0] || `exit code ${end.code}`;
-  if (/not been booted with systemd|Host is down/i.test(stderr)) {
+  if (!isBooted || /not been booted with systemd/.test(stderr)) {
     return `systemd does not run here, as in most containers; ${byHand}`;
   }
   if (

@@ -46,15 +46,6 @@ const REFUSALS: readonly Refusal[] = [
     says: /systemd does not run here, as in most containers; let what starts/,
   },
   {
-    name: "without a session",
-    files: {
-      "state/no-bus":
-        "Failed to connect to bus: $DBUS_SESSION_BUS_ADDRESS and $XDG_RUNTIME_DIR not defined\n",
-    },
-    says:
-      /no session of systemd .*not by su or sudo.*"loginctl enable-linger ada" and "export XDG_RUNTIME_DIR=/,
-  },
-  {
     name: "on Windows",
     options: { platform: "win32" },
     says: /Task Scheduler .*schtasks \/Create \/SC ONLOGON \/TN smcp-computer/,

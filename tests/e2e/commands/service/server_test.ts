@@ -1,4 +1,6 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { fileURLToPath } from "node:url";
+import { start } from "../../../support/child.ts";
 import { serviceHome } from "../../../support/service/home.ts";
 
 const UNIT = ".config/systemd/user/smcp-server.service";
@@ -76,4 +78,18 @@ Deno.test("an option before service is refused, since it would get lost", async 
     'error: --ping-interval stands before "service", where it does nothing; write it after "install"\n',
   );
   assertEquals(end.code, 2);
+});
+
+Deno.test("without Deno's permissions, service install says how to get on", async () => {
+  const main = new URL("../../../../server/main.ts", import.meta.url);
+  await using install = start(Deno.execPath(), [
+    ...["run", "--quiet", "--frozen", "--no-prompt"],
+    ...["--allow-net", "--allow-env", "--allow-read"],
+    ...[fileURLToPath(main), "service", "install"],
+  ]);
+  assertEquals((await install.status).code, 1);
+  assertMatch(
+    install.lines.join("\n"),
+    /^error: Deno does not let this command do that \(Requires sys access to "uid"\); start it with "deno run -A", .*"--print" shows$/,
+  );
 });
