@@ -40,7 +40,7 @@ export class Publisher {
       (receivers) => {
         // Redis has it all. After a failure nobody knows who may still send it.
         this.#pool.give(frame);
-        if (receivers > 0) return;
+        if (receivers > 0) return peer.watch.present();
         this.#port.nobody(peer);
         this.#missed(peer, name);
       },

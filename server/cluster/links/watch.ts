@@ -12,6 +12,7 @@ export class Watch {
   #heardAt: number;
   #isSilent = false;
   #emptyAt: number | undefined;
+  #wasThere = false;
 
   constructor(limits: WatchLimits, now: number) {
     this.#limits = limits;
@@ -40,19 +41,27 @@ export class Watch {
   /**
    * Somebody looked how many receive what is sent to the node.
    *
+   * Only who was there can have ended: a node that is cut off from a Redis which has just taken over
+   * lives, and serves until its lease ends.
+   *
    * @returns whether its process is proved to have ended
    */
   looked(receivers: number, now: number): boolean {
-    if (receivers > 0) {
-      this.#emptyAt = undefined;
-      return false;
-    }
+    if (receivers > 0) this.present();
+    if (receivers > 0 || !this.#wasThere) return false;
     this.#emptyAt ??= now;
     return now - this.#emptyAt >= this.#limits.goneMs;
   }
 
-  /** What was seen may be wrong: nodes may not have subscribed again yet. */
+  /** The node receives what is sent to it. */
+  present(): void {
+    this.#emptyAt = undefined;
+    this.#wasThere = true;
+  }
+
+  /** Another Redis is asked, or one that has forgotten: what was seen says nothing any more. */
   forgetLooks(): void {
     this.#emptyAt = undefined;
+    this.#wasThere = false;
   }
 }

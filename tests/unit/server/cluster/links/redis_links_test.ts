@@ -54,14 +54,15 @@ Deno.test("meet() resolves when a node has answered, and in time when it does no
   assertEquals([...north.links.peers], ["nobody"]);
 });
 
-Deno.test("meet() resolves when the node is gone", async () => {
+Deno.test("meet() does not take a node that never was there for gone", async () => {
   const redis = new FakeRedis();
   await using north = await LinkNode.open(redis.connect(), "north", {
     ...quick,
-    answerMs: 2 ** 30,
+    answerMs: 200,
   });
   await north.links.meet(["nobody"]);
-  assertEquals(north.heard, ["gone nobody"]);
+  assertEquals(north.heard, []);
+  assertEquals([...north.links.peers], ["nobody"]);
 });
 
 Deno.test("openLinks() refuses a node of a version that does not follow its own", async () => {
