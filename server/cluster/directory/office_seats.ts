@@ -10,6 +10,7 @@ import type { Claim, OfficeRegistry, Seat } from "../../offices/registry.ts";
 import type { Member } from "../../shared/member.ts";
 import { seatsOf } from "./replies.ts";
 import { CLAIM, CONFIRM, LIST, RELEASE, UNDO } from "./scripts.ts";
+import type { Script } from "../redis/redis.ts";
 import type { Answer, ScriptRunner } from "./script_runner.ts";
 import {
   claimKey,
@@ -21,8 +22,8 @@ import {
 
 import { RegistryUnavailableError } from "./unavailable.ts";
 
-/** How long a claim without an answer waits until it is taken back again, and again. */
-const UNDO_DELAY_MS = 500;
+/** How long it takes until what became of a claim is told again, and again. */
+const INSIST_DELAY_MS = 500;
 
 /** The seats of the offices of one protocol version. */
 export class OfficeSeats implements OfficeRegistry {
@@ -59,11 +60,17 @@ export class OfficeSeats implements OfficeRegistry {
     if (state === "FULL") return officeFull();
     const [rev, evicted, ...seats] = rest;
     this.#runner.saw(Number(rev));
-    if (evicted) void this.#runner.run(CONFIRM, ...claim).catch(() => {});
+    const evict = evicted
+      ? readSeat(wanted.office, slot, String(evicted))
+      : undefined;
+    if (evict !== undefined) {
+      // Until then whoever wants to take it over in turn has to wait.
+      void this.#insist(CONFIRM, claim);
+    }
     return {
       kind: "admit",
       ...(joiner.member && { leave: joiner.member }),
-      ...(evicted && { evict: readSeat(wanted.office, slot, String(evicted)) }),
+      ...(evict && { evict }),
       rev: Number(rev),
       ...(withSeats && { seats: seatsOf(wanted.office, seats) }),
     };
@@ -105,20 +112,21 @@ export class OfficeSeats implements OfficeRegistry {
     } catch (error) {
       const mayBeDone = error instanceof RegistryUnavailableError &&
         error.mayBeDone;
-      if (mayBeDone) void this.#undo(claim);
+      // It may have been admitted.
+      if (mayBeDone) void this.#insist(UNDO, claim);
       throw error;
     }
   }
 
-  /** A claim that failed may have been admitted: it is taken back until that is answered. */
-  async #undo(claim: readonly string[]): Promise<void> {
+  /** Tells what became of a claim, until that is answered. */
+  async #insist(script: Script, claim: readonly string[]): Promise<void> {
     const { signal } = this.#runner;
     while (!signal.aborted) {
       try {
-        await this.#runner.run(UNDO, ...claim);
+        await this.#runner.run(script, ...claim);
         return;
       } catch {
-        await sleep(UNDO_DELAY_MS, signal).catch(() => {});
+        await sleep(INSIST_DELAY_MS, signal).catch(() => {});
       }
     }
   }

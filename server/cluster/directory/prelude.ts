@@ -117,6 +117,18 @@ local function giveBack(place, slot, over)
   local old = read(code)
   if lives(old.node) then put(place, slot, old) else owe(place, slot, code) end
 end
+
+-- Who sits there, or did when its node died: not one whose claimer never heard of it.
+local function holderAt(place, slot)
+  local seat = seatAt(place, slot)
+  if seat and seat.over ~= '' and not lives(seat.node) then
+    free(place, slot, seat)
+    owe(place, slot, write(seat))
+    giveBack(place, slot, seat.over)
+    return seatAt(place, slot)
+  end
+  return seat
+end
 `;
 
 /** Frees the seats of nodes whose lease has ended; the rest of a step is in `left`. */

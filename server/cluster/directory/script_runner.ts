@@ -10,8 +10,9 @@ import { ROUTING_KEY } from "./prelude.ts";
 import { listOf } from "./replies.ts";
 import { RegistryUnavailableError } from "./unavailable.ts";
 
-/** How often it is asked again whether the seats are settled after lost data. */
-const RETRY_MS = 250;
+/** When it is asked again whether seats are settled: at first soon, later not so often. */
+const FIRST_RETRY_MS = 20;
+const MAX_RETRY_MS = 250;
 
 /** Runs the scripts of one node, with what all of them are told. */
 export class ScriptRunner {
@@ -76,14 +77,17 @@ export class ScriptRunner {
    */
   async ask(script: Script, ...args: readonly string[]): Promise<Answer> {
     const end = performance.now() + this.#patienceMs;
-    for (;;) {
+    for (
+      let delay = FIRST_RETRY_MS;;
+      delay = Math.min(2 * delay, MAX_RETRY_MS)
+    ) {
       const [state, ...rest] = listOf(await this.run(script, ...args));
       if (state === "REAPED") throw new RegistryUnavailableError(false);
       if (state !== "EMPTIED" && state !== "WAIT") {
         return { state: String(state), rest };
       }
       if (performance.now() >= end) throw new RegistryUnavailableError(false);
-      await sleep(RETRY_MS, this.signal).catch(() => {
+      await sleep(delay, this.signal).catch(() => {
         throw new RegistryUnavailableError(false);
       });
     }

@@ -16,7 +16,7 @@ local why = refused()
 if why then return { why } end
 local office = P .. 'o:' .. place
 
-local before = seatAt(place, slot)
+local before = holderAt(place, slot)
 local holder = before
 if holder and not lives(holder.node) then holder = nil end
 -- The same claim once more, after an answer that was lost.
@@ -33,6 +33,9 @@ if not holder then
   end
 end
 if settling() then return { 'WAIT' } end
+
+-- Either its claimer hears of it, or who sat there before has it again.
+if before and before.over ~= '' and not again then return { 'WAIT' } end
 
 local over = ''
 if again then over = holder.over elseif before then over = pack(before) end
@@ -64,15 +67,23 @@ return 1
 `);
 
 /**
- * Takes a claim back whose answer did not arrive. Arguments: as of {@linkcode CONFIRM}.
+ * Takes a claim back whose answer did not arrive. Arguments: place, slot, socket, number of the claim.
  * Nothing happens where the same socket has claimed again since.
  */
 export const UNDO: Script = newScript(`${PRELUDE}
 local place, slot = ARGV[4], ARGV[5]
+local function isMeant(seat)
+  return seat and seat.node == NODE and seat.socket == ARGV[6] and seat.claim == ARGV[7]
+end
 local seat = seatAt(place, slot)
-if refused() or not seat or seat.node ~= NODE or seat.socket ~= ARGV[6] or seat.claim ~= ARGV[7] then return 0 end
-free(place, slot, seat)
-giveBack(place, slot, seat.over)
+if refused() or not seat then return 0 end
+if isMeant(seat) then
+  free(place, slot, seat)
+  giveBack(place, slot, seat.over)
+elseif isMeant(read(unpacked(seat.over))) then
+  seat.over = ''
+  put(place, slot, seat)
+end
 return 1
 `);
 
@@ -83,9 +94,16 @@ return 1
 export const RELEASE: Script = newScript(`${PRELUDE}
 local place, slot = ARGV[4], ARGV[5]
 local seat = seatAt(place, slot)
-if refused() or not seat or seat.node ~= NODE or seat.socket ~= ARGV[6] then return 0 end
-free(place, slot, seat)
-return step()
+local function isMeant(seat) return seat and seat.node == NODE and seat.socket == ARGV[6] end
+if refused() or not seat then return 0 end
+if isMeant(seat) then
+  free(place, slot, seat)
+  return step()
+elseif isMeant(read(unpacked(seat.over))) then
+  seat.over = ''
+  put(place, slot, seat)
+end
+return 0
 `);
 
 /**
@@ -97,7 +115,7 @@ export const RESTORE: Script = newScript(`${PRELUDE}
 local place, slot, socket, k, rev, rest = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
 local why = refused()
 if why then return { why } end
-local holder = seatAt(place, slot)
+local holder = holderAt(place, slot)
 if holder and lives(holder.node) then
   if holder.node ~= NODE or holder.socket ~= socket then return { 'TAKEN' } end
   return { 'OK', write(holder) }
