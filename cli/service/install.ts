@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { Command } from "commander";
 import type { Variables } from "../env_file.ts";
+import { plain } from "../terminal_text.ts";
 import {
   type ChangedVariables,
   changeVariables,
@@ -86,9 +87,10 @@ async function draftOf<Flags extends object>(
   const kept = change({}).all;
   const { variables, notes } = await role.check(
     withVariables(flags, command, kept),
-    { ...kept, ...env },
+    env,
+    kept,
   );
-  const { open, secret } = pickVariables(env, envFile, variables);
+  const { open, secret } = pickVariables(env, envFile);
   const start = { program: process.execPath, argv: process.argv };
   const definition = manager.define({
     name,
@@ -101,7 +103,12 @@ async function draftOf<Flags extends object>(
     directory: process.cwd(),
     environment: open,
   });
-  return { definition, before, variables: change(secret), notes };
+  return {
+    definition,
+    before,
+    variables: change({ ...secret, ...variables }),
+    notes,
+  };
 }
 
 /** Prints the definition, and about it where it does not disturb who keeps the definition. */
@@ -140,7 +147,7 @@ function write(
 
 function report(title: string, lines: readonly string[]): void {
   console.log(title);
-  for (const line of lines) console.log(`  ${line}`);
+  for (const line of lines) console.log(`  ${plain(line)}`);
 }
 
 /** Lists the lines that only one of two definitions has. */

@@ -6,8 +6,8 @@ import type { ServiceName } from "./service.ts";
 
 /** What the checks of a role found. */
 export interface RoleCheck {
-  /** Names of variables of this environment that the service needs, and that may be credentials. */
-  readonly variables: readonly string[];
+  /** Variables that the service needs of this environment, and that may be credentials. */
+  readonly variables: Variables;
   /** What a person should know. */
   readonly notes: readonly string[];
 }
@@ -33,12 +33,14 @@ export interface ServiceRole<Flags extends object> {
   /**
    * Checks the options as the command itself would, as far as that is possible now.
    *
-   * @param env the environment of the service
+   * @param env this environment
+   * @param kept further variables that the service has already
    * @throws {Error} for what the service would fail with
    */
   check(
     flags: Flags,
     env: Readonly<Record<string, string | undefined>>,
+    kept: Variables,
   ): Promise<RoleCheck>;
 }
 
@@ -68,25 +70,24 @@ export interface ServiceVariables {
 export function pickVariables(
   env: Readonly<Record<string, string | undefined>>,
   envFile: string,
-  secrets: readonly string[],
 ): ServiceVariables {
-  const pick = (names: readonly string[]) =>
-    names.flatMap((name): [string, string][] => {
+  const picked = [...PLACES, ...NETWORK_VARIABLES].flatMap(
+    (name): [string, string][] => {
       const value = env[name];
       // Bash exports shell functions in this form; they are code.
       return value === undefined || value.startsWith("()")
         ? []
         : [[name, value]];
-    });
-  const open = pick([...PLACES, ...NETWORK_VARIABLES]);
+    },
+  );
   // The address of a proxy may hold a password.
   const isSecret = ([name, value]: [string, string]) =>
     NETWORK_VARIABLES.includes(name) && value.includes("@");
   return {
     open: {
-      ...Object.fromEntries(open.filter((one) => !isSecret(one))),
+      ...Object.fromEntries(picked.filter((one) => !isSecret(one))),
       [ENV_FILE_VARIABLE]: envFile,
     },
-    secret: Object.fromEntries([...open.filter(isSecret), ...pick(secrets)]),
+    secret: Object.fromEntries(picked.filter(isSecret)),
   };
 }

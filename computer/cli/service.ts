@@ -20,19 +20,21 @@ export const computerService: ServiceRole<RunFlags> = {
     if (flag === "--token") return ["SMCP_TOKEN", text];
     if (flag !== "--input") return undefined;
     const [id, value] = parseInputFlag(text);
-    const variable = inputVariables(id).find(isVariableName);
-    return variable === undefined ? undefined : [variable, value];
+    return [variableOf(id), value];
   },
   permissions: () => ["-A"],
-  async check(flags, env) {
+  async check(flags, env, kept) {
     const { inputs } = await loadHostConfig(flags.config, flags.input);
     connectionOptions(flags, (file) => readFileSync(file, "utf8"));
-    const variableOf = (id: string) =>
-      inputVariables(id).find((name) => env[name] !== undefined);
-    const variables = inputs.flatMap(({ id }) => variableOf(id) ?? []);
+    const variables: Record<string, string> = {};
+    for (const { id } of inputs) {
+      const value = valueOf(id, env);
+      if (value !== undefined) variables[variableOf(id)] = value;
+    }
     const open = inputs.filter((input) =>
       input.type === "promptString" && input.default === undefined &&
-      flags.input[input.id] === undefined && variableOf(input.id) === undefined
+      flags.input[input.id] === undefined &&
+      (valueOf(input.id, env) ?? valueOf(input.id, kept)) === undefined
     );
     return {
       variables,
@@ -47,3 +49,14 @@ export const computerService: ServiceRole<RunFlags> = {
     };
   },
 };
+
+const valueOf = (
+  id: string,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined =>
+  inputVariables(id).map((name) => env[name])
+    .find((value) => value !== undefined);
+
+/** Returns the strongest variable of an input that a file can hold; one of them always is. */
+const variableOf = (id: string): string =>
+  inputVariables(id).find(isVariableName) ?? id;

@@ -19,9 +19,10 @@ export const serverService: ServiceRole<SettingsFlags> = {
     ...["--allow-net", "--allow-env", "--allow-read"],
     ...(logFile === undefined ? [] : ["--allow-write"]),
   ],
-  async check(flags, env) {
+  async check(flags, env, kept) {
     const { loadChecked } = await import("./serve.ts");
-    loadChecked(readSettings(flags, env));
-    return { variables: [JWT_SECRET], notes: [] };
+    loadChecked(readSettings(flags, { ...kept, ...env }));
+    const secret = env[JWT_SECRET];
+    return { variables: secret ? { [JWT_SECRET]: secret } : {}, notes: [] };
   },
 };

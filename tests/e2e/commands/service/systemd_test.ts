@@ -79,6 +79,32 @@ Deno.test("service install twice changes nothing, and with other options says wh
   assertEquals(other.stdout.includes("other"), false);
 });
 
+Deno.test("service install takes the newest value of an input, from wherever it comes", async () => {
+  await using home = await serviceHome();
+  const id = "the-token";
+  await home.write(
+    "folder of tools/i.json",
+    JSON.stringify({
+      inputs: [{ type: "promptString", id, description: "" }],
+      servers: {},
+    }),
+  );
+  const install = async (env: Record<string, string>, ...args: string[]) => {
+    const all = [...INSTALL, "--config", "i.json", ...args];
+    const { code, stdout } = await home.run("computer", all, env);
+    assertEquals(code, 0);
+    const [, value] = /^SMCP_INPUT_the-token=(.*)$/m.exec(
+      await home.read(ENV_FILE),
+    ) ?? [];
+    return [value, /input "the-token" has no value/.test(stdout)];
+  };
+  assertEquals(await install({}), [undefined, true]);
+  assertEquals(await install({}, "--input", `${id}=1`), ["1", false]);
+  assertEquals(await install({}), ["1", false]);
+  assertEquals(await install({ SMCP_INPUT_THE_TOKEN: "2" }), ["2", false]);
+  assertEquals(await install({ A2C_SMCP_the_token: "3" }), ["3", false]);
+});
+
 Deno.test("service install repairs a file of credentials that others could read", async () => {
   await using home = await serviceHome();
   await home.run("computer", INSTALL, { SMCP_TOKEN: KEY });
