@@ -57,6 +57,11 @@ export const CONTESTANTS: Readonly<Record<string, Contestant>> = {
     title: "this package, Deno",
     prepare: () => ready({ name: "ours", ...deno("server/main.ts", OUR_ARGS) }),
   },
+  "ours-fetch": {
+    title: "this package, Deno.serve",
+    prepare: () =>
+      ready({ name: "ours-fetch", ...deno(here("ours_fetch.ts")) }),
+  },
   "ours-node": {
     title: "this package, Node",
     prepare: (folder) => nodePackage(folder, "ours-node", OUR_ARGS),

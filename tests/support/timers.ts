@@ -83,3 +83,9 @@ function changeTimers(delays: readonly number[], to: number): ChangedTimers {
     },
   };
 }
+
+/** Keeps the process running until the end of the scope: deadlines alone do not. */
+export function keepsRunning(): Disposable {
+  const timer = setInterval(() => {}, 60_000);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}

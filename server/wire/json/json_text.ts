@@ -1,4 +1,4 @@
-import { type Buffer, isAscii } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import { Payload } from "./payload.ts";
 
 /** The findings of a scan about the members of an object. */
@@ -82,7 +82,7 @@ export class JsonText extends Payload {
   /** Returns the whole text; a part of the source, if there is one, costs nothing. */
   text(): string {
     const source = this.#source;
-    if (source === undefined || !isAscii(this.bytes.subarray(this.end))) {
+    if (source === undefined || !isAscii(this.bytes, this.end)) {
       return this.#slice(this.start, this.end);
     }
     return source.slice(
@@ -105,4 +105,12 @@ export class JsonText extends Payload {
   #slice(start: number, end: number): string {
     return this.bytes.toString("utf8", start, end);
   }
+}
+
+/** Whether the rest of a buffer is ASCII; mostly that is a bracket. */
+function isAscii(bytes: Buffer, start: number): boolean {
+  for (let at = start; at < bytes.length; at++) {
+    if (bytes[at]! > 0x7f) return false;
+  }
+  return true;
 }

@@ -4,7 +4,7 @@ import {
   opensSession,
   splitTarget,
 } from "../../../../server/shared/request_target.ts";
-import { checkGate } from "../../../../server/http/gate.ts";
+import { checkGate, checkTransport } from "../../../../server/http/gate.ts";
 
 const gate = (query: string) => checkGate(query, PROFILES["0.2"]);
 
@@ -90,4 +90,22 @@ Deno.test("opensSession() parses a query like Engine.IO: the last of several val
   assertEquals(opensSession("sid=&sid=abc"), false);
   assertEquals(opensSession("sid=\t"), true);
   assertEquals(opensSession("sid=abc&s\tid="), true);
+});
+
+Deno.test("checkTransport() refuses polling where it is told to, by the transport that Engine.IO takes", () => {
+  const refused = (query: string, webSocketOnly: boolean) =>
+    checkTransport(query, webSocketOnly) !== undefined;
+  for (
+    const [query, isPolling] of [
+      ["transport=polling", true],
+      ["EIO=4&transport=websocket&transport=polling", true],
+      ["transport=polling&transport=websocket", false],
+      ["transport=websocket", false],
+      ["", false],
+    ] as const
+  ) {
+    assertEquals(refused(query, true), isPolling, query);
+    assertEquals(refused(query, false), false, query);
+    assertEquals(refused(`${query}&j=0`, false), true, "JSONP");
+  }
 });

@@ -3,13 +3,11 @@ import {
   type Deadline,
   Deadlines,
 } from "../../../../server/shared/deadlines.ts";
-import { hurryTimers, watchTimers } from "../../../support/timers.ts";
-
-/** Keeps the process running: deadlines alone do not. */
-const keepsRunning = (): Disposable => {
-  const timer = setInterval(() => {}, 60_000);
-  return { [Symbol.dispose]: () => clearInterval(timer) };
-};
+import {
+  hurryTimers,
+  keepsRunning,
+  watchTimers,
+} from "../../../support/timers.ts";
 
 Deno.test("Deadlines has one timer, for the earliest of them, and expires those that are due", async () => {
   using _running = keepsRunning();

@@ -4,7 +4,7 @@ import {
   UPLOAD_WINDOW_MS,
   UploadWatch,
 } from "../../../../server/wire/websocket/upload_watch.ts";
-import { hurryTimers } from "../../../support/timers.ts";
+import { hurryTimers, keepsRunning } from "../../../support/timers.ts";
 
 /** A reader at one moment. */
 interface State {
@@ -23,6 +23,7 @@ const at = (messages: number, held: number, pending = true): State => ({
 
 /** Returns the outcome for a connection whose reader is in these states at each check. */
 async function looks(first: State, ...states: State[]): Promise<string> {
+  using _running = keepsRunning();
   using timers = hurryTimers(UPLOAD_WINDOW_MS);
   const watch = new UploadWatch({ bytesPerSecond: 1000, bytes: Infinity });
   const done = Promise.withResolvers<string>();

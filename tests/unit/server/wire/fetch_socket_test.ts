@@ -1,0 +1,169 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  FetchSocket,
+  type PlatformSocket,
+} from "../../../../server/wire/fetch/fetch_socket.ts";
+import { captureLog } from "../../../support/log_capture.ts";
+
+const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
+
+/** A platform's WebSocket, to which the test is the platform. */
+class FakePlatform implements PlatformSocket {
+  binaryType = "blob";
+  readyState = 0;
+  bufferedAmount = 0;
+  onopen: PlatformSocket["onopen"] = null;
+  onmessage: PlatformSocket["onmessage"] = null;
+  onerror: PlatformSocket["onerror"] = null;
+  onclose: PlatformSocket["onclose"] = null;
+  readonly sent: (string | Uint8Array)[] = [];
+  readonly closes: (number | undefined)[] = [];
+
+  open(): void {
+    this.readyState = 1;
+    this.onopen?.();
+  }
+
+  send(data: string | Uint8Array): void {
+    this.sent.push(data);
+  }
+
+  close(code?: number): void {
+    this.readyState = 2;
+    this.closes.push(code);
+  }
+
+  end(code: number): void {
+    this.readyState = 3;
+    this.onclose?.({ code });
+  }
+}
+
+function newSocket(maxPayload = 1024) {
+  const ws = new FakePlatform();
+  const bytes = { received: 0, sent: 0 };
+  const socket = new FetchSocket(ws, { remoteAddress: "127.0.0.1" }, {
+    maxPayload,
+    earlyPayload: 64,
+    bytes,
+  });
+  const heard: unknown[] = [];
+  socket.on("error", (error: Error) => heard.push(error.message));
+  socket.on("close", (code: number) => heard.push(code));
+  return { ws, socket, heard, bytes };
+}
+
+Deno.test("FetchSocket keeps messages until there is a listener, and passes all on in order", async () => {
+  const { ws, socket, bytes } = newSocket();
+  ws.open();
+  ws.onmessage?.({ data: "é" });
+  const messages: unknown[] = [];
+  socket.on("message", (data, isBinary) => messages.push([data, isBinary]));
+  ws.onmessage?.({ data: "second" });
+  assertEquals(messages, [], "never synchronously");
+  await turn();
+  ws.onmessage?.({ data: new Uint8Array([1, 2]).buffer });
+  assertEquals(
+    messages.map((each) => JSON.stringify(each)),
+    [
+      '["é",false]',
+      '["second",false]',
+      '[{"type":"Buffer","data":[1,2]},true]',
+    ],
+  );
+  assertEquals([ws.binaryType, bytes.received], ["arraybuffer", 2 + 6 + 2]);
+});
+
+Deno.test("FetchSocket gives its tap the bytes and the text, of messages of any size", async () => {
+  const { ws, socket } = newSocket(2 ** 20);
+  socket.admit();
+  ws.open();
+  socket.on("message", () => {});
+  await turn();
+  for (const length of [1, 100, 65_536, 65_537, 300_000]) {
+    for (const character of ["a", "é", "中"]) {
+      const text = character.repeat(length);
+      let got:
+        | [string, number, number, boolean, string | undefined]
+        | undefined;
+      socket.tap = (bytes, start, end, ownsBuffer, source) => {
+        got = [String(bytes), start, end, ownsBuffer, source];
+        return true;
+      };
+      ws.onmessage?.({ data: text });
+      const end = new TextEncoder().encode(text).length;
+      assertEquals(got, [text, 0, end, false, text]);
+    }
+  }
+});
+
+Deno.test("FetchSocket closes with 1009 for a message over the limit, which admit() raises", async () => {
+  for (const [isAdmitted, size] of [[false, 65], [true, 1025]] as const) {
+    const { ws, socket, heard } = newSocket();
+    ws.open();
+    socket.on("message", () => {});
+    if (isAdmitted) socket.admit();
+    await turn();
+    ws.onmessage?.({ data: "x".repeat(size - 1) });
+    assertEquals(ws.closes, []);
+    ws.onmessage?.({ data: "x".repeat(size) });
+    ws.onmessage?.({ data: "more" });
+    assertEquals([ws.closes, heard], [[1009], ["Message too large"]]);
+  }
+});
+
+Deno.test("FetchSocket closes with 1011 when a message handler throws, without an uncaught error", async () => {
+  using logs = captureLog();
+  const { ws, socket } = newSocket();
+  ws.open();
+  socket.on("message", () => {
+    throw new Error("broken");
+  });
+  await turn();
+  ws.onmessage?.({ data: "x" });
+  assertEquals(ws.closes, [1011]);
+  assertStringIncludes(logs.text, "Reading a WebSocket failed");
+});
+
+Deno.test("FetchSocket adds nothing for a peer that does not read, ends its session, and says when it is gone", async () => {
+  const { ws, socket, heard } = newSocket();
+  ws.open();
+  const cuts: string[] = [];
+  socket.limitQueue(100, (limit) => cuts.push(limit));
+  socket.send("x".repeat(200)); // one message may be larger
+  ws.bufferedAmount = 200;
+  socket.send("more");
+  await turn();
+  assertEquals([cuts, ws.closes, heard], [["queuedBytes"], [1008], [1006]]);
+  socket.send("never");
+  assertEquals(ws.sent.length, 1);
+  let isGone = false;
+  socket.whenGone(() => isGone = true);
+  assertEquals(isGone, false);
+  ws.end(0);
+  assertEquals([isGone, heard], [true, [1006]]);
+  socket.whenGone(() => isGone = false);
+  assertEquals(isGone, false, "at once when it is gone already");
+});
+
+Deno.test("FetchSocket limits what is queued without a session to 64 KiB", async () => {
+  const { ws, socket, heard } = newSocket();
+  ws.open();
+  ws.bufferedAmount = 65_530;
+  socket.send("x".repeat(6));
+  socket.send("x".repeat(7));
+  await turn();
+  assertEquals([ws.sent.length, ws.closes, heard], [1, [1008], [1006]]);
+});
+
+Deno.test("FetchSocket ends when the upgrade fails, and tells the code of a regular end", () => {
+  const failed = newSocket();
+  failed.ws.onerror?.();
+  assertEquals(failed.heard, [1006]);
+  const closed = newSocket();
+  closed.ws.open();
+  closed.ws.onerror?.(); // a close follows
+  assertEquals(closed.heard, []);
+  closed.ws.end(1001);
+  assertEquals(closed.heard, [1001]);
+});
