@@ -62,6 +62,12 @@ export type NodeMessage =
     readonly seat: ToldSeat;
   };
 
+/** The messages of some kinds. */
+export type Of<Kind extends NodeMessage["kind"]> = Extract<
+  NodeMessage,
+  { kind: Kind }
+>;
+
 /** A message with the payload that follows it. */
 export interface Received {
   /** The message. */

@@ -7,7 +7,6 @@ import type {
   RemoteCall,
   RemoteCallEvents,
 } from "../../offices/exchange.ts";
-import { errorPayloadOf } from "../../shared/error_payload.ts";
 import { failure, log } from "../../shared/log.ts";
 import type { Seat } from "../../shared/member.ts";
 import type { Payload } from "../../wire/mod.ts";
@@ -17,6 +16,7 @@ import {
   decodeMessage,
   encodeMessage,
   type NodeMessage,
+  type Of,
   type Received,
   toldSeat,
 } from "./messages.ts";
@@ -48,11 +48,6 @@ export interface SwitchboardCounts {
   /** Calls that wait for an answer of another node. */
   readonly callsOpen: number;
 }
-
-type Of<Kind extends NodeMessage["kind"]> = Extract<
-  NodeMessage,
-  { kind: Kind }
->;
 
 /** Connects the offices of this node with those of the others: calls, answers, notifications. */
 export class Switchboard {
@@ -268,40 +263,20 @@ export class Switchboard {
   /** Has a Computer here answer a call of another node's Agent. */
   #serve(
     node: string,
-    { id, protocol, office, computer, to, from, event, reqId }: Of<"call">,
+    call: Of<"call">,
     payload: Payload | undefined,
   ): void {
-    const desk = this.#desks.get(protocol);
+    const desk = this.#desks.get(call.protocol);
     if (desk === undefined || payload === undefined) return;
     this.#callsIn++;
-    let ended = false;
     // Answers leave in the order of the Computer's own messages.
-    const reply = (message: NodeMessage, payload?: Payload): boolean =>
-      this.#send(node, to, message, payload);
-    const end = (act: () => void): void => {
-      ended = true;
-      this.#served.take(node, id);
-      try {
-        act();
-      } catch (error) { // an answer that cannot be encoded again
-        reply({ kind: "fail", id, error: errorPayloadOf(error) });
-      }
-    };
-    const forget = desk.serve(
-      { office, computer, socket: to, from, event, payload, reqId },
-      {
-        progress: (told) => void reply({ kind: "progress", id, told }),
-        provisional: (answer) => void reply({ kind: "maybe", id }, answer),
-        answered: (answer) =>
-          end(() => {
-            if (reply({ kind: "answer", id }, answer)) return;
-            const error = nodeBusy(computer);
-            reply({ kind: "fail", id, error });
-          }),
-        failed: (error) => end(() => void reply({ kind: "fail", id, error })),
-      },
+    this.#served.serve(
+      desk,
+      node,
+      call,
+      payload,
+      (message, payload) => this.#send(node, call.to, message, payload),
     );
-    if (!ended) this.#served.add(node, id, forget);
   }
 
   #tellAll(from: string, message: NodeMessage): void {
