@@ -6,11 +6,11 @@ import { FeedReader, type FeedView, type Piece } from "./feed_reader.ts";
 import { readCursor, SSE_COMMENT } from "./sse.ts";
 
 /** What is kept for those who come back: some seconds at the highest rates, much longer otherwise. */
-const RING_SIZE = { events: 8192, characters: 8 * 2 ** 20 };
+const RING_SIZE = { events: 32_768, characters: 8 * 2 ** 20 };
 /** The largest event that is kept with the contents of its call, in characters. */
 const MAX_EVENT_CHARS = 65_536;
 /** How long events are collected before they are sent together. */
-const FLUSH_INTERVAL_MS = 50;
+const FLUSH_INTERVAL_MS = 100;
 /** How often a stream says something; proxies close silent ones after a minute. */
 const COMMENT_INTERVAL_MS = 15_000;
 /** How long events are recorded after the last stream has ended, for those who come back. */

@@ -1,4 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
+import { connect } from "node:net";
+import { once } from "node:events";
 import { TOOL_CALL_EVENT } from "../../../../protocol/mod.ts";
 import { apiKeys, createSmcpServer } from "../../../../server/mod.ts";
 import {
@@ -155,4 +157,41 @@ Deno.test("at a shutdown a stream says so, and ends", async () => {
   });
   await events.ended();
   await closed;
+});
+
+Deno.test("a connection that does not read its stream is cut, while others go on", async () => {
+  await using server = createSmcpServer({ operator, auditPayloads: true });
+  const { url } = await server.listen();
+  const { hostname, port } = new URL(url);
+  const stalled = connect(Number(port), hostname);
+  const closed = once(stalled, "close");
+  stalled.on("error", () => {}); // it may be reset
+  stalled.write(
+    `GET /operator/v1/events HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`,
+  );
+  await once(stalled, "data");
+  stalled.pause();
+  await using events = await openEvents(url, operator);
+  await events.next();
+  await using computer = await joinRaw(url, "computer", "pc", "north");
+  computer.handle(TOOL_CALL_EVENT, (_request, ack) => ack({ content: [] }));
+  await using agent = await joinRaw(url, "agent", "planner", "north");
+  const params = { text: "x".repeat(15_000) };
+  const streams = async () =>
+    (await operate(url, "/status", operator)).body.process.streams;
+  let sent = 0;
+  while (sent < 10_000 && await streams() === 2) {
+    await Promise.all(
+      Array.from(
+        { length: 100 },
+        () => agent.ask(TOOL_CALL_EVENT, { ...call(`r${sent++}`), params }),
+      ),
+    );
+    for (let i = 0; i < 100; i++) await events.nextOf("call_ended");
+  }
+  assertEquals(await streams(), 1);
+  stalled.resume();
+  await closed;
+  await agent.ask(TOOL_CALL_EVENT, call("last"));
+  assertEquals((await events.nextOf("call_ended")).data.req_id, "last");
 });
