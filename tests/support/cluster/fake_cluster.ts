@@ -27,6 +27,7 @@ export interface Cluster extends AsyncDisposable {
 /** Three nodes that have met. */
 export async function cluster(options = quick): Promise<Cluster> {
   const redis = new FakeRedis();
+  if (options.now) redis.now = options.now;
   const open = async (id: string) => {
     const connection = redis.connect();
     return [connection, await LinkNode.open(connection, id, options)] as const;

@@ -8,6 +8,10 @@ export class FakeRedis {
   loses: (channel: string, message: Buffer) => boolean = () => false;
   /** How many messages were published. */
   published = 0;
+  /** How often somebody asked for receivers. */
+  looks = 0;
+  /** The clock of connections. */
+  now: () => number = () => performance.now();
 
   /** Makes the connection of a process. */
   connect(): FakeConnection {
@@ -76,6 +80,7 @@ export class FakeConnection implements LinkRedis {
 
   numsub(channels: readonly string[]): Promise<readonly number[]> {
     if (!this.connected) return Promise.reject(new Error("not connected"));
+    this.#redis.looks++;
     return Promise.resolve(
       channels.map((channel) => this.#redis.receivers(channel).length),
     );
@@ -129,7 +134,7 @@ export class FakeConnection implements LinkRedis {
   reconnect(): void {
     if (this.#isEnded) return;
     this.connected = true;
-    this.since = performance.now();
+    this.since = this.#redis.now();
     this.#tell();
   }
 

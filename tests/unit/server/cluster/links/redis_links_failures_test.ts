@@ -6,6 +6,7 @@ import {
 } from "../../../../../server/cluster/links/frame.ts";
 import { cluster, quick } from "../../../../support/cluster/fake_cluster.ts";
 import { FakeRedis } from "../../../../support/cluster/fake_redis.ts";
+import { until } from "../../../../support/cluster/programs.ts";
 import { LinkNode } from "../../../../support/cluster/link_node.ts";
 
 Deno.test("openLinks() reports a gap once at both ends, also without traffic", async () => {
@@ -68,20 +69,33 @@ Deno.test("openLinks() tells that a frozen node is silent, not gone, and talks t
   );
 });
 
-Deno.test("openLinks() takes a node that subscribes again for lost, not for gone", async () => {
-  const slow = { ...quick, lookMs: 60, goneMs: 60 };
-  await using all = await cluster(slow);
-  const [north, south] = all.nodes;
-  for (let i = 1; i <= 5; i++) {
+Deno.test("openLinks() takes a node that subscribes again in time for lost, not for gone", async () => {
+  let now = 1_000_000;
+  const timed = { ...quick, goneMs: 500, settleMs: 2_000, now: () => now };
+  await using all = await cluster(timed);
+  const [north, south, west] = all.nodes;
+  const threeLooks = async () => {
+    const { looks } = all.redis;
+    await until(() => Promise.resolve(all.redis.looks >= looks + 6));
+  };
+  for (let i = 1; i <= 3; i++) {
     all.connections[1].disconnect();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await threeLooks();
+    now += 499;
+    await threeLooks();
     all.connections[1].reconnect();
     await Promise.all([
       north.hears("lost south", i),
       south.hears("lost north", i),
     ]);
+    now += 2_000;
+    await threeLooks();
   }
   assert(!north.heard.includes("gone south"));
+  all.connections[1].disconnect();
+  await threeLooks();
+  now += 500;
+  await Promise.all([north.hears("gone south"), west.hears("gone south")]);
 });
 
 Deno.test("openLinks() proves no end while its own channel has no receiver", async () => {
