@@ -6,6 +6,7 @@ import {
   createMetrics,
 } from "../../../../server/fetch/mod.ts";
 import { ANY_REQUEST } from "../../../support/any_request.ts";
+import { modulesOf } from "../../../support/modules.ts";
 import { startFetchServer } from "../../../support/server/fetch_server.ts";
 import { pollingEnds } from "../../../support/wire/polling_ends.ts";
 import {
@@ -190,4 +191,19 @@ Deno.test("options that cannot be kept are refused by name", () => {
   for (const [options, text] of refused) {
     assertThrows(() => createFetchServer(options), TypeError, text);
   }
+});
+
+Deno.test("the entry loads no listener of node:http, and server/mod.ts nothing of the entry", async () => {
+  const [entry, server] = await Promise.all(
+    ["server/fetch/mod.ts", "server/mod.ts"].map((file) =>
+      modulesOf(file, { dynamic: true })
+    ),
+  );
+  const listens =
+    /^server\/(http\/listen|gateway\/inside|operator\/|cluster\/)|^npm:redis@/;
+  assertEquals(entry?.filter((module) => listens.test(module)), []);
+  const ofEntry = /^server\/(wire\/)?fetch\//;
+  assertEquals(server?.filter((module) => ofEntry.test(module)), []);
+  assertEquals(entry?.some((module) => ofEntry.test(module)), true);
+  assertEquals(server?.some((module) => listens.test(module)), true);
 });
