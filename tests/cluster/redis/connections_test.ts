@@ -6,7 +6,7 @@ import {
   type Redis,
 } from "../../../server/cluster/redis/redis.ts";
 import { newScript } from "../../../server/cluster/redis/script.ts";
-import { found } from "../../support/cluster/programs.ts";
+import { found, until } from "../../support/cluster/programs.ts";
 import { startRedis } from "../../support/cluster/redis.ts";
 
 const CHANNEL = "smcp1:{node}";
@@ -56,6 +56,11 @@ Deno.test("without Redis everything fails at once; afterwards the subscription i
   await server.kill();
   await reached(redis, false);
   assertEquals(redis.since, undefined);
+  // It has two connections, of which one is the first to notice.
+  await until(async () => {
+    const error = await redis.numsub([CHANNEL]).catch((error) => error);
+    return error instanceof NotConnectedError;
+  });
   for (
     const ask of [
       () => redis.run(ECHO, ["{a}"], ["x"]),
