@@ -11,6 +11,7 @@
  * | `{smcp1}:about` | hash | what each node tells of itself |
  * | `{smcp1}:o:VERSION:OFFICE` | hash | who sits in each seat: `A`, or `C` and the Computer's name |
  * | `{smcp1}:n:NODE` | set | the places where members of a node sit |
+ * | `{smcp1}:h:VERSION:OFFICE` | string | the claim key of an Agent whose node is said to have ended, until its lease would have |
  * | `{smcp1}:g:NODE` | hash | the leaves that this node has to tell, until it says that it has been told of them |
  *
  * What a node needs the right for is at `connectRedis()`.
@@ -135,6 +136,13 @@ end
 export const REAPING = `
 local left = ${REAP_STEP}
 
+-- The end of a lease is kept below zero where only a proof says that its process has ended. Should that
+-- be wrong, its Agents are served until then: others may not have their seats before.
+local function hold(dead, place, seat)
+  local ends = -tonumber(call('ZSCORE', P .. 'nodes', dead) or 0)
+  if ends > NOW then call('SET', P .. 'h:' .. place, seat.k, 'PXAT', text(ends)) end
+end
+
 local function reap(dead)
   while left > 0 do
     local places = call('SPOP', P .. 'n:' .. dead, left)
@@ -153,6 +161,7 @@ local function reap(dead)
       if seat and seat.node == dead then
         call('HDEL', P .. 'o:' .. place, slot)
         owe(place, slot, write(seat))
+        if slot == 'A' then hold(dead, place, seat) end
         giveBack(place, slot, seat.over)
       end
     end

@@ -23,6 +23,10 @@ if holder and not lives(holder.node) then holder = nil end
 local again = holder and holder.node == NODE and holder.socket == socket
 
 if holder and not again and (k == '' or k ~= holder.k) then return { 'TAKEN' } end
+if not holder and slot == 'A' then
+  local held = call('GET', P .. 'h:' .. place)
+  if held and (k == '' or k ~= held) then return { 'TAKEN' } end
+end
 if not holder then
   if call('HLEN', office) >= capacity then
     local size = 0
@@ -198,7 +202,8 @@ export const REAP: Script = newScript(`${PRELUDE}${REAPING}
 local why = refused()
 if why then return { why } end
 local dead = ARGV[4]
-call('ZADD', P .. 'nodes', 'XX', 0, dead)
+local ends = tonumber(call('ZSCORE', P .. 'nodes', dead) or 0)
+if ends > 0 then call('ZADD', P .. 'nodes', 'XX', text(-ends), dead) end
 living[dead] = false
 reap(dead)
 local done = call('SCARD', P .. 'n:' .. dead) == 0 and left > 0

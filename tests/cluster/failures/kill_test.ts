@@ -6,12 +6,12 @@ import {
 import { timeoutOf, times } from "../../support/cluster/rig/long.ts";
 import {
   type Answer,
+  askForSeat,
   callTool,
   comings,
   heard,
   joinAgent,
   joinComputer,
-  joinSoon,
   roomOf,
 } from "../../support/cluster/rig/members.ts";
 import { until } from "../../support/cluster/programs.ts";
@@ -79,9 +79,10 @@ async function killOne(
     safe.arrived(1),
     own.arrived(1),
   ]);
-  // The victim's own Agent loses its connection with it; somebody else takes its seat.
+  // The victim's own Agent loses its connection with it; it comes again elsewhere.
   const lonely = `${office}, of the victim`;
-  stack.use(await joinAgent(victim.url, "first", lonely));
+  const auth = { instance_id: `instance-${kill}`, role: "agent" };
+  stack.use(await joinAgent(victim.url, "first", lonely, { auth }));
 
   await victim.kill();
   const began = performance.now();
@@ -113,8 +114,10 @@ async function killOne(
   await heard(agent, "enter v1", 2);
   assertEquals((await callTool(agent, "planner", "v1")).code, undefined);
   assertEquals(again.called.length, 1);
-  const second = await joinSoon(third.url, "agent", "second", lonely);
-  stack.use(second.client);
+  // The Agent of the killed node has its seat again at once; another one waits for the lease.
+  const other = await askForSeat(third.url, "agent", "second", lonely);
+  assertEquals(other, { refusal: "Room already has an agent" });
+  stack.use(await joinAgent(third.url, "first", lonely, { auth }));
   await cluster.add();
   assertEquals(leaves()[0], "leave v1,leave v2", "exactly once");
   return ms;

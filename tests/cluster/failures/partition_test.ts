@@ -9,6 +9,7 @@ import {
   joinComputer,
   joinSoon,
 } from "../../support/cluster/rig/members.ts";
+import { startProxy } from "../../support/proxy.ts";
 import type { Held } from "../../support/cluster/rig/partition.ts";
 import { until } from "../../support/cluster/programs.ts";
 import { startTraffic } from "../../support/cluster/rig/traffic.ts";
@@ -117,5 +118,42 @@ Deno.test({
   }
   assertEquals(comings(agent), ["enter far"]);
   assert(far.client.socket.connected);
+  await cluster.proved();
+});
+
+Deno.test({
+  name:
+    "a node whose connections to Redis are closed for good looks dead: its Agent's seat is kept for it until it has ended its service",
+  timeout: 120_000,
+}, async () => {
+  const lease = ["--cluster-lease", "8"];
+  await using cluster = await startCluster({ nodes: 1, flags: lease });
+  await using proxy = await startProxy(cluster.redis.url);
+  const node = await cluster.add({ redis: proxy.url.replace("http", "redis") });
+  const home = cluster.node(0);
+  const auth = { instance_id: "instance-1", role: "agent" };
+  await using first = await joinAgent(node.url, "first", "o", { auth });
+  await using pc = await joinComputer(home.url, "pc", "o");
+  await using near = await joinComputer(node.url, "near", "o");
+  await using own = await joinAgent(node.url, "own", "p", { auth });
+  await heard(first, "enter near");
+  await cluster.grown();
+  const inside = startTraffic(first, "first", "near");
+  const gone = first.disconnected().then(() => performance.now());
+  proxy.turnTo("http://127.0.0.1:1"); // where nobody listens
+  proxy.sever();
+  await heard(pc.client, "leave first");
+  const asked = await askForSeat(home.url, "agent", "second", "o");
+  assertEquals(asked, { refusal: "Room already has an agent" });
+  // The same Agent has its seat at once.
+  await using back = await joinAgent(home.url, "own", "p", { auth });
+  assert(back.socket.connected);
+  await using second =
+    (await joinSoon(home.url, "agent", "second", "o")).client;
+  assert(await gone <= performance.now() && second.socket.connected);
+  const told = await inside.stop();
+  assert(told.length > 5, "calls inside the node went on");
+  assert(near.called.length > 0 && !own.socket.connected);
+  await node.kill();
   await cluster.proved();
 });

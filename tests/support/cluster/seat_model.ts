@@ -61,6 +61,8 @@ export class SeatModel {
   readonly #joiners = new Map<string, Joiner>();
   readonly #dead = new Set<number>();
   readonly #told = new Map<number, string[]>();
+  /** By office: the last Agent of a node that is only said to have ended. */
+  readonly #held = new Map<string, Member>();
 
   /** What a connection asks for, as a member. */
   wanted(
@@ -122,7 +124,13 @@ export class SeatModel {
     const before = seats.get(slot(wanted));
     const holder = before && this.lives(before.node) ? before : undefined;
     const full = this.list(wanted.office).length >= step.capacity;
-    const decision = decideJoin(wanted, joiner, holder?.member, full);
+    const held = wanted.role === "agent" && !holder
+      ? this.#held.get(wanted.office)
+      : undefined;
+    const barred = held && decideJoin(wanted, joiner, held);
+    const decision = barred?.kind === "refuse"
+      ? barred
+      : decideJoin(wanted, joiner, holder?.member, full);
     // What the connection alone decides needs no Redis.
     const alone = decideJoin(wanted, joiner, undefined);
     if (!this.lives(step.node) && alone.kind === "admit") {
@@ -157,6 +165,7 @@ export class SeatModel {
 
   #reap(by: number, node: number): Outcome {
     if (!this.lives(by) || by === node) return { kind: "fenced" };
+    const isProofAlone = this.lives(node);
     this.#dead.add(node);
     // What the dead one was told, but may not have passed on, is told again.
     const left = this.#told.get(node) ?? [];
@@ -165,6 +174,10 @@ export class SeatModel {
       for (const [slot, taken] of seats) {
         if (taken.node !== node) continue;
         seats.delete(slot);
+        const { role, office } = taken.member;
+        if (isProofAlone && role === "agent") {
+          this.#held.set(office, taken.member);
+        }
         left.push(taken.member.socket);
       }
     }
