@@ -60,7 +60,7 @@ export class EventFeed {
     view: FeedView,
     lastEventId: string | undefined,
     ended: (isUnread: boolean) => void,
-  ): ReadableStream<Uint8Array> {
+  ): Pick<FeedReader, "stream" | "leave"> {
     this.#record();
     const cursor = readCursor(lastEventId);
     const isKnown = cursor !== undefined &&
@@ -79,7 +79,7 @@ export class EventFeed {
       },
     });
     this.#readers.add(reader);
-    return reader.stream;
+    return reader;
   }
 
   /** Ends all streams. */

@@ -66,7 +66,7 @@ export class FeedReader {
         this.#controller = controller;
       },
       pull: () => this.flush(),
-      cancel: () => this.#leave(false),
+      cancel: () => this.leave(),
     });
   }
 
@@ -109,10 +109,15 @@ export class FeedReader {
     const json = JSON.stringify({ reason });
     controller.enqueue(encoder.encode(sseText(this.#cursor(), "end", json)));
     controller.close();
-    this.#leave(true);
+    this.leave(true);
   }
 
-  #leave(isUnread: boolean): void {
+  /**
+   * Stops sending: nobody reads any more.
+   *
+   * @param isUnread whether the end may still have to be read
+   */
+  leave(isUnread = false): void {
     if (this.#controller === undefined) return;
     this.#controller = undefined;
     this.#parts.ended(isUnread);

@@ -192,7 +192,7 @@ export class OperatorRoutes {
     }
     const only = c.req.query("office");
     this.#open.add(outgoing, identity);
-    const stream = this.#feed.open(
+    const reader = this.#feed.open(
       {
         key: JSON.stringify([policy.offices, only]),
         sees: (office) =>
@@ -206,7 +206,9 @@ export class OperatorRoutes {
         if (isUnread) void closed([outgoing], END_TIMEOUT_MS);
       },
     );
-    return new Response(stream, {
+    // That of a HEAD request is never read.
+    outgoing.once("close", () => reader.leave());
+    return new Response(reader.stream, {
       headers: {
         "Content-Type": "text/event-stream",
         "X-Accel-Buffering": "no", // for nginx

@@ -195,3 +195,15 @@ Deno.test("a connection that does not read its stream is cut, while others go on
   await agent.ask(TOOL_CALL_EVENT, call("last"));
   assertEquals((await events.nextOf("call_ended")).data.req_id, "last");
 });
+
+Deno.test("a HEAD request opens no stream", async () => {
+  await using server = createSmcpServer({ operator });
+  const { url } = await server.listen();
+  const response = await fetch(`${url}/operator/v1/events`, {
+    method: "HEAD",
+    headers: { Authorization: `Bearer ${TOKEN}` },
+  });
+  assertEquals([response.status, await response.text()], [200, ""]);
+  const { body } = await operate(url, "/status", operator);
+  assertEquals(body.process.streams, 0);
+});

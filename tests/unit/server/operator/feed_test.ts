@@ -19,7 +19,7 @@ Deno.test("EventFeed looks in only while there are streams, and a while longer",
   const feed = new EventFeed(window);
   assertEquals(window.onlooker, undefined);
   let ended = 0;
-  const stream = feed.open(view, undefined, () => ended++);
+  const { stream } = feed.open(view, undefined, () => ended++);
   assert(window.onlooker !== undefined);
   assertEquals(feed.streams, 1);
   await stream.cancel();
@@ -34,7 +34,7 @@ Deno.test("EventFeed ends a stream that is read too slowly, and says so; others 
   const window: Window = { onlooker: undefined };
   const feed = new EventFeed(window);
   let ended = 0;
-  const slow = feed.open(view, undefined, () => ended++).getReader();
+  const slow = feed.open(view, undefined, () => ended++).stream.getReader();
   const first = await slow.read();
   const text = (bytes: Uint8Array | undefined) =>
     new TextDecoder().decode(bytes);
@@ -60,13 +60,13 @@ Deno.test("EventFeed gives those who see the same the same bytes", async () => {
   const window: Window = { onlooker: undefined };
   const feed = new EventFeed(window);
   const readers = [1, 2].map(() =>
-    feed.open(view, undefined, () => {}).getReader()
+    feed.open(view, undefined, () => {}).stream.getReader()
   );
   const other = feed.open(
     { key: "none", sees: (office) => office === undefined },
     undefined,
     () => {},
-  ).getReader();
+  ).stream.getReader();
   for (const reader of [...readers, other]) await reader.read();
   const reads = readers.map((reader) => reader.read());
   window.onlooker?.(event("r1"), "0.2");
