@@ -9,11 +9,7 @@ import { RegistryUnavailableError } from "../../../server/cluster/directory/unav
 import { openNode, type TestNode } from "../../support/cluster/directories.ts";
 import { startRedis, type TestRedis } from "../../support/cluster/redis.ts";
 import { member } from "../../support/member.ts";
-import {
-  admitted,
-  fresh,
-  seen,
-} from "../../support/server/registry_contract.ts";
+import { admitted, fresh, seen } from "../../support/server/claims.ts";
 
 /** The lease of a node is over, as if its time had passed. */
 const expire = (redis: TestRedis, { directory }: TestNode) =>

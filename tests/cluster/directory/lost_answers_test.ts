@@ -10,11 +10,7 @@ import { openNode } from "../../support/cluster/directories.ts";
 import { until } from "../../support/cluster/programs.ts";
 import { startRedis, type TestRedis } from "../../support/cluster/redis.ts";
 import { member } from "../../support/member.ts";
-import {
-  admitted,
-  fresh,
-  seen,
-} from "../../support/server/registry_contract.ts";
+import { admitted, fresh, seen } from "../../support/server/claims.ts";
 
 /** Lets Redis do what it is asked only after its clients have given up waiting. */
 const unanswered = async (redis: TestRedis, ask: () => unknown) => {

@@ -4,11 +4,7 @@ import { openNode, type TestNode } from "../../support/cluster/directories.ts";
 import { startRedis, type TestRedis } from "../../support/cluster/redis.ts";
 import { until } from "../../support/cluster/programs.ts";
 import { member } from "../../support/member.ts";
-import {
-  admitted,
-  fresh,
-  seen,
-} from "../../support/server/registry_contract.ts";
+import { admitted, fresh, seen } from "../../support/server/claims.ts";
 
 /** Free seats wait for 400 ms for those who had them. */
 const TIMES = { beatMs: 200, leaseMs: 15_000 };

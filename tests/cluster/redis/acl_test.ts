@@ -9,7 +9,7 @@ import {
   startSentinels,
 } from "../../support/cluster/redis_groups.ts";
 import { member } from "../../support/member.ts";
-import { admitted, fresh } from "../../support/server/registry_contract.ts";
+import { admitted, fresh } from "../../support/server/claims.ts";
 
 /** The keys and channels that a node uses. */
 const PLACES = ["~{smcp1}:*", "&smcp1:*"];

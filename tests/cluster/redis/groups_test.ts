@@ -17,11 +17,7 @@ import {
 } from "../../support/cluster/redis_groups.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { member } from "../../support/member.ts";
-import {
-  admitted,
-  fresh,
-  seen,
-} from "../../support/server/registry_contract.ts";
+import { admitted, fresh, seen } from "../../support/server/claims.ts";
 
 /** Subscribes; what it returns waits until a message that is sent now has arrived. */
 async function subscribed(redis: Redis, channel: string) {

@@ -8,7 +8,7 @@ import {
 } from "../../../server/cluster/directory/seat_code.ts";
 import type { Redis } from "../../../server/cluster/redis/redis.ts";
 import type { Member, Seat } from "../../../server/mod.ts";
-import { fresh } from "../server/registry_contract.ts";
+import { fresh } from "../server/claims.ts";
 
 /** Free seats wait for 2 ms, so that nobody is asked twice. */
 const TIMES = { beatMs: 1, leaseMs: 3_600_000 };

@@ -1,29 +1,18 @@
 import { assert, assertEquals, assertGreater } from "@std/assert";
 import type {
-  Claim,
   Joiner,
   Member,
   OfficeRegistry,
   Seat,
 } from "../../../server/mod.ts";
 import { member } from "../member.ts";
+import { admitted, fresh, seen } from "./claims.ts";
+import { testRaces } from "./registry_races.ts";
 
 /** A registry without members, for one test. */
 export interface OpenRegistry extends AsyncDisposable {
   readonly registry: OfficeRegistry;
 }
-
-/** A connection that has not joined yet. */
-export const fresh: Joiner = { role: undefined, member: undefined };
-
-/** What all members know of a seat; others do not learn its instance and principal everywhere. */
-export const seen = ({ role, name, office, socket, version }: Member) => ({
-  role,
-  name,
-  office,
-  socket,
-  version,
-});
 
 /**
  * Tests the contract of {@linkcode OfficeRegistry} (spec §5, §9, §10), with one implementation.
@@ -284,42 +273,7 @@ export function testRegistryContract(
     for (const each of members) assertGreater(await registry.release(each), 0);
   });
 
-  test("of many who want one seat at once, one gets it", async (registry) => {
-    for (const role of ["agent", "computer"] as const) {
-      const claims = await Promise.all(
-        Array.from({ length: 24 }, (_, index) =>
-          registry.claim(
-            member({ role, name: "pc", socket: `${role}${index}` }),
-            fresh,
-            100,
-          )),
-      );
-      assertEquals(claims.filter(({ kind }) => kind === "admit").length, 1);
-    }
-    assertEquals((await registry.list("north")).length, 2);
-  });
-
-  test("of many who come at once, no more are admitted than there are places", async (registry) => {
-    const claims = await Promise.all(
-      Array.from(
-        { length: 24 },
-        (_, index) =>
-          registry.claim(
-            pc({ name: `pc${index}`, socket: `s${index}` }),
-            fresh,
-            5,
-          ),
-      ),
-    );
-    assertEquals(claims.filter(({ kind }) => kind === "admit").length, 5);
-    assertEquals((await registry.list("north")).length, 5);
-  });
-}
-
-/** Requires that a claim was admitted. */
-export function admitted(claim: Claim): Extract<Claim, { kind: "admit" }> {
-  assert(claim.kind === "admit", JSON.stringify(claim));
-  return claim;
+  testRaces(test);
 }
 
 const joined = (seat: Member): Joiner => ({ role: seat.role, member: seat });
