@@ -19,6 +19,7 @@ import { PROTOCOL_VERSION } from "@a2c-smcp/sdk/protocol";
 import { io } from "socket.io-client";
 import { localDirResolver, SmcpComputer } from "@a2c-smcp/sdk/computer";
 import { apiKeys, createSmcpServer } from "@a2c-smcp/sdk/server";
+import { createFetchServer } from "@a2c-smcp/sdk/server/fetch";
 import { startOffice as startTestOffice } from "@a2c-smcp/sdk/testing";
 
 const OFFICE = "north";
@@ -303,6 +304,13 @@ test("drain: a running call is answered before the Server closes", async (t) => 
   const closed = server.close();
   assert.equal(resultMeta(await call).error_code, 4004);
   await closed;
+});
+
+test("fetch: without Deno.upgradeWebSocket the error names what to use", () => {
+  assert.throws(() => createFetchServer(), {
+    name: "TypeError",
+    message: /no Deno\.upgradeWebSocket.*use createSmcpServer\(\).*listen\(\)/,
+  });
 });
 
 test("CommonJS: require() returns the same classes", () => {
