@@ -7,6 +7,7 @@
 
 /** Why a test cannot pass. */
 const REASONS = {
+  polling: "in a cluster this entry takes WebSocket alone",
   listener: "about node:http servers, which this entry has none of",
   options: "about options that this entry refuses",
   cutOff: "the platform cannot cut off a client that does not read",
@@ -19,7 +20,12 @@ const REASONS = {
 export const LEFT_OUT: Readonly<
   Record<keyof typeof REASONS, readonly string[]>
 > = {
+  polling: [
+    "a server that is fenced refuses new sessions with 503, one whose registry is away takes them",
+    "ids of sessions name the node, and requests of other sessions are told and answered as Engine.IO does",
+  ],
   listener: [
+    "listen() waits until the cluster is joined, and fails with its reason",
     "MCP shows the office of the newest version that has Computers there (0.4 §18)",
     "an office of 0.1 is served as an MCP server (0.4 §18)",
     "an office of 0.2 is served as an MCP server (0.4 §18)",

@@ -70,3 +70,8 @@ async function passes(run: () => void | Promise<void>): Promise<boolean> {
 }
 
 Object.defineProperty(Deno, "test", { value: Object.assign(test, realTest) });
+
+// A test that fails leaves promises that nobody waits for any more.
+if (runsLeftOut) {
+  addEventListener("unhandledrejection", (event) => event.preventDefault());
+}

@@ -18,7 +18,7 @@ const SUITES = [
   "tests/wire",
 ];
 
-/** Suites of the command, which is not this entry, and those of the entry itself. */
+/** Suites of the command and of the operator API, which this entry has not, and those of the entry itself. */
 const IGNORED = [
   "tests/e2e/server/command_test.ts",
   "tests/e2e/server/fetch",
@@ -27,7 +27,20 @@ const IGNORED = [
   "tests/e2e/server/hostile/memory_test.ts",
   "tests/e2e/server/hostile/packets_test.ts",
   "tests/e2e/server/hostile/payloads_test.ts",
+  "tests/e2e/server/operator",
 ];
+
+/** The files of the suites. */
+async function filesIn(folder: string): Promise<string[]> {
+  const files: string[] = [];
+  for await (const { name, isFile } of Deno.readDir(new URL(folder, root))) {
+    const path = `${folder}/${name}`;
+    if (IGNORED.includes(path)) continue;
+    if (!isFile) files.push(...await filesIn(path));
+    else if (name.endsWith("_test.ts")) files.push(path);
+  }
+  return files;
+}
 
 /** The package's imports, with this entry in the place of the other one. */
 function importMap(): string {
@@ -65,8 +78,7 @@ async function run(
         "--parallel",
         `--import-map=${map}`,
         "--preload=tests/fetch/preload.ts",
-        `--ignore=${IGNORED.join()}`,
-        ...SUITES,
+        ...(await Promise.all(SUITES.map(filesIn))).flat(),
       ],
       cwd: fileURLToPath(root),
       env: { ...env, NO_COLOR: "1" },
