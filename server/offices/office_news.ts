@@ -36,6 +36,7 @@ export class OfficeNews {
   readonly #profile: Profile;
   readonly #rosters: Rosters;
   readonly #exchange: Exchange | undefined;
+  readonly #looking = new Map<string, Promise<void>>();
 
   /**
    * @param nsp has a room for each office
@@ -120,14 +121,29 @@ export class OfficeNews {
   /** Compares all offices with the registry; rejects when it cannot be asked. */
   async reload(registry: OfficeRegistry): Promise<void> {
     const offices = this.#rosters.offices();
-    await forEachConcurrent(offices, CONCURRENT_READS, async (office) => {
-      const { stamp } = this.#rosters.hold(office);
-      try {
-        this.load(office, await registry.list(office), stamp);
-      } finally {
-        this.#rosters.free(office);
-      }
-    });
+    await forEachConcurrent(
+      offices,
+      CONCURRENT_READS,
+      (office) => this.#compare(registry, office),
+    );
+  }
+
+  /** Compares an office with the registry, once for all who ask meanwhile. */
+  look(registry: OfficeRegistry, office: string): Promise<void> {
+    const looking = this.#looking.get(office) ??
+      this.#compare(registry, office)
+        .finally(() => this.#looking.delete(office));
+    this.#looking.set(office, looking);
+    return looking;
+  }
+
+  async #compare(registry: OfficeRegistry, office: string): Promise<void> {
+    const { stamp } = this.#rosters.hold(office);
+    try {
+      this.load(office, await registry.list(office), stamp);
+    } finally {
+      this.#rosters.free(office);
+    }
   }
 
   /** Tells the members here that all contents of a node's Computers may have changed. */

@@ -128,7 +128,7 @@ export class Dispatcher {
       this.#refuse(session, name);
       answer([]);
     } else if (isClientEvent(event)) {
-      this.#relay.forward(session, event, payload, answer);
+      return this.#relay.forward(session, event, payload, answer);
     } else if (event === TOOL_CALL_PROGRESS_EVENT) {
       passOnProgress(session, payload.parse());
       answer([]);

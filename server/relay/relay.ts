@@ -42,6 +42,7 @@ import { Payload } from "../wire/mod.ts";
 export class Relay {
   readonly #rosters: Rosters;
   readonly #exchange: Exchange | undefined;
+  readonly #look: ((office: string) => Promise<void>) | undefined;
   readonly #sessions: ReadonlyMap<string, LinkedSession>;
   readonly #profile: Profile;
   readonly #requestTimeoutMs: number;
@@ -58,6 +59,7 @@ export class Relay {
   /**
    * @param rosters know where Computers sit
    * @param exchange the other nodes, in a cluster
+   * @param look makes the roster of an office that of the registry, in a cluster
    * @param sessions the connections of this server by Socket.IO id
    * @param profile the protocol version of the server
    * @param requestTimeoutMs how long to wait for requests without a timeout of their own
@@ -67,6 +69,7 @@ export class Relay {
   constructor(
     rosters: Rosters,
     exchange: Exchange | undefined,
+    look: ((office: string) => Promise<void>) | undefined,
     sessions: ReadonlyMap<string, LinkedSession>,
     profile: Profile,
     requestTimeoutMs: number,
@@ -75,6 +78,7 @@ export class Relay {
   ) {
     this.#rosters = rosters;
     this.#exchange = exchange;
+    this.#look = look;
     this.#sessions = sessions;
     this.#profile = profile;
     this.#requestTimeoutMs = requestTimeoutMs;
@@ -88,6 +92,7 @@ export class Relay {
    *
    * @param payload forwarded unchanged, unless it names the Agent differently
    * @param answer called once; with `undefined` when the Agent is gone
+   * @returns a promise if the request is not forwarded yet, otherwise `undefined`
    * @throws {ProtocolError} when the request is invalid, or its sender may not send it
    */
   forward(
@@ -95,7 +100,7 @@ export class Relay {
     event: ClientEvent,
     payload: Payload,
     answer: (body: Payload | undefined) => void,
-  ): void {
+  ): Promise<void> | undefined {
     const request = CLIENT_EVENTS[event].parseRequest(payload.peek());
     // Members leave before their connections close: they are told why, and not that they never joined.
     if (this.#closed && agent.member === undefined) throw shuttingDown();
@@ -123,11 +128,20 @@ export class Relay {
       "timeout" in request ? request.timeout : undefined,
       this.#requestTimeoutMs,
     );
-    try {
+    const failed = (error: unknown) => reply(Payload.of(errorPayloadOf(error)));
+    const send = () => {
+      if (agent.member !== seat) throw notInOffice();
       this.#checkCapacity(agent);
       this.#send(call, deadline, follower, reply);
+    };
+    // It may have joined at another node, of which this one has not heard yet.
+    if (this.#look && !this.#rosters.computer(seat.office, computer)) {
+      return this.#look(seat.office).then(send).catch(failed);
+    }
+    try {
+      send();
     } catch (error) {
-      reply(Payload.of(errorPayloadOf(error)));
+      failed(error);
     }
   }
 

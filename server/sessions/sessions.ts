@@ -86,6 +86,7 @@ export class Sessions {
     const relay: Relay = new Relay(
       rosters,
       exchange,
+      exchange && ((office): Promise<void> => news.look(registry, office)),
       this.#open,
       profile,
       options.requestTimeoutMs,

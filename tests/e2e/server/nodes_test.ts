@@ -231,6 +231,26 @@ Deno.test("nodes: without the others calls on the same node go on, and those to 
   assertEquals(await agent.ask(TOOL_CALL_EVENT, REQUEST), { from: "far" });
 });
 
+Deno.test("nodes: a call to a Computer that this node has not heard of looks into the registry once", async () => {
+  await using nodes = await twoNodes();
+  const { bus, right, agent } = nodes;
+  bus.isConnected = false; // its coming is not heard of
+  await using fresh = await joinRaw(right.url, "computer", "fresh", "office");
+  bus.isConnected = true;
+  fresh.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ from: "fresh" }));
+  const call = (computer: string) =>
+    agent.ask(TOOL_CALL_EVENT, { ...REQUEST, computer });
+  assertEquals(
+    await Promise.all([call("fresh"), call("fresh")]),
+    [{ from: "fresh" }, { from: "fresh" }],
+  );
+  assertEquals(failureOf(await call("nobody")).code, 404);
+  assertEquals(agent.heard, [{
+    event: ENTER_OFFICE_NOTIFICATION,
+    payload: { office_id: "office", computer: "fresh" },
+  }]);
+});
+
 Deno.test("nodes: after a loss the rosters are read again, and what Computers told may have changed", async () => {
   await using nodes = await twoNodes();
   const { bus, left, right, agent } = nodes;
