@@ -29,7 +29,6 @@ export async function makeTools(): Promise<Tools> {
 
 /**
  * Runs a measurement, and repeats it once if it fails: on a shared machine, a connection may be lost.
- * be lost.
  *
  * @returns `undefined` when it failed twice; `failures` has the reason
  */

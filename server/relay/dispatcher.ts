@@ -17,7 +17,7 @@ import {
   UPDATE_RESOURCES_EVENT,
   type UpdateResources,
 } from "../../protocol/mod.ts";
-import { errorPayloadOf, notServing } from "../shared/error_payload.ts";
+import { notServing } from "../shared/error_payload.ts";
 import { log, quote, short } from "../shared/log.ts";
 import { checkAccess } from "./access_rule.ts";
 import { addressGroup } from "../limits/client_address.ts";
@@ -25,20 +25,17 @@ import type { Limiter } from "../limits/limiter.ts";
 import { LogThrottle } from "../limits/log_throttle.ts";
 import { overLimit } from "../limits/limits.ts";
 import { eventOutcome } from "../observe/event_outcome.ts";
-import { partyOf, seatOf } from "../shared/audit.ts";
+import { partyOf } from "../shared/audit.ts";
 import type { Journal } from "../shared/journal.ts";
 import type { Exchange } from "../offices/exchange.ts";
 import type { Membership } from "../offices/membership.ts";
 import type { OfficeNews } from "../offices/office_news.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { noteFailure } from "./note_failure.ts";
+import { answering, refusing, type Reply } from "./event_answers.ts";
 import type { Relay } from "./relay.ts";
 import { passOnProgress } from "./progress.ts";
 import type { Session } from "../shared/session.ts";
 import { type Answer, type Incoming, Payload } from "../wire/mod.ts";
-
-/** Answers an event, whether or not its sender asked for an ack; `undefined` when the sender is gone. */
-type Reply = (answer: Answer | undefined) => void;
 
 /** Routes every event of every connection; always sends a requested ack (spec §3, §6). */
 export class Dispatcher {
@@ -301,46 +298,3 @@ const resourceOf = (
   ...(mcp_server !== undefined && { mcp_server }),
   ...(uri !== undefined && { uri }),
 });
-
-/** Outside of the dispatcher's methods, so that the closure does not capture the payload. */
-const answering = (
-  { socket }: Session,
-  ack: Incoming["ack"],
-  measure: Reply | undefined,
-): Reply =>
-(answer) => {
-  measure?.(answer);
-  if (answer !== undefined && socket.connected) ack?.(answer);
-};
-
-/** Returns a function that answers with a thrown error. */
-const refusing =
-  (session: Session, event: string, answer: Reply, journal: Journal) =>
-  (error: unknown) => {
-    if (error instanceof ProtocolError) {
-      auditRefusal(session, event, error, journal);
-    }
-    const body = Payload.of(errorPayloadOf(error));
-    noteFailure(session.record, body);
-    answer(body);
-  };
-
-/** Audits attempts to reach another office or to exceed a role; other refusals are common mistakes. */
-function auditRefusal(
-  session: Session,
-  request: string,
-  { code, message }: ProtocolError,
-  journal: Journal,
-): void {
-  if (code !== ErrorCode.CROSS_ROOM_ACCESS && code !== ErrorCode.FORBIDDEN) {
-    return;
-  }
-  journal.write({
-    event: "access_refused",
-    request,
-    code,
-    reason: message,
-    ...partyOf(session),
-    ...(session.member && seatOf(session.member)),
-  });
-}

@@ -15,6 +15,7 @@ import {
   UPDATE_TOOL_LIST_EVENT,
   UPDATE_TOOL_LIST_NOTIFICATION,
 } from "../../../protocol/mod.ts";
+import { ANY_REQUEST } from "../../support/any_request.ts";
 import { Bus } from "../../support/cluster/bus.ts";
 import {
   connectRaw,
@@ -25,17 +26,8 @@ import {
 // What passes between the nodes of a cluster, here through memory; tests/cluster has the real Redis.
 
 const REQUEST = {
-  agent: "agent",
-  req_id: "r1",
-  computer: "computer",
-  tool_name: "echo",
+  ...ANY_REQUEST,
   params: { deep: [{ a: null }], list: [] },
-  timeout: 5,
-  mcp_server: "files",
-  uri: "dpe://host/doc",
-  name: "prompt",
-  blob_handle: "handle",
-  watch: true,
   later_field: { kept: [true] },
 };
 

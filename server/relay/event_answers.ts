@@ -1,0 +1,53 @@
+import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
+import { partyOf, seatOf } from "../shared/audit.ts";
+import { errorPayloadOf } from "../shared/error_payload.ts";
+import type { Journal } from "../shared/journal.ts";
+import type { Session } from "../shared/session.ts";
+import { type Answer, type Incoming, Payload } from "../wire/mod.ts";
+import { noteFailure } from "./note_failure.ts";
+
+/** Answers an event, whether or not its sender asked for an ack; `undefined` when the sender is gone. */
+export type Reply = (answer: Answer | undefined) => void;
+
+/** Returns a function that answers an event; it does not capture the payload. */
+export const answering = (
+  { socket }: Session,
+  ack: Incoming["ack"],
+  measure: Reply | undefined,
+): Reply =>
+(answer) => {
+  measure?.(answer);
+  if (answer !== undefined && socket.connected) ack?.(answer);
+};
+
+/** Returns a function that answers with a thrown error. */
+export const refusing =
+  (session: Session, event: string, answer: Reply, journal: Journal) =>
+  (error: unknown) => {
+    if (error instanceof ProtocolError) {
+      auditRefusal(session, event, error, journal);
+    }
+    const body = Payload.of(errorPayloadOf(error));
+    noteFailure(session.record, body);
+    answer(body);
+  };
+
+/** Audits attempts to reach another office or to exceed a role; other refusals are common mistakes. */
+function auditRefusal(
+  session: Session,
+  request: string,
+  { code, message }: ProtocolError,
+  journal: Journal,
+): void {
+  if (code !== ErrorCode.CROSS_ROOM_ACCESS && code !== ErrorCode.FORBIDDEN) {
+    return;
+  }
+  journal.write({
+    event: "access_refused",
+    request,
+    code,
+    reason: message,
+    ...partyOf(session),
+    ...(session.member && seatOf(session.member)),
+  });
+}
