@@ -15,6 +15,7 @@ export const LEAVES_TIMER = { sanitizeOps: false, sanitizeResources: false };
 /** A server on a free port of loopback. */
 export interface WireServer extends AsyncDisposable {
   readonly smcp: SmcpServer;
+  /** For requests over HTTP: whoever reads it makes the end of the scope wait for the last ones. */
   readonly url: string;
   readonly port: number;
 }
@@ -23,16 +24,19 @@ export interface WireServer extends AsyncDisposable {
 export async function startWireServer(
   options: SmcpServerOptions = {},
 ): Promise<WireServer> {
-  const ends = pollingEnds();
+  let hasRequests = false;
   const smcp = createSmcpServer(options);
   const { url, port } = await smcp.listen({ port: 0 });
   return {
     smcp,
-    url,
+    get url() {
+      hasRequests = true;
+      return url;
+    },
     port,
     async [Symbol.asyncDispose]() {
       await smcp.close({ graceMs: 0 });
-      await ends[Symbol.asyncDispose]();
+      if (hasRequests) await pollingEnds()[Symbol.asyncDispose]();
     },
   };
 }
