@@ -178,7 +178,7 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   demo: [...packages, ...denoServers],
   "demo:cluster": packages,
   bench: [...packages, bundler, ...denoServers, ...nodes],
-  browser: [...packages, bundler, chromium],
+  browser: [...packages, bundler, ...denoServers, chromium],
   node: [...packages, npxServers, ...nodes, tarball],
   mcp: [...packages, ...denoServers, mcp, frameworks, inPython],
   clients: [...packages, clients],

@@ -1,0 +1,119 @@
+import { type Browser, chromium, type Page } from "playwright-core";
+import { findChromium } from "./chromium.ts";
+
+/** A size of the window, in CSS pixels. */
+export type Size = { readonly width: number; readonly height: number };
+
+/** A screen of a desk. */
+export const DESK: Size = { width: 1280, height: 800 };
+
+/** A telephone held upright. */
+export const PHONE: Size = { width: 360, height: 740 };
+
+/** What a test needs a page for. */
+export interface TabOptions {
+  /** Default {@linkcode DESK}. */
+  readonly size?: Size;
+  /** Default light. */
+  readonly scheme?: "light" | "dark";
+  /**
+   * Complaints in the page's console that are no problems; default those of refused requests, which
+   * the sender shows.
+   */
+  readonly expected?: RegExp;
+}
+
+/** A page with a profile of its own. */
+export interface Tab extends AsyncDisposable {
+  /** The page. */
+  readonly page: Page;
+  /** The requests that it sent, with the headers that went over the wire. */
+  readonly requests: readonly Request[];
+}
+
+/** A request of a page. */
+export interface Request {
+  readonly url: string;
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const program = await pathOfChromium();
+/** One for all tests of a file, started before them: so it is no leak of the first. */
+const browser = program === undefined ? undefined : await launch(program);
+
+Deno.test.afterAll(() => browser?.close());
+
+/** Defines a test with a browser; it is skipped where there is none. */
+export function consoleTest(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, timeout: 180_000, ignore: program === undefined, fn });
+}
+
+/**
+ * Opens a page; all of a file share one browser.
+ *
+ * At its end it throws what went wrong in the page unseen: exceptions, and what the policy of its
+ * content has forbidden.
+ */
+export async function openTab(
+  { size = DESK, scheme = "light", expected = /^Failed to load/ }: TabOptions =
+    {},
+): Promise<Tab> {
+  if (browser === undefined) throw new Error("There is no Chromium");
+  const context = await browser.newContext({
+    viewport: size,
+    colorScheme: scheme,
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  const problems: string[] = [];
+  const requests: Request[] = [];
+  page.on("pageerror", (error) => problems.push(String(error.stack ?? error)));
+  page.on("console", (message) => {
+    const text = message.text();
+    if (message.type() === "error" && !expected.test(text)) problems.push(text);
+  });
+  const session = await context.newCDPSession(page);
+  const urls = new Map<string, string>();
+  session.on("Network.requestWillBeSent", ({ requestId, request }) => {
+    urls.set(requestId, request.url);
+  });
+  session.on("Network.requestWillBeSentExtraInfo", (sent) => {
+    const headers = Object.entries(sent.headers).map(([name, value]) => [
+      name.toLowerCase(),
+      value,
+    ]);
+    requests.push({
+      url: urls.get(sent.requestId) ?? "",
+      headers: Object.fromEntries(headers),
+    });
+  });
+  await session.send("Network.enable");
+  return {
+    page,
+    requests,
+    async [Symbol.asyncDispose]() {
+      await context.close();
+      if (problems.length > 0) {
+        throw new Error(`In the page:\n${problems.join("\n")}`);
+      }
+    },
+  };
+}
+
+function launch(executablePath: string): Promise<Browser> {
+  return chromium.launch({
+    executablePath,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+  });
+}
+
+/** Playwright wants its path; where it is cannot be told from its name alone. */
+async function pathOfChromium(): Promise<string | undefined> {
+  const name = await findChromium();
+  if (name === undefined) return undefined;
+  const { stdout } = await new Deno.Command("sh", {
+    args: ["-c", `command -v ${name}`],
+  }).output();
+  return new TextDecoder().decode(stdout).trim();
+}
