@@ -7,7 +7,9 @@ import {
 } from "./balancers.ts";
 import type { TestNode } from "./node.ts";
 
-/** The examples of docs/scaling.md that a program plays. */
+type Played = Record<string, (config: string) => Promise<Balancer>>;
+
+/** The examples of docs/scaling.md that a program plays for Agents and Computers. */
 export const PLAYED = {
   "nginx-sid": startNginx,
   "nginx-address": startNginx,
@@ -15,17 +17,25 @@ export const PLAYED = {
   "haproxy-address": startHaproxy,
   "caddy-sid": startCaddy,
   "caddy-address": startCaddy,
-} satisfies Record<string, (config: string) => Promise<Balancer>>;
+} satisfies Played;
+
+/** Those for clients of MCP. */
+export const PLAYED_FOR_MCP = {
+  "nginx-mcp": startNginx,
+  "haproxy-mcp": startHaproxy,
+} satisfies Played;
 
 /** An example that is played. */
-export type PlayedExample = keyof typeof PLAYED;
+export type PlayedExample = keyof typeof PLAYED | keyof typeof PLAYED_FOR_MCP;
 
 /** Starts the balancer of an example of docs/scaling.md, in front of nodes of the names a, b and c. */
 export async function startPageBalancer(
   example: PlayedExample,
   nodes: readonly Pick<TestNode, "url">[],
 ): Promise<Balancer> {
-  return await PLAYED[example](here(await readExample(example), nodes));
+  return await { ...PLAYED, ...PLAYED_FOR_MCP }[example](
+    here(await readExample(example), nodes),
+  );
 }
 
 /** Returns the code of an example of the page. */
