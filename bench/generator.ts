@@ -1,18 +1,27 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Running } from "./contestants/running.ts";
+import type { Target } from "./contestants/running.ts";
 import { spawn } from "./leftovers.ts";
+
+/** What one process of a server used. */
+export interface ProcessUsed {
+  readonly cpuSeconds: number;
+  readonly rssBytes: number;
+  readonly peakRssBytes: number;
+}
 
 /** The common results of the load generator, for the time of measurement. */
 export interface Used {
+  /** Each process of the server, by its name. */
+  readonly processes: Readonly<Record<string, ProcessUsed>>;
   readonly seconds: number;
-  /** CPU seconds of all threads of the server. */
+  /** CPU seconds of all threads of all of them. */
   readonly serverCpuSeconds: number;
   readonly generatorCpuSeconds: number;
   /** CPU seconds of everything else on the machine, to a hundredth of a second. */
   readonly othersCpuSeconds: number;
-  /** The server's memory at the end. */
+  /** Their memory at the end. */
   readonly rssBytes: number;
   readonly peakRssBytes: number;
 }
@@ -43,6 +52,8 @@ export interface IdleMeasured {
     readonly bytesBefore: number;
     readonly bytes: number;
   })[];
+  /** What they used in so many seconds without doing anything; absent if not asked for. */
+  readonly watched?: Used & { readonly members: number };
 }
 
 interface Results {
@@ -107,13 +118,15 @@ export class Generator {
    */
   async run<M extends keyof Results>(
     mode: M,
-    server: Running,
+    server: Target,
     options: Readonly<Record<string, string | number>>,
   ): Promise<Results[M]> {
     const all = {
       mode,
-      port: server.port,
-      pid: server.pid,
+      agents: server.agentPorts.join(),
+      computers: server.computerPorts.join(),
+      processes: Object.entries(server.processes).map((each) => each.join(":"))
+        .join(),
       raw: Number(server.raw),
       reencoded: Number(server.reencodes),
       ...options,

@@ -2,17 +2,27 @@ import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { kill, spawn } from "../leftovers.ts";
 
-/** A running server. */
-export interface Running extends AsyncDisposable {
+/** What load is put on: a server, or several that work together. */
+export interface Target {
   readonly name: string;
-  readonly pid: number;
-  readonly port: number;
+  /** Where Agents connect to, each next one to the next of these ports. */
+  readonly agentPorts: readonly number[];
+  /** Where Computers connect to. */
+  readonly computerPorts: readonly number[];
+  /** Ids of the processes whose CPU and memory count, by names of small letters. */
+  readonly processes: Readonly<Record<string, number>>;
   /** Whether it forwards frames without Socket.IO. */
   readonly raw: boolean;
   /** Whether it re-encodes bodies, so that they cannot be compared byte by byte. */
   readonly reencodes: boolean;
   /** Returns the end of its output. */
   log(): string;
+}
+
+/** A running server. */
+export interface Running extends Target, AsyncDisposable {
+  readonly pid: number;
+  readonly port: number;
 }
 
 /** How to start a server, which must print its port. */
@@ -73,6 +83,9 @@ export async function start(
         name: recipe.name,
         pid: child.pid,
         port,
+        agentPorts: [port],
+        computerPorts: [port],
+        processes: { server: child.pid },
         raw: recipe.raw ?? false,
         reencodes: recipe.reencodes ?? false,
         log,

@@ -8,7 +8,6 @@
 int main(int count, char **words) {
   struct options o = read_options(count, words);
   prctl(PR_SET_TIMERSLACK, 1); // send calls when they are due, not up to 50 µs later
-  net.port = (uint16_t)o.port;
   net.path = o.path;
   net.raw = o.raw != 0;
   net.per_address = o.per_address;

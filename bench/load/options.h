@@ -2,12 +2,24 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 #include <stdbool.h>
-#include <sys/types.h>
+#include <stdint.h>
+
+#include "process.h"
+
+/** Maximum number of ports of Agents, and of Computers. */
+#define MAX_PORTS 16
+
+struct ports {
+  unsigned count;
+  uint16_t of[MAX_PORTS];
+};
 
 struct options {
   const char *mode;
-  unsigned port;
-  pid_t pid;
+  /** Where Agents connect to, and where Computers do; each next pair to the next of them: "8001,8002". */
+  struct ports agents, computers;
+  /** The processes of the server: "a:4711,redis:4712". */
+  struct processes processes;
   /** Path of the Socket.IO endpoint. */
   const char *path;
   /** 1: no Socket.IO, see net.raw. */
@@ -31,8 +43,13 @@ struct options {
   unsigned members;
   /** Numbers of idle members, ascending: "1000,5000". */
   const char *steps;
+  /** Seconds that they are watched at the end; 0 for none. */
+  double watched;
 };
 
 /** Ends the process with a message when an option is unknown. */
 struct options read_options(int count, char **words);
+
+/** Returns the port of the pair of a number. */
+uint16_t port_of(const struct ports *ports, unsigned pair);
 #endif

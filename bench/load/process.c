@@ -7,6 +7,17 @@
 
 #include "clock.h"
 
+void read_processes(struct processes *processes, const char *text) {
+  for (int used = 0; *text != 0; text += text[used] == ',' ? used + 1 : used) {
+    unsigned i = processes->count++;
+    if (i == MAX_PROCESSES || sscanf(text, "%15[a-z]:%d%n", processes->of[i].name,
+                                     &processes->of[i].pid, &used) != 2) {
+      fprintf(stderr, "Not a list of at most %d processes: %s\n", MAX_PROCESSES, text);
+      exit(2);
+    }
+  }
+}
+
 uint64_t cpu_of(pid_t pid) {
   clockid_t clock;
   struct timespec t;
@@ -44,4 +55,10 @@ uint64_t memory_of(pid_t pid, const char *field) {
   }
   fclose(file);
   return kilobytes * 1024;
+}
+
+uint64_t memory_of_all(const struct processes *processes, const char *field) {
+  uint64_t sum = 0;
+  for (unsigned i = 0; i < processes->count; i++) sum += memory_of(processes->of[i].pid, field);
+  return sum;
 }

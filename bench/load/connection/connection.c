@@ -189,7 +189,7 @@ static void upgrade(struct connection *c) {
     "GET %s?EIO=4&transport=websocket&a2c_version=0.2.0%s HTTP/1.1\r\n"
     "Host: 127.0.0.1:%u\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-    net.path, group, net.port);
+    net.path, group, c->port);
   c->state = UPGRADING;
   send_parts(c, (const uint8_t *)text, (size_t)length, NULL, 0);
 }
@@ -206,7 +206,7 @@ static void start_connection(struct connection *c) {
   unsigned host = c->index / net.per_address;
   struct sockaddr_in from = {.sin_family = AF_INET};
   from.sin_addr.s_addr = htonl(0x7f000001u + (host / 250 << 8) + host % 250);
-  struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(net.port)};
+  struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(c->port)};
   to.sin_addr.s_addr = htonl(0x7f000001u);
   if (bind(c->fd, (struct sockaddr *)&from, sizeof from) != 0) {
     perror("Cannot use an address of 127.0.0.0/8");
@@ -257,6 +257,8 @@ void net_open(unsigned count, void (*describe)(struct connection *c)) {
 }
 
 void net_settle(uint64_t silence) {
+  // Many members never are silent all at once: each answers a ping now and then.
+  uint64_t latest = now() + 5 * silence;
   net.heard_at = now();
-  while (now() < net.heard_at + silence) net_turn(net.heard_at + silence);
+  while (now() < net.heard_at + silence && now() < latest) net_turn(net.heard_at + silence);
 }

@@ -28,6 +28,7 @@ struct connection {
   enum state state;
   /** Its office; connections of one office are a group. */
   unsigned office;
+  uint16_t port;
   /** Globally unique, as some servers require. */
   char name[24];
   /** State of the frame that is being received. */
@@ -53,7 +54,6 @@ struct connection {
 /** The common state of all connections. */
 struct net {
   int epoll;
-  uint16_t port;
   const char *path;
   /** No Socket.IO: the peer forwards frames within a group. */
   bool raw;
@@ -77,13 +77,13 @@ extern struct net net;
 /** Allocates memory for a number of connections. */
 void net_init(unsigned most);
 
-/** Opens connections until there are `count`, and waits until all are ready; `describe` fills in their roles. */
+/** Opens connections until there are `count`, and waits until all are ready; `describe` fills in their roles and ports. */
 void net_open(unsigned count, void (*describe)(struct connection *c));
 
 /** Handles events until `deadline`, or until one wait has ended. */
 void net_turn(uint64_t deadline);
 
-/** Waits until there was no event for a time. */
+/** Waits until there was no event for a time; five times as long at most. */
 void net_settle(uint64_t silence);
 
 /** Subscribes to events of a connection's socket; `how` is the operation of epoll_ctl(). */

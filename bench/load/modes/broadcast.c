@@ -17,6 +17,7 @@ static unsigned awaited, sender;
 static void describe(struct connection *c) {
   c->role = c->index == 0 ? AGENT : COMPUTER;
   c->office = 0;
+  c->port = port_of(c->role == AGENT ? &options->agents : &options->computers, c->index);
   snprintf(c->name, sizeof c->name, "computer-%u", c->index);
 }
 
@@ -56,11 +57,11 @@ void run_broadcast(const struct options *o) {
   net_settle(500 * MILLISECOND);
   tell();
   run_until(now() + (uint64_t)(o->warmup * SECOND));
-  struct window window = window_begin(o->pid);
+  struct window window = window_begin(&o->processes);
   deliveries = told = latencies.count = 0;
   run_until(now() + (uint64_t)(o->seconds * SECOND));
-  char used[512];
-  window_end(window, o->pid, used, sizeof used);
+  char used[WINDOW_TEXT];
+  window_end(&window, &o->processes, used);
   latencies_sort(&latencies);
   printf("{%s\"deliveries\":%llu,\"broadcasts\":%llu,\"p50\":%.1f,\"p99\":%.1f}\n",
          used, (unsigned long long)deliveries, (unsigned long long)told,

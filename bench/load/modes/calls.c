@@ -10,7 +10,6 @@
 #include "modes/latency.h"
 #include "modes/modes.h"
 #include "modes/window.h"
-#include "process.h"
 
 /** Maximum number of pending calls of one Agent. */
 #define SLOTS 256
@@ -41,6 +40,7 @@ static struct connection *agent_of(unsigned pair) { return &net.all[2 * pair]; }
 static void describe(struct connection *c) {
   c->role = c->index % 2 == 0 ? AGENT : COMPUTER;
   c->office = c->index / 2;
+  c->port = port_of(c->role == AGENT ? &options->agents : &options->computers, c->office);
   snprintf(c->name, sizeof c->name, "%s-%05u", c->role == AGENT ? "agent" : "computer", c->office);
   if (c->role == AGENT) c->calls = calloc(SLOTS, sizeof *c->calls);
 }
@@ -164,13 +164,13 @@ void run_calls(const struct options *o) {
   unsigned first = o->rotate ? o->inflight : o->inflight * o->pairs;
   for (unsigned i = 0; o->rate == 0 && i < first; i++) make_call(next_agent(), start);
   run_until(start + (uint64_t)(o->warmup * SECOND), start, &sent);
-  struct window window = window_begin(o->pid);
+  struct window window = window_begin(&o->processes);
   // Starts now, even if a busy machine is late.
   window_from = window.began;
   window_to = window_from + (uint64_t)(o->seconds * SECOND);
   run_until(window_to, start, &sent);
-  char used[512];
-  window_end(window, o->pid, used, sizeof used);
+  char used[WINDOW_TEXT];
+  window_end(&window, &o->processes, used);
   stopping = true;
   for (uint64_t deadline = now() + 30 * SECOND; outstanding > 0 && now() < deadline;) {
     if (net.errors > 0) break;

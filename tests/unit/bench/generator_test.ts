@@ -1,6 +1,11 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertRejects,
+} from "@std/assert";
 import { Groups } from "../../../bench/contestants/groups.ts";
-import type { Running } from "../../../bench/contestants/running.ts";
+import type { Target } from "../../../bench/contestants/running.ts";
 import { Generator } from "../../../bench/generator.ts";
 import { Messages } from "../../../bench/messages.ts";
 import { payloadOf } from "../../../bench/payloads.ts";
@@ -15,14 +20,15 @@ const OPTIONS = {
   timeout: 120_000,
 };
 
-/** A bare relay in this process; `change` may spoil what it passes on. */
+/** A bare relay in this process with a port for Agents and one for Computers; `change` may spoil what it passes on. */
 function startRelay(
   change: (data: string) => string,
-): Running & AsyncDisposable {
+): Target & AsyncDisposable {
   const groups = new Groups<WebSocket>();
-  const server = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
-    (request) => {
+  const listen = () =>
+    Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (
+      request,
+    ) => {
       const { socket, response } = Deno.upgradeWebSocket(request);
       const group = groups.enter(request.url, socket);
       socket.onmessage = ({ data }) => {
@@ -34,16 +40,19 @@ function startRelay(
       };
       socket.onerror = () => {};
       return response;
-    },
-  );
+    });
+  const [agents, computers] = [listen(), listen()];
   return {
     name: "relay",
-    pid: Deno.pid,
-    port: server.addr.port,
+    agentPorts: [agents.addr.port],
+    computerPorts: [computers.addr.port],
+    processes: { relay: Deno.pid, parent: Deno.ppid },
     raw: true,
     reencodes: false,
     log: () => "",
-    [Symbol.asyncDispose]: () => server.shutdown(),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([agents.shutdown(), computers.shutdown()]);
+    },
   };
 }
 
@@ -106,6 +115,27 @@ Deno.test({
   async fn() {
     const { calls } = await measure("100", (data) => data, { rate: 50 });
     assert(calls > 0 && calls <= 101, `${calls} calls`);
+  },
+});
+
+Deno.test({
+  ...OPTIONS,
+  name: "the load generator tells what each process used for idle members",
+  async fn() {
+    assert(generator);
+    await using relay = startRelay((data) => data);
+    const options = { steps: "4,8", seconds: 0.1, watched: 0.2 };
+    const { steps, watched } = await generator.run("idle", relay, options);
+    assertEquals(steps.map(({ joined }) => joined), [2, 4]);
+    assert(watched);
+    assertEquals(watched.members, 8);
+    for (const used of [...steps, watched]) {
+      const { processes: { relay, parent }, ...all } = used;
+      assert(relay && parent);
+      const sum = relay.cpuSeconds + parent.cpuSeconds;
+      assertAlmostEquals(all.serverCpuSeconds, sum, 1e-5);
+      assert(relay.rssBytes > 0 && parent.rssBytes > 0);
+    }
   },
 });
 

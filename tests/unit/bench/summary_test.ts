@@ -17,6 +17,7 @@ const run = (
   round,
   calls: 1000,
   seconds: 2,
+  processes: {},
   serverCpuSeconds: cpu / 1000,
   generatorCpuSeconds: 1,
   othersCpuSeconds: 0,
