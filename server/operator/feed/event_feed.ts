@@ -3,7 +3,8 @@ import type { ProtocolName } from "../../../protocol/mod.ts";
 import type { SeenEvent, Window } from "../../shared/journal.ts";
 import { EventRing } from "./event_ring.ts";
 import { FeedReader, type FeedView, type Piece } from "./feed_reader.ts";
-import { readCursor, SSE_COMMENT } from "./sse.ts";
+import { SSE_COMMENT } from "../../../shared/http/sse_text.ts";
+import { readCursor } from "./sse.ts";
 
 /** What is kept for those who come back: some seconds at the highest rates, much longer otherwise. */
 const RING_SIZE = { events: 32_768, characters: 8 * 2 ** 20 };

@@ -1,5 +1,6 @@
 import type { EventRing } from "./event_ring.ts";
-import { cursorText, sseText } from "./sse.ts";
+import { sseText } from "../../../shared/http/sse_text.ts";
+import { cursorText } from "./sse.ts";
 
 /** The most events that are sent in one piece; the rest waits until it is read. */
 const MAX_EVENTS = 1024;

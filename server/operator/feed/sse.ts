@@ -16,10 +16,3 @@ export function readCursor(text: string | undefined): Cursor | undefined {
 /** Writes a cursor as the `id` of an event. */
 export const cursorText = ({ recording, seq }: Cursor): string =>
   `${recording}.${seq}`;
-
-/** Writes an event of a stream of server-sent events; JSON has no line breaks. */
-export const sseText = (id: string, kind: string, json: string): string =>
-  `id: ${id}\nevent: ${kind}\ndata: ${json}\n\n`;
-
-/** What keeps a stream open where nothing happens. */
-export const SSE_COMMENT = ":\n\n";

@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { ErrorCode } from "../../../protocol/mod.ts";
 import type { Authenticator } from "../../auth/authenticator.ts";
@@ -13,7 +12,8 @@ import { clientAddress } from "../../limits/client_address.ts";
 import { quote } from "../../shared/log.ts";
 import type { Identity } from "../../shared/identity.ts";
 import type { Operator } from "../operated.ts";
-import { isOwnPage } from "./own_page.ts";
+import { isOwnPage } from "../../../shared/http/own_page.ts";
+import { bearerToken, isSameToken } from "../../../shared/http/same_token.ts";
 import { problemOf } from "../problem.ts";
 
 /** The parts of a server that {@linkcode admitOperator} needs. */
@@ -112,9 +112,9 @@ async function identityOf(
   address: string,
   { authenticator, token }: OperatorAdmission,
 ): Promise<Identity | { readonly refused: string }> {
-  const [, sent] = /^Bearer +(\S+)$/i.exec(authorization ?? "") ?? [];
+  const sent = bearerToken(authorization);
   if (sent === undefined) return { refused: "no token" };
-  if (token !== undefined && isSame(sent, token)) return OWN;
+  if (token !== undefined && isSameToken(sent, token)) return OWN;
   if (authenticator === undefined) return { refused: "unknown token" };
   // Of all headers and cookies only this one counts: pages of other sites cannot make a browser send it.
   return await authenticator.authenticate({
@@ -123,10 +123,3 @@ async function identityOf(
     address,
   });
 }
-
-/** Digests have one length, and their comparison takes the same time for all. */
-const isSame = (sent: string, token: string): boolean =>
-  timingSafeEqual(digest(sent), digest(token));
-
-const digest = (text: string): Uint8Array =>
-  createHash("sha256").update(text).digest();

@@ -6,7 +6,7 @@ import {
 } from "../../../../server/auth/policy.ts";
 import { apiKeys, createSmcpServer } from "../../../../server/mod.ts";
 import { Bars } from "../../../../server/offices/bars.ts";
-import { isOwnPage } from "../../../../server/operator/http/own_page.ts";
+import { isOwnPage } from "../../../../shared/http/own_page.ts";
 
 Deno.test("mayOperate() is for those whose policy names the role", () => {
   assert(mayOperate({ roles: ["operator"] }));

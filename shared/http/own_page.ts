@@ -1,14 +1,20 @@
-import type { Provenance } from "../../http/origin_rule.ts";
+/** The page that a request comes from, according to the browser. */
+export interface PageHeaders {
+  /** The `Origin` header. */
+  readonly origin: string | undefined;
+  /** The `Sec-Fetch-Site` header. */
+  readonly site: string | undefined;
+}
 
 /**
- * Decides whether a request comes from no page, or from a page of this Server.
+ * Decides whether a request comes from no page, or from a page of the server itself.
  *
  * Unlike for clients, no other page can be allowed: whoever operates, does it from here.
  *
- * @param host the `Host` header, which was found to be this Server's
+ * @param host the `Host` header, which was found to be this server's
  */
 export function isOwnPage(
-  { origin, site }: Provenance,
+  { origin, site }: PageHeaders,
   host: string | undefined,
 ): boolean {
   if (site !== undefined && site !== "same-origin" && site !== "none") {
