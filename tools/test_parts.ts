@@ -183,7 +183,7 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   mcp: [...packages, ...denoServers, mcp, frameworks, inPython],
   clients: [...packages, clients],
   interop: [...packages, pythons],
-  cluster: [...packages, clusterPrograms, python],
+  cluster: [...packages, clusterPrograms, python, ...nodes, tarball],
 };
 
 async function inScratch<T>(

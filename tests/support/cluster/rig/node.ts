@@ -39,21 +39,28 @@ export interface NodeOptions {
   flags?: readonly string[];
   /** Variables of its environment. */
   env?: Readonly<Record<string, string>>;
+  /** Its program with its first arguments; default `server/main.ts` in Deno. */
+  program?: readonly [string, ...string[]];
 }
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
-/** Starts `server/main.ts` with only the documented permissions; resolves when it takes clients. */
+/** With only the documented permissions. */
+const IN_DENO: readonly [string, ...string[]] = [
+  Deno.execPath(),
+  ...["run", "--no-prompt", "--frozen"],
+  ...["--allow-net", "--allow-env", "--allow-read"],
+  "server/main.ts",
+];
+
+/** Starts a Server; resolves when it takes clients. */
 export async function startNode(
-  { name, redis, flags = [], env = {} }: NodeOptions,
+  { name, redis, flags = [], env = {}, program = IN_DENO }: NodeOptions,
 ): Promise<TestNode> {
   const audit: AuditLine[] = [];
-  const child = start(Deno.execPath(), [
-    "run",
-    "--no-prompt",
-    "--frozen",
-    ...["--allow-net", "--allow-env", "--allow-read"],
-    "server/main.ts",
+  const [command, ...first] = program;
+  const child = start(command, [
+    ...first,
     ...["--port", "0", "--log-format", "json"],
     ...(redis === undefined ? [] : ["--cluster", redis]),
     ...flags,
