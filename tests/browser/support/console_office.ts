@@ -1,0 +1,68 @@
+import type { SmcpServerOptions } from "../../../server/mod.ts";
+import type { TestComputerOptions } from "../../../testing/mod.ts";
+import { type Office, startOffice } from "../../support/office.ts";
+import { openTab, type Tab, type TabOptions } from "./driven.ts";
+import { type Workshop, workshop } from "./workshop.ts";
+
+/** The token of the operator of all offices. */
+export const TOKEN = "0123456789abcdef0123456789abcdef";
+
+/** An office with a Computer "pc" that hosts a workshop, and a console. */
+export interface ConsoleOffice extends AsyncDisposable {
+  /** The office. */
+  readonly office: Office;
+  /** What its Computer hosts. */
+  readonly workshop: Workshop;
+  /** The address of its console. */
+  readonly console: string;
+  /** Opens the console with the token, at a route such as `#/offices`. */
+  open(route?: string, options?: TabOptions): Promise<Tab>;
+}
+
+/** Starts an office with a console. */
+export async function startConsole({ server, computer, texts }: {
+  readonly server?: SmcpServerOptions;
+  readonly computer?: TestComputerOptions;
+  /** What the workshop says. */
+  readonly texts?: Readonly<Record<string, string>>;
+} = {}): Promise<ConsoleOffice> {
+  const shop = workshop(texts);
+  const office = await startOffice({
+    server: { operator: { token: TOKEN }, ...server },
+    computers: {
+      pc: {
+        ...computer,
+        servers: { workshop: shop.settings, ...computer?.servers },
+      },
+    },
+  });
+  const console = `${office.url}/console`;
+  return {
+    office,
+    workshop: shop,
+    console,
+    async open(route = "", options = {}) {
+      const tab = await openTab(options);
+      await signIn(tab, console, route);
+      return tab;
+    },
+    [Symbol.asyncDispose]: () => office.close(),
+  };
+}
+
+/** Opens a console by a link with the token, and goes to a route. */
+export async function signIn(
+  { page }: Tab,
+  console: string,
+  route = "",
+  token = TOKEN,
+): Promise<void> {
+  await page.goto(`${console}#token=${token}`);
+  await page.getByRole("navigation").first().waitFor();
+  if (route !== "") await go(page, route);
+}
+
+/** Goes to a route of the console. */
+export async function go(page: Tab["page"], route: string): Promise<void> {
+  await page.evaluate(`location.hash = ${JSON.stringify(route)}`);
+}
