@@ -19,7 +19,7 @@ export interface ListenFlags {
 export async function listenOrExplain<T>(
   listen: () => Promise<T>,
   { hostname, port }: ListenFlags,
-  prefix: "--" | "--metrics-" = "--",
+  prefix: "--" | "--metrics-" | "--ui-" = "--",
 ): Promise<T> {
   try {
     return await catchUncaught(listen);

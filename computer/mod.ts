@@ -58,6 +58,7 @@ export type {
 } from "./requests/computer_events.ts";
 export type {
   ToolCallAdvanced,
+  ToolCallArrived,
   ToolCallEnded,
   ToolCallStarted,
 } from "./tools/call_events.ts";

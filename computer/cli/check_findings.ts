@@ -3,9 +3,9 @@ import type { ToolHost } from "../tool_host.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
 import { serverPlaceholders } from "../config/server_config.ts";
 import { labelOf } from "./live/lines.ts";
+import { withRemedy } from "./live/remedies.ts";
 import { isDocument, isWindow } from "../resources/listed_uri.ts";
 import type { OfferedTool } from "../host/naming/tool_table.ts";
-import type { ServerFailure } from "../host/server_failure.ts";
 import type { ServerStatus } from "../host/server_status.ts";
 
 /** The findings about one MCP server. */
@@ -138,25 +138,4 @@ async function resourcesOf(
     cursor = page?.next_cursor;
   } while (cursor !== undefined && !seen.has(cursor));
   return found;
-}
-
-/** Remedies for errors that do not name one. */
-const REMEDIES: Readonly<Record<ServerFailure, string>> = {
-  ended: "run its command by hand to see why",
-  not_ready:
-    "run its command by hand: does it wait for something, or is it no MCP server?",
-  unreachable: "is it running, and is its url right?",
-  refused: "give it an Authorization header, or sign in when the Computer runs",
-  not_found: "correct the path of its url",
-  not_executable: "make the program executable (chmod +x)",
-};
-
-function withRemedy(
-  error: string,
-  failure: ServerFailure | undefined,
-): string {
-  if (/\n\s*\^/.test(error)) return error; // it marks a place with a caret
-  const text = error.replaceAll(/\s*\n\s*/g, ": ");
-  if (failure === undefined || text.includes(";")) return text; // it names a remedy already
-  return `${text}; ${REMEDIES[failure]}`;
 }

@@ -97,7 +97,7 @@ export const addServingFlags = (command: Command, required = true): Command =>
 export const addRunFlags = (command: Command): Command =>
   addViewFlags(addServingFlags(addServerFlags(command)));
 
-/** Adds the options about watching the configuration and showing progress. */
+/** Adds the options about watching the configuration, and showing what happens. */
 export const addViewFlags = (command: Command): Command =>
   command
     .addOption(
@@ -110,6 +110,18 @@ export const addViewFlags = (command: Command): Command =>
         "print lines instead of a live view, on a terminal too",
       )
         .env("SMCP_PLAIN"),
+    )
+    .addOption(
+      new Option(
+        "--ui",
+        "serve a page on 127.0.0.1 that shows the Computer and answers its questions, and print its link",
+      ).env("SMCP_UI"),
+    )
+    .addOption(
+      new Option(
+        "--ui-port <number>",
+        "the port of the page, by default any free one; implies --ui",
+      ).env("SMCP_UI_PORT").argParser(integer(0, 65535)),
     );
 
 /** Adds `--office`. */

@@ -7,6 +7,8 @@ import type { ComputerConfig } from "../config/parse_config.ts";
 import { localDirResolver } from "../resources/dpe/local_dir_resolver.ts";
 import type { View } from "./live/view.ts";
 import type { SmcpComputerOptions } from "../options.ts";
+import type { QuestionDesk } from "./ui/question_desk.ts";
+import { deskQuestions } from "./ui/questions.ts";
 import { openBrowser } from "./terminal/open_browser.ts";
 import {
   type TerminalQuestions,
@@ -40,15 +42,18 @@ export interface ComputerFlags extends HostFlags, ServerFlags {
 }
 
 /**
- * Creates the Computer of a command; questions go to the terminal.
+ * Creates the Computer of a command; questions go to the terminal, and to the page if there is one.
  *
  * @param view returns the current view, for questions and notes
+ * @param desk asks on the page
  */
 export function makeComputer(
   flags: ComputerFlags,
   { inputs, servers }: ComputerConfig,
   view: () => View,
+  desk?: QuestionDesk,
 ): SmcpComputer {
+  const terminal = person(view);
   const computer = new SmcpComputer({
     ...connectionOptions(flags, (file) => readFileSync(file, "utf8")),
     inputs,
@@ -64,7 +69,7 @@ export function makeComputer(
       { landingRoot: flags.landingRoot }),
     uploads: { maxBytes: flags.maxUpload },
     blobStore: { maxBytes: flags.blobStore },
-    ...person(view),
+    ...desk ? deskQuestions(desk, terminal) : terminal,
     ...(flags.yes && { confirm: () => "once" as const }),
   });
   if (flags.dpeDir !== undefined) {

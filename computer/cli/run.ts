@@ -8,9 +8,10 @@ import { logTo, logWritten, survive, toStderr } from "./logging.ts";
 import { type ComputerFlags, makeComputer } from "./make_computer.ts";
 import { report } from "./report.ts";
 import { firstSignal } from "../../cli/signals.ts";
+import { openPage, type PageFlags } from "./ui/open_page.ts";
 
 /** The flags of `run`. */
-export interface RunFlags extends ComputerFlags {
+export interface RunFlags extends ComputerFlags, PageFlags {
   /** The configuration file. */
   config: string;
   /** The office to join. */
@@ -27,10 +28,12 @@ export async function run(flags: RunFlags): Promise<void> {
   await logTo(toStderr);
   survive();
   let view: View = plainView((text) => console.log(text));
+  const page = openPage(flags, (text) => view.note(text));
   const computer = makeComputer(
     flags,
     await loadHostConfig(config, flags.input),
     () => view,
+    page?.desk,
   );
   const stopped = firstSignal();
   let watching: Disposable | undefined;
@@ -42,6 +45,7 @@ export async function run(flags: RunFlags): Promise<void> {
       await logTo((line) => view.note(line));
     }
     report(computer, { note: (text) => view.note(text), brief: live });
+    if (page) view.note(`page: ${await page.serve(computer)}`);
     if (flags.watch) watching = await follow(config, computer, view);
     await Promise.race([stopped, serve(computer, office)]);
     view.close();
@@ -49,6 +53,7 @@ export async function run(flags: RunFlags): Promise<void> {
   } finally {
     view.close();
     watching?.[Symbol.dispose]();
+    await page?.close();
     await computer.close();
     await logWritten();
   }

@@ -6,6 +6,7 @@ import { inputVariables, parseInputFlag } from "../util/input_names.ts";
 import { addOffice, addRunFlags } from "./flags.ts";
 import { loadHostConfig } from "./host_config.ts";
 import type { RunFlags } from "./run.ts";
+import { wantsPage } from "./ui/open_page.ts";
 
 /** The Computer as a service. */
 export const computerService: ServiceRole<RunFlags> = {
@@ -31,19 +32,21 @@ export const computerService: ServiceRole<RunFlags> = {
       const value = valueOf(id, env);
       if (value !== undefined) variables[variableOf(id)] = value;
     }
-    const open = inputs.filter((input) =>
-      input.type === "promptString" && input.default === undefined &&
-      flags.input[input.id] === undefined &&
-      (valueOf(input.id, env) ?? valueOf(input.id, kept)) === undefined
-    );
+    const open = wantsPage(flags)
+      ? []
+      : inputs.filter((input) =>
+        input.type === "promptString" && input.default === undefined &&
+        flags.input[input.id] === undefined &&
+        (valueOf(input.id, env) ?? valueOf(input.id, kept)) === undefined
+      );
     return {
       variables,
       notes: [
         ...open.map(({ id }) =>
           `input "${id}" has no value, and a service can ask nobody; install again with --input ${id}=VALUE`
         ),
-        ...(flags.yes ? [] : [
-          "a service can ask nobody, so it refuses tools that need confirmation; set auto_apply in the configuration, or install again with --yes",
+        ...(flags.yes || wantsPage(flags) ? [] : [
+          "a service can ask nobody, so it refuses tools that need confirmation; set auto_apply in the configuration, or install again with --yes or --ui",
         ]),
       ],
     };

@@ -2,8 +2,8 @@ import type { ConnectionEvents } from "../../client/options.ts";
 import type { ServerStatus } from "../host/server_status.ts";
 import type {
   ToolCallAdvanced,
+  ToolCallArrived,
   ToolCallEnded,
-  ToolCallStarted,
 } from "../tools/call_events.ts";
 
 /** Events of a tool host, with their values. */
@@ -17,7 +17,7 @@ export interface ToolHostEvents {
   /** MCP servers or inputs were added, replaced or removed. */
   configChanged: undefined;
   /** A tool was called. */
-  callStarted: ToolCallStarted;
+  callStarted: ToolCallArrived;
   /** The call has come further, and its caller asked to be told. */
   callProgress: ToolCallAdvanced;
   /** The call was answered. */

@@ -22,7 +22,7 @@ import type { Hosting } from "../host/hosting.ts";
 import type { ComputerEvents } from "./computer_events.ts";
 import { logThrown } from "../util/log.ts";
 import { ProgressThrottles } from "../tools/progress_throttle.ts";
-import type { ToolCallStarted } from "../tools/call_events.ts";
+import type { ToolCallArrived } from "../tools/call_events.ts";
 import { RecentServers } from "../resources/recent_servers.ts";
 import type { ResourceWatch } from "../resources/resource_watch.ts";
 import type { Skills } from "../skills/skills.ts";
@@ -198,10 +198,12 @@ export class ComputerRequestHandler {
     }
   }
 
-  #observe(call: ToolCallStarted): (result?: CallToolResult) => void {
+  #observe(
+    { params, ...call }: ToolCallArrived,
+  ): (result?: CallToolResult) => void {
     const { events } = this.#options;
     const start = performance.now();
-    events.emit("callStarted", call);
+    events.emit("callStarted", { ...call, params });
     return (result) =>
       events.emit("callEnded", {
         ...call,

@@ -10,6 +10,12 @@ export interface ToolCallStarted {
   readonly tool: string;
 }
 
+/** A tool call that has just arrived. */
+export interface ToolCallArrived extends ToolCallStarted {
+  /** Its arguments; the caller's own, so they are not for a log. */
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
 /** A tool call that has come further, whose caller asked to be told. */
 export interface ToolCallAdvanced extends ToolCallStarted {
   /** How far it is. */

@@ -6,7 +6,7 @@ import {
 } from "../../protocol/mod.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
 import { limitResult } from "./answer_limits.ts";
-import type { ToolCallStarted } from "./call_events.ts";
+import type { ToolCallArrived, ToolCallStarted } from "./call_events.ts";
 import type { CallTable } from "./call_table.ts";
 import { fitResult } from "./fit_result.ts";
 import type { ProgressThrottles } from "./progress_throttle.ts";
@@ -29,7 +29,7 @@ export interface ToolCallNeeds extends ToolCallContext {
   readonly store: BlobStore | undefined;
   /** Called when a call starts; the function that it returns, when the call ends. */
   readonly onCall: (
-    call: ToolCallStarted,
+    call: ToolCallArrived,
   ) => (result?: CallToolResult) => void;
   /** Limits how often progress is told. */
   readonly throttles: ProgressThrottles;
@@ -43,9 +43,9 @@ export async function callOnce(
   needs: ToolCallNeeds,
 ): Promise<CallToolResult> {
   const { calls, maxPayload, onCall } = needs;
-  const { agent, req_id: reqId, tool_name: tool } = request;
+  const { agent, req_id: reqId, tool_name: tool, params } = request;
   const call: ToolCallStarted = { agent, reqId, tool };
-  const ended = onCall(call);
+  const ended = onCall({ ...call, params });
   let result: CallToolResult | undefined;
   try {
     const measured = await calls.run(request, async (signal) =>

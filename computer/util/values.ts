@@ -8,3 +8,13 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 /** Returns the message of anything thrown; secrets in URLs are redacted, since `fetch` quotes URLs. */
 export const reasonOf = (error: unknown): string =>
   wholeReasonOf(error).replaceAll(/https?:\/\/[^\s"'()<>]+/gi, redactUrl);
+
+/** Sets a property, even one named `__proto__`. */
+export const define = (object: object, name: string, value: unknown): void => {
+  Object.defineProperty(object, name, {
+    value,
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  });
+};

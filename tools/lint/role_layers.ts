@@ -93,6 +93,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     TOP_FOLDER,
     "cli/live",
     "cli/terminal",
+    "cli/ui",
     "cli/shell",
     "cli",
     "main.ts",

@@ -1,28 +1,18 @@
-import { plain, plainLines } from "../../../cli/terminal_text.ts";
+import { plain } from "../../../cli/terminal_text.ts";
 import { loadPackages } from "../../../shared/packages.ts";
 import type { ElicitResult, ElicitValue } from "../../../protocol/mod.ts";
 import type { ElicitRequest } from "../../tools/elicit/elicit.ts";
 import type { Field } from "../../tools/elicit/field.ts";
 import { problemOf } from "../../tools/elicit/field_problems.ts";
 import { readFields, valueOf } from "../../tools/elicit/fields.ts";
+import { define } from "../../util/values.ts";
 import { paint } from "../live/paint.ts";
 import { Screen } from "../live/screen.ts";
-import type { Choice } from "./answer_of.ts";
 import { askChoice } from "./ask_choice.ts";
-import { cut, sizeOf } from "./describe_call.ts";
+import { sizeOf } from "./describe_call.ts";
+import { describeQuestion, WILLING_CHOICES } from "./describe_question.ts";
 import { ignoreKeys, type UntilKeysCount } from "./keyboard.ts";
 import type { TerminalStreams } from "./streams.ts";
-
-type Willing = "answer" | "decline";
-
-const CHOICES: readonly Choice<Willing>[] = [
-  { answer: "answer", key: "y", label: "Answer" },
-  { answer: "decline", key: "n", label: "Decline" },
-];
-
-/** Lines of the frame, the first line and the answers. */
-const FRAME_ROWS = 9;
-const FRAME_COLUMNS = 4;
 
 /**
  * Asks what an MCP server wants to know: first whether to answer, with "decline" as the default, then
@@ -40,8 +30,8 @@ export async function askForm(
   const fields = readFields(request.requestedSchema);
   const willing = await askChoice(
     {
-      lines: describe(request, fields, streams),
-      choices: CHOICES,
+      lines: describeQuestion(request, fields, sizeOf(streams.output)),
+      choices: WILLING_CHOICES,
       first: "decline",
       keyHint: "y or n; or ↑ ↓ and Enter; Esc cancels",
     },
@@ -61,40 +51,6 @@ export async function askForm(
 }
 
 const CANCELLED = Symbol("cancelled");
-
-/** Sets a property, even one named `__proto__`. */
-const define = (object: object, name: string, value: ElicitValue): void => {
-  Object.defineProperty(object, name, {
-    value,
-    enumerable: true,
-    configurable: true,
-    writable: true,
-  });
-};
-
-function describe(
-  { server, bundleId, agent, tool, message }: ElicitRequest,
-  fields: readonly Field[],
-  { output }: TerminalStreams,
-): string[] {
-  const call = agent === undefined || tool === undefined
-    ? ""
-    : ` while agent "${plain(agent)}" runs "${plain(tool)}"`;
-  const { columns, rows } = sizeOf(output);
-  const labels = fields.map(({ label }) => plain(label)).join(", ");
-  const text = plainLines(message).split("\n").map((line) => `  ${line}`);
-  return [
-    `MCP server "${plain(server)}"${
-      bundleId === undefined ? "" : ` (${plain(bundleId)})`
-    } asks${call}:`,
-    ...cut(
-      text.join("\n"),
-      columns - FRAME_COLUMNS,
-      Math.max(1, rows - FRAME_ROWS),
-    ),
-    ...(labels === "" ? [] : cut(`  It wants: ${labels}`, columns, 1)),
-  ];
-}
 
 /** Asks for the value of a field, until it is valid or the person gives up. */
 async function askField(

@@ -76,7 +76,8 @@ export function terminalQuestions(
   };
 }
 
-const messageOf = ({ id, description }: AskedInput): string =>
+/** Says what an input asks for. */
+export const messageOf = ({ id, description }: AskedInput): string =>
   `${plain(description || "Value")} (input "${plain(id)}")`;
 
 async function askInput(

@@ -72,6 +72,11 @@ export async function openEvents(
       ...(lastEventId !== undefined && { "Last-Event-ID": lastEventId }),
     },
   });
+  return await eventStream(response);
+}
+
+/** Reads an answer that is a stream of server-sent events. */
+export async function eventStream(response: Response): Promise<EventStream> {
   if (!response.ok || response.body === null) {
     throw new Error(`${response.status} ${await response.text()}`);
   }

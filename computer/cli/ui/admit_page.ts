@@ -1,0 +1,51 @@
+import type { IncomingMessage } from "node:http";
+import { isOwnPage } from "../../../shared/http/own_page.ts";
+import { problemOf } from "../../../shared/http/problem.ts";
+import { bearerToken, isSameToken } from "../../../shared/http/same_token.ts";
+
+/** Any port, since a tunnel may have another one than this server. */
+const LOOPBACK_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
+
+/**
+ * Refuses requests for another host, which a page gets by pointing its name to this machine, and those
+ * of pages that are not the server's own.
+ *
+ * @throws {ProblemError} 403
+ */
+export function checkOwn({ headers }: IncomingMessage): void {
+  const { host = "", origin, "sec-fetch-site": site } = headers;
+  if (!LOOPBACK_HOST.test(host)) {
+    throw problemOf(
+      403,
+      "Host",
+      "this Computer has not that name",
+      "use the link that it printed",
+    );
+  }
+  const from = typeof site === "string" ? site : undefined;
+  if (!isOwnPage({ origin, site: from }, host)) {
+    throw problemOf(
+      403,
+      "Origin",
+      "pages of other sites may not ask",
+      "ask from the page of this Computer, or from no page",
+    );
+  }
+}
+
+/**
+ * Refuses requests without the token.
+ *
+ * @throws {ProblemError} 401
+ */
+export function checkToken({ headers }: IncomingMessage, token: string): void {
+  const sent = bearerToken(headers.authorization);
+  if (sent !== undefined && isSameToken(sent, token)) return;
+  throw problemOf(
+    401,
+    "Authorization",
+    "it has not the token of this Computer, which is a new one at each start",
+    "open the link that it printed last",
+    { "WWW-Authenticate": 'Bearer realm="computer"' },
+  );
+}

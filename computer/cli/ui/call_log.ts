@@ -1,0 +1,194 @@
+import type { ToolProgress } from "../../../protocol/mod.ts";
+import { resultMeta } from "../../../protocol/mod.ts";
+import type {
+  ToolCallAdvanced,
+  ToolCallArrived,
+  ToolCallEnded,
+  ToolCallStarted,
+} from "../../tools/call_events.ts";
+import { howItEnded } from "../live/lines.ts";
+import type { Changes } from "./changes.ts";
+import { clip, type Clipped } from "./clip.ts";
+
+/** A call as the page lists it. */
+export interface ListedCall {
+  /** Numbers the calls, from 1. */
+  readonly key: number;
+  /** The calling Agent. */
+  readonly agent: string;
+  /** The name that it used. */
+  readonly tool: string;
+  /** Its id for the call. */
+  readonly reqId: string;
+  /** Milliseconds since the epoch. */
+  readonly beganAt: number;
+  /** How far it is, if its Agent asked to be told. */
+  readonly progress?: ToolProgress;
+  /** Milliseconds since the epoch, when it has ended. */
+  readonly endedAt?: number;
+  /** How long it took, confirmation included. */
+  readonly ms?: number;
+  /** `ok`, or how it failed, in a word or two. */
+  readonly outcome?: string;
+  /** The code of its failure. */
+  readonly code?: number;
+}
+
+/** What was sent and answered, as far as it is kept. */
+export interface CallContent {
+  /** The arguments. */
+  readonly params: unknown;
+  /** The answer. */
+  readonly result?: unknown;
+  /** Whether something of them is missing. */
+  readonly isClipped: boolean;
+}
+
+interface Entry {
+  call: ListedCall;
+  version: number;
+  params: Clipped | undefined;
+  result?: Clipped;
+}
+
+/** How much is kept. */
+export interface CallLogLimits {
+  /** Number of calls. */
+  readonly calls: number;
+  /** Characters of the arguments, or of the answer, of one call. */
+  readonly each: number;
+  /** Characters of all arguments and answers. */
+  readonly contents: number;
+}
+
+const DEFAULT_LIMITS: CallLogLimits = {
+  calls: 1_000,
+  each: 2 ** 18,
+  contents: 2 ** 24,
+};
+
+/** The latest calls of a Computer, with their contents; the oldest are forgotten. */
+export class CallLog {
+  readonly #changes: Changes;
+  readonly #limits: CallLogLimits;
+  readonly #entries = new Map<number, Entry>();
+  /** Keys of the running ones by Agent and id, oldest first: a repeated request is another one. */
+  readonly #running = new Map<string, number[]>();
+  #last = 0;
+  #contents = 0;
+  /** Older ones have no contents any more. */
+  #firstKept = 1;
+
+  constructor(changes: Changes, limits: CallLogLimits = DEFAULT_LIMITS) {
+    this.#changes = changes;
+    this.#limits = limits;
+  }
+
+  /** The key of the oldest call that is listed. */
+  get first(): number {
+    return this.#last - this.#entries.size + 1;
+  }
+
+  /** Notes that a call has begun. */
+  began({ agent, tool, reqId, params }: ToolCallArrived): void {
+    const key = ++this.#last;
+    const kept = clip(params, this.#limits.each);
+    this.#entries.set(key, {
+      call: {
+        key,
+        agent: brief(agent),
+        tool: brief(tool),
+        reqId: brief(reqId),
+        beganAt: Date.now(),
+      },
+      version: this.#changes.next(),
+      params: kept,
+    });
+    const id = idOf({ agent, reqId });
+    this.#running.set(id, [...this.#running.get(id) ?? [], key]);
+    if (this.#entries.size > this.#limits.calls) this.#forget(this.first);
+    this.#count(kept);
+  }
+
+  /** Notes how far a call is. */
+  advanced({ progress, ...call }: ToolCallAdvanced): void {
+    const key = this.#running.get(idOf(call))?.[0];
+    if (key !== undefined) this.#update(key, { progress });
+  }
+
+  /** Notes that a call has ended. */
+  ended({ durationMs, result, ...call }: ToolCallEnded): void {
+    const id = idOf(call);
+    const [key, ...others] = this.#running.get(id) ?? [];
+    if (others.length > 0) this.#running.set(id, others);
+    else this.#running.delete(id);
+    const entry = key === undefined ? undefined : this.#entries.get(key);
+    if (!entry) return;
+    const code = result?.isError ? resultMeta(result).error_code : undefined;
+    this.#update(entry.call.key, {
+      endedAt: entry.call.beganAt + durationMs,
+      ms: durationMs,
+      outcome: howItEnded(result),
+      ...(typeof code === "number" && { code }),
+    });
+    if (!result || !entry.params) return;
+    entry.result = clip(result, this.#limits.each);
+    this.#count(entry.result);
+  }
+
+  /** Lists the calls that changed since, oldest first. */
+  since(version: number): ListedCall[] {
+    return [...this.#entries.values()]
+      .filter((entry) => entry.version > version)
+      .map(({ call }) => call);
+  }
+
+  /** Returns what was sent and answered; `undefined` for what is forgotten. */
+  content(key: number): CallContent | undefined {
+    const { params, result } = this.#entries.get(key) ?? {};
+    return params && {
+      params: params.value,
+      ...(result && { result: result.value }),
+      isClipped: params.isClipped || result?.isClipped === true,
+    };
+  }
+
+  #update(key: number, change: Partial<ListedCall>): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    entry.call = { ...entry.call, ...change };
+    entry.version = this.#changes.next();
+  }
+
+  #forget(key: number): void {
+    this.#drop(key);
+    this.#entries.delete(key);
+  }
+
+  #count({ size }: Clipped): void {
+    this.#contents += size;
+    while (
+      this.#contents > this.#limits.contents && this.#firstKept < this.#last
+    ) {
+      this.#drop(this.#firstKept++);
+    }
+  }
+
+  /** Drops the contents of a call. */
+  #drop(key: number): void {
+    const entry = this.#entries.get(key);
+    if (!entry?.params) return;
+    this.#contents -= entry.params.size + (entry.result?.size ?? 0);
+    entry.params = undefined;
+    delete entry.result;
+  }
+}
+
+const idOf = ({ agent, reqId }: Pick<ToolCallStarted, "agent" | "reqId">) =>
+  JSON.stringify([agent, reqId]);
+
+/** What others chose may have any length. */
+const brief = (text: string): string =>
+  text.length > MAX_NAME_CHARS ? `${text.slice(0, MAX_NAME_CHARS)}…` : text;
+
+const MAX_NAME_CHARS = 300;

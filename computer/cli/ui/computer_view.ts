@@ -1,0 +1,103 @@
+import type { SmcpComputer } from "../../computer.ts";
+import { describeState } from "../../host/describe_state.ts";
+import type { ServerState, ServerStatus } from "../../host/server_status.ts";
+import { hideSecrets } from "../../util/hide_secrets.ts";
+import { labelOf } from "../live/lines.ts";
+import { withRemedy } from "../live/remedies.ts";
+
+/** The longest description of a tool in the list. */
+const MAX_DESCRIPTION_CHARS = 2_000;
+
+/** An MCP server as the page shows it. */
+export interface ServerItem {
+  /** Identifies it. */
+  readonly bundleId: string;
+  /** Its name, with what identifies it where that is something else. */
+  readonly label: string;
+  readonly type: ServerStatus["type"];
+  readonly state: ServerState;
+  /** The state as a sentence, with the time of the next attempt. */
+  readonly does: string;
+  /** The number of its tools. */
+  readonly tools: number;
+  readonly restarts: number;
+  /** What is wrong, each with its remedy. */
+  readonly problems: readonly string[];
+}
+
+/** A tool as the page shows it. */
+export interface ToolItem {
+  /** The name by which Agents call it. */
+  readonly name: string;
+  /** What identifies its MCP server. */
+  readonly bundleId: string;
+  readonly description: string;
+}
+
+/** A Computer as the page shows it. */
+export interface ComputerView {
+  readonly name: string;
+  /** Address of the Server. */
+  readonly url: string;
+  readonly connection: string;
+  readonly protocol: string;
+  /** The office that it is in, or comes back to. */
+  readonly office?: string;
+  readonly servers: readonly ServerItem[];
+  readonly tools: readonly ToolItem[];
+  /** Names of the skills. */
+  readonly skills: readonly string[];
+  /** What is wrong with the configuration as a whole. */
+  readonly problems: readonly string[];
+}
+
+/** Describes a Computer: connection, office, MCP servers, tools and problems. */
+export function viewOf(computer: SmcpComputer): ComputerView {
+  const {
+    name,
+    connection,
+    protocol,
+    office,
+    servers,
+    tools,
+    skills,
+    ...rest
+  } = computer.status();
+  const described = new Map(
+    computer.listTools().map((tool) => [tool.name, tool.description]),
+  );
+  return {
+    name,
+    url: hideSecrets(computer.url),
+    connection,
+    protocol,
+    ...(office !== undefined && { office }),
+    servers: servers.map(serverItem),
+    tools: tools.map(({ name, server, bundleId = server }) => ({
+      name,
+      bundleId,
+      description: (described.get(name) ?? "").slice(0, MAX_DESCRIPTION_CHARS),
+    })),
+    skills,
+    problems: rest.problems,
+  };
+}
+
+function serverItem(status: ServerStatus): ServerItem {
+  const { bundleId, type, state, tools, restarts, error, failure } = status;
+  return {
+    bundleId,
+    label: labelOf(status),
+    type,
+    state,
+    does: describeState(status),
+    tools,
+    restarts,
+    problems: [
+      ...error === undefined || state === "running"
+        ? []
+        : [withRemedy(error, failure)],
+      ...status.problems,
+    ].map(hideSecrets),
+  };
+}

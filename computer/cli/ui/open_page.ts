@@ -1,0 +1,56 @@
+import { loadPackages } from "../../../shared/packages.ts";
+import type { SmcpComputer } from "../../computer.ts";
+import { Changes } from "./changes.ts";
+import { QuestionDesk } from "./question_desk.ts";
+
+/** Flags about the page of a Computer. */
+export interface PageFlags {
+  /** Serve the page. */
+  ui?: boolean;
+  /** Its port, 0 for any free one; implies `ui`. */
+  uiPort?: number;
+}
+
+/** Tells whether the flags ask for a page. */
+export const wantsPage = ({ ui, uiPort }: PageFlags): boolean =>
+  ui === true || uiPort !== undefined;
+
+/** The page of a Computer that is still to be created, or runs. */
+export interface Page {
+  /** Where the Computer asks. */
+  readonly desk: QuestionDesk;
+  /** Serves the page; returns the link to it. */
+  serve(computer: SmcpComputer): Promise<string>;
+  /** Ends it. */
+  close(): Promise<void>;
+}
+
+/**
+ * Prepares the page that the flags ask for.
+ *
+ * @param tell receives lines for the terminal about what the page answered
+ */
+export function openPage(
+  flags: PageFlags,
+  tell: (text: string) => void,
+): Page | undefined {
+  if (!wantsPage(flags)) return undefined;
+  const { uiPort: port = 0 } = flags;
+  const changes = new Changes();
+  const desk = new QuestionDesk(changes, tell);
+  let close = () => Promise.resolve();
+  return {
+    desk,
+    serve: async (computer) => {
+      const { servePage } = await loadPackages(
+        "serve the page",
+        ["@hono/node-server", "hono"],
+        () => import("./serve_page.ts"),
+      );
+      const served = await servePage({ computer, desk, changes, port });
+      close = served.close;
+      return served.link;
+    },
+    close: () => close(),
+  };
+}

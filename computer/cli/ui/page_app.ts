@@ -1,0 +1,119 @@
+import type { HttpBindings } from "@hono/node-server";
+import { type Context, Hono } from "hono";
+import { readJson } from "../../../shared/http/json_body.ts";
+import {
+  ProblemError,
+  problemOf,
+  toProblemResponse,
+} from "../../../shared/http/problem.ts";
+import { log } from "../../util/log.ts";
+import { reasonOf } from "../../util/values.ts";
+import { checkOwn, checkToken } from "./admit_page.ts";
+import type { NewsFeed } from "./news_feed.ts";
+import type { PageState } from "./page_state.ts";
+
+/** The path of everything but the page itself. */
+export const BASE_PATH = "/ui/v1";
+/** The largest answer, in bytes. */
+const MAX_ANSWER_BYTES = 65_536;
+
+/** The parts that {@linkcode pageApp} needs. */
+export interface PageParts {
+  readonly state: PageState;
+  readonly feed: NewsFeed;
+  readonly token: string;
+  /** Answers with the page and what it is made of. */
+  page(path: string, request: Request): Response | Promise<Response>;
+}
+
+type Env = { Bindings: HttpBindings };
+type Answer = (c: Context<Env>) => unknown;
+
+/** Creates the HTTP app of a Computer's page. */
+export function pageApp({ state, feed, token, page }: PageParts): Hono<Env> {
+  const app = new Hono<Env>();
+  const add = (method: "get" | "post", path: string, answer: Answer) =>
+    app[method](BASE_PATH + path, (c) =>
+      respond(c, () => {
+        checkToken(c.env.incoming, token);
+        return answer(c);
+      }));
+
+  add("get", "/state", () => state.since(0));
+  add("get", "/tools", () => ({ tools: state.tools() }));
+  add("get", "/calls/:key", (c) => {
+    const content = state.calls.content(Number(c.req.param("key")));
+    if (content) return content;
+    throw problemOf(
+      404,
+      "key",
+      "its content is not kept, or there was no such call",
+      "take one of the latest calls",
+    );
+  });
+  add("post", "/questions/:id", async (c) => {
+    const body = await readJson(c.env.incoming, MAX_ANSWER_BYTES);
+    state.desk.answer(c.req.param("id") ?? "", body);
+    return { done: true };
+  });
+  add("get", "/events", (c) => {
+    if (!feed.isFull) {
+      return c.body(feed.open(), 200, {
+        "Content-Type": "text/event-stream",
+        "Connection": "close", // nothing can follow it
+      });
+    }
+    throw problemOf(
+      503,
+      "events",
+      "there are as many pages as can be, or the Computer is stopping",
+      "close one, or try again later",
+      { "Retry-After": "5" },
+    );
+  });
+  app.all(`${BASE_PATH}/*`, (c) =>
+    respond(c, () => {
+      checkToken(c.env.incoming, token);
+      throw problemOf(404, "path", "there is no such thing", "correct it");
+    }));
+  app.all("*", (c) =>
+    respond(c, () => {
+      if (c.req.method === "GET" || c.req.method === "HEAD") {
+        return page(c.req.path, c.req.raw);
+      }
+      throw problemOf(405, "method", "the page is only read", "use GET", {
+        Allow: "GET, HEAD",
+      });
+    }, false));
+  return app;
+}
+
+/** @param isApi whether the answer must not be kept by the browser */
+async function respond(
+  c: Context<Env>,
+  answer: () => unknown,
+  isApi = true,
+): Promise<Response> {
+  const response = await responseOf(c, answer);
+  if (isApi) response.headers.set("Cache-Control", "no-store");
+  response.headers.set("X-Content-Type-Options", "nosniff");
+  return response;
+}
+
+async function responseOf(
+  { env: { incoming } }: Context<Env>,
+  answer: () => unknown,
+): Promise<Response> {
+  try {
+    checkOwn(incoming);
+    const result = await answer();
+    return result instanceof Response ? result : Response.json(result);
+  } catch (error) {
+    incoming.resume(); // an unread body would hold the connection open
+    if (error instanceof ProblemError) return toProblemResponse(error);
+    log.error("The page failed: {reason}", { reason: reasonOf(error) });
+    return toProblemResponse(
+      problemOf(500, "computer", "it failed", "its log says why"),
+    );
+  }
+}

@@ -1,0 +1,71 @@
+import type { SmcpComputer } from "../../computer.ts";
+import { CallLog, type ListedCall } from "./call_log.ts";
+import type { Changes } from "./changes.ts";
+import { type ComputerView, viewOf } from "./computer_view.ts";
+import type { PageQuestion } from "./page_question.ts";
+import type { QuestionDesk } from "./question_desk.ts";
+
+/** What a page does not know yet. */
+export interface PageNews {
+  /** The Computer, if anything about it changed. */
+  readonly computer?: ComputerView;
+  /** Calls that began, went on or ended, oldest first. */
+  readonly calls: readonly ListedCall[];
+  /** The key of the oldest call that is listed; older ones are forgotten. */
+  readonly firstCall: number;
+  /** Questions that were asked or ended, oldest first. */
+  readonly questions: readonly PageQuestion[];
+}
+
+/** All that the page of a Computer shows. */
+export class PageState {
+  /** The calls. */
+  readonly calls: CallLog;
+  /** The questions. */
+  readonly desk: QuestionDesk;
+  readonly #computer: SmcpComputer;
+  readonly #offs: readonly (() => void)[];
+  #changed: number;
+
+  constructor(computer: SmcpComputer, desk: QuestionDesk, changes: Changes) {
+    this.#computer = computer;
+    this.desk = desk;
+    this.calls = new CallLog(changes);
+    this.#changed = changes.next();
+    const changed = () => {
+      this.#changed = changes.next();
+    };
+    this.#offs = [
+      computer.on("serverState", changed),
+      computer.on("toolsChanged", changed),
+      computer.on("skillsChanged", changed),
+      computer.on("configChanged", changed),
+      computer.on("connected", changed),
+      computer.on("disconnected", changed),
+      computer.on("joined", changed),
+      computer.on("callStarted", (call) => this.calls.began(call)),
+      computer.on("callProgress", (call) => this.calls.advanced(call)),
+      computer.on("callEnded", (call) => this.calls.ended(call)),
+    ];
+  }
+
+  /** Tells what changed since. */
+  since(version: number): PageNews {
+    return {
+      ...(this.#changed > version && { computer: viewOf(this.#computer) }),
+      calls: this.calls.since(version),
+      firstCall: this.calls.first,
+      questions: this.desk.since(version),
+    };
+  }
+
+  /** Lists the tools with their schemas. */
+  tools(): ReturnType<SmcpComputer["listTools"]> {
+    return this.#computer.listTools();
+  }
+
+  /** Stops listening to the Computer. */
+  close(): void {
+    for (const off of this.#offs) off();
+  }
+}

@@ -1,0 +1,103 @@
+import { randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import { listenOrExplain } from "../../../cli/listen.ts";
+import { problemOf, toProblemResponse } from "../../../shared/http/problem.ts";
+import type { SmcpComputer } from "../../computer.ts";
+import type { Changes } from "./changes.ts";
+import { NewsFeed } from "./news_feed.ts";
+import { BASE_PATH, pageApp } from "./page_app.ts";
+import { PageState } from "./page_state.ts";
+import type { QuestionDesk } from "./question_desk.ts";
+
+/** The API alone, as long as there is no page to go with it. */
+const noPage = (): never => {
+  throw problemOf(
+    404,
+    "path",
+    "there is nothing but the API",
+    `ask for ${BASE_PATH}/state`,
+  );
+};
+
+/** Only this machine may see the page. */
+const PAGE_HOST = "127.0.0.1";
+/** Many more than the streams that there can be. */
+const MAX_CONNECTIONS = 128;
+
+/** How long a stream that has ended may take to be read. */
+const END_TIMEOUT_MS = 1_000;
+
+/** The page of a Computer, while it is served. */
+export interface ServedPage {
+  /** Its address, with the token; whoever has it can answer questions. */
+  readonly link: string;
+  /** Ends it. */
+  close(): Promise<void>;
+}
+
+/** What {@linkcode servePage} needs. */
+export interface ServePageOptions {
+  readonly computer: SmcpComputer;
+  readonly desk: QuestionDesk;
+  readonly changes: Changes;
+  /** The port; 0 for any free one. */
+  readonly port: number;
+}
+
+/**
+ * Serves the page of a Computer to browsers of this machine.
+ *
+ * @throws {Error} that names the flag to change, when the port cannot be used
+ */
+export async function servePage(
+  { computer, desk, changes, port }: ServePageOptions,
+): Promise<ServedPage> {
+  const token = randomBytes(32).toString("hex");
+  const state = new PageState(computer, desk, changes);
+  const feed = new NewsFeed(state, changes);
+  const app = pageApp({ state, feed, token, page: noPage });
+  const server = createServer(
+    getRequestListener(app.fetch, {
+      overrideGlobalObjects: false,
+      errorHandler: () =>
+        toProblemResponse(
+          problemOf(400, "request", "it cannot be read", "correct it"),
+        ),
+    }),
+  );
+  server.maxConnections = MAX_CONNECTIONS;
+  const address = { hostname: PAGE_HOST, port };
+  await listenOrExplain(
+    () =>
+      new Promise<void>((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(port, PAGE_HOST, () => {
+          server.off("error", reject);
+          resolve();
+        });
+      }),
+    address,
+    "--ui-",
+  );
+  const { port: actual } = server.address() as AddressInfo;
+  return {
+    link: `http://${PAGE_HOST}:${actual}/#token=${token}`,
+    close: async () => {
+      state.close();
+      feed.close();
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(
+          () => server.closeAllConnections(),
+          END_TIMEOUT_MS,
+        );
+        server.close(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+        server.closeIdleConnections();
+      });
+    },
+  };
+}
