@@ -31,7 +31,13 @@ export interface ToolHostOptions extends HostingOptions, BlobOptions {
 
 /** What a {@linkcode SmcpComputer} hosts, and where it offers it. */
 export interface SmcpComputerOptions
-  extends ConnectionOptions, ToolHostOptions {}
+  extends ConnectionOptions, ToolHostOptions {
+  /**
+   * Whether to answer the Server's operators with 403. By default they may ask what an Agent may: for
+   * tools, MCP servers and windows, and for tool calls, which are confirmed as an Agent's are.
+   */
+  refuseOperators?: boolean;
+}
 
 /** How the MCP servers of a {@linkcode ToolHost} are doing. */
 export interface ToolHostStatus {

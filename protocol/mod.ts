@@ -294,6 +294,8 @@ export {
   type Icon,
   MCP_SERVER_KEY,
   mcpServerOf,
+  OPERATOR_AGENT,
+  operatorOf,
   parseAgentCallData,
   parseCallToolResult,
   parseGetToolsReq,

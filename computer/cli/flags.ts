@@ -89,6 +89,12 @@ export const addServingFlags = (command: Command, required = true): Command =>
         .default(DEFAULT_BLOB_STORE_BYTES),
     )
     .addOption(
+      new Option(
+        "--refuse-operators",
+        "answer no questions of the Server's operators: only agents use the tools",
+      ).env("SMCP_REFUSE_OPERATORS"),
+    )
+    .addOption(
       new Option("--yes", "run every tool without confirmation")
         .env("SMCP_YES"),
     );

@@ -37,6 +37,8 @@ export interface ComputerFlags extends HostFlags, ServerFlags {
   maxUpload: number;
   /** Maximum bytes of results' content that is kept. */
   blobStore: number;
+  /** Answer no operators of the Server. */
+  refuseOperators?: boolean;
   /** Run every tool without confirmation. */
   yes?: boolean;
 }
@@ -70,6 +72,7 @@ export function makeComputer(
     uploads: { maxBytes: flags.maxUpload },
     blobStore: { maxBytes: flags.blobStore },
     ...desk ? deskQuestions(desk, terminal) : terminal,
+    ...(flags.refuseOperators && { refuseOperators: true }),
     ...(flags.yes && { confirm: () => "once" as const }),
   });
   if (flags.dpeDir !== undefined) {

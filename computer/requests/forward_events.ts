@@ -5,6 +5,7 @@ import {
   ErrorCode,
   isClientEvent,
   LEAVE_OFFICE_NOTIFICATION,
+  operatorOf,
   PROFILES,
   ProtocolError,
   type ProtocolName,
@@ -27,6 +28,8 @@ export interface ForwardTargets {
   readonly requests: ComputerRequestHandler;
   /** The MCP servers, which the office names as its version does. */
   readonly host: Pick<McpHost, "useBundleIds">;
+  /** Whether operators of the Server get no answers. */
+  readonly refuseOperators: boolean;
 }
 
 /** Names servers and tools as a version of the protocol does (0.4 §3). */
@@ -38,7 +41,7 @@ export const useNames = (
 /** Forwards events and requests of the Server. */
 export function forwardConnectionEvents(
   connection: Connection,
-  { events, announcer, requests, host }: ForwardTargets,
+  { events, announcer, requests, host, refuseOperators }: ForwardTargets,
 ): void {
   connection.on("connected", (connected) => {
     useNames(host, connection.protocol);
@@ -69,6 +72,12 @@ export function forwardConnectionEvents(
       throw new ProtocolError(
         ErrorCode.NOT_IN_ROOM,
         "This Computer is in no office",
+      );
+    }
+    if (refuseOperators && operatorOf(Object(payload)) !== undefined) {
+      throw new ProtocolError(
+        ErrorCode.FORBIDDEN,
+        "The owner of this Computer refuses operators (--refuse-operators)",
       );
     }
     return requests.answer(event, payload);

@@ -17,7 +17,11 @@ import { forwardConnectionEvents, useNames } from "./forward_events.ts";
 import type { OfficeOutlet, ToolHostParts } from "./tool_host_parts.ts";
 
 /** Options of the connection of a Computer. */
-export type LinkOptions = ConnectionOptions & { readonly role: "computer" };
+export type LinkOptions = ConnectionOptions & {
+  readonly role: "computer";
+  /** Whether to answer no operators. */
+  readonly refuseOperators?: boolean;
+};
 
 /**
  * Creates the connection of an {@linkcode OfficeLink}.
@@ -158,6 +162,7 @@ export class OfficeLink implements OfficeOutlet {
       announcer: this.#announcer,
       requests,
       host: hosting.host,
+      refuseOperators: this.#options.refuseOperators === true,
     });
   }
 }

@@ -1,9 +1,16 @@
-import type { CallToolResult, ToolProgress } from "../../protocol/mod.ts";
+import {
+  type AgentCallData,
+  type CallToolResult,
+  operatorOf,
+  type ToolProgress,
+} from "../../protocol/mod.ts";
 
-/** A tool call that an Agent made. */
+/** A tool call that an Agent made, or an operator of the Server. */
 export interface ToolCallStarted {
-  /** The calling Agent. */
+  /** The calling Agent; `operator` where an operator calls. */
   readonly agent: string;
+  /** The operator, where one calls. */
+  readonly operator?: string;
   /** Unique among the Agent's calls. */
   readonly reqId: string;
   /** The name that the Agent used: the alias, or the tool's own name. */
@@ -28,4 +35,12 @@ export interface ToolCallEnded extends ToolCallStarted {
   readonly durationMs: number;
   /** The answer, including failures of the tool; absent when the request itself was refused. */
   readonly result?: CallToolResult;
+}
+
+/** Returns the operator that calls, if it is no Agent. */
+export function callingOperator(
+  request: AgentCallData,
+): { readonly operator?: string } {
+  const operator = operatorOf(request);
+  return operator === undefined ? {} : { operator };
 }

@@ -6,7 +6,11 @@ import {
 } from "../../protocol/mod.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
 import { limitResult } from "./answer_limits.ts";
-import type { ToolCallArrived, ToolCallStarted } from "./call_events.ts";
+import {
+  callingOperator,
+  type ToolCallArrived,
+  type ToolCallStarted,
+} from "./call_events.ts";
 import type { CallTable } from "./call_table.ts";
 import { fitResult } from "./fit_result.ts";
 import type { ProgressThrottles } from "./progress_throttle.ts";
@@ -44,7 +48,12 @@ export async function callOnce(
 ): Promise<CallToolResult> {
   const { calls, maxPayload, onCall } = needs;
   const { agent, req_id: reqId, tool_name: tool, params } = request;
-  const call: ToolCallStarted = { agent, reqId, tool };
+  const call: ToolCallStarted = {
+    agent,
+    ...callingOperator(request),
+    reqId,
+    tool,
+  };
   const ended = onCall({ ...call, params });
   let result: CallToolResult | undefined;
   try {

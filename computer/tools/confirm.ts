@@ -3,8 +3,10 @@ import type { EffectiveToolMeta } from "../host/tool_meta.ts";
 
 /** A tool call that needs user confirmation. */
 export interface ConfirmRequest {
-  /** The calling Agent. */
+  /** The calling Agent; `operator` where an operator of the Server calls. */
   readonly agent: string;
+  /** The operator, where one calls. */
+  readonly operator?: string;
   /** The name of the MCP server that has the tool. */
   readonly server: string;
   /** What identifies that server, where it is not the name; another one may have that, too. */

@@ -10,6 +10,7 @@ import {
   withResultMeta,
 } from "../../protocol/mod.ts";
 import { reasonOf } from "../util/values.ts";
+import { callingOperator } from "./call_events.ts";
 import { callFailure } from "./call_failure.ts";
 import { callFingerprint } from "./call_fingerprint.ts";
 import type { AbortReason } from "./call_table.ts";
@@ -138,18 +139,20 @@ async function continueCall(
 
 /** Confirms, calls and transforms; all of it counts against the call's timeout. */
 async function execute(
-  { agent, tool_name, params }: ToolCallReq,
+  request: ToolCallReq,
   { server: view, tool: { name: tool } }: NamedTool,
   { host, confirmations, elicitations }: ToolCallContext,
   following: CallFollowing & { readonly answer?: AnswerQuestion },
 ): Promise<CallToolResult> {
+  const { agent, tool_name, params } = request;
   const { name: server, bundleId, config } = view;
+  const caller = { agent, ...callingOperator(request) };
   const named = { server, ...(bundleId !== server && { bundleId }) };
   const { signal } = following;
   const failure = (error?: unknown) =>
     callFailure(tool_name, host.server(bundleId)?.view ?? view, error);
   const decision = await confirmations.decide(
-    { ...named, agent, tool, name: tool_name, params },
+    { ...named, ...caller, tool, name: tool_name, params },
     config,
     signal,
   );
@@ -166,7 +169,7 @@ async function execute(
     const answer: AnswerQuestion = following.answer ??
       ((question, context) =>
         elicitations.ask(
-          { ...named, agent, tool: tool_name },
+          { ...named, ...caller, tool: tool_name },
           question,
           context,
         ));

@@ -25,6 +25,18 @@ export interface AgentCallData {
   req_id: string;
 }
 
+/** The name in `agent` of questions that a Server's operator asks, which has no seat. */
+export const OPERATOR_AGENT = "operator";
+
+/**
+ * Returns the operator who asks, as the Server says in `operator`; `undefined` where an Agent asks. A
+ * Server takes the field out of what its clients send.
+ */
+export function operatorOf(request: AgentCallData): string | undefined {
+  const { operator } = request as AgentCallData & { operator?: unknown };
+  return typeof operator === "string" ? operator : undefined;
+}
+
 /** The name of a tool in a call: its alias, or its MCP name (spec §4). */
 export type TOOL_NAME = string;
 

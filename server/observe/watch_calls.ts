@@ -1,4 +1,6 @@
 import type { AgentCallData } from "../../protocol/mod.ts";
+import type { Identity } from "../shared/identity.ts";
+import type { Member } from "../shared/member.ts";
 import type { Journal, SeenEvent } from "../shared/journal.ts";
 import type { Payload } from "../wire/mod.ts";
 import { outcomeOf } from "./call_outcome.ts";
@@ -20,11 +22,23 @@ export const watchCalls = (
 ): CallObserver =>
 (call) => {
   const ended = observer(call);
-  return journal.isWatched ? telling(call, ended, journal, payloads) : ended;
+  return journal.isWatched ? tellCall(call, ended, journal, payloads) : ended;
 };
 
-function telling(
-  { event, agent, seat, computer, payload }: ObservedCall,
+/** A call, and who makes it. */
+export interface ShownCall
+  extends Pick<ObservedCall, "event" | "computer" | "payload"> {
+  /** Who makes it. */
+  readonly agent: {
+    readonly identity: Pick<Identity, "principal"> | undefined;
+  };
+  /** Where, and under which name. */
+  readonly seat: Pick<Member, "office" | "name">;
+}
+
+/** Tells the onlookers of a call, and of its end. */
+export function tellCall(
+  { event, agent, seat, computer, payload }: ShownCall,
   ended: ReturnType<CallObserver>,
   journal: Journal,
   payloads: boolean,

@@ -1,10 +1,12 @@
 import type { z } from "zod";
+import type { ClientEvent, ClientEvents } from "../../protocol/mod.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import { seesAll, seesOffice } from "../auth/policy.ts";
 import type { Seat } from "../shared/member.ts";
 import type { PendingCall, Session } from "../shared/session.ts";
 import type { Journal } from "../shared/journal.ts";
 import { carriedBy } from "../wire/mod.ts";
+import { ask, type Asked } from "./ask.ts";
 import { problemOf } from "./problem.ts";
 import type { OperatedOffices, Operator } from "./operated.ts";
 import type {
@@ -108,6 +110,21 @@ export class OperatorApi {
       callView(seat, session, call, of.protocol, now)
     );
     return { ...this.node, calls };
+  }
+
+  /**
+   * Asks a Computer what an Agent could.
+   *
+   * @throws {ProblemError} 403, 404, 409, 502, 503, 504
+   */
+  async ask<E extends ClientEvent>(
+    operator: Operator,
+    asked: Asked,
+    event: E,
+    request: Readonly<Record<string, unknown>> = {},
+  ): Promise<ClientEvents[E]["answer"]> {
+    this.#check(operator, asked.office);
+    return await ask(this.#parts.logical, operator, asked, event, request);
   }
 
   /**

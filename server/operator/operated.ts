@@ -1,6 +1,7 @@
 import type { ProtocolName } from "../../protocol/mod.ts";
 import type { Identity, Policy } from "../shared/identity.ts";
 import type { Member, Seat } from "../shared/member.ts";
+import type { Answered, Question } from "../sessions/ask.ts";
 import type { PendingCall, Session } from "../shared/session.ts";
 
 /** Who looks on and changes things. */
@@ -41,6 +42,8 @@ export interface OperatedOffices {
       member: Seat,
       order: Order & { readonly holdMs: number },
     ): Promise<void>;
+    /** Asks a Computer what an Agent could. */
+    ask(question: Question): Promise<Answered>;
     /** Ends a call for both sides. */
     cancel(session: Session, call: PendingCall, order: Order): void;
   };

@@ -97,6 +97,45 @@ export const statusSchema = z.object({
   }).exactOptional().describe("for operators of all offices only"),
 });
 
+/** The tools of a Computer, as it lists them for Agents. */
+export const toolsSchema = z.looseObject({
+  tools: z.array(
+    z.looseObject({
+      name: z.string(),
+      description: z.string(),
+      params_schema: z.looseObject({}),
+    }),
+  ),
+});
+
+/** The MCP servers of a Computer, as it shows them to Agents: without secrets. */
+export const configSchema = z.looseObject({
+  servers: z.record(z.string(), z.unknown()),
+});
+
+/** The windows of a Computer, most relevant first. */
+export const desktopSchema = z.looseObject({
+  desktops: z.array(z.unknown()),
+});
+
+/** Asks to call a tool. */
+export const callToolSchema = z.strictObject({
+  tool_name: z.string().min(1).max(256)
+    .describe("the name from the Computer's tools"),
+  params: z.record(z.string(), z.unknown()).default({})
+    .describe("the arguments"),
+  timeout_ms: z.int().min(1000).max(3_600_000).default(60_000)
+    .describe(
+      "milliseconds from 1000 to 3600000 that the tool may take, rounded up to whole seconds",
+    ),
+});
+
+/** The result of a tool, failures of the tool included. */
+export const resultSchema = z.looseObject({
+  content: z.array(z.unknown()),
+  isError: z.boolean().nullish(),
+});
+
 /** Asks to put a member out. */
 export const kickSchema = z.strictObject({
   reason,

@@ -3,6 +3,7 @@ import {
   CLIENT_EVENTS,
   type ClientEvent,
   namesOf,
+  operatorOf,
   type Profile,
   type Role,
   type ToolCallReq,
@@ -120,7 +121,9 @@ export class Relay {
       agent,
       seat,
       computer,
-      payload: isOwnName ? payload : withAgentName(seat, payload),
+      payload: isOwnName && operatorOf(request) === undefined
+        ? payload
+        : withAgentName(seat, payload),
     };
     const reply = replying(answer, this.#observer(call), agent.record);
     const deadline = answerDeadline(

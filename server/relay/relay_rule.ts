@@ -45,10 +45,13 @@ export function answerDeadline(
 
 /**
  * Replaces the Agent's name in a request by that of its seat, so that the Computer gets a call and its
- * cancel with the same name, and shows the right one to its user (spec §5, §7).
+ * cancel with the same name, and shows the right one to its user (spec §5, §7). What says that an
+ * operator asks is left out: only the Server may.
  */
-export const withAgentName = ({ name }: Member, payload: Payload): Payload =>
-  Payload.of({ ...Object(payload.parse()), agent: name });
+export function withAgentName({ name }: Member, payload: Payload): Payload {
+  const { operator: _, ...request } = Object(payload.parse());
+  return Payload.of({ ...request, agent: name });
+}
 
 /** The events that Computers of every SDK and version know. */
 const COMMON: ReadonlySet<ClientEvent> = new Set<ClientEvent>([

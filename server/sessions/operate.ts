@@ -1,4 +1,5 @@
 import {
+  type AgentCallData,
   CANCEL_TOOL_CALL_EVENT,
   ErrorCode,
   ProtocolError,
@@ -68,6 +69,28 @@ export async function putOut(
 }
 
 /**
+ * Tells an office that a tool call is not wanted any more.
+ *
+ * @param from keeps the order of what is sent to other nodes
+ */
+export function tellCancelled(
+  call: AgentCallData,
+  office: string,
+  from: string,
+  news: Pick<OfficeNews, "notify">,
+): void {
+  const { notification } = SERVER_EVENTS[CANCEL_TOOL_CALL_EVENT];
+  if (notification === undefined) return;
+  news.notify({
+    office,
+    event: notification,
+    payload: call,
+    from,
+    except: undefined,
+  });
+}
+
+/**
  * Ends a call for its Agent with an error, and tells the Computer to stop, as the Agent's own cancel of
  * it would; other requests than tool calls have no cancel.
  *
@@ -90,15 +113,8 @@ export function cancelCall(
     event: "call_cancelled",
     ...{ by, reason, office, agent, computer, req_id, request: event },
   });
-  const { notification } = SERVER_EVENTS[CANCEL_TOOL_CALL_EVENT];
-  if (event === TOOL_CALL_EVENT && notification !== undefined) {
-    news.notify({
-      office,
-      event: notification,
-      payload: { agent, req_id },
-      from: socket.id,
-      except: undefined,
-    });
+  if (event === TOOL_CALL_EVENT) {
+    tellCancelled({ agent, req_id }, office, socket.id, news);
   }
   call.end(
     new ProtocolError(

@@ -22,6 +22,7 @@ import { Dispatcher } from "../relay/dispatcher.ts";
 import type { LinkedSession } from "../relay/linked_session.ts";
 import { Relay } from "../relay/relay.ts";
 import { acceptSessions } from "./accept.ts";
+import { type Answered, askComputer, type Question } from "./ask.ts";
 import { cancelCall, type Hold, type Order, putOut } from "./operate.ts";
 
 /** Options for {@linkcode Sessions}. */
@@ -34,6 +35,8 @@ export interface SessionsOptions {
   readonly exchange: ((desk: Desk) => Exchange) | undefined;
   /** Milliseconds to wait for requests without a timeout of their own. */
   readonly requestTimeoutMs: number;
+  /** Whether parameters and results are in the audit log. */
+  readonly auditPayloads: boolean;
   /** Called for each relayed request. */
   readonly observer: CallObserver;
   /** Decides who may connect; without it, everybody may. */
@@ -66,6 +69,7 @@ export class Sessions {
   readonly #news: OfficeNews;
   readonly #journal: Journal;
   readonly #exchange: Exchange | undefined;
+  readonly #ask: (question: Question) => Promise<Answered>;
 
   /** Accepts the connections of `nsp`. */
   constructor(nsp: Namespace, options: SessionsOptions) {
@@ -128,6 +132,10 @@ export class Sessions {
     });
     this.#relay = relay;
     this.#membership = membership;
+    const { requestTimeoutMs, auditPayloads } = options;
+    const parts = { registry, exchange, relay, news, journal };
+    this.#ask = (question) =>
+      askComputer(question, { ...parts, requestTimeoutMs, auditPayloads });
   }
 
   /** Current counts. */
@@ -187,6 +195,11 @@ export class Sessions {
       journal: this.#journal,
       news: this.#news,
     });
+  }
+
+  /** Asks a Computer for an operator; see {@linkcode askComputer}. */
+  ask(question: Question): Promise<Answered> {
+    return this.#ask(question);
   }
 
   /** Rechecks the credentials of all sessions. */

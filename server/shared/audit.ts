@@ -96,6 +96,20 @@ export type AuditEvent =
     req_id: string;
     request: string;
   }
+  /** A Computer was asked by an operator, who has no seat. */
+  | {
+    event: "operator_asked";
+    by: string;
+    office: string;
+    computer: string;
+    req_id: string;
+    request: string;
+    tool?: string;
+    ms: number;
+    outcome: string;
+    params?: unknown;
+    result?: unknown;
+  }
   /** An operator refuses a key, or the holder of tokens, until the Server reads its keys again. */
   | { event: "key_revoked"; by: string; reason: string; principal: string }
   /** A tool call ended; see {@linkcode AuditedCall}. */
@@ -161,6 +175,7 @@ const LEVELS = {
   session_revoked: "info",
   member_put_out: "info",
   call_cancelled: "info",
+  operator_asked: "info",
   key_revoked: "info",
   joined: "info",
   left: "info",

@@ -1,6 +1,6 @@
 import { plain, progressText, shorten } from "../../../cli/terminal_text.ts";
 import type { ToolProgress } from "../../../protocol/mod.ts";
-import { howItEnded } from "./lines.ts";
+import { callerText, howItEnded } from "./lines.ts";
 import type {
   ToolCallEnded,
   ToolCallStarted,
@@ -37,12 +37,12 @@ export function endedCall(
 }
 
 /** Shortens long names, to leave room for the rest of the line. */
-const who = ({ tool, agent }: ToolCallStarted, columns: number): Span[] => {
+const who = (call: ToolCallStarted, columns: number): Span[] => {
   const room = Math.max(10, columns - 42);
-  const name = shorten(plain(tool), Math.ceil(room * 0.6));
+  const name = shorten(plain(call.tool), Math.ceil(room * 0.6));
   return [
     [name, "bold"],
     [" by ", "dim"],
-    [shorten(plain(agent), Math.floor(room * 0.4))],
+    [shorten(callerText(call), Math.floor(room * 0.4))],
   ];
 };

@@ -1,6 +1,9 @@
 import { plain } from "../../../cli/terminal_text.ts";
 import { resultMeta } from "../../../protocol/mod.ts";
-import type { ToolCallEnded } from "../../tools/call_events.ts";
+import type {
+  ToolCallEnded,
+  ToolCallStarted,
+} from "../../tools/call_events.ts";
 import type { ServerStatus } from "../../host/server_status.ts";
 
 /** Returns the name of an MCP server, with what identifies it where that is something else. */
@@ -24,13 +27,17 @@ export function stateLine(
   return nextAttempt ? `${line}\n  it will be restarted` : line;
 }
 
-/** Describes an ended tool call. */
-export const callLine = (
-  { agent, tool, durationMs, result }: ToolCallEnded,
+/** Describes who called. */
+export const callerText = (
+  { agent, operator }: Pick<ToolCallStarted, "agent" | "operator">,
 ): string =>
-  `call of ${plain(tool)} by ${plain(agent)}: ${howItEnded(result)}, ${
-    Math.round(durationMs)
-  } ms`;
+  operator === undefined ? plain(agent) : `operator ${plain(operator)}`;
+
+/** Describes an ended tool call. */
+export const callLine = (call: ToolCallEnded): string =>
+  `call of ${plain(call.tool)} by ${callerText(call)}: ${
+    howItEnded(call.result)
+  }, ${Math.round(call.durationMs)} ms`;
 
 /** Summarizes the outcome of a tool call in a word or two. */
 export function howItEnded(result: ToolCallEnded["result"]): string {

@@ -26,14 +26,17 @@ const FRAME_ROWS = 9;
  * Arguments are truncated so that the answers below them stay visible.
  */
 export function describeCall(
-  { agent, server, bundleId, tool, name, params }: ConfirmRequest,
+  { agent, operator, server, bundleId, tool, name, params }: ConfirmRequest,
   { columns, rows }: Size = { columns: 80, rows: 24 },
 ): string {
   const alias = name === tool ? "" : ` (its name there: ${quote(tool)})`;
   const id = bundleId === undefined ? "" : ` (${plain(bundleId)})`;
-  const head = `Agent ${quote(agent)} wants to run ${
-    quote(name)
-  } of MCP server ${quote(server)}${id}${alias}`;
+  const caller = operator === undefined
+    ? `Agent ${quote(agent)}`
+    : `An operator of the Server (${plain(operator)})`;
+  const head = `${caller} wants to run ${quote(name)} of MCP server ${
+    quote(server)
+  }${id}${alias}`;
   const args = Object.entries(params).map(([key, value]) =>
     `  ${plain(key)}: ${plain(JSON.stringify(value) ?? "")}`
   );

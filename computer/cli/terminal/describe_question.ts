@@ -19,13 +19,17 @@ const FRAME_COLUMNS = 4;
 
 /** Formats what an MCP server wants to know: who asks, its text, and the fields; cut to the size. */
 export function describeQuestion(
-  { server, bundleId, agent, tool, message }: ElicitRequest,
+  { server, bundleId, agent, operator, tool, message }: ElicitRequest,
   fields: readonly Field[],
   { columns, rows }: Size,
 ): string[] {
   const call = agent === undefined || tool === undefined
     ? ""
-    : ` while agent "${plain(agent)}" runs "${plain(tool)}"`;
+    : ` while ${
+      operator === undefined
+        ? `agent "${plain(agent)}"`
+        : `an operator of the Server (${plain(operator)})`
+    } runs "${plain(tool)}"`;
   const labels = fields.map(({ label }) => plain(label)).join(", ");
   const text = plainLines(message).split("\n").map((line) => `  ${line}`);
   return [

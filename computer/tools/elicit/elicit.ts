@@ -8,6 +8,8 @@ export interface ElicitRequest {
   readonly bundleId?: string;
   /** The calling Agent; absent when several calls run there, and any of them may have caused the question. */
   readonly agent?: string;
+  /** The operator of the Server who called in place of an Agent; absent as `agent` is. */
+  readonly operator?: string;
   /** The name of the tool that the Agent called; absent as `agent` is, and for a prompt. */
   readonly tool?: string;
   /** The question. */

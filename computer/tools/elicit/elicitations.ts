@@ -21,6 +21,8 @@ export interface AskingCall {
   readonly bundleId?: string;
   /** The calling Agent. */
   readonly agent: string;
+  /** The operator, where one calls. */
+  readonly operator?: string;
   /** The name by which it called the tool; absent where it asked for something else. */
   readonly tool?: string;
 }
@@ -46,7 +48,7 @@ export class Elicitations {
    * @throws {UnansweredError} sent to the MCP server
    */
   async ask(
-    { server, bundleId, agent, tool }: AskingCall,
+    { server, bundleId, agent, operator, tool }: AskingCall,
     { message, requestedSchema }: ElicitParams,
     { signal, isCertain }: QuestionContext,
   ): Promise<ElicitResult> {
@@ -68,7 +70,11 @@ export class Elicitations {
         Promise.resolve(elicit({
           server,
           ...(bundleId !== undefined && { bundleId }),
-          ...(isCertain && { agent, ...(tool !== undefined && { tool }) }),
+          ...(isCertain && {
+            agent,
+            ...(operator !== undefined && { operator }),
+            ...(tool !== undefined && { tool }),
+          }),
           message,
           requestedSchema,
         }, signal)),

@@ -67,17 +67,14 @@ function pathsOf(
 }
 
 const describe = (
-  { summary, params, body, answer, problems }: Operation,
+  { summary, params, query = {}, body, answer, problems }: Operation,
 ): Record<string, unknown> => ({
   summary,
-  ...(Object.keys(params).length > 0 && {
-    parameters: Object.entries(params).map(([name, description]) => ({
-      name,
-      in: "path",
-      required: true,
-      description,
-      schema: { type: "string" },
-    })),
+  ...(Object.keys({ ...params, ...query }).length > 0 && {
+    parameters: [
+      ...parametersOf(params, "path"),
+      ...parametersOf(query, "query"),
+    ],
   }),
   ...(body && {
     requestBody: {
@@ -93,6 +90,18 @@ const describe = (
     ...problemsOf([...PROBLEMS, ...problems, ...(body ? BODY_PROBLEMS : [])]),
   },
 });
+
+const parametersOf = (
+  parameters: Readonly<Record<string, string>>,
+  place: "path" | "query",
+): Record<string, unknown>[] =>
+  Object.entries(parameters).map(([name, description]) => ({
+    name,
+    in: place,
+    required: place === "path",
+    description,
+    schema: { type: "string" },
+  }));
 
 const EVENTS = {
   summary: "Streams what happens, as server-sent events",

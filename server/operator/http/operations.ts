@@ -1,15 +1,27 @@
 import type { z } from "zod";
 import {
+  GET_CONFIG_EVENT,
+  GET_DESKTOP_EVENT,
+  GET_TOOLS_EVENT,
+  TOOL_CALL_EVENT,
+} from "../../../protocol/mod.ts";
+import {
   callsSchema,
+  callToolSchema,
   cancelSchema,
+  configSchema,
+  desktopSchema,
   doneSchema,
   kickSchema,
   membersSchema,
   officesSchema,
+  resultSchema,
   revokeSchema,
   statusSchema,
+  toolsSchema,
 } from "../schemas.ts";
 import type { OperatorApi } from "../api.ts";
+import type { Asked } from "../ask.ts";
 import type { Operator } from "../operated.ts";
 
 /** What an operation works with. */
@@ -20,8 +32,15 @@ export interface Call {
   readonly api: OperatorApi;
   /** Returns a part of the path. */
   param(name: string): string;
-  /** Reads the body; throws a problem when it is not as the schema says. */
-  body<S extends z.ZodType>(schema: S): Promise<z.output<S>>;
+  /** Returns a parameter of the query. */
+  query(name: string): string | undefined;
+  /** Reads the body, which may be as `size` says; throws a problem when it is not as the schema says. */
+  body<S extends z.ZodType>(
+    schema: S,
+    size?: "small" | "message",
+  ): Promise<z.output<S>>;
+  /** Aborted when the operator waits no more. */
+  readonly signal: AbortSignal;
   /** Counts what the operator sees. */
   status(): z.infer<typeof statusSchema>;
 }
@@ -35,6 +54,8 @@ export interface Operation {
   readonly summary: string;
   /** The parameters of the path, each with its description. */
   readonly params: Readonly<Record<string, string>>;
+  /** The parameters of the query, each with its description; all may be absent. */
+  readonly query?: Readonly<Record<string, string>>;
   /** The body, of a change. */
   readonly body?: z.ZodType;
   /** The answer. */
@@ -49,6 +70,23 @@ export interface Operation {
 export const BASE_PATH = "/operator/v1";
 
 const office = { office: "the id of an office" };
+
+/** What is common to all questions to a Computer. */
+const QUESTION = {
+  params: { ...office, computer: "the name of a Computer" },
+  query: {
+    protocol:
+      "the protocol version of the office, where several have such a Computer",
+  },
+  problems: [404, 409, 502, 504],
+};
+
+const askedOf = ({ param, query, signal }: Call): Asked => ({
+  office: param("office"),
+  computer: param("computer"),
+  protocol: query("protocol"),
+  signal,
+});
 
 /** All operations but the stream of events and the description itself. */
 export const OPERATIONS: readonly Operation[] = [
@@ -98,6 +136,50 @@ export const OPERATIONS: readonly Operation[] = [
     problems: [404],
     run: async ({ api, operator, param, body }) =>
       api.cancel(operator, param("office"), await body(cancelSchema)),
+  },
+  {
+    ...QUESTION,
+    method: "get",
+    path: "/offices/{office}/computers/{computer}/tools",
+    summary: "Asks a Computer for its tools; it may refuse operators",
+    answer: toolsSchema,
+    run: (call) => call.api.ask(call.operator, askedOf(call), GET_TOOLS_EVENT),
+  },
+  {
+    ...QUESTION,
+    method: "get",
+    path: "/offices/{office}/computers/{computer}/config",
+    summary: "Asks a Computer for its MCP servers; it may refuse operators",
+    answer: configSchema,
+    run: (call) => call.api.ask(call.operator, askedOf(call), GET_CONFIG_EVENT),
+  },
+  {
+    ...QUESTION,
+    method: "get",
+    path: "/offices/{office}/computers/{computer}/desktop",
+    summary: "Asks a Computer for its windows; it may refuse operators",
+    answer: desktopSchema,
+    run: (call) =>
+      call.api.ask(call.operator, askedOf(call), GET_DESKTOP_EVENT),
+  },
+  {
+    ...QUESTION,
+    method: "post",
+    path: "/offices/{office}/computers/{computer}/call",
+    summary:
+      "Calls a tool of a Computer, which confirms it as it would for an Agent; it may refuse operators",
+    body: callToolSchema,
+    answer: resultSchema,
+    run: async (call) => {
+      const { tool_name, params, timeout_ms } = await call.body(
+        callToolSchema,
+        "message",
+      );
+      const timeout = Math.ceil(timeout_ms / 1000);
+      return await call.api.ask(call.operator, askedOf(call), TOOL_CALL_EVENT, {
+        ...{ tool_name, params, timeout },
+      });
+    },
   },
   {
     method: "post",

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import { ProtocolError } from "../../../protocol/mod.ts";
@@ -22,7 +21,7 @@ import {
 import { EVENTS_PATH, openApi, OPENAPI_PATH } from "./openapi.ts";
 import { BASE_PATH, type Operation, OPERATIONS } from "./operations.ts";
 import { ProblemError, problemOf, toProblemResponse } from "../problem.ts";
-import { readBody } from "./read_body.ts";
+import { MAX_BODY_BYTES, readBody } from "./read_body.ts";
 
 /** How long a stream that has ended may take to be read. */
 const END_TIMEOUT_MS = 1000;
@@ -32,6 +31,8 @@ export interface OperatorParts
   extends OperatorAdmission, StatusParts, ApiParts {
   /** Where streams look in. */
   readonly window: Window;
+  /** The largest message of a client, in bytes. */
+  readonly maxMessageBytes: number;
 }
 
 /** What answers an admitted request. */
@@ -75,8 +76,7 @@ export class OperatorRoutes {
       add(
         operation.method,
         operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
-        (c, operator, { incoming }) =>
-          this.#run(operation, c, operator, incoming),
+        (c, operator, node) => this.#run(operation, c, operator, node),
       );
     }
     add(
@@ -156,14 +156,23 @@ export class OperatorRoutes {
     { run }: Operation,
     c: Context<SmcpEnv>,
     operator: AdmittedOperator,
-    incoming: IncomingMessage,
+    { incoming, outgoing }: HttpBindings,
   ): unknown {
     const api = this.#api;
+    const gone = new AbortController();
+    outgoing.once("close", () => gone.abort());
     return run({
       operator,
       api,
+      signal: gone.signal,
       param: (name) => c.req.param(name) ?? "",
-      body: (schema) => readBody(incoming, schema),
+      query: (name) => c.req.query(name),
+      body: (schema, size = "small") =>
+        readBody(
+          incoming,
+          schema,
+          size === "small" ? MAX_BODY_BYTES : this.#parts.maxMessageBytes,
+        ),
       status: () => ({
         ...api.node,
         ...statusOf(

@@ -2,6 +2,8 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import {
   CANCEL_TOOL_CALL_NOTIFICATION,
+  GET_CONFIG_EVENT,
+  GET_TOOLS_EVENT,
   LEAVE_OFFICE_NOTIFICATION,
   TOOL_CALL_EVENT,
 } from "../../../../protocol/mod.ts";
@@ -303,6 +305,17 @@ Deno.test("every answer and problem is as the OpenAPI document says", async () =
   await check(members, "/offices/north/members", "get", 200);
   await check(members, "/offices/none/members", "get", 404);
   await check("/offices/{office}/calls", "/offices/north/calls", "get", 200);
+  const asked = "/offices/{office}/computers/{computer}";
+  const pc = "/offices/north/computers/pc";
+  office.computer.handle(GET_CONFIG_EVENT, (_, ack) => ack({ servers: {} }));
+  office.computer.handle(TOOL_CALL_EVENT, (_, ack) => ack({ content: [] }));
+  office.computer.handle(GET_TOOLS_EVENT, (_, ack) => ack("nothing"));
+  await check(`${asked}/config`, `${pc}/config`, "get", 200);
+  await check(`${asked}/tools`, `${pc}/tools`, "get", 502);
+  await check(`${asked}/desktop`, `${pc}2/desktop`, "get", 404);
+  const tool = { tool_name: "wait" };
+  await check(`${asked}/call`, `${pc}/call`, "post", 200, tool);
+  await check(`${asked}/call`, `${pc}/call`, "post", 400, {});
   const cancel = "/offices/{office}/calls/cancel";
   const reason = "because";
   await check(cancel, "/offices/north/calls/cancel", "post", 404, {

@@ -60,6 +60,10 @@ const OPERATIONS: readonly [path: string, post?: unknown][] = [
   ["/events"],
   ["/unknown"],
   ["/offices/north/calls/cancel", { req_id: "r", reason: "because" }],
+  ["/offices/north/computers/pc/tools"],
+  ["/offices/north/computers/pc/config"],
+  ["/offices/north/computers/pc/desktop"],
+  ["/offices/north/computers/pc/call", { tool_name: "delete_all" }],
   ["/members/PC/kick", { reason: "because" }],
   ["/keys/revoke", { principal: "key:lab", reason: "because" }],
 ];
@@ -224,16 +228,20 @@ Deno.test("an operator of other offices sees and changes nothing of this one, an
     const there = [
       await get("/offices/north/members"),
       await get("/offices/north/calls"),
+      await get("/offices/north/computers/pc/tools"),
+      await get("/offices/north/computers/pc/call", { tool_name: "t" }),
       await get("/offices/north/calls/cancel", { req_id: "r", reason }),
       await get(`/members/${computer.socket.id}/kick`, { reason }),
     ];
     const nowhere = [
       await get("/offices/nowhere/members"),
       await get("/offices/nowhere/calls"),
+      await get("/offices/nowhere/computers/pc/tools"),
+      await get("/offices/nowhere/computers/pc/call", { tool_name: "t" }),
       await get("/offices/nowhere/calls/cancel", { req_id: "r", reason }),
       await get("/members/none/kick", { reason }),
     ];
-    assertEquals(there.map(([code]) => code), [404, 404, 404, 404]);
+    assertEquals(there.map(([code]) => code), there.map(() => 404));
     assertEquals(
       JSON.stringify(there).replaceAll("north", "nowhere"),
       JSON.stringify(nowhere),

@@ -152,6 +152,10 @@ Deno.test("describeCall() shows tool, server and arguments, without control char
     describeCall(request({ params: {} })),
     "no arguments",
   );
+  assertStringIncludes(
+    describeCall(request({ agent: "operator", operator: "key:ops\u0007" })),
+    'An operator of the Server (key:ops\\u{7}) wants to run "write_file"',
+  );
   const text = describeCall(request({
     agent: "a\u001b[2J",
     params: { "k\n\u0007": "v\u202e\u009b2J\u200b" },
