@@ -58,9 +58,12 @@ process.exitCode = await runSmcp(process.argv.slice(2), {
       const { runUp, upCommand } = await import("./computer/cli/up.ts");
       const { createSmcpServer } = await import("./server/mod.ts");
       const { loadCluster } = await import("./server/cli/load_cluster.ts");
-      const createServer: CreateServer = async ({ mcp, clustering }) =>
+      const createServer: CreateServer = async (
+        { mcp, clustering, operator },
+      ) =>
         createSmcpServer({
           protocol: "all",
+          operator,
           ...(mcp && { gateway: (await loadMcp())() }),
           ...await loadCluster(clustering),
         });

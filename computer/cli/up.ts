@@ -8,6 +8,11 @@ import {
 } from "../../cli/cluster_flags.ts";
 import { integer } from "../../cli/integer.ts";
 import { listenOrExplain } from "../../cli/listen.ts";
+import {
+  newOperatorToken,
+  operatorLine,
+  operatorOption,
+} from "../../cli/operator_access.ts";
 import { commandHint, ownCommand, shellWord } from "../../cli/own_command.ts";
 import { reporting, runCommand } from "../../cli/run.ts";
 import { addHelp } from "../../cli/add_help.ts";
@@ -31,6 +36,8 @@ export interface EmbeddedServer {
 export type CreateServer = (
   options: {
     readonly mcp: boolean;
+    /** Who operates it: who has the token, or nobody. */
+    readonly operator: false | { readonly token: string };
     readonly clustering: ClusterSettings | undefined;
   },
 ) => Promise<EmbeddedServer>;
@@ -39,6 +46,7 @@ export type CreateServer = (
 interface UpFlags extends Omit<RunFlags, "url" | "path">, ClusterFlags {
   port: number;
   mcp: boolean;
+  operator: boolean;
 }
 
 /** The address of `up`: it must stay local, since there is no authentication. */
@@ -87,14 +95,22 @@ export function upCommand(createServer: CreateServer): Command {
         "serve no MCP at /mcp/OFFICE: tools are for agents of A2C-SMCP alone",
       ).env("SMCP_NO_MCP"),
     )
+    .addOption(operatorOption("who has the token that is printed"))
     .action(async (flags: UpFlags) => {
+      const { mcp } = flags;
       const clustering = readCluster(flags, process.env);
-      await up(await createServer({ mcp: flags.mcp, clustering }), flags);
+      const operator = flags.operator && { token: newOperatorToken() };
+      const server = await createServer({ mcp, clustering, operator });
+      await up(server, flags, operator);
     });
   return program;
 }
 
-async function up(server: EmbeddedServer, flags: UpFlags): Promise<void> {
+async function up(
+  server: EmbeddedServer,
+  flags: UpFlags,
+  operator: false | { readonly token: string },
+): Promise<void> {
   try {
     const address = { hostname: LOOPBACK_HOST, port: flags.port };
     const { url } = await listenOrExplain(
@@ -103,6 +119,7 @@ async function up(server: EmbeddedServer, flags: UpFlags): Promise<void> {
     );
     console.log(howToReach(url, flags));
     if (flags.mcp) console.log(howToAdd(url, flags));
+    if (operator) console.log(`${operatorLine(url, operator.token)}\n`);
     await run({ ...flags, url, path: "/smcp/" });
   } finally {
     await server.close();

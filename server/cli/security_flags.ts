@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
+import { operatorOption } from "../../cli/operator_access.ts";
 import { UsageError } from "../../cli/run.ts";
 import { type Hosts, readHosts } from "../http/host_rule.ts";
 import type { Origins } from "../http/origin_rule.ts";
@@ -91,10 +92,9 @@ export const securityOptions = (): Option[] => [
     "--require-tls",
     "refuse a public address without --tls-cert",
   ).env("SMCP_REQUIRE_TLS"),
-  new Option(
-    "--no-operator",
-    "serve no operator API; otherwise it is there for keys and tokens with the role operator, and on loopback without any for who has the token that is printed",
-  ).env("SMCP_NO_OPERATOR"),
+  operatorOption(
+    "keys and tokens with the role operator, and on loopback without any for who has the token that is printed",
+  ),
   new Option(
     "--audit-payloads",
     "write parameters and results of tool calls to the audit log",

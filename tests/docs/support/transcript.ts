@@ -19,9 +19,10 @@ export function transcriptOf(page: string): Step[] {
   );
 }
 
-/** What a transcript says of a machine: its paths and ports, and how long things took. */
+/** What a transcript says of a machine: its paths, ports and tokens, and how long things took. */
 export function normalize(text: string, { home }: Home): string {
   return text.replaceAll(home, NAMED_HOME)
     .replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:8787")
+    .replaceAll(/ token [0-9a-f]{64}$/gm, " token …")
     .replaceAll(/\d+ ms$/gm, "9 ms").trimEnd();
 }

@@ -8,7 +8,10 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { TOOL_CALL_EVENT } from "../../../../protocol/mod.ts";
-import { runMain, startMain } from "../../../support/command.ts";
+import { fileURLToPath } from "node:url";
+import { start } from "../../../support/child.ts";
+import { argumentsOf, runMain, startMain } from "../../../support/command.ts";
+import { configFile } from "../../../support/computer/config_file.ts";
 import { scratch } from "../../../support/scratch.ts";
 import { startServerCommand } from "../../../support/server/server_command.ts";
 import { operate } from "../../../support/server/operator_client.ts";
@@ -237,4 +240,37 @@ Deno.test({
   for (const flag of ["--hold", "--reason", "--role", "--token"]) {
     assertStringIncludes(help.stdout, flag);
   }
+});
+
+Deno.test({
+  name:
+    "smcp up prints the token of its operators, who may ask its Computer; with --no-operator there are none",
+  timeout,
+}, async () => {
+  await using config = await configFile({ servers: {} });
+  const main = fileURLToPath(new URL("../../../../main.ts", import.meta.url));
+  const up = async (...flags: string[]) => {
+    const child = start(Deno.execPath(), [
+      ...argumentsOf("computer", []).with(-1, main),
+      ...["up", "--port=0", "--name=pc", "--config", config.file, ...flags],
+    ]);
+    const [, url = ""] = await child.line(/ tools --url (\S+) /);
+    await child.line(/^joined/);
+    return { child, url };
+  };
+  const { child, url } = await up();
+  await using _on = child;
+  const [, at, token = ""] = await child.line(
+    /^Operators: (.*)\/operator\/v1 with the token ([0-9a-f]{64})$/,
+  );
+  assertEquals(at, url);
+  const pc = "/offices/home/computers/pc";
+  const asked = await operate(url, `${pc}/config`, { token });
+  assertEquals([asked.status, asked.body.servers], [200, {}]);
+  const off = await up("--no-operator", "--refuse-operators");
+  await using _off = off.child;
+  assert(!off.child.lines.some((line) => line.includes("Operators")));
+  const refused = await fetch(`${off.url}/operator/v1/offices`);
+  await refused.body?.cancel();
+  assertEquals(refused.status, 404);
 });
