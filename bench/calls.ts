@@ -1,3 +1,4 @@
+import type { Target } from "./contestants/running.ts";
 import type { CallsMeasured } from "./generator.ts";
 import type { Payload } from "./payloads.ts";
 import { attempt, type Tools } from "./tools.ts";
@@ -30,6 +31,11 @@ export interface Group {
   readonly contestants: readonly string[];
 }
 
+/** Starts a contestant by its name; `undefined` when this machine cannot run it. */
+export type Start = (
+  contestant: string,
+) => Promise<(Target & AsyncDisposable) | undefined>;
+
 /** One run of one contestant. */
 export interface CallsRun extends CallsMeasured {
   readonly key: string;
@@ -47,11 +53,14 @@ const PAIRS_PER_SECOND = 20;
 /**
  * Measures calls: of each group, one contestant after another, round by round, each run with a new
  * process. Skips contestants that this machine cannot run.
+ *
+ * @param start starts a contestant; by default one of the field
  */
 export async function measureCalls(
   groups: readonly Group[],
   rounds: number,
   tools: Tools,
+  start: Start = (name) => tools.field.start(name),
 ): Promise<CallsRun[]> {
   const runs: CallsRun[] = [];
   for (const { key, load, contestants } of groups) {
@@ -68,7 +77,7 @@ export async function measureCalls(
     for (let round = 0; round < rounds; round++) {
       for (const contestant of contestants) {
         await attempt(`${key}, ${contestant}`, tools, async () => {
-          await using server = await tools.field.start(contestant);
+          await using server = await start(contestant);
           if (server === undefined) return;
           const measured = await tools.generator.run("calls", server, options);
           const run = { key, contestant, round, ...measured };

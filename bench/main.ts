@@ -17,6 +17,10 @@ import { byFile, byRole, byRoom, pathTable } from "./call_path/count.ts";
 import { measureCallPath } from "./call_path/measure.ts";
 import { measureCalls } from "./calls.ts";
 import { summarize } from "./calls_summary.ts";
+import { clusterGoals } from "./cluster/goals.ts";
+import { measureCluster } from "./cluster/mod.ts";
+import { clusterNotes } from "./cluster/render.ts";
+import { whyNoCluster } from "./cluster/start.ts";
 import { CONTESTANTS } from "./contestants/mod.ts";
 import { ROOT } from "./contestants/running.ts";
 import { NoCompiler } from "./generator.ts";
@@ -24,7 +28,7 @@ import { mcpGoals } from "./mcp/goals.ts";
 import { measureMcp } from "./mcp/mod.ts";
 import { payloadOf, PAYLOADS } from "./payloads.ts";
 import { FULL, inRounds, QUICK } from "./plan.ts";
-import { goalsOf } from "./report/goals.ts";
+import { type Goal, goalsOf } from "./report/goals.ts";
 import { type Part, PARTS, type Report } from "./report/report.ts";
 import { terminalTable } from "./terminal_table.ts";
 import { leaveNothing, temporaryFolder } from "./leftovers.ts";
@@ -42,6 +46,9 @@ const partsOf = (text: string): Part[] =>
     throw new InvalidArgumentError(`Expected some of ${PARTS.join(", ")}.`);
   });
 
+const lineOfGoal = ({ figure, goal, measured }: Goal) =>
+  `${figure}: ${measured} (goal ${goal})`;
+
 /** Prints the outcome; a partial failure counts as one. */
 function end(failures: readonly string[], done: string): void {
   console.log(done);
@@ -53,7 +60,7 @@ const program = new Command("bench")
   // The program and one of its subcommands have options of the same name.
   .enablePositionalOptions()
   .description(
-    "Measures speed, and writes docs/performance.md; an hour and a quarter",
+    "Measures speed, and writes docs/performance.md; an hour and a half",
   )
   .option(
     "--quick",
@@ -72,9 +79,17 @@ const program = new Command("bench")
     const plan = quick ? QUICK : inRounds(FULL, rounds);
     const earlier = await readReport(folder);
     const keep = (report: Report) => writeReport(folder, report);
-    const report = await measureParts(parts, plan, earlier, tools, keep);
-    for (const { figure, goal, measured } of report ? goalsOf(report) : []) {
-      console.log(`${figure}: ${measured} (goal ${goal})`);
+    const why = parts.includes("cluster") ? await whyNoCluster() : undefined;
+    if (why !== undefined) {
+      if (quick) console.log(`Skipped: ${why}`);
+      else tools.failures.push(why);
+    }
+    const possible = (parts as Part[]).filter((part) =>
+      why === undefined || part !== "cluster"
+    );
+    const report = await measureParts(possible, plan, earlier, tools, keep);
+    for (const goal of report ? goalsOf(report) : []) {
+      console.log(lineOfGoal(goal));
     }
     // A quick check must not skip anything.
     const absent = quick ? Object.values(report?.absent ?? {}) : [];
@@ -131,15 +146,33 @@ program.command("call-path")
     end([], pathTable(files ? [...lists, byFile(counts)] : lists));
   });
 
+program.command("cluster")
+  .description(
+    "measures Servers that share their offices, without writing it down; needs redis-server",
+  )
+  .option("--quick", "only prove that it runs")
+  .option(
+    "--rounds <number>",
+    "of each comparison; the default is 5 or 3",
+    Number,
+  )
+  .action(async ({ quick = false, rounds }) => {
+    const plan = quick ? QUICK : inRounds(FULL, rounds);
+    const why = await whyNoCluster();
+    if (why !== undefined && quick) return end([], `Skipped: ${why}`);
+    if (why !== undefined) return end([why], "");
+    const tools = await makeTools();
+    const found = await measureCluster(plan.cluster, tools);
+    const goals = clusterGoals(found).map(lineOfGoal);
+    end(tools.failures, [...clusterNotes(found), ...goals].join("\n\n"));
+  });
+
 program.command("mcp")
   .description("measures an office as one MCP server, without writing it down")
   .option("--quick", "only prove that it runs")
   .action(async ({ quick = false }) => {
     const goals = mcpGoals(await measureMcp({ quick }));
-    const lines = goals.map(({ figure, goal, measured }) =>
-      `${figure}: ${measured} (goal ${goal})`
-    );
-    end([], lines.join("\n"));
+    end([], goals.map(lineOfGoal).join("\n"));
   });
 
 program.command("blobs")

@@ -1,6 +1,7 @@
 import { measureBroadcast, summarizeBroadcast } from "./broadcast.ts";
 import { measureCalls } from "./calls.ts";
 import { summarize } from "./calls_summary.ts";
+import { measureCluster } from "./cluster/mod.ts";
 import { measureEnds } from "./ends/mod.ts";
 import { measureIdle, summarizeIdle } from "./idle.ts";
 import { measureMcp } from "./mcp/mod.ts";
@@ -24,6 +25,7 @@ export const MEASURES: {
     summarizeIdle(await measureIdle(idle, tools)),
   ends: ({ rounds }) => measureEnds({ quick: rounds === 1 }),
   mcp: ({ rounds }) => measureMcp({ quick: rounds === 1 }),
+  cluster: ({ cluster }, tools) => measureCluster(cluster, tools),
 };
 
 /** Returns the number of rounds of a part. */
@@ -32,4 +34,6 @@ export const roundsOf = (plan: Plan, part: Part): number =>
     ? plan.broadcast.steps[0]?.rounds ?? 1
     : part === "idle"
     ? plan.idle.rounds
+    : part === "cluster"
+    ? plan.cluster.rounds
     : plan.rounds;

@@ -1,5 +1,6 @@
 import type { BroadcastPlan } from "./broadcast.ts";
 import type { Group, Load } from "./calls.ts";
+import type { ClusterPlan } from "./cluster/plan.ts";
 import type { IdlePlan } from "./idle.ts";
 import { payloadOf, PAYLOADS } from "./payloads.ts";
 
@@ -14,6 +15,7 @@ export interface Plan {
   readonly growth: readonly Group[];
   readonly broadcast: BroadcastPlan;
   readonly idle: IdlePlan;
+  readonly cluster: ClusterPlan;
 }
 
 const PAIRS = 50;
@@ -44,7 +46,7 @@ const load = (over: Partial<Load>): Load => ({
   ...over,
 });
 
-/** The full benchmark; takes an hour and a quarter. */
+/** The full benchmark; takes an hour and a half. */
 export const FULL: Plan = {
   rounds: 5,
   relay: PAYLOADS.map((payload) => ({
@@ -80,12 +82,43 @@ export const FULL: Plan = {
     rounds: 3,
     seconds: 3,
   },
+  cluster: {
+    rounds: 5,
+    sizes: ["100", "10k", "100k-text", "1m"].map(payloadOf).map((payload) => ({
+      key: payload.name,
+      load: load({ payload, seconds: payload.bytes < 1e6 ? 2 : 4 }),
+      contestants: ["alone", "same", "other"],
+    })),
+    paced: {
+      key: "400",
+      load: load({ pairs: 20, rate: 400, seconds: 5 }),
+      contestants: ["alone", "same", "other"],
+    },
+    balanced: {
+      key: "100",
+      load: load({}),
+      contestants: [
+        "alone",
+        "balanced-alone",
+        "balanced",
+        "together",
+        "spread",
+      ],
+    },
+    idle: {
+      rounds: 3,
+      members: 10_000,
+      seconds: 3,
+      watched: 30,
+      settings: ["alone", "spread"],
+    },
+  },
 };
 
 /** Returns a plan with a number of rounds for every part; `undefined` keeps those of the plan. */
 export function inRounds(plan: Plan, rounds: number | undefined): Plan {
   if (rounds === undefined) return plan;
-  const { broadcast, idle } = plan;
+  const { broadcast, idle, cluster } = plan;
   return {
     ...plan,
     rounds,
@@ -97,6 +130,7 @@ export function inRounds(plan: Plan, rounds: number | undefined): Plan {
       })),
     },
     idle: { ...idle, rounds },
+    cluster: { ...cluster, rounds, idle: { ...cluster.idle, rounds } },
   };
 }
 
@@ -130,5 +164,30 @@ export const QUICK: Plan = {
     contestants: ["floor", "ours"],
     rounds: 1,
     seconds: 0.5,
+  },
+  cluster: {
+    rounds: 1,
+    sizes: [{
+      key: "100",
+      load: load(soon),
+      contestants: ["same", "other"],
+    }],
+    paced: {
+      key: "400",
+      load: load({ pairs: 20, rate: 400, ...soon }),
+      contestants: ["same", "other"],
+    },
+    balanced: {
+      key: "100",
+      load: load(soon),
+      contestants: ["alone", "balanced"],
+    },
+    idle: {
+      rounds: 1,
+      members: 100,
+      seconds: 0.2,
+      watched: 0.5,
+      settings: ["spread"],
+    },
   },
 };

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { plotsOf, titleOfContestant } from "./report/plots.ts";
-import { thisMachine, versionsOf } from "./report/machine.ts";
+import { isSame, thisMachine, versionsOf } from "./report/machine.ts";
 import { MEASURES, roundsOf } from "./measure.ts";
 import { renderNotes } from "./report/notes.ts";
 import { renderPage } from "./report/page.ts";
@@ -35,9 +35,14 @@ export async function measureParts(
       found,
       failures: tools.failures.slice(failed),
     };
+    // What was measured elsewhere keeps its machine and its versions.
+    const elsewhere = report && part !== "relay" &&
+        !isSame(report.machine, thisMachine())
+      ? report
+      : undefined;
     report = {
-      machine: thisMachine(),
-      versions: {
+      machine: elsewhere?.machine ?? thisMachine(),
+      versions: elsewhere?.versions ?? {
         ...report?.versions,
         ...await versionsOf(new Set(absent.keys())),
       },

@@ -29,6 +29,12 @@ const OUR_ARGS = [
   "--max-events-per-second=1000000",
 ];
 
+/** How to start this package's Server with further arguments. */
+export const ourServer = (name: string, args: readonly string[]): Recipe => ({
+  name,
+  ...deno("server/main.ts", [...OUR_ARGS, ...args]),
+});
+
 /** All servers that can be measured, by their names on the command line. */
 export const CONTESTANTS: Readonly<Record<string, Contestant>> = {
   floor: {
@@ -55,7 +61,7 @@ export const CONTESTANTS: Readonly<Record<string, Contestant>> = {
   },
   ours: {
     title: "this package, Deno",
-    prepare: () => ready({ name: "ours", ...deno("server/main.ts", OUR_ARGS) }),
+    prepare: () => ready(ourServer("ours", [])),
   },
   "ours-fetch": {
     title: "this package, Deno.serve",

@@ -1,4 +1,5 @@
 import type { CallsRow } from "../calls_summary.ts";
+import { clusterGoals } from "../cluster/goals.ts";
 import { mcpGoals } from "../mcp/goals.ts";
 import { type Payload, payloadOf } from "../payloads.ts";
 import { spreadText } from "../terminal_table.ts";
@@ -47,6 +48,7 @@ export function goalsOf({ parts }: Report): Goal[] {
     ...idleGoals(parts),
     ...endsGoals(parts),
     ...parts.mcp ? mcpGoals(parts.mcp.found) : [],
+    ...parts.cluster ? clusterGoals(parts.cluster.found) : [],
   ];
 }
 

@@ -13,6 +13,10 @@ export interface Machine {
   readonly system: string;
 }
 
+/** Whether figures of both can be compared. */
+export const isSame = (one: Machine, other: Machine): boolean =>
+  one.processor === other.processor && one.cores === other.cores;
+
 /** Describes this machine. */
 export function thisMachine(): Machine {
   const [first] = cpus();

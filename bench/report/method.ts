@@ -10,5 +10,5 @@ export const METHOD = `
 - **Each run has a new server process**: two seconds of the same load to warm up, then the measurement. Servers take turns within each round; figures are medians over rounds.
 - **Answers**: for 100 B, 10 KB and 1 MB, a text with line ends, quotes and letters of other scripts, which engines store as two bytes per letter and the floor has to decode and encode; ASCII forms of the larger ones; and 100 KB of many small values. Their size is that of the JSON of the ack's arguments. Calls are small.
 - **Percentiles** are exact: every latency is kept.
-- \`deno task bench\` takes an hour and a quarter; \`deno task bench --parts open\` measures one part again; \`deno task bench:quick\` only checks that every part works; \`deno task bench relay\` prints a table for a change in progress. Nothing else should run meanwhile.
+- \`deno task bench\` takes an hour and a half; \`deno task bench --parts open\` measures one part again; \`deno task bench:quick\` only checks that every part works; \`deno task bench relay\` prints a table for a change in progress. Nothing else should run meanwhile.
 `;

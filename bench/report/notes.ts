@@ -1,4 +1,5 @@
 import type { CallsRow } from "../calls_summary.ts";
+import { clusterNotes } from "../cluster/render.ts";
 import { renderEnds } from "../ends/mod.ts";
 import { spreadText } from "../terminal_table.ts";
 import { titleOf } from "./goals.ts";
@@ -20,7 +21,7 @@ export function renderNotes(
   remarks: string,
   pages: string,
 ): string {
-  const { relay, open, growth, ends } = report.parts;
+  const { relay, open, growth, ends, cluster } = report.parts;
   return [
     "# Laboratory notes",
     "<!-- Written by `deno task bench`: edit bench/report, or bench/remarks.md. -->",
@@ -31,6 +32,7 @@ export function renderNotes(
     ...growth ? growthSection(growth.found, growth.rounds) : [],
     ...broadcastSection(report),
     ...idleSection(report),
+    ...cluster ? clusterNotes(cluster.found) : [],
     ...ends ? [renderEnds(ends.found).trim()] : [],
     ...absentSection(report),
     METHOD.trim(),

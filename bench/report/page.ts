@@ -1,12 +1,14 @@
 import type { CallsRow } from "../calls_summary.ts";
+import { clusterPage } from "../cluster/render.ts";
 import { goalsOf, titleOf } from "./goals.ts";
+import { isSame } from "./machine.ts";
 import { number, table } from "./markdown.ts";
 import { titleOfContestant } from "./plots.ts";
 import type { Report } from "./report.ts";
 
 /** Writes the page for readers of the package; everything else is in the notes. */
 export function renderPage(report: Report): string {
-  const { relay, open } = report.parts;
+  const { relay, open, cluster } = report.parts;
   return [
     "# Performance",
     "<!-- Written by `deno task bench`: edit bench/report. -->",
@@ -23,6 +25,7 @@ export function renderPage(report: Report): string {
         "![p99 over calls per second](performance/latency.svg)",
       ]
       : [],
+    ...cluster ? clusterPage(cluster.found) : [],
     REPEAT.trim(),
   ].join("\n\n") + "\n";
 }
@@ -34,13 +37,16 @@ function introduction({ machine, versions, parts }: Report): string {
   }${day}. A figure in µs is that machine's; a ratio to the floor says more. As data: [performance.json](performance.json).`;
 }
 
-/** Says where the figures of MCP are from, if that is another machine than that of the others. */
+/** Says which figures are from another machine than the others. */
 function elsewhere({ machine, parts }: Report): string[] {
-  const own = parts.mcp?.machine;
-  if (own === undefined || own.processor === machine.processor) return [];
-  return [
-    `Those of MCP are of another machine: ${own.processor}, ${own.cores} cores.`,
-  ];
+  const others = { "MCP": parts.mcp, "several Servers": parts.cluster };
+  return Object.entries(others).flatMap(([name, taken]) => {
+    const own = taken?.machine;
+    if (own === undefined || isSame(own, machine)) return [];
+    return [
+      `Those of ${name} are of another machine: ${own.processor}, ${own.cores} cores.`,
+    ];
+  });
 }
 
 function goalsTable(report: Report): string {
@@ -81,7 +87,7 @@ function relaySection(rows: readonly CallsRow[]): string[] {
 const REPEAT = `
 ## How to repeat it
 
-\`deno task bench\` measures all of it and writes this page. It needs Linux, a C compiler, an hour and a quarter, and a machine with nothing else to do. \`deno task bench --parts open\` measures one part again, \`deno task bench relay\` prints a table for a change in hand, and \`deno task bench:quick\` only proves that each part runs.
+\`deno task bench\` measures all of it and writes this page. It needs Linux, a C compiler, an hour and a half, and a machine with nothing else to do. \`deno task bench --parts open\` measures one part again, \`deno task bench relay\` prints a table for a change in hand, and \`deno task bench:quick\` only proves that each part runs.
 
 Every table, how it was measured, and why a goal is missed are in \`bench/notes.md\` of the repository.
 `;

@@ -1,3 +1,4 @@
+import { clusterPlot } from "../cluster/plot.ts";
 import type { CallsRow } from "../calls_summary.ts";
 import { CONTESTANTS } from "../contestants/mod.ts";
 import { barPlot, linePlot } from "../plot/mod.ts";
@@ -6,7 +7,7 @@ import type { Report } from "./report.ts";
 
 /** Draws the plots of a report as SVG, by name; omits parts without figures. */
 export function plotsOf({ parts }: Report): Record<string, string> {
-  const { relay, open, growth, broadcast, idle } = parts;
+  const { relay, open, growth, broadcast, idle, cluster } = parts;
   return {
     ...relay && {
       cpu: cpuPlot(relay.found),
@@ -43,6 +44,7 @@ export function plotsOf({ parts }: Report): Record<string, string> {
         ),
       }),
     },
+    ...cluster && { cluster: clusterPlot(cluster.found) },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { BroadcastRow } from "../broadcast.ts";
 import type { CallsRow } from "../calls_summary.ts";
+import type { ClusterResult } from "../cluster/result.ts";
 import type { EndsResult } from "../ends/mod.ts";
 import type { IdleRow } from "../idle.ts";
 import type { McpResult } from "../mcp/result.ts";
@@ -18,6 +19,8 @@ export interface Found {
   readonly ends: EndsResult;
   /** The office as one MCP server. */
   readonly mcp: McpResult;
+  /** Servers that share their offices. */
+  readonly cluster: ClusterResult;
 }
 
 /** The parts in order. */
@@ -29,6 +32,7 @@ export const PARTS = [
   "idle",
   "ends",
   "mcp",
+  "cluster",
 ] as const satisfies (keyof Found)[];
 
 /** One of {@linkcode PARTS}. */

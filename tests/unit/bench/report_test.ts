@@ -6,6 +6,7 @@ import { renderNotes } from "../../../bench/report/notes.ts";
 import { renderPage } from "../../../bench/report/page.ts";
 import { plotsOf } from "../../../bench/report/plots.ts";
 import type { Report, Taken } from "../../../bench/report/report.ts";
+import { clusterResult } from "./cluster_result.ts";
 import { terminalTable } from "../../../bench/terminal_table.ts";
 
 const row = (
@@ -123,6 +124,7 @@ Deno.test("renderNotes() shows every plot that is drawn, and no other", () => {
         p99: 1,
       },
     ]),
+    cluster: taken(clusterResult),
   });
   for (const shown of [full, report({ relay }), report({})]) {
     const images = renderNotes(shown, "", "").matchAll(
@@ -146,6 +148,24 @@ Deno.test("renderPage() is two tables, two plots, and how to repeat them", () =>
   assertStringIncludes(page, "| 100 B | 10.0 | 19.0 | 250.0 | 180.0 |");
   assertStringIncludes(page, "| 10 KB | 10.0 | 21.0 |  |  |");
   assertStringIncludes(page, "`deno task bench`");
+});
+
+Deno.test("renderPage() says which figures another machine has", () => {
+  const machine = {
+    processor: "Slide rule",
+    cores: 1,
+    memoryBytes: 1,
+    system: "",
+  };
+  const others = { ...taken(clusterResult), machine };
+  assertStringIncludes(
+    renderPage(report({ relay, cluster: others })),
+    "Those of several Servers are of another machine: Slide rule, 1 cores.",
+  );
+  const own = { ...others, machine: report({}).machine };
+  const page = renderPage(report({ relay, cluster: own }));
+  assertEquals(page.includes("another machine"), false);
+  assertStringIncludes(page, "(performance/cluster.svg)");
 });
 
 Deno.test("terminalTable() aligns its columns", () => {

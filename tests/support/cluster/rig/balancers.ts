@@ -7,6 +7,7 @@ import { killed, onFreePorts, saysTaken } from "../programs.ts";
 export interface Balancer extends AsyncDisposable {
   /** Its address for clients. */
   readonly url: string;
+  readonly pid: number;
   /** Its output. */
   readonly lines: readonly string[];
 }
@@ -93,6 +94,7 @@ async function startBalancer(
     const { child, port } = await onFreePorts(1, begin, saysTaken);
     return {
       url: `http://127.0.0.1:${port}`,
+      pid: child.pid,
       lines: child.lines,
       [Symbol.asyncDispose]: async () => {
         await killed(child);
