@@ -4,9 +4,13 @@ import { Option } from "commander";
 /** Makes the token of who operates a Server that only this machine reaches. */
 export const newOperatorToken = (): string => randomBytes(32).toString("hex");
 
-/** Tells who may operate a Server; for stdout, not for the log, which others may read. */
-export const operatorLine = (url: string, token: string): string =>
-  `Operators: ${url}/operator/v1 with the token ${token}`;
+/**
+ * Tells who may operate a Server, and the link to its console; for stdout, not for the log, which others
+ * may read.
+ */
+export const operatorLines = (url: string, token: string): string =>
+  `Operators: ${url}/operator/v1 with the token ${token}
+Console: ${url}/console#token=${token}`;
 
 /**
  * Makes the flag that switches the operator API off.

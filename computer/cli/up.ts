@@ -10,7 +10,7 @@ import { integer } from "../../cli/integer.ts";
 import { listenOrExplain } from "../../cli/listen.ts";
 import {
   newOperatorToken,
-  operatorLine,
+  operatorLines,
   operatorOption,
 } from "../../cli/operator_access.ts";
 import { commandHint, ownCommand, shellWord } from "../../cli/own_command.ts";
@@ -119,7 +119,7 @@ async function up(
     );
     console.log(howToReach(url, flags));
     if (flags.mcp) console.log(howToAdd(url, flags));
-    if (operator) console.log(`${operatorLine(url, operator.token)}\n`);
+    if (operator) console.log(`${operatorLines(url, operator.token)}\n`);
     await run({ ...flags, url, path: "/smcp/" });
   } finally {
     await server.close();

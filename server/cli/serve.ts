@@ -1,7 +1,7 @@
 import process from "node:process";
 import { explainFailure } from "../../cli/explain_failure.ts";
 import { listenOrExplain } from "../../cli/listen.ts";
-import { newOperatorToken, operatorLine } from "../../cli/operator_access.ts";
+import { newOperatorToken, operatorLines } from "../../cli/operator_access.ts";
 import { orUsageError, UsageError } from "../../cli/run.ts";
 import { firstSignal } from "../../cli/signals.ts";
 import { surviveUncaught } from "../../cli/uncaught.ts";
@@ -112,7 +112,7 @@ async function run(
   );
   // Not in the log, which others may read.
   if (token !== undefined) {
-    console.log(operatorLine(url, token));
+    console.log(operatorLines(url, token));
   }
   const { name } = await Promise.race([stopped, lost.promise]);
   log.info(`${name}: draining`);

@@ -15,12 +15,13 @@ export interface Fault {
  */
 const ROOMS = {
   shared: [],
+  console: [],
   protocol: [],
   client: ["shared", "protocol"],
   cli: ["shared", "protocol", "client"],
   agent: ["shared", "protocol", "client", "cli"],
-  server: ["shared", "protocol", "cli"],
-  computer: ["shared", "protocol", "client", "cli"],
+  server: ["shared", "protocol", "cli", "console"],
+  computer: ["shared", "protocol", "client", "cli", "console"],
   mcp: ["shared", "protocol", "agent"],
   testing: ["shared", "protocol", "client", "agent", "server", "computer"],
 } as const satisfies Record<string, readonly string[]>;

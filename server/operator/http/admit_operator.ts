@@ -64,14 +64,7 @@ export async function admitOperator(
       ...(principal !== undefined && { principal }),
     });
   };
-  if (judgeHost(addressedOf(incoming), address, parts)) {
-    throw problemOf(
-      403,
-      "Host",
-      "this Server has not that name",
-      "use a name of it; its administrator names more with --hosts",
-    );
-  }
+  checkName(incoming, address, parts);
   const page = provenanceOf(incoming);
   if (!isOwnPage(page, headers.host)) {
     const from = quote(page.origin ?? page.site ?? "");
@@ -105,6 +98,26 @@ export async function admitOperator(
     );
   }
   return { by: principal, policy, identity, address };
+}
+
+/**
+ * Checks that a request asks for a name of this server.
+ *
+ * @throws {ProblemError} 403
+ */
+export function checkName(
+  incoming: IncomingMessage,
+  address: string,
+  parts: AdmissionParts,
+): void {
+  if (judgeHost(addressedOf(incoming), address, parts)) {
+    throw problemOf(
+      403,
+      "Host",
+      "this Server has not that name",
+      "use a name of it; its administrator names more with --hosts",
+    );
+  }
 }
 
 async function identityOf(

@@ -22,6 +22,7 @@ import { EVENTS_PATH, openApi, OPENAPI_PATH } from "./openapi.ts";
 import { BASE_PATH, type Operation, OPERATIONS } from "./operations.ts";
 import { ProblemError, problemOf, toProblemResponse } from "../problem.ts";
 import { MAX_BODY_BYTES, readBody } from "./read_body.ts";
+import { mountConsole } from "./console_routes.ts";
 
 /** How long a stream that has ended may take to be read. */
 const END_TIMEOUT_MS = 1000;
@@ -66,6 +67,7 @@ export class OperatorRoutes {
 
   /** Adds the routes to an app. */
   mount(app: Hono<SmcpEnv>): void {
+    mountConsole(app, this.#parts);
     const add = (method: string, path: string, answer: Answer) =>
       app.on(
         method.toUpperCase(),

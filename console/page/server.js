@@ -1,0 +1,66 @@
+// @ts-check
+/// <reference lib="dom" />
+/** @import { Api } from "./data/api.js" */
+import { ask, REASON } from "./ui/dialog.js";
+import { h } from "./ui/element.js";
+import { notify } from "./ui/notice.js";
+import { run } from "./ui/shell.js";
+import * as office from "./views/office.js";
+import * as offices from "./views/offices.js";
+
+run({
+  name: "A2C-SMCP",
+  base: "operator/v1/",
+  tokenHelp:
+    "The one that the Server printed at its start, or an API key or JWT with the role operator.",
+  routes: [
+    ["offices", offices],
+    ["offices/:office", office],
+  ],
+  links: [["#/offices", "Offices"]],
+  live: () => undefined,
+  account,
+});
+
+/**
+ * @param {Api} api
+ * @param {HTMLElement} account
+ */
+function account(api, account) {
+  account.append(
+    h(
+      "button",
+      { type: "button", onClick: () => revoke(api) },
+      "Revoke a key…",
+    ),
+  );
+}
+
+/** @param {Api} api */
+async function revoke(api) {
+  const answer = await ask({
+    title: "Revoke a key",
+    text:
+      "Its holder is disconnected, and refused until the Server reads its keys again.",
+    action: "Revoke",
+    danger: true,
+    fields: [
+      {
+        name: "principal",
+        label: "Principal",
+        hint: "key: and the id of an API key, or jwt: and the sub of tokens",
+      },
+      REASON,
+    ],
+  });
+  if (!answer) return;
+  try {
+    await api.post("keys/revoke", {
+      principal: answer["principal"],
+      reason: answer["reason"],
+    });
+    notify(`${answer["principal"]} is refused from now on.`);
+  } catch (error) {
+    notify(error instanceof Error ? error.message : String(error), "error");
+  }
+}

@@ -1,0 +1,180 @@
+// @ts-check
+/// <reference lib="dom" />
+/** @import { Api, ProblemError } from "../data/api.js" */
+import { createApi } from "../data/api.js";
+import { dropToken, keepToken, takeToken } from "../data/token.js";
+import { match, readHash } from "../routes.js";
+import { fill, h } from "./element.js";
+
+/**
+ * What a view works with. What it starts ends when `signal` aborts.
+ * @typedef {object} Context
+ * @property {Api} api
+ * @property {any} live what the stream of events says
+ * @property {Readonly<Record<string, string>>} params of the route, and of its query
+ * @property {AbortSignal} signal
+ */
+
+/**
+ * A view, in a file of its own.
+ * @typedef {object} View
+ * @property {(params: Readonly<Record<string, string>>) => string} title
+ * @property {(root: HTMLElement, context: Context) => unknown} show
+ */
+
+/**
+ * A page: what it is called, whom it asks, and its views by their routes.
+ * @typedef {object} Page
+ * @property {string} name
+ * @property {string} base where its API is, relative to the page
+ * @property {string} tokenHelp what to give as token
+ * @property {readonly (readonly [route: string, view: View])[]} routes the first is the start
+ * @property {readonly (readonly [hash: string, text: string])[]} links of the navigation
+ * @property {(api: Api, signal: AbortSignal) => any} live
+ * @property {(api: Api, account: HTMLElement) => unknown} [account] adds what belongs to the whole page
+ */
+
+/**
+ * Runs a page: signs in, then shows the view that the address names.
+ *
+ * @param {Page} page
+ */
+export function run(page) {
+  const token = takeToken();
+  if (token === undefined) signIn(page);
+  else open(page, token);
+}
+
+/**
+ * @param {Page} page
+ * @param {string} [problem] why the last token did not count
+ */
+function signIn(page, problem) {
+  document.title = `Sign in · ${page.name}`;
+  const input = h("input", {
+    id: "token",
+    type: "password",
+    required: true,
+    autocomplete: "off",
+    spellcheck: false,
+    "aria-describedby": "token-help",
+  });
+  fill(
+    document.body,
+    h(
+      "main",
+      { class: "sign-in" },
+      h("h1", {}, page.name),
+      h(
+        "form",
+        {
+          onSubmit: (/** @type {Event} */ event) => {
+            event.preventDefault();
+            keepToken(input.value.trim());
+            open(page, input.value.trim());
+          },
+        },
+        problem && h("p", { class: "problem", role: "alert" }, problem),
+        h(
+          "p",
+          { class: "field" },
+          h("label", { for: "token" }, "Token"),
+          input,
+          h("small", { id: "token-help" }, page.tokenHelp),
+        ),
+        h(
+          "p",
+          { class: "actions" },
+          h("button", { type: "submit", class: "primary" }, "Sign in"),
+        ),
+      ),
+    ),
+  );
+  input.focus();
+}
+
+/**
+ * @param {Page} page
+ * @param {string} token
+ */
+function open(page, token) {
+  const session = new AbortController();
+  /** @param {string} [problem] */
+  const leave = (problem) => {
+    if (session.signal.aborted) return;
+    session.abort();
+    dropToken();
+    signIn(page, problem);
+  };
+  const api = createApi({
+    token,
+    base: page.base,
+    onRefused: ({ message }) => leave(message),
+  });
+  const live = page.live(api, session.signal);
+  const main = h("main", { id: "main", tabIndex: -1 });
+  const nav = h(
+    "nav",
+    { "aria-label": "Views" },
+    page.links.map(([href, text]) => h("a", { href }, text)),
+  );
+  const account = h("div", { class: "account" });
+  page.account?.(api, account);
+  account.append(
+    h("button", { type: "button", onClick: () => leave() }, "Sign out"),
+  );
+  fill(
+    document.body,
+    h(
+      "button",
+      { type: "button", class: "skip", onClick: () => main.focus() },
+      "Skip to content",
+    ),
+    h(
+      "header",
+      {},
+      h("a", { href: page.links[0]?.[0] ?? "#/", class: "name" }, page.name),
+      nav,
+      account,
+    ),
+    main,
+    h("div", { id: "notices", role: "status", "aria-live": "polite" }),
+  );
+  /** @type {AbortController | undefined} */
+  let shown;
+  const show = () => {
+    shown?.abort();
+    const controller = shown = new AbortController();
+    const { segments, query } = readHash(location.hash);
+    const found = page.routes.map(([route, view]) => ({
+      view,
+      params: match(route, segments),
+    }))
+      .find(({ params }) => params !== undefined);
+    const { view, params = {} } = found ?? { view: page.routes[0]?.[1] };
+    if (!view) return;
+    const all = { ...query, ...params };
+    document.title = `${view.title(all)} · ${page.name}`;
+    for (const link of nav.querySelectorAll("a")) {
+      const isHere = location.hash === link.hash ||
+        location.hash.startsWith(`${link.hash}/`);
+      if (isHere) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    const root = h("div", { class: "view" });
+    fill(main, root);
+    view.show(root, {
+      api,
+      live,
+      params: all,
+      signal: AbortSignal.any([controller.signal, session.signal]),
+    });
+  };
+  addEventListener("hashchange", () => {
+    show();
+    main.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }, { signal: session.signal });
+  session.signal.addEventListener("abort", () => shown?.abort());
+  show();
+}

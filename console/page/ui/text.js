@@ -1,0 +1,45 @@
+// @ts-check
+
+/**
+ * Writes a number of bytes.
+ *
+ * @param {number} bytes
+ */
+export function bytesText(bytes) {
+  const units = ["B", "KB", "MB", "GB"];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${
+    unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)
+  } ${units[unit]}`;
+}
+
+/**
+ * Writes a duration.
+ *
+ * @param {number} ms
+ */
+export function durationText(ms) {
+  if (ms < 1) return `${ms.toFixed(2)} ms`;
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} min ${Math.floor(ms / 1000) % 60} s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48
+    ? `${hours} h ${minutes % 60} min`
+    : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/**
+ * Writes how long ago a time was.
+ *
+ * @param {string} time in ISO 8601
+ * @param {number} now as of `Date.now()`
+ */
+export const sinceText = (time, now) =>
+  durationText(Math.max(0, now - Date.parse(time)));

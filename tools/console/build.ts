@@ -1,0 +1,3 @@
+import { ASSETS_MODULE, assetsModule } from "./assets.ts";
+
+await Deno.writeTextFile(ASSETS_MODULE, await assetsModule());
