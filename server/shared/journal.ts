@@ -22,6 +22,14 @@ export type SeenEvent =
   | AuditEvent
   /** A request passed its checks; `params` only where payloads are switched on. */
   | ({ event: "call_began"; readonly params?: unknown } & SeenCall)
+  /** A line of the server's log, more than debugging; `omitted` lines before it are not shown. */
+  | {
+    event: "log";
+    readonly level: "info" | "warning" | "error";
+    readonly message: string;
+    readonly fields?: Readonly<Record<string, unknown>>;
+    readonly omitted?: number;
+  }
   /** It ended; `result` only where payloads are switched on. */
   | (
     & { event: "call_ended"; readonly ms: number; readonly outcome: string }

@@ -1,7 +1,52 @@
-import { getLogger, type Logger } from "@logtape/logtape";
+import { getLogger } from "@logtape/logtape";
+
+/** A line of the log, as a listener hears it. */
+export interface LogLine {
+  /** How grave it is. */
+  readonly level: "info" | "warning" | "error";
+  /** What happened, with `{name}` in place of fields. */
+  readonly message: string;
+  /** What belongs to it. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** Writes a line. */
+type Write = (
+  message: string,
+  fields?: Readonly<Record<string, unknown>>,
+) => void;
+
+const logger = getLogger(["a2c-smcp", "server"]);
+const listeners = new Set<(line: LogLine) => void>();
+
+/**
+ * Hears the lines of all servers of this process that are more than debugging, whether or not the
+ * program has configured LogTape, whose sinks it leaves alone.
+ *
+ * @param listener must neither throw nor log
+ * @returns a function that ends it
+ */
+export function listenToLog(listener: (line: LogLine) => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+const writing =
+  (write: "info" | "warn" | "error", level: LogLine["level"]): Write =>
+  (message, fields = {}) => {
+    logger[write](message, fields);
+    for (const listener of listeners) listener({ level, message, fields });
+  };
 
 /** The server's log; silent until the program configures LogTape. Never payloads, never `auth`. */
-export const log: Logger = getLogger(["a2c-smcp", "server"]);
+export const log: Readonly<
+  Record<"debug" | "info" | "warn" | "error", Write>
+> = {
+  debug: (message, fields = {}) => logger.debug(message, fields),
+  info: writing("info", "info"),
+  warn: writing("warn", "warning"),
+  error: writing("error", "error"),
+};
 
 /** Truncates a client's text for use as a log placeholder, never as part of a message. */
 export const short = (text: string): string =>

@@ -4,6 +4,7 @@ import type { SeenEvent, Window } from "../../shared/journal.ts";
 import { EventRing } from "./event_ring.ts";
 import { FeedReader, type FeedView, type Piece } from "./feed_reader.ts";
 import { SSE_COMMENT } from "../../../shared/http/sse_text.ts";
+import { showLog } from "./log_events.ts";
 import { readCursor } from "./sse.ts";
 
 /** What is kept for those who come back: some seconds at the highest rates, much longer otherwise. */
@@ -33,6 +34,7 @@ export class EventFeed {
   #flushTimer: Timer | undefined;
   #commentTimer: Timer | undefined;
   #stopTimer: Timer | undefined;
+  #unlisten: (() => void) | undefined;
   #isClosed = false;
 
   /** @param window where it looks in */
@@ -102,6 +104,7 @@ export class EventFeed {
     this.#recording = randomBytes(9).toString("base64url");
     this.#ring = new EventRing(RING_SIZE);
     this.#window.onlooker = (event, protocol) => this.#hear(event, protocol);
+    this.#unlisten = showLog((event) => this.#hear(event, undefined));
   }
 
   #rest(): void {
@@ -119,6 +122,8 @@ export class EventFeed {
     clearInterval(this.#commentTimer);
     this.#commentTimer = this.#flushTimer = undefined;
     this.#window.onlooker = undefined;
+    this.#unlisten?.();
+    this.#unlisten = undefined;
     this.#ring = new EventRing({ events: 1, characters: 1 });
   }
 

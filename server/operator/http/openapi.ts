@@ -106,7 +106,7 @@ const parametersOf = (
 const EVENTS = {
   summary: "Streams what happens, as server-sent events",
   description:
-    "The first event, open, says with missed whether events were lost since Last-Event-ID: read the lists again then. The others are those of the audit log, and call_began and call_ended for each request; of the whole Server only for operators of all offices. The last event, end, has the reason.",
+    "The first event, open, says with missed whether events were lost since Last-Event-ID: read the lists again then. The others are those of the audit log, and call_began and call_ended for each request; of the whole Server, with lines of its log as log, only for operators of all offices. The last event, end, has the reason.",
   parameters: [
     {
       name: "office",

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { once } from "node:events";
 import { TOOL_CALL_EVENT } from "../../../../protocol/mod.ts";
 import { apiKeys, createSmcpServer } from "../../../../server/mod.ts";
+import { captureLog } from "../../../support/log_capture.ts";
 import {
   openEvents,
   operate,
@@ -127,6 +128,34 @@ Deno.test("a stream has only the events of offices that its operator sees, and t
   const kinds = [];
   for (let i = 0; i < 4; i++) kinds.push((await all.next()).kind);
   assertEquals(kinds, ["open", "handshake_refused", "joined", "joined"]);
+});
+
+Deno.test("the Server's own log is in the streams of operators of all offices, and stays in the log", async () => {
+  using log = captureLog();
+  await using server = createSmcpServer({
+    operator,
+    authenticator: apiKeys([
+      { id: "all", key: "all" },
+      { id: "north", key: "north", roles: ["operator"], offices: ["north"] },
+    ]),
+  });
+  const { url } = await server.listen();
+  await using all = await openEvents(url, operator);
+  await using restricted = await openEvents(url, { token: "north" });
+  const auth = { auth: { api_key: "all" } };
+  await using client = await joinRaw(url, "computer", "pc", "north", auth);
+  assertEquals((await restricted.nextOf("joined")).data.name, "pc");
+  await client.ask("server:nonsense", {});
+  const { at: _, ...line } = (await all.nextOf("log")).data;
+  assertEquals(line, {
+    event: "log",
+    level: "warning",
+    message: 'Unknown event "server:nonsense"',
+    fields: { name: "server:nonsense", socket: client.socket.id },
+  });
+  assert(log.text.includes("server:nonsense"));
+  await using _second = await joinRaw(url, "computer", "pc2", "north", auth);
+  assertEquals((await restricted.next()).data.name, "pc2");
 });
 
 Deno.test("a stream ends with the credentials that it was opened with", async () => {
