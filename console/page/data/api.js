@@ -59,8 +59,10 @@ export function createApi({ token, base, onRefused }) {
       );
     }
     if (response.ok) return response;
-    const problem = await problemOf(response);
-    if (response.status === 401) onRefused(problem);
+    const { problem, field } = await problemOf(response);
+    // Not that of a Computer, which may refuse a question as well.
+    const isOfToken = response.status === 403 && field === "Authorization";
+    if (response.status === 401 || isOfToken) onRefused(problem);
     throw problem;
   };
   return {
@@ -81,10 +83,10 @@ export function createApi({ token, base, onRefused }) {
 
 /** @param {Response} response */
 async function problemOf(response) {
-  /** @type {{ detail?: unknown, errors?: { fix?: unknown }[] }} */
+  /** @type {{ detail?: unknown, errors?: { field?: unknown, fix?: unknown }[] }} */
   const body = await response.json().catch(() => ({}));
-  const fix = body.errors?.[0]?.fix;
-  return new ProblemError(
+  const { field, fix } = body.errors?.[0] ?? {};
+  const problem = new ProblemError(
     response.status,
     typeof body.detail === "string"
       ? body.detail
@@ -93,4 +95,5 @@ async function problemOf(response) {
       ? fix
       : undefined,
   );
+  return { problem, field };
 }

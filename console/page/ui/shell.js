@@ -40,6 +40,10 @@ import { fill, h } from "./element.js";
  * @param {Page} page
  */
 export function run(page) {
+  // A link that is opened in a tab which shows the page already.
+  addEventListener("hashchange", () => {
+    if (location.hash.startsWith("#token=")) location.reload();
+  });
   const token = takeToken();
   if (token === undefined) signIn(page);
   else open(page, token);

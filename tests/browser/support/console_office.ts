@@ -20,18 +20,23 @@ export interface ConsoleOffice extends AsyncDisposable {
 }
 
 /** Starts an office with a console. */
-export async function startConsole({ server, computer, texts }: {
+export async function startConsole({ server, computer, texts, auth }: {
   readonly server?: SmcpServerOptions;
   readonly computer?: TestComputerOptions;
   /** What the workshop says. */
   readonly texts?: Readonly<Record<string, string>>;
+  /** The credentials of Agent and Computer. */
+  readonly auth?: Readonly<Record<string, string>>;
 } = {}): Promise<ConsoleOffice> {
   const shop = workshop(texts);
+  const credentials = auth && { auth };
   const office = await startOffice({
     server: { operator: { token: TOKEN }, ...server },
+    ...(credentials && { agent: credentials }),
     computers: {
       pc: {
         ...computer,
+        ...credentials,
         servers: { workshop: shop.settings, ...computer?.servers },
       },
     },

@@ -67,7 +67,7 @@ export async function openTab(
   const page = await context.newPage();
   page.setDefaultTimeout(30_000);
   const problems: string[] = [];
-  const requests: Request[] = [];
+  const wire: { id: string; headers: Record<string, string> }[] = [];
   page.on("pageerror", (error) => problems.push(String(error.stack ?? error)));
   page.on("console", (message) => {
     const text = message.text();
@@ -78,20 +78,23 @@ export async function openTab(
   session.on("Network.requestWillBeSent", ({ requestId, request }) => {
     urls.set(requestId, request.url);
   });
+  // Of a request it may come first.
   session.on("Network.requestWillBeSentExtraInfo", (sent) => {
     const headers = Object.entries(sent.headers).map(([name, value]) => [
       name.toLowerCase(),
       value,
     ]);
-    requests.push({
-      url: urls.get(sent.requestId) ?? "",
-      headers: Object.fromEntries(headers),
-    });
+    wire.push({ id: sent.requestId, headers: Object.fromEntries(headers) });
   });
   await session.send("Network.enable");
   return {
     page,
-    requests,
+    get requests() {
+      return wire.map(({ id, headers }) => ({
+        url: urls.get(id) ?? "",
+        headers,
+      }));
+    },
     async [Symbol.asyncDispose]() {
       await context.close();
       if (problems.length > 0) {

@@ -23,6 +23,6 @@ export function transcriptOf(page: string): Step[] {
 export function normalize(text: string, { home }: Home): string {
   return text.replaceAll(home, NAMED_HOME)
     .replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:8787")
-    .replaceAll(/ token [0-9a-f]{64}$/gm, " token …")
+    .replaceAll(/([ #]token[ =])[0-9a-f]{64}$/gm, "$1…")
     .replaceAll(/\d+ ms$/gm, "9 ms").trimEnd();
 }
