@@ -9,9 +9,10 @@
 import process from "node:process";
 import { reasonOf } from "../client/reason.ts";
 import { EnvFileError, loadEnvFile } from "./env_file.ts";
-import { outliveOutput } from "./output/closed_output.ts";
+import { outliveConsole, outliveOutput } from "./output/closed_output.ts";
 
 outliveOutput(process.stdout, process.stderr);
+outliveConsole(console);
 try {
   Object.keys(process.env);
   loadEnvFile(process.env);

@@ -21,3 +21,28 @@ export function outliveOutput(...outputs: readonly Output[]): void {
     });
   }
 }
+
+const PRINTING = ["debug", "error", "info", "log", "warn"] as const;
+
+/** What prints lines. */
+export type Printer = Record<
+  typeof PRINTING[number],
+  (...data: unknown[]) => void
+>;
+
+/**
+ * Does the same for what is printed with a console: that of Deno throws when its terminal was closed, in
+ * the middle of what the caller had to do.
+ */
+export function outliveConsole(printer: Printer): void {
+  for (const method of PRINTING) {
+    const print = printer[method];
+    printer[method] = (...data) => {
+      try {
+        print.apply(printer, data);
+      } catch (error) {
+        if (!isClosedOutput(error)) throw error;
+      }
+    };
+  }
+}

@@ -41,6 +41,21 @@ export async function isAlive(pid: number): Promise<boolean> {
   }
 }
 
+/**
+ * Resolves when a process has a handler for SIGTERM; Linux only.
+ *
+ * Polls, like `gone`.
+ */
+export async function catchesSigterm(pid: number): Promise<void> {
+  const SIGTERM = 1n << 14n;
+  while (true) {
+    const status = await readFile(`/proc/${pid}/status`, "utf8");
+    const [, caught = "0"] = /^SigCgt:\s*([0-9a-f]+)$/m.exec(status) ?? [];
+    if ((BigInt(`0x${caught}`) & SIGTERM) !== 0n) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
 /** Returns the running processes of these process groups; Linux only. */
 export async function leftInGroups(
   groups: readonly number[],

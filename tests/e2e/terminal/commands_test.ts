@@ -16,10 +16,11 @@ import type { Screen } from "../../support/terminal/emulator.ts";
 import { createCounter } from "../../support/fixtures/counter.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
-import { gone } from "../../support/processes.ts";
+import { catchesSigterm, gone } from "../../support/processes.ts";
 import { scratch } from "../../support/scratch.ts";
 import {
   assertRestored,
+  hasTerminals,
   ON_TERMINAL,
   startTerminal,
   type Terminal,
@@ -289,5 +290,27 @@ Deno.test(
     await body?.cancel();
     guarded.server.signal("SIGTERM");
     await gone(guarded.server.pid);
+  },
+);
+
+Deno.test(
+  "a server whose terminal is closed before it prints serves and drains as any",
+  { ...ON_TERMINAL, ignore: !hasTerminals || Deno.build.os !== "linux" },
+  async () => {
+    await using folder = await scratch();
+    const go = join(folder.path, "go");
+    const log = join(folder.path, "log");
+    const wait =
+      `trap "" HUP; until [ -e "$0" ]; do sleep 0.02; done; exec "$@"`;
+    await using server = await startTerminal("sh", [
+      ...["-c", wait, go, Deno.execPath(), "run", "-A", "--frozen"],
+      ...["server/main.ts", "--port", "0", "--log-file", log],
+    ], { cwd: fileURLToPath(new URL("../../../", import.meta.url)) });
+    await server.hangUp();
+    await Deno.writeTextFile(go, "");
+    await catchesSigterm(server.pid);
+    server.signal("SIGTERM");
+    await gone(server.pid);
+    assertStringIncludes(await Deno.readTextFile(log), "SIGTERM: draining");
   },
 );
