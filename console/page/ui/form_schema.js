@@ -1,0 +1,246 @@
+// @ts-check
+
+/** What is beyond it is written as JSON. */
+const MAX_DEPTH = 4;
+const MAX_FIELDS = 60;
+const MAX_OPTIONS = 200;
+
+/**
+ * A field of a form.
+ * @typedef {object} FormField
+ * @property {"text" | "number" | "integer" | "boolean" | "choice" | "list" | "group" | "json"} kind
+ * @property {string} name the property's name; of an item of a list, empty
+ * @property {string} label
+ * @property {string} description
+ * @property {boolean} isRequired
+ * @property {unknown} [initial] the default of the schema
+ * @property {readonly unknown[]} [options] the values of a choice
+ * @property {readonly FormField[]} [fields] of a group
+ * @property {FormField} [item] of a list
+ * @property {Readonly<Record<string, string>>} [rules] constraints as attributes of an input
+ */
+
+/** @typedef {Readonly<Record<string, unknown>>} Schema */
+
+/**
+ * Plans a form for a JSON Schema of an object. What has no field of its own, or would have too many, is
+ * a field for JSON; no schema makes it work without bound.
+ *
+ * @param {unknown} schema
+ * @returns {FormField} a group, or one for JSON
+ */
+export function planForm(schema) {
+  const plan = { left: MAX_FIELDS };
+  const field = planField("", schema, true, 0, plan);
+  return field.kind === "group" ? field : { ...field, kind: "json" };
+}
+
+/**
+ * @param {string} name
+ * @param {unknown} schema
+ * @param {boolean} isRequired
+ * @param {number} depth
+ * @param {{ left: number }} plan
+ * @returns {FormField}
+ */
+function planField(name, schema, isRequired, depth, plan) {
+  const about = isObject(schema) ? schema : {};
+  plan.left--;
+  /** @type {FormField} */
+  const field = {
+    kind: "json",
+    name,
+    label: textOf(about["title"]) || name,
+    description: textOf(about["description"]),
+    isRequired,
+    ...(about["default"] !== undefined && { initial: about["default"] }),
+  };
+  if (plan.left < 0 || COMBINED.some((key) => about[key] !== undefined)) {
+    return field;
+  }
+  const options = optionsOf(about);
+  if (options) return { ...field, kind: "choice", options };
+  switch (typeOf(about)) {
+    case "string":
+      return { ...field, kind: "text", rules: textRules(about) };
+    case "number":
+    case "integer":
+      return {
+        ...field,
+        kind: about["type"] === "integer" ? "integer" : "number",
+        rules: numberRules(about),
+      };
+    case "boolean":
+      return { ...field, kind: "boolean" };
+    case "array": {
+      const item = planField("", about["items"], true, depth + 1, plan);
+      return SCALARS.includes(item.kind)
+        ? { ...field, kind: "list", item }
+        : field;
+    }
+    case "object":
+      return planGroup(field, about, depth, plan);
+    default:
+      return field;
+  }
+}
+
+/**
+ * @param {FormField} field
+ * @param {Schema} about
+ * @param {number} depth
+ * @param {{ left: number }} plan
+ * @returns {FormField}
+ */
+function planGroup(field, about, depth, plan) {
+  const properties = isObject(about["properties"]) ? about["properties"] : {};
+  const names = Object.keys(properties);
+  const isOpen = about["additionalProperties"] !== undefined &&
+    about["additionalProperties"] !== false;
+  // An object of any properties has no fields; beyond a depth, a form helps nobody.
+  if (
+    depth >= MAX_DEPTH || names.length > plan.left ||
+    (depth > 0 && (names.length === 0 || isOpen))
+  ) return field;
+  const listed = about["required"];
+  const required = new Set(Array.isArray(listed) ? listed : []);
+  const fields = names.map((name) =>
+    planField(name, properties[name], required.has(name), depth + 1, plan)
+  );
+  return { ...field, kind: "group", fields };
+}
+
+/** Schemas whose fields depend on each other, or stand elsewhere. */
+const COMBINED = [
+  "$ref",
+  "oneOf",
+  "anyOf",
+  "allOf",
+  "not",
+  "if",
+  "$dynamicRef",
+];
+
+/** @type {readonly FormField["kind"][]} */
+const SCALARS = ["text", "number", "integer", "boolean", "choice"];
+
+/** @param {Schema} about */
+function optionsOf(about) {
+  if (about["const"] !== undefined) return [about["const"]];
+  const listed = about["enum"];
+  if (!Array.isArray(listed)) return undefined;
+  const isPlain = listed.length > 0 && listed.length <= MAX_OPTIONS &&
+    listed.every((value) => value === null || typeof value !== "object");
+  return isPlain ? listed : undefined;
+}
+
+/** @param {Schema} about */
+function typeOf(about) {
+  const type = about["type"];
+  if (typeof type === "string") return type;
+  if (type === undefined && isObject(about["properties"])) return "object";
+  return undefined;
+}
+
+/** @param {Schema} about */
+const textRules = (about) =>
+  rulesOf({
+    minlength: about["minLength"],
+    maxlength: about["maxLength"],
+    type: typeof about["format"] === "string"
+      ? FORMATS.get(about["format"])
+      : undefined,
+  });
+
+/** The inputs of a browser for formats; others are text. */
+const FORMATS = new Map([["email", "email"], ["uri", "url"], ["date", "date"], [
+  "time",
+  "time",
+]]);
+
+/** @param {Schema} about */
+const numberRules = (about) =>
+  rulesOf({
+    min: about["minimum"],
+    max: about["maximum"],
+    step: about["multipleOf"] ?? (about["type"] === "integer" ? 1 : "any"),
+  });
+
+/** @param {Readonly<Record<string, unknown>>} rules */
+const rulesOf = (rules) =>
+  Object.fromEntries(
+    Object.entries(rules)
+      .filter(([, value]) =>
+        typeof value === "number" || typeof value === "string"
+      )
+      .map(([name, value]) => [name, String(value)]),
+  );
+
+/** @param {unknown} value */
+const textOf = (value) => typeof value === "string" ? value.slice(0, 2000) : "";
+
+/**
+ * @param {unknown} value
+ * @returns {value is Schema}
+ */
+const isObject = (value) =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** What a person has entered does not fit a field. */
+export class FieldError extends Error {
+  /**
+   * @param {string} label of the field
+   * @param {string} problem
+   */
+  constructor(label, problem) {
+    super(`${label}: ${problem}`);
+    this.name = "FieldError";
+  }
+}
+
+/**
+ * Reads what was entered into a field without parts.
+ *
+ * @param {FormField} field
+ * @param {string} text
+ * @returns {unknown} `undefined` where nothing is to be sent
+ * @throws {FieldError}
+ */
+export function readText({ kind, label, isRequired }, text) {
+  if (kind === "text") return text === "" && !isRequired ? undefined : text;
+  if (text.trim() === "") {
+    if (isRequired) {
+      throw new FieldError(label || "Value", "a value is required");
+    }
+    return undefined;
+  }
+  if (kind === "number" || kind === "integer") {
+    const value = Number(text);
+    if (
+      !Number.isFinite(value) ||
+      (kind === "integer" && !Number.isInteger(value))
+    ) {
+      throw new FieldError(
+        label,
+        kind === "integer" ? "a whole number is needed" : "a number is needed",
+      );
+    }
+    return value;
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new FieldError(
+      label || "Arguments",
+      error instanceof Error ? error.message : "no JSON",
+    );
+  }
+}
+
+/**
+ * Makes an object of entries, whatever their names are.
+ *
+ * @param {readonly (readonly [string, unknown])[]} entries those that are `undefined` are left out
+ */
+export const objectOf = (entries) =>
+  Object.fromEntries(entries.filter(([, value]) => value !== undefined));
