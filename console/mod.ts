@@ -24,6 +24,12 @@ const TITLES: Readonly<Record<ConsolePage, string>> = {
   computer: "A2C-SMCP Computer",
 };
 
+/** The style sheets of each page, one after the other. */
+const STYLES: Readonly<Record<ConsolePage, readonly string[]>> = {
+  server: ["console"],
+  computer: ["console", "computer"],
+};
+
 /** The media types of the parts, by the end of their names. */
 const TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
@@ -110,7 +116,7 @@ const pageText = (page: ConsolePage): string =>
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <title>${TITLES[page]}</title>
     <link rel="icon" href="console/icon.svg">
-    <link rel="stylesheet" href="console/style/console.css">
+    ${STYLES[page].map(styleLink).join("\n    ")}
     <script type="module" src="console/${page}.js"></script>
   </head>
   <body>
@@ -118,3 +124,6 @@ const pageText = (page: ConsolePage): string =>
   </body>
 </html>
 `;
+
+const styleLink = (name: string): string =>
+  `<link rel="stylesheet" href="console/style/${name}.css">`;

@@ -7,21 +7,30 @@ import { bearerToken, isSameToken } from "../../../shared/http/same_token.ts";
 const LOOPBACK_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
 
 /**
- * Refuses requests for another host, which a page gets by pointing its name to this machine, and those
- * of pages that are not the server's own.
+ * Refuses requests for another host, which a page gets by pointing its name to this machine.
  *
  * @throws {ProblemError} 403
  */
-export function checkOwn({ headers }: IncomingMessage): void {
-  const { host = "", origin, "sec-fetch-site": site } = headers;
-  if (!LOOPBACK_HOST.test(host)) {
-    throw problemOf(
-      403,
-      "Host",
-      "this Computer has not that name",
-      "use the link that it printed",
-    );
-  }
+export function checkHost({ headers: { host = "" } }: IncomingMessage): void {
+  if (LOOPBACK_HOST.test(host)) return;
+  throw problemOf(
+    403,
+    "Host",
+    "this Computer has not that name",
+    "use the link that it printed",
+  );
+}
+
+/**
+ * Refuses requests of other pages than its own, and those without the token.
+ *
+ * @throws {ProblemError} 401, 403
+ */
+export function checkSender(
+  { headers }: IncomingMessage,
+  token: string,
+): void {
+  const { host, origin, "sec-fetch-site": site, authorization } = headers;
   const from = typeof site === "string" ? site : undefined;
   if (!isOwnPage({ origin, site: from }, host)) {
     throw problemOf(
@@ -31,15 +40,7 @@ export function checkOwn({ headers }: IncomingMessage): void {
       "ask from the page of this Computer, or from no page",
     );
   }
-}
-
-/**
- * Refuses requests without the token.
- *
- * @throws {ProblemError} 401
- */
-export function checkToken({ headers }: IncomingMessage, token: string): void {
-  const sent = bearerToken(headers.authorization);
+  const sent = bearerToken(authorization);
   if (sent !== undefined && isSameToken(sent, token)) return;
   throw problemOf(
     401,

@@ -6,7 +6,7 @@ import type {
   ToolCallEnded,
   ToolCallStarted,
 } from "../../tools/call_events.ts";
-import { howItEnded } from "../live/lines.ts";
+import { callerText, howItEnded } from "../live/lines.ts";
 import type { Changes } from "./changes.ts";
 import { clip, type Clipped } from "./clip.ts";
 
@@ -14,7 +14,7 @@ import { clip, type Clipped } from "./clip.ts";
 export interface ListedCall {
   /** Numbers the calls, from 1. */
   readonly key: number;
-  /** The calling Agent. */
+  /** The calling Agent, or which operator of the Server. */
   readonly agent: string;
   /** The name that it used. */
   readonly tool: string;
@@ -90,13 +90,14 @@ export class CallLog {
   }
 
   /** Notes that a call has begun. */
-  began({ agent, tool, reqId, params }: ToolCallArrived): void {
+  began(call: ToolCallArrived): void {
+    const { tool, reqId, params } = call;
     const key = ++this.#last;
     const kept = clip(params, this.#limits.each);
     this.#entries.set(key, {
       call: {
         key,
-        agent: brief(agent),
+        agent: brief(callerText(call)),
         tool: brief(tool),
         reqId: brief(reqId),
         beganAt: Date.now(),
@@ -104,7 +105,7 @@ export class CallLog {
       version: this.#changes.next(),
       params: kept,
     });
-    const id = idOf({ agent, reqId });
+    const id = idOf(call);
     this.#running.set(id, [...this.#running.get(id) ?? [], key]);
     if (this.#entries.size > this.#limits.calls) this.#forget(this.first);
     this.#count(kept);

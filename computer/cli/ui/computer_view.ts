@@ -6,7 +6,7 @@ import { labelOf } from "../live/lines.ts";
 import { withRemedy } from "../live/remedies.ts";
 
 /** The longest description of a tool in the list. */
-const MAX_DESCRIPTION_CHARS = 2_000;
+const MAX_DESCRIPTION_CHARS = 1_000;
 
 /** An MCP server as the page shows it. */
 export interface ServerItem {

@@ -8,12 +8,15 @@ import {
 } from "../../../shared/http/problem.ts";
 import { log } from "../../util/log.ts";
 import { reasonOf } from "../../util/values.ts";
-import { checkOwn, checkToken } from "./admit_page.ts";
+import { checkHost, checkSender } from "./admit_page.ts";
 import type { NewsFeed } from "./news_feed.ts";
 import type { PageState } from "./page_state.ts";
+import { answerConsole } from "../../../console/mod.ts";
 
 /** The path of everything but the page itself. */
-export const BASE_PATH = "/ui/v1";
+const BASE_PATH = "/ui/v1";
+/** The path of what the page is made of. */
+const PARTS_PATH = "/console/";
 /** The largest answer, in bytes. */
 const MAX_ANSWER_BYTES = 65_536;
 
@@ -22,20 +25,18 @@ export interface PageParts {
   readonly state: PageState;
   readonly feed: NewsFeed;
   readonly token: string;
-  /** Answers with the page and what it is made of. */
-  page(path: string, request: Request): Response | Promise<Response>;
 }
 
 type Env = { Bindings: HttpBindings };
 type Answer = (c: Context<Env>) => unknown;
 
 /** Creates the HTTP app of a Computer's page. */
-export function pageApp({ state, feed, token, page }: PageParts): Hono<Env> {
+export function pageApp({ state, feed, token }: PageParts): Hono<Env> {
   const app = new Hono<Env>();
   const add = (method: "get" | "post", path: string, answer: Answer) =>
     app[method](BASE_PATH + path, (c) =>
       respond(c, () => {
-        checkToken(c.env.incoming, token);
+        checkSender(c.env.incoming, token);
         return answer(c);
       }));
 
@@ -73,20 +74,29 @@ export function pageApp({ state, feed, token, page }: PageParts): Hono<Env> {
   });
   app.all(`${BASE_PATH}/*`, (c) =>
     respond(c, () => {
-      checkToken(c.env.incoming, token);
+      checkSender(c.env.incoming, token);
       throw problemOf(404, "path", "there is no such thing", "correct it");
     }));
-  app.all("*", (c) =>
-    respond(c, () => {
-      if (c.req.method === "GET" || c.req.method === "HEAD") {
-        return page(c.req.path, c.req.raw);
-      }
-      throw problemOf(405, "method", "the page is only read", "use GET", {
-        Allow: "GET, HEAD",
-      });
-    }, false));
+  // It holds no data, so that anybody of this machine may have it, from whatever link.
+  app.all("*", (c) => {
+    const { method, path } = c.req;
+    return respond(
+      c,
+      () =>
+        answerConsole("computer", {
+          method,
+          ...(path !== "/" && { part: partOf(path) }),
+          ifNoneMatch: c.req.header("If-None-Match"),
+        }),
+      false,
+    );
+  });
   return app;
 }
+
+/** Names a part of the page; what is none has a path, which no part has. */
+const partOf = (path: string): string =>
+  path.startsWith(PARTS_PATH) ? path.slice(PARTS_PATH.length) : path;
 
 /** @param isApi whether the answer must not be kept by the browser */
 async function respond(
@@ -105,7 +115,7 @@ async function responseOf(
   answer: () => unknown,
 ): Promise<Response> {
   try {
-    checkOwn(incoming);
+    checkHost(incoming);
     const result = await answer();
     return result instanceof Response ? result : Response.json(result);
   } catch (error) {

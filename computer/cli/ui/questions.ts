@@ -21,7 +21,9 @@ import type { ReadAnswer } from "./page_question.ts";
 import type { QuestionDesk } from "./question_desk.ts";
 
 /** The page scrolls, so more fits than at a terminal; what is too long is cut in the same way. */
-const PAGE_SIZE = { columns: 500, rows: 100 };
+const PAGE_SIZE = { columns: 200, rows: 60 };
+/** The longest form that a page gets, as JSON; the terminal asks longer ones. */
+const MAX_FORM_CHARS = 100_000;
 
 /**
  * Asks at a desk what is asked at the terminal, which goes on asking too.
@@ -62,17 +64,25 @@ export const deskQuestions = (
   elicit: (request, signal) => {
     const fields = readFields(request.requestedSchema);
     return desk.ask<ElicitResult>({
-      view: () => ({
-        text: describeQuestion(request, fields, PAGE_SIZE).join("\n"),
-        asking: {
-          kind: "elicit",
-          choices: WILLING_CHOICES.map(({ answer, label }) => ({
-            answer: answer === "answer" ? "accept" : answer,
-            label,
-          })),
-          fields: fields.map(shownField),
-        },
-      }),
+      view: () => {
+        const text = describeQuestion(request, fields, PAGE_SIZE);
+        const shown = fields.map(shownField);
+        const isTooLong = JSON.stringify(shown).length > MAX_FORM_CHARS;
+        const choices = WILLING_CHOICES.filter(({ answer }) =>
+          !isTooLong || answer !== "answer"
+        );
+        return {
+          text: [...text, ...isTooLong ? [TOO_LONG] : []].join("\n"),
+          asking: {
+            kind: "elicit",
+            choices: choices.map(({ answer, label }) => ({
+              answer: answer === "answer" ? "accept" : answer,
+              label,
+            })),
+            fields: isTooLong ? [] : shown,
+          },
+        };
+      },
       terminal: terminal.elicit &&
         (async (own) =>
           await terminal.elicit?.(request, own) ?? { action: "cancel" }),
@@ -82,6 +92,8 @@ export const deskQuestions = (
     }, signal);
   },
 });
+
+const TOO_LONG = "  Its form is too long for a page; a terminal can ask it";
 
 /** Texts of an MCP server, without characters that reorder what follows them. */
 const shownField = (field: Field): Field => ({

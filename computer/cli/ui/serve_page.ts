@@ -7,19 +7,9 @@ import { problemOf, toProblemResponse } from "../../../shared/http/problem.ts";
 import type { SmcpComputer } from "../../computer.ts";
 import type { Changes } from "./changes.ts";
 import { NewsFeed } from "./news_feed.ts";
-import { BASE_PATH, pageApp } from "./page_app.ts";
+import { pageApp } from "./page_app.ts";
 import { PageState } from "./page_state.ts";
 import type { QuestionDesk } from "./question_desk.ts";
-
-/** The API alone, as long as there is no page to go with it. */
-const noPage = (): never => {
-  throw problemOf(
-    404,
-    "path",
-    "there is nothing but the API",
-    `ask for ${BASE_PATH}/state`,
-  );
-};
 
 /** Only this machine may see the page. */
 const PAGE_HOST = "127.0.0.1";
@@ -57,7 +47,7 @@ export async function servePage(
   const token = randomBytes(32).toString("hex");
   const state = new PageState(computer, desk, changes);
   const feed = new NewsFeed(state, changes);
-  const app = pageApp({ state, feed, token, page: noPage });
+  const app = pageApp({ state, feed, token });
   const server = createServer(
     getRequestListener(app.fetch, {
       overrideGlobalObjects: false,

@@ -1,0 +1,156 @@
+// @ts-check
+/// <reference lib="dom" />
+/** @import { Context } from "../ui/shell.js" */
+/** @import { Call } from "./live.js" */
+import { fill, h } from "../ui/element.js";
+import { keyed } from "../ui/keyed.js";
+import { durationText } from "../ui/text.js";
+import { hashOf } from "../routes.js";
+
+/** The most that are shown; a filter finds the others. */
+const MAX_SHOWN = 200;
+/** How often the duration of a running call is drawn. */
+const TICK_MS = 1_000;
+
+export const title = () => "Calls";
+
+/**
+ * @param {HTMLElement} root
+ * @param {Context} context
+ */
+export function show(root, { live, signal }) {
+  const count = h("p", { class: "muted", role: "status" });
+  const body = h("tbody");
+  const filter = h("input", {
+    type: "search",
+    id: "filter",
+    placeholder: "tool, agent or outcome",
+    onInput: () => draw(),
+  });
+  const draw = () => {
+    /** @type {readonly Call[]} */
+    const calls = live.calls.toReversed();
+    const wanted = filter.value.toLowerCase();
+    const found = calls.filter(({ tool, agent, outcome = "running" }) =>
+      `${tool}\n${agent}\n${outcome}`.toLowerCase().includes(wanted)
+    );
+    count.textContent = found.length > MAX_SHOWN
+      ? `${found.length} calls, of which the latest ${MAX_SHOWN} are shown`
+      : `${found.length} of ${calls.length} calls`;
+    const shown = found.slice(0, MAX_SHOWN);
+    const times = spanOf(shown);
+    keyed(
+      body,
+      shown,
+      ({ key }) => String(key),
+      (call) => h("tr", {}, head(call), cells(call, times)),
+      (row, call) => {
+        while (row.children.length > 1) row.lastElementChild?.remove();
+        row.append(...cells(call, times));
+      },
+    );
+  };
+  fill(
+    root,
+    h("h1", { id: "calls" }, "Calls"),
+    h(
+      "p",
+      { class: "field inline" },
+      h("label", { for: "filter" }, "Filter"),
+      filter,
+    ),
+    count,
+    h(
+      "table",
+      { class: "cards calls", "aria-labelledby": "calls" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          ["Tool", "Agent", "Began", "Outcome", "Time", "Timeline"].map((
+            text,
+          ) => h("th", { scope: "col" }, text)),
+        ),
+      ),
+      body,
+    ),
+  );
+  live.subscribe(draw, signal);
+  const timer = setInterval(() => {
+    if (!document.hidden && live.calls.some(isRunning)) draw();
+  }, TICK_MS);
+  signal.addEventListener("abort", () => clearInterval(timer));
+}
+
+/** @param {Call} call */
+const isRunning = ({ endedAt }) => endedAt === undefined;
+
+/**
+ * Returns the time that the timeline shows.
+ *
+ * @param {readonly Call[]} calls
+ */
+function spanOf(calls) {
+  const now = Date.now();
+  let from = now;
+  let to = 0;
+  for (const { beganAt, endedAt = now } of calls) {
+    from = Math.min(from, beganAt);
+    to = Math.max(to, endedAt);
+  }
+  return { from, to: Math.max(to, from + 1) };
+}
+
+/** @param {Call} call */
+const head = ({ key, tool }) =>
+  h(
+    "th",
+    { scope: "row" },
+    h("a", { href: hashOf(["calls", String(key)]) }, h("bdi", {}, tool)),
+  );
+
+/**
+ * @param {Call} call
+ * @param {{ from: number, to: number }} times
+ */
+function cells(call, { from, to }) {
+  const { agent, beganAt, endedAt = Date.now() } = call;
+  const bar = h("span", { class: `bar ${classOf(call)}` });
+  const width = to - from;
+  bar.style.left = `${100 * (beganAt - from) / width}%`;
+  bar.style.width = `${100 * Math.max(0, endedAt - beganAt) / width}%`;
+  return [
+    h("td", { "data-label": "Agent" }, h("bdi", {}, agent)),
+    h("td", { "data-label": "Began" }, new Date(beganAt).toLocaleTimeString()),
+    h("td", { "data-label": "Outcome", class: classOf(call) }, outcomeOf(call)),
+    h(
+      "td",
+      { "data-label": "Time", class: "number" },
+      durationText(Math.max(0, call.ms ?? endedAt - beganAt)),
+    ),
+    h("td", { class: "timeline" }, bar),
+  ];
+}
+
+/**
+ * Returns the look of a call's outcome.
+ *
+ * @param {Call} call
+ */
+export const classOf = ({ outcome }) =>
+  outcome === undefined ? "warn" : outcome === "ok" ? "good" : "bad";
+
+/**
+ * Says how a call ended, or how far it is.
+ *
+ * @param {Call} call
+ */
+export function outcomeOf({ outcome, progress }) {
+  if (outcome !== undefined) return outcome;
+  if (!progress) return "running";
+  const { progress: done, total, message } = progress;
+  const far = total === undefined ? `${done}` : `${done} of ${total}`;
+  return `running, ${far}${message === undefined ? "" : ` ${message}`}`;
+}
