@@ -6,6 +6,7 @@ export const HOUSE = [
   "protocol",
   "client",
   "cli",
+  "console",
   "agent",
   "server",
   "computer",
