@@ -12,6 +12,8 @@ import { hashOf } from "../routes.js";
 const RELOAD_MS = 2000;
 /** The most rows that are shown; a filter finds the others. */
 const MAX_ROWS = 200;
+/** Compares many names quickly. */
+const ORDER = new Intl.Collator();
 
 /**
  * A member as the API describes it.
@@ -81,7 +83,7 @@ export function show(root, { api, signal, params: { office = "" } }) {
         title: member.node === undefined
           ? undefined
           : `It is connected to the node ${member.node}`,
-        "aria-label": `Put ${member.name} out`,
+        "aria-label": `Put out… ${member.name}`,
         onClick: () => kick(member),
       },
       "Put out…",
@@ -158,7 +160,7 @@ export function show(root, { api, signal, params: { office = "" } }) {
       members = answer.members.toSorted((
         /** @type {Member} */ a,
         /** @type {Member} */ b,
-      ) => a.role.localeCompare(b.role) || a.name.localeCompare(b.name));
+      ) => ORDER.compare(a.role, b.role) || ORDER.compare(a.name, b.name));
       draw();
     },
   });

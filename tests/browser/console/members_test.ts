@@ -69,12 +69,12 @@ consoleTest(
     const ended = new Promise((resolve) =>
       raw.socket.on("disconnect", resolve)
     );
-    await page.getByRole("button", { name: "Put guest out" }).click();
+    await page.getByRole("button", { name: "Put out… guest" }).click();
     const dialog = page.getByRole("dialog", { name: /guest/ });
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await dialog.waitFor({ state: "hidden" });
     assert(raw.socket.connected, "it was put out without a reason");
-    await page.getByRole("button", { name: "Put guest out" }).click();
+    await page.getByRole("button", { name: "Put out… guest" }).click();
     await dialog.getByLabel(/reason/i).fill("maintenance until noon");
     await dialog.getByRole("button", { name: "Put out" }).click();
     await page.getByText("guest was put out").waitFor();

@@ -33,6 +33,7 @@ export interface Tab extends AsyncDisposable {
 
 /** A request of a page. */
 export interface Request {
+  /** Empty for what the browser asks by itself, such as an icon. */
   readonly url: string;
   /** By names in lower case. */
   readonly headers: Readonly<Record<string, string>>;

@@ -1,0 +1,97 @@
+import { assert, assertEquals } from "@std/assert";
+import { MemoryRegistry } from "../../../server/mod.ts";
+import { OFFICE } from "../../support/office.ts";
+import { joinRaw } from "../../support/wire/raw_client.ts";
+import { startConsole } from "../support/console_office.ts";
+import { consoleTest } from "../support/driven.ts";
+import { traceFrames } from "../support/frames.ts";
+
+/** How long a page may be without a frame, in milliseconds on the CPU. */
+const MAX_FRAME_MS = 100;
+
+const MARKUP = [
+  '<script>globalThis.pwned="script"</script>',
+  '<img src=x onerror="globalThis.pwned=1">',
+  '"><svg onload="globalThis.pwned=2">',
+  "javascript:globalThis.pwned=3",
+  "\u202Eright to left",
+  "{{constructor.constructor('pwned=4')()}}",
+  "__proto__",
+  "a\u0000b\u0007c",
+  "../../../etc",
+  "%2e%2e%2f?tool=x#y",
+  "n".repeat(200),
+];
+
+consoleTest("names stay names, whatever they spell", async () => {
+  await using console = await startConsole();
+  const { url } = console.office;
+  await using clients = new AsyncDisposableStack();
+  const taken: string[] = [];
+  for (const name of MARKUP) {
+    try {
+      clients.use(await joinRaw(url, "computer", name, OFFICE));
+      clients.use(await joinRaw(url, "agent", name, name));
+      taken.push(name);
+    } catch { // the Server does not take it
+    }
+  }
+  assert(taken.length >= 6, `only ${taken.length}`);
+  await using tab = await console.open("#/offices");
+  const { page } = tab;
+  for (const name of taken) {
+    const link = page.getByRole("link", { name, exact: true });
+    await link.click();
+    await page.getByRole("heading", { level: 1 }).getByText(name).waitFor();
+    assertEquals(await page.title(), `${name} · A2C-SMCP`);
+    await page.goBack();
+  }
+  await page.getByRole("link", { name: OFFICE, exact: true }).click();
+  await page.getByText(taken[0] ?? "").first().waitFor();
+  const names = await page.getByRole("rowheader").allTextContents();
+  assertEquals(taken.filter((name) => !names.includes(name)), []);
+  assertEquals(await page.evaluate("globalThis.pwned"), undefined);
+  assertEquals(
+    await page.evaluate("document.querySelectorAll('script, img').length"),
+    1, // its own
+  );
+});
+
+consoleTest("10,000 members leave the page responsive", async () => {
+  const registry = new MemoryRegistry();
+  for (let i = 0; i < 10_000; i++) {
+    registry.claim(
+      {
+        office: OFFICE,
+        role: "computer",
+        name: `computer-${i}`,
+        socket: `socket-${i}`,
+        version: "0.2.0",
+        instance: undefined,
+        principal: undefined,
+      },
+      { role: undefined, member: undefined },
+    );
+  }
+  await using console = await startConsole({
+    server: { registry, limits: false },
+  });
+  await using tab = await console.open("#/offices");
+  const { page } = tab;
+  const traced = await traceFrames(page, async () => {
+    await page.getByRole("link", { name: OFFICE }).click();
+    await page.getByText(/10002 members/).waitFor();
+    await page.getByLabel("Filter").pressSequentially("computer-9999");
+    await page.getByRole("link", { name: "computer-9999" }).waitFor();
+    await page.getByLabel("Filter").fill("");
+    await page.getByText(/10002 members/).waitFor();
+    await using _late = await joinRaw(
+      console.office.url,
+      "computer",
+      "a-late-one",
+      OFFICE,
+    );
+    await page.getByText(/10003 members/).waitFor();
+  });
+  assert(traced.longestMs < MAX_FRAME_MS, JSON.stringify(traced));
+});
