@@ -2,8 +2,7 @@ import { randomBytes } from "node:crypto";
 import { Option } from "commander";
 
 /** Makes the token of who operates a Server that only this machine reaches. */
-export const newOperatorToken = (): string =>
-  randomBytes(16).toString("base64url");
+export const newOperatorToken = (): string => randomBytes(32).toString("hex");
 
 /**
  * Tells who may operate a Server, and the link to its console; for stdout, not for the log, which others

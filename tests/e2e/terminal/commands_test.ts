@@ -59,7 +59,7 @@ Deno.test(
     );
     const { all, wrapped } = await up.until("1 tool");
     assertEquals(
-      wrapped.filter((row) => !/deno run|with the token/.test(row)),
+      wrapped.filter((row) => !/deno run|\btoken\b/.test(row)),
       [],
     );
     const [, line = ""] = /command line:\n([^]*)\nand in code:/.exec(all) ?? [];

@@ -63,7 +63,7 @@ Deno.test("smcp-server prints a link to its console, which no log has", async ()
   const link = await server.printed("Console: ");
   const { origin, pathname, hash } = new URL(link);
   assertEquals([origin, pathname], [server.url, "/console"]);
-  const [, token = ""] = /^#token=([\w-]{22})$/.exec(hash) ?? [];
+  const [, token = ""] = /^#token=([0-9a-f]{64})$/.exec(hash) ?? [];
   const status = await fetch(`${server.url}/operator/v1/status`, {
     headers: { authorization: `Bearer ${token}` },
   });
