@@ -7,7 +7,7 @@ import type { Changes } from "./changes.ts";
 import type { EndedBy, PageQuestion, ReadAnswer } from "./page_question.ts";
 
 /** The most questions that are shown at once; others follow when these are answered. */
-const MAX_SHOWN = 100;
+const MAX_SHOWN = 20;
 /** How many that have ended are still shown. */
 const MAX_ENDED = 50;
 

@@ -21,7 +21,7 @@ import type { ReadAnswer } from "./page_question.ts";
 import type { QuestionDesk } from "./question_desk.ts";
 
 /** The page scrolls, so more fits than at a terminal; what is too long is cut in the same way. */
-const PAGE_SIZE = { columns: 200, rows: 60 };
+const PAGE_SIZE = { columns: 1_000, rows: 60 };
 /** The longest form that a page gets, as JSON; the terminal asks longer ones. */
 const MAX_FORM_CHARS = 100_000;
 

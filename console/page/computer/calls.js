@@ -43,11 +43,8 @@ export function show(root, { live, signal }) {
       body,
       shown,
       ({ key }) => String(key),
-      (call) => h("tr", {}, head(call), cells(call, times)),
-      (row, call) => {
-        while (row.children.length > 1) row.lastElementChild?.remove();
-        row.append(...cells(call, times));
-      },
+      (call) => makeRow(call, times),
+      (row, call) => updateRow(row, call, times),
     );
   };
   fill(
@@ -103,35 +100,57 @@ function spanOf(calls) {
   return { from, to: Math.max(to, from + 1) };
 }
 
-/** @param {Call} call */
-const head = ({ key, tool }) =>
-  h(
-    "th",
-    { scope: "row" },
-    h("a", { href: hashOf(["calls", String(key)]) }, h("bdi", {}, tool)),
-  );
+/** The call that a row shows. @type {WeakMap<HTMLElement, Call>} */
+const shownCalls = new WeakMap();
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 /**
  * @param {Call} call
  * @param {{ from: number, to: number }} times
  */
-function cells(call, { from, to }) {
-  const { agent, beganAt, endedAt = Date.now() } = call;
-  const bar = h("span", { class: `bar ${classOf(call)}` });
-  const width = to - from;
-  bar.style.left = `${100 * (beganAt - from) / width}%`;
-  bar.style.width = `${100 * Math.max(0, endedAt - beganAt) / width}%`;
-  return [
-    h("td", { "data-label": "Agent" }, h("bdi", {}, agent)),
-    h("td", { "data-label": "Began" }, new Date(beganAt).toLocaleTimeString()),
-    h("td", { "data-label": "Outcome", class: classOf(call) }, outcomeOf(call)),
+function makeRow(call, times) {
+  const { key, tool, agent, beganAt } = call;
+  const row = h(
+    "tr",
+    {},
     h(
-      "td",
-      { "data-label": "Time", class: "number" },
-      durationText(Math.max(0, call.ms ?? endedAt - beganAt)),
+      "th",
+      { scope: "row" },
+      h("a", { href: hashOf(["calls", String(key)]) }, h("bdi", {}, tool)),
     ),
-    h("td", { class: "timeline" }, bar),
-  ];
+    h("td", { "data-label": "Agent" }, h("bdi", {}, agent)),
+    h("td", { "data-label": "Began" }, clock.format(beganAt)),
+    h("td", { "data-label": "Outcome" }),
+    h("td", { "data-label": "Time", class: "number" }),
+    h("td", { class: "timeline" }, h("span")),
+  );
+  updateRow(row, call, times);
+  return row;
+}
+
+/**
+ * Changes what can change; of a call that has ended, only where its bar is.
+ *
+ * @param {HTMLElement} row
+ * @param {Call} call
+ * @param {{ from: number, to: number }} times
+ */
+function updateRow(row, call, { from, to }) {
+  const { beganAt, endedAt = Date.now() } = call;
+  const [outcome, time, timeline] = [...row.children].slice(-3);
+  const bar = timeline?.firstElementChild;
+  if (!outcome || !time || !(bar instanceof HTMLElement)) return;
+  if (shownCalls.get(row) !== call || isRunning(call)) {
+    shownCalls.set(row, call);
+    outcome.className = classOf(call);
+    outcome.textContent = outcomeOf(call);
+    const ms = call.ms ?? endedAt - beganAt;
+    time.textContent = durationText(Math.max(0, ms));
+    bar.className = `bar ${classOf(call)}`;
+  }
+  const width = to - from;
+  bar.style.left = `min(${100 * (beganAt - from) / width}%, 100% - 3px)`;
+  bar.style.width = `${100 * Math.max(0, endedAt - beganAt) / width}%`;
 }
 
 /**

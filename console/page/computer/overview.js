@@ -41,7 +41,7 @@ export function show(root, { live, signal }) {
           "tr",
           {},
           ["MCP server", "State", "Type", "Tools", "Problems"].map((text) =>
-            h("th", { scope: "col" }, text)
+            h("th", { scope: "col", class: "short" }, text)
           ),
         ),
       ),
@@ -98,7 +98,7 @@ const cells = ({ label, state, does, type, tools, restarts, problems }) => [
     restarts > 0 ? `${state}, restarted ${restarts} times` : state,
     does === `is ${state}` ? "" : h("small", {}, ` ${nextStart(does)}`),
   ),
-  h("td", { "data-label": "Type" }, type),
+  h("td", { "data-label": "Type", class: "short" }, type),
   h("td", { "data-label": "Tools", class: "number" }, String(tools)),
   h("td", {
     class: "texts",

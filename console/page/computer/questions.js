@@ -23,7 +23,8 @@ const MAX_ENDED = 3;
 export const withQuestions = (view) => ({
   title: view.title,
   show: (root, context) => {
-    const heading = h("h2", { id: "questions" });
+    const lost = h("p", { class: "problem", role: "alert", hidden: true });
+    const heading = h("h2", { id: "questions", "aria-live": "polite" });
     const list = h("div");
     const panel = h(
       "section",
@@ -32,7 +33,7 @@ export const withQuestions = (view) => ({
       list,
     );
     const inner = h("div");
-    root.append(panel, inner);
+    root.append(lost, panel, inner);
     const { api, live, signal } = context;
     const plainTitle = document.title;
     let before = "";
@@ -45,8 +46,13 @@ export const withQuestions = (view) => ({
         ...open,
       ]
         .toSorted((a, b) => a.askedAt - b.askedAt);
+      lost.hidden = live.state !== "lost";
+      lost.textContent = lost.hidden ? "" : LOST;
       panel.hidden = shown.length === 0;
-      heading.textContent = open.length === 1
+      panel.classList.toggle("waiting", open.length > 0);
+      heading.textContent = open.length === 0
+        ? "No question waits"
+        : open.length === 1
         ? "1 question waits"
         : `${open.length} questions wait`;
       document.title = open.length === 0
@@ -66,6 +72,9 @@ export const withQuestions = (view) => ({
     return view.show(inner, context);
   },
 });
+
+const LOST =
+  "The Computer does not answer, so this may be old; trying again. If it was started anew, open the link that it printed then.";
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let released;

@@ -9,7 +9,14 @@ import {
   hasTerminals,
   startTerminal,
 } from "../../support/terminal/terminal.ts";
-import { consoleTest, openTab, PHONE, type Tab } from "../support/driven.ts";
+import {
+  consoleTest,
+  DESK,
+  openTab,
+  PHONE,
+  type Tab,
+} from "../support/driven.ts";
+import { traceFrames } from "../support/frames.ts";
 import { seriousFindings, tooWide } from "../support/findings.ts";
 
 const HOSTILE = `<script>alert(1)</script>\u202e"><img src=x onerror=alert(2)>`;
@@ -160,5 +167,119 @@ consoleTest(
     assertEquals((await approved).content[0]?.text, "two");
     await page.getByText("Answered at the terminal: Yes, this once").waitFor();
     assertEquals(await page.getByRole("article").count(), 0);
+  },
+);
+
+consoleTest(
+  "every view of a Computer's page is for everybody, at a desk and on a telephone",
+  async () => {
+    await using office = await startOffice();
+    const long = "a_tool_with_a_long_name_".repeat(8);
+    await using config = await configFile({
+      servers: {
+        ...servers,
+        [HOSTILE]: fixture({
+          only: ["meta"],
+          extraTools: [{
+            name: long,
+            description: HOSTILE.repeat(20),
+            inputSchema: { type: "object" },
+          }],
+        }, { forbidden_tools: [HOSTILE] }),
+      },
+    });
+    await using computer = runComputer(office, config.file, {
+      flags: ["--ui"],
+    });
+    const { link } = await pageLink(computer);
+    for (
+      const options of [
+        { size: DESK, scheme: "light" },
+        { size: PHONE, scheme: "dark" },
+      ] as const
+    ) {
+      await using tab = await openTab(options);
+      const { page } = tab;
+      await page.goto(link);
+      await page.getByText("run its command by hand").first().waitFor();
+      await page.getByText("which is none of its tools").waitFor();
+      const called = callTool(office, "echo", { text: HOSTILE.repeat(50) });
+      await page.getByRole("article").waitFor();
+      const views = [
+        ["overview", page.getByRole("heading", { name: "Overview" })],
+        ["tools", page.getByText(long).first()],
+        ["calls", page.getByRole("link", { name: "echo" }).first()],
+        ["calls/1", page.getByRole("heading", { name: "Arguments" })],
+      ] as const;
+      for (const [view, seen] of views) {
+        await page.evaluate(`location.hash = "#/${view}"`);
+        await seen.waitFor();
+        assertEquals(await seriousFindings(page), [], view);
+        assertEquals(await tooWide(page), [], view);
+      }
+      await answerable(page);
+      await page.getByRole("button", { name: "No", exact: true }).click();
+      assert((await called).isError);
+    }
+  },
+);
+
+consoleTest(
+  "the page of a Computer asks for a token that counts, and says when it has lost the Computer",
+  async () => {
+    await using office = await startOffice();
+    await using config = await configFile({ servers: {} });
+    await using computer = runComputer(office, config.file, {
+      flags: ["--ui"],
+    });
+    const { url, token } = await pageLink(computer);
+    await using tab = await openTab();
+    const { page } = tab;
+    await page.goto(`${url}/#token=${"0".repeat(64)}`); // of an earlier start
+    await page.getByText("open the link that it printed last").waitFor();
+    assertEquals(await seriousFindings(page), []);
+    await page.getByLabel("Token").fill(token);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText(`connected to ${office.url}`).waitFor();
+    await page.reload();
+    await page.getByText(`connected to ${office.url}`).waitFor();
+    await computer.stop();
+    await page.getByRole("alert").getByText("does not answer").waitFor();
+    assertEquals(await seriousFindings(page), []);
+  },
+);
+
+consoleTest(
+  "the calls of a Computer that never rests leave its page responsive",
+  async () => {
+    await using office = await startOffice();
+    await using config = await configFile({
+      servers: {
+        files: fixture({ only: ["echo"] }, {
+          default_tool_meta: { auto_apply: true },
+        }),
+      },
+    });
+    await using computer = runComputer(office, config.file, {
+      flags: ["--ui"],
+    });
+    const { link } = await pageLink(computer);
+    await using tab = await openTab();
+    const { page } = tab;
+    await page.goto(link);
+    await page.getByRole("row", { name: /^files running/ }).waitFor();
+    await page.getByRole("link", { name: "Calls" }).click();
+    const text = HOSTILE.repeat(100);
+    const traced = await traceFrames(page, async () => {
+      for (let batch = 0; batch < 30; batch++) {
+        await Promise.all(
+          Array.from({ length: 100 }, () => callTool(office, "echo", { text })),
+        );
+      }
+      await page.getByText("1000 calls, of which the latest 200").waitFor();
+    });
+    assert(traced.tasks > 100, JSON.stringify(traced));
+    assert(traced.longestMs < 100, JSON.stringify(traced));
+    assertEquals(await page.locator("tbody tr").count(), 200);
   },
 );
