@@ -3,64 +3,102 @@
  * the screenshots of `docs/console/`: `deno task docs:screenshots`.
  */
 import { assertEquals } from "@std/assert";
-import { everything } from "../../support/computer/mcp_servers.ts";
+import { configFile } from "../../support/computer/config_file.ts";
+import { everything, fixture } from "../../support/computer/mcp_servers.ts";
+import { pageLink } from "../../support/computer/page_client.ts";
+import { runComputer } from "../../support/computer/run_computer.ts";
+import { startOffice } from "../../support/office.ts";
 import { go, signIn, startConsole } from "../support/console_office.ts";
-import { consoleTest, DESK, openTab, PHONE } from "../support/driven.ts";
-import { seriousFindings, tooWide } from "../support/findings.ts";
-import { decodePng, encodePng } from "../support/png.ts";
+import { consoleTest, openTab } from "../support/driven.ts";
+import { LOOKS, startLooking } from "../support/look_at_pages.ts";
 
-const isWriting = Deno.env.get("SMCP_SCREENSHOTS_WRITE") === "1";
-const folder = new URL("../../../docs/console/", import.meta.url);
+/** The name of a screenshot, a route, and a text that is there once the page is filled. */
+type PageToSee = readonly [
+  name: string,
+  route: string,
+  filled: string | RegExp,
+];
 
-/** The pages: the name of their screenshot, their route, and a text that is there once they are filled. */
-const PAGES: readonly [name: string, route: string, filled: string | RegExp][] =
-  [
-    ["offices", "#/offices", "north"],
-    ["office", "#/offices/north", "planner"],
-  ];
+const SERVER_PAGES: readonly PageToSee[] = [
+  ["offices", "#/offices", "north"],
+  ["office", "#/offices/north", "planner"],
+];
 
-for (const size of [DESK, PHONE]) {
-  for (const scheme of ["light", "dark"] as const) {
-    consoleTest(
-      `every page at ${size.width} px in ${scheme} has no serious fault, and no scroll bar below it`,
-      async () => {
-        await using console = await startConsole({
-          server: { auditPayloads: true },
-          computer: { servers: { everything: everything() } },
-        });
-        await using tab = await openTab({ size, scheme });
-        const { page } = tab;
-        const findings: Record<string, string[]> = {};
-        const look = async (name: string) => {
-          const found = [
-            ...await seriousFindings(page),
-            ...await tooWide(page),
-          ];
-          if (found.length > 0) findings[name] = found;
-          if (!isWriting) return;
-          const file = `${name}-${scheme}-${size.width}.png`;
-          const picture = decodePng(await page.screenshot());
-          await Deno.writeFile(new URL(file, folder), encodePng(picture));
-        };
-        await page.goto(console.console);
-        await page.getByLabel("Token").waitFor();
-        await look("sign-in");
-        await signIn(tab, console.console, "#/offices");
-        const { agent } = console.office;
-        const order = { part: "vice", colour: "green", count: 3, price: 12.5 };
-        for (let i = 0; i < 10; i++) await agent.callTool("pc", "order", order);
-        await agent.callTool("pc", "fail", {});
-        await agent.callTool("pc", "get-sum", { a: 2, b: 3 });
-        const waiting = agent.callTool("pc", "wait", { note: "for the lathe" });
-        for (const [name, route, filled] of PAGES) {
-          await go(page, route);
-          await page.getByRole("main").getByText(filled).first().waitFor();
-          await look(name);
-        }
-        console.workshop.release();
-        await waiting;
-        assertEquals(findings, {});
-      },
-    );
-  }
+const COMPUTER_PAGES: readonly PageToSee[] = [
+  ["own-overview", "#/overview", "run its command by hand"],
+  ["own-tools", "#/tools", "echo"],
+  ["own-calls", "#/calls", "tool error"],
+];
+
+for (const look of LOOKS) {
+  const how = `at ${look.size.width} px in ${look.scheme}`;
+  consoleTest(
+    `no page of a Server ${how} has a serious fault, nor is it too wide`,
+    async () => {
+      await using console = await startConsole({
+        server: { auditPayloads: true },
+        computer: { servers: { everything: everything() } },
+      });
+      await using tab = await openTab(look);
+      const { page } = tab;
+      const looking = startLooking(tab, look);
+      await page.goto(console.console);
+      await page.getByLabel("Token").waitFor();
+      await looking.at("sign-in");
+      await signIn(tab, console.console);
+      const { agent } = console.office;
+      const order = { part: "vice", colour: "green", count: 3, price: 12.5 };
+      for (let i = 0; i < 10; i++) await agent.callTool("pc", "order", order);
+      await agent.callTool("pc", "fail", {});
+      await agent.callTool("pc", "get-sum", { a: 2, b: 3 });
+      const waiting = agent.callTool("pc", "wait", { note: "for the lathe" });
+      for (const [name, route, filled] of SERVER_PAGES) {
+        await go(page, route);
+        await page.getByRole("main").getByText(filled).first().waitFor();
+        await looking.at(name);
+      }
+      console.workshop.release();
+      await waiting;
+      assertEquals(looking.findings, {});
+    },
+  );
+
+  consoleTest(
+    `no page of a Computer ${how} has a serious fault, nor is it too wide`,
+    async () => {
+      await using office = await startOffice();
+      const auto_apply = true;
+      await using config = await configFile({
+        servers: {
+          files: fixture({ only: ["echo", "fail"] }, {
+            tool_meta: { fail: { auto_apply } },
+          }),
+          broken: fixture({ start: "exit" }),
+        },
+      });
+      await using computer = runComputer(office, config.file, {
+        flags: ["--ui"],
+      });
+      const { link } = await pageLink(computer);
+      await using tab = await openTab(look);
+      const { page } = tab;
+      const looking = startLooking(tab, look);
+      await page.goto(link);
+      await page.getByText(/^running/).first().waitFor();
+      await office.agent.callTool("pc", "fail", {});
+      for (const [name, route, filled] of COMPUTER_PAGES) {
+        await go(page, route);
+        await page.getByRole("main").getByText(filled).first().waitFor();
+        await looking.at(name);
+      }
+      const asking = office.agent.callTool("pc", "echo", { text: "Good day" });
+      await page.getByRole("article").getByText("Good day").waitFor();
+      await page.locator("article button:not([aria-disabled])").first()
+        .waitFor();
+      await looking.at("own-question");
+      await page.getByRole("button", { name: "No", exact: true }).click();
+      await asking;
+      assertEquals(looking.findings, {});
+    },
+  );
 }
