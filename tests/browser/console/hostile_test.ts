@@ -3,7 +3,8 @@ import { MemoryRegistry } from "../../../server/mod.ts";
 import { OFFICE } from "../../support/office.ts";
 import { joinRaw } from "../../support/wire/raw_client.ts";
 import { startConsole } from "../support/console_office.ts";
-import { consoleTest } from "../support/driven.ts";
+import { consoleTest, PHONE } from "../support/driven.ts";
+import { tooWide } from "../support/findings.ts";
 import { traceFrames } from "../support/frames.ts";
 
 /** How long a page may be without a frame, in milliseconds on the CPU. */
@@ -48,6 +49,9 @@ consoleTest("names stay names, whatever they spell", async () => {
   }
   await page.getByRole("link", { name: OFFICE, exact: true }).click();
   await page.getByText(taken[0] ?? "").first().waitFor();
+  assertEquals(await tooWide(page), []);
+  await page.setViewportSize(PHONE);
+  assertEquals(await tooWide(page), []);
   const names = await page.getByRole("rowheader").allTextContents();
   assertEquals(taken.filter((name) => !names.includes(name)), []);
   assertEquals(await page.evaluate("globalThis.pwned"), undefined);
