@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
 import { newAuthority, newCertificate } from "../support/certificates.ts";
 import { start } from "../support/child.ts";
+import { openPage, pageLink } from "../support/computer/page_client.ts";
 import { CLIENTS } from "../support/mcp/clients.ts";
 import { gone, written } from "../support/processes.ts";
 import {
@@ -138,10 +139,13 @@ for (const version of NODE_VERSIONS) {
       "--name=pc",
       "--config=mcp.json",
       "--yes",
+      "--ui",
     );
     const [state] = await computer.line(/fixture: (running|failed).*/);
     assertMatch(state, /running/);
     await computer.line(/joined/i);
+    await using page = await openPage(await pageLink(computer));
+    await page.until(({ computer: { office } }) => office === "node");
     await using call = command(
       "smcp-agent",
       "call",
@@ -166,6 +170,10 @@ for (const version of NODE_VERSIONS) {
       await using own = await connect(pipe("--url", away, "--office", "node"));
       assertMatch(own.instructions ?? "", /No Computer is there/);
     }
+    const { calls } = await page.until(({ calls }) => calls.length === 3);
+    assertEquals(calls[0]?.outcome, "ok");
+    assertEquals((await page.ask("/calls/1")).body.params, { a: 2, b: 3 });
+    assertEquals((await page.ask("/questions/1", {})).status, 404);
     assertEquals((await plain.stop()).code, 0, plain.lines.join("\n"));
     assertEquals((await computer.stop()).code, 0, computer.lines.join("\n"));
     assertEquals((await server.stop()).code, 0, server.lines.join("\n"));

@@ -136,6 +136,23 @@ would write ${join(home.path, UNIT)}:
   assertEquals((end.stdout + end.stderr).includes(KEY), false);
 });
 
+Deno.test("service install says that nobody can be asked, unless there is a page or --yes", async () => {
+  await using home = await serviceHome();
+  const said = async (...flags: string[]) => {
+    const { code, stdout, stderr } = await home.run("computer", [
+      ...INSTALL,
+      ...flags,
+    ]);
+    assertEquals(code, 0, stderr);
+    return /a service can ask nobody, .* with --yes or --ui/
+      .test(stdout + stderr);
+  };
+  assertEquals(
+    [await said(), await said("--ui"), await said("--yes")],
+    [true, false, false],
+  );
+});
+
 Deno.test("service status tells since when it runs, and the log without control characters", async () => {
   await using home = await serviceHome();
   await home.run("computer", INSTALL);

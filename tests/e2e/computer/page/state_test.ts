@@ -1,10 +1,14 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { fileURLToPath } from "node:url";
+import { start } from "../../../support/child.ts";
+import { argumentsOf } from "../../../support/command.ts";
 import { configFile } from "../../../support/computer/config_file.ts";
 import { fixture } from "../../../support/computer/mcp_servers.ts";
 import { openPage, pageLink } from "../../../support/computer/page_client.ts";
 import { runComputer } from "../../../support/computer/run_computer.ts";
 import { OFFICE, startOffice } from "../../../support/office.ts";
 
+const MAIN = fileURLToPath(new URL("../../../../main.ts", import.meta.url));
 const TIME = { timeout: 120_000 };
 const auto = { default_tool_meta: { auto_apply: true } };
 
@@ -134,5 +138,28 @@ Deno.test(
     await using other = await openPage(link);
     const { calls: again } = await other.until(() => true);
     assertEquals(again, then);
+  },
+);
+
+Deno.test(
+  "up --ui: the page of the Computer beside a Server of its own",
+  TIME,
+  async () => {
+    await using config = await configFile({
+      servers: { files: fixture({ only: ["echo"] }, auto) },
+    });
+    await using up = start(
+      Deno.execPath(),
+      [
+        ...argumentsOf("computer", []).with(-1, MAIN),
+        ...["up", "--port", "0", "--ui-port", "0", "--name", "pc"],
+        ...["--config", config.file],
+      ],
+    );
+    await using page = await openPage(await pageLink(up));
+    const { computer } = await page.until(({ computer }) =>
+      computer.office === "home" && computer.tools.length === 1
+    );
+    assertEquals(computer.connection, "connected");
   },
 );
