@@ -3,6 +3,7 @@ import { apiKeys, createSmcpServer } from "../../../server/mod.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { operate } from "../../support/server/operator_client.ts";
 import { joinRaw } from "../../support/wire/raw_client.ts";
+import { startConsole, TOKEN } from "../support/console_office.ts";
 import { consoleTest, openTab } from "../support/driven.ts";
 import { attack, type Gained, startOtherSite } from "../support/other_site.ts";
 
@@ -94,5 +95,44 @@ consoleTest(
     assert(!log.text.includes(KEY), "the token is in the log");
     answer.resolve({ content: [] });
     await pending;
+  },
+);
+
+consoleTest(
+  "no page of another origin shows the console in a frame, nor holds its window",
+  async () => {
+    await using console = await startConsole();
+    await using site = startOtherSite();
+    await using tab = await openTab({
+      expected: /frame-ancestors|Failed to load/,
+    });
+    const { page } = tab;
+    for (const origin of [site.crossSite, site.sameSite]) {
+      await page.goto(origin);
+      const url = `${console.console}#token=${TOKEN}`;
+      const isShown: boolean = await page.evaluate(`new Promise((resolve) => {
+      const frame = document.createElement("iframe");
+      frame.onload = () => resolve(frame.contentDocument !== null);
+      frame.src = ${JSON.stringify(url)};
+      document.body.append(frame);
+    })`);
+      assertEquals(isShown, false);
+      const [, inside] = page.frames();
+      assertEquals(await inside?.getByRole("navigation").count(), 0);
+      const [opened, isLost] = await Promise.all([
+        page.context().waitForEvent("page"),
+        page.evaluate(`new Promise((resolve) => {
+        const other = open(${JSON.stringify(url)});
+        const timer = setInterval(() => {
+          if (!other.closed) return;
+          clearInterval(timer);
+          resolve(true);
+        }, 20);
+      })`),
+      ]);
+      await opened.getByRole("navigation").first().waitFor(); // it is there, for its user
+      assertEquals(isLost, true);
+      await opened.close();
+    }
   },
 );
