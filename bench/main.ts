@@ -26,6 +26,8 @@ import { ROOT } from "./contestants/running.ts";
 import { NoCompiler } from "./generator.ts";
 import { mcpGoals } from "./mcp/goals.ts";
 import { measureMcp } from "./mcp/mod.ts";
+import { operatorGoals } from "./operator/goals.ts";
+import { measureOperator } from "./operator/mod.ts";
 import { payloadOf, PAYLOADS } from "./payloads.ts";
 import { FULL, inRounds, QUICK } from "./plan.ts";
 import { type Goal, goalsOf } from "./report/goals.ts";
@@ -48,6 +50,9 @@ const partsOf = (text: string): Part[] =>
 
 const lineOfGoal = ({ figure, goal, measured }: Goal) =>
   `${figure}: ${measured} (goal ${goal})`;
+
+/** A run of a few seconds, for `operator`. */
+const QUICK_OPERATOR = { rounds: 1, seconds: 1 };
 
 /** Prints the outcome; a partial failure counts as one. */
 function end(failures: readonly string[], done: string): void {
@@ -173,6 +178,23 @@ program.command("mcp")
   .action(async ({ quick = false }) => {
     const goals = mcpGoals(await measureMcp({ quick }));
     end([], goals.map(lineOfGoal).join("\n"));
+  });
+
+program.command("operator")
+  .description("measures what open streams of events cost a Server; Linux")
+  .option("--quick", "only prove that it runs")
+  .option("--streams <number>", "open at once", Number, 10)
+  .option("--rate <number>", "calls/s", Number, 2000)
+  .option("--rounds <number>", "of all Servers in turn", Number, 5)
+  .option("--seconds <seconds>", "that count, of each", Number, 4)
+  .action(async ({ quick = false, ...plan }) => {
+    const goals = operatorGoals(
+      await measureOperator(quick ? { ...plan, ...QUICK_OPERATOR } : plan),
+    );
+    const lines = goals.map(({ figure, goal, measured }) =>
+      `${figure}: ${measured} (goal ${goal})`
+    );
+    end([], lines.join("\n"));
   });
 
 program.command("blobs")
