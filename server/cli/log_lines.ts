@@ -1,4 +1,5 @@
 import type { LogRecord } from "@logtape/logtape";
+import { TimeText } from "../shared/time_text.ts";
 
 /** Formats an event as one line of JSON. */
 export const jsonLine = (record: LogRecord): string => {
@@ -29,15 +30,9 @@ export const prettyLine = (record: LogRecord): string => {
   return `${harmless(line)}\n`;
 };
 
-let written = { timestamp: NaN, text: "" };
+const times = new TimeText();
 
-/** Formats the time; cached, since many lines belong to the same millisecond. */
-function timeOf({ timestamp }: LogRecord): string {
-  if (timestamp !== written.timestamp) {
-    written = { timestamp, text: new Date(timestamp).toISOString() };
-  }
-  return written.text;
-}
+const timeOf = ({ timestamp }: LogRecord): string => times.of(timestamp);
 
 function hasObjects(properties: Record<string, unknown>): boolean {
   for (const name in properties) {

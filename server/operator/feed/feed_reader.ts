@@ -1,11 +1,6 @@
-import type { EventRing } from "./event_ring.ts";
+import type { EventPages, Piece } from "./event_pages.ts";
 import { sseText } from "../../../shared/http/sse_text.ts";
 import { cursorText } from "./sse.ts";
-
-/** The most events that are sent in one piece; the rest waits until it is read. */
-const MAX_EVENTS = 1024;
-/** The most characters of them. */
-const MAX_CHARACTERS = 262_144;
 
 const encoder = new TextEncoder();
 
@@ -17,20 +12,12 @@ export interface FeedView {
   sees(office: string | undefined): boolean;
 }
 
-/** Events that are sent together. */
-export interface Piece {
-  /** Those of them that may be seen. */
-  readonly bytes: Uint8Array;
-  /** The number of the event that follows. */
-  readonly next: number;
-}
-
 /** The parts of a {@linkcode FeedReader}. */
 export interface FeedReaderParts {
   /** What it may see. */
   readonly view: FeedView;
   /** Has the events. */
-  readonly ring: EventRing;
+  readonly pages: EventPages;
   /** Names the recording in cursors. */
   readonly recording: string;
   /** The number of the first event to send. */
@@ -78,9 +65,9 @@ export class FeedReader {
    */
   flush(made: Map<string, Piece> = new Map()): void {
     const controller = this.#controller;
-    const { ring, view } = this.#parts;
+    const { pages, view } = this.#parts;
     if (controller === undefined) return;
-    if (this.#next < ring.first) {
+    if (this.#next < pages.first) {
       return this.end("too slow: events were forgotten before they were read");
     }
     if ((controller.desiredSize ?? 0) <= 0) return;
@@ -88,9 +75,10 @@ export class FeedReader {
       this.#hasBegun = true;
       return controller.enqueue(this.#begin);
     }
-    while (this.#next < ring.next) {
+    while (this.#next < pages.next) {
       const key = `${this.#next} ${view.key}`;
-      const piece = made.get(key) ?? this.#piece();
+      const piece = made.get(key) ??
+        pages.read(this.#next, (office) => view.sees(office));
       made.set(key, piece);
       this.#next = piece.next;
       if (piece.bytes.length > 0) return controller.enqueue(piece.bytes);
@@ -127,22 +115,5 @@ export class FeedReader {
   #cursor(): string {
     const { recording } = this.#parts;
     return cursorText({ recording, seq: this.#next - 1 });
-  }
-
-  #piece(): Piece {
-    const { ring, view, recording } = this.#parts;
-    let text = "";
-    let seq = this.#next;
-    const last = Math.min(ring.next, seq + MAX_EVENTS);
-    for (; seq < last && text.length < MAX_CHARACTERS; seq++) {
-      const entry = ring.at(seq);
-      if (entry === undefined || !view.sees(entry.office)) continue;
-      text += sseText(
-        cursorText({ recording, seq }),
-        entry.kind,
-        entry.json,
-      );
-    }
-    return { bytes: encoder.encode(text), next: seq };
   }
 }

@@ -39,7 +39,7 @@ Deno.test("EventFeed ends a stream that is read too slowly, and says so; others 
   const text = (bytes: Uint8Array | undefined) =>
     new TextDecoder().decode(bytes);
   assert(text(first.value).includes("event: open"));
-  for (let i = 0; i < 33_000; i++) window.onlooker?.(event(`r${i}`), "0.2");
+  for (let i = 0; i < 34_000; i++) window.onlooker?.(event(`r${i}`), "0.2");
   let all = "";
   for await (const bytes of readAll(slow)) all += text(bytes);
   const [, last] = /event: (\w+)\ndata: [^\n]*\n\n$/.exec(all) ?? [];
