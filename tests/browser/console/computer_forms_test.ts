@@ -144,3 +144,35 @@ consoleTest(
     await page.getByText("typed_p4ssword_s_fallback").waitFor();
   },
 );
+
+consoleTest(
+  "a click at the moment when a question appears is no answer to it",
+  async () => {
+    await using office = await startOffice();
+    await using config = await configFile({
+      servers: { files: fixture({ only: ["echo"] }) },
+    });
+    await using computer = runComputer(office, config.file, {
+      flags: ["--ui"],
+    });
+    const { link } = await pageLink(computer);
+    await using tab = await openTab();
+    const { page } = tab;
+    await page.goto(link);
+    await page.getByRole("row", { name: /^files running/ }).waitFor();
+    await page.evaluate(`new MutationObserver(() => {
+      const button = document.querySelector("article button");
+      if (button && !window.clicked) {
+        button.click();
+        window.clicked = button.textContent;
+      }
+    }).observe(document.body, { subtree: true, childList: true })`);
+    const called = office.agent.callTool("pc", "echo", { text: "hi" });
+    called.catch(() => {});
+    const no = page.getByRole("button", { name: "No", exact: true });
+    await page.locator("article button:not([aria-disabled])").first().waitFor();
+    assertEquals(await page.evaluate("window.clicked"), "Yes, this once");
+    await no.click();
+    assert((await called).isError);
+  },
+);
