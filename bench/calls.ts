@@ -1,4 +1,3 @@
-import type { Target } from "./contestants/running.ts";
 import type { CallsMeasured } from "./generator.ts";
 import type { Payload } from "./payloads.ts";
 import { attempt, type Tools } from "./tools.ts";
@@ -31,11 +30,6 @@ export interface Group {
   readonly contestants: readonly string[];
 }
 
-/** Starts a contestant by its name; `undefined` when this machine cannot run it. */
-export type Start = (
-  contestant: string,
-) => Promise<(Target & AsyncDisposable) | undefined>;
-
 /** One run of one contestant. */
 export interface CallsRun extends CallsMeasured {
   readonly key: string;
@@ -53,31 +47,19 @@ const PAIRS_PER_SECOND = 20;
 /**
  * Measures calls: of each group, one contestant after another, round by round, each run with a new
  * process. Skips contestants that this machine cannot run.
- *
- * @param start starts a contestant; by default one of the field
  */
 export async function measureCalls(
   groups: readonly Group[],
   rounds: number,
   tools: Tools,
-  start: Start = (name) => tools.field.start(name),
 ): Promise<CallsRun[]> {
   const runs: CallsRun[] = [];
   for (const { key, load, contestants } of groups) {
-    const { payload, params, rotate, ...numbers } = load;
-    const files = await tools.messages.filesOf(payload, params);
-    const open_timeout = OPEN_TIMEOUT_SECONDS +
-      Math.ceil(numbers.pairs / PAIRS_PER_SECOND);
-    const options = {
-      ...numbers,
-      ...files,
-      rotate: Number(rotate),
-      open_timeout,
-    };
+    const options = await optionsOf(load, tools);
     for (let round = 0; round < rounds; round++) {
       for (const contestant of contestants) {
         await attempt(`${key}, ${contestant}`, tools, async () => {
-          await using server = await start(contestant);
+          await using server = await tools.field.start(contestant);
           if (server === undefined) return;
           const measured = await tools.generator.run("calls", server, options);
           const run = { key, contestant, round, ...measured };
@@ -90,11 +72,26 @@ export async function measureCalls(
   return runs;
 }
 
+/** Returns a load as options of the load generator. */
+export async function optionsOf(
+  { payload, params, rotate, ...numbers }: Load,
+  { messages }: Tools,
+) {
+  return {
+    ...numbers,
+    ...await messages.filesOf(payload, params),
+    rotate: Number(rotate),
+    open_timeout: OPEN_TIMEOUT_SECONDS +
+      Math.ceil(numbers.pairs / PAIRS_PER_SECOND),
+  };
+}
+
 /** Microseconds of the server's CPU per call. */
 export const cpuOf = ({ serverCpuSeconds, calls }: CallsMeasured): number =>
   serverCpuSeconds / calls * 1e6;
 
-const lineOf = (run: CallsRun, rounds: number) =>
+/** Tells a run in one line. */
+export const lineOf = (run: CallsRun, rounds: number): string =>
   [
     `${run.key}, round ${run.round + 1} of ${rounds}, ${run.contestant}:`,
     `${cpuOf(run).toFixed(1)} µs CPU a call,`,

@@ -84,19 +84,20 @@ export const FULL: Plan = {
   },
   cluster: {
     rounds: 5,
+    turns: 4,
     sizes: ["100", "10k", "100k-text", "1m"].map(payloadOf).map((payload) => ({
       key: payload.name,
-      load: load({ payload, seconds: payload.bytes < 1e6 ? 2 : 4 }),
+      load: load({ payload, seconds: 1 }),
       contestants: ["alone", "same", "other"],
     })),
     paced: {
       key: "400",
-      load: load({ pairs: 20, rate: 400, seconds: 5 }),
+      load: load({ pairs: 20, rate: 400, seconds: 2 }),
       contestants: ["alone", "same", "other"],
     },
     balanced: {
       key: "100",
-      load: load({}),
+      load: load({ seconds: 1 }),
       contestants: [
         "alone",
         "balanced-alone",
@@ -167,6 +168,7 @@ export const QUICK: Plan = {
   },
   cluster: {
     rounds: 1,
+    turns: 1,
     sizes: [{
       key: "100",
       load: load(soon),

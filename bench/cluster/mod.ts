@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type CallsRun, cpuOf, measureCalls } from "../calls.ts";
+import { type CallsRun, cpuOf } from "../calls.ts";
 import { ratioOf } from "../calls_summary.ts";
 import { temporaryFolder } from "../leftovers.ts";
 import { attempt, type Tools } from "../tools.ts";
@@ -20,6 +20,7 @@ import {
   summarizeCluster,
   summarizeClusterIdle,
 } from "./summary.ts";
+import { measureInTurns } from "./turns.ts";
 
 /** Measures all of it. */
 export async function measureCluster(
@@ -30,7 +31,7 @@ export async function measureCluster(
   const isBalanced = await hasBalancer();
   const start = (name: string) => startSetting(settingOf(name), folder);
   const measure = (groups: readonly ClusterGroup[]): Promise<CallsRun[]> =>
-    measureCalls(groups, plan.rounds, tools, start);
+    measureInTurns(groups, plan, tools, start);
   const sizes = await measure(plan.sizes);
   const paced = await measure([plan.paced]);
   const contestants = plan.balanced.contestants.filter((name) =>

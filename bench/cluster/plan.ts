@@ -4,6 +4,8 @@ import type { SettingName } from "./settings.ts";
 /** The measurements of Servers that share their offices. */
 export interface ClusterPlan {
   readonly rounds: number;
+  /** Turns of each arrangement in a round; how long one is, the load says. */
+  readonly turns: number;
   /** Calls in a closed loop, by size of the answer. */
   readonly sizes: readonly ClusterGroup[];
   /** Calls at a given rate. */

@@ -36,6 +36,8 @@ export function clusterPage(found: ClusterResult): string[] {
       ]),
     ),
     PLOT,
+    "Members of offices of two that connect, 64 at a time, join, and then do nothing but answer pings:",
+    idleTable(found.idle),
   ];
 }
 
@@ -47,7 +49,7 @@ export function clusterNotes(found: ClusterResult): string[] {
     "## Several Servers",
     `Processes of \`server/main.ts --cluster\` and a Redis of default configuration (${
       names.join(", ")
-    }), all on one machine, new ones for each run. CPU is per call, that of all processes together and of which.`,
+    }), all on one machine. In each round new ones of every arrangement are started; then they take turns of a second or two, four each, of which a ratio is made. CPU is per call, that of all processes together and of which.`,
     ...disturbance(found),
     PLOT,
     "### Calls by size",

@@ -16,6 +16,7 @@ import {
   summarizeCluster,
   summarizeClusterIdle,
 } from "../../../bench/cluster/summary.ts";
+import { merged } from "../../../bench/cluster/turns.ts";
 import { FULL, inRounds, QUICK } from "../../../bench/plan.ts";
 import { clusterResult } from "./cluster_result.ts";
 
@@ -51,6 +52,19 @@ const run = (
   p999: 4,
   max: 5,
   ...over,
+});
+
+Deno.test("merged() adds turns up, and takes medians of percentiles", () => {
+  const turns = [100, 200, 900].map((p50, turn) =>
+    run("other", turn, { a: 10, redis: 1 }, { p50, max: p50 })
+  );
+  const all = merged(turns);
+  assertEquals(all.calls, 3000);
+  assertEquals(all.seconds, 6);
+  assertAlmostEquals(all.serverCpuSeconds, 0.033);
+  assertAlmostEquals(all.processes["redis"]?.cpuSeconds ?? 0, 0.003);
+  assertEquals(all.processes["a"]?.rssBytes, 2 ** 20);
+  assertEquals([all.p50, all.max], [200, 900]);
 });
 
 Deno.test("summarizeCluster() parts the CPU of a call among Servers, Redis and balancer", () => {
