@@ -7,7 +7,7 @@ import type { ComputerConfig } from "../config/parse_config.ts";
 import { localDirResolver } from "../resources/dpe/local_dir_resolver.ts";
 import type { View } from "./live/view.ts";
 import type { SmcpComputerOptions } from "../options.ts";
-import type { QuestionDesk } from "./ui/question_desk.ts";
+import type { Page } from "./ui/open_page.ts";
 import { deskQuestions } from "./ui/questions.ts";
 import { openBrowser } from "./terminal/open_browser.ts";
 import {
@@ -47,13 +47,13 @@ export interface ComputerFlags extends HostFlags, ServerFlags {
  * Creates the Computer of a command; questions go to the terminal, and to the page if there is one.
  *
  * @param view returns the current view, for questions and notes
- * @param desk asks on the page
+ * @param page asks too, and shows the addresses of authorizations
  */
 export function makeComputer(
   flags: ComputerFlags,
   { inputs, servers }: ComputerConfig,
   view: () => View,
-  desk?: QuestionDesk,
+  page?: Pick<Page, "desk" | "authorize">,
 ): SmcpComputer {
   const terminal = person(view);
   const computer = new SmcpComputer({
@@ -65,13 +65,16 @@ export function makeComputer(
     maxMessageBytes: flags.maxMessage,
     oauth: {
       directory: flags.oauthDir,
-      authorize: (request) => showPage(request, view()),
+      authorize: (request) => {
+        page?.authorize(request);
+        showPage(request, view());
+      },
     },
     ...(flags.landingRoot !== undefined &&
       { landingRoot: flags.landingRoot }),
     uploads: { maxBytes: flags.maxUpload },
     blobStore: { maxBytes: flags.blobStore },
-    ...desk ? deskQuestions(desk, terminal) : terminal,
+    ...page ? deskQuestions(page.desk, terminal) : terminal,
     ...(flags.refuseOperators && { refuseOperators: true }),
     ...(flags.yes && { confirm: () => "once" as const }),
   });

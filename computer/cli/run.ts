@@ -33,7 +33,7 @@ export async function run(flags: RunFlags): Promise<void> {
     flags,
     await loadHostConfig(config, flags.input),
     () => view,
-    page?.desk,
+    page,
   );
   const stopped = firstSignal();
   let watching: Disposable | undefined;

@@ -23,6 +23,8 @@ export interface ServerItem {
   readonly restarts: number;
   /** What is wrong, each with its remedy. */
   readonly problems: readonly string[];
+  /** Where a person authorizes the Computer for it, while it does not run. */
+  readonly authorizeAt?: string;
 }
 
 /** A tool as the page shows it. */
@@ -51,8 +53,15 @@ export interface ComputerView {
   readonly problems: readonly string[];
 }
 
-/** Describes a Computer: connection, office, MCP servers, tools and problems. */
-export function viewOf(computer: SmcpComputer): ComputerView {
+/**
+ * Describes a Computer: connection, office, MCP servers, tools and problems.
+ *
+ * @param addresses where a person authorizes it, by the names of MCP servers
+ */
+export function viewOf(
+  computer: SmcpComputer,
+  addresses: ReadonlyMap<string, string>,
+): ComputerView {
   const {
     name,
     connection,
@@ -72,7 +81,9 @@ export function viewOf(computer: SmcpComputer): ComputerView {
     connection,
     protocol,
     ...(office !== undefined && { office }),
-    servers: servers.map(serverItem),
+    servers: servers.map((status) =>
+      serverItem(status, addresses.get(status.name))
+    ),
     tools: tools.map(({ name, server, bundleId = server }) => ({
       name,
       bundleId,
@@ -83,7 +94,10 @@ export function viewOf(computer: SmcpComputer): ComputerView {
   };
 }
 
-function serverItem(status: ServerStatus): ServerItem {
+function serverItem(
+  status: ServerStatus,
+  address: string | undefined,
+): ServerItem {
   const { bundleId, type, state, tools, restarts, error, failure } = status;
   return {
     bundleId,
@@ -99,5 +113,7 @@ function serverItem(status: ServerStatus): ServerItem {
         : [withRemedy(error, failure)],
       ...status.problems,
     ].map(hideSecrets),
+    ...(address !== undefined && state !== "running" &&
+      { authorizeAt: address }),
   };
 }

@@ -1,7 +1,9 @@
 import { loadPackages } from "../../../shared/packages.ts";
 import type { SmcpComputer } from "../../computer.ts";
+import type { AuthorizationRequest } from "../../host/oauth/authorizations.ts";
 import { Changes } from "./changes.ts";
 import { QuestionDesk } from "./question_desk.ts";
+import type { ServedPage } from "./serve_page.ts";
 
 /** Flags about the page of a Computer. */
 export interface PageFlags {
@@ -19,6 +21,8 @@ export const wantsPage = ({ ui, uiPort }: PageFlags): boolean =>
 export interface Page {
   /** Where the Computer asks. */
   readonly desk: QuestionDesk;
+  /** Shows the address where a person authorizes the Computer for an MCP server. */
+  authorize(request: AuthorizationRequest): void;
   /** Serves the page; returns the link to it. */
   serve(computer: SmcpComputer): Promise<string>;
   /** Ends it. */
@@ -38,19 +42,23 @@ export function openPage(
   const { uiPort: port = 0 } = flags;
   const changes = new Changes();
   const desk = new QuestionDesk(changes, tell);
-  let close = () => Promise.resolve();
+  const addresses = new Map<string, string>();
+  let served: ServedPage | undefined;
   return {
     desk,
+    authorize: ({ server, url }) => {
+      addresses.set(server, url);
+      served?.changed();
+    },
     serve: async (computer) => {
       const { servePage } = await loadPackages(
         "serve the page",
         ["@hono/node-server", "hono"],
         () => import("./serve_page.ts"),
       );
-      const served = await servePage({ computer, desk, changes, port });
-      close = served.close;
+      served = await servePage({ computer, desk, addresses, changes, port });
       return served.link;
     },
-    close: () => close(),
+    close: async () => await served?.close(),
   };
 }

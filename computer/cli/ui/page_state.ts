@@ -17,24 +17,32 @@ export interface PageNews {
   readonly questions: readonly PageQuestion[];
 }
 
+/** What {@linkcode PageState} needs. */
+export interface PageSources {
+  readonly computer: SmcpComputer;
+  readonly desk: QuestionDesk;
+  /** Where a person authorizes the Computer, by the names of MCP servers. */
+  readonly addresses: ReadonlyMap<string, string>;
+  readonly changes: Changes;
+}
+
 /** All that the page of a Computer shows. */
 export class PageState {
   /** The calls. */
   readonly calls: CallLog;
   /** The questions. */
   readonly desk: QuestionDesk;
-  readonly #computer: SmcpComputer;
+  readonly #sources: PageSources;
   readonly #offs: readonly (() => void)[];
   #changed: number;
 
-  constructor(computer: SmcpComputer, desk: QuestionDesk, changes: Changes) {
-    this.#computer = computer;
+  constructor(sources: PageSources) {
+    const { computer, desk, changes } = sources;
+    this.#sources = sources;
     this.desk = desk;
     this.calls = new CallLog(changes);
     this.#changed = changes.next();
-    const changed = () => {
-      this.#changed = changes.next();
-    };
+    const changed = () => this.changed();
     this.#offs = [
       computer.on("serverState", changed),
       computer.on("toolsChanged", changed),
@@ -49,10 +57,17 @@ export class PageState {
     ];
   }
 
+  /** Notes that something else about the Computer changed than its calls. */
+  changed(): void {
+    this.#changed = this.#sources.changes.next();
+  }
+
   /** Tells what changed since. */
   since(version: number): PageNews {
+    const { computer, addresses } = this.#sources;
     return {
-      ...(this.#changed > version && { computer: viewOf(this.#computer) }),
+      ...(this.#changed > version &&
+        { computer: viewOf(computer, addresses) }),
       calls: this.calls.since(version),
       firstCall: this.calls.first,
       questions: this.desk.since(version),
@@ -61,7 +76,7 @@ export class PageState {
 
   /** Lists the tools with their schemas. */
   tools(): ReturnType<SmcpComputer["listTools"]> {
-    return this.#computer.listTools();
+    return this.#sources.computer.listTools();
   }
 
   /** Stops listening to the Computer. */

@@ -23,6 +23,8 @@ const END_TIMEOUT_MS = 1_000;
 export interface ServedPage {
   /** Its address, with the token; whoever has it can answer questions. */
   readonly link: string;
+  /** Shows what changed of the Computer besides its events. */
+  changed(): void;
   /** Ends it. */
   close(): Promise<void>;
 }
@@ -31,6 +33,8 @@ export interface ServedPage {
 export interface ServePageOptions {
   readonly computer: SmcpComputer;
   readonly desk: QuestionDesk;
+  /** Where a person authorizes the Computer, by the names of MCP servers. */
+  readonly addresses: ReadonlyMap<string, string>;
   readonly changes: Changes;
   /** The port; 0 for any free one. */
   readonly port: number;
@@ -42,10 +46,10 @@ export interface ServePageOptions {
  * @throws {Error} that names the flag to change, when the port cannot be used
  */
 export async function servePage(
-  { computer, desk, changes, port }: ServePageOptions,
+  { computer, desk, addresses, changes, port }: ServePageOptions,
 ): Promise<ServedPage> {
   const token = randomBytes(32).toString("hex");
-  const state = new PageState(computer, desk, changes);
+  const state = new PageState({ computer, desk, addresses, changes });
   const feed = new NewsFeed(state, changes);
   const app = pageApp({ state, feed, token });
   const server = createServer(
@@ -74,6 +78,7 @@ export async function servePage(
   const { port: actual } = server.address() as AddressInfo;
   return {
     link: `http://${PAGE_HOST}:${actual}/#token=${token}`,
+    changed: () => state.changed(),
     close: async () => {
       state.close();
       feed.close();

@@ -17,6 +17,7 @@ const RETRY_MS = { first: 500, most: 10_000 };
  * @property {number} tools
  * @property {number} restarts
  * @property {readonly string[]} problems
+ * @property {string} [authorizeAt] an address of http: or https:
  *
  * @typedef {{ name: string, bundleId: string, description: string }} Tool
  *

@@ -90,7 +90,9 @@ function draw({ computer }, { about, problems, body }) {
 }
 
 /** @param {Server} server */
-const cells = ({ label, state, does, type, tools, restarts, problems }) => [
+const cells = (
+  { label, state, does, type, tools, restarts, problems, authorizeAt },
+) => [
   h("th", { scope: "row" }, h("bdi", {}, label)),
   h(
     "td",
@@ -100,11 +102,28 @@ const cells = ({ label, state, does, type, tools, restarts, problems }) => [
   ),
   h("td", { "data-label": "Type", class: "short" }, type),
   h("td", { "data-label": "Tools", class: "number" }, String(tools)),
-  h("td", {
-    class: "texts",
-    "data-label": problems.length > 0 ? "Problems" : undefined,
-  }, problems.map((text) => h("p", {}, text))),
+  h(
+    "td",
+    {
+      class: "texts",
+      "data-label": problems.length > 0 ? "Problems" : undefined,
+    },
+    problems.map((text) => h("p", {}, text)),
+    authorizeAt && authorize(authorizeAt),
+  ),
 ];
+
+/**
+ * Offers the page where a person authorizes the Computer. It belongs to others, so that it gets no
+ * window of this one and no referrer.
+ *
+ * @param {string} address
+ */
+const authorize = (address) =>
+  h("button", {
+    type: "button",
+    onClick: () => open(address, "_blank", "noopener,noreferrer"),
+  }, "Authorize in the browser");
 
 /** @param {string} does such as `is failed; the next attempt to start it is at 2026-…` */
 const nextStart = (does) => {

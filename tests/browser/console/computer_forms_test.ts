@@ -1,8 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { configFile } from "../../support/computer/config_file.ts";
 import { everything, fixture } from "../../support/computer/mcp_servers.ts";
+import { startOAuth } from "../../support/computer/oauth.ts";
 import { pageLink } from "../../support/computer/page_client.ts";
 import { runComputer } from "../../support/computer/run_computer.ts";
+import { scratch } from "../../support/scratch.ts";
 import { startOffice } from "../../support/office.ts";
 import { consoleTest, openTab } from "../support/driven.ts";
 import { seriousFindings } from "../support/findings.ts";
@@ -174,5 +176,44 @@ consoleTest(
     assertEquals(await page.evaluate("window.clicked"), "Yes, this once");
     await no.click();
     assert((await called).isError);
+  },
+);
+
+consoleTest(
+  "the page of a Computer opens the one where it is authorized for an MCP server",
+  async () => {
+    await using office = await startOffice();
+    await using server = await startOAuth();
+    await using folder = await scratch();
+    await using config = await configFile({
+      servers: {
+        a: {
+          type: "streamable",
+          server_parameters: { url: `${server.origin}/mcp` },
+        },
+      },
+    });
+    await using computer = runComputer(office, config.file, {
+      flags: ["--ui", "--oauth-dir", folder.path],
+    });
+    const { link } = await pageLink(computer);
+    await using tab = await openTab();
+    const { page } = tab;
+    await page.goto(link);
+    const opened = page.context().waitForEvent("page");
+    await page.getByRole("button", { name: "Authorize in the browser" })
+      .click();
+    const other = await opened;
+    await other.getByText("the Computer is authorized").waitFor();
+    assertEquals(await other.evaluate("[opener, document.referrer]"), [
+      null,
+      "",
+    ]);
+    await page.getByRole("row", { name: /^a running/ }).waitFor();
+    assertEquals(
+      await page.getByRole("button", { name: "Authorize in the browser" })
+        .count(),
+      0,
+    );
   },
 );

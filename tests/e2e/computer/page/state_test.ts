@@ -4,8 +4,10 @@ import { start } from "../../../support/child.ts";
 import { argumentsOf } from "../../../support/command.ts";
 import { configFile } from "../../../support/computer/config_file.ts";
 import { fixture } from "../../../support/computer/mcp_servers.ts";
+import { startOAuth, visit } from "../../../support/computer/oauth.ts";
 import { openPage, pageLink } from "../../../support/computer/page_client.ts";
 import { runComputer } from "../../../support/computer/run_computer.ts";
+import { scratch } from "../../../support/scratch.ts";
 import { OFFICE, startOffice } from "../../../support/office.ts";
 
 const MAIN = fileURLToPath(new URL("../../../../main.ts", import.meta.url));
@@ -37,8 +39,8 @@ Deno.test(
     await using page = await openPage(link);
     const { computer } = await page.until(({ computer }) =>
       computer.tools.length === 2 && computer.office === OFFICE &&
-      computer.servers.some(({ problems, bundleId }) =>
-        bundleId === "broken" && problems.length > 0
+      computer.servers.some(({ does, bundleId }) =>
+        bundleId === "broken" && does.includes("next attempt")
       )
     );
     const { name, url, connection, protocol, problems } = computer;
@@ -161,5 +163,36 @@ Deno.test(
       computer.office === "home" && computer.tools.length === 1
     );
     assertEquals(computer.connection, "connected");
+  },
+);
+
+Deno.test(
+  "--ui: the page has the address where a person authorizes the Computer, until that is done",
+  TIME,
+  async () => {
+    await using office = await startOffice();
+    await using server = await startOAuth();
+    await using folder = await scratch();
+    await using config = await configFile({
+      servers: {
+        a: {
+          type: "streamable",
+          server_parameters: { url: `${server.origin}/mcp` },
+        },
+      },
+    });
+    await using computer = runComputer(office, config.file, {
+      flags: ["--ui", "--oauth-dir", folder.path],
+    });
+    await using page = await openPage(await pageLink(computer));
+    const { computer: { servers: [a] } } = await page.until(({ computer }) =>
+      computer.servers[0]?.authorizeAt !== undefined
+    );
+    assertMatch(a?.authorizeAt ?? "", /^http:.*redirect_uri=/);
+    await visit(a?.authorizeAt ?? "");
+    const { computer: now } = await page.until(({ computer }) =>
+      computer.servers[0]?.state === "running"
+    );
+    assertEquals(now.servers[0]?.authorizeAt, undefined);
   },
 );
