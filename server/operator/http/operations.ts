@@ -58,6 +58,8 @@ export interface Operation {
   readonly query?: Readonly<Record<string, string>>;
   /** The body, of a change. */
   readonly body?: z.ZodType;
+  /** Whether it may take so long that it ends with the credentials of its operator. */
+  readonly isLong?: boolean;
   /** The answer. */
   readonly answer: z.ZodType;
   /** Statuses of problems beyond those of every operation. */
@@ -79,6 +81,7 @@ const QUESTION = {
       "the protocol version of the office, where several have such a Computer",
   },
   problems: [404, 409, 502, 504],
+  isLong: true,
 };
 
 const askedOf = ({ param, query, signal }: Call): Asked => ({

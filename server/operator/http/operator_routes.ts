@@ -155,7 +155,7 @@ export class OperatorRoutes {
   }
 
   #run(
-    { run }: Operation,
+    { run, isLong }: Operation,
     c: Context<SmcpEnv>,
     operator: AdmittedOperator,
     { incoming, outgoing }: HttpBindings,
@@ -163,6 +163,7 @@ export class OperatorRoutes {
     const api = this.#api;
     const gone = new AbortController();
     outgoing.once("close", () => gone.abort());
+    if (isLong) this.#open.add(outgoing, operator.identity);
     return run({
       operator,
       api,

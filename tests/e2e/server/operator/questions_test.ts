@@ -9,6 +9,7 @@ import {
   TOOL_CALL_EVENT,
 } from "../../../../protocol/mod.ts";
 import {
+  apiKeys,
   createSmcpServer,
   type SmcpServerOptions,
 } from "../../../../server/mod.ts";
@@ -218,6 +219,55 @@ Deno.test("an operator that goes away cancels its call", async () => {
   });
   const line = log.audit.find(({ event }) => event === "operator_asked");
   assertEquals(line?.outcome, "operator gone");
+});
+
+Deno.test("an operator has as many questions open as an Agent has calls", async () => {
+  await using office = await served({ limits: { callsPerAgent: 1 } });
+  const { url, computer } = office;
+  const called = Promise.withResolvers<(...args: unknown[]) => void>();
+  computer.handle(TOOL_CALL_EVENT, (_payload, ack) => called.resolve(ack));
+  const first = post(url, CALL);
+  const answer = await called.promise;
+  const second = await operate(url, `${PC}/tools`, operator);
+  assertEquals([second.status, second.body.errors[0].field], [429, "request"]);
+  answer({ content: [] });
+  assertEquals((await first).status, 200);
+});
+
+Deno.test("a question ends with its operator's credentials, and with the Server", async () => {
+  let keys = apiKeys([{ id: "ops", key: "ops", roles: ["operator"] }]);
+  const server = createSmcpServer({
+    operator,
+    authenticator: {
+      authenticate: (credentials) =>
+        credentials.auth.token === "pc"
+          ? { principal: "pc" }
+          : keys.authenticate(credentials),
+      refresh: (identity) =>
+        identity.principal === "pc" ? identity : keys.refresh?.(identity),
+      hasOperators: () => true,
+    },
+  });
+  const { url } = await server.listen();
+  await using computer = await joinRaw(url, "computer", "pc", "north", {
+    auth: { token: "pc" },
+  });
+  const calls: (() => void)[] = [];
+  const called = () => new Promise<void>((resolve) => calls.push(resolve));
+  computer.handle(TOOL_CALL_EVENT, () => calls.shift()?.());
+  const [first, second] = [called(), called()];
+  const lost = operate(url, `${PC}/call`, { token: "ops", post: CALL })
+    .catch(() => "cut");
+  await first;
+  keys = apiKeys([{ id: "other", key: "other" }]);
+  await server.recheckSessions();
+  assertEquals(await lost, "cut");
+  await computer.next(CANCEL_TOOL_CALL_NOTIFICATION);
+  const pending = post(url, CALL);
+  await second;
+  await server.close({ graceMs: 0 });
+  const { status, body } = await pending;
+  assertEquals([status, body.errors[0].field], [503, "computer"]);
 });
 
 Deno.test("an office in several versions: an operator has to name one", async () => {
