@@ -5,6 +5,7 @@ import { endedCall } from "./call_spans.ts";
 import { paint } from "./paint.ts";
 import { type Canvas, Screen } from "./screen.ts";
 import { type RunningCall, statusBlock } from "./status_block.ts";
+import { onStatusChange } from "./status_changes.ts";
 import type { View } from "./view.ts";
 
 /** Changes within this time are drawn together. */
@@ -67,13 +68,7 @@ export function liveView(
     changed();
   };
   const offs = [
-    computer.on("serverState", changed),
-    computer.on("toolsChanged", changed),
-    computer.on("skillsChanged", changed),
-    computer.on("configChanged", changed),
-    computer.on("connected", changed),
-    computer.on("disconnected", changed),
-    computer.on("joined", changed),
+    ...onStatusChange(computer, changed),
     computer.on("callStarted", (call) => {
       calls.set(JSON.stringify([call.agent, call.reqId]), {
         ...call,

@@ -23,7 +23,7 @@ interface Reader {
  * state at once, so that nothing is kept for it.
  */
 export class NewsFeed {
-  readonly #state: PageState;
+  readonly #state: Pick<PageState, "since">;
   readonly #changes: Changes;
   readonly #readers = new Set<Reader>();
   readonly #stopListening: () => void;
@@ -31,7 +31,7 @@ export class NewsFeed {
   #commentTimer: ReturnType<typeof setInterval> | undefined;
   #isClosed = false;
 
-  constructor(state: PageState, changes: Changes) {
+  constructor(state: Pick<PageState, "since">, changes: Changes) {
     this.#state = state;
     this.#changes = changes;
     this.#stopListening = changes.listen(() => {

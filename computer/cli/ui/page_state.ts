@@ -1,4 +1,5 @@
 import type { SmcpComputer } from "../../computer.ts";
+import { onStatusChange } from "../live/status_changes.ts";
 import { CallLog, type ListedCall } from "./call_log.ts";
 import type { Changes } from "./changes.ts";
 import { type ComputerView, viewOf } from "./computer_view.ts";
@@ -42,15 +43,8 @@ export class PageState {
     this.desk = desk;
     this.calls = new CallLog(changes);
     this.#changed = changes.next();
-    const changed = () => this.changed();
     this.#offs = [
-      computer.on("serverState", changed),
-      computer.on("toolsChanged", changed),
-      computer.on("skillsChanged", changed),
-      computer.on("configChanged", changed),
-      computer.on("connected", changed),
-      computer.on("disconnected", changed),
-      computer.on("joined", changed),
+      ...onStatusChange(computer, () => this.changed()),
       computer.on("callStarted", (call) => this.calls.began(call)),
       computer.on("callProgress", (call) => this.calls.advanced(call)),
       computer.on("callEnded", (call) => this.calls.ended(call)),

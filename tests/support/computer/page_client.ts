@@ -1,5 +1,5 @@
 import type { Child } from "../child.ts";
-import { eventStream } from "../server/operator_client.ts";
+import { eventStream, type OperatorAnswer } from "../server/operator_client.ts";
 import type { ListedCall } from "../../../computer/cli/ui/call_log.ts";
 import type { ComputerView } from "../../../computer/cli/ui/computer_view.ts";
 import type { PageNews } from "../../../computer/cli/ui/page_state.ts";
@@ -12,19 +12,10 @@ export interface PageKnowledge {
   readonly questions: readonly PageQuestion[];
 }
 
-/** An answer to a page. */
-export interface PageAnswer {
-  readonly status: number;
-  readonly type: string | null;
-  /** The JSON of its body. */
-  // deno-lint-ignore no-explicit-any -- whatever the test expects
-  readonly body: any;
-}
-
 /** Asks a Computer what its page would ask. */
 export interface PageClient extends AsyncDisposable {
   /** Sends a request with the token; with a body it is a POST. */
-  ask(path: string, post?: unknown): Promise<PageAnswer>;
+  ask(path: string, post?: unknown): Promise<OperatorAnswer>;
   /** Resolves when what the stream told satisfies a condition. */
   until(
     wanted: (knowledge: PageKnowledge) => boolean,
@@ -52,7 +43,7 @@ export async function askPage(
     post?: unknown;
     headers?: Readonly<Record<string, string>>;
   } = {},
-): Promise<PageAnswer> {
+): Promise<OperatorAnswer> {
   const response = await fetch(`${url}/ui/v1${path}`, {
     headers: {
       ...(token !== undefined && { Authorization: `Bearer ${token}` }),

@@ -104,6 +104,17 @@ Deno.test(
       const post = {};
       assertEquals((await askPage(url, "/state", { token, post })).status, 404);
     });
+    await t.step("more streams than there can be", async () => {
+      const answers = await Promise.all(
+        Array.from(
+          { length: 17 },
+          () => fetch(`${url}/ui/v1/events`, { headers: bearer(token) }),
+        ),
+      );
+      const refused = answers.filter(({ status }) => status === 503);
+      assertEquals(refused.length, 1);
+      await Promise.all(answers.map(({ body }) => body?.cancel()));
+    });
     await t.step("a page of its own may ask", async () => {
       const headers = { Origin: url, "Sec-Fetch-Site": "same-origin" };
       const { status } = await askPage(url, "/state", { token, headers });

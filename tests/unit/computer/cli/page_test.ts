@@ -2,6 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { CallLog } from "../../../../computer/cli/ui/call_log.ts";
 import { Changes } from "../../../../computer/cli/ui/changes.ts";
 import { clip } from "../../../../computer/cli/ui/clip.ts";
+import { NewsFeed } from "../../../../computer/cli/ui/news_feed.ts";
 import {
   type Asked,
   QuestionDesk,
@@ -134,4 +135,32 @@ Deno.test("QuestionDesk goes on without a terminal that fails", async () => {
     ProblemError,
     "already",
   );
+});
+
+Deno.test("NewsFeed keeps nothing for a page that does not read, which gets the later state at once", async () => {
+  const changes = new Changes();
+  let asked = 0;
+  const since = (version: number) => {
+    asked++;
+    return { calls: [], questions: [], firstCall: version };
+  };
+  const feed = new NewsFeed({ since }, changes);
+  changes.next();
+  const reader = feed.open().pipeThrough(new TextDecoderStream()).getReader();
+  const next = async () => {
+    const { value = "" } = await reader.read();
+    return [...value.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
+  };
+  assertEquals(await next(), [1]);
+  for (let i = 0; i < 1_000; i++) {
+    changes.next();
+    if (i % 100 === 0) await new Promise((resolve) => setTimeout(resolve));
+  }
+  const seen: number[] = [];
+  while (seen.at(-1) !== 1_001) seen.push(...await next());
+  assert(seen.length <= 3, `${seen}`);
+  assert(asked <= 4, `${asked}`);
+  feed.close();
+  assertEquals((await reader.read()).done, true);
+  assert(feed.isFull);
 });
