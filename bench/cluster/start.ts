@@ -3,6 +3,7 @@ import { startRedis } from "../../tests/support/cluster/redis.ts";
 import { startPageBalancer } from "../../tests/support/cluster/rig/page_balancers.ts";
 import { ourServer } from "../contestants/mod.ts";
 import { type Running, start, type Target } from "../contestants/running.ts";
+import { guard } from "../leftovers.ts";
 import type { Setting } from "./settings.ts";
 
 /** The names of Servers, as in docs/scaling.md. */
@@ -48,7 +49,15 @@ export async function startSetting(
   folder: string,
 ): Promise<Target & AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
-  const redis = isCluster ? stack.use(await startRedis()) : undefined;
+  // What the tests' support starts is not among the processes that end with this one.
+  const guarded = <P extends AsyncDisposable & { readonly pid: number }>(
+    program: P,
+  ): P => {
+    stack.use(program);
+    stack.use(guard(program.pid));
+    return program;
+  };
+  const redis = isCluster ? guarded(await startRedis()) : undefined;
   const isBalanced = agents === "balancer" || computers === "balancer";
   const servers: Running[] = [];
   // One after the other, as an operator would.
@@ -60,7 +69,7 @@ export async function startSetting(
     servers.push(stack.use(await start(ourServer(name, args), folder)));
   }
   const balancer = isBalanced
-    ? stack.use(await startPageBalancer("haproxy-sid", threeOf(servers)))
+    ? guarded(await startPageBalancer("haproxy-sid", threeOf(servers)))
     : undefined;
   const portsOf = (of: Setting["agents"]) =>
     of === "balancer"
