@@ -26,8 +26,8 @@ const TITLES: Readonly<Record<ConsolePage, string>> = {
 
 /** The style sheets of each page, one after the other. */
 const STYLES: Readonly<Record<ConsolePage, readonly string[]>> = {
-  server: ["console"],
-  computer: ["console", "computer"],
+  server: ["console", "calls"],
+  computer: ["console", "calls", "computer"],
 };
 
 /** The media types of the parts, by the end of their names. */

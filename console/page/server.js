@@ -5,8 +5,13 @@ import { ask, REASON } from "./ui/dialog.js";
 import { h } from "./ui/element.js";
 import { notify } from "./ui/notice.js";
 import { run } from "./ui/shell.js";
+import { createLive } from "./data/live.js";
+import * as call from "./views/call.js";
+import * as calls from "./views/calls.js";
+import * as log from "./views/log.js";
 import * as office from "./views/office.js";
 import * as offices from "./views/offices.js";
+import * as status from "./views/status.js";
 
 run({
   name: "A2C-SMCP",
@@ -16,9 +21,19 @@ run({
   routes: [
     ["offices", offices],
     ["offices/:office", office],
+    ["offices/:office/calls", calls],
+    ["calls", calls],
+    ["calls/:key", call],
+    ["status", status],
+    ["log", log],
   ],
-  links: [["#/offices", "Offices"]],
-  live: () => undefined,
+  links: [
+    ["#/offices", "Offices"],
+    ["#/calls", "Calls"],
+    ["#/status", "Status"],
+    ["#/log", "Log"],
+  ],
+  live: createLive,
   account,
 });
 

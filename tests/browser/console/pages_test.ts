@@ -22,6 +22,10 @@ type PageToSee = readonly [
 const SERVER_PAGES: readonly PageToSee[] = [
   ["offices", "#/offices", "north"],
   ["office", "#/offices/north", "planner"],
+  ["office-calls", "#/offices/north/calls", "wait"],
+  ["calls", "#/calls", "order"],
+  ["status", "#/status", /p99: \d/],
+  ["log", "#/log", "call_ended"],
 ];
 
 const COMPUTER_PAGES: readonly PageToSee[] = [
@@ -57,6 +61,10 @@ for (const look of LOOKS) {
         await page.getByRole("main").getByText(filled).first().waitFor();
         await looking.at(name);
       }
+      await go(page, "#/calls");
+      await page.getByRole("link", { name: "order" }).first().click();
+      await page.getByText('"vice"').first().waitFor();
+      await looking.at("call");
       console.workshop.release();
       await waiting;
       assertEquals(looking.findings, {});

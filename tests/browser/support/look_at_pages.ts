@@ -37,7 +37,7 @@ export function startLooking(
       const found = [...await seriousFindings(page), ...await tooWide(page)];
       if (found.length > 0) findings[name] = found;
       if (!isWriting) return;
-      const file = `${name}-${scheme}-${size.width}.png`;
+      const file = `${scheme}-${size.width}/${name}.png`;
       const picture = decodePng(await page.screenshot());
       await Deno.writeFile(new URL(file, folder), encodePng(picture));
     },

@@ -1,0 +1,244 @@
+// @ts-check
+/// <reference lib="dom" />
+/** @import { Api } from "./api.js" */
+import { ProblemError } from "./api.js";
+import { Samples } from "./samples.js";
+import { Seconds } from "./seconds.js";
+import { readEvents } from "./sse.js";
+
+/** How long the page waits before it connects again, at first and at most. */
+const RETRY_MS = { first: 500, most: 10_000 };
+/** How a call ended that began before anybody looked on. */
+export const UNSEEN = "unseen";
+/** How many calls, and how many events, are kept. */
+const MAX_KEPT = 2000;
+/** How many more may gather before the oldest are dropped together. */
+const SLACK = 500;
+
+/**
+ * @typedef {object} Call
+ * @property {number} key numbers the calls of this page
+ * @property {string} office
+ * @property {string} protocol
+ * @property {string} agent
+ * @property {string} computer
+ * @property {string} request
+ * @property {string} [tool]
+ * @property {string} reqId
+ * @property {number} beganAt milliseconds since 1970
+ * @property {number} [sentBytes] of the request
+ * @property {number} [endedAt]
+ * @property {number} [ms]
+ * @property {string} [outcome]
+ * @property {number} [bytes] of the answer
+ * @property {unknown} [params]
+ * @property {unknown} [result]
+ *
+ * @typedef {{ key: number, at: number, event: string, data: Readonly<Record<string, any>> }} LogEvent
+ *
+ * A call as the API lists those on their way.
+ * @typedef {{ office: string, protocol: string, agent: string, computer: string, req_id: string, request: string, tool?: string, ms: number }} PendingCall
+ *
+ * What the stream of a Server says.
+ * @typedef {object} Live
+ * @property {"connecting" | "open" | "lost"} state
+ * @property {string} [problem] why it was lost
+ * @property {readonly Call[]} calls the newest, oldest first
+ * @property {Seconds} seconds
+ * @property {Samples} samples what the process said of itself
+ * @property {readonly LogEvent[]} log the newest, oldest first
+ * @property {(calls: readonly PendingCall[], office: string) => void} adopt adds the calls on their way in
+ * an office that began before anybody looked on, and ends those that are not among them any more
+ * @property {(listener: () => void, signal: AbortSignal) => void} subscribe told at most once a frame, and
+ * at first
+ */
+
+/**
+ * Follows a Server; goes on where it was whenever the stream ends.
+ *
+ * @param {Api} api
+ * @param {AbortSignal} signal
+ * @returns {Live}
+ */
+export function createLive(api, signal) {
+  /** @type {Live["state"]} */
+  let state = "connecting";
+  /** @type {string | undefined} */
+  let problem;
+  let lastId = "";
+  let keys = 0;
+  /** @type {Call[]} */
+  let calls = [];
+  /** Calls without an end, by what identifies them. @type {Map<string, Call>} */
+  const pending = new Map();
+  /** Calls whose end is not told. @type {Set<Call>} */
+  const adopted = new Set();
+  /** @type {LogEvent[]} */
+  let log = [];
+  const seconds = new Seconds();
+  const samples = new Samples();
+  /** @type {Set<() => void>} */
+  const listeners = new Set();
+  let isDrawing = false;
+
+  const changed = () => {
+    if (isDrawing) return;
+    isDrawing = true;
+    const later = document.hidden ? setTimeout : requestAnimationFrame;
+    later(() => {
+      isDrawing = false;
+      for (const listener of [...listeners]) listener();
+    });
+  };
+
+  /** @param {Call} call */
+  const add = (call) => {
+    calls.push(call);
+    if (calls.length <= MAX_KEPT + SLACK) return;
+    for (const old of calls.slice(0, -MAX_KEPT)) {
+      if (pending.get(idOf(old)) === old) pending.delete(idOf(old));
+    }
+    calls = calls.slice(-MAX_KEPT);
+  };
+
+  /**
+   * @param {string} event
+   * @param {Readonly<Record<string, any>>} data
+   */
+  const take = (event, data) => {
+    const at = Date.parse(data["at"]) || Date.now();
+    if (event === "open") {
+      if (!data["missed"]) return;
+      pending.clear(); // whose ends may be among what was missed
+      calls = calls.filter(({ endedAt }) => endedAt !== undefined);
+    }
+    log.push({ key: ++keys, at, event, data });
+    if (log.length > MAX_KEPT + SLACK) log = log.slice(-MAX_KEPT);
+    if (event === "call_began") {
+      const call = callOf(++keys, at, data);
+      pending.set(idOf(call), call);
+      add(call);
+    } else if (event === "call_ended") {
+      const ms = Number(data["ms"]);
+      const ended = callOf(++keys, at - ms, data);
+      const known = pending.get(idOf(ended));
+      const call = known ?? ended;
+      Object.assign(call, {
+        endedAt: at,
+        ms,
+        outcome: String(data["outcome"]),
+        bytes: data["bytes"],
+        result: data["result"],
+      });
+      pending.delete(idOf(ended));
+      if (!known) add(call);
+      seconds.add(at, ms, String(data["outcome"]));
+    }
+  };
+
+  const follow = async () => {
+    const response = await api.open(
+      "events",
+      lastId === "" ? {} : { "Last-Event-ID": lastId },
+      signal,
+    );
+    if (!response.body) throw new TypeError("The stream is empty");
+    for await (const events of readEvents(response.body)) {
+      state = "open";
+      problem = undefined;
+      for (const { id, event, data } of events) {
+        if (id !== "") lastId = id;
+        take(event, JSON.parse(data));
+      }
+      changed();
+    }
+  };
+
+  const run = async () => {
+    let delay = RETRY_MS.first;
+    while (!signal.aborted) {
+      try {
+        await follow();
+        delay = RETRY_MS.first;
+      } catch (error) {
+        if (error instanceof ProblemError && error.status === 401) return;
+        problem = error instanceof Error ? error.message : String(error);
+      }
+      if (signal.aborted) return;
+      state = "lost";
+      changed();
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      delay = Math.min(2 * delay, RETRY_MS.most);
+    }
+  };
+  void run();
+
+  return {
+    get state() {
+      return state;
+    },
+    get problem() {
+      return problem;
+    },
+    get calls() {
+      return calls;
+    },
+    get log() {
+      return log;
+    },
+    seconds,
+    samples,
+    adopt: (listed, office) => {
+      const ids = new Set();
+      for (const each of listed) {
+        const call = callOf(++keys, Date.now() - each.ms, each);
+        ids.add(idOf(call));
+        if (pending.has(idOf(call))) continue;
+        adopted.add(call);
+        pending.set(idOf(call), call);
+        add(call);
+      }
+      // The stream tells nothing of them.
+      for (const call of adopted) {
+        if (call.office !== office || ids.has(idOf(call))) continue;
+        adopted.delete(call);
+        if (pending.get(idOf(call)) === call) pending.delete(idOf(call));
+        if (call.endedAt === undefined) {
+          Object.assign(call, { endedAt: Date.now(), outcome: UNSEEN });
+        }
+      }
+      changed();
+    },
+    subscribe: (listener, until) => {
+      listeners.add(listener);
+      until.addEventListener("abort", () => listeners.delete(listener));
+      listener();
+    },
+  };
+}
+
+/** @param {Pick<Call, "protocol" | "office" | "agent" | "reqId">} call */
+const idOf = ({ protocol, office, agent, reqId }) =>
+  JSON.stringify([protocol, office, agent, reqId]);
+
+/**
+ * @param {number} key
+ * @param {number} beganAt
+ * @param {Readonly<Record<string, any>>} data
+ * @returns {Call}
+ */
+const callOf = (key, beganAt, data) => ({
+  key,
+  office: data["office"],
+  protocol: data["protocol"],
+  agent: data["agent"],
+  computer: data["computer"],
+  request: data["request"],
+  ...(data["tool"] !== undefined && { tool: data["tool"] }),
+  reqId: data["req_id"],
+  beganAt,
+  ...(data["event"] === "call_began" && {
+    sentBytes: data["bytes"],
+    params: data["params"],
+  }),
+});

@@ -1,0 +1,109 @@
+// @ts-check
+/// <reference lib="dom" />
+/** @import { Context } from "../ui/shell.js" */
+/** @import { Call } from "../data/live.js" */
+import { fill, h } from "../ui/element.js";
+import { bytesText, durationText } from "../ui/text.js";
+import { cancelButton, classOf, nameOf } from "./calls_parts.js";
+
+/** How often a call is looked for that runs. */
+const RELOAD_MS = 2000;
+
+/** @param {Readonly<Record<string, string>>} params */
+export const title = ({ key = "" }) => `Call ${key}`;
+
+/**
+ * Shows one call, with its contents where the Server shows them.
+ *
+ * @param {HTMLElement} root
+ * @param {Context} context
+ */
+export function show(root, { api, live, signal, params: { key = "" } }) {
+  const content = h("div");
+  fill(
+    root,
+    h("p", { class: "path" }, h("a", { href: "#/calls" }, "Calls"), " ›"),
+    content,
+  );
+  /** @type {string | undefined} */
+  let drawn;
+  const find = () =>
+    live.calls.find((/** @type {Call} */ each) => String(each.key) === key);
+  // Of one that began before anybody looked on, the stream does not tell the end.
+  const timer = setInterval(async () => {
+    /** @type {Call | undefined} */
+    const call = find();
+    if (!call || call.endedAt !== undefined || document.hidden) return;
+    const path = `offices/${encodeURIComponent(call.office)}/calls`;
+    const answer = await api.get(path, signal).catch(() => undefined);
+    if (answer && !signal.aborted) live.adopt(answer.calls, call.office);
+  }, RELOAD_MS);
+  signal.addEventListener("abort", () => clearInterval(timer));
+  live.subscribe(() => {
+    /** @type {Call | undefined} */
+    const call = find();
+    const state = call ? call.outcome ?? "running" : "none";
+    if (state === drawn || (call === undefined && drawn !== undefined)) return;
+    drawn = state;
+    fill(content, call ? partsOf(call, api) : nothing());
+  }, signal);
+}
+
+const nothing = () => [
+  h("h1", {}, "A call"),
+  h("p", {}, "This page has not seen it, or does not keep it any more."),
+];
+
+/**
+ * @param {Call} call
+ * @param {Context["api"]} api
+ */
+function partsOf(call, api) {
+  const facts = [
+    ["Office", call.office],
+    ["Agent", call.agent],
+    ["Computer", call.computer],
+    ["Request", `${call.request}, ${call.reqId}`],
+    ["Protocol", call.protocol],
+    ["Began", new Date(call.beganAt).toLocaleString()],
+    [
+      "Outcome",
+      h("span", { class: classOf(call) }, call.outcome ?? "running"),
+    ],
+    ["Time", call.ms === undefined ? "–" : durationText(call.ms)],
+    ["Sent", call.sentBytes === undefined ? "–" : bytesText(call.sentBytes)],
+    ["Answer", call.bytes === undefined ? "–" : bytesText(call.bytes)],
+  ];
+  return [
+    h("h1", {}, h("bdi", {}, nameOf(call))),
+    h(
+      "dl",
+      { class: "facts" },
+      facts.map(([term, value]) =>
+        h("div", {}, h("dt", {}, term), h("dd", {}, h("bdi", {}, value)))
+      ),
+    ),
+    call.outcome === undefined && h("p", {}, cancelButton(call, api)),
+    h("h2", {}, "Arguments"),
+    json(call.params, "Arguments"),
+    call.outcome !== undefined &&
+    [h("h2", {}, "Result"), json(call.result, "Result")],
+  ].flat();
+}
+
+/**
+ * @param {unknown} value
+ * @param {string} label
+ */
+const json = (value, label) =>
+  value === undefined
+    ? h(
+      "p",
+      { class: "muted" },
+      "Not shown: the Server shows contents with --audit-payloads, up to 16 KiB each.",
+    )
+    : h(
+      "pre",
+      { tabIndex: 0, role: "region", "aria-label": label },
+      JSON.stringify(value, undefined, 2),
+    );

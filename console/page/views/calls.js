@@ -1,0 +1,217 @@
+// @ts-check
+/// <reference lib="dom" />
+/** @import { Context } from "../ui/shell.js" */
+/** @import { Call } from "../data/live.js" */
+import { fill, h } from "../ui/element.js";
+import { keyed } from "../ui/keyed.js";
+import { loading } from "../ui/loading.js";
+import { drawing } from "../ui/paused.js";
+import { bytesText, durationText } from "../ui/text.js";
+import { hashOf } from "../routes.js";
+import { cancelButton, classOf, clock, nameOf } from "./calls_parts.js";
+
+/** The most that are shown; a filter finds the others. */
+const MAX_SHOWN = 100;
+/** How often calls on their way are read, of which the page may have missed the beginning. */
+const RELOAD_MS = 5000;
+
+/** @param {Readonly<Record<string, string>>} params */
+export const title = ({ office }) =>
+  office === undefined ? "Calls" : `Calls of ${office}`;
+
+/**
+ * Shows the calls of an office, or of all, as a timeline.
+ *
+ * @param {HTMLElement} root
+ * @param {Context} context
+ */
+export function show(root, { api, live, signal, params: { office } }) {
+  const problems = h("div");
+  const count = h("p", { class: "muted", role: "status" });
+  const body = h("tbody");
+  const filter = h("input", {
+    type: "search",
+    id: "filter",
+    placeholder: "tool, member or outcome",
+    onInput: () => draw(),
+  });
+  const draw = () => {
+    const wanted = filter.value.toLowerCase();
+    /** @type {Call[]} */
+    const calls = live.calls.filter((/** @type {Call} */ call) =>
+      office === undefined || call.office === office
+    );
+    const found = calls.filter((call) => textOf(call).includes(wanted));
+    const shown = found.slice(-MAX_SHOWN).reverse();
+    count.textContent = found.length > MAX_SHOWN
+      ? `${found.length} calls, of which the latest ${MAX_SHOWN} are shown`
+      : `${found.length} of ${calls.length} calls`;
+    const span = spanOf(shown);
+    keyed(
+      body,
+      shown,
+      ({ key }) => String(key),
+      (call) => update(makeRow(call, api), call, span),
+      (row, call) => void update(row, call, span),
+    );
+  };
+  fill(
+    root,
+    office !== undefined &&
+      h(
+        "p",
+        { class: "path" },
+        h("a", { href: "#/offices" }, "Offices"),
+        " › ",
+        h("a", { href: hashOf(["offices", office]) }, h("bdi", {}, office)),
+        " ›",
+      ),
+    h("h1", { id: "calls" }, "Calls"),
+    problems,
+    h(
+      "p",
+      { class: "field inline" },
+      h("label", { for: "filter" }, "Filter"),
+      filter,
+      drawing(live, signal, draw),
+    ),
+    count,
+    h(
+      "table",
+      { class: "cards calls", "aria-labelledby": "calls" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          HEADS.map((text) => h("th", { scope: "col" }, text)),
+          h("td"),
+        ),
+      ),
+      body,
+    ),
+  );
+  const ticking = setInterval(() => {
+    const isRunning = (/** @type {Call} */ call) => call.endedAt === undefined;
+    if (!document.hidden && live.calls.some(isRunning)) draw();
+  }, 1000);
+  signal.addEventListener("abort", () => clearInterval(ticking));
+  if (office === undefined) return;
+  loading({
+    problems,
+    signal,
+    everyMs: RELOAD_MS,
+    load: () => api.get(`offices/${encodeURIComponent(office)}/calls`, signal),
+    show: ({ calls }) => live.adopt(calls, office),
+  });
+}
+
+const HEADS = [
+  "Call",
+  "Office",
+  "Agent",
+  "Computer",
+  "Began",
+  "Outcome",
+  "Time",
+  "Sent",
+  "Answer",
+  "Timeline",
+];
+
+/** @param {Call} call */
+const textOf = (call) =>
+  [
+    nameOf(call),
+    call.office,
+    call.agent,
+    call.computer,
+    call.outcome ?? "running",
+  ].join("\n").toLowerCase();
+
+/**
+ * Returns the time that the timeline shows.
+ *
+ * @param {readonly Call[]} calls
+ */
+function spanOf(calls) {
+  const now = Date.now();
+  let from = now;
+  let to = 0;
+  for (const { beganAt, endedAt = now } of calls) {
+    from = Math.min(from, beganAt);
+    to = Math.max(to, endedAt);
+  }
+  return { from, to: Math.max(to, from + 1) };
+}
+
+/**
+ * @param {Call} call
+ * @param {Context["api"]} api
+ */
+const makeRow = (call, api) =>
+  h(
+    "tr",
+    {},
+    h(
+      "th",
+      { scope: "row" },
+      h(
+        "a",
+        { href: hashOf(["calls", String(call.key)]) },
+        h("bdi", {}, nameOf(call)),
+      ),
+    ),
+    h("td", { "data-label": "Office" }, h("bdi", {}, call.office)),
+    h("td", { "data-label": "Agent" }, h("bdi", {}, call.agent)),
+    h("td", { "data-label": "Computer" }, h("bdi", {}, call.computer)),
+    h("td", { "data-label": "Began" }, clock.format(call.beganAt)),
+    h("td", { "data-label": "Outcome" }),
+    h("td", { "data-label": "Time", class: "number" }),
+    h(
+      "td",
+      { "data-label": "Sent", class: "number" },
+      call.sentBytes === undefined ? "–" : bytesText(call.sentBytes),
+    ),
+    h("td", { "data-label": "Answer", class: "number" }),
+    h("td", { class: "timeline" }, h("span")),
+    h(
+      "td",
+      { class: "actions" },
+      call.endedAt === undefined && cancelButton(call, api),
+    ),
+  );
+
+/**
+ * Changes what can change.
+ *
+ * @param {HTMLElement} row
+ * @param {Call} call
+ * @param {{ from: number, to: number }} span
+ */
+function update(row, call, { from, to }) {
+  const { beganAt, endedAt = Date.now(), outcome } = call;
+  const [said, time, , answer, timeline, actions] = [...row.children].slice(-6);
+  const bar = timeline?.firstElementChild;
+  if (!said || !time || !answer || !actions || !(bar instanceof HTMLElement)) {
+    return row;
+  }
+  if (row.dataset["outcome"] !== outcome || outcome === undefined) {
+    if (outcome !== undefined) {
+      row.dataset["outcome"] = outcome;
+      actions.replaceChildren();
+      answer.textContent = call.bytes === undefined
+        ? "–"
+        : bytesText(call.bytes);
+    }
+    said.className = classOf(call);
+    said.textContent = outcome ?? "running";
+    bar.className = `bar ${classOf(call)}`;
+    time.textContent = durationText(Math.max(0, call.ms ?? endedAt - beganAt));
+  }
+  const width = to - from;
+  bar.style.left = `min(${100 * (beganAt - from) / width}%, 100% - 3px)`;
+  bar.style.width = `${100 * Math.max(0, endedAt - beganAt) / width}%`;
+  return row;
+}

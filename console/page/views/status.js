@@ -1,0 +1,127 @@
+// @ts-check
+/// <reference lib="dom" />
+/** @import { Context } from "../ui/shell.js" */
+/** @import { Second } from "../data/seconds.js" */
+import { fill, h } from "../ui/element.js";
+import { loading } from "../ui/loading.js";
+import { createPlot } from "../ui/plot.js";
+import { bytesText, durationText, sinceText } from "../ui/text.js";
+
+const RELOAD_MS = 1000;
+/** How many seconds the plots show. */
+const SHOWN_SECONDS = 300;
+
+export const title = () => "Status";
+
+/**
+ * Shows counters, and plots of the last minutes.
+ *
+ * @param {HTMLElement} root
+ * @param {Context} context
+ */
+export function show(root, { api, live, signal }) {
+  const problems = h("div");
+  const about = h("dl", { class: "facts" });
+  const plots = {
+    calls: createPlot("Calls a second", String),
+    latency: createPlot("Latency of calls", durationText),
+    errors: createPlot("Failures a second", String),
+    queue: createPlot("Waiting for clients to read", bytesText),
+    memory: createPlot("Memory", bytesText),
+  };
+  fill(
+    root,
+    h("h1", {}, "Status"),
+    problems,
+    about,
+    h(
+      "div",
+      { class: "plots" },
+      Object.values(plots).map(({ element }) => element),
+    ),
+  );
+  loading({
+    problems,
+    signal,
+    everyMs: RELOAD_MS,
+    load: () => api.get("status", signal),
+    show: (status) => {
+      fill(about, factsOf(status));
+      const { process } = status;
+      if (process) live.samples.add(process);
+      drawCalls(live.seconds.all, plots);
+      /** @type {readonly Sample[]} */
+      const samples = live.samples.all;
+      const seconds = secondsTo(Math.floor(Date.now() / 1000));
+      const ofSecond = new Map(samples.map((sample) => [sample.at, sample]));
+      /** @param {(sample: Sample) => number} value */
+      const values = (value) =>
+        seconds.map((at) => {
+          const sample = ofSecond.get(at);
+          return sample && value(sample);
+        });
+      plots.queue.draw([{ name: "bytes", values: values((s) => s.queued) }]);
+      plots.memory.draw([
+        { name: "resident", values: values((s) => s.memory) },
+        { name: "heap", values: values((s) => s.heap) },
+      ]);
+      for (const { element } of [plots.queue, plots.memory]) {
+        element.hidden = !process; // for operators of all offices
+      }
+    },
+  });
+}
+
+/** @typedef {import("../data/samples.js").Sample} Sample */
+
+/** @param {number} last @returns {number[]} */
+const secondsTo = (last) =>
+  Array.from({ length: SHOWN_SECONDS }, (_, i) => last - SHOWN_SECONDS + 1 + i);
+
+/**
+ * @param {readonly Second[]} all
+ * @param {Record<"calls" | "latency" | "errors", ReturnType<typeof createPlot>>} plots
+ */
+function drawCalls(all, { calls, latency, errors }) {
+  // The running second is not over.
+  const seconds = secondsTo(Math.floor(Date.now() / 1000) - 1);
+  const known = new Map(all.map((second) => [second.at, second]));
+  const of = seconds.map((at) => known.get(at));
+  calls.draw([{ name: "calls", values: of.map((each) => each?.calls ?? 0) }]);
+  latency.draw(
+    [["p50", 0.5], ["p99", 0.99]].map(([name, part]) => ({
+      name: String(name),
+      values: of.map((each) => each?.latencies.quantile(Number(part))),
+    })),
+  );
+  const outcomes = new Set(
+    of.flatMap((each) => [...each?.errors.keys() ?? []]),
+  );
+  errors.draw(
+    [...outcomes].sort().map((name) => ({
+      name,
+      values: of.map((each) => each?.errors.get(name) ?? 0),
+    })),
+  );
+}
+
+/** @param {any} status */
+function factsOf(status) {
+  const { process } = status;
+  const facts = [
+    ["Version", status.version],
+    ["Protocols", status.protocols.join(", ")],
+    ["Running for", sinceText(status.since, Date.now())],
+    ["Node", status.node],
+    ["Offices", status.offices],
+    ["Members", status.members],
+    ["Calls on their way", status.pending_calls],
+    ["Calls so far", process?.calls],
+    ["Connections", process?.connections],
+    ["Streams of events", process?.streams],
+    ["Memory", process && bytesText(process.memory_bytes)],
+  ];
+  return facts.filter(([, value]) => value !== undefined).map(([term, value]) =>
+    h("div", {}, h("dt", {}, term), h("dd", {}, String(value)))
+  );
+}
