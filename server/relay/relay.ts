@@ -3,7 +3,6 @@ import {
   CLIENT_EVENTS,
   type ClientEvent,
   namesOf,
-  operatorOf,
   type Profile,
   type Role,
   type ToolCallReq,
@@ -31,10 +30,10 @@ import { type Elsewhere, sendToNode } from "./send_to_node.ts";
 import {
   answerDeadline,
   answerTimedOut,
+  asOfSeat,
   computerDisconnected,
   computerNotFound,
   readAnswer,
-  withAgentName,
 } from "./relay_rule.ts";
 import type { Follower, PendingCall, Session } from "../shared/session.ts";
 import { Payload } from "../wire/mod.ts";
@@ -110,8 +109,7 @@ export class Relay {
       { role: "agent", name: request.agent },
       agent.identity?.policy,
     );
-    const isOwnName = request.agent === seat.name;
-    if (!isOwnName) tellOtherName(agent, request.agent);
+    if (request.agent !== seat.name) tellOtherName(agent, request.agent);
     const { computer } = request;
     const follower = "progress" in request && request.progress === true
       ? following(agent, seat, request.req_id)
@@ -121,9 +119,7 @@ export class Relay {
       agent,
       seat,
       computer,
-      payload: isOwnName && operatorOf(request) === undefined
-        ? payload
-        : withAgentName(seat, payload),
+      payload: asOfSeat(seat, request, payload),
     };
     const reply = replying(answer, this.#observer(call), agent.record);
     const deadline = answerDeadline(

@@ -1,4 +1,5 @@
 import {
+  type AgentCallData,
   type ClientEvent,
   ErrorCode,
   type ErrorPayload,
@@ -8,6 +9,7 @@ import {
   GET_PROMPT_EVENT,
   GET_PROMPTS_EVENT,
   GET_TOOLS_EVENT,
+  operatorOf,
   ProtocolError,
   READ_RESOURCE_EVENT,
   TOOL_CALL_EVENT,
@@ -47,10 +49,20 @@ export function answerDeadline(
  * Replaces the Agent's name in a request by that of its seat, so that the Computer gets a call and its
  * cancel with the same name, and shows the right one to its user (spec §5, §7). What says that an
  * operator asks is left out: only the Server may.
+ *
+ * @param request what is known of the payload
+ * @returns the payload itself, where nothing of it changes
  */
-export function withAgentName({ name }: Member, payload: Payload): Payload {
-  const { operator: _, ...request } = Object(payload.parse());
-  return Payload.of({ ...request, agent: name });
+export function asOfSeat(
+  { name }: Member,
+  request: AgentCallData,
+  payload: Payload,
+): Payload {
+  if (request.agent === name && operatorOf(request) === undefined) {
+    return payload;
+  }
+  const { operator: _, ...rest } = Object(payload.parse());
+  return Payload.of({ ...rest, agent: name });
 }
 
 /** The events that Computers of every SDK and version know. */
