@@ -1,7 +1,7 @@
 // @ts-check
 
-/** Buckets; the last has all that is longer than a quarter of an hour. */
-const BUCKETS = 120;
+/** Buckets; the last has all that is longer than 25 minutes. */
+const BUCKETS = 200;
 /** How many buckets a duration passes until it is twice as long: each is 9 % wider than the one before. */
 const PER_DOUBLING = 8;
 /** The durations of the first bucket, in milliseconds. */

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { MemoryRegistry } from "../../../server/mod.ts";
 import { OFFICE } from "../../support/office.ts";
 import { joinRaw } from "../../support/wire/raw_client.ts";
-import { startConsole } from "../support/console_office.ts";
+import { go, startConsole } from "../support/console_office.ts";
 import { consoleTest, PHONE } from "../support/driven.ts";
 import { tooWide } from "../support/findings.ts";
 import { traceFrames } from "../support/frames.ts";
@@ -60,6 +60,42 @@ consoleTest("names stay names, whatever they spell", async () => {
     1, // its own
   );
 });
+
+consoleTest(
+  "results stay text, and a large one leaves the page responsive",
+  async () => {
+    await using console = await startConsole({
+      server: { auditPayloads: true },
+      texts: { markup: MARKUP.join("\n"), much: "much ".repeat(200_000) },
+    });
+    const { agent } = console.office;
+    await using tab = await console.open("#/calls");
+    const { page } = tab;
+    const traced = await traceFrames(page, async () => {
+      await agent.callTool("pc", "say", { what: "markup" });
+      await page.getByRole("link", { name: "say" }).click();
+      const result = page.getByRole("region", { name: "Result" });
+      await result.getByText("<img src=x onerror=").waitFor();
+      for (const text of ["<script>", "javascript:", "\u202E"]) {
+        assert((await result.innerText()).includes(text), text);
+      }
+      await go(page, "#/calls");
+      await agent.callTool("pc", "say", { what: "much" });
+      await page.getByRole("row", { name: /1\.0 MB/ })
+        .getByRole("link", { name: "say" }).click();
+      await page.getByText(/^Not shown/).waitFor(); // it is more than 16 KiB
+      await go(page, "#/log");
+      await page.getByText("<script>").first().waitFor();
+    });
+    assertEquals(await page.evaluate("globalThis.pwned"), undefined);
+    assertEquals(
+      await page.evaluate("document.querySelectorAll('script, img').length"),
+      1, // its own
+    );
+    assertEquals(await tooWide(page), []);
+    assert(traced.longestMs < MAX_FRAME_MS, JSON.stringify(traced));
+  },
+);
 
 consoleTest("10,000 members leave the page responsive", async () => {
   const registry = new MemoryRegistry();
