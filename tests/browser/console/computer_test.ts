@@ -112,7 +112,7 @@ consoleTest(
     await using tab = await openTab({ size: PHONE, scheme: "dark" });
     const { page } = tab;
     await page.goto(link);
-    await page.getByRole("row", { name: /files/ }).first().waitFor();
+    await page.getByText("running", { exact: true }).waitFor();
     const called = callTool(office, "ask");
     await answerable(page);
     await page.getByLabel("name").fill("x");
@@ -203,6 +203,8 @@ consoleTest(
       await page.goto(link);
       await page.getByText("run its command by hand").first().waitFor();
       await page.getByText("which is none of its tools").waitFor();
+      const states = page.getByText("running", { exact: true });
+      await states.nth(1).waitFor();
       const called = callTool(office, "echo", { text: HOSTILE.repeat(50) });
       await page.getByRole("article").waitFor();
       const views = [
