@@ -16,7 +16,7 @@ const MAX_COLOURS = 256;
 
 /**
  * Writes a PNG with a palette; of more than 256 colours, those closest to each other become one. It is
- * a third of what a browser writes.
+ * much smaller than what a browser writes.
  */
 export function encodePng({ width, height, rgb }: Picture): Buffer {
   const { palette, indexes } = reduce(rgb);
@@ -97,7 +97,10 @@ function paeth(a: number, b: number, c: number): number {
   return toA <= toB && toA <= toC ? a : toB <= toC ? b : c;
 }
 
-/** Finds a palette, and the index of each pixel in it. */
+/**
+ * Finds a palette, and the index of each pixel in it: of colours that differ in low bits alone, the most
+ * frequent stands for all. A colour that is rare stays, unless there is one close to it.
+ */
 function reduce(
   rgb: Uint8Array,
 ): { palette: Uint8Array; indexes: Uint8Array } {
@@ -110,30 +113,28 @@ function reduce(
   const counts = new Map<number, number>();
   for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) ?? 0) + 1);
   const colours = [...counts].sort(([, a], [, b]) => b - a).map(([one]) => one);
-  const kept = colours.slice(0, MAX_COLOURS);
-  const indexOf = new Map(kept.map((colour, index) => [colour, index]));
-  for (const colour of colours.slice(MAX_COLOURS)) {
-    indexOf.set(colour, nearest(colour, kept));
+  for (let lost = 0;; lost++) {
+    const mask = 0x010101 * (0xff << lost & 0xff);
+    const kept = new Map<number, number>();
+    for (const colour of colours) {
+      if (!kept.has(colour & mask)) kept.set(colour & mask, colour);
+    }
+    if (kept.size > MAX_COLOURS) continue;
+    const places = new Map([...kept.keys()].map((key, index) => [key, index]));
+    return {
+      palette: Uint8Array.from(
+        [...kept.values()].flatMap((colour) => [
+          colour >> 16,
+          colour >> 8 & 255,
+          colour & 255,
+        ]),
+      ),
+      indexes: Uint8Array.from(
+        pixels,
+        (pixel) => places.get(pixel & mask) ?? 0,
+      ),
+    };
   }
-  return {
-    palette: Uint8Array.from(
-      kept.flatMap((colour) => [colour >> 16, colour >> 8 & 255, colour & 255]),
-    ),
-    indexes: Uint8Array.from(pixels, (pixel) => indexOf.get(pixel) ?? 0),
-  };
-}
-
-function nearest(colour: number, among: readonly number[]): number {
-  let [best, least] = [0, Infinity];
-  among.forEach((each, index) => {
-    const distance = [16, 8, 0].reduce(
-      (sum, shift) =>
-        sum + ((colour >> shift & 255) - (each >> shift & 255)) ** 2,
-      0,
-    );
-    if (distance < least) [best, least] = [index, distance];
-  });
-  return best;
 }
 
 function chunk(type: string, data: Uint8Array): Buffer {
