@@ -1,5 +1,6 @@
 import { get, type IncomingMessage } from "node:http";
 import { once } from "node:events";
+import { createGunzip } from "node:zlib";
 
 /** What one of the streams was sent so far. */
 export interface StreamRead {
@@ -24,21 +25,25 @@ export async function openStreams(
   );
   let bytes = 0;
   let events = 0;
-  open.forEach((response, index) => {
+  const [first] = open;
+  for (const response of open) {
     response.on("error", () => {}); // it is cut at the end
-    response.on("data", (chunk: Uint8Array) => {
-      if (index > 0) return;
-      bytes += chunk.length;
-      for (let at = chunk.indexOf(LINE); at >= 0;) {
-        // An event has three lines, and an empty one.
-        if (chunk[at + 1] === LINE) events++;
-        at = chunk.indexOf(LINE, at + 1);
-      }
-    });
+    response.resume();
+  }
+  first?.on("data", (chunk: Uint8Array) => bytes += chunk.length);
+  const gunzip = createGunzip();
+  gunzip.on("error", () => {}); // as above
+  first?.pipe(gunzip).on("data", (chunk: Uint8Array) => {
+    for (let at = chunk.indexOf(LINE); at >= 0;) {
+      // An event has three lines, and an empty one.
+      if (chunk[at + 1] === LINE) events++;
+      at = chunk.indexOf(LINE, at + 1);
+    }
   });
   return {
     read: () => ({ bytes, events }),
     async [Symbol.asyncDispose]() {
+      gunzip.destroy();
       await Promise.all(open.map(async (response) => {
         const closed = once(response, "close");
         response.destroy();
@@ -55,7 +60,8 @@ async function openStream(
   token: string,
 ): Promise<IncomingMessage> {
   const request = get(`${url}/operator/v1/events`, {
-    headers: { Authorization: `Bearer ${token}` },
+    // As browsers do.
+    headers: { Authorization: `Bearer ${token}`, "Accept-Encoding": "gzip" },
     agent: false,
   });
   const [response]: IncomingMessage[] = await once(request, "response");

@@ -70,11 +70,13 @@ export class EventFeed {
    *
    * @param view what its reader may see
    * @param lastEventId where it goes on; what was missed for good is told in the first event
+   * @param isPacked whether it is sent as gzip
    * @param ended called once, when nothing follows any more, with whether that may still have to be read
    */
   open(
     view: FeedView,
     lastEventId: string | undefined,
+    isPacked: boolean,
     ended: (isUnread: boolean) => void,
   ): Pick<FeedReader, "stream" | "leave"> {
     this.#record();
@@ -88,6 +90,7 @@ export class EventFeed {
       pages: this.#pages,
       recording: this.#recording,
       seq: isKnown ? cursor.seq + 1 : this.#pages.next,
+      isPacked,
       missed: lastEventId !== undefined && !isKnown,
       ended: (isUnread) => {
         this.#readers.delete(reader);

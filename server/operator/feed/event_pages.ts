@@ -24,6 +24,8 @@ export interface PagesSize {
 export interface Piece {
   /** Those of them that may be seen. */
   readonly bytes: Uint8Array;
+  /** The same, packed, once a stream wants that. */
+  packed?: Uint8Array;
   /** The number of the event that follows. */
   readonly next: number;
 }
@@ -35,6 +37,8 @@ interface Page {
   readonly offices: readonly (string | undefined)[];
   readonly ends: readonly number[];
   readonly bytes: Buffer;
+  /** All of it, whose packed bytes are made once. */
+  whole?: Piece;
 }
 
 /**
@@ -110,6 +114,7 @@ export class EventPages {
       }
     }
     const [only = NOTHING, ...others] = parts;
+    if (only.length === bytes.length) return page.whole ??= { bytes, next };
     return { bytes: others.length === 0 ? only : Buffer.concat(parts), next };
   }
 

@@ -1,5 +1,6 @@
 import type { EventPages, Piece } from "./event_pages.ts";
 import { sseText } from "../../../shared/http/sse_text.ts";
+import { GzipFrame, pack } from "./packing.ts";
 import { cursorText } from "./sse.ts";
 
 const encoder = new TextEncoder();
@@ -22,6 +23,8 @@ export interface FeedReaderParts {
   readonly recording: string;
   /** The number of the first event to send. */
   readonly seq: number;
+  /** Whether it is sent as gzip. */
+  readonly isPacked: boolean;
   /** Whether there were events that the reader can get no more. */
   readonly missed: boolean;
   /**
@@ -40,11 +43,13 @@ export class FeedReader {
   readonly #begin: Uint8Array;
   #next: number;
   #hasBegun = false;
+  readonly #frame: GzipFrame | undefined;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
   constructor(parts: FeedReaderParts) {
     this.#parts = parts;
     this.#next = parts.seq;
+    this.#frame = parts.isPacked ? new GzipFrame() : undefined;
     const { missed } = parts;
     this.#begin = encoder.encode(
       sseText(this.#cursor(), "open", JSON.stringify({ missed })),
@@ -73,7 +78,7 @@ export class FeedReader {
     if ((controller.desiredSize ?? 0) <= 0) return;
     if (!this.#hasBegun) {
       this.#hasBegun = true;
-      return controller.enqueue(this.#begin);
+      return this.#send(this.#begin);
     }
     while (this.#next < pages.next) {
       const key = `${this.#next} ${view.key}`;
@@ -81,14 +86,16 @@ export class FeedReader {
         pages.read(this.#next, (office) => view.sees(office));
       made.set(key, piece);
       this.#next = piece.next;
-      if (piece.bytes.length > 0) return controller.enqueue(piece.bytes);
+      if (piece.bytes.length === 0) continue;
+      if (this.#frame === undefined) return this.#send(piece.bytes);
+      return this.#send(piece.bytes, piece.packed ??= pack(piece.bytes));
     }
   }
 
   /** Sends a comment, if the stream is read. */
   comment(text: string): void {
     if ((this.#controller?.desiredSize ?? 0) <= 0) return;
-    this.#controller?.enqueue(encoder.encode(text));
+    this.#send(encoder.encode(text));
   }
 
   /** Ends the stream, and says why in its last event. */
@@ -96,7 +103,8 @@ export class FeedReader {
     const controller = this.#controller;
     if (controller === undefined) return;
     const json = JSON.stringify({ reason });
-    controller.enqueue(encoder.encode(sseText(this.#cursor(), "end", json)));
+    this.#send(encoder.encode(sseText(this.#cursor(), "end", json)));
+    if (this.#frame) controller.enqueue(this.#frame.tail());
     controller.close();
     this.leave(true);
   }
@@ -110,6 +118,15 @@ export class FeedReader {
     if (this.#controller === undefined) return;
     this.#controller = undefined;
     this.#parts.ended(isUnread);
+  }
+
+  #send(bytes: Uint8Array, packed?: Uint8Array): void {
+    const controller = this.#controller;
+    const frame = this.#frame;
+    if (frame === undefined) return controller?.enqueue(bytes);
+    if (frame.size === 0) controller?.enqueue(GzipFrame.HEAD);
+    frame.add(bytes);
+    controller?.enqueue(packed ?? pack(bytes));
   }
 
   #cursor(): string {

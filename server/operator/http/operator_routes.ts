@@ -10,6 +10,7 @@ import { failure, log } from "../../shared/log.ts";
 import type { Window } from "../../shared/journal.ts";
 import { notFound, toResponse } from "../../shared/refusal.ts";
 import { type ApiParts, OperatorApi } from "../api.ts";
+import { acceptsGzip } from "../feed/packing.ts";
 import { EventFeed } from "../feed/event_feed.ts";
 import { statusOf, type StatusParts } from "../status.ts";
 import {
@@ -202,6 +203,7 @@ export class OperatorRoutes {
         { "Retry-After": "5" },
       );
     }
+    const isPacked = acceptsGzip(c.req.header("accept-encoding"));
     const only = c.req.query("office");
     this.#open.add(outgoing, identity);
     const reader = this.#feed.open(
@@ -213,6 +215,7 @@ export class OperatorRoutes {
             : (only ?? office) === office && seesOffice(policy, office),
       },
       c.req.header("last-event-id"),
+      isPacked,
       // One that does not read its end is cut off.
       (isUnread) => {
         if (isUnread) void closed([outgoing], END_TIMEOUT_MS);
@@ -223,6 +226,8 @@ export class OperatorRoutes {
     return new Response(reader.stream, {
       headers: {
         "Content-Type": "text/event-stream",
+        ...(isPacked && { "Content-Encoding": "gzip" }),
+        Vary: "Accept-Encoding",
         "X-Accel-Buffering": "no", // for nginx
       },
     });

@@ -1,4 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
+import { Buffer } from "node:buffer";
+import { constants, gunzipSync } from "node:zlib";
+import { acceptsGzip } from "../../../../server/operator/feed/packing.ts";
 import { EventFeed } from "../../../../server/operator/feed/event_feed.ts";
 import { readCursor } from "../../../../server/operator/feed/sse.ts";
 import type { SeenEvent, Window } from "../../../../server/shared/journal.ts";
@@ -19,7 +22,7 @@ Deno.test("EventFeed looks in only while there are streams, and a while longer",
   const feed = new EventFeed(window);
   assertEquals(window.onlooker, undefined);
   let ended = 0;
-  const { stream } = feed.open(view, undefined, () => ended++);
+  const { stream } = feed.open(view, undefined, false, () => ended++);
   assert(window.onlooker !== undefined);
   assertEquals(feed.streams, 1);
   await stream.cancel();
@@ -34,7 +37,8 @@ Deno.test("EventFeed ends a stream that is read too slowly, and says so; others 
   const window: Window = { onlooker: undefined };
   const feed = new EventFeed(window);
   let ended = 0;
-  const slow = feed.open(view, undefined, () => ended++).stream.getReader();
+  const slow = feed.open(view, undefined, false, () => ended++).stream
+    .getReader();
   const first = await slow.read();
   const text = (bytes: Uint8Array | undefined) =>
     new TextDecoder().decode(bytes);
@@ -60,11 +64,12 @@ Deno.test("EventFeed gives those who see the same the same bytes", async () => {
   const window: Window = { onlooker: undefined };
   const feed = new EventFeed(window);
   const readers = [1, 2].map(() =>
-    feed.open(view, undefined, () => {}).stream.getReader()
+    feed.open(view, undefined, false, () => {}).stream.getReader()
   );
   const other = feed.open(
     { key: "none", sees: (office) => office === undefined },
     undefined,
+    false,
     () => {},
   ).stream.getReader();
   for (const reader of [...readers, other]) await reader.read();
@@ -81,5 +86,44 @@ Deno.test("readCursor() reads what the server wrote, and nothing else", () => {
   assertEquals(readCursor("Ab-_9.12"), { recording: "Ab-_9", seq: 12 });
   for (const text of [undefined, "", "12", "a.b", "a.-1", "a.1.2", " a.1"]) {
     assertEquals(readCursor(text), undefined, text);
+  }
+});
+
+Deno.test("EventFeed gives those who read gzip the same packed bytes, and ends them well", async () => {
+  const window: Window = { onlooker: undefined };
+  const feed = new EventFeed(window);
+  const open = () => feed.open(view, undefined, true, () => {}).stream;
+  const readers = [open(), open()].map((stream) => stream.getReader());
+  const parts = await Promise.all(readers.map(async (reader) => {
+    const { value: head } = await reader.read();
+    const { value: begin } = await reader.read();
+    return [head, begin];
+  }));
+  const reads = readers.map((reader) => reader.read());
+  window.onlooker?.(event("r1"), "0.2");
+  const [a, b] = await Promise.all(reads);
+  assert(a?.value !== undefined && a.value === b?.value);
+  const [reader] = readers;
+  assert(reader);
+  // All that was sent so far can be read, before the stream has ended.
+  const sent = [...parts[0] ?? [], a.value].map((part) =>
+    part ?? new Uint8Array()
+  );
+  const early = gunzipSync(Buffer.concat(sent), {
+    finishFlush: constants.Z_SYNC_FLUSH,
+  }).toString();
+  assert(early.includes("event: open") && early.includes('"req_id":"r1"'));
+  feed.close();
+  for await (const bytes of readAll(reader)) sent.push(bytes);
+  const whole = gunzipSync(Buffer.concat(sent)).toString(); // checks its checksum
+  assert(whole.startsWith(early) && whole.includes("event: end"));
+});
+
+Deno.test("acceptsGzip() reads Accept-Encoding", () => {
+  for (const yes of ["gzip", "br, GZIP ;q=0.5", "deflate,gzip;q=1"]) {
+    assert(acceptsGzip(yes), yes);
+  }
+  for (const no of [undefined, "", "identity", "gzip;q=0", "x-gzip, br"]) {
+    assert(!acceptsGzip(no), no);
   }
 });
