@@ -26,7 +26,7 @@ const TITLES: Readonly<Record<ConsolePage, string>> = {
 
 /** The style sheets of each page, one after the other. */
 const STYLES: Readonly<Record<ConsolePage, readonly string[]>> = {
-  server: ["console", "calls"],
+  server: ["console", "calls", "tools"],
   computer: ["console", "calls", "computer"],
 };
 

@@ -9,6 +9,7 @@ import { createLive } from "./data/live.js";
 import * as call from "./views/call.js";
 import * as calls from "./views/calls.js";
 import * as log from "./views/log.js";
+import * as computer from "./views/computer.js";
 import * as office from "./views/office.js";
 import * as offices from "./views/offices.js";
 import * as status from "./views/status.js";
@@ -26,6 +27,7 @@ run({
     ["calls/:key", call],
     ["status", status],
     ["log", log],
+    ["offices/:office/computers/:computer", computer],
   ],
   links: [
     ["#/offices", "Offices"],

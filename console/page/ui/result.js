@@ -1,0 +1,136 @@
+// @ts-check
+/// <reference lib="dom" />
+import { h } from "./element.js";
+import { jsonView } from "./json_view.js";
+
+/** How much of a text is shown at first, in characters. */
+const MAX_TEXT = 20_000;
+
+/** Pictures that a browser draws without running anything of them. */
+const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+const SOUNDS = new Set(["audio/wav", "audio/mpeg", "audio/ogg", "audio/webm"]);
+
+/**
+ * Shows the result of a tool; all of it is content of somebody else.
+ *
+ * @param {unknown} result a CallToolResult
+ * @param {AbortSignal} signal ends its pictures and sounds
+ * @returns {HTMLElement}
+ */
+export function resultView(result, signal) {
+  const { content, structuredContent, isError, _meta: meta } =
+    /** @type {Record<string, unknown>} */ (result ?? {});
+  return h(
+    "div",
+    { class: "result" },
+    isError === true && h("p", { class: "bad" }, "The tool reports an error."),
+    Array.isArray(content) && content.map((block) => blockView(block, signal)),
+    structuredContent !== undefined && structuredContent !== null &&
+      [h("h4", {}, "Structured result"), jsonView(structuredContent)],
+    meta !== undefined && meta !== null &&
+      [h("h4", {}, "Metadata"), jsonView(meta, undefined, false)],
+  );
+}
+
+/**
+ * Shows one content block of MCP.
+ *
+ * @param {unknown} block
+ * @param {AbortSignal} signal
+ * @returns {HTMLElement}
+ */
+export function blockView(block, signal) {
+  const about =
+    /** @type {Record<string, unknown>} */ (typeof block === "object" &&
+        block !== null
+      ? block
+      : { type: "unknown" });
+  const { type, text, data, mimeType, resource, uri } = about;
+  if (type === "text" && typeof text === "string") return textView(text);
+  if (
+    (type === "image" || type === "audio") && typeof data === "string" &&
+    typeof mimeType === "string"
+  ) {
+    return mediaView(data, mimeType, signal) ??
+      h(
+        "p",
+        { class: "muted" },
+        `${type} of type ${mimeType}, which is not shown`,
+      );
+  }
+  if (
+    type === "resource" && typeof resource === "object" && resource !== null
+  ) {
+    const { uri, text, blob, mimeType } =
+      /** @type {Record<string, unknown>} */ (resource);
+    const media = typeof blob === "string" && typeof mimeType === "string"
+      ? mediaView(blob, mimeType, signal)
+      : undefined;
+    return h(
+      "figure",
+      {},
+      h("figcaption", {}, h("code", {}, h("bdi", {}, String(uri)))),
+      typeof text === "string"
+        ? textView(text)
+        : media ?? jsonView(resource, undefined, false),
+    );
+  }
+  // Not a link that can be followed: it may lead anywhere.
+  if (type === "resource_link") {
+    return h("p", {}, "Resource: ", h("code", {}, h("bdi", {}, String(uri))));
+  }
+  return jsonView(block);
+}
+
+/**
+ * Shows a text, of a long one the beginning at first.
+ *
+ * @param {string} text
+ * @returns {HTMLElement}
+ */
+export function textView(text) {
+  const shown = h("pre", {
+    tabIndex: 0,
+    role: "region",
+    "aria-label": "Text",
+    dir: "auto",
+  }, text.slice(0, MAX_TEXT));
+  if (text.length <= MAX_TEXT) return shown;
+  const button = h("button", {
+    type: "button",
+    onClick: () => {
+      shown.textContent = text;
+      button.remove();
+    },
+  }, `Show all ${text.length.toLocaleString()} characters`);
+  return h("div", {}, shown, button);
+}
+
+/**
+ * @param {string} base64
+ * @param {string} mimeType
+ * @param {AbortSignal} signal
+ */
+function mediaView(base64, mimeType, signal) {
+  const type = mimeType.toLowerCase();
+  if (!IMAGES.has(type) && !SOUNDS.has(type)) return undefined;
+  /** @type {Uint8Array<ArrayBuffer>} */
+  let bytes;
+  try {
+    bytes = Uint8Array.from(
+      atob(base64),
+      (character) => character.charCodeAt(0),
+    );
+  } catch {
+    return h("p", { class: "bad" }, `${mimeType}: its data is no base64`);
+  }
+  const url = URL.createObjectURL(new Blob([bytes], { type }));
+  signal.addEventListener("abort", () => URL.revokeObjectURL(url));
+  return IMAGES.has(type)
+    ? h("img", {
+      src: url,
+      alt: `Picture of the tool, ${mimeType}`,
+      class: "media",
+    })
+    : h("audio", { src: url, controls: true });
+}

@@ -1,0 +1,140 @@
+// @ts-check
+/// <reference lib="dom" />
+/** @import { Api } from "../data/api.js" */
+/** @import { Tool } from "./computer.js" */
+import { fill, h } from "../ui/element.js";
+import { createForm } from "../ui/form.js";
+import { jsonView } from "../ui/json_view.js";
+import { problem } from "../ui/loading.js";
+import { resultView } from "../ui/result.js";
+import { durationText } from "../ui/text.js";
+
+const TICK_MS = 100;
+/** The most results that are kept on the page. */
+const MAX_RESULTS = 10;
+const DEFAULT_SECONDS = 60;
+
+/**
+ * Makes the panel in which a tool is tried: a form, and the results, newest first.
+ *
+ * @param {{ api: Api, path: string, tool: Tool, signal: AbortSignal }} about
+ * @returns {HTMLElement}
+ */
+export function tryTool({ api, path, tool, signal }) {
+  const form = createForm(tool.params_schema);
+  const problems = h("div");
+  const results = h("div", { class: "results" });
+  const seconds = h("input", {
+    type: "number",
+    id: "timeout",
+    min: "1",
+    max: "3600",
+    required: true,
+    value: String(DEFAULT_SECONDS),
+  });
+  const call = h("button", { type: "submit", class: "primary" }, "Call");
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    try {
+      const params = form.read();
+      problems.replaceChildren();
+      results.prepend(
+        callOnce({
+          api,
+          path,
+          name: tool.name,
+          params,
+          timeoutMs: Math.round(Number(seconds.value) * 1000),
+          signal,
+        }),
+      );
+      while (results.children.length > MAX_RESULTS) {
+        results.lastElementChild?.remove();
+      }
+    } catch (error) {
+      fill(problems, problem(error));
+    }
+  };
+  return h(
+    "div",
+    {},
+    h("h3", { tabIndex: -1 }, h("bdi", {}, tool.title ?? tool.name)),
+    tool.description &&
+      h("p", { class: "description" }, h("bdi", {}, tool.description)),
+    h(
+      "form",
+      { onSubmit: submit, noValidate: true },
+      form.element,
+      h(
+        "p",
+        { class: "field inline" },
+        h("label", { for: "timeout" }, "Seconds it may take"),
+        seconds,
+      ),
+      problems,
+      h("p", { class: "actions" }, call),
+    ),
+    results,
+    h(
+      "details",
+      {},
+      h("summary", {}, "Schema of the arguments"),
+      jsonView(tool.params_schema),
+    ),
+    tool.meta &&
+      h("details", {}, h("summary", {}, "Metadata"), jsonView(tool.meta)),
+  );
+}
+
+/**
+ * Calls a tool, and shows how that goes.
+ *
+ * @param {{ api: Api, path: string, name: string, params: unknown, timeoutMs: number, signal: AbortSignal }} about
+ * @returns {HTMLElement}
+ */
+function callOnce({ api, path, name, params, timeoutMs, signal }) {
+  const stop = new AbortController();
+  const state = h("span", { role: "status" }, "running");
+  const cancel = h(
+    "button",
+    { type: "button", onClick: () => stop.abort() },
+    "Cancel",
+  );
+  const body = h("div");
+  const began = performance.now();
+  const elapsed = () => durationText(performance.now() - began);
+  const clock = h("span", { class: "muted number" });
+  const timer = setInterval(() => clock.textContent = elapsed(), TICK_MS);
+  signal.addEventListener("abort", () => clearInterval(timer));
+  const end = (/** @type {string} */ text, /** @type {string} */ kind) => {
+    clearInterval(timer);
+    cancel.remove();
+    clock.textContent = elapsed();
+    state.textContent = text;
+    state.className = kind;
+  };
+  const run = async () => {
+    try {
+      const result = await api.post(`${path}/call`, {
+        tool_name: name,
+        params,
+        timeout_ms: timeoutMs,
+      }, AbortSignal.any([signal, stop.signal]));
+      const isError = result.isError === true;
+      end(isError ? "failed" : "done", isError ? "bad" : "good");
+      fill(body, resultView(result, signal));
+    } catch (error) {
+      if (signal.aborted) return;
+      end(stop.signal.aborted ? "cancelled" : "refused", "bad");
+      if (!stop.signal.aborted) fill(body, problem(error));
+    }
+  };
+  void run();
+  return h(
+    "article",
+    { class: "call" },
+    h("header", {}, h("strong", {}, h("bdi", {}, name)), state, clock, cancel),
+    h("details", {}, h("summary", {}, "Arguments"), jsonView(params)),
+    body,
+  );
+}
