@@ -9,7 +9,7 @@ import { pageLink } from "../../support/computer/page_client.ts";
 import { runComputer } from "../../support/computer/run_computer.ts";
 import { startOffice } from "../../support/office.ts";
 import { go, signIn, startConsole } from "../support/console_office.ts";
-import { consoleTest, openTab, TRIES_TOOLS } from "../support/driven.ts";
+import { consoleTest, openTab } from "../support/driven.ts";
 import { LOOKS, startLooking } from "../support/look_at_pages.ts";
 
 /** The name of a screenshot, a route, and a text that is there once the page is filled. */
@@ -28,7 +28,7 @@ const SERVER_PAGES: readonly PageToSee[] = [
   ["offices", "#/offices", "north"],
   ["office", "#/offices/north", "planner"],
   ["office-calls", "#/offices/north/calls", "wait"],
-  ...TRIES_TOOLS ? COMPUTER_VIEWS : [],
+  ...COMPUTER_VIEWS,
   ["calls", "#/calls", "order"],
   ["status", "#/status", /p99: \d/],
   ["log", "#/log", "call_ended"],

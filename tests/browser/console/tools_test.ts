@@ -2,17 +2,12 @@ import { assert, assertEquals } from "@std/assert";
 import { everything } from "../../support/computer/mcp_servers.ts";
 import { OFFICE } from "../../support/office.ts";
 import { startConsole } from "../support/console_office.ts";
-import { consoleTest, TRIES_TOOLS } from "../support/driven.ts";
+import { consoleTest } from "../support/driven.ts";
 import { traceFrames } from "../support/frames.ts";
 
 const PC = `#/offices/${OFFICE}/computers/pc`;
 
-/** Defines a test of a view that may not be there yet. */
-const toolTest = (name: string, fn: () => Promise<void>) => {
-  if (TRIES_TOOLS) consoleTest(name, fn);
-};
-
-toolTest(
+consoleTest(
   "a Computer's MCP servers, tools and windows are shown, and a tool is tried by its form",
   async () => {
     await using console = await startConsole({
@@ -71,7 +66,7 @@ toolTest(
   },
 );
 
-toolTest(
+consoleTest(
   "a result of 1 MB, and one that is markup, leave the page responsive",
   async () => {
     await using console = await startConsole({

@@ -1,9 +1,5 @@
 import { type Browser, chromium, type Page } from "playwright-core";
-import { ASSETS } from "../../../console/assets.ts";
 import { findChromium } from "./chromium.ts";
-
-/** Whether the console has its view of a Computer, with its tools. */
-export const TRIES_TOOLS = "views/computer.js" in ASSETS;
 
 /** A size of the window, in CSS pixels. */
 export type Size = { readonly width: number; readonly height: number };
