@@ -1,10 +1,38 @@
 import { clearImmediate, setImmediate } from "node:timers";
 
-/** Maximum number of packets of one connection that are handled in one turn. */
+/** Maximum number of packets of one connection, and of all that are behind, that are handled in one turn. */
 const MAX_PACKETS_PER_TURN = 100;
 
 /** Maximum number of queued packets. */
 const MAX_QUEUED = 10_000;
+
+/** Those with queued packets, in the order of their turns. */
+const behind = new Set<PacketTurns>();
+let immediate: ReturnType<typeof setImmediate> | undefined;
+
+/** Handles packets of one connection after the other: the more are behind, the longer each has to wait. */
+function turn(): void {
+  immediate = undefined;
+  let left = MAX_PACKETS_PER_TURN;
+  for (const turns of behind) {
+    if (left <= 0) break;
+    behind.delete(turns);
+    left -= turns.handle(left);
+    if (turns.isBehind) behind.add(turns);
+  }
+  if (behind.size > 0) immediate ??= setImmediate(turn);
+}
+
+function schedule(turns: PacketTurns): void {
+  behind.add(turns);
+  immediate ??= setImmediate(turn);
+}
+
+function unschedule(turns: PacketTurns): void {
+  if (!behind.delete(turns) || behind.size > 0) return;
+  clearImmediate(immediate);
+  immediate = undefined;
+}
 
 /**
  * Spreads many packets of one connection, such as those of one POST or one segment of frames, over
@@ -17,7 +45,6 @@ export class PacketTurns {
   #queue: unknown[] | undefined;
   /** Index in the queue. */
   #next = 0;
-  #immediate: ReturnType<typeof setImmediate> | undefined;
 
   readonly #hold: (held: boolean) => void;
 
@@ -57,33 +84,33 @@ export class PacketTurns {
       return `more than ${MAX_QUEUED} packets at once`;
     }
     queue.push(packet);
-    this.#immediate ??= setImmediate(this.#turn);
+    schedule(this);
     return undefined;
+  }
+
+  /** Handles queued packets, at most so many; returns how many. */
+  handle(most: number): number {
+    const queue = this.#queue;
+    if (queue === undefined) return 0;
+    const begin = this.#next;
+    const end = Math.min(begin + most, queue.length);
+    for (let next = begin; next < end; next++) {
+      this.#next = next + 1;
+      this.#handle(queue[next]);
+      if (this.#queue !== queue) return next + 1 - begin; // that packet ended the connection
+    }
+    if (end === queue.length) this.#clear();
+    return end - begin;
   }
 
   /** Drops all queued packets. */
   end(): void {
-    if (this.#immediate !== undefined) clearImmediate(this.#immediate);
+    unschedule(this);
     if (this.isBehind) this.#clear();
-    this.#immediate = undefined;
   }
 
   readonly #rest = (): void => {
     this.#handled = 0;
-  };
-
-  readonly #turn = (): void => {
-    this.#immediate = undefined;
-    const queue = this.#queue;
-    if (queue === undefined) return;
-    const end = Math.min(this.#next + MAX_PACKETS_PER_TURN, queue.length);
-    while (this.#next < end) {
-      this.#handle(queue[this.#next++]);
-      if (this.#queue !== queue) return; // that packet ended the connection
-    }
-    if (this.#next < queue.length) {
-      this.#immediate ??= setImmediate(this.#turn);
-    } else this.#clear();
   };
 
   #clear(): void {
