@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, readlink } from "node:fs/promises";
 
 /**
  * Resolves when a process has ended.
@@ -42,18 +42,33 @@ export async function isAlive(pid: number): Promise<boolean> {
 }
 
 /**
- * Resolves when a process has a handler for SIGTERM; Linux only.
+ * Resolves with the port on which a process listens; Linux only.
  *
- * Polls, like `gone`.
+ * Polls, like `gone`, for a process that can print it nowhere.
  */
-export async function catchesSigterm(pid: number): Promise<void> {
-  const SIGTERM = 1n << 14n;
+export async function listeningPort(pid: number): Promise<number> {
   while (true) {
-    const status = await readFile(`/proc/${pid}/status`, "utf8");
-    const [, caught = "0"] = /^SigCgt:\s*([0-9a-f]+)$/m.exec(status) ?? [];
-    if ((BigInt(`0x${caught}`) & SIGTERM) !== 0n) return;
+    const ports = await listeningPorts();
+    const files = await readdir(`/proc/${pid}/fd`);
+    for (const file of files) {
+      const target = await readlink(`/proc/${pid}/fd/${file}`).catch(() => "");
+      const port = ports.get(target);
+      if (port !== undefined) return port;
+    }
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+}
+
+/** The ports of this machine's listening IPv4 sockets, by how `/proc/PID/fd` names them. */
+async function listeningPorts(): Promise<ReadonlyMap<string, number>> {
+  const LISTEN = "0A";
+  const [, ...lines] = (await readFile("/proc/net/tcp", "utf8")).trim()
+    .split("\n");
+  return new Map(lines.flatMap((line) => {
+    const [, local = "", , state, , , , , , inode] = line.trim().split(/\s+/);
+    const [, port = ""] = local.split(":");
+    return state === LISTEN ? [[`socket:[${inode}]`, parseInt(port, 16)]] : [];
+  }));
 }
 
 /** Returns the running processes of these process groups; Linux only. */

@@ -16,7 +16,7 @@ import type { Screen } from "../../support/terminal/emulator.ts";
 import { createCounter } from "../../support/fixtures/counter.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
-import { catchesSigterm, gone } from "../../support/processes.ts";
+import { gone, listeningPort } from "../../support/processes.ts";
 import { scratch } from "../../support/scratch.ts";
 import {
   assertRestored,
@@ -311,7 +311,10 @@ Deno.test(
     ], { cwd: fileURLToPath(new URL("../../../", import.meta.url)) });
     await server.hangUp();
     await Deno.writeTextFile(go, "");
-    await catchesSigterm(server.pid);
+    const port = await listeningPort(server.pid);
+    const { status, body } = await fetch(`http://127.0.0.1:${port}/health`);
+    assertEquals(status, 200);
+    await body?.cancel();
     server.signal("SIGTERM");
     await gone(server.pid);
     assertStringIncludes(await Deno.readTextFile(log), "SIGTERM: draining");
