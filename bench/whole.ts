@@ -84,7 +84,7 @@ export async function writeReport(
   // The notes are part of the repository, not of the package.
   const own = folder === join(ROOT, "docs");
   const notes = join(own ? join(ROOT, "bench") : folder, "notes.md");
-  await Deno.writeTextFile(data, JSON.stringify(report, rounded, 2));
+  await Deno.writeTextFile(data, JSON.stringify(report, rounded));
   await Deno.writeTextFile(page, renderPage(report));
   await Deno.writeTextFile(
     notes,
