@@ -16,7 +16,7 @@ export type AgentProvider = () => SmcpAgent | Promise<SmcpAgent>;
 /** How long the first request waits for the tools of all Computers; the rest is told when it comes. */
 const SETTLE_TIMEOUT_MS = 5_000;
 /** Changes within this time are told as one: a Computer that comes back causes three. */
-const BURST_MS = 50;
+export const BURST_MS = 50;
 
 /** What is wrong at a Computer, as far as an Agent can know. */
 export interface Trouble {

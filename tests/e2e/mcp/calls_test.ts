@@ -6,6 +6,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { Buffer } from "node:buffer";
+import { BURST_MS } from "../../../mcp/office/office_view.ts";
 import { sha256 } from "../../support/blob_script.ts";
 import { createPictures } from "../../support/fixtures/pictures.ts";
 import { isCancelled } from "../../support/mcp/cancelled.ts";
@@ -99,7 +100,11 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
     await client.listening();
     const { agent } = office.office;
     const fetched = Promise.withResolvers<void>();
+    // On a slow machine the changes come apart, and are more than one burst.
+    const bursts: number[] = [];
     agent.on("tools", ({ tools }) => {
+      const now = performance.now();
+      if (now >= (bursts.at(-1) ?? -Infinity) + BURST_MS - 5) bursts.push(now);
       if (tools?.some(({ name }) => name === "third")) fetched.resolve();
     });
     for (const name of ["first", "second", "third"]) {
@@ -109,7 +114,10 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
     await client.changed(1);
     const names = (await client.tools()).map(({ name }) => name);
     assertEquals(names.slice(2), ["pc__first", "pc__second", "pc__third"]);
-    assertEquals(client.changes(), 1);
+    assert(
+      client.changes() >= 1 && client.changes() <= bursts.length,
+      `told ${client.changes()} times of ${bursts.length} bursts`,
+    );
   });
 
   Deno.test(`${kind}: a long call tells that it runs, and outlives the client's timeout`, async () => {
