@@ -116,6 +116,12 @@ export function createLive(api, signal) {
     if (log.length > MAX_KEPT + SLACK) log = log.slice(-MAX_KEPT);
     if (event === "call_began") {
       const call = callOf(++keys, at, data);
+      const listed = pending.get(idOf(call));
+      // The list of calls may be faster than the stream.
+      if (listed && adopted.delete(listed)) {
+        Object.assign(listed, { ...call, key: listed.key });
+        return;
+      }
       pending.set(idOf(call), call);
       add(call);
     } else if (event === "call_ended") {

@@ -22,7 +22,7 @@ export function loading({ problems, signal, load, show, everyMs }) {
     try {
       const value = await load();
       if (signal.aborted) return;
-      problems.replaceChildren();
+      problems.replaceChildren(...missing(value));
       show(value);
     } catch (error) {
       if (!signal.aborted) problems.replaceChildren(problem(error));
@@ -36,6 +36,21 @@ export function loading({ problems, signal, load, show, everyMs }) {
   void now();
   return now;
 }
+
+/**
+ * Says of which nodes of a cluster nothing is known now.
+ *
+ * @param {any} value an answer of the API
+ */
+const missing = (value) => {
+  /** @type {readonly string[]} */
+  const nodes = value?.unanswered ?? [];
+  return nodes.length === 0 ? [] : [problem(
+    `No answer came from ${nodes.join(", ")}: what is on ${
+      nodes.length > 1 ? "these nodes" : "this node"
+    } is missing.`,
+  )];
+};
 
 /**
  * Shows an error.

@@ -79,10 +79,6 @@ export function show(root, { api, signal, params: { office = "" } }) {
       "button",
       {
         type: "button",
-        disabled: member.node !== undefined,
-        title: member.node === undefined
-          ? undefined
-          : `It is connected to the node ${member.node}`,
         "aria-label": `Put out… ${member.name}`,
         onClick: () => kick(member),
       },

@@ -22,6 +22,7 @@ export const title = () => "Status";
 export function show(root, { api, live, signal }) {
   const problems = h("div");
   const about = h("dl", { class: "facts" });
+  const nodes = h("div");
   const plots = {
     calls: createPlot("Calls a second", String),
     latency: createPlot("Latency of calls", durationText),
@@ -34,6 +35,7 @@ export function show(root, { api, live, signal }) {
     h("h1", {}, "Status"),
     problems,
     about,
+    nodes,
     h(
       "div",
       { class: "plots" },
@@ -46,9 +48,12 @@ export function show(root, { api, live, signal }) {
     everyMs: RELOAD_MS,
     load: () => api.get("status", signal),
     show: (status) => {
-      fill(about, factsOf(status));
-      const { process } = status;
-      if (process) live.samples.add(process);
+      const { process, nodes: others = [] } = status;
+      const all = process ? [process, ...others.map(processOf)] : [];
+      const total = process && totalOf(all);
+      fill(about, factsOf(status, total));
+      fill(nodes, others.length > 0 ? nodesTable(status) : "");
+      if (total) live.samples.add(total);
       drawCalls(live.seconds.all, plots);
       /** @type {readonly Sample[]} */
       const samples = live.samples.all;
@@ -105,14 +110,82 @@ function drawCalls(all, { calls, latency, errors }) {
   );
 }
 
+/** @param {{ process: Process }} node */
+const processOf = ({ process }) => process;
+
+/**
+ * @typedef {{ connections: number, calls: number, streams: number, queued_bytes: number, memory_bytes: number, heap_bytes: number, draining: boolean }} Process
+ */
+
+/** What several processes have together. @param {readonly Process[]} all */
+function totalOf(all) {
+  /** @param {(process: Process) => number} value */
+  const sum = (value) => all.reduce((total, each) => total + value(each), 0);
+  return {
+    connections: sum((each) => each.connections),
+    calls: sum((each) => each.calls),
+    streams: sum((each) => each.streams),
+    queued_bytes: sum((each) => each.queued_bytes),
+    memory_bytes: sum((each) => each.memory_bytes),
+    heap_bytes: sum((each) => each.heap_bytes),
+  };
+}
+
 /** @param {any} status */
-function factsOf(status) {
-  const { process } = status;
+const nodesTable = ({ node, process, nodes }) =>
+  h(
+    "table",
+    { class: "cards", "aria-label": "Nodes" },
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        NODE_HEADS.map((text) => h("th", { scope: "col" }, text)),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      [{ node, process }, ...nodes].map(nodeRow),
+    ),
+  );
+
+const NODE_HEADS = ["Node", "Connections", "Calls so far", "Waiting", "Memory"];
+
+/** @param {{ node: string, process: Process }} node */
+function nodeRow({ node, process }) {
+  const values = [
+    process.connections,
+    process.calls,
+    bytesText(process.queued_bytes),
+    bytesText(process.memory_bytes),
+  ];
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, node, process.draining ? " (draining)" : ""),
+    values.map((value, i) =>
+      h(
+        "td",
+        { "data-label": NODE_HEADS[i + 1], class: "number" },
+        String(value),
+      )
+    ),
+  );
+}
+
+/**
+ * @param {any} status
+ * @param {ReturnType<typeof totalOf> | undefined} process
+ */
+function factsOf(status, process) {
   const facts = [
     ["Version", status.version],
     ["Protocols", status.protocols.join(", ")],
     ["Running for", sinceText(status.since, Date.now())],
-    ["Node", status.node],
+    ["Nodes", status.nodes && status.nodes.length + 1],
     ["Offices", status.offices],
     ["Members", status.members],
     ["Calls on their way", status.pending_calls],
