@@ -34,6 +34,12 @@ export function mountConsole(
       if (error instanceof ProblemError) return toProblemResponse(error);
       throw error;
     }
+    if (part === "") { // relative: a proxy may have put it somewhere else
+      return new Response(null, {
+        status: 308,
+        headers: { Location: "../console" },
+      });
+    }
     return answerConsole("server", {
       method: c.req.method,
       ...(part !== undefined && { part }),

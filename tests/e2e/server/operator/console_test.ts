@@ -15,13 +15,26 @@ Deno.test("the console is there exactly while there can be operators", async () 
   }
 });
 
+Deno.test("the console with a slash behind it leads to the page, on whatever path a proxy has it", async () => {
+  await using server = createSmcpServer({
+    operator: { token: "t".repeat(32) },
+  });
+  const { url } = await server.listen();
+  const answer = await fetch(`${url}/console/`, { redirect: "manual" });
+  await answer.body?.cancel();
+  assertEquals(answer.status, 308);
+  const location = answer.headers.get("Location") ?? "";
+  for (const base of [url, "https://a.example/behind"]) {
+    assertEquals(new URL(location, `${base}/console/`).href, `${base}/console`);
+  }
+});
+
 Deno.test("no path leads from the console to other files", async () => {
   await using server = createSmcpServer({
     operator: { token: "t".repeat(32) },
   });
   const { url } = await server.listen();
   const paths = [
-    "/console/",
     "/console/../server/main.ts",
     "/console/..%2fmod.ts",
     "/console/%2e%2e/mod.ts",
