@@ -121,6 +121,7 @@ class PartedServer implements SmcpServer {
     const operator = this.#operator = all.operator && new OperatorRoutes({
       ...front,
       logical,
+      others: all.cluster?.others,
       token: all.operator.token,
       journal: core.journal,
       window: core.window,

@@ -4,6 +4,7 @@ import type {
   ClusterSource,
   ClusterStatus,
 } from "../shared/cluster_status.ts";
+import type { OtherNodes } from "../shared/other_nodes.ts";
 import type { ClusterOffices } from "./exchange.ts";
 
 /**
@@ -35,6 +36,8 @@ export interface AgreedSettings {
 export interface ClusterMember extends ClusterOffices, ClusterSource {
   /** What the ids of its polling sessions begin with, before a dot. */
   readonly name: string;
+  /** The other nodes, for those who operate this one. */
+  readonly others: OtherNodes;
   /** Why this node may not serve now. */
   readonly hindrance: ClusterHindrance | undefined;
   /**

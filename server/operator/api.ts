@@ -1,14 +1,18 @@
 import type { z } from "zod";
-import type { ClientEvent, ClientEvents } from "../../protocol/mod.ts";
-import type { Authenticator } from "../auth/authenticator.ts";
+import type {
+  ClientEvent,
+  ClientEvents,
+  ProtocolName,
+} from "../../protocol/mod.ts";
 import { seesAll, seesOffice } from "../auth/policy.ts";
-import type { Seat } from "../shared/member.ts";
-import type { PendingCall, Session } from "../shared/session.ts";
-import type { Journal } from "../shared/journal.ts";
-import { carriedBy } from "../wire/mod.ts";
+import type { Policy } from "../shared/identity.ts";
 import { ask, type Asked } from "./ask.ts";
+import { Here, type HereParts } from "./here.ts";
+import { kickHere } from "./kick.ts";
+import type { OtherOperators, Told } from "./nodes/other_operators.ts";
+import type { NodeQuestion } from "./nodes/node_questions.ts";
 import { problemOf } from "./problem.ts";
-import type { OperatedOffices, Operator } from "./operated.ts";
+import type { Operator } from "./operated.ts";
 import type {
   callsSchema,
   cancelSchema,
@@ -17,49 +21,68 @@ import type {
   membersSchema,
   officesSchema,
   revokeSchema,
+  statusSchema,
 } from "./schemas.ts";
-import { callView, memberView, officeViews, strangerView } from "./views.ts";
+import { joinOffices, strangerView } from "./views.ts";
 
 /** The parts of a server that {@linkcode OperatorApi} needs. */
-export interface ApiParts {
-  /** The offices of each protocol version, oldest first. */
-  readonly logical: readonly OperatedOffices[];
-  /** Refuses keys. */
-  readonly authenticator: Authenticator | undefined;
-  /** Notes what was changed. */
-  readonly journal: Journal;
-  /** Checks the credentials of all sessions and streams again. */
-  recheck(): Promise<void>;
+export interface ApiParts extends HereParts {
+  /** The version of this package. */
+  readonly version: string;
+  /** When the Server was made, in milliseconds since 1970. */
+  readonly since: number;
+  /** The other nodes, in a cluster. */
+  readonly others: OtherOperators;
+  /** Returns the number of open streams of events. */
+  streams(): number;
 }
 
-/** What operators see and do; of offices that one does not see, it does not learn whether they exist. */
+/**
+ * What operators see and do, on all nodes; of offices that one does not see, it does not learn whether
+ * they exist.
+ */
 export class OperatorApi {
+  /** What this node has, and does. */
+  readonly here: Here;
   readonly #parts: ApiParts;
 
   constructor(parts: ApiParts) {
     this.#parts = parts;
+    this.here = new Here(parts);
   }
 
-  /** Names the node that answers, in a cluster. */
-  get node(): { node?: string } {
-    const node = this.#parts.logical[0]?.sessions.node;
-    return node ? { node } : {}; // one that has not joined has no name
+  /** Counts what an operator sees; of processes it tells operators of all offices alone. */
+  async status(operator: Operator): Promise<z.infer<typeof statusSchema>> {
+    const { version, since, logical } = this.#parts;
+    const { offices, process, told } = await this.#look(operator);
+    return {
+      ...this.#answering(told),
+      version,
+      protocols: logical.map(({ protocol }) => protocol),
+      since: new Date(since).toISOString(),
+      offices: offices.length,
+      members: sum(
+        offices,
+        ({ agent, computers }) => computers + (agent === null ? 0 : 1),
+      ),
+      pending_calls: sum(offices, ({ pending_calls }) => pending_calls),
+      ...(process && { process }),
+      ...(process && told.answers.size > 0 && {
+        nodes: [...told.answers].flatMap(([node, { process }]) =>
+          process ? [{ node, process }] : []
+        ),
+      }),
+    };
   }
 
-  /** Lists the offices with members here. */
-  offices({ policy }: Operator): z.infer<typeof officesSchema> {
-    const offices = this.#parts.logical.flatMap(({ protocol, sessions }) =>
-      officeViews(
-        sessions.open(),
-        protocol,
-        (office) => seesOffice(policy, office),
-      )
-    );
-    return { ...this.node, offices };
+  /** Lists the offices. */
+  async offices(operator: Operator): Promise<z.infer<typeof officesSchema>> {
+    const { offices, told } = await this.#look(operator);
+    return { ...this.#answering(told), offices };
   }
 
   /**
-   * Lists the members of an office; those of other nodes by the registry.
+   * Lists the members of an office.
    *
    * @throws {ProblemError} 404
    */
@@ -68,48 +91,45 @@ export class OperatorApi {
     office: string,
   ): Promise<z.infer<typeof membersSchema>> {
     this.#check(operator, office);
+    const { others, logical } = this.#parts;
+    const told = await others.askAll("members", { office });
+    const views = new Map(
+      this.here.members({ office }).map((view) => [keyOf(view), view]),
+    );
+    for (const [node, there] of told.answers) {
+      for (const view of there) views.set(keyOf(view), { ...view, node });
+    }
     const members = [];
-    for (const { protocol, sessions } of this.#parts.logical) {
-      const here = new Map(
-        seated(sessions.open()).map(([session, seat]) => [
-          seat.socket,
-          session,
-        ]),
-      );
+    for (const { protocol, sessions } of logical) {
       for (const seat of await sessions.list(office)) {
-        const session = here.get(seat.socket);
-        const { member } = session ?? {};
         members.push(
-          session && member
-            ? memberView(
-              member,
-              session,
-              carriedBy(session.socket.conn),
-              protocol,
-            )
-            : {
-              ...strangerView(seat, protocol),
-              ...(seat.node !== undefined && { node: seat.node }),
-            },
+          views.get(keyOf({ id: seat.socket, protocol })) ?? {
+            ...strangerView(seat, protocol),
+            ...(seat.node !== undefined && { node: seat.node }),
+          },
         );
       }
     }
     if (members.length === 0) throw noOffice(office);
-    return { ...this.node, members };
+    return { ...this.#answering(told), members };
   }
 
   /**
-   * Lists the calls on their way of the Agents of an office here.
+   * Lists the calls on their way of the Agents of an office.
    *
    * @throws {ProblemError} 404
    */
-  calls(operator: Operator, office: string): z.infer<typeof callsSchema> {
+  async calls(
+    operator: Operator,
+    office: string,
+  ): Promise<z.infer<typeof callsSchema>> {
     this.#check(operator, office);
-    const now = performance.now();
-    const calls = this.#callsOf(office).map(({ of, session, seat, call }) =>
-      callView(seat, session, call, of.protocol, now)
-    );
-    return { ...this.node, calls };
+    const told = await this.#parts.others.askAll("calls", { office });
+    const calls = [
+      ...this.here.calls({ office }),
+      ...told.answers.values().flatMap((calls) => calls),
+    ];
+    return { ...this.#answering(told), calls };
   }
 
   /**
@@ -128,70 +148,65 @@ export class OperatorApi {
   }
 
   /**
-   * Puts a member out.
+   * Puts a member out, on whatever node it is.
    *
-   * @throws {ProblemError} 404, 409 where it is on another node
+   * @throws {ProblemError} 404, 503
    */
   async kick(
-    operator: Operator,
+    { by, policy }: Operator,
     id: string,
-    { reason, hold_ms: holdMs }: z.output<typeof kickSchema>,
+    order: z.output<typeof kickSchema>,
   ): Promise<z.infer<typeof doneSchema>> {
-    for (const { sessions } of this.#parts.logical) {
-      for (const [session, seat] of seated(sessions.open())) {
-        if (seat.socket !== id || !seesOffice(operator.policy, seat.office)) {
-          continue;
-        }
-        const { by } = operator;
-        await sessions.putOut(session, seat, { by, reason, holdMs });
-        return { ...this.node, done: 1 };
-      }
-    }
-    throw problemOf(
-      404,
-      "id",
-      "no member with a connection here has it",
-      "take the id from the office's members; of a member with a node, ask that node",
-    );
+    const kick = { ...order, ...seenBy(policy), by, id };
+    const here = await kickHere(kick, this.here, this.#parts.others);
+    if (here.done > 0) return this.#done(here.done, here.unanswered);
+    const told = await this.#parts.others.askAll("kick", kick);
+    const done = sum([...told.answers.values()], ({ done }) => done);
+    const unanswered = done > 0 ? [] : told.unanswered;
+    return this.#done(done, [
+      ...unanswered,
+      ...[...told.answers.values()].flatMap(({ unanswered }) => unanswered),
+    ], () =>
+      problemOf(
+        404,
+        "id",
+        "no member has it",
+        "take the id from the office's members",
+      ));
   }
 
   /**
    * Cancels a call of the Agent of an office.
    *
-   * @throws {ProblemError} 404
+   * @throws {ProblemError} 404, 503
    */
-  cancel(
+  async cancel(
     operator: Operator,
     office: string,
-    { req_id, protocol, reason }: z.output<typeof cancelSchema>,
-  ): z.infer<typeof doneSchema> {
+    order: z.output<typeof cancelSchema>,
+  ): Promise<z.infer<typeof doneSchema>> {
     this.#check(operator, office);
-    const found = this.#callsOf(office).filter(({ of, call }) =>
-      call.reqId === req_id && (protocol ?? of.protocol) === of.protocol
-    );
-    if (found.length === 0) {
-      throw problemOf(
+    const cancel = { ...order, by: operator.by, office };
+    const here = this.here.cancel(cancel);
+    const told = await this.#parts.others.askAll("cancel", cancel);
+    const done = here + sum([...told.answers.values()], (count) => count);
+    return this.#done(done, done > 0 ? [] : told.unanswered, () =>
+      problemOf(
         404,
         "req_id",
         "no call on its way has it",
         "take it from the office's calls; it may have ended meanwhile",
-      );
-    }
-    const { by } = operator;
-    for (const { of, session, call } of found) {
-      of.sessions.cancel(session, call, { by, reason });
-    }
-    return { ...this.node, done: found.length };
+      ));
   }
 
   /**
-   * Refuses the holder of a key, and ends its sessions.
+   * Refuses the holder of a key, and ends its sessions, on all nodes that answer.
    *
-   * @throws {ProblemError} 403, 404
+   * @throws {ProblemError} 403, 404, 503
    */
   async revoke(
     { by, policy }: Operator,
-    { principal, reason }: z.output<typeof revokeSchema>,
+    order: z.output<typeof revokeSchema>,
   ): Promise<z.infer<typeof doneSchema>> {
     if (!seesAll(policy)) {
       throw problemOf(
@@ -201,18 +216,28 @@ export class OperatorApi {
         "ask an operator of all offices",
       );
     }
-    const { authenticator, journal, recheck } = this.#parts;
-    if (authenticator?.revoke?.(principal) !== true) {
-      throw problemOf(
+    const revoke = { ...order, by };
+    const [here, told] = await Promise.all([
+      this.here.revoke(revoke),
+      this.#parts.others.askAll("revoke", revoke),
+    ]);
+    const done = here + sum([...told.answers.values()], (count) => count);
+    return this.#done(done, told.unanswered, () =>
+      problemOf(
         404,
         "principal",
         "no key has it",
         'give "key:" and the id of an API key, or "jwt:" and the sub of tokens',
-      );
-    }
-    journal.write({ event: "key_revoked", by, reason, principal });
-    await recheck();
-    return { ...this.node, done: 1 };
+      ));
+  }
+
+  async #look({ policy }: Operator) {
+    const { others, streams } = this.#parts;
+    const seen = seenBy(policy);
+    const { offices, process } = this.here.status(seen, streams());
+    const told = await others.askAll("status", seen);
+    const there = told.answers.values().map(({ offices }) => offices);
+    return { offices: joinOffices([offices, ...there]), process, told };
   }
 
   /** @throws {ProblemError} 404, as if there were no such office */
@@ -220,26 +245,48 @@ export class OperatorApi {
     if (!seesOffice(policy, office)) throw noOffice(office);
   }
 
-  #callsOf(office: string): {
-    readonly of: OperatedOffices;
-    readonly session: Session;
-    readonly seat: Seat;
-    readonly call: PendingCall;
-  }[] {
-    return this.#parts.logical.flatMap((of) =>
-      seated(of.sessions.open())
-        .filter(([, seat]) => seat.office === office && seat.role === "agent")
-        .flatMap(([session, seat]) =>
-          session.calls.map((call) => ({ of, session, seat, call }))
-        )
+  /** Says which node answers, in a cluster, and which did not. */
+  #answering(
+    { unanswered }: Pick<Told<NodeQuestion>, "unanswered">,
+  ): { node?: string; unanswered?: string[] } {
+    const node = this.#parts.logical[0]?.sessions.node;
+    return {
+      ...(node && { node }), // one that has not joined has no name
+      ...(unanswered.length > 0 && { unanswered: [...unanswered] }),
+    };
+  }
+
+  /** @throws {ProblemError} what `none` returns, or 503 where a node that did not answer may have it */
+  #done(
+    done: number,
+    unanswered: readonly string[],
+    none?: () => Error,
+  ): z.infer<typeof doneSchema> {
+    if (done > 0) return { ...this.#answering({ unanswered }), done };
+    if (unanswered.length === 0 && none) throw none();
+    throw problemOf(
+      503,
+      "server",
+      `nodes of the cluster did not answer: ${unanswered.join(", ")}`,
+      "try again in a moment",
+      { "Retry-After": "1" },
     );
   }
 }
 
-const seated = (sessions: Iterable<Session>): [Session, Seat][] =>
-  [...sessions].flatMap((session) =>
-    session.member ? [[session, session.member]] : []
-  );
+/** What other nodes have to know of a policy. */
+const seenBy = (
+  { offices }: Policy,
+): { policy: { offices?: readonly string[] } } => ({
+  policy: { ...(offices && { offices }) },
+});
+
+const keyOf = (
+  { id, protocol }: { readonly id: string; readonly protocol: ProtocolName },
+): string => `${protocol} ${id}`;
+
+const sum = <T>(list: readonly T[], of: (each: T) => number): number =>
+  list.reduce((all, each) => all + of(each), 0);
 
 const noOffice = (office: string) =>
   problemOf(

@@ -1,5 +1,7 @@
 import type { ProtocolName } from "../../protocol/mod.ts";
-import type { Identity, Policy } from "../shared/identity.ts";
+import type { Policy } from "../shared/identity.ts";
+import type { AuditSeat } from "../shared/audit.ts";
+import type { Hold, Order } from "../sessions/operate.ts";
 import type { Member, Seat } from "../shared/member.ts";
 import type { Answered, Question } from "../sessions/ask.ts";
 import type { PendingCall, Session } from "../shared/session.ts";
@@ -10,16 +12,6 @@ export interface Operator {
   readonly by: string;
   /** Which offices it sees. */
   readonly policy: Policy;
-  /** With what it came. */
-  readonly identity: Identity;
-}
-
-/** Why something is done, and by whom. */
-export interface Order {
-  /** The operator. */
-  readonly by: string;
-  /** Told to those whom it concerns. */
-  readonly reason: string;
 }
 
 /** The offices of one protocol version. */
@@ -40,8 +32,10 @@ export interface OperatedOffices {
     putOut(
       session: Session,
       member: Seat,
-      order: Order & { readonly holdMs: number },
+      order: Order & Hold,
     ): Promise<void>;
+    /** Keeps a seat closed, which is told with the reason, until a time in milliseconds since 1970. */
+    bar(seat: AuditSeat, reason: string, until: number): void;
     /** Asks a Computer what an Agent could. */
     ask(question: Question): Promise<Answered>;
     /** Ends a call for both sides. */

@@ -2,10 +2,17 @@ import { z } from "zod";
 
 const time = z.iso.datetime().describe("a time, in ISO 8601");
 const count = z.int().min(0);
-const protocol = z.enum(["0.1", "0.2", "0.3", "0.4"])
+/** A protocol version. */
+export const protocolSchema = z.enum(["0.1", "0.2", "0.3", "0.4"])
   .describe("a protocol version; offices of different versions never meet");
-const node = z.string().exactOptional()
-  .describe("the node of a cluster that answers: this is its view");
+const protocol = protocolSchema;
+/** What every answer of a node of a cluster has. */
+const ofNode = {
+  node: z.string().exactOptional()
+    .describe("the node of a cluster that answers, for all of them"),
+  unanswered: z.array(z.string()).exactOptional()
+    .describe("other nodes that did not answer: what they have is missing"),
+};
 
 /** Why an operator does something; the member hears it. */
 const reason = z.string().trim().min(1).max(200)
@@ -15,18 +22,18 @@ const reason = z.string().trim().min(1).max(200)
 export const officeSchema = z.object({
   office: z.string(),
   protocol,
-  agent: z.string().nullable().describe("the name of its Agent here"),
-  computers: count.describe("Computers with a connection here"),
+  agent: z.string().nullable().describe("the name of its Agent"),
+  computers: count.describe("its Computers"),
   pending_calls: count.describe("calls on their way"),
 });
 
 /** The offices. */
 export const officesSchema = z.object({
-  node,
+  ...ofNode,
   offices: z.array(officeSchema),
 });
 
-/** A member of an office; of those of other nodes only who they are. */
+/** A member of an office; of those of a node that does not answer only who they are. */
 export const memberSchema = z.object({
   id: z.string().describe("its connection; a new one after each reconnect"),
   office: z.string(),
@@ -54,7 +61,7 @@ export const memberSchema = z.object({
 
 /** The members of an office. */
 export const membersSchema = z.object({
-  node,
+  ...ofNode,
   members: z.array(memberSchema),
 });
 
@@ -73,28 +80,37 @@ export const callSchema = z.object({
 
 /** The calls of an office. */
 export const callsSchema = z.object({
-  node,
+  ...ofNode,
   calls: z.array(callSchema),
+});
+
+/** A process. */
+export const processSchema = z.object({
+  draining: z.boolean(),
+  connections: count.describe("sessions, in an office or not"),
+  calls: count.describe("calls so far"),
+  streams: count.describe("open streams of events"),
+  queued_bytes: count.describe("waiting for clients to read"),
+  memory_bytes: count.describe("the resident set"),
+  heap_bytes: count,
 });
 
 /** The counters. */
 export const statusSchema = z.object({
-  node,
+  ...ofNode,
   version: z.string().describe("of this package"),
   protocols: z.array(protocol),
   since: time.describe("when the Server was made, in ISO 8601"),
   offices: count,
   members: count,
   pending_calls: count,
-  process: z.object({
-    draining: z.boolean(),
-    connections: count.describe("sessions, in an office or not"),
-    calls: count.describe("calls so far"),
-    streams: count.describe("open streams of events"),
-    queued_bytes: count.describe("waiting for clients to read"),
-    memory_bytes: count.describe("the resident set"),
-    heap_bytes: count,
-  }).exactOptional().describe("for operators of all offices only"),
+  process: processSchema.exactOptional()
+    .describe("for operators of all offices only"),
+  nodes: z.array(z.object({ node: z.string(), process: processSchema }))
+    .exactOptional()
+    .describe(
+      "the other nodes of a cluster, for operators of all offices only",
+    ),
 });
 
 /** The tools of a Computer, as it lists them for Agents. */
@@ -164,7 +180,7 @@ export const revokeSchema = z.strictObject({
 
 /** Says what was done. */
 export const doneSchema = z.object({
-  node,
+  ...ofNode,
   done: count.describe("how many it concerned"),
 });
 

@@ -39,7 +39,7 @@ export function memberView(
   };
 }
 
-/** Shows a member of another node. */
+/** Shows a member of which only the seat is known. */
 export const strangerView = (
   { socket, office, role, name, version }: Member,
   protocol: ProtocolName,
@@ -69,7 +69,7 @@ export const callView = (
   ms: Math.round(now - began),
 });
 
-/** Shows the offices of one version, by name. */
+/** Shows the offices of one version. */
 export function officeViews(
   sessions: Iterable<Pick<Session, "member" | "calls">>,
   protocol: ProtocolName,
@@ -88,5 +88,32 @@ export function officeViews(
       view.pending_calls += calls.length;
     }
   }
-  return [...offices.values()].sort((a, b) => a.office < b.office ? -1 : 1);
+  return [...offices.values()];
+}
+
+/** Makes one list, by name, of those that nodes have of the same offices. */
+export function joinOffices(
+  lists: Iterable<readonly OfficeView[]>,
+): OfficeView[] {
+  const all = new Map<string, OfficeView>();
+  for (const view of [...lists].flat()) {
+    const key = `${view.protocol} ${view.office}`;
+    const known = all.get(key);
+    all.set(
+      key,
+      known
+        ? {
+          ...known,
+          agent: known.agent ?? view.agent,
+          computers: known.computers + view.computers,
+          pending_calls: known.pending_calls + view.pending_calls,
+        }
+        : view,
+    );
+  }
+  return [...all.values()].sort((a, b) =>
+    a.protocol === b.protocol
+      ? (a.office < b.office ? -1 : 1)
+      : (a.protocol < b.protocol ? -1 : 1)
+  );
 }

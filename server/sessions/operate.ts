@@ -27,6 +27,10 @@ export interface Hold {
   readonly holdMs: number;
 }
 
+/** What those are told who ask for a seat that is held closed. */
+export const toldWhenOut = (reason: string): string =>
+  `Put out by an operator: ${reason}`;
+
 /**
  * Puts a member out of its office.
  *
@@ -46,7 +50,7 @@ export async function putOut(
     readonly membership: { depart(session: Session): Promise<void> };
   },
 ): Promise<void> {
-  const told = `Put out by an operator: ${reason}`;
+  const told = toldWhenOut(reason);
   const now = Date.now();
   bars.add(seatOf(seat), told, now + holdMs, now);
   journal.write({

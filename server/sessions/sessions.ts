@@ -15,6 +15,7 @@ import type { Desk, Exchange } from "../offices/exchange.ts";
 import type { OfficeRegistry } from "../offices/registry.ts";
 import { OfficeNews } from "../offices/office_news.ts";
 import { Rosters } from "../offices/rosters.ts";
+import type { AuditSeat } from "../shared/audit.ts";
 import type { Journal } from "../shared/journal.ts";
 import type { Member, Seat } from "../shared/member.ts";
 import type { PendingCall, Session } from "../shared/session.ts";
@@ -23,7 +24,13 @@ import type { LinkedSession } from "../relay/linked_session.ts";
 import { Relay } from "../relay/relay.ts";
 import { acceptSessions } from "./accept.ts";
 import { type Answered, askComputer, type Question } from "./ask.ts";
-import { cancelCall, type Hold, type Order, putOut } from "./operate.ts";
+import {
+  cancelCall,
+  type Hold,
+  type Order,
+  putOut,
+  toldWhenOut,
+} from "./operate.ts";
 
 /** Options for {@linkcode Sessions}. */
 export interface SessionsOptions {
@@ -187,6 +194,11 @@ export class Sessions {
       bars: this.#bars,
       membership: this.#membership,
     });
+  }
+
+  /** Keeps a seat closed until a time, in milliseconds since 1970. */
+  bar(seat: AuditSeat, reason: string, until: number): void {
+    this.#bars.add(seat, toldWhenOut(reason), until, Date.now());
   }
 
   /** Cancels a call; see {@linkcode cancelCall}. */

@@ -1,5 +1,6 @@
 import { plain } from "../../../cli/terminal_text.ts";
 import { doneSchema, membersSchema } from "../../operator/schemas.ts";
+import { warnUnanswered } from "./unanswered.ts";
 import { OperatorClient, type OperatorFlags } from "./operator_client.ts";
 import { pathOf } from "./show.ts";
 
@@ -57,19 +58,13 @@ export async function kick(
       }`,
     );
   }
-  if (member.node !== undefined) {
-    throw new Error(
-      `${plain(name)} is on the node ${
-        plain(member.node)
-      }: give the address of that one with --url`,
-    );
-  }
-  await client.post(
+  const { unanswered } = await client.post(
     `/members/${encodeURIComponent(member.id)}/kick`,
     { reason, hold_ms: hold * 1000 },
     doneSchema,
   );
   console.log(`put out: ${plain(name)}`);
+  warnUnanswered(unanswered, "it can come back there at once");
 }
 
 /**

@@ -3,6 +3,7 @@ import { columns, plain } from "../../../cli/terminal_text.ts";
 import { UsageError } from "../../../cli/run.ts";
 import type { ApiKey } from "../../auth/api_keys.ts";
 import { doneSchema } from "../../operator/schemas.ts";
+import { unanswered } from "./unanswered.ts";
 import { type KeysFlags, readKeys, writeKeys } from "./keys_file.ts";
 import { OperatorClient, type OperatorFlags } from "./operator_client.ts";
 
@@ -112,11 +113,16 @@ export async function keyRevoke(
     await writeKeys({ apiKeys }, left);
     console.log(`removed from ${plain(apiKeys)}: ${plain(id)}`);
   }
-  await client.post(
+  const { unanswered: nodes } = await client.post(
     "/keys/revoke",
     { principal: `key:${id}`, reason },
     doneSchema,
   );
+  if (nodes !== undefined) {
+    throw new Error(
+      `${unanswered(nodes)}: ${plain(id)} is refused by all others; try again`,
+    );
+  }
   console.log(
     `refused by the Server until it reads its keys again: ${plain(id)}`,
   );

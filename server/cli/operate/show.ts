@@ -4,7 +4,10 @@ import {
   membersSchema,
   officesSchema,
 } from "../../operator/schemas.ts";
+import { warnUnanswered } from "./unanswered.ts";
 import { OperatorClient, type OperatorFlags } from "./operator_client.ts";
+
+const MISSING = "what is there is missing here";
 
 /** Flags of commands that show something. */
 export interface ShowFlags extends OperatorFlags {
@@ -14,10 +17,11 @@ export interface ShowFlags extends OperatorFlags {
 
 /** Prints the offices. */
 export async function offices(flags: ShowFlags): Promise<void> {
-  const { offices } = await new OperatorClient(flags).get(
+  const { offices, unanswered } = await new OperatorClient(flags).get(
     "/offices",
     officesSchema,
   );
+  warnUnanswered(unanswered, MISSING);
   print(flags, offices, "nobody is in any office that you may see", [
     ["OFFICE", "AGENT", "COMPUTERS", "CALLS", "PROTOCOL"],
     ...offices.map((each) => [
@@ -32,25 +36,28 @@ export async function offices(flags: ShowFlags): Promise<void> {
 
 /** Prints the members of an office. */
 export async function members(office: string, flags: ShowFlags): Promise<void> {
-  const { members } = await new OperatorClient(flags).get(
+  const { members, node, unanswered } = await new OperatorClient(flags).get(
     pathOf(office, "members"),
     membersSchema,
   );
+  warnUnanswered(unanswered, MISSING);
   print(flags, members, "", [
     [
       ...["NAME", "ROLE", "VERSION", "SINCE", "CALLS", "RECEIVED", "SENT"],
+      ...(node === undefined ? [] : ["NODE"]),
       ...["ADDRESS", "LAST ERROR"],
     ],
     ...members.map((each) => [
       each.name,
       each.role,
       each.version,
-      each.since ?? `on node ${each.node ?? "?"}`,
+      each.since ?? "-",
       each.calls === undefined
         ? "-"
         : `${each.calls} (${each.pending_calls ?? 0})`,
       bytesText(each.bytes?.received),
       bytesText(each.bytes?.sent),
+      ...(node === undefined ? [] : [each.node ?? node]),
       each.address ?? "-",
       each.last_error?.message ?? each.last_error?.outcome ?? "-",
     ]),
@@ -59,10 +66,11 @@ export async function members(office: string, flags: ShowFlags): Promise<void> {
 
 /** Prints the calls on their way in an office. */
 export async function calls(office: string, flags: ShowFlags): Promise<void> {
-  const { calls } = await new OperatorClient(flags).get(
+  const { calls, unanswered } = await new OperatorClient(flags).get(
     pathOf(office, "calls"),
     callsSchema,
   );
+  warnUnanswered(unanswered, MISSING);
   print(flags, calls, "no calls are on their way", [
     ["REQ_ID", "AGENT", "COMPUTER", "REQUEST", "SECONDS"],
     ...calls.map((each) => [

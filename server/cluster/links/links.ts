@@ -33,6 +33,8 @@ export interface LinkEvents {
 export interface Links extends AsyncDisposable {
   /** The nodes that were met and not dropped. */
   readonly peers: ReadonlySet<string>;
+  /** The largest message that can be sent, in bytes. */
+  readonly maxMessageBytes: number;
   /** Bytes that wait to be sent. */
   readonly queuedBytes: number;
   /** Greets nodes; resolves when each has answered, is gone, or does not answer in time. */
@@ -47,3 +49,6 @@ export interface Links extends AsyncDisposable {
   /** Forgets a node that has left the cluster. */
   drop(node: string): void;
 }
+
+/** What of the links is needed to talk to other nodes. */
+export type Messenger = Pick<Links, "send" | "peers" | "maxMessageBytes">;

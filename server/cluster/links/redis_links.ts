@@ -94,6 +94,10 @@ class RedisLinks implements Links {
     return this.#names;
   }
 
+  get maxMessageBytes(): number {
+    return this.#settings.maxMessageBytes;
+  }
+
   async start(): Promise<void> {
     this.#stopListening = this.#redis.onState((isConnected) =>
       this.#changed(isConnected)

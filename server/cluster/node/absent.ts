@@ -1,6 +1,6 @@
 import { RegistryUnavailableError } from "../directory/unavailable.ts";
 import type { Directory } from "../directory/directory.ts";
-import type { Links } from "../links/links.ts";
+import type { Messenger } from "../links/links.ts";
 import type { OfficeRegistry } from "../../offices/registry.ts";
 
 const unavailable = (): Promise<never> =>
@@ -19,7 +19,8 @@ export const NO_DIRECTORY: Pick<Directory, "node" | "registry"> = {
 };
 
 /** The links of such a node. */
-export const NO_LINKS: Pick<Links, "send" | "peers"> = {
+export const NO_LINKS: Messenger = {
   peers: new Set(),
+  maxMessageBytes: 0,
   send: () => "away",
 };

@@ -6,10 +6,11 @@ import type {
   ClusterHindrance,
   ClusterStatus,
 } from "../../shared/cluster_status.ts";
+import type { OtherNodes } from "../../shared/other_nodes.ts";
 import type { ProtocolName } from "../../../protocol/mod.ts";
 import type { Directory } from "../directory/directory.ts";
 import type { LeaseTimes } from "../directory/lease.ts";
-import type { LinkEvents, Links } from "../links/links.ts";
+import type { LinkEvents, Messenger } from "../links/links.ts";
 import { Switchboard } from "../switchboard/switchboard.ts";
 import { type About, aboutOf } from "./about.ts";
 import { NO_DIRECTORY, NO_LINKS } from "./absent.ts";
@@ -43,7 +44,7 @@ export interface ClusterNodeParts {
 interface Serving {
   readonly term: Term;
   readonly directory: Pick<Directory, "node" | "registry">;
-  readonly links: Pick<Links, "send" | "peers">;
+  readonly links: Messenger;
 }
 
 /** A server as a node of a cluster: one term after the other, each under an id of its own. */
@@ -70,6 +71,10 @@ export class ClusterNode implements ClusterMember {
       links: () => this.#serving?.links ?? NO_LINKS,
       isServing: () => this.#serving?.term.isServing() ?? false,
     });
+  }
+
+  get others(): OtherNodes {
+    return this.#switchboard.questions;
   }
 
   exchange(protocol: ProtocolName, desk: Desk): Exchange {
@@ -148,6 +153,7 @@ export class ClusterNode implements ClusterMember {
     this.#joined.resolve();
     if (this.#running === undefined) await this.#parts.close();
     await this.#running;
+    this.#switchboard.questions.end();
   }
 
   /** Joins, again and again, until it leaves. */

@@ -4,7 +4,7 @@ import type {
   ClusterFigures,
 } from "../../shared/cluster_status.ts";
 import type { OfficeRegistry } from "../../offices/registry.ts";
-import type { Links } from "../links/links.ts";
+import type { Links, Messenger } from "../links/links.ts";
 
 /** Counts what a node does. */
 export class Tally implements
@@ -46,11 +46,12 @@ export class Tally implements
   }
 
   /** Returns links that count what is sent. */
-  counting(links: Links): Pick<Links, "send" | "peers"> {
+  counting(links: Links): Messenger {
     return {
       get peers() {
         return links.peers;
       },
+      maxMessageBytes: links.maxMessageBytes,
       send: (to, stream, message) => {
         const sent = links.send(to, stream, message);
         if (sent === "full") this.messagesFull++;

@@ -55,6 +55,14 @@ export type NodeMessage =
     readonly from: string;
     readonly except?: string;
   }
+  /** Something for those who operate this node. */
+  | {
+    readonly kind: "question";
+    readonly id: number;
+    readonly question: unknown;
+  }
+  /** The answer, if there is one. */
+  | { readonly kind: "reply"; readonly id: number; readonly reply?: unknown }
   /** A seat was taken or left, or its holder has lost it. */
   | {
     readonly kind: "enter" | "leave" | "evict";

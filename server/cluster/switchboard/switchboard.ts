@@ -10,8 +10,7 @@ import type {
 import { failure, log } from "../../shared/log.ts";
 import type { Seat } from "../../shared/member.ts";
 import type { Payload } from "../../wire/mod.ts";
-import type { Directory, Seated } from "../directory/directory.ts";
-import type { Links } from "../links/links.ts";
+import type { Seated } from "../directory/directory.ts";
 import {
   decodeMessage,
   encodeMessage,
@@ -20,6 +19,7 @@ import {
   type Received,
   toldSeat,
 } from "./messages.ts";
+import { Questions } from "./questions.ts";
 import {
   clusterAway,
   nodeBusy,
@@ -28,29 +28,19 @@ import {
 } from "./remote_calls.ts";
 import { Rereading } from "./rereading.ts";
 import { ServedCalls } from "./served_calls.ts";
-
-/** The parts of a node that {@linkcode Switchboard} needs; they change when it starts again. */
-export interface SwitchboardParts {
-  /** Who sits where. */
-  directory(): Pick<Directory, "node" | "registry">;
-  /** Messages to the other nodes. */
-  links(): Pick<Links, "send" | "peers">;
-  /** Returns whether this node may serve now. */
-  isServing(): boolean;
-}
-
-/** What passed between this node and the others. */
-export interface SwitchboardCounts {
-  /** Calls to Computers of other nodes. */
-  readonly callsOut: number;
-  /** Calls of other nodes' Agents to Computers here. */
-  readonly callsIn: number;
-  /** Calls that wait for an answer of another node. */
-  readonly callsOpen: number;
-}
+import type {
+  SwitchboardCounts,
+  SwitchboardParts,
+} from "./switchboard_parts.ts";
 
 /** Connects the offices of this node with those of the others: calls, answers, notifications. */
 export class Switchboard {
+  /** What nodes ask each other for those who operate them. */
+  readonly questions: Questions = new Questions({
+    peers: () => this.#parts.links().peers,
+    maxMessageBytes: () => this.#parts.links().maxMessageBytes,
+    send: (node, stream, message) => this.#send(node, stream, message),
+  });
   readonly #parts: SwitchboardParts;
   readonly #desks = new Map<ProtocolName, Desk>();
   readonly #calls = new RemoteCalls();
@@ -129,6 +119,7 @@ export class Switchboard {
 
   /** Messages from or to a node may be missing: its calls end, and what they told is asked again. */
   lost(node: string): void {
+    this.questions.end(node);
     this.#calls.end(node, nodeUnreachable);
     this.#served.forget(node);
     this.#rereading.add(node);
@@ -141,11 +132,13 @@ export class Switchboard {
 
   /** A node was not heard of for a while: nobody should wait for it. */
   silent(node: string): void {
+    this.questions.end(node);
     this.#calls.end(node, computerDisconnected);
   }
 
   /** The process of a node has ended. */
   gone(node: string): void {
+    this.questions.end(node);
     this.#calls.end(node, computerDisconnected);
     this.#served.forget(node);
   }
@@ -154,6 +147,7 @@ export class Switchboard {
   connected(isConnected: boolean): void {
     this.#isConnected = isConnected;
     if (isConnected) return;
+    this.questions.end();
     this.#calls.end(undefined, clusterAway);
     this.#served.clear();
   }
@@ -184,6 +178,7 @@ export class Switchboard {
 
   /** Closes the connections of all clients and forgets the members; other nodes hear nothing. */
   fence(reason: string): void {
+    this.questions.end();
     this.#served.clear();
     this.#rereading.clear();
     for (const desk of this.#desks.values()) desk.fence(reason);
@@ -243,6 +238,9 @@ export class Switchboard {
         return this.#calls.find(message.id, from)?.progress(message.told);
       case "forget":
         return this.#served.take(from, message.id)?.();
+      case "question":
+      case "reply":
+        return this.questions.take(from, message);
       case "notice": {
         const { protocol, except, ...notice } = message;
         return this.#desks.get(protocol)?.notify({ ...notice, except });

@@ -1,21 +1,12 @@
 import { randomBytes } from "node:crypto";
-import type { ProtocolName } from "../../../protocol/mod.ts";
-import type { SeenEvent, Window } from "../../shared/journal.ts";
-import { TimeText } from "../../shared/time_text.ts";
 import { EventPages, type FeedEvent, type Piece } from "./event_pages.ts";
 import { FeedReader, type FeedView } from "./feed_reader.ts";
+import type { Recorder } from "./recorder.ts";
 import { SSE_COMMENT } from "../../../shared/http/sse_text.ts";
-import { showLog } from "./log_events.ts";
 import { readCursor } from "./sse.ts";
 
 /** What is kept for those who come back: some seconds at the highest rates, much longer otherwise. */
 const PAGES_SIZE = { events: 32_768, bytes: 8 * 2 ** 20 };
-/** The largest event that is kept with the contents of its call, in characters. */
-const MAX_EVENT_CHARS = 65_536;
-/** How long events are collected before they are sent together. */
-const FLUSH_INTERVAL_MS = 100;
-/** The most events that are collected. */
-const MAX_COLLECTED_EVENTS = 512;
 /** How often a stream says something; proxies close silent ones after a minute. */
 const COMMENT_INTERVAL_MS = 15_000;
 /** How long events are recorded after the last stream has ended, for those who come back. */
@@ -23,36 +14,41 @@ const RECORD_MS = 60_000;
 /** The most streams at once. */
 const MAX_STREAMS = 100;
 
-/** An event that is not written yet. */
-interface Collected {
-  /** When it was heard, in milliseconds since 1970. */
-  readonly at: number;
-  readonly protocol: ProtocolName | undefined;
-  readonly event: SeenEvent;
+/** What other nodes tell. */
+export interface OtherEvents {
+  /** Takes events of a node. */
+  add(node: string, events: readonly FeedEvent[]): void;
+  /** Events of a node are missing. */
+  missed(node: string): void;
 }
+
+/** Follows other nodes until the returned function is called. */
+export type FollowOthers = (events: OtherEvents) => () => void;
 
 type Timer = ReturnType<typeof setTimeout>;
 
 /**
- * Records events while streams are open, and sends them to those who may see them. While none is, it
- * hears of nothing.
+ * Keeps events while streams are open, and sends them to those who may see them. While none is, nothing
+ * is recorded.
  */
 export class EventFeed {
-  readonly #window: Window;
+  readonly #recorder: Recorder;
+  readonly #follow: FollowOthers;
   readonly #readers = new Set<FeedReader>();
   #pages = new EventPages(PAGES_SIZE, "");
-  #collected: Collected[] = [];
-  readonly #times = new TimeText();
   #recording = "";
-  #flushTimer: Timer | undefined;
   #commentTimer: Timer | undefined;
   #stopTimer: Timer | undefined;
-  #unlisten: (() => void) | undefined;
+  #end: (() => void) | undefined;
   #isClosed = false;
 
-  /** @param window where it looks in */
-  constructor(window: Window) {
-    this.#window = window;
+  /**
+   * @param recorder has the events of this node
+   * @param follow has those of others
+   */
+  constructor(recorder: Recorder, follow: FollowOthers = () => () => {}) {
+    this.#recorder = recorder;
+    this.#follow = follow;
   }
 
   /** The number of open streams. */
@@ -80,7 +76,7 @@ export class EventFeed {
     ended: (isUnread: boolean) => void,
   ): Pick<FeedReader, "stream" | "leave"> {
     this.#record();
-    this.#seal(); // what follows is new to the stream
+    this.#recorder.seal(); // what follows is new to the stream
     const cursor = readCursor(lastEventId);
     const isKnown = cursor !== undefined &&
       cursor.recording === this.#recording &&
@@ -105,10 +101,9 @@ export class EventFeed {
   /** Ends all streams. */
   close(): void {
     this.#isClosed = true;
+    this.#recorder.seal();
     this.#flush();
-    for (const reader of [...this.#readers]) {
-      reader.end("the server is shutting down");
-    }
+    this.#endAll("the server is shutting down");
     this.#stop();
   }
 
@@ -117,11 +112,40 @@ export class EventFeed {
     this.#commentTimer ??= setInterval(() => {
       for (const reader of this.#readers) reader.comment(SSE_COMMENT);
     }, COMMENT_INTERVAL_MS);
-    if (this.#window.onlooker !== undefined) return;
+    if (this.#end !== undefined) return;
+    this.#renew();
+    const unrecord = this.#recorder.record({
+      add: (events) => this.#pages.add(events),
+      flush: () => this.#flush(),
+    });
+    const unfollow = this.#follow({
+      add: (node, events) => this.#addOf(node, events),
+      missed: (node) => {
+        // Those who come back hear that they missed events, and read the lists again.
+        this.#renew();
+        this.#endAll(`events of the node ${node} were missed`);
+      },
+    });
+    this.#end = () => {
+      unrecord();
+      unfollow();
+    };
+  }
+
+  /** Begins another recording: no cursor of the one before is known any more. */
+  #renew(): void {
     this.#recording = randomBytes(9).toString("base64url");
     this.#pages = new EventPages(PAGES_SIZE, this.#recording);
-    this.#window.onlooker = (event, protocol) => this.#hear(event, protocol);
-    this.#unlisten = showLog((event) => this.#hear(event, undefined));
+  }
+
+  #addOf(node: string, events: readonly FeedEvent[]): void {
+    if (events.length === 0) return;
+    this.#recorder.seal();
+    const head = `{"node":${JSON.stringify(node)},`;
+    this.#pages.add(
+      events.map((event) => ({ ...event, json: head + event.json.slice(1) })),
+    );
+    this.#flush();
   }
 
   #rest(): void {
@@ -133,50 +157,19 @@ export class EventFeed {
   }
 
   #stop(): void {
-    for (const timer of [this.#stopTimer, this.#flushTimer]) {
-      clearTimeout(timer);
-    }
+    clearTimeout(this.#stopTimer);
     clearInterval(this.#commentTimer);
-    this.#commentTimer = this.#flushTimer = undefined;
-    this.#window.onlooker = undefined;
-    this.#unlisten?.();
-    this.#unlisten = undefined;
+    this.#commentTimer = undefined;
+    this.#end?.();
+    this.#end = undefined;
     this.#pages = new EventPages(PAGES_SIZE, "");
-    this.#collected = [];
   }
 
-  /** Costs a call as little as can be: the rest is done for many events together. */
-  #hear(event: SeenEvent, protocol: ProtocolName | undefined): void {
-    this.#collected.push({ at: Date.now(), protocol, event });
-    if (this.#collected.length >= MAX_COLLECTED_EVENTS) this.#seal();
-    this.#flushTimer ??= setTimeout(() => {
-      this.#flushTimer = undefined;
-      this.#flush();
-    }, FLUSH_INTERVAL_MS);
-  }
-
-  #seal(): void {
-    if (this.#collected.length === 0) return;
-    this.#pages.add(this.#collected.map((each) => this.#toText(each)));
-    this.#collected = [];
-  }
-
-  #toText({ at, protocol, event }: Collected): FeedEvent {
-    // Neither a Date nor a copy, with which JSON.stringify() takes several times as long.
-    const head = `{"at":"${this.#times.of(at)}",${
-      protocol === undefined ? "" : `"protocol":"${protocol}",`
-    }`;
-    let json = head + JSON.stringify(event).slice(1);
-    if (json.length > MAX_EVENT_CHARS) {
-      const small = { ...event, params: undefined, result: undefined };
-      json = head + JSON.stringify(small).slice(1);
-    }
-    const office = "office" in event ? event.office : undefined;
-    return { office, kind: event.event, json };
+  #endAll(reason: string): void {
+    for (const reader of [...this.#readers]) reader.end(reason);
   }
 
   #flush(): void {
-    this.#seal();
     // Those who see the same get the same bytes, which are made once.
     const made = new Map<string, Piece>();
     for (const reader of [...this.#readers]) reader.flush(made);

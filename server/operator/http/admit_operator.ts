@@ -32,6 +32,8 @@ const OWN: Identity = {
 
 /** An operator, and from where it asks. */
 export interface AdmittedOperator extends Operator {
+  /** With what it came. */
+  readonly identity: Identity;
   /** Its network address. */
   readonly address: string;
 }

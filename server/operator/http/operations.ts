@@ -41,8 +41,6 @@ export interface Call {
   ): Promise<z.output<S>>;
   /** Aborted when the operator waits no more. */
   readonly signal: AbortSignal;
-  /** Counts what the operator sees. */
-  status(): z.infer<typeof statusSchema>;
 }
 
 /** An operation of the API: the table from which both the routes and their description are made. */
@@ -100,12 +98,12 @@ export const OPERATIONS: readonly Operation[] = [
     params: {},
     answer: statusSchema,
     problems: [],
-    run: ({ status }) => status(),
+    run: ({ api, operator }) => api.status(operator),
   },
   {
     method: "get",
     path: "/offices",
-    summary: "Lists the offices with members here",
+    summary: "Lists the offices",
     params: {},
     answer: officesSchema,
     problems: [],
@@ -138,7 +136,7 @@ export const OPERATIONS: readonly Operation[] = [
     answer: doneSchema,
     problems: [404],
     run: async ({ api, operator, param, body }) =>
-      api.cancel(operator, param("office"), await body(cancelSchema)),
+      await api.cancel(operator, param("office"), await body(cancelSchema)),
   },
   {
     ...QUESTION,
@@ -188,7 +186,7 @@ export const OPERATIONS: readonly Operation[] = [
     method: "post",
     path: "/members/{id}/kick",
     summary: "Puts a member out of its office",
-    params: { id: "the id of a member with a connection here" },
+    params: { id: "the id of a member" },
     body: kickSchema,
     answer: doneSchema,
     problems: [404],

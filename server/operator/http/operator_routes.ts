@@ -9,10 +9,15 @@ import { RequestRates } from "../../limits/request_rates.ts";
 import { failure, log } from "../../shared/log.ts";
 import type { Window } from "../../shared/journal.ts";
 import { notFound, toResponse } from "../../shared/refusal.ts";
+import type { OtherNodes } from "../../shared/other_nodes.ts";
 import { type ApiParts, OperatorApi } from "../api.ts";
+import { kickHere } from "../kick.ts";
+import { EventTap } from "../feed/event_tap.ts";
+import { Recorder } from "../feed/recorder.ts";
+import { followNodes } from "../nodes/follow_nodes.ts";
+import { OtherOperators } from "../nodes/other_operators.ts";
 import { acceptsGzip } from "../feed/packing.ts";
 import { EventFeed } from "../feed/event_feed.ts";
-import { statusOf, type StatusParts } from "../status.ts";
 import {
   admitOperator,
   type AdmittedOperator,
@@ -30,7 +35,9 @@ const END_TIMEOUT_MS = 1000;
 
 /** The parts of a server that {@linkcode OperatorRoutes} needs. */
 export interface OperatorParts
-  extends OperatorAdmission, StatusParts, ApiParts {
+  extends OperatorAdmission, Omit<ApiParts, "others" | "streams"> {
+  /** The other nodes, in a cluster. */
+  readonly others: OtherNodes | undefined;
   /** Where streams look in. */
   readonly window: Window;
   /** The largest message of a client, in bytes. */
@@ -49,19 +56,36 @@ export class OperatorRoutes {
   readonly #parts: OperatorParts;
   readonly #api: OperatorApi;
   readonly #feed: EventFeed;
+  readonly #tap: EventTap;
   readonly #rates: RequestRates;
   readonly #open: OpenExchanges;
 
   constructor(parts: OperatorParts) {
     this.#parts = parts;
-    this.#api = new OperatorApi({
+    const others = new OtherOperators(parts.others);
+    const recorder = new Recorder(parts.window);
+    const feed = this.#feed = new EventFeed(recorder, followNodes(others));
+    const tap = this.#tap = new EventTap(recorder);
+    const api = this.#api = new OperatorApi({
       ...parts,
+      others,
+      streams: () => feed.streams,
       recheck: async () => {
         await parts.recheck();
         await this.recheck();
       },
     });
-    this.#feed = new EventFeed(parts.window);
+    const { here } = api;
+    others.answerWith({
+      status: (asked) => here.status(asked, feed.streams),
+      members: (asked) => here.members(asked),
+      calls: (asked) => here.calls(asked),
+      cancel: (asked) => here.cancel(asked),
+      kick: (asked) => kickHere(asked, here, others),
+      bar: (asked) => here.bar(asked),
+      revoke: (asked) => here.revoke(asked),
+      events: ({ cursor }) => tap.take(cursor),
+    });
     this.#rates = new RequestRates(parts.limiter.limits);
     this.#open = new OpenExchanges(parts.authenticator);
   }
@@ -108,6 +132,7 @@ export class OperatorRoutes {
 
   /** Ends all streams. */
   close(): void {
+    this.#tap.close();
     this.#feed.close();
   }
 
@@ -177,15 +202,6 @@ export class OperatorRoutes {
           schema,
           size === "small" ? MAX_BODY_BYTES : this.#parts.maxMessageBytes,
         ),
-      status: () => ({
-        ...api.node,
-        ...statusOf(
-          operator,
-          api.offices(operator).offices,
-          this.#feed.streams,
-          this.#parts,
-        ),
-      }),
     });
   }
 

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { Links } from "../../../server/cluster/links/links.ts";
+import type { Messenger } from "../../../server/cluster/links/links.ts";
 import { Switchboard } from "../../../server/cluster/switchboard/switchboard.ts";
 import { createSmcpServer, MemoryRegistry } from "../../../server/mod.ts";
 import { newCluster } from "../../../server/offices/cluster.ts";
@@ -39,6 +39,11 @@ export class Bus {
     return { cluster: newCluster(fakeMember(switchboard)), switchboard };
   }
 
+  /** Tells a node that messages from or to another may be missing. */
+  lose(node: string, other: string): void {
+    this.#nodes.get(node)?.lost(other);
+  }
+
   #registry(node: string, protocol: ProtocolName): OfficeRegistry {
     const memory = this.#registries.get(protocol) ?? new MemoryRegistry();
     this.#registries.set(protocol, memory);
@@ -70,10 +75,11 @@ export class Bus {
     };
   }
 
-  #links(from: string): Pick<Links, "send" | "peers"> {
+  #links(from: string): Messenger {
     const nodes = this.#nodes;
     return {
       peers: new Set([...nodes.keys()].filter((node) => node !== from)),
+      maxMessageBytes: 2 ** 24,
       send: (to, _stream, message) => {
         if (!this.isConnected) return "away";
         const bytes = Buffer.concat(message);

@@ -9,6 +9,7 @@ export const fakeMember = (
 ): ClusterMember => ({
   name: "node",
   hindrance: undefined,
+  others: switchboard.questions,
   exchange: (...offices) => switchboard.exchange(...offices),
   status: () => ({ node: "", leaseMs: 0, redis: "connected", nodes: 0 }),
   figures: () => ({ ...new Tally(), ...switchboard.counts, queuedBytes: 0 }),
@@ -16,6 +17,9 @@ export const fakeMember = (
   start: () => {},
   joined: () => Promise.resolve(),
   unknownSession: () => {},
-  leave: () => Promise.resolve(),
+  leave: () => {
+    switchboard.questions.end();
+    return Promise.resolve();
+  },
   ...changes,
 });

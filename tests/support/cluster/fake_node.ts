@@ -133,6 +133,7 @@ export class FakeLinks implements Links {
   readonly peers = new Set<string>();
   readonly asked: string[] = [];
   readonly queuedBytes = 0;
+  readonly maxMessageBytes = 2 ** 20;
 
   async meet(nodes: Iterable<string>) {
     const met = [...nodes];

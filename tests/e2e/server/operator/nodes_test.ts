@@ -2,84 +2,252 @@ import { assert, assertEquals } from "@std/assert";
 import {
   CANCEL_TOOL_CALL_NOTIFICATION,
   ENTER_OFFICE_NOTIFICATION,
+  LEAVE_OFFICE_NOTIFICATION,
   TOOL_CALL_EVENT,
 } from "../../../../protocol/mod.ts";
+import { apiKeys } from "../../../../server/mod.ts";
 import { Bus } from "../../../support/cluster/bus.ts";
-import { operate } from "../../../support/server/operator_client.ts";
-import { joinRaw } from "../../../support/wire/raw_client.ts";
+import {
+  openEvents,
+  operate,
+} from "../../../support/server/operator_client.ts";
+import { connectRaw, joinRaw } from "../../../support/wire/raw_client.ts";
 
 const operator = { token: "0123456789abcdef0123456789abcdef" };
 
-Deno.test("nodes: an operator sees the members of all, and the calls of Agents here", async () => {
+/** Two nodes, an Agent on the left one that waits for a Computer on the right one. */
+async function officeOfTwo() {
   const bus = new Bus();
   const left = await bus.serve("left", { operator });
   const right = await bus.serve("right", { operator });
-  await using _left = left.server;
-  await using _right = right.server;
-  await using agent = await joinRaw(left.url, "agent", "planner", "north");
-  await using computer = await joinRaw(right.url, "computer", "pc", "north");
+  const agent = await joinRaw(left.url, "agent", "planner", "north");
+  const computer = await joinRaw(right.url, "computer", "pc", "north");
   await agent.next(ENTER_OFFICE_NOTIFICATION);
   const called = Promise.withResolvers<void>();
   computer.handle(TOOL_CALL_EVENT, () => called.resolve());
-  const pending = agent.ask(TOOL_CALL_EVENT, {
-    agent: "planner",
-    req_id: "r1",
-    computer: "pc",
-    tool_name: "wait",
-    params: {},
-    timeout: 60,
-  });
-  await called.promise;
+  const call = (req_id: string) =>
+    agent.ask(TOOL_CALL_EVENT, {
+      agent: "planner",
+      ...{ req_id, computer: "pc", tool_name: "wait" },
+      params: {},
+      timeout: 60,
+    });
+  return {
+    bus,
+    left: left.url,
+    right: right.url,
+    agent,
+    computer,
+    /** Calls, and resolves when the Computer has been called. */
+    async called(req_id: string) {
+      const answer = call(req_id);
+      await called.promise;
+      return { answer };
+    },
+    async [Symbol.asyncDispose]() {
+      await agent[Symbol.asyncDispose]();
+      await computer[Symbol.asyncDispose]();
+      await left.server.close();
+      await right.server.close();
+    },
+  };
+}
 
-  const seen = await Promise.all([left, right].map(async ({ url }) => {
-    const { body } = await operate(url, "/offices/north/members", operator);
-    return [
-      body.node,
-      body.members.map((m: Record<string, unknown>) => [
+Deno.test("nodes: an operator of any sees offices, members, calls and counters of all", async () => {
+  await using two = await officeOfTwo();
+  const { answer } = await two.called("r1");
+  answer.catch(() => {});
+  const get = async (url: string, path: string) =>
+    (await operate(url, path, operator)).body;
+  for (
+    const [url, node, other] of [[two.left, "left", "right"], [
+      two.right,
+      "right",
+      "left",
+    ]] as const
+  ) {
+    assertEquals(await get(url, "/offices"), {
+      node,
+      offices: [{
+        office: "north",
+        protocol: "0.2",
+        agent: "planner",
+        computers: 1,
+        pending_calls: 1,
+      }],
+    });
+    const { members } = await get(url, "/offices/north/members");
+    assertEquals(
+      members.map((m: Record<string, unknown>) => [
         m.name,
-        m.node,
+        m.node ?? node,
         m.address,
         m.pending_calls,
+        m.calls,
       ]),
-    ];
-  }));
-  const [planner, pc] = ["planner", "pc"];
-  assertEquals(seen, [
-    ["left", [[planner, undefined, "127.0.0.1", 1], [
-      pc,
-      "right",
-      undefined,
-      undefined,
-    ]]],
-    ["right", [[planner, "left", undefined, undefined], [
-      pc,
-      undefined,
-      "127.0.0.1",
-      1,
-    ]]],
-  ]);
-  const callsOf = async (url: string) =>
-    (await operate(url, "/offices/north/calls", operator)).body.calls.length;
-  assertEquals([await callsOf(left.url), await callsOf(right.url)], [1, 0]);
+      [["planner", "left", "127.0.0.1", 1, 1], [
+        "pc",
+        "right",
+        "127.0.0.1",
+        1,
+        1,
+      ]],
+    );
+    const { calls } = await get(url, "/offices/north/calls");
+    assertEquals(calls.map((c: Record<string, unknown>) => c.req_id), ["r1"]);
+    const status = await get(url, "/status");
+    assertEquals(
+      [status.offices, status.members, status.pending_calls],
+      [1, 2, 1],
+    );
+    assertEquals(
+      status.nodes.map((n: Record<string, Record<string, unknown>>) => [
+        n.node,
+        n.process?.connections,
+      ]),
+      [[other, 1]],
+    );
+  }
+});
 
-  const kick = await operate(left.url, `/members/${computer.socket.id}/kick`, {
-    ...operator,
-    post: { reason: "because" },
-  });
-  assertEquals(kick.status, 404);
-  assert(kick.body.errors[0].fix.includes("ask that node"));
-  assert(computer.socket.connected);
-  const cancel = await operate(left.url, "/offices/north/calls/cancel", {
-    ...operator,
-    post: { req_id: "r1", reason: "because" },
-  });
-  assertEquals(cancel.body, { node: "left", done: 1 });
-  assertEquals(await pending, {
+Deno.test("nodes: a call of another node's Agent is cancelled, once", async () => {
+  await using two = await officeOfTwo();
+  const { answer } = await two.called("r1");
+  const path = "/offices/north/calls/cancel";
+  const post = { req_id: "r1", reason: "because" };
+  const cancel = await operate(two.right, path, { ...operator, post });
+  assertEquals(cancel.body, { node: "right", done: 1 });
+  assertEquals(await answer, {
     code: 403,
     message: "Cancelled by an operator: because",
   });
-  assertEquals(await computer.next(CANCEL_TOOL_CALL_NOTIFICATION), {
+  assertEquals(await two.computer.next(CANCEL_TOOL_CALL_NOTIFICATION), {
     agent: "planner",
     req_id: "r1",
   });
+  const again = await operate(two.right, path, { ...operator, post });
+  assertEquals([again.status, again.body.errors[0].field], [404, "req_id"]);
+});
+
+Deno.test("nodes: a member of another node is put out, and its seat is closed on all", async () => {
+  await using two = await officeOfTwo();
+  const { left, right, computer, agent } = two;
+  const kick = await operate(left, `/members/${computer.socket.id}/kick`, {
+    ...operator,
+    post: { reason: "because" },
+  });
+  assertEquals(kick.body, { node: "left", done: 1 });
+  await agent.next(LEAVE_OFFICE_NOTIFICATION);
+  for (const url of [left, right]) {
+    await using back = await connectRaw(url);
+    assertEquals(
+      await back.join("computer", "pc", "north"),
+      [false, "Put out by an operator: because"],
+      url,
+    );
+  }
+  const unknown = await operate(left, "/members/nobody/kick", {
+    ...operator,
+    post: { reason: "because" },
+  });
+  assertEquals([unknown.status, unknown.body.errors[0].field], [404, "id"]);
+});
+
+Deno.test("nodes: a key is revoked on all", async () => {
+  const bus = new Bus();
+  const serve = (name: string) =>
+    bus.serve(name, {
+      authenticator: apiKeys([
+        { id: "ops", key: "ops-key", roles: ["operator"] },
+        { id: "pc", key: "pc-key" },
+      ]),
+    });
+  const left = await serve("left");
+  const right = await serve("right");
+  await using _left = left.server;
+  await using _right = right.server;
+  await using computer = await connectRaw(right.url, {
+    auth: { api_key: "pc-key" },
+  });
+  const revoke = await operate(left.url, "/keys/revoke", {
+    token: "ops-key",
+    post: { principal: "key:pc", reason: "it leaked" },
+  });
+  assertEquals(revoke.body, { node: "left", done: 2 });
+  await computer.disconnected();
+});
+
+Deno.test("nodes: a stream has the events of all, each once, with the node of those of others", async () => {
+  await using two = await officeOfTwo();
+  await using here = await openEvents(two.left, operator);
+  await using there = await openEvents(two.right, operator);
+  for (const stream of [here, there]) await stream.nextOf("open");
+  // The other node is asked as soon as a stream is open; what follows that is told.
+  await operate(two.left, "/status", operator);
+  await operate(two.right, "/status", operator);
+  const { answer } = await two.called("r1");
+  answer.catch(() => {});
+  await operate(two.right, "/offices/north/calls/cancel", {
+    ...operator,
+    post: { req_id: "r1", reason: "because" },
+  });
+  await two.computer.socket.disconnect();
+  for (
+    const [stream, ofLeft, ofRight] of [[here, undefined, "right"], [
+      there,
+      "left",
+      undefined,
+    ]] as const
+  ) {
+    const seen: string[] = [];
+    const has = (kind: string) => seen.some((event) => event.startsWith(kind));
+    // The events of one node come in order; those of two as they arrive.
+    while (!has("left") || !has("call_ended")) {
+      const { kind, data } = await stream.next();
+      seen.push(`${kind} ${data.name ?? data.req_id} ${data.node}`);
+    }
+    assertEquals(seen.filter((event) => event.includes(" r1 ")), [
+      `call_began r1 ${ofLeft}`,
+      `call_cancelled r1 ${ofLeft}`,
+      `call_ended r1 ${ofLeft}`,
+    ]);
+    assertEquals(seen.filter((event) => !event.includes(" r1 ")), [
+      `left pc ${ofRight}`,
+    ]);
+  }
+});
+
+Deno.test("nodes: one that does not answer is named, and its members are known by the registry", async () => {
+  await using two = await officeOfTwo();
+  two.bus.isConnected = false;
+  const { status, body } = await operate(
+    two.left,
+    "/offices/north/members",
+    operator,
+  );
+  assertEquals([status, body.unanswered], [200, ["right"]]);
+  const [, pc] = body.members;
+  assertEquals([pc.name, pc.node, pc.address], ["pc", "right", undefined]);
+  const kick = await operate(two.left, "/members/nobody/kick", {
+    ...operator,
+    post: { reason: "because" },
+  });
+  assertEquals([kick.status, kick.body.errors[0].field], [503, "server"]);
+  assert(two.computer.socket.connected);
+  two.bus.isConnected = true;
+});
+
+Deno.test("nodes: a stream ends when events of another node are missing, and says so when it goes on", async () => {
+  await using two = await officeOfTwo();
+  await using stream = await openEvents(two.left, operator);
+  const open = await stream.nextOf("open");
+  await operate(two.left, "/status", operator);
+  two.bus.lose("left", "right");
+  const { data } = await stream.nextOf("end");
+  assertEquals(data.reason, "events of the node right were missed");
+  await using again = await openEvents(two.left, {
+    ...operator,
+    lastEventId: open.id,
+  });
+  assertEquals((await again.nextOf("open")).data, { missed: true });
 });

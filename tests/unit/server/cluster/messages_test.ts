@@ -38,6 +38,9 @@ Deno.test("encodeMessage(): every kind arrives as it was", () => {
     { kind: "maybe", id: 1 },
     { kind: "fail", id: 1, error: { code: 404, message: "not here" } },
     { kind: "forget", id: 1 },
+    { kind: "question", id: 1, question: { kind: "calls" } },
+    { kind: "reply", id: 1, reply: [{ office: "Büro" }] },
+    { kind: "reply", id: 2 },
     {
       kind: "progress",
       id: 1,

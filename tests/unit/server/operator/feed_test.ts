@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { constants, gunzipSync } from "node:zlib";
 import { acceptsGzip } from "../../../../server/operator/feed/packing.ts";
 import { EventFeed } from "../../../../server/operator/feed/event_feed.ts";
+import { Recorder } from "../../../../server/operator/feed/recorder.ts";
 import { readCursor } from "../../../../server/operator/feed/sse.ts";
 import type { SeenEvent, Window } from "../../../../server/shared/journal.ts";
 
@@ -19,7 +20,7 @@ const event = (req_id: string): SeenEvent => ({
 
 Deno.test("EventFeed looks in only while there are streams, and a while longer", async () => {
   const window: Window = { onlooker: undefined };
-  const feed = new EventFeed(window);
+  const feed = new EventFeed(new Recorder(window));
   assertEquals(window.onlooker, undefined);
   let ended = 0;
   const { stream } = feed.open(view, undefined, false, () => ended++);
@@ -35,7 +36,7 @@ Deno.test("EventFeed looks in only while there are streams, and a while longer",
 
 Deno.test("EventFeed ends a stream that is read too slowly, and says so; others go on", async () => {
   const window: Window = { onlooker: undefined };
-  const feed = new EventFeed(window);
+  const feed = new EventFeed(new Recorder(window));
   let ended = 0;
   const slow = feed.open(view, undefined, false, () => ended++).stream
     .getReader();
@@ -62,7 +63,7 @@ async function* readAll(reader: ReadableStreamDefaultReader<Uint8Array>) {
 
 Deno.test("EventFeed gives those who see the same the same bytes", async () => {
   const window: Window = { onlooker: undefined };
-  const feed = new EventFeed(window);
+  const feed = new EventFeed(new Recorder(window));
   const readers = [1, 2].map(() =>
     feed.open(view, undefined, false, () => {}).stream.getReader()
   );
@@ -91,7 +92,7 @@ Deno.test("readCursor() reads what the server wrote, and nothing else", () => {
 
 Deno.test("EventFeed gives those who read gzip the same packed bytes, and ends them well", async () => {
   const window: Window = { onlooker: undefined };
-  const feed = new EventFeed(window);
+  const feed = new EventFeed(new Recorder(window));
   const open = () => feed.open(view, undefined, true, () => {}).stream;
   const readers = [open(), open()].map((stream) => stream.getReader());
   const parts = await Promise.all(readers.map(async (reader) => {

@@ -1,0 +1,104 @@
+import { z } from "zod";
+import type { AuditSeat } from "../../shared/audit.ts";
+import {
+  callSchema,
+  cancelSchema,
+  kickSchema,
+  memberSchema,
+  officeSchema,
+  processSchema,
+  protocolSchema,
+  revokeSchema,
+} from "../schemas.ts";
+
+const policy = z.object({
+  offices: z.array(z.string()).readonly().exactOptional(),
+});
+const by = z.string();
+const office = z.string();
+const count = z.int().min(0);
+const seat = z.object({
+  office,
+  role: z.enum(["agent", "computer"]),
+  name: z.string(),
+}) satisfies z.ZodType<AuditSeat>;
+
+/** What the nodes of a cluster ask each other for operators: each a question and its answer. */
+export const NODE_QUESTIONS = {
+  /** The offices with members there that may be seen, and its process where all may be. */
+  status: {
+    question: z.object({ policy }),
+    answer: z.object({
+      offices: z.array(officeSchema),
+      process: processSchema.exactOptional(),
+    }),
+  },
+  /** The members of an office with a connection there. */
+  members: {
+    question: z.object({ office }),
+    answer: z.array(memberSchema),
+  },
+  /** The calls on their way of the Agents of an office there. */
+  calls: {
+    question: z.object({ office }),
+    answer: z.array(callSchema),
+  },
+  /** Ends calls; answers how many. */
+  cancel: {
+    question: cancelSchema.extend({ by, office }),
+    answer: count,
+  },
+  /** Puts a member out, if it has its connection there; answers how many, and who did not hear of it. */
+  kick: {
+    question: kickSchema.extend({ by, policy, id: z.string() }),
+    answer: z.object({ done: count, unanswered: z.array(z.string()) }),
+  },
+  /** Keeps a seat closed until a time, in milliseconds since 1970. */
+  bar: {
+    question: z.object({
+      protocol: protocolSchema,
+      seat,
+      reason: z.string(),
+      until: z.number(),
+    }),
+    answer: count,
+  },
+  /** Refuses a key; answers how many it knows. */
+  revoke: {
+    question: revokeSchema.extend({ by }),
+    answer: count,
+  },
+  /** The events there since a cursor, or from now on; waits for the next for a while. */
+  events: {
+    question: z.object({ cursor: z.string().exactOptional() }),
+    answer: z.object({
+      cursor: z.string(),
+      missed: z.boolean(),
+      events: z.array(z.object({
+        office: office.exactOptional(),
+        kind: z.string(),
+        json: z.string(),
+      })),
+    }),
+  },
+};
+
+/** A kind of question. */
+export type NodeQuestion = keyof typeof NODE_QUESTIONS;
+
+/** The questions of each kind. */
+export type Questions = {
+  [K in NodeQuestion]: z.output<typeof NODE_QUESTIONS[K]["question"]>;
+};
+
+/** The answers of each kind. */
+export type Answers = {
+  [K in NodeQuestion]: z.output<typeof NODE_QUESTIONS[K]["answer"]>;
+};
+
+/** Answers each kind of question; `undefined` is no answer. */
+export type Answerers = {
+  readonly [K in NodeQuestion]: (
+    question: Questions[K],
+  ) => Answers[K] | Promise<Answers[K] | undefined>;
+};
