@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   CANCEL_TOOL_CALL_NOTIFICATION,
   ENTER_OFFICE_NOTIFICATION,
@@ -6,6 +6,7 @@ import {
   TOOL_CALL_EVENT,
 } from "../../../../protocol/mod.ts";
 import { apiKeys } from "../../../../server/mod.ts";
+import { runMain } from "../../../support/command.ts";
 import { Bus } from "../../../support/cluster/bus.ts";
 import {
   openEvents,
@@ -235,6 +236,40 @@ Deno.test("nodes: one that does not answer is named, and its members are known b
   assertEquals([kick.status, kick.body.errors[0].field], [503, "server"]);
   assert(two.computer.socket.connected);
   two.bus.isConnected = true;
+});
+
+Deno.test("nodes: the commands name one that does not answer, and a key that may count there is not revoked", async () => {
+  const bus = new Bus();
+  const authenticator = apiKeys([
+    { id: "ops", key: "ops-key", roles: ["operator"] },
+    { id: "pc", key: "pc-key" },
+  ]);
+  const left = await bus.serve("left", { authenticator });
+  const right = await bus.serve("right", { authenticator });
+  await using _left = left.server;
+  await using _right = right.server;
+  bus.isConnected = false;
+  const env = { SMCP_URL: left.url, SMCP_TOKEN: "ops-key" };
+  const offices = await runMain("server", ["offices"], { env });
+  assertEquals(offices, {
+    code: 0,
+    stdout: "nobody is in any office that you may see\n",
+    stderr:
+      "warning: no answer came from the node right: what is there is missing here\n",
+  });
+  const revoke = await runMain("server", [
+    ...["key", "revoke", "pc", "--reason", "it leaked"],
+  ], { env });
+  assertEquals(revoke.code, 1);
+  assertStringIncludes(
+    revoke.stderr,
+    "no answer came from the node right: pc is refused by all others; try again",
+  );
+  bus.isConnected = true;
+  const again = await runMain("server", [
+    ...["key", "revoke", "pc", "--reason", "it leaked"],
+  ], { env });
+  assertEquals([again.code, again.stderr], [0, ""]);
 });
 
 Deno.test("nodes: a stream ends when events of another node are missing, and says so when it goes on", async () => {
