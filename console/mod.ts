@@ -27,7 +27,7 @@ const TITLES: Readonly<Record<ConsolePage, string>> = {
 /** The style sheets of each page, one after the other. */
 const STYLES: Readonly<Record<ConsolePage, readonly string[]>> = {
   server: ["console", "calls", "tools"],
-  computer: ["console", "calls", "computer"],
+  computer: ["console", "calls", "tools", "computer"],
 };
 
 /** The media types of the parts, by the end of their names. */

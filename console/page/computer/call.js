@@ -4,6 +4,7 @@
 /** @import { Call } from "./live.js" */
 import { fill, h } from "../ui/element.js";
 import { problem } from "../ui/loading.js";
+import { resultView } from "../ui/result.js";
 import { durationText } from "../ui/text.js";
 import { classOf, outcomeOf } from "./calls.js";
 
@@ -81,7 +82,22 @@ async function load(content, answer, signal) {
         h("p", { class: "warn" }, "It is larger than what is kept of it."),
       h("h2", {}, "Arguments"),
       json(params, "Arguments"),
-      result !== undefined && [h("h2", {}, "Result"), json(result, "Result")],
+      result !== undefined && [
+        h("h2", {}, "Result"),
+        h(
+          "div",
+          { role: "region", "aria-label": "Result" },
+          isClipped ? json(result, "Result as JSON") : [
+            resultView(result, signal),
+            h(
+              "details",
+              {},
+              h("summary", {}, "As JSON"),
+              json(result, "Result as JSON"),
+            ),
+          ],
+        ),
+      ],
     );
   } catch (error) {
     if (!signal.aborted) fill(content, problem(error));

@@ -85,8 +85,12 @@ consoleTest(
     await page.getByRole("link", { name: "Calls" }).click();
     await page.getByRole("row", { name: /^echo planner .* ok / }).waitFor();
     await page.getByRole("link", { name: "echo" }).last().click();
-    await page.getByRole("region", { name: "Result" }).getByText("onerror")
+    const result = page.getByRole("region", { name: "Result", exact: true });
+    await result.getByRole("region", { name: "Text" }).getByText("onerror")
       .waitFor();
+    await result.getByText("As JSON").click();
+    await result.getByText('"type": "text"').waitFor();
+    assertEquals(await seriousFindings(page), []);
     await page.getByRole("link", { name: "Tools" }).click();
     await page.getByText("4 of 4 tools").waitFor();
     await page.getByText("echo", { exact: true }).click();
