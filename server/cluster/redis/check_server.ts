@@ -30,7 +30,7 @@ export async function checkServer(
       }`,
     );
   }
-  const mode = server.get("redis_mode");
+  const mode = server.get("redis_mode") ?? server.get("server_mode"); // of Valkey
   if (mode === "sentinel") {
     throw new Error(
       `Redis at ${place} is a sentinel: its URL begins with redis-sentinel://, and names the master after "#"`,

@@ -3,6 +3,7 @@ import { connectRedis } from "../../../server/cluster/redis/connect.ts";
 import { newAuthority, newCertificate } from "../../support/certificates.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { startRedis } from "../../support/cluster/redis.ts";
+import { hasTls } from "../../support/cluster/server_program.ts";
 import { startRedisCluster } from "../../support/cluster/redis_groups.ts";
 
 const refused = async (
@@ -62,29 +63,35 @@ Deno.test("connectRedis() takes a database, and refuses one that is not there", 
   await refused(`${server.url}/99`, "DB index is out of range");
 });
 
-Deno.test("connectRedis() reaches a Redis with TLS of an own authority, with a client certificate", async () => {
-  const authority = await newAuthority("own");
-  const ca = authority.cert;
-  const server = await newCertificate("server", authority);
-  const client = await newCertificate("client", authority);
-  await using redis = await startRedis({
-    tls: { ...server, ca, clientCa: ca },
-  });
-  await using connected = await connectRedis(redis.url, { ca, ...client });
-  assertEquals(connected.connected, true);
+Deno.test(
+  "connectRedis() reaches a Redis with TLS of an own authority, with a client certificate",
+  {
+    ignore: !hasTls,
+  },
+  async () => {
+    const authority = await newAuthority("own");
+    const ca = authority.cert;
+    const server = await newCertificate("server", authority);
+    const client = await newCertificate("client", authority);
+    await using redis = await startRedis({
+      tls: { ...server, ca, clientCa: ca },
+    });
+    await using connected = await connectRedis(redis.url, { ca, ...client });
+    assertEquals(connected.connected, true);
 
-  const stranger = await newAuthority("stranger");
-  await refused(redis.url, "Cannot reach Redis", { ca });
-  await refused(redis.url, "Cannot reach Redis", {
-    ca: stranger.cert,
-    ...client,
-  });
-  await refused(redis.url, "Cannot reach Redis", client);
-  await refused(
-    redis.url.replace("rediss", "redis"),
-    "then the URL begins with rediss://",
-  );
-});
+    const stranger = await newAuthority("stranger");
+    await refused(redis.url, "Cannot reach Redis", { ca });
+    await refused(redis.url, "Cannot reach Redis", {
+      ca: stranger.cert,
+      ...client,
+    });
+    await refused(redis.url, "Cannot reach Redis", client);
+    await refused(
+      redis.url.replace("rediss", "redis"),
+      "then the URL begins with rediss://",
+    );
+  },
+);
 
 Deno.test("connectRedis() says that a server is without TLS", async () => {
   await using server = await startRedis();

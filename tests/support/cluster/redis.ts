@@ -3,6 +3,7 @@ import { createClient } from "redis";
 import type { Certificate } from "../certificates.ts";
 import { type Child, start } from "../child.ts";
 import { scratch } from "../scratch.ts";
+import { serverCommand, type ServerName } from "./server_program.ts";
 import { killed, onFreePorts, saysTaken } from "./programs.ts";
 
 /** How to start a Redis; without options it has its default configuration. */
@@ -15,6 +16,8 @@ export interface RedisOptions {
   acl?: readonly string[];
   /** More lines of its configuration. */
   settings?: readonly string[];
+  /** What is started; default: what the whole suite is run with. */
+  server?: ServerName;
   /** The number of ports in a row that it needs; it gets them in `settings` as `$PORT+1`. */
   ports?: number;
 }
@@ -130,7 +133,8 @@ async function begin(
 ): Promise<Child> {
   const file = join(folder, "redis.conf");
   await Deno.writeTextFile(file, await configuration(folder, port, options));
-  const child = start("redis-server", [file], { cwd: folder });
+  const [program, args] = await serverCommand(file, options.server);
+  const child = start(program, args, { cwd: folder });
   await child.line(/Ready to accept connections/);
   return child;
 }

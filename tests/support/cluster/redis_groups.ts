@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { start } from "../child.ts";
+import { sentinelCommand } from "./server_program.ts";
 import { scratch } from "../scratch.ts";
 import { found, killed, onFreePorts, saysTaken, until } from "./programs.ts";
 import { oneCommand, startRedis, type TestRedis } from "./redis.ts";
@@ -95,7 +96,8 @@ async function startSentinel(master: number, downAfterMs: number) {
       "",
     ];
     await Deno.writeTextFile(file, lines.join("\n"));
-    const child = start("redis-sentinel", [file], { cwd: folder.path });
+    const [program, args] = await sentinelCommand(file);
+    const child = start(program, args, { cwd: folder.path });
     await child.line(/\+monitor master/);
     return { child, port };
   }, saysTaken);
