@@ -29,6 +29,10 @@ const TRANSPORTS = [
 
 const NAMES = ["a", "b", "c"];
 
+/** The most that a message may have by default, and a text that still fits with what is around it. */
+const MAX_MESSAGE_BYTES = 8 * 2 ** 20;
+const LARGEST = MAX_MESSAGE_BYTES - 1000;
+
 /** Nodes with the names of the page, behind one proxy. */
 const startNamed = async (): Promise<TestCluster> => {
   const cluster = await startCluster({ nodes: 0 });
@@ -70,7 +74,7 @@ async function play(cluster: TestCluster, url: string): Promise<void> {
     for (const [n, pc] of computers.entries()) {
       stack.use(pc);
       await heard(agent, `enter pc${n}`);
-      for (const size of [100, 1_000_000]) {
+      for (const size of n === 0 ? [100, LARGEST] : [100, 1_000_000]) {
         const answer = await callTool(agent, "planner", `pc${n}`, { size });
         assertEquals(answer.content?.[0]?.text.length, size);
       }
@@ -80,6 +84,11 @@ async function play(cluster: TestCluster, url: string): Promise<void> {
     lines.filter((line) => line.includes("not sticky"))
   );
   assertEquals(misrouted, []);
+
+  // What is larger is refused, by the balancer or by the Server behind it.
+  const large = await RawPolling.connect(url);
+  const { status } = await large.post("4".repeat(MAX_MESSAGE_BYTES + 1));
+  assert([400, 413].includes(status), `${status}`);
 
   // The owner of a polling session is killed: its client is told, and joins again elsewhere.
   const polling = await RawPolling.connect(url);
