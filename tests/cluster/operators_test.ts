@@ -76,6 +76,8 @@ Deno.test({
   await cluster.grown();
   await using events = await openEvents(c.url, { token });
   const { id } = await events.nextOf("open");
+  // An answer of the others says that they have heard of the stream, too.
+  await operate(c.url, "/status", { token });
   callTool(agent, "planner", "pc", { hold: true }).catch(() => {});
   await events.nextOf("call_began");
   await a.kill();
