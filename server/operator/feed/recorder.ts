@@ -6,10 +6,10 @@ import { showLog } from "./log_events.ts";
 
 /** The largest event that is kept with the contents of its call, in characters. */
 const MAX_EVENT_CHARS = 65_536;
-/** How long events are collected before they are sent together. */
-const FLUSH_INTERVAL_MS = 100;
-/** The most events that are collected. */
-const MAX_COLLECTED_EVENTS = 512;
+/** How long events are collected before they are sent together; pages draw as often. */
+const FLUSH_INTERVAL_MS = 250;
+/** The most events that are collected, with the contents of their calls. */
+const MAX_COLLECTED_EVENTS = 1024;
 
 /** Takes what happens. */
 export interface EventTaker {
