@@ -36,7 +36,12 @@ export class Bus {
       isServing: () => true,
     });
     this.#nodes.set(name, switchboard);
-    return { cluster: newCluster(fakeMember(switchboard)), switchboard };
+    const leave = async () => {
+      switchboard.questions.end();
+      await turn(); // what is on its way arrives
+    };
+    const cluster = newCluster(fakeMember(switchboard, { leave }));
+    return { cluster, switchboard };
   }
 
   /** Tells a node that messages from or to another may be missing. */

@@ -17,9 +17,6 @@ export const fakeMember = (
   start: () => {},
   joined: () => Promise.resolve(),
   unknownSession: () => {},
-  leave: () => {
-    switchboard.questions.end();
-    return Promise.resolve();
-  },
+  leave: () => Promise.resolve(),
   ...changes,
 });
