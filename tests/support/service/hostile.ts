@@ -12,6 +12,7 @@ export const HOSTILE: readonly string[] = [
   "#comment",
   "-@:+!",
   "a=b",
+  "\u2028line\u2029paragraph",
 ];
 
 /** Control characters, which only some places can hold. */

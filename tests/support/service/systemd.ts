@@ -75,9 +75,12 @@ export async function readUnit(text: string): Promise<ReadUnit> {
   ], env);
   const [, dump = ""] = /-> Unit tested\.service:\n([^]*?)(?=\n\t?-> Unit|$)/
     .exec(dumped.text) ?? [];
+  // A line of systemd ends at \n alone; a regular expression knows more ends.
+  const lines = dump.split("\n");
   const field = (name: string) =>
-    [...dump.matchAll(new RegExp(`^\\t+${name}: (.*)$`, "gm"))]
-      .map(([, value = ""]) => value);
+    lines.flatMap((line) =>
+      new RegExp(`^\\t+${name}: (.*)$`, "s").exec(line)?.[1] ?? []
+    );
   const [command = ""] = field("Command Line");
   const [directory = ""] = field("WorkingDirectory");
   return {
@@ -108,7 +111,7 @@ async function output(
 
 /** Reads a command line as systemd prints it: words, quoted where necessary. */
 const words = (line: string): string[] =>
-  [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map((
+  [...line.matchAll(/"((?:[^"\\]|\\.)*)"|([^ ]+)/g)].map((
     [, quoted, bare = ""],
   ) => quoted === undefined ? bare : unescape(quoted));
 
