@@ -109,10 +109,12 @@ export class Here
 
   /** Keeps a seat closed. */
   bar(
-    { protocol, seat, reason, until }: Parameters<Answerers["bar"]>[0],
+    { protocol, seat, reason, hold_ms: holdMs }: Parameters<
+      Answerers["bar"]
+    >[0],
   ): number {
     const of = this.#parts.logical.find((of) => of.protocol === protocol);
-    of?.sessions.bar(seat, reason, until);
+    of?.sessions.bar(seat, { reason, holdMs });
     return of ? 1 : 0;
   }
 

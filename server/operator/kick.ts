@@ -18,7 +18,7 @@ export async function kickHere(
   const { unanswered } = await others.askAll("bar", {
     ...{ protocol, reason },
     seat: seatOf(seat),
-    until: Date.now() + holdMs,
+    hold_ms: holdMs,
   });
   await sessions.putOut(session, seat, { by, reason, holdMs });
   return { done: 1, unanswered: [...unanswered] };

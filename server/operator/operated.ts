@@ -34,8 +34,8 @@ export interface OperatedOffices {
       member: Seat,
       order: Order & Hold,
     ): Promise<void>;
-    /** Keeps a seat closed, which is told with the reason, until a time in milliseconds since 1970. */
-    bar(seat: AuditSeat, reason: string, until: number): void;
+    /** Keeps a seat closed. */
+    bar(seat: AuditSeat, order: Pick<Order, "reason"> & Hold): void;
     /** Asks a Computer what an Agent could. */
     ask(question: Question): Promise<Answered>;
     /** Ends a call for both sides. */

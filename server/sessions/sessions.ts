@@ -196,9 +196,10 @@ export class Sessions {
     });
   }
 
-  /** Keeps a seat closed until a time, in milliseconds since 1970. */
-  bar(seat: AuditSeat, reason: string, until: number): void {
-    this.#bars.add(seat, toldWhenOut(reason), until, Date.now());
+  /** Keeps a seat closed whose holder another node puts out. */
+  bar(seat: AuditSeat, { reason, holdMs }: Pick<Order, "reason"> & Hold): void {
+    const now = Date.now();
+    this.#bars.add(seat, toldWhenOut(reason), now + holdMs, now);
   }
 
   /** Cancels a call; see {@linkcode cancelCall}. */

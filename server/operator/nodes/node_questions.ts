@@ -53,13 +53,13 @@ export const NODE_QUESTIONS = {
     question: kickSchema.extend({ by, policy, id: z.string() }),
     answer: z.object({ done: count, unanswered: z.array(z.string()) }),
   },
-  /** Keeps a seat closed until a time, in milliseconds since 1970. */
+  /** Keeps a seat closed for a while, by the clock of the node that is asked. */
   bar: {
     question: z.object({
       protocol: protocolSchema,
       seat,
       reason: z.string(),
-      until: z.number(),
+      hold_ms: count,
     }),
     answer: count,
   },
