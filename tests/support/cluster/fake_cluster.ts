@@ -3,7 +3,7 @@ import { type FakeConnection, FakeRedis } from "./fake_redis.ts";
 import { LinkNode } from "./link_node.ts";
 
 /** A tenth of the defaults and less: the relations between them count. */
-export const quick: Partial<LinkOptions> = {
+export const quick = {
   beatMs: 40,
   lookMs: 10,
   goneMs: 10,
@@ -11,7 +11,7 @@ export const quick: Partial<LinkOptions> = {
   silentMs: 200,
   answerMs: 500,
   goodbyeMs: 100,
-};
+} satisfies Partial<LinkOptions>;
 
 /** Three nodes and their Redis. */
 export interface Cluster extends AsyncDisposable {
@@ -25,7 +25,9 @@ export interface Cluster extends AsyncDisposable {
 }
 
 /** Three nodes that have met. */
-export async function cluster(options = quick): Promise<Cluster> {
+export async function cluster(
+  options: Partial<LinkOptions> = quick,
+): Promise<Cluster> {
   const redis = new FakeRedis();
   if (options.now) redis.now = options.now;
   const open = async (id: string) => {

@@ -8,6 +8,7 @@ import {
 } from "../../../../../server/cluster/links/frame.ts";
 import { cluster, quick } from "../../../../support/cluster/fake_cluster.ts";
 import { FakeRedis } from "../../../../support/cluster/fake_redis.ts";
+import { until } from "../../../../support/cluster/programs.ts";
 import { LinkNode } from "../../../../support/cluster/link_node.ts";
 
 Deno.test("openLinks() carries messages between all that have met, in order", async () => {
@@ -56,11 +57,21 @@ Deno.test("meet() resolves when a node has answered, and in time when it does no
 
 Deno.test("meet() does not take a node that never was there for gone", async () => {
   const redis = new FakeRedis();
+  let now = 1_000_000;
   await using north = await LinkNode.open(redis.connect(), "north", {
     ...quick,
-    answerMs: 200,
+    silentMs: 60_000,
+    answerMs: 10,
+    now: () => now,
   });
   await north.links.meet(["nobody"]);
+  for (let i = 0; i < 3; i++) {
+    now += quick.goneMs;
+    const { looks } = redis;
+    await until(() =>
+      Promise.resolve(north.heard.length > 0 || redis.looks >= looks + 2)
+    );
+  }
   assertEquals(north.heard, []);
   assertEquals([...north.links.peers], ["nobody"]);
 });
