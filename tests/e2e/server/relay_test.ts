@@ -140,7 +140,11 @@ Deno.test("the server answers 408 if a computer does not answer in time; its lat
   assertEquals(codeOf(await pair.agent.ask(GET_TOOLS_EVENT, REQUEST)), 408);
   late();
   pair.computer.handle(GET_TOOLS_EVENT, (_payload, ack) => ack({ tools: [] }));
-  assertEquals(await pair.agent.ask(GET_TOOLS_EVENT, REQUEST), { tools: [] });
+  let answer: unknown;
+  do answer = await pair.agent.ask(GET_TOOLS_EVENT, REQUEST); while (
+    codeOf(answer) === 408 // on a busy machine, the answer in time may be late, too
+  );
+  assertEquals(answer, { tools: [] });
 });
 
 for (const way of ["disconnects", "leaves", "switches"] as const) {

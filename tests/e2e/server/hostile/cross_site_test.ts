@@ -81,11 +81,11 @@ async function untilFree(port: number): Promise<void> {
 
 Deno.test({
   name: "an abandoned handshake releases its slot, over polling and WebSocket",
-  timeout: 15_000, // Engine.IO alone would keep it for 40 s
+  timeout: 30_000, // Engine.IO alone would keep it for 40 s
 }, async () => {
   await using server = createSmcpServer({
     limits: { connectionsPerAddress: 1 },
-    connectTimeoutMs: 300,
+    connectTimeoutMs: 1_000, // time for a second handshake on a busy machine
   });
   const { url, port } = await server.listen();
   assertEquals((await handshake(port)).status, 200);
@@ -109,7 +109,7 @@ Deno.test({
   const letIn = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   await using server = createSmcpServer({
-    connectTimeoutMs: 100,
+    connectTimeoutMs: 1_000,
     limits: { connectionsPerAddress: 2 },
     authenticator: {
       async authenticate() {

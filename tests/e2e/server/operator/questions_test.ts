@@ -153,30 +153,40 @@ Deno.test("the contents of an operator's question are in log and stream only wit
   }
 });
 
-Deno.test("problems: no Computer, a bad field, an error, no answer, and none in time", async () => {
+/** Returns the status of a problem, and the field that it names. */
+async function problemOf(answer: ReturnType<typeof post>) {
+  const { status, type, body } = await answer;
+  assertEquals(type, "application/problem+json");
+  return [status, body.errors[0].field];
+}
+
+Deno.test("a Computer that does not answer in time is a problem", async () => {
   await using office = await served({ requestTimeoutMs: 50 });
+  const answer = operate(office.url, `${PC}/tools`, operator);
+  assertEquals(await problemOf(answer), [504, "computer"]);
+});
+
+Deno.test("problems: no Computer, a bad field, an error, and no answer", async () => {
+  await using office = await served();
   const { url, computer } = office;
-  const of = async (answer: Promise<Awaited<ReturnType<typeof post>>>) => {
-    const { status, type, body } = await answer;
-    assertEquals(type, "application/problem+json");
-    return [status, body.errors[0].field];
-  };
   const tools = (path: string) => operate(url, path, operator);
-  assertEquals(await of(tools("/offices/north/computers/no/tools")), [
+  assertEquals(await problemOf(tools("/offices/north/computers/no/tools")), [
     404,
     "computer",
   ]);
-  assertEquals(await of(tools("/offices/no/computers/pc/tools")), [
+  assertEquals(await problemOf(tools("/offices/no/computers/pc/tools")), [
     404,
     "computer",
   ]);
-  assertEquals(await of(tools(`${PC}/tools?protocol=0.4`)), [404, "computer"]);
-  assertEquals(await of(post(url, { params: {} })), [400, "tool_name"]);
-  assertEquals(await of(post(url, { ...CALL, timeout_ms: 1 })), [
+  assertEquals(await problemOf(tools(`${PC}/tools?protocol=0.4`)), [
+    404,
+    "computer",
+  ]);
+  assertEquals(await problemOf(post(url, { params: {} })), [400, "tool_name"]);
+  assertEquals(await problemOf(post(url, { ...CALL, timeout_ms: 1 })), [
     400,
     "timeout_ms",
   ]);
-  assertEquals(await of(tools(`${PC}/tools`)), [504, "computer"]);
   for (
     const answer of [
       { code: 500, message: "broken" },
@@ -185,10 +195,10 @@ Deno.test("problems: no Computer, a bad field, an error, no answer, and none in 
     ]
   ) {
     answering(computer, GET_TOOLS_EVENT, answer);
-    assertEquals(await of(tools(`${PC}/tools`)), [502, "computer"]);
+    assertEquals(await problemOf(tools(`${PC}/tools`)), [502, "computer"]);
   }
   computer.handle(GET_TOOLS_EVENT, () => computer.socket.disconnect());
-  assertEquals(await of(tools(`${PC}/tools`)), [404, "computer"]);
+  assertEquals(await problemOf(tools(`${PC}/tools`)), [404, "computer"]);
 });
 
 Deno.test("an operator that goes away cancels its call", async () => {
