@@ -157,11 +157,14 @@ Deno.test("events over the rate are answered with 429 immediately, joins with fa
   await using bystander = await joinRaw(url, "computer", "computer", "o");
   await using agent = await joinRaw(url, "agent", "agent", "o");
   const request = { agent: "agent", req_id: "1", office_id: "o" };
+  const began = performance.now();
   const answers = await Promise.all(
-    Array.from({ length: 60 }, () => agent.ask(LIST_ROOM_EVENT, request)),
+    Array.from({ length: 200 }, () => agent.ask(LIST_ROOM_EVENT, request)),
   );
+  // The bucket is full at most, and fills up meanwhile.
+  const most = 21 + 20 * (performance.now() - began) / 1000;
   const refused = answers.filter((answer) => codeOf(answer) === 429);
-  assert(refused.length >= 30 && refused.length <= 41, `${refused.length}`);
+  assert(answers.length - refused.length <= most, `${refused.length} of 200`);
   assertEquals(refused[0], {
     code: 429,
     message: "Too many events: at most 20 per second, send more slowly",
@@ -170,11 +173,11 @@ Deno.test("events over the rate are answered with 429 immediately, joins with fa
     details: { ran: false, retry_in_ms: 50 },
   });
   const joins = await Promise.all(
-    Array.from({ length: 60 }, () => agent.join("agent", "agent", "o")),
+    Array.from({ length: 200 }, () => agent.join("agent", "agent", "o")),
   );
-  const last = joins.at(-1);
-  assertEquals(last?.[0], false);
-  assertMatch(String(last?.[1]), /^Too many events/);
+  // One or another comes when there is a token again.
+  const [, reason] = joins.find(([isIn]) => !isIn) ?? [];
+  assertMatch(String(reason), /^Too many events/);
   // It recovers by itself, and no other client was slowed down.
   assertEquals(await bystander.join("computer", "computer", "o"), [true, null]);
   let answer: unknown;
