@@ -1,10 +1,17 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
-import { type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps, type RequestOptions } from "node:https";
+import { Agent, type IncomingMessage, request as requestHttp } from "node:http";
+import {
+  Agent as TlsAgent,
+  request as requestHttps,
+  type RequestOptions,
+} from "node:https";
 import { Readable } from "node:stream";
 
 /** A client's certificate, and the authorities that it trusts. */
 export type TlsFiles = Pick<RequestOptions, "cert" | "key" | "ca">;
+
+/** As those of the global agent: idle connections are closed before a Server does it. */
+const KEPT = { keepAlive: true, timeout: 5_000 };
 
 /** Statuses whose responses have no body. */
 const BODILESS = [204, 205, 304];
@@ -13,28 +20,50 @@ const BODILESS = [204, 205, 304];
  * Makes a `fetch` for MCP on `node:http`: that of Node gives up calls that take longer than five
  * minutes, and neither it nor Deno's takes certificates in the same way.
  */
-export const nodeFetch = (tls: TlsFiles = {}): FetchLike => (input, init) => {
-  const { promise, resolve, reject } = Promise.withResolvers<Response>();
-  const { method = "GET", headers, body, signal } = init ?? {};
-  const url = new URL(input);
-  const send = url.protocol === "https:" ? requestHttps : requestHttp;
-  const request = send(url, {
-    ...tls,
-    method,
-    headers: Object.fromEntries(new Headers(headers)),
-    ...(signal && { signal }),
-  });
-  request.on("error", (error) => {
-    reject(signal?.aborted ? signal.reason : error);
-  });
-  request.on("response", (response) => {
-    // The end of the connection in the middle is an error of the body, whoever reads it.
-    response.on("error", () => {});
-    resolve(toResponse(response));
-  });
-  request.end(typeof body === "string" ? body : undefined);
-  return promise;
+export const nodeFetch = (tls: TlsFiles = {}): FetchLike => {
+  const [http, https] = [
+    onceOnly(new Agent(KEPT)),
+    onceOnly(new TlsAgent(KEPT)),
+  ];
+  return (input, init) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
+    const { method = "GET", headers, body, signal } = init ?? {};
+    const url = new URL(input);
+    const [send, agent] = url.protocol === "https:"
+      ? [requestHttps, https]
+      : [requestHttp, http];
+    const request = send(url, {
+      ...tls,
+      agent,
+      method,
+      headers: Object.fromEntries(new Headers(headers)),
+      ...(signal && { signal }),
+    });
+    request.on("error", (error) => {
+      reject(signal?.aborted ? signal.reason : error);
+    });
+    request.on("response", (response) => {
+      // The end of the connection in the middle is an error of the body, whoever reads it.
+      response.on("error", () => {});
+      resolve(toResponse(response));
+    });
+    request.end(typeof body === "string" ? body : undefined);
+    return promise;
+  };
 };
+
+/**
+ * Lets an agent use connections again, but not tell its requests: Deno would send one a second time
+ * when such a connection ends without an answer, though the server may have run it.
+ */
+function onceOnly<T extends Agent>(agent: T): T {
+  const reuse = agent.reuseSocket;
+  agent.reuseSocket = (socket, request) => {
+    reuse.call(agent, socket, request);
+    request.reusedSocket = false;
+  };
+  return agent;
+}
 
 function toResponse(message: IncomingMessage): Response {
   const { statusCode: status = 500, statusMessage: statusText = "" } = message;

@@ -1,4 +1,5 @@
 import { withDeadline, withTimeout } from "../../../shared/async.ts";
+import { fetchOnce } from "../../../shared/http/fetch_once.ts";
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
 import { requestIdOf } from "./answering_fetch.ts";
 import { isEventStream, limitBody } from "./limited_body.ts";
@@ -17,7 +18,8 @@ const MAX_CALL_MS = 3_600_000;
 /**
  * Creates a `fetch` with the configured timeouts (spec §4: `timeout`, `sse_read_timeout`).
  *
- * A POST with a JSON-RPC request has no timeout of its own: its caller has one.
+ * A POST with a JSON-RPC request has no timeout of its own, since its caller has one, and is sent at
+ * most once.
  *
  * @param maxMessageBytes see `limitBody`
  */
@@ -29,7 +31,7 @@ export function fetchWithTimeouts(
     const isRequest = requestIdOf(init) !== undefined;
     const response = limitBody(
       isRequest
-        ? await fetch(url, init)
+        ? await fetchOnce(url, init)
         : await fetchHead(url, init, requestMs),
       maxMessageBytes,
       init.signal,

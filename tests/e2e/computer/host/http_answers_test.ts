@@ -8,6 +8,7 @@ import { startHttpFixture } from "../../../support/fixtures/mcp_http.ts";
 import {
   event,
   type OddAnswer,
+  type OddRequest,
   startOddHttp,
   stream,
   textResult,
@@ -34,7 +35,7 @@ const primed: OddAnswer = (res) => stream(res).end("id: e1\ndata: \n\n");
 async function callOdd(
   tools: Record<string, OddAnswer>,
   name: string,
-): Promise<{ text: string; code: unknown; requests: readonly unknown[] }> {
+): Promise<{ text: string; code: unknown; requests: readonly OddRequest[] }> {
   await using server = await startOddHttp({ good, ...tools });
   await using pc = await startComputer({ a: streamable(server.url) }, {
     maxMessageBytes: MIB,
@@ -205,6 +206,19 @@ Deno.test({
   assertEquals(runs, 3);
   const [status] = pc.computer.status().servers;
   assertEquals([status?.state, status?.restarts], ["running", 1]);
+});
+
+Deno.test({
+  name:
+    "a call is sent once, though its connection was used before and ends without an answer",
+  timeout: 60_000,
+}, async () => {
+  // Deno takes such an end for an old one, of a connection that nobody used.
+  const ends: OddAnswer = (res) => void res.socket?.end();
+  const { code, requests } = await callOdd({ ends }, "ends");
+  assertEquals(code, 4003);
+  const calls = requests.filter((request) => request.rpc === "tools/call");
+  assertEquals(calls.length, 2, "one of them is the next call");
 });
 
 Deno.test({
