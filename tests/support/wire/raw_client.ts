@@ -41,6 +41,7 @@ export class RawClient implements AsyncDisposable {
   /** Every event that was heard and had no handler, in order. */
   readonly heard: Heard[] = [];
   readonly #waiting = new Set<() => void>();
+  #webSocket: ClosingSocket | undefined;
   readonly #handlers = new Map<
     string,
     (payload: unknown, ack: (...args: unknown[]) => void) => void
@@ -76,6 +77,12 @@ export class RawClient implements AsyncDisposable {
       this.#wake();
     });
     this.socket.on("disconnect", () => this.#wake());
+    this.socket.on("connect", () => {
+      const { engine } = this.socket.io;
+      const note = () => this.#webSocket = webSocketOf(engine.transport);
+      note();
+      engine.once("upgrade", note);
+    });
   }
 
   /** Resolves when connected; rejects with the `connect_error`. */
@@ -150,6 +157,7 @@ export class RawClient implements AsyncDisposable {
     const { transport } = engine;
     this.socket.disconnect();
     await closed;
+    if (this.#webSocket) await closeOf(this.#webSocket);
     // Over polling the last requests are still on their way, and their library ends them in timers.
     const polling = transport?.name === "polling";
     for (let i = 0; polling && !transport.writable && i < 100; i++) {
@@ -157,6 +165,39 @@ export class RawClient implements AsyncDisposable {
     }
     for (let i = 0; polling && i < 5; i++) await turn();
   }
+}
+
+/** The WebSocket of a transport; its library tells of the transport's end before that of the socket. */
+interface ClosingSocket {
+  readonly readyState: number;
+  addEventListener(type: "close", listener: () => void): void;
+}
+
+/** Returns the WebSocket that a transport of engine.io-client is made of. */
+function webSocketOf(
+  transport: { readonly name: string },
+): ClosingSocket | undefined {
+  if (transport.name !== "websocket") return undefined;
+  const socket: unknown = Reflect.get(transport, "ws");
+  if (isSocket(socket)) return socket;
+  throw new Error("engine.io-client keeps its WebSocket elsewhere");
+}
+
+const isSocket = (value: unknown): value is ClosingSocket =>
+  value instanceof Object && "readyState" in value &&
+  "addEventListener" in value;
+
+/** How long a server that is stopped may keep a WebSocket from being closed. */
+const CLOSE_MS = 1_000;
+
+/** Resolves when a WebSocket is closed; until then its library has a timer. */
+async function closeOf(socket: ClosingSocket): Promise<void> {
+  if (socket.readyState === WebSocket.CLOSED) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  socket.addEventListener("close", resolve);
+  const timer = setTimeout(resolve, CLOSE_MS);
+  await promise;
+  clearTimeout(timer);
 }
 
 /** Waits for timers of zero milliseconds. */
