@@ -5,10 +5,17 @@ import { readdir, readFile, readlink } from "node:fs/promises";
  *
  * Polls, since these processes are children of an MCP server or a command, and neither Deno nor Node
  * reports the end of any but direct children. The `timeout` of the test ends a wait without success.
- * `timeout` of its test.
  */
 export async function gone(pid: number): Promise<void> {
   while (await isAlive(pid)) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Resolves when a process was stopped by a signal: one that waits for a processor stops later. */
+export async function stopped(pid: number): Promise<void> {
+  if (Deno.build.os !== "linux") return;
+  while (!/\) T /.test(await readFile(`/proc/${pid}/stat`, "utf8"))) {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -394,6 +394,7 @@ Deno.test("attempts to guess credentials over one connection are limited like ev
   });
   const { url } = await server.listen();
   await using raw = await RawFrames.open(url);
+  const began = performance.now();
   for (let i = 0; i < 30; i++) raw.send("40/smcp,");
   const codes: string[] = [];
   for (let i = 0; i < 30; i++) {
@@ -401,8 +402,10 @@ Deno.test("attempts to guess credentials over one connection are limited like ev
       [];
     codes.push(code);
   }
-  // Further requests during the first authentication are refused immediately.
-  assert(codes.filter((code) => code === "429").length >= 15, codes.join());
+  // The first is free; the bucket is full at most, and fills up meanwhile.
+  const most = 12 + 10 * (performance.now() - began) / 1000;
+  const judged = codes.filter((code) => code !== "429").length;
+  assert(judged <= most, codes.join());
   assert(codes.includes("401"));
 });
 

@@ -87,6 +87,8 @@ export interface OpenOptions {
   target?: string;
   /** Bytes sent after the request, in the same segment. */
   early?: Uint8Array;
+  /** Whether a close frame is answered by one, also the first frame of all; default true. */
+  answersClose?: boolean;
 }
 
 /** The request target of Engine.IO's WebSocket, with what is added to its query. */
@@ -140,9 +142,14 @@ export class RawWebSocket implements AsyncDisposable {
   /** Sends a request to upgrade, and resolves when it is answered 101; rejects when it is not. */
   static async open(
     port: number,
-    { target = webSocketTarget(), early = Buffer.alloc(0) }: OpenOptions = {},
+    {
+      target = webSocketTarget(),
+      early = Buffer.alloc(0),
+      answersClose = true,
+    }: OpenOptions = {},
   ): Promise<RawWebSocket> {
     const raw = new RawWebSocket(port);
+    raw.answersClose = answersClose;
     const head = [...upgradeHead(target), "", ""].join("\r\n");
     raw.write(Buffer.concat([Buffer.from(head), early]));
     while (!raw.#upgraded) {

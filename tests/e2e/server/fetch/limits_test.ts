@@ -115,8 +115,7 @@ Deno.test("a client that never answers the close keeps its place, and gives it b
     limits: { connectionsPerAddress: 1 },
     connectTimeoutMs: 1,
   });
-  const raw = await RawWebSocket.open(server.port);
-  raw.answersClose = false;
+  const raw = await RawWebSocket.open(server.port, { answersClose: false });
   while ((await raw.frame()).opcode !== OP.close);
   assertEquals(await statusOf(server.url), 429);
   await raw[Symbol.asyncDispose]();

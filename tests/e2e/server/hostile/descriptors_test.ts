@@ -59,7 +59,7 @@ Deno.test({
 }, async () => {
   await using server = await startServerCommand(["--port=0"], {}, [], 256);
   const port = Number(new URL(server.url).port);
-  await using bystanders = await startBystanders(server.url);
+  await using bystanders = await startBystanders(server.url, {}, server.pid);
   const upgrade = [...upgradeHead(QUERY), "", ""].join("\r\n");
   for (const [first, second] of [["", upgrade], [upgrade, ""]]) {
     await using crowd = new Crowd();

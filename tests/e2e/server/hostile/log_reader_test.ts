@@ -32,6 +32,7 @@ async function startUnread(args: readonly string[]) {
   const { value: line = "" } = await stdout.read();
   let read = false;
   return {
+    pid: child.pid,
     url: /https?:\/\/[^\s/]+/.exec(line)?.[0] ?? "",
     kill: (signal: "SIGTERM") => child.kill(signal),
     /** Starts to read the log. */
@@ -101,7 +102,7 @@ Deno.test({
     "an unread log blocks no one: lines are omitted, counted, and reported when it is read again (spec §10)",
   async fn() {
     await using server = await startUnread(MANY);
-    await using bystanders = await startBystanders(server.url);
+    await using bystanders = await startBystanders(server.url, {}, server.pid);
     await makeCalls(server.url, CALLS);
     await bystanders.check();
     const log = server.readLog();
