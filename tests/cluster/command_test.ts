@@ -123,7 +123,7 @@ Deno.test("a password in the flag is warned of, and never logged", async () => {
     "--port=0",
     `--cluster=${url}`,
   ]);
-  assertStringIncludes(visible.log, "the variable SMCP_CLUSTER instead");
+  await visible.logged("the variable SMCP_CLUSTER instead");
   await using hidden = await startServerCommand(["--port=0"], {
     SMCP_CLUSTER: url,
   });

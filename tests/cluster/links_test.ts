@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { startLinkProcess } from "../support/cluster/link_process.ts";
+import { ASKED, startLinkProcess } from "../support/cluster/link_process.ts";
 import { realNode } from "../support/cluster/real_node.ts";
 import { startRedis } from "../support/cluster/redis.ts";
 import { killed } from "../support/cluster/programs.ts";
@@ -99,13 +99,13 @@ Deno.test("links take a stopped process for silent, not for gone, and hear it ag
   await north.settled();
   west.signal("SIGSTOP");
   await north.hears("silent west");
-  north.send("west", "wake up");
+  north.send("west", ASKED);
   west.signal("SIGCONT");
-  await west.line(/^got 7 bytes$/);
+  await north.hears(`west: ${ASKED}`);
   west.signal("SIGSTOP");
   await north.hears("silent west", 2);
   west.signal("SIGCONT");
-  assertEquals(north.heard, ["silent west", "silent west"]);
+  assertEquals(north.heard, ["silent west", `west: ${ASKED}`, "silent west"]);
   assertEquals(west.lines.filter((line) => /^(lost|gone)/.test(line)), []);
 });
 

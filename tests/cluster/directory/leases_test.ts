@@ -7,6 +7,7 @@ import {
 import { PREFIX } from "../../../server/cluster/directory/prelude.ts";
 import { RegistryUnavailableError } from "../../../server/cluster/directory/unavailable.ts";
 import { openNode, type TestNode } from "../../support/cluster/directories.ts";
+import { until } from "../../support/cluster/programs.ts";
 import { startRedis, type TestRedis } from "../../support/cluster/redis.ts";
 import { member } from "../../support/member.ts";
 import { admitted, fresh, seen } from "../../support/server/claims.ts";
@@ -123,9 +124,12 @@ Deno.test("a leave whose answer was lost is told with the next beat, and once", 
   await using node = await openNode(redis.url);
   await join(dead, "pc");
   await expire(redis, dead);
-  await redis.pause(1500);
+  redis.freeze();
   await assertRejects(() => node.beat(), RegistryUnavailableError);
-  await redis.command("PING"); // waits until Redis goes on, and has run that beat
+  redis.thaw();
+  await until(async () =>
+    await redis.command("HLEN", `${PREFIX}o:0.2:north`) === 0
+  );
   assertEquals(await redis.command("HLEN", `${PREFIX}o:0.2:north`), 0);
   assertEquals(names((await node.beat()).gone), ["pc"]);
   assertEquals((await node.beat()).gone, []);

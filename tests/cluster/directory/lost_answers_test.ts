@@ -14,12 +14,16 @@ import { admitted, fresh, seen } from "../../support/server/claims.ts";
 
 /** Lets Redis do what it is asked only after its clients have given up waiting. */
 const unanswered = async (redis: TestRedis, ask: () => unknown) => {
-  await redis.pause(1500);
-  await assertRejects(
-    async () => await ask(),
-    RegistryUnavailableError,
-    "try again",
-  );
+  redis.freeze();
+  try {
+    await assertRejects(
+      async () => await ask(),
+      RegistryUnavailableError,
+      "try again",
+    );
+  } finally {
+    redis.thaw();
+  }
 };
 
 const sockets = async (redis: TestRedis): Promise<string[]> => {

@@ -111,7 +111,7 @@ Deno.test({
   // A Computer that is between two nodes is not there: its calls are told so, none waits in vain.
   for (const failure of failures) {
     assert(
-      /left before|not in your office|shutting down|connection was lost|cluster/i
+      /left before|not in your office|cannot be reached now|shutting down|connection was lost|cluster/i
         .test(failure),
       failure,
     );

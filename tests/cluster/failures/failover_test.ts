@@ -50,6 +50,7 @@ Deno.test({
   );
   await stranger.stop();
   for (const { outcome } of await inside.stop()) assertEquals(outcome, "ok");
+  await heard(agent, "enter late");
   assertEquals(comings(agent), ["enter near", "enter far", "enter late"]);
   assert(near.called.length > 0 && far.called.length > 0);
   await cluster.proved();

@@ -80,7 +80,7 @@ class Agent:
         self.client.on(event, heard, namespace=SMCP_NAMESPACE)
 
     async def connect(self, url: str) -> None:
-        await self.client.connect_to_server(url)
+        await self.client.connect_to_server(url, wait_timeout=30)
 
     async def join(self) -> None:
         await self.client.join_office(self.office, self.name, SMCP_NAMESPACE)

@@ -45,7 +45,12 @@ class Puppet:
 
     async def connect(self, url: str, token: str | None = None) -> None:
         auth = {"token": token} if token else None
-        await self.client.connect(url, auth=auth, namespaces=[self.client.namespace])
+        await self.client.connect(
+            url,
+            auth=auth,
+            namespaces=[self.client.namespace],
+            wait_timeout=30,
+        )
 
     async def join(self, office: str) -> None:
         await self.client.join_office(office)

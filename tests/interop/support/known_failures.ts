@@ -3,9 +3,12 @@ import { type CallToolResult, resultMeta } from "../../../protocol/mod.ts";
 import type { KnownFailures } from "./scenario.ts";
 import { type Office, textOf } from "./steps/step.ts";
 
-/** A call that is cancelled at once; otherwise it would end after two seconds. */
-async function cancelled(office: Office): Promise<CallToolResult> {
-  const result = office.agent.callAs("x", "slow", 2);
+/** A call that is cancelled once it has begun; otherwise it would end after so many seconds. */
+async function cancelled(
+  office: Office,
+  timeout: number,
+): Promise<CallToolResult> {
+  const result = office.agent.callAs("x", "slow", timeout);
   await office.agent.call("slow_began");
   await office.agent.cancel("x");
   return await result;
@@ -24,7 +27,7 @@ export const COMPUTER_0_1: KnownFailures = {
   cancel: {
     known: 2,
     async instead(office) {
-      const result = await cancelled(office);
+      const result = await cancelled(office, 2);
       assertEquals(result.isError, true); // at its timeout
       assertEquals(resultMeta(result).a2c_cancelled, undefined);
     },
@@ -51,7 +54,7 @@ export const COMPUTER_0_2: KnownFailures = {
   cancel: {
     known: 4,
     async instead(office) {
-      const result = await cancelled(office);
+      const result = await cancelled(office, 60);
       assertEquals(result.isError, true);
       assert(textOf(result).includes("Tool call cancelled"));
       assertEquals(resultMeta(result).a2c_cancelled, undefined);
