@@ -76,7 +76,8 @@ export function watchListener(
       isAlive = false;
       return;
     }
-    if (missed === 0) return openProbe();
+    // Where nobody listens, since a restart has failed, a probe says nothing.
+    if (missed === 0 && server.listening) return openProbe();
     if (missed++ <= MAX_MISSED_CHECKS) return;
     probe?.destroy();
     missed = 0;

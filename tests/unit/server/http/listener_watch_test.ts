@@ -13,6 +13,13 @@ function hideConnections(server: Server): void {
   server.on("connection", (socket) => socket.destroy());
 }
 
+/** Asks, at each attempt to listen from now on, whether it is made. */
+function onListen(server: Server, isMade: () => boolean): void {
+  const listen = server.listen.bind(server);
+  server.listen = (...args: unknown[]) =>
+    isMade() ? Reflect.apply(listen, server, args) : server;
+}
+
 Deno.test({
   name:
     "watchListener() does not touch a listener that accepts, with or without clients",
@@ -42,8 +49,9 @@ Deno.test({
 }, async () => {
   const server = silent();
   const { hostname, port } = await listenOn(server, {});
+  const served = once(server, "connection");
   const client = connect(port, hostname);
-  await once(client, "connect");
+  await Promise.all([once(client, "connect"), served]);
   const { promise: again, resolve, reject } = Promise.withResolvers<void>();
   const [http] = server.listeners("connection");
   const stop = watchListener({
@@ -72,18 +80,49 @@ Deno.test({
 });
 
 Deno.test({
+  name: "watchListener() tries again when the listener cannot be restarted",
+  timeout: 30_000,
+}, async () => {
+  const server = silent();
+  const { hostname, port } = await listenOn(server, {});
+  let tries = 0;
+  onListen(server, () => {
+    if (++tries > 1) return true;
+    server.emit("error", new Error("no descriptor is left"));
+    return false;
+  });
+  const { promise: again, resolve, reject } = Promise.withResolvers<void>();
+  server.once("listening", () => resolve());
+  const stop = watchListener({
+    server,
+    hostname,
+    port,
+    lost: reject,
+    intervalMs: 10,
+  });
+  hideConnections(server);
+  await again;
+  stop();
+  assertEquals(tries, 2);
+  await closeServer(server);
+});
+
+Deno.test({
   name: "watchListener() reports a listener that cannot be restarted, once",
   timeout: 30_000,
 }, async () => {
   const server = silent();
   const { hostname, port } = await listenOn(server, {});
-  let revived = 0;
-  server.on("listening", () => revived++);
+  let tries = 0;
+  onListen(server, () => {
+    tries++;
+    return true;
+  });
   const error = await new Promise<Error>((lost) => {
     watchListener({ server, hostname, port, lost, intervalMs: 10 });
     hideConnections(server);
   });
-  assertEquals(revived, 3);
+  assertEquals(tries, 3);
   assertMatch(
     error.message,
     /^Cannot accept connections on 127\.0\.0\.1 port \d+ any more$/,
