@@ -29,6 +29,8 @@ export class Uploads {
   readonly #landing: Landing | undefined;
   readonly #limits: UploadLimits;
   readonly #running = new Map<string, Running>();
+  /** Those being given up, since no further chunk came in time. */
+  readonly #late = new Set<Promise<void>>();
   #closed = false;
 
   /** @param root the folder for them; without one, nothing is taken */
@@ -59,6 +61,7 @@ export class Uploads {
     }
     const running = this.#running.get(request.upload_id);
     if (!running) throw unknownUpload(request.upload_id);
+    clearTimeout(running.timer);
     try {
       return await (await running.upload).take(request);
     } finally {
@@ -68,10 +71,11 @@ export class Uploads {
 
   /** Gives up all uploads; never rejects. */
   async drop(): Promise<void> {
-    await Promise.all([...this.#running].map(async ([id, { upload }]) => {
+    const dropping = [...this.#running].map(async ([id, { upload }]) => {
       this.#forget(id);
       await giveUp(upload);
-    }));
+    });
+    await Promise.all([...dropping, ...this.#late]);
   }
 
   /** Gives up all uploads, and takes no more. */
@@ -123,10 +127,12 @@ export class Uploads {
     const running = this.#running.get(id);
     if (!running) return;
     clearTimeout(running.timer);
-    running.timer = setTimeout(
-      () => void giveUp(running.upload),
-      this.#limits.idleTimeoutMs,
-    );
+    running.timer = setTimeout(() => {
+      const late = giveUp(running.upload).finally(() =>
+        this.#late.delete(late)
+      );
+      this.#late.add(late);
+    }, this.#limits.idleTimeoutMs);
   }
 
   #forget(id: string): void {

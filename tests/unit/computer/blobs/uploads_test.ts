@@ -179,6 +179,16 @@ Deno.test("0.4 §7.5: Uploads drops an upload that gets no further chunk", () =>
     );
   }, { idleTimeoutMs: 1 }));
 
+Deno.test("0.4 §7.5: Uploads drops no upload while it takes a chunk", () =>
+  inFolder(async (uploads) => {
+    const { upload_id } = await uploads.put(chunk(0, 400));
+    const taking = uploads.put(chunk(400, 800, { upload_id }));
+    const end = performance.now() + 40;
+    while (performance.now() < end); // the time of the first chunk is over
+    await taking;
+    await uploads.put(chunk(800, 1_000, { upload_id }));
+  }, { idleTimeoutMs: 20 }));
+
 Deno.test("0.4 §7.5: Uploads writes nothing outside of its folder", async () => {
   await using folder = await scratch();
   const path = await Deno.realPath(folder.path);
