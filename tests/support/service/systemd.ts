@@ -131,7 +131,7 @@ function unescape(text: string): string {
   const bytes = text.matchAll(
     /\\([0-7]{3})|\\x([0-9a-f]{2})|\\(.)|([^\\]+)/gs,
   );
-  return new TextDecoder().decode(
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(
     Uint8Array.from(
       [...bytes].flatMap(([, octal, hex, sign, plain]) =>
         octal !== undefined
