@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { found } from "../../support/cluster/programs.ts";
 import { startServerCommand } from "../../support/server/server_command.ts";
 import { go } from "../support/console_office.ts";
-import { consoleTest, openTab } from "../support/driven.ts";
+import { consoleTest, openTab, type Request } from "../support/driven.ts";
 
 /** What a page can keep beyond its tab, or show to others. */
 const KEPT = `(async () => JSON.stringify([
@@ -15,6 +16,9 @@ const KEPT = `(async () => JSON.stringify([
 ]))()`;
 
 const ROUTES = ["#/offices", "#/offices/north"];
+
+const carries = (token: string) => ({ headers }: Request): boolean =>
+  JSON.stringify(headers).includes(token);
 
 consoleTest(
   "the token of the printed link is in no log, no address, no Referer, and nothing that outlives the tab",
@@ -47,12 +51,12 @@ consoleTest(
     const storage = await page.context().storageState({ indexedDB: true });
     assertEquals(storage, { cookies: [], origins: [] });
 
-    const { requests } = tab;
-    const withToken = requests.filter(({ headers }) =>
-      JSON.stringify(headers).includes(token)
+    // The page asks all the while, and a request's headers may be told before its URL.
+    const withToken = await found(
+      () => Promise.resolve(tab.requests.filter(carries(token))),
+      (sent) => sent.length > 0 && sent.every(({ url }) => url !== ""),
     );
-    assert(withToken.length > 0);
-    for (const { url, headers } of requests) {
+    for (const { url, headers } of tab.requests) {
       if (url !== "") assertEquals(new URL(url).origin, server.url);
       assert(!url.includes(token), "it is in a URL");
       assertEquals(headers.referer, undefined);
