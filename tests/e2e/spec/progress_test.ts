@@ -83,8 +83,9 @@ Deno.test({
   });
   await assertRejects(() => call, Error, "enough");
   assertFromFirstToLast(told);
+  const before = told.length;
   await agent.callTool("pc", "count", {}, { onProgress: () => {} });
-  assertEquals(told.length, 2);
+  assertEquals(told.length, before);
 });
 
 Deno.test("ToolHost.callTool() tells progress too, and a listener that throws disturbs nothing", async () => {
@@ -124,7 +125,7 @@ Deno.test({
   const result = await pc.office.agent.callTool(
     "pc",
     "trigger-long-running-operation",
-    { duration: 1, steps: 4 },
+    { duration: 3, steps: 4 }, // reports within 100 ms may be passed on as one
     { onProgress: (progress) => told.push(progress) },
   );
   assert(!result.isError, JSON.stringify(result));

@@ -304,11 +304,12 @@ Deno.test(
     const go = join(folder.path, "go");
     const log = join(folder.path, "log");
     const wait =
-      `trap "" HUP; until [ -e "$0" ]; do sleep 0.02; done; exec "$@"`;
+      `trap "" HUP; echo waits; until [ -e "$0" ]; do sleep 0.02; done; exec "$@"`;
     await using server = await startTerminal("sh", [
       ...["-c", wait, go, Deno.execPath(), "run", "-A", "--frozen"],
       ...["server/main.ts", "--port", "0", "--log-file", log],
     ], { cwd: fileURLToPath(new URL("../../../", import.meta.url)) });
+    await server.until("waits"); // from now on a hang-up does not end it
     await server.hangUp();
     await Deno.writeTextFile(go, "");
     const port = await listeningPort(server.pid);

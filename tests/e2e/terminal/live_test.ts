@@ -58,6 +58,12 @@ const startRun = (
   );
 };
 
+/** Waits until its one tool can be called: the MCP server may run before the Computer has joined. */
+const joined = (view: Terminal) =>
+  view.until(({ text }) =>
+    text.includes("1 tool") && text.includes("office north")
+  );
+
 const ready = ({ text }: Screen) => /files .* running .* 7 tools/.test(text);
 
 /** Asserts that no line is broken, and that the block is shown once. */
@@ -94,6 +100,7 @@ for (const { columns, rows, env, signal } of SIZES) {
         async () => {
           const { text } = await view.until((screen) =>
             ready(screen) && /running +1 tool$/m.test(screen.text) &&
+            screen.text.includes("office north") &&
             screen.text.includes("again in")
           );
           assertMatch(
@@ -226,7 +233,7 @@ Deno.test(
     await using view = await startRun(office, config, {
       env: { FAULT: "exit" },
     });
-    await view.until("1 tool");
+    await joined(view);
     const refused = office.agent.callTool("pc", "echo", {}).catch(() => {});
     await view.until(({ text, cursor }) =>
       text.includes('wants to run "echo"') && !cursor.shown
@@ -250,7 +257,7 @@ Deno.test(
       },
     });
     await using view = await startRun(office, config);
-    await view.until("1 tool");
+    await joined(view);
     const call = office.agent.callTool("pc", "ask", {});
     await view.until(({ text, cursor }) =>
       text.includes('MCP server "files" asks while agent "planner"') &&
