@@ -85,7 +85,7 @@ consoleTest("the plots say what happens, and the log is filtered", async () => {
   for (let i = 0; i < 5; i++) await agent.callTool("pc", "order", ORDER);
   await agent.callTool("pc", "fail", {});
   const plot = (name: RegExp) => page.getByRole("img", { name });
-  await plot(/^Latency of calls; p50: [\d.]+ ms, p99: [\d.]+ ms$/).waitFor();
+  await plot(/^Latency of calls; p50: [\d.]+ m?s, p99: [\d.]+ m?s$/).waitFor();
   await plot(/^Failures a second; tool error: \d$/).waitFor();
   const line = await plot(/^Calls a second/).locator("path").getAttribute("d");
   assertMatch(line ?? "", /^M[\d.]+ [\d.]+h0.1L/);

@@ -16,7 +16,7 @@ import {
   PHONE,
   type Tab,
 } from "../support/driven.ts";
-import { traceFrames } from "../support/frames.ts";
+import { assertResponsive } from "../support/frames.ts";
 import { seriousFindings, tooWide } from "../support/findings.ts";
 
 const HOSTILE = `<script>alert(1)</script>\u202e"><img src=x onerror=alert(2)>`;
@@ -276,7 +276,8 @@ consoleTest(
     await page.getByRole("row", { name: /^files running/ }).waitFor();
     await page.getByRole("link", { name: "Calls" }).click();
     const text = HOSTILE.repeat(100);
-    const traced = await traceFrames(page, async () => {
+    await assertResponsive(page, async () => {
+      await page.reload();
       for (let batch = 0; batch < 30; batch++) {
         await Promise.all(
           Array.from({ length: 100 }, () => callTool(office, "echo", { text })),
@@ -284,8 +285,6 @@ consoleTest(
       }
       await page.getByText("1000 calls, of which the latest 200").waitFor();
     });
-    assert(traced.tasks > 100, JSON.stringify(traced));
-    assert(traced.longestMs < 100, JSON.stringify(traced));
     assertEquals(await page.locator("tbody tr").count(), 200);
   },
 );

@@ -5,10 +5,7 @@ import { joinRaw } from "../../support/wire/raw_client.ts";
 import { go, startConsole } from "../support/console_office.ts";
 import { consoleTest, PHONE } from "../support/driven.ts";
 import { tooWide } from "../support/findings.ts";
-import { traceFrames } from "../support/frames.ts";
-
-/** How long a page may be without a frame, in milliseconds on the CPU. */
-const MAX_FRAME_MS = 100;
+import { assertResponsive } from "../support/frames.ts";
 
 const MARKUP = [
   '<script>globalThis.pwned="script"</script>',
@@ -71,9 +68,10 @@ consoleTest(
     const { agent } = console.office;
     await using tab = await console.open("#/calls");
     const { page } = tab;
-    const traced = await traceFrames(page, async () => {
+    await assertResponsive(page, async () => {
+      await go(page, "#/calls");
       await agent.callTool("pc", "say", { what: "markup" });
-      await page.getByRole("link", { name: "say" }).click();
+      await page.getByRole("link", { name: "say" }).first().click();
       const result = page.getByRole("region", { name: "Result" });
       await result.getByText("<img src=x onerror=").waitFor();
       for (const text of ["<script>", "javascript:", "\u202E"]) {
@@ -82,7 +80,7 @@ consoleTest(
       await go(page, "#/calls");
       await agent.callTool("pc", "say", { what: "much" });
       await page.getByRole("row", { name: /1\.0 MB/ })
-        .getByRole("link", { name: "say" }).click();
+        .getByRole("link", { name: "say" }).first().click();
       await page.getByText(/^Not shown/).waitFor(); // it is more than 16 KiB
       await go(page, "#/log");
       await page.getByText("<script>").first().waitFor();
@@ -93,7 +91,6 @@ consoleTest(
       1, // its own
     );
     assertEquals(await tooWide(page), []);
-    assert(traced.longestMs < MAX_FRAME_MS, JSON.stringify(traced));
   },
 );
 
@@ -118,7 +115,8 @@ consoleTest("10,000 members leave the page responsive", async () => {
   });
   await using tab = await console.open("#/offices");
   const { page } = tab;
-  const traced = await traceFrames(page, async () => {
+  await assertResponsive(page, async () => {
+    await go(page, "#/offices");
     await page.getByRole("link", { name: OFFICE }).click();
     await page.getByText(/10002 members/).waitFor();
     await page.getByLabel("Filter").pressSequentially("computer-9999");
@@ -133,5 +131,4 @@ consoleTest("10,000 members leave the page responsive", async () => {
     );
     await page.getByText(/10003 members/).waitFor();
   });
-  assert(traced.longestMs < MAX_FRAME_MS, JSON.stringify(traced));
 });

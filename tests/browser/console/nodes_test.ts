@@ -1,4 +1,3 @@
-import { assertEquals } from "@std/assert";
 import { LEAVE_OFFICE_NOTIFICATION } from "../../../protocol/mod.ts";
 import { Bus } from "../../support/cluster/bus.ts";
 import { joinRaw } from "../../support/wire/raw_client.ts";
@@ -31,7 +30,7 @@ consoleTest(
     await dialog.getByRole("button", { name: "Put out" }).click();
     await page.getByText("pc was put out").waitFor();
     await agent.next(LEAVE_OFFICE_NOTIFICATION);
-    assertEquals(pc.socket.connected, false);
+    await pc.disconnected();
 
     await page.evaluate(`location.hash = "#/log"`);
     await lathe.socket.disconnect();

@@ -55,14 +55,17 @@ export async function startConsole({ server, computer, texts, auth }: {
   };
 }
 
-/** Opens a console by a link with the token, and goes to a route. */
+/** Opens a console by a link with the token, and goes to a route; what happens from then on it is told. */
 export async function signIn(
   { page }: Tab,
   console: string,
   route = "",
   token = TOKEN,
 ): Promise<void> {
-  await page.goto(`${console}#token=${token}`);
+  const told = page.waitForResponse((response) =>
+    new URL(response.url()).pathname.endsWith("/operator/v1/events")
+  );
+  await Promise.all([told, page.goto(`${console}#token=${token}`)]);
   await page.getByRole("navigation").first().waitFor();
   if (route !== "") await go(page, route);
 }

@@ -1,9 +1,5 @@
 import { assertEquals } from "@std/assert";
-import {
-  Client,
-  StreamableHTTPClientTransport,
-  type Transport,
-} from "@modelcontextprotocol/client";
+import { Client, type Transport } from "@modelcontextprotocol/client";
 import { everything } from "../../support/computer/mcp_servers.ts";
 import { ChildTransport } from "../../support/mcp/child_transport.ts";
 import {
@@ -13,6 +9,7 @@ import {
   type TestClient,
 } from "../../support/mcp/clients.ts";
 import { serveOffice } from "../../support/mcp/office.ts";
+import { httpTransport } from "../../support/mcp/http_transport.ts";
 
 const TIME = { timeout: 180_000 };
 
@@ -187,7 +184,7 @@ for (const [era, mode] of ERAS) {
       await using office = await bridged();
       await using direct = await open(new ChildTransport(directly()));
       await using client = await open(
-        new StreamableHTTPClientTransport(office.url),
+        httpTransport(office.url),
         mode,
       );
       const { prompts } = await direct.listPrompts();
@@ -220,7 +217,7 @@ for (const [era, mode] of ERAS) {
       await using office = await bridged();
       await using direct = await open(new ChildTransport(directly()));
       await using client = await open(
-        new StreamableHTTPClientTransport(office.url),
+        httpTransport(office.url),
         mode,
       );
       const shown = (uri: string) =>

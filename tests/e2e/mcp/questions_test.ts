@@ -4,16 +4,14 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import {
-  Client,
-  StreamableHTTPClientTransport,
-} from "@modelcontextprotocol/client";
+import { Client } from "@modelcontextprotocol/client";
 import { conformanceHttp } from "../../mcp/conformance/http.ts";
 import { everything, fixture } from "../../support/computer/mcp_servers.ts";
 import { startHttpFixture } from "../../support/fixtures/mcp_http.ts";
 import { isCancelled } from "../../support/mcp/cancelled.ts";
 import { CLIENTS, type SeenResult } from "../../support/mcp/clients.ts";
 import { serveOffice } from "../../support/mcp/office.ts";
+import { httpTransport } from "../../support/mcp/http_transport.ts";
 
 const TIME = { timeout: 120_000 };
 
@@ -161,7 +159,7 @@ for (const [era, mode] of ERAS) {
           versionNegotiation: { mode },
           capabilities: canFill ? { elicitation: { form: {} } } : {},
         });
-        await client.connect(new StreamableHTTPClientTransport(office.url));
+        await client.connect(httpTransport(office.url));
         return client;
       };
       const name = "pc__test_input_required_result_prompt";

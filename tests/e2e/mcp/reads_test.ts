@@ -1,8 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import {
-  Client,
-  StreamableHTTPClientTransport,
-} from "@modelcontextprotocol/client";
+import { Client } from "@modelcontextprotocol/client";
 import { type McpCall, officeMcp } from "../../../mcp/mod.ts";
 import {
   GET_DESKTOP_EVENT,
@@ -21,6 +18,7 @@ import {
   startGateway,
 } from "../../support/mcp/gateway.ts";
 import { modernRequest, post } from "../../support/mcp/post.ts";
+import { httpTransport } from "../../support/mcp/http_transport.ts";
 
 const { ann, bob, computer } = GATEWAY_KEYS;
 
@@ -63,7 +61,7 @@ for (const [era, mode] of ERAS) {
     const client = new Client({ name: "test", version: "1.0.0" }, {
       versionNegotiation: { mode },
     });
-    const transport = new StreamableHTTPClientTransport(served.url, {
+    const transport = httpTransport(served.url, {
       requestInit: { headers: { "x-api-key": ann } },
     });
     await client.connect(transport);
@@ -119,7 +117,7 @@ for (const [era, mode] of ERAS) {
     const client = new Client({ name: "test", version: "1.0.0" }, {
       versionNegotiation: { mode },
     });
-    const transport = new StreamableHTTPClientTransport(
+    const transport = httpTransport(
       new URL("http://office/mcp"),
       {
         fetch: (input, init) =>

@@ -1,10 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import {
-  Client,
-  StreamableHTTPClientTransport,
-} from "@modelcontextprotocol/client";
+import { Client } from "@modelcontextprotocol/client";
 import { everything, fixture } from "../../support/computer/mcp_servers.ts";
 import { serveOffice } from "../../support/mcp/office.ts";
+import { httpTransport } from "../../support/mcp/http_transport.ts";
 
 const FEATURES = "demo://resource/static/document/features.md";
 
@@ -30,7 +28,7 @@ for (const [era, mode] of ERAS) {
     const client = new Client({ name: "test", version: "1.0.0" }, {
       versionNegotiation: { mode },
     });
-    await client.connect(new StreamableHTTPClientTransport(served.url));
+    await client.connect(httpTransport(served.url));
     try {
       const { contents } = await client.readResource({ uri: FEATURES });
       assertEquals(contents.map(({ uri }) => uri), [FEATURES]);
@@ -58,7 +56,7 @@ for (const [era, mode] of ERAS) {
       ({ params: { uri } }) => updated.resolve(uri),
     );
     const opened = Promise.withResolvers<void>();
-    const transport = new StreamableHTTPClientTransport(served.url, {
+    const transport = httpTransport(served.url, {
       fetch: async (input, init) => {
         const response = await fetch(input, init);
         const isStream = init?.method === "GET" ||
@@ -95,7 +93,7 @@ for (const [era, mode] of ERAS) {
     const client = new Client({ name: "test", version: "1.0.0" }, {
       versionNegotiation: { mode },
     });
-    const transport = new StreamableHTTPClientTransport(served.url);
+    const transport = httpTransport(served.url);
     await client.connect(transport);
     try {
       const { resources } = await client.listResources();
@@ -183,7 +181,7 @@ Deno.test({
     mcp: { desktopTools: true },
   });
   const client = new Client({ name: "test", version: "1.0.0" });
-  await client.connect(new StreamableHTTPClientTransport(served.url));
+  await client.connect(httpTransport(served.url));
   try {
     const { tools } = await client.listTools();
     assertEquals(

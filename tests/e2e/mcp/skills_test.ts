@@ -1,14 +1,12 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import {
-  Client,
-  StreamableHTTPClientTransport,
-} from "@modelcontextprotocol/client";
+import { Client } from "@modelcontextprotocol/client";
 import { Buffer } from "node:buffer";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { skillText } from "../../support/computer/skill_servers.ts";
 import { serveOffice } from "../../support/mcp/office.ts";
 import { scratch } from "../../support/scratch.ts";
+import { httpTransport } from "../../support/mcp/http_transport.ts";
 
 Deno.test({
   name: "skills of an office are resources and prompts of its MCP server",
@@ -47,7 +45,7 @@ Deno.test({
     "notifications/resources/updated",
     ({ params: { uri } }) => hear(uri),
   );
-  await client.connect(new StreamableHTTPClientTransport(served.url));
+  await client.connect(httpTransport(served.url));
   try {
     const { resources } = await client.listResources();
     const uri = "a2c://pc/skill/forms/SKILL.md";

@@ -1,5 +1,6 @@
 import {
   Client as ClientV2,
+  type FetchLike,
   StreamableHTTPClientTransport as HttpV2,
   type Transport as TransportV2,
 } from "@modelcontextprotocol/client";
@@ -11,6 +12,7 @@ import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { Transport as TransportV1 } from "@modelcontextprotocol/sdk/shared/transport";
 import type { ElicitResult } from "../../../protocol/mod.ts";
 import { type ChildCommand, ChildTransport } from "./child_transport.ts";
+import { endingFetch } from "./http_transport.ts";
 
 /** What a client reads of a tool. */
 export interface SeenTool {
@@ -65,7 +67,7 @@ export interface TestClient extends AsyncDisposable {
 
 /** How to reach the server: over HTTP, in process, or as a child process. */
 export type Reach =
-  | { readonly url: URL; readonly fetch?: typeof fetch }
+  | { readonly url: URL; readonly fetch?: FetchLike }
   | ChildCommand;
 
 /** Answers the forms that servers ask for; a client with none says that it cannot be asked. */
@@ -103,7 +105,7 @@ export async function connectV1(
     );
   }
   const transport = "url" in reach
-    ? new HttpV1(reach.url, { fetch: observed.watching(reach.fetch ?? fetch) })
+    ? new HttpV1(reach.url, { fetch: observed.watching(reach.fetch) })
     : new ChildTransport(reach);
   await client.connect(transport as TransportV1);
   return {
@@ -142,7 +144,7 @@ async function connectV2(
     });
   }
   const transport = "url" in reach
-    ? new HttpV2(reach.url, { fetch: observed.watching(reach.fetch ?? fetch) })
+    ? new HttpV2(reach.url, { fetch: observed.watching(reach.fetch) })
     : new ChildTransport(reach);
   await client.connect(transport as TransportV2);
   return {
@@ -177,9 +179,10 @@ class Observed {
   };
 
   /** A `fetch` that notices the stream on which a client listens. */
-  watching(inner: typeof fetch): typeof fetch {
-    return async (input, init) => {
-      const response = await inner(input, init);
+  watching(inner?: FetchLike): FetchLike {
+    const ending = endingFetch(inner);
+    return async (url, init) => {
+      const response = await ending(url, init);
       const isStream = init?.method === "GET" ||
         String(init?.body).includes('"subscriptions/listen"');
       if (isStream && response.ok) this.#listening.resolve();

@@ -1,9 +1,6 @@
-import {
-  Client,
-  StreamableHTTPClientTransport,
-  type Transport,
-} from "@modelcontextprotocol/client";
+import { Client, type Transport } from "@modelcontextprotocol/client";
 import { type ChildCommand, ChildTransport } from "./child_transport.ts";
+import { httpTransport } from "./http_transport.ts";
 
 /** The revisions with and without sessions. */
 export type Era = "2025" | "2026";
@@ -49,7 +46,7 @@ export async function watchingClient(
   );
   const opened = Promise.withResolvers<void>();
   const transport = "url" in reach
-    ? new StreamableHTTPClientTransport(reach.url, {
+    ? httpTransport(reach.url, {
       fetch: async (input, init) => {
         const response = await fetch(input, init);
         if (init?.method === "GET") opened.resolve();
@@ -79,7 +76,7 @@ export async function watchingClient(
       }
     },
     async [Symbol.asyncDispose]() {
-      if (transport instanceof StreamableHTTPClientTransport) {
+      if ("terminateSession" in transport) {
         await transport.terminateSession();
       }
       await client.close();
