@@ -197,6 +197,8 @@ export class ServerLink {
     socket.on("connect", () => this.#onConnect());
     socket.on("disconnect", (reason) => this.#onDisconnect(socket, reason));
     const refused = async (error: unknown) => {
+      // The first attempt is the only one, even if its explanation takes longer than a retry's delay.
+      if (this.#state === "connecting") socket.io.reconnection(false);
       const { known, cause } = await explainRefusal(this.#dial, error);
       if (this.#socket !== socket || socket.connected) return;
       if (this.#state === "closed") return; // by a call of close() meanwhile

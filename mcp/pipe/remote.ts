@@ -194,6 +194,8 @@ export class Remote implements Backend {
    * @throws {Error} it has not reached the server, or was refused
    */
   async #post(message: JSONRPCMessage, pending?: Pending): Promise<void> {
+    // What is sent in a session that is being replaced would be cut with it.
+    await this.#reopening?.catch(() => {});
     const link = this.#link;
     try {
       await this.#postOn(link, message, pending);

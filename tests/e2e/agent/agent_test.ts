@@ -367,7 +367,10 @@ Deno.test("SmcpAgent.join() is refused with the Server's reason", async () => {
 
 for (const transports of [["polling", "websocket"], ["websocket"]] as const) {
   Deno.test(`SmcpAgent.connect() throws ProtocolVersionError on 4008 without a reconnect loop (${transports})`, async () => {
-    await using server = await versionRefusingServer(() => "0.9.0");
+    // It takes longer than Socket.IO waits before it tries again.
+    await using server = await versionRefusingServer(() => "0.9.0", {
+      delayMs: 1_500,
+    });
     const agent = new SmcpAgent({
       url: server.url,
       name: "old",

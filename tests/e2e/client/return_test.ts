@@ -111,7 +111,7 @@ Deno.test("an unknown Computer is a 404 at once, unless the Agent has just recon
   (await server.connection(0)).conn.close();
   await rejoined;
   // At the timeout too, the error is the Server's.
-  await assertRejects(() => call(1_000), ProtocolError, "not in your office");
+  await assertRejects(() => call(3_000), ProtocolError, "not in your office");
   const waiting = call(60_000);
   assertEquals(await agent.listRoom(), []);
   enter(1, "other");

@@ -172,7 +172,7 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
   });
 
   Deno.test(`${kind}: a tool that never answers ends when the office has had enough, at the MCP server too`, async () => {
-    await using office = await serveOffice({ mcp: { callTimeoutMs: 1000 } });
+    await using office = await serveOffice({ mcp: { callTimeoutMs: 3000 } });
     await using client = await connect(office);
     const { isError, _meta } = await client.call("pc__slow");
     assertEquals([isError, _meta?.error_code], [true, 4004]);

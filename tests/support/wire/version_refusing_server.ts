@@ -15,10 +15,11 @@ export interface VersionRefusingServer extends AsyncDisposable {
  *
  * @param serverVersion returns the version that it claims to speak; `undefined`: it answers 404
  * @param closeCode accepts WebSockets, and closes them with this code
+ * @param delayMs before the answer to a request that is no WebSocket's
  */
 export async function versionRefusingServer(
   serverVersion: (sent: string | null) => string | undefined,
-  { closeCode }: { closeCode?: number } = {},
+  { closeCode, delayMs = 0 }: { closeCode?: number; delayMs?: number } = {},
 ): Promise<VersionRefusingServer> {
   const versions: (string | null)[] = [];
   const answer = (target = "") => {
@@ -37,8 +38,10 @@ export async function versionRefusingServer(
   const sockets = new WebSocketServer({ noServer: true });
   const server = createServer((request, response) => {
     const { status, body } = answer(request.url);
-    response.writeHead(status, { "content-type": "application/json" });
-    response.end(body);
+    setTimeout(() => {
+      response.writeHead(status, { "content-type": "application/json" });
+      response.end(body);
+    }, delayMs);
   });
   server.on("upgrade", (request, socket, head) => {
     const { body } = answer(request.url);

@@ -100,7 +100,9 @@ Deno.test("an Agent that comes later than the seat is refused as by any other Ag
 });
 
 Deno.test("one seat serves 100 clients at once, each with its own answers", async () => {
-  await using served = await startGateway();
+  await using served = await startGateway({
+    server: { headerTimeoutMs: 120_000 },
+  });
   const log = captureLog();
   try {
     const answers = await Promise.all(

@@ -24,7 +24,10 @@ const as = (key: string): typeof fetch => (input, init) => {
 };
 
 Deno.test("400 calls of one client at once are 400 results", async () => {
-  await using served = await startGateway();
+  // 400 connections begin together in one thread, on a machine that may be busy.
+  await using served = await startGateway({
+    server: { headerTimeoutMs: 120_000 },
+  });
   await using client = await CLIENTS["v2, 2026"]?.(served);
   const texts = Array.from({ length: 400 }, (_, at) => `text ${at}`);
   const results = await Promise.all(
@@ -186,7 +189,7 @@ Deno.test("a stream ends when its key is revoked, and when its token expires", a
   // Expired already, but for the tolerance of clocks.
   const token = await new SignJWT({ sub: "ada", role: "agent" })
     .setProtectedHeader({ alg: "HS256" })
-    .setExpirationTime(Math.floor(Date.now() / 1000) - 3)
+    .setExpirationTime(Math.floor(Date.now() / 1000) - 1)
     .sign(new TextEncoder().encode(secret));
   const byToken = await listen({ authorization: `Bearer ${token}` });
   await assertRejects(() => byToken.text());

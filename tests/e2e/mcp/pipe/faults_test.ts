@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { type AddressInfo, createServer } from "node:net";
 import { SmcpComputer } from "../../../../computer/mod.ts";
 import { mcpGateway } from "../../../../mcp/mod.ts";
 import { createSmcpServer } from "../../../../server/mod.ts";
@@ -107,15 +108,19 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
 Deno.test("smcp-agent mcp: a Server that is not there yet is found when it is", async () => {
   await using running = await withGateway();
   await running.office.agent.leave();
-  await using nobody = createSmcpServer();
-  const { url } = await nobody.listen({ port: 0 });
-  await nobody.close();
-  await using proxy = await startProxy(url);
+  // It keeps the port, which a Server of another test might take.
+  const nobody = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve) =>
+    nobody.listen(0, "127.0.0.1", () => resolve())
+  );
+  const { port } = nobody.address() as AddressInfo;
+  await using proxy = await startProxy(`http://127.0.0.1:${port}`);
   await using client = await CLIENTS["v2, 2026"]!(pipeCommand(proxy.url));
   assertStringIncludes(client.instructions ?? "", "Cannot reach the Server");
   proxy.turnTo(running.office.url);
   await client.changed(1);
   await echo(client, "there");
+  await new Promise((resolve) => nobody.close(resolve));
 });
 
 Deno.test("smcp-agent mcp: of five copies at once two are killed; the calls of those end, the others go on", async () => {
