@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { ConfirmRequest } from "../../../computer/mod.ts";
 import { type CallToolResult, resultMeta } from "../../../protocol/mod.ts";
+import { ONCE } from "../../support/computer/host.ts";
 import { startComputer } from "../../support/computer/computer.ts";
 import { configFile } from "../../support/computer/config_file.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
@@ -215,7 +216,7 @@ Deno.test({
   await using pc = await startComputer({
     bad: fixture({}, { vrl: ".a = " }),
     good: fixture({ only: ["echo"] }),
-  });
+  }, { restart: ONCE });
   const [bad, good] = pc.computer.status().servers;
   assertEquals(bad?.state, "failed");
   assertStringIncludes(bad?.error ?? "", "unexpected end of program");

@@ -16,6 +16,7 @@ import {
   type ServerState,
   ToolHost,
 } from "../../../computer/mod.ts";
+import { ONCE } from "../../support/computer/host.ts";
 import { startComputer } from "../../support/computer/computer.ts";
 import { createFixture } from "../../support/fixtures/mcp_fixture.ts";
 
@@ -159,7 +160,10 @@ Deno.test("an MCP server that is already connected fails, with the reason", asyn
   const server = adder();
   const [, elsewhere] = InMemoryTransport.createLinkedPair();
   await server.connect(elsewhere);
-  await using host = new ToolHost({ servers: { sums: local(server) } });
+  await using host = new ToolHost({
+    servers: { sums: local(server) },
+    restart: { minDelayMs: 2_000 }, // it is still failed when the host has started
+  });
   await host.start();
   const [status] = host.status().servers;
   assertEquals(status?.state, "failed");
@@ -176,6 +180,7 @@ Deno.test("a connection attempt that never ends times out", async () => {
   await using host = new ToolHost({
     servers: { mute: local({ connect: () => new Promise(() => {}) }) },
     startTimeoutMs: 1,
+    restart: ONCE,
   });
   await host.start();
   const [status] = host.status().servers;

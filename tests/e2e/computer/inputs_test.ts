@@ -7,6 +7,7 @@ import {
   type MCPServerInput,
   parseMCPServerConfig,
 } from "../../../protocol/mod.ts";
+import { ONCE } from "../../support/computer/host.ts";
 import { startComputer } from "../../support/computer/computer.ts";
 import { configFile } from "../../support/computer/config_file.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
@@ -130,8 +131,7 @@ Deno.test({
   }, {
     inputs,
     inputValues: { given: "by code" },
-    // A command that failed is tried again: not while the test looks.
-    restart: { minDelayMs: 86_400_000, maxDelayMs: 86_400_000 },
+    restart: ONCE,
   });
   const { content } = await pc.office.agent.callTool("pc", "environment", {});
   const { MADE, RUN, GIVEN } = JSON.parse(content[0]?.text ?? "");

@@ -7,6 +7,7 @@ import {
   SmcpComputer,
   type SmcpComputerOptions,
 } from "../../../computer/mod.ts";
+import { ONCE } from "../../support/computer/host.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { scratch } from "../../support/scratch.ts";
 
@@ -99,7 +100,7 @@ async function everythingSaid(
     inputs,
     inputValues: { ...ODD, value },
     confirm: () => "once",
-    restart: { minDelayMs: 86_400_000, maxDelayMs: 86_400_000 },
+    restart: ONCE,
     ...more,
   });
   computer.on("serverState", (status) => said.push(JSON.stringify(status)));

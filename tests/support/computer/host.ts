@@ -11,6 +11,9 @@ export const hostOf = (
   options?: McpHostOptions,
 ): McpHost => new McpHost(parseComputerConfig({ servers }).servers, options);
 
+/** The restart policy with which a server that failed is not started again while a test looks. */
+export const ONCE = { minDelayMs: 86_400_000, maxDelayMs: 86_400_000 };
+
 /** The connection to a running server. */
 export function connectionOf(host: McpHost, name: string): McpConnection {
   const server = host.server(name);

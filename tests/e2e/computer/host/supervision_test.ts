@@ -211,7 +211,7 @@ Deno.test({
       },
     }, { restart: AT_ONCE });
     await host.start();
-    assertEquals(host.server("a")?.status.state, "failed");
+    await reached(host, "a", "failed");
     await reached(host, "a", "starting"); // automatically
     assertStringIncludes(host.server("a")?.status.error ?? "", program);
     await Deno.symlink(Deno.execPath(), program);
