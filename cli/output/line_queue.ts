@@ -38,6 +38,8 @@ export class LineQueue {
   #leftOut = 0;
   #writing = false;
   #closed = false;
+  /** Writes that have ended. */
+  #ended = 0;
   #idle: (() => void) | undefined;
 
   /** @param stream its `write` must not block the process, see {@linkcode patientStream} */
@@ -66,11 +68,20 @@ export class LineQueue {
     if (!this.#writing) this.#next();
   }
 
-  /** Resolves when everything is written, or at the deadline; pending writes no longer keep the process alive. */
+  /**
+   * Resolves when everything is written, or when the reader has taken nothing for so long; pending writes
+   * no longer keep the process alive.
+   */
   async flush(milliseconds: number): Promise<void> {
     if (!this.#writing) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, milliseconds);
+      let ended = this.#ended;
+      const look = () => {
+        if (ended === this.#ended) return resolve();
+        ended = this.#ended;
+        timer = setTimeout(look, milliseconds);
+      };
+      let timer = setTimeout(look, milliseconds);
       this.#idle = () => {
         clearTimeout(timer);
         resolve();
@@ -94,6 +105,7 @@ export class LineQueue {
     }
     this.#writing = true;
     this.#stream.write(batch.text, (error) => {
+      this.#ended++;
       this.#size -= batch.text.length;
       if (error && isClosedOutput(error)) this.#close();
       else if (error) this.#fail(batch);

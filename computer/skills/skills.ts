@@ -11,6 +11,7 @@ import { WarnOnce } from "../util/warn_once.ts";
 import { openSkillFile, type SkillFile } from "./files/skill_file.ts";
 import { ServerSkills } from "./server_skills.ts";
 import { parseSkillName } from "./skill_names.ts";
+import { Replacing } from "./staging/replacing.ts";
 import { removeLeftOvers } from "./staging/stage_skill.ts";
 import { findUserSkills, type FoundSkills } from "./user_skills.ts";
 import { FolderWatch } from "./watch_folder.ts";
@@ -33,6 +34,7 @@ export class Skills {
   readonly #options: SkillsOptions;
   /** By `bundle_id`. */
   readonly #servers = new Map<string, ServerSkills>();
+  readonly #replacing = new Replacing();
   readonly #warnOnce = new WarnOnce();
   #user: FoundSkills = { refs: [], problems: [] };
   #scans = 0;
@@ -113,7 +115,9 @@ export class Skills {
     const ended = Promise.withResolvers<void>();
     void this.#track(ended.promise);
     try {
-      const file = await openSkillFile(ref.path, path);
+      const file = await this.#replacing.read(() =>
+        openSkillFile(ref.path, path)
+      );
       return { ...file, close: () => file.close().finally(ended.resolve) };
     } catch (error) {
       ended.resolve();
@@ -172,7 +176,11 @@ export class Skills {
     const known = this.#servers.get(bundleId);
     if (!connection) return known?.ended();
     const skills = known ?? new ServerSkills(
-      { folder: mcpFolder(home), server: bundleId },
+      {
+        folder: mcpFolder(home),
+        server: bundleId,
+        replacing: this.#replacing,
+      },
       () => this.#soon(),
     );
     this.#servers.set(bundleId, skills);

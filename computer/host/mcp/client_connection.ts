@@ -33,6 +33,9 @@ import { readTool } from "./tool.ts";
 /** Time for a server to end its session. */
 const TERMINATION_TIMEOUT_MS = 1_000;
 
+/** Time for the other requests of a session that the server forgot. */
+const RESPONSES_TIMEOUT_MS = 1_000;
+
 /** The notification with which MCP servers tell how far a call is. */
 const PROGRESS = "notifications/progress";
 
@@ -213,6 +216,14 @@ class ClientConnection implements McpConnection {
     await withTimeout(TERMINATION_TIMEOUT_MS, terminate).catch(() => {});
   }
 
+  /** Closes once the other requests of the forgotten session have heard of it, too: else they would seem lost. */
+  async #forget(): Promise<void> {
+    this.#forgotten = true;
+    const { responded = () => Promise.resolve() } = this.#options;
+    await withTimeout(RESPONSES_TIMEOUT_MS, responded).catch(() => {});
+    await this.#client.close().catch(() => {});
+  }
+
   /** Makes a request during which the server may ask. */
   #asked<T>(
     answer: AnswerQuestion | undefined,
@@ -255,10 +266,7 @@ class ClientConnection implements McpConnection {
       });
     } catch (error) {
       unanswered = hasCode(error, ErrorCode.RequestTimeout);
-      if (error instanceof SessionForgottenError) {
-        this.#forgotten = true;
-        await this.#client.close().catch(() => {});
-      }
+      if (error instanceof SessionForgottenError) await this.#forget();
       throw error;
     } finally {
       this.#running--;
@@ -279,6 +287,7 @@ class ClientConnection implements McpConnection {
         !hasCode(error, ErrorCode.ConnectionClosed);
       const busy = silent && this.#running > 0;
       if (answered || busy || this.#ending) return;
+      if (error instanceof SessionForgottenError) return await this.#forget();
       if (error instanceof AuthorizationError) this.#refusal = error;
       await this.#client.close().catch(() => {});
     } finally {

@@ -99,6 +99,7 @@ async function connectHttp(
       ...options,
       signal,
       asksInAnswers: true,
+      responded: () => transport.responded(),
       ...(terminate_on_close &&
         { terminate: () => transport.inner.terminateSession() }),
     });

@@ -66,6 +66,8 @@ export interface ClientConnectionOptions {
   readonly explainLoss?: () => string | undefined;
   /** Interval of pings; over HTTP nothing else tells that the server is gone. */
   readonly pingEveryMs?: number;
+  /** Resolves when each request so far has its response, or has failed. */
+  readonly responded?: () => Promise<unknown>;
   /** Ends the session on the server. */
   readonly terminate?: () => Promise<void>;
 }

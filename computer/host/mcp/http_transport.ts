@@ -23,6 +23,8 @@ export class HttpTransport<T extends Transport> implements Transport {
   readonly inner: T;
   /** Pending requests by id, and whether the rest of the answer is in the current response. */
   readonly #pending = new Map<string | number, boolean>();
+  /** Requests that wait for their HTTP response. */
+  readonly #unheard = new Set<Promise<void>>();
   #replies = 0;
 
   /**
@@ -72,11 +74,15 @@ export class HttpTransport<T extends Transport> implements Transport {
     }
     const { id } = message;
     this.#pending.set(id, false);
+    const sent = this.inner.send(message, options);
+    this.#unheard.add(sent);
     try {
-      await this.inner.send(message, options);
+      await sent;
     } catch (error) {
       this.#pending.delete(id);
       throw error;
+    } finally {
+      this.#unheard.delete(sent);
     }
     if (this.#pending.get(id) !== true) return;
     // The response does not answer the request, and nothing else will.
@@ -85,6 +91,11 @@ export class HttpTransport<T extends Transport> implements Transport {
       id,
       error: { code: CONNECTION_CLOSED, message: "Connection closed" },
     });
+  }
+
+  /** Resolves when each request so far has its HTTP response, or has failed. */
+  async responded(): Promise<void> {
+    await Promise.allSettled(this.#unheard);
   }
 
   close(): Promise<void> {

@@ -5,6 +5,7 @@ import { isLeftOver, ownerMark } from "../../util/owner_mark.ts";
 import { readEntry } from "../files/read_entry.ts";
 import { isSkillWord } from "../skill_names.ts";
 import { fetchSkill, type SkillServer } from "./fetch_skill.ts";
+import type { Replacing } from "./replacing.ts";
 import type { SkillRoot } from "./skill_roots.ts";
 import {
   PRIVATE_FOLDER_MODE,
@@ -18,6 +19,8 @@ export interface StagingPlace {
   readonly folder: string;
   /** The MCP server's part of names, and its folder below. */
   readonly server: string;
+  /** Keeps its readers from finding nothing. */
+  readonly replacing: Replacing;
   /** How large a skill may be; default: as with the other SDKs. */
   readonly limits?: StagingLimits | undefined;
 }
@@ -26,8 +29,8 @@ export interface StagingPlace {
 const WORKSHOP = ".staging";
 
 /**
- * Fetches a skill of an MCP server, and puts it in its place, in one step: whoever reads files of an
- * earlier version meanwhile finds those, or the new ones.
+ * Fetches a skill of an MCP server, and puts it in its place: whoever reads files of an earlier version
+ * meanwhile finds those, or the new ones.
  *
  * @param isTaken tells whether another skill of the server has a name already
  * @throws {Error} that says why the skill cannot be had; an earlier version stays then
@@ -64,7 +67,7 @@ export async function stageSkill(
     }
     signal.throwIfAborted();
     const path = join(place.folder, place.server, name);
-    await replace(path, draft);
+    await place.replacing.write(() => replace(path, draft));
     return {
       name: `mcp:${place.server}:${name}`,
       source: `mcp:${place.server}`,
@@ -104,6 +107,11 @@ async function replace(path: string, draft: string): Promise<void> {
   await makePrivate(dirname(path));
   const old = `${draft}-old`;
   const had = await rename(path, old).then(() => true, () => false);
-  await rename(draft, path);
+  try {
+    await rename(draft, path);
+  } catch (error) {
+    if (had) await rename(old, path);
+    throw error;
+  }
   if (had) await rm(old, { recursive: true, force: true });
 }

@@ -33,9 +33,19 @@ const PICTURES = {
 
 /** All files below a folder. */
 const filesIn = (path: string): string[] =>
-  [...Deno.readDirSync(path)].flatMap(({ name, isDirectory }) =>
+  entriesOf(path).flatMap(({ name, isDirectory }) =>
     isDirectory ? filesIn(`${path}/${name}`) : [name]
   );
+
+/** None where another process removed the folder meanwhile. */
+function entriesOf(path: string): Deno.DirEntry[] {
+  try {
+    return [...Deno.readDirSync(path)];
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw error;
+  }
+}
 
 /** Resolves when a folder has no files; the `timeout` of the test ends a wait without success. */
 async function empty(path: string): Promise<void> {

@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import { Socket } from "node:net";
 import { LineQueue, type LineStream } from "../../../cli/output/line_queue.ts";
 import { patientStream } from "../../../cli/output/patient_stream.ts";
+import { keepTimers } from "../../support/timers.ts";
 
 /** A stream whose writes end when the test says so. */
 class SlowStream implements LineStream {
@@ -81,6 +82,24 @@ Deno.test("LineQueue.flush() ends with the last write, or at its deadline, from 
   assertEquals(stream.unreferenced, false);
   queue.add("c\n");
   await queue.flush(1);
+  assertEquals(stream.unreferenced, true);
+});
+
+Deno.test("LineQueue.flush() waits for a reader that reads, however slowly", async () => {
+  using time = keepTimers(4_321);
+  const stream = new SlowStream();
+  const queue = new LineQueue(stream, options);
+  for (const line of ["a\n", "b\n", "c\n"]) queue.add(line);
+  let isFlushed = false;
+  const flushed = queue.flush(4_321).then(() => isFlushed = true);
+  for (const written of [2, 3]) {
+    stream.end();
+    time.fire();
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    assertEquals([stream.written.length, isFlushed], [written, false]);
+  }
+  time.fire(); // nothing was read since
+  await flushed;
   assertEquals(stream.unreferenced, true);
 });
 

@@ -201,8 +201,8 @@ Deno.test({
   const text = async () =>
     (await agent.callTool("pc", "count", {})).content[0]?.text;
   assertEquals(await text(), "1");
-  server.forget();
-  assertEquals(await Promise.all([text(), text()]), ["2", "3"]);
+  server.forget(0, 300); // the second hears of it when the first is being repeated
+  assertEquals((await Promise.all([text(), text()])).sort(), ["2", "3"]);
   assertEquals(runs, 3);
   const [status] = pc.computer.status().servers;
   assertEquals([status?.state, status?.restarts], ["running", 1]);

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { commandOutput } from "../../../../computer/config/inputs/command_output.ts";
 import { type Child, start } from "../../../support/child.ts";
@@ -114,6 +114,7 @@ Deno.test({
   });
   await using office = await startOffice();
   await using computer = runComputer(office, config.file);
+  await computer.line(/^MCP server a: running/);
   await computer.line(/^joined/);
   await office.agent.toolsSettled();
   const pids: number[] = [];
@@ -121,6 +122,7 @@ Deno.test({
     const { content } = await office.agent.callTool("pc", tool, {});
     pids.push(Number(content[0]?.text));
   }
+  assert(pids.every((pid) => pid > 1), `${pids}`);
   computer.signal("SIGKILL");
   await computer.status;
   for (const pid of pids) await gone(pid);

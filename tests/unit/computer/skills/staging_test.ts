@@ -9,7 +9,9 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { join } from "node:path";
+import { openSkillFile } from "../../../../computer/skills/files/skill_file.ts";
 import type { SkillServer } from "../../../../computer/skills/staging/fetch_skill.ts";
+import { Replacing } from "../../../../computer/skills/staging/replacing.ts";
 import {
   removeLeftOvers,
   stageSkill,
@@ -56,6 +58,8 @@ const server = (
   },
 });
 
+const replacing = new Replacing();
+
 const stage = (
   folder: string,
   root: SkillRoot,
@@ -65,7 +69,7 @@ const stage = (
   stageSkill(
     root,
     from,
-    { folder: join(folder, "mcp"), server: "fix" },
+    { folder: join(folder, "mcp"), server: "fix", replacing },
     (skill) => taken.includes(skill),
     new AbortController().signal,
   );
@@ -213,6 +217,28 @@ Deno.test("0.4 §6.4: staging again replaces all files; a failure leaves them as
   await stage(folder.path, resources(entry), server(texts));
   assertEquals(await list(), ["SKILL.md"]);
   assertEquals(await readdir(join(folder.path, "mcp", ".staging")), []);
+});
+
+Deno.test("0.4 §6.4: whoever reads a skill finds it, also while it is replaced", async () => {
+  await using folder = await scratch();
+  const entry = `${ROOT}/SKILL.md`;
+  const texts = { [entry]: ENTRY };
+  const stageAgain = () => stage(folder.path, resources(entry), server(texts));
+  const { path } = await stageAgain();
+  let isOver = false;
+  const read = async () => {
+    let times = 0;
+    for (; !isOver; times++) {
+      const file = await replacing.read(() => openSkillFile(path, undefined));
+      await file.close();
+    }
+    return times;
+  };
+  const readers = Promise.all([read(), read()]);
+  for (let time = 0; time < 100; time++) await stageAgain();
+  isOver = true;
+  const times = await readers;
+  assert(times.every((each) => each > 0), `${times}`);
 });
 
 Deno.test("0.4 §6.4: a skill that is none, or leads out, is not staged", async () => {
