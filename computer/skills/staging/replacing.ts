@@ -21,8 +21,9 @@ export class Replacing {
    */
   async read<T>(read: () => Promise<T>): Promise<T> {
     while (true) {
-      await this.#work;
+      // Counted before the wait: another replacement may begin as this one ends.
       const begun = this.#begun;
+      await this.#work;
       try {
         return await read();
       } catch (error) {
