@@ -56,7 +56,7 @@ export async function loadObservers(
   { metrics, tracing }: ObserveSettings,
 ): Promise<Pick<SmcpServerOptions, "metrics" | "tracer">> {
   return {
-    ...(metrics && { metrics: await createMetrics() }),
+    ...(metrics && { metrics: createMetrics() }),
     ...(tracing && {
       tracer: (await loadOpenTelemetry()).trace.getTracer("@a2c-smcp/sdk"),
     }),

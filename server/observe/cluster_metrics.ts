@@ -1,11 +1,14 @@
-import type { Registry } from "prom-client";
 import type {
   ClusterFigures,
   ClusterSource,
   ClusterStatus,
 } from "../shared/cluster_status.ts";
-
-type Library = typeof import("prom-client");
+import {
+  type Family,
+  newGauge,
+  newHistogram,
+  type Sample,
+} from "./exposition.ts";
 
 /** In seconds: Redis answers within a second, after lost data within seven. */
 const CLAIM_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 7];
@@ -81,49 +84,36 @@ const COUNTERS: readonly (readonly [
   ),
 ];
 
-/** Registers the metrics of a node of a cluster. */
-export function observeCluster(
-  { Counter, Gauge, Histogram }: Library,
-  registry: Registry,
-  source: ClusterSource,
-): void {
-  const registers = [registry];
-  for (const [name, help, read] of GAUGES) {
-    new Gauge({
-      name: `smcp_cluster_${name}`,
-      help,
-      registers,
-      collect() {
-        this.set(read(source.status(), source.figures()));
-      },
-    });
-  }
-  for (const [name, help, label, values] of COUNTERS) {
-    new Counter({
-      name: `smcp_cluster_${name}`,
-      help,
-      labelNames: label === undefined ? [] : [label],
-      registers,
-      collect() {
-        const figures = source.figures();
-        this.reset();
-        for (const [figure, value] of Object.entries(values)) {
-          const labels = label === undefined ? {} : { [label]: value };
-          this.inc(labels, figures[figure as keyof ClusterFigures]);
-        }
-      },
-    });
-  }
-  const claims = new Histogram({
-    name: "smcp_cluster_claim_duration_seconds",
-    help: "Time of claims of seats in Redis, by outcome.",
-    labelNames: ["outcome"],
-    buckets: CLAIM_BUCKETS,
-    registers,
-  });
-  source.onClaim((outcome, durationMs) =>
-    claims.observe({ outcome }, durationMs / 1000)
+/** Returns the metrics of a node of a cluster. */
+export function clusterFamilies(source: ClusterSource): Family[] {
+  const claims = newHistogram(
+    "smcp_cluster_claim_duration_seconds",
+    "Time of claims of seats in Redis, by outcome.",
+    CLAIM_BUCKETS,
   );
+  source.onClaim((outcome, durationMs) =>
+    claims.add({ outcome }, durationMs / 1000)
+  );
+  const gauges = GAUGES.map(([name, help, read]) =>
+    newGauge(
+      `smcp_cluster_${name}`,
+      help,
+      () => read(source.status(), source.figures()),
+    )
+  );
+  const counters = COUNTERS.map(([name, help, label, values]): Family => ({
+    name: `smcp_cluster_${name}`,
+    help,
+    type: "counter",
+    samples() {
+      const figures = source.figures();
+      return Object.entries(values).map(([figure, value]): Sample => [
+        label === undefined ? {} : { [label]: value },
+        figures[figure as keyof ClusterFigures],
+      ]);
+    },
+  }));
+  return [...gauges, ...counters, claims];
 }
 
 /** A counter without labels. */

@@ -4,7 +4,7 @@ const CHECK_INTERVAL_MS = 250;
 /**
  * Measures how late timers fire: the delay that a busy event loop adds to everything.
  *
- * The runtime's own histogram, which `prom-client` reads, is wrong on Deno.
+ * The runtime's own histogram (`monitorEventLoopDelay`) is wrong on Deno.
  */
 export class LoopLag {
   readonly #timer: ReturnType<typeof setInterval>;

@@ -48,7 +48,7 @@ export interface Metrics {
   /** The content type of {@linkcode Metrics.text}. */
   readonly contentType: string;
   /** Renders all metrics in the Prometheus text format. */
-  text(): Promise<string>;
+  text(): string | Promise<string>;
 }
 
 /** Returns metrics that count the events of one protocol version of several. */

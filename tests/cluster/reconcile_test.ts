@@ -11,7 +11,7 @@ const OFFICE = "{smcp1}:o:0.2:office";
 
 async function startNode(redis: TestRedis) {
   const cluster = await joinCluster(redis.url, { leaseMs: 4000 });
-  const metrics = await createMetrics();
+  const metrics = createMetrics();
   const smcp = createSmcpServer({ cluster, metrics });
   const { url } = await smcp.listen({ port: 0 });
   return {

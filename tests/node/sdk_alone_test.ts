@@ -68,9 +68,7 @@ const NEEDS: [script: string, says: string, packages: string[]][] = [
     "Cannot use createSmcpServer: not all packages that it needs are installed; install them: npm install",
     ["@hono/node-server", "engine.io@6.6.12", "hono", "socket.io@4.8.4"],
   ],
-  // Before prom-client, which depends on it.
   ["tracing.mjs", "Cannot trace", ["@opentelemetry/api"]],
-  ["metrics.mjs", "Cannot make metrics", ["prom-client"]],
   ["jwt.mjs", "Cannot verify JWTs", ["jose"]],
   ["vrl.mjs", "Cannot run VRL programs", ["@bpinternal/verel"]],
   ["skills.mjs", "Cannot read skills", ["yaml"]],

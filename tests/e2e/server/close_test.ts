@@ -120,7 +120,7 @@ Deno.test("close() twice is one shutdown, and an unused server closes", async ()
 });
 
 Deno.test("listen() during or after close() rejects and leaves no port open", async () => {
-  const server = createSmcpServer({ metrics: await createMetrics() });
+  const server = createSmcpServer({ metrics: createMetrics() });
   const listen = () =>
     Promise.allSettled([server.listen(), server.listenMetrics()]);
   const overtaken = listen();

@@ -181,7 +181,7 @@ Deno.test("/metrics has the cluster's figures, and none of them without a cluste
   const { server } = newServer({
     status: () => ({ node: "n1", leaseMs: 9500, redis: "connected", nodes: 3 }),
     onClaim: (listener) => listener("admitted", 20),
-  }, { metrics: await createMetrics() });
+  }, { metrics: createMetrics() });
   await using _ = server;
   const linesOf = async (url: string) =>
     (await (await fetch(`${url}/metrics`)).text()).split("\n")
@@ -200,7 +200,7 @@ Deno.test("/metrics has the cluster's figures, and none of them without a cluste
   ) {
     assertEquals(lines.filter((each) => each === line), [line]);
   }
-  await using single = createSmcpServer({ metrics: await createMetrics() });
+  await using single = createSmcpServer({ metrics: createMetrics() });
   assertEquals(await linesOf((await single.listen()).url), []);
 });
 

@@ -45,7 +45,7 @@ async function samples(url: string): Promise<Map<string, number>> {
 
 Deno.test("/metrics counts connections, offices, members, events by outcome, refusals, limits and bytes (spec §10)", async () => {
   await using server = createSmcpServer({
-    metrics: await createMetrics(),
+    metrics: createMetrics(),
     limits: { callsPerAgent: 1, connectionsPerAddress: 3 },
   });
   const { url, port } = await server.listen();
@@ -124,7 +124,7 @@ Deno.test("/metrics counts connections, offices, members, events by outcome, ref
 });
 
 Deno.test("refusals are counted by reason, also those of Engine.IO and of unknown namespaces", async () => {
-  await using server = createSmcpServer({ metrics: await createMetrics() });
+  await using server = createSmcpServer({ metrics: createMetrics() });
   const { url, port } = await server.listen();
   const target = "/smcp/?a2c_version=0.2.0&transport=polling&EIO=3";
   const head = [
@@ -142,7 +142,7 @@ Deno.test("refusals are counted by reason, also those of Engine.IO and of unknow
 });
 
 Deno.test("bytes are counted in both directions, including closed connections", async () => {
-  await using server = createSmcpServer({ metrics: await createMetrics() });
+  await using server = createSmcpServer({ metrics: createMetrics() });
   const { url } = await server.listen();
   const text = "x".repeat(100_000);
   const bytes = async () => {
@@ -163,7 +163,7 @@ Deno.test("bytes are counted in both directions, including closed connections", 
 });
 
 Deno.test("a call whose agent is gone is counted as such", async () => {
-  await using server = createSmcpServer({ metrics: await createMetrics() });
+  await using server = createSmcpServer({ metrics: createMetrics() });
   const { url } = await server.listen();
   await using computer = await joinRaw(url, "computer", "computer", "o");
   {
@@ -186,7 +186,7 @@ Deno.test("without metrics there is no /metrics, and no port for them", async ()
 });
 
 Deno.test("the main port serves metrics only to this machine, not to forwarded requests", async () => {
-  await using server = createSmcpServer({ metrics: await createMetrics() });
+  await using server = createSmcpServer({ metrics: createMetrics() });
   const { port } = await server.listen();
   const head = ["GET /metrics HTTP/1.1", "Host: localhost"];
   assertEquals((await rawHttp(port, head)).status, 200);
@@ -207,7 +207,7 @@ Deno.test("the main port serves metrics only to this machine, not to forwarded r
 
 Deno.test("with authentication the main port serves metrics to admitted clients (spec §10)", async () => {
   await using server = createSmcpServer({
-    metrics: await createMetrics(),
+    metrics: createMetrics(),
     authenticator: apiKeys([{ key: "k".repeat(32), id: "prometheus" }]),
   });
   const { url } = await server.listen();
@@ -222,7 +222,7 @@ Deno.test("with authentication the main port serves metrics to admitted clients 
 });
 
 Deno.test("a separate port serves only metrics, until the server is closed", async () => {
-  const server = createSmcpServer({ metrics: await createMetrics() });
+  const server = createSmcpServer({ metrics: createMetrics() });
   await server.listen();
   const { url } = await server.listenMetrics();
   assertEquals((await samples(url)).get("smcp_connections"), 0);
@@ -307,7 +307,7 @@ Deno.test("a relayed call is a span with names and outcome, never with parameter
 });
 
 Deno.test("metrics also count in an attached HTTP server", async () => {
-  await using smcp = createSmcpServer({ metrics: await createMetrics() });
+  await using smcp = createSmcpServer({ metrics: createMetrics() });
   const http = createServer(getRequestListener(smcp.app.fetch));
   smcp.attach(http);
   await new Promise<void>((done) => http.listen(0, "127.0.0.1", done));

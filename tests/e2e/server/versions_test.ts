@@ -209,7 +209,7 @@ Deno.test("sessions of an address count together, whatever their versions (0.4 ย
 Deno.test("/health and /metrics of several versions tell them apart; of one version they are as before (0.4 ยง18)", async () => {
   await using server = createSmcpServer({
     protocol: ["0.2", "0.4"],
-    metrics: await createMetrics(),
+    metrics: createMetrics(),
   });
   const { url } = await server.listen();
   await using _member = await joinRaw(url, "computer", "pc", "north", NEW);
@@ -232,7 +232,7 @@ Deno.test("/health and /metrics of several versions tell them apart; of one vers
     ]
   ) assert(text.includes(sample), text);
 
-  await using alone = createSmcpServer({ metrics: await createMetrics() });
+  await using alone = createSmcpServer({ metrics: createMetrics() });
   const { url: base } = await alone.listen();
   assertEquals(
     await (await fetch(`${base}/health`)).text(),

@@ -120,7 +120,7 @@ Deno.test("an upgrade that is none, or of an unknown session, gets 400", async (
 });
 
 Deno.test("/health, /ready and /metrics answer, and count bytes of messages", async () => {
-  await using server = startFetchServer({ metrics: await createMetrics() });
+  await using server = startFetchServer({ metrics: createMetrics() });
   await using _client = await joinRaw(server.url, "agent", "a", "o");
   const get = async (path: string) => {
     const response = await fetch(`${server.url}${path}`);

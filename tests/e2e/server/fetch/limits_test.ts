@@ -83,7 +83,7 @@ for (
 }
 
 Deno.test("a client that does not read loses its session at queuedBytes, and keeps its place until it is gone", async () => {
-  const metrics = await createMetrics();
+  const metrics = createMetrics();
   await using server = startFetchServer({
     limits: { queuedBytes: 2 ** 21, connectionsPerAddress: 2 },
     metrics,

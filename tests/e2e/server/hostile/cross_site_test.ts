@@ -152,7 +152,7 @@ Deno.test({
 });
 
 Deno.test("a page of a rebound name reads nothing over loopback: health, metrics, open packet", async () => {
-  const metrics = await createMetrics();
+  const metrics = createMetrics();
   await using server = createSmcpServer({ metrics });
   const { port } = await server.listen();
   const { port: metricsPort } = await server.listenMetrics();
