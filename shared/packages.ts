@@ -6,13 +6,14 @@
  * @param packages as `npm install` takes them
  * @throws {Error} that says what to install, when one of them is missing
  */
-export async function loadPackages<T>(
+export async function loadPackages<T extends object>(
   task: string,
   packages: readonly string[],
   load: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await load();
+    const loaded = await load();
+    return isDefaultAlone(loaded) ? loaded.default : loaded;
   } catch (error) {
     if (!isModuleNotFound(error)) throw error;
     const [what, them] = packages.length === 1
@@ -24,6 +25,12 @@ export async function loadPackages<T>(
     });
   }
 }
+
+/** In bundles, and so in binaries, a CommonJS package has its exports as `default` alone. */
+const isDefaultAlone = <T extends object>(
+  loaded: T,
+): loaded is T & { readonly default: T } =>
+  "default" in loaded && Object.keys(loaded).length === 1;
 
 const isModuleNotFound = (error: unknown): boolean =>
   error instanceof Error && "code" in error &&

@@ -21,6 +21,7 @@ import {
 } from "../tests/support/mcp/frameworks.ts";
 import { mcpTools, realClients } from "../tests/support/mcp/npm_tools.ts";
 import { installSystemd } from "../tests/support/service/systemd.ts";
+import { runtimeOf, RUNTIMES } from "./npm/deno_runtimes.ts";
 import { findNode, NODE_VERSIONS } from "./npm/node.ts";
 import { installPackages, npmPackages, TYPESCRIPT } from "./npm/npm_package.ts";
 import { run } from "./process.ts";
@@ -117,6 +118,11 @@ const nodes = NODE_VERSIONS.map((version): Part => ({
   fetch: () => findNode(version),
 }));
 
+const runtimes = Object.keys(RUNTIMES).map((target): Part => ({
+  name: `Deno for ${target}`,
+  fetch: () => runtimeOf(target),
+}));
+
 /** The packages that npm installs with the tarball. */
 const tarball: Part = {
   name: `what the npm tarballs depend on, and ${TYPESCRIPT.join(" and ")}`,
@@ -193,6 +199,7 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   mcp: [...packages, ...denoServers, mcp, frameworks, inPython],
   clients: [...packages, clients],
   interop: [...packages, pythons],
+  compile: [...packages, bundler, ...denoServers, ...runtimes],
   cluster: [...packages, clusterPrograms, valkey, python, ...nodes, tarball],
 };
 

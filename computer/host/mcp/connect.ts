@@ -58,7 +58,7 @@ export const connectMcp = (
   }
 };
 
-const withMcpSdk = <T>(load: () => Promise<T>): Promise<T> =>
+const withMcpSdk = <T extends object>(load: () => Promise<T>): Promise<T> =>
   loadPackages("reach MCP servers", ["@modelcontextprotocol/sdk"], load);
 
 async function connectHttp(

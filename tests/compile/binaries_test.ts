@@ -1,0 +1,278 @@
+/**
+ * The single binaries. `deno compile` gets the runtime from `DENORT_BIN`, which is Deno itself, so
+ * that nothing is downloaded; the result has all its parts, but starts Deno's own command line. So
+ * sizes and contents are tested with the binaries, and behavior with exactly the files that are
+ * embedded in them.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { Client } from "@modelcontextprotocol/client";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import config from "../../deno.json" with { type: "json" };
+import {
+  type Bundle,
+  bundle,
+  type Command,
+  COMMANDS,
+  TARGETS,
+} from "../../tools/binaries/binaries.ts";
+import { runtimeOf } from "../../tools/npm/deno_runtimes.ts";
+import { run } from "../../tools/process.ts";
+import { type Child, start } from "../support/child.ts";
+import { everything } from "../support/computer/mcp_servers.ts";
+import { ChildTransport } from "../support/mcp/child_transport.ts";
+import { type Scratch, scratch } from "../support/scratch.ts";
+import embedded from "./embedded.json" with { type: "json" };
+
+/** MB that a binary may have beside the runtime. */
+const MAX_MB: Readonly<Record<Command, number>> = {
+  "smcp-agent": 12,
+  "smcp-server": 15,
+  "smcp-computer": 35,
+  smcp: 40,
+};
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const folder = await Deno.makeTempDir({ prefix: "smcp-compile-" });
+const commands = Object.keys(COMMANDS) as Command[];
+
+const bundles: Partial<Record<Command, Bundle>> = {};
+
+Deno.test.beforeAll(async () => {
+  for (const command of commands) {
+    bundles[command] = await bundle(command, join(folder, command));
+  }
+});
+Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
+
+Deno.test("deno task compile writes a small binary of each command", async () => {
+  await using out = await scratch();
+  await task("compile", ["--out", out.path], Deno.execPath());
+  const runtime = (await Deno.stat(Deno.execPath())).size;
+  for (const command of commands) {
+    const { size } = await Deno.stat(join(out.path, command));
+    const megabytes = (size - runtime) / 1e6;
+    assert(megabytes > 1, `${command}: ${megabytes} MB`);
+    assert(megabytes < MAX_MB[command], `${command}: ${megabytes} MB`);
+  }
+});
+
+Deno.test("a binary embeds the packages of tests/compile/embedded.json, and no other", () => {
+  const found = commands.map((name) => [name, bundles[name]?.packages]);
+  assertEquals(Object.fromEntries(found), embedded);
+});
+
+Deno.test("deno task release writes archives for five platforms, with license, completions and checksums", async (t) => {
+  await using out = await scratch();
+  for (const target of TARGETS) {
+    await t.step(target, async () => {
+      const args = ["smcp-agent", "--target", target, "--out", out.path];
+      await task("release", args, await runtimeOf(target));
+      const name = `smcp-agent-${config.version}-${target}`;
+      const windows = target.includes("windows");
+      const archive = `${name}.${windows ? "zip" : "tar.gz"}`;
+      const listed = await run("python3", ["-c", LIST, archive], out.path);
+      assertEquals(listed.trim().split("\n"), [
+        `${name}/LICENSE`,
+        `${name}/completions/_smcp-agent`,
+        `${name}/completions/smcp-agent.bash`,
+        `${name}/completions/smcp-agent.fish`,
+        `${name}/smcp-agent${windows ? ".exe" : ""}`,
+      ]);
+      const bytes = await Deno.readFile(join(out.path, archive));
+      const sum = createHash("sha256").update(bytes).digest("hex");
+      const sums = await Deno.readTextFile(join(out.path, "SHA256SUMS"));
+      assert(sums.split("\n").includes(`${sum}  ${archive}`), sums);
+    });
+  }
+  await run("sha256sum", ["--check", "--strict", "SHA256SUMS"], out.path);
+});
+
+Deno.test("the tasks name an unknown command, target or option, and what there is", async () => {
+  for (
+    const [args, text] of [
+      [["agent"], '"agent" is no command; use smcp-server, smcp-agent'],
+      [["--target", "linux"], '"linux" is no target; use x86_64-unknown'],
+      [["--targte", "linux"], "Unknown option '--targte'"],
+    ] as const
+  ) {
+    const end = await task("compile", args, Deno.execPath()).catch(String);
+    assert(end?.includes(`exit code 2`) && end.includes(text), end);
+  }
+});
+
+Deno.test("a Server runs from its embedded files alone, with what it loads when it is used", async () => {
+  await using place = await emptyPlace();
+  await using server = place.start("smcp-server", [
+    ...["--port", "0", "--metrics", "--mcp", "--tracing"],
+    ...["--jwt-issuer", "https://issuer.example", "--jwt-audience", "smcp"],
+  ], { SMCP_JWT_SECRET: "0123456789abcdef0123456789abcdef" });
+  const [url] = await server.line(/http:\/\/[\w.:]+/);
+  const read = async (path: string, init?: RequestInit) => {
+    const response = await fetch(`${url}${path}`, init);
+    return { status: response.status, text: await response.text() };
+  };
+  assertEquals((await read("/health")).status, 200);
+  assertMatch((await read("/metrics")).text, /^smcp_connections 0$/m);
+  const page = await read("/console");
+  const [, part = ""] = /src="([^"]+\.js)"/.exec(page.text) ?? [];
+  assertEquals((await read(part)).status, 200, `${page.text}\n${part}`);
+  const headers = { authorization: `Bearer ${INVALID_JWT}` };
+  const refused = await read("/mcp/home", { method: "POST", headers });
+  assertEquals(refused.status, 401, refused.text);
+  assertEquals((await server.stop()).code, 0, server.lines.join("\n"));
+});
+
+Deno.test("a Server of a cluster has its Redis client embedded", async () => {
+  await using place = await emptyPlace();
+  const cluster = ["--port", "0", "--cluster", "redis://127.0.0.1:1"];
+  await using server = place.start("smcp-server", cluster);
+  assertEquals((await server.status).code, 1);
+  assertMatch(server.lines.join("\n"), /^error: .*127\.0\.0\.1:1/m);
+});
+
+Deno.test("Server, Computer and Agent run from their embedded files alone, and a VRL program transforms the result of a call", async () => {
+  await using place = await emptyPlace();
+  await place.write("computer.json", COMPUTER);
+  await using server = place.start("smcp-server", ["--port", "0"]);
+  const [url] = await server.line(/http:\/\/[\w.:]+/);
+  const here = ["--url", url, "--office", "home"];
+  await using computer = place.start("smcp-computer", [
+    ...["run", ...here, "--name", "laptop", "--config", "computer.json"],
+    ...["--ui", "--yes"],
+  ]);
+  await computer.line(/running, \d+ tools/);
+  await using agent = place.start("smcp-agent", [
+    ...["call", "echo", ...here, "--arg", "message=hello", "--json"],
+  ]);
+  assertEquals((await agent.status).code, 0, agent.lines.join("\n"));
+  assertMatch(agent.lines.join("\n"), /a2c_vrl_transformed.*ECHO/);
+  const [page] = await computer.line(/http:\/\/127\.0\.0\.1:\d+\/\S*/);
+  assertMatch(await (await fetch(page)).text(), /<script/);
+});
+
+Deno.test("smcp up serves MCP clients, and smcp-agent mcp, from the embedded files alone", async () => {
+  await using place = await emptyPlace();
+  await place.write("computer.json", COMPUTER);
+  await using up = place.start("smcp", [
+    ...["up", "--config", "computer.json", "--port", "0", "--name", "laptop"],
+    "--yes",
+  ]);
+  await up.line(/running, \d+ tools/);
+  const [url] = await up.line(/http:\/\/127\.0\.0\.1:\d+/);
+  const pipe = place.command("smcp-agent", ["mcp", "--url", url]);
+  const client = new Client({ name: "test", version: "1" });
+  await client.connect(
+    new ChildTransport({ ...pipe, command: Deno.execPath() }),
+  );
+  const { tools } = await client.listTools();
+  assert(
+    tools.some(({ name }) => name.endsWith("echo")),
+    JSON.stringify(tools),
+  );
+  await client.close();
+});
+
+Deno.test("what only some commands load is embedded too", async () => {
+  await using place = await emptyPlace();
+  await place.write("computer.json", COMPUTER);
+  for (
+    const [command, args, text] of [
+      ["smcp", ["--help"], /^ {2}up /m],
+      ["smcp", ["completion", "bash"], /_smcp/],
+      ["smcp-computer", ["check", "--config", "computer.json"], /No problem/],
+      [
+        "smcp-computer",
+        ["service", "install", "--office", "home", "--print"],
+        /ExecStart|plist/,
+      ],
+      ["smcp-server", ["key", "--help"], /key add/],
+      ["smcp-agent", ["--version"], new RegExp(config.version)],
+    ] as const
+  ) {
+    await using child = place.start(command, args);
+    assertEquals((await child.status).code, 0, child.lines.join("\n"));
+    assertMatch(child.lines.join("\n"), text);
+  }
+});
+
+const INVALID_JWT = "eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl";
+
+const COMPUTER = {
+  servers: {
+    everything: {
+      ...everything(),
+      vrl: ".shout = upcase(string!(.tool_name))",
+    },
+  },
+};
+
+/** Lists the names in an archive, sorted, with what Python has for it. */
+const LIST = `
+import sys, tarfile, zipfile
+name = sys.argv[1]
+names = zipfile.ZipFile(name).namelist() if name.endswith("zip") else tarfile.open(name).getnames()
+print("\\n".join(sorted(names)))`;
+
+/** A machine that has nothing of the package but the embedded files. */
+interface Place extends AsyncDisposable {
+  /** Returns how a command is started there. */
+  command(
+    name: Command,
+    args: readonly string[],
+    env?: Record<string, string>,
+  ): { args: string[]; cwd: string; env: Record<string, string> };
+  start(...of: Parameters<Place["command"]>): Child;
+  /** Writes a file into the working directory. */
+  write(name: string, content: unknown): Promise<void>;
+}
+
+/** An empty home directory, an empty cache; the source and the test's own cache cannot be read. */
+async function emptyPlace(): Promise<Place> {
+  const place: Scratch = await scratch();
+  const at = (name: string) => join(place.path, name);
+  for (const name of commands) {
+    await copyFolder(join(folder, name), at(name));
+  }
+  for (const name of ["home", "work"]) await Deno.mkdir(at(name));
+  const command: Place["command"] = (name, args, env = {}) => ({
+    args: [
+      ...["run", "--no-config", "--no-lock", "--no-npm", "--no-remote"],
+      ...["--cached-only", "-A", `--deny-read=${root},${denoDir()}`],
+      join(at(name), "main.js"),
+      ...args,
+    ],
+    cwd: at("work"),
+    env: { HOME: at("home"), DENO_DIR: at("cache"), ...env },
+  });
+  return {
+    command,
+    start(...of) {
+      const { args, ...options } = command(...of);
+      return start(Deno.execPath(), args, options);
+    },
+    write: (name, content) =>
+      Deno.writeTextFile(join(at("work"), name), JSON.stringify(content)),
+    [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
+  };
+}
+
+async function copyFolder(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to);
+  for await (const { name } of Deno.readDir(from)) {
+    await Deno.copyFile(join(from, name), join(to, name));
+  }
+}
+
+const denoDir = () =>
+  Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
+
+/** Runs a task of deno.json, with a runtime for the binaries. */
+const task = (name: string, args: readonly string[], runtime: string) =>
+  run("env", [
+    `DENORT_BIN=${runtime}`,
+    ...[Deno.execPath(), "task", "--quiet", name, ...args],
+  ], root);
