@@ -42,14 +42,6 @@ const NETWORK: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: NOT_TLS,
 };
 
-/** Creates the error for a Server that no HTTP request reaches, so that it is explained as for other clients. */
-export const unreachable = (url: string, error: Error): ConnectionError =>
-  new ConnectionError(
-    "unreachable",
-    `Cannot reach the Server at ${url}: ${error.message}`,
-    { cause: { description: error } },
-  );
-
 /** Explains an error in one line with its remedy; never a stack trace. */
 export function explainFailure(error: unknown): string {
   if (error instanceof ProtocolVersionError) return error.message;
@@ -63,7 +55,7 @@ export function explainFailure(error: unknown): string {
   }
   if (!(error instanceof ConnectionError)) return reasonOf(error);
   if (error.code === "unreachable") return explainUnreachable(error);
-  if (error.code === "tls") {
+  if (error.code === "tls" || error.code === "proxy") {
     return error.message.replaceAll(/\btls\.(cert|key|ca)\b/g, "--tls-$1");
   }
   if (error.code === "too_large") {

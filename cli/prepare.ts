@@ -7,10 +7,13 @@
  * @module
  */
 import process from "node:process";
+import { loadProxiesBy } from "../client/proxy.ts";
 import { reasonOf } from "../client/reason.ts";
 import { EnvFileError, loadEnvFile } from "./env_file.ts";
 import { outliveConsole, outliveOutput } from "./output/closed_output.ts";
 
+// A binary has only what its bundler finds.
+loadProxiesBy(() => import("https-proxy-agent"));
 outliveOutput(process.stdout, process.stderr);
 outliveConsole(console);
 try {

@@ -1,5 +1,10 @@
 import type { Command, Option } from "commander";
+import type { Agent } from "node:http";
+import type { RequestOptions } from "node:https";
+import type { ConnectionError } from "../client/errors.ts";
+import { unreachable } from "../client/failures.ts";
 import type { ConnectionOptions } from "../client/options.ts";
+import { chooseProxy, proxyRoute } from "../client/proxy.ts";
 import { checkTls, type ClientTlsOptions } from "../client/tls/tls.ts";
 import { parseServerUrl } from "../client/url.ts";
 import {
@@ -13,16 +18,12 @@ import {
 } from "./credentials.ts";
 import { orUsageError, UsageError } from "./run.ts";
 
-/** The address of a Server and the identity to join with, from the command line. */
-export interface ServerFlags extends CredentialFlags {
+/** The way to a Server, from the command line. */
+export interface WayFlags {
   /** Address of the Server. */
   url: string;
-  /** HTTP path of its Socket.IO endpoint. */
-  path: string;
-  /** The protocol version to speak. */
-  protocol?: ClientProtocol | "auto";
-  /** The name to join with. */
-  name: string;
+  /** An HTTP proxy, or `none`. */
+  proxy?: string;
   /** File with the client's certificate. */
   tlsCert?: string;
   /** File with its private key. */
@@ -31,45 +32,63 @@ export interface ServerFlags extends CredentialFlags {
   tlsCa?: string;
 }
 
+/** The address of a Server and the identity to join with, from the command line. */
+export interface ServerFlags extends WayFlags, CredentialFlags {
+  /** HTTP path of its Socket.IO endpoint. */
+  path: string;
+  /** The protocol version to speak. */
+  protocol?: ClientProtocol | "auto";
+  /** The name to join with. */
+  name: string;
+}
+
 /** Adds the options of {@linkcode ServerFlags} to a command, except the name. */
 export const addServerFlags = (command: Command): Command =>
   addCredentials(
-    command
-      .addOption(
-        command.createOption("--url <url>", "address of the Server")
-          .env("SMCP_URL").default("http://127.0.0.1:8787"),
-      )
-      .addOption(
-        command.createOption(
-          "--path <path>",
-          "HTTP path of the Server's Socket.IO endpoint; /socket.io/ for one of the Python SDK",
-        ).env("SMCP_PATH").default("/smcp/"),
-      )
-      .addOption(protocolOption(command))
-      .addOption(
-        command.createOption(
-          "--tls-cert <file>",
-          "a client certificate in PEM form, for a Server that wants one",
-        ).env("SMCP_TLS_CERT"),
-      )
-      .addOption(
-        command.createOption("--tls-key <file>", "its private key")
-          .env("SMCP_TLS_KEY"),
-      )
-      .addOption(
-        command.createOption(
-          "--tls-ca <file>",
-          "trust the certificate authorities of this file instead of the machine's",
-        ).env("SMCP_TLS_CA"),
-      ),
+    addWay(
+      command.addOption(urlOption(command))
+        .addOption(
+          command.createOption(
+            "--path <path>",
+            "HTTP path of the Server's Socket.IO endpoint; /socket.io/ for one of the Python SDK",
+          ).env("SMCP_PATH").default("/smcp/"),
+        )
+        .addOption(protocolOption(command)),
+    ),
   );
 
-/**
- * Checks the address of a Server.
- *
- * @throws {ConnectionError} when it is none
- */
-export const checkServerUrl = (url: string): void => void parseServerUrl(url);
+/** Adds the options of {@linkcode WayFlags} and of credentials to a command. */
+export const addWayFlags = (command: Command): Command =>
+  addCredentials(addWay(command.addOption(urlOption(command))));
+
+const urlOption = (command: Command): Option =>
+  command.createOption("--url <url>", "address of the Server")
+    .env("SMCP_URL").default("http://127.0.0.1:8787");
+
+const addWay = (command: Command): Command =>
+  command
+    .addOption(
+      command.createOption(
+        "--proxy <url>",
+        "reach the Server through this HTTP proxy, or none (default: the one of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY, but for the hosts of NO_PROXY)",
+      ).env("SMCP_PROXY"),
+    )
+    .addOption(
+      command.createOption(
+        "--tls-cert <file>",
+        "a client certificate in PEM form, for a Server that wants one",
+      ).env("SMCP_TLS_CERT"),
+    )
+    .addOption(
+      command.createOption("--tls-key <file>", "its private key")
+        .env("SMCP_TLS_KEY"),
+    )
+    .addOption(
+      command.createOption(
+        "--tls-ca <file>",
+        "trust the certificate authorities of this file instead of the machine's",
+      ).env("SMCP_TLS_CA"),
+    );
 
 /** Creates the option for the version of a client. */
 export const protocolOption = (command: Command): Option =>
@@ -85,11 +104,52 @@ export const protocolOption = (command: Command): Option =>
  * @param read reads a text file
  * @throws {UsageError} that names the invalid file
  */
-export function connectionOptions(
-  { url, path, protocol, name, tlsCert, tlsKey, tlsCa, ...credentials }:
-    ServerFlags,
+export const connectionOptions = (
+  flags: ServerFlags,
   read: (file: string) => string,
-): ConnectionOptions {
+): ConnectionOptions => ({
+  ...wayOptions(flags, read),
+  path: flags.path,
+  ...(flags.protocol && { protocol: flags.protocol }),
+  name: flags.name,
+  headers: credentialHeaders(flags),
+});
+
+/** How requests of `node:http` and `node:https` reach a Server. */
+export interface HttpWay {
+  /** Returns options for a request. */
+  options(): Promise<RequestOptions>;
+  /** Creates the error for a request that reached no Server, as other clients explain it. */
+  failure(error: unknown): Promise<ConnectionError>;
+}
+
+/**
+ * Finds the way of requests to a Server from the command line.
+ *
+ * @param read reads a text file
+ * @throws {UsageError} that names the invalid file or option
+ */
+export function httpWay(
+  flags: WayFlags,
+  read: (file: string) => string,
+): HttpWay {
+  const options = orUsageError(() => wayOptions(flags, read));
+  const route = proxyRoute(options);
+  return {
+    // Node's own agent could take a proxy of the environment though there is to be none.
+    options: async () => ({
+      ...options.tls,
+      agent: (await route?.())?.agent as Agent | undefined ?? false,
+    }),
+    failure: async (error) =>
+      await unreachable(options, { description: error }, await route?.()),
+  };
+}
+
+function wayOptions(
+  { url, proxy, tlsCert, tlsKey, tlsCa }: WayFlags,
+  read: (file: string) => string,
+): Pick<ConnectionOptions, "url" | "proxy" | "tls"> {
   parseServerUrl(url);
   const files = { cert: tlsCert, key: tlsKey, ca: tlsCa };
   const tls: { -readonly [N in keyof ClientTlsOptions]: string } = {};
@@ -101,13 +161,12 @@ export function connectionOptions(
     tls[kind] = readOrExplain(names[kind], file, read);
   }
   orUsageError(() => checkTls(tls, url, names));
+  const through = proxy === "none" ? false : proxy;
+  orUsageError(() => chooseProxy(url, through, undefined, "--proxy"));
   return {
     url,
-    path,
-    ...(protocol && { protocol }),
-    name,
+    ...(through !== undefined && { proxy: through }),
     ...(Object.keys(tls).length > 0 && { tls }),
-    headers: credentialHeaders(credentials),
   };
 }
 

@@ -2,7 +2,10 @@ import type { ConnectionOptions } from "./options.ts";
 import { isTls } from "./tls/tls.ts";
 
 const SECRET_HEADER = /^(x-api-key|authorization|cookie)$/i;
-const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/i;
+
+/** Returns whether the host of a URL is this machine, by its name. */
+export const isLoopback = (hostname: string): boolean =>
+  /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/i.test(hostname);
 
 /**
  * Detects credentials that would be sent to another machine unencrypted (spec §10).
@@ -16,7 +19,7 @@ export function secretsInClear(
   >,
 ): string | undefined {
   const { host, hostname } = new URL(url);
-  if (isTls(url) || LOOPBACK.test(hostname)) return undefined;
+  if (isTls(url) || isLoopback(hostname)) return undefined;
   const inAuth = typeof auth === "function" ||
     Object.keys(auth ?? {}).length > 0;
   const inHeaders = Object.keys(headers).some((n) => SECRET_HEADER.test(n));

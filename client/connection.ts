@@ -29,7 +29,7 @@ export class Connection implements AsyncDisposable {
   /**
    * @param options address, name, role and credentials
    * @param onThrow receives errors of listeners and handlers, for the log
-   * @throws {TypeError} when the URL or the certificates are invalid
+   * @throws {TypeError} when the URL, the proxy or the certificates are invalid
    */
   constructor(
     options: RoleOptions,

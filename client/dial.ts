@@ -12,6 +12,7 @@ import {
 } from "../protocol/version.ts";
 import { BACKOFF } from "./backoff.ts";
 import type { ConnectionOptions } from "./options.ts";
+import type { ProxyRoute } from "./proxy.ts";
 import { parseServerUrl } from "./url.ts";
 import type { ClientProtocol } from "./version_choice.ts";
 
@@ -21,6 +22,8 @@ export const HANDSHAKE_TIMEOUT_MS = 20_000;
 /** The target of a connection, with credentials. */
 export interface Dial {
   readonly options: ConnectionOptions;
+  /** The way through a proxy, if there is one. */
+  readonly route: () => ProxyRoute | undefined;
   /** The version of the next attempt. */
   protocol(): ClientProtocol;
   readonly credentials: (give: (auth: Record<string, unknown>) => void) => void;
@@ -47,7 +50,7 @@ function transportsOf(
 
 /** Creates an unconnected socket that sends the version with every request (spec §2). */
 export function dial(
-  { options, credentials, protocol }: Dial,
+  { options, credentials, protocol, route }: Dial,
   transports: readonly string[] = transportsOf(options, protocol()),
 ): Socket {
   const { origin, query } = parseServerUrl(options.url);
@@ -56,6 +59,7 @@ export function dial(
     query: { ...query, [VERSION_PARAMETER]: PROTOCOL_VERSIONS[protocol()] },
     auth: credentials,
     ...options.tls,
+    ...agentOf(route()),
     ...(options.headers && { extraHeaders: options.headers }),
     transports: [...transports],
     forceNew: true,
@@ -66,6 +70,10 @@ export function dial(
     randomizationFactor: BACKOFF.jitter,
   });
 }
+
+/** An `object`, since the type of the library allows no agent of `node:http`, which it passes on. */
+const agentOf = (route: ProxyRoute | undefined): object =>
+  route === undefined ? {} : { agent: route.agent };
 
 /** WebSocket close code of a Server that cannot answer an upgrade with HTTP 400 (0.4 §1.4). */
 const VERSION_MISMATCH_CLOSE_CODE = 4900;

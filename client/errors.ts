@@ -2,6 +2,7 @@
  * Why a {@linkcode ConnectionError} happened:
  *
  * - `unreachable`: nothing answered at the URL, or it was not an A2C-SMCP server
+ * - `proxy`: the HTTP proxy on the way to the Server failed; the message names it
  * - `tls`: the TLS handshake failed; the message says which side lacks what
  * - `offline`: not connected at the moment of the call
  * - `lost`: the connection ended before the answer; the request may have been executed
@@ -13,6 +14,7 @@
  */
 export type ConnectionErrorCode =
   | "unreachable"
+  | "proxy"
   | "tls"
   | "offline"
   | "lost"

@@ -2,7 +2,8 @@ import { ProtocolVersionError } from "../protocol/connect_error.ts";
 import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
 import { ConnectionError } from "./errors.ts";
 import type { ConnectionOptions, ConnectionState } from "./options.ts";
-import { codeOf, describeFailure } from "./request_failure.ts";
+import type { ProxyRoute } from "./proxy.ts";
+import { codeOf, describeFailure, systemError } from "./request_failure.ts";
 import { tlsReason } from "./tls/tls_failure.ts";
 
 /** Refusals that do not change with a retry with the same version and credentials. */
@@ -26,21 +27,31 @@ export const offline = (state: ConnectionState): ConnectionError =>
       : "Not connected: call connect() first",
   );
 
-/** Creates the error for a first attempt that reached no Server, or failed at TLS. */
+/**
+ * Creates the error for a first attempt that reached no Server, or failed at a proxy or at TLS.
+ *
+ * @param route the proxy on the way, if any
+ */
 export async function unreachable(
   { url, tls }: Pick<ConnectionOptions, "url" | "tls">,
   cause: unknown,
+  route?: ProxyRoute,
 ): Promise<ConnectionError> {
-  const reason = await tlsReason(codeOf(cause), url, tls);
+  const below = systemError(cause);
+  if (below instanceof ConnectionError) { // of the proxy
+    const message = `Cannot connect to ${url}: ${below.message}`;
+    return new ConnectionError("proxy", message, { cause });
+  }
+  const target = route ? `${url} through the proxy ${route.url}` : url;
+  const reason = await tlsReason(codeOf(cause), { url, tls }, route?.agent);
   if (reason !== undefined) {
-    return new ConnectionError("tls", `Cannot connect to ${url}: ${reason}`, {
-      cause,
-    });
+    const message = `Cannot connect to ${target}: ${reason}`;
+    return new ConnectionError("tls", message, { cause });
   }
   const { text, from } = describeFailure(cause);
   return new ConnectionError(
     "unreachable",
-    `Cannot connect to ${url}: ${text}${
+    `Cannot connect to ${target}: ${text}${
       from ? "" : "; is an A2C-SMCP server running there?"
     }`,
     { cause },

@@ -38,6 +38,13 @@ export interface ConnectionOptions {
    * Node: browsers present their own certificates, and refuse the option.
    */
   tls?: ClientTlsOptions;
+  /**
+   * The HTTP proxy to the Server, such as `http://user:password@proxy.example:3128`; `false`: none.
+   * By default the one that the environment names, as other programs take it: `HTTPS_PROXY`,
+   * `HTTP_PROXY` or `ALL_PROXY`, but not for this machine and the hosts of `NO_PROXY`. For Deno and
+   * Node: browsers have settings of their own.
+   */
+  proxy?: string | false;
   /** Extra HTTP headers; browsers cannot send them with a WebSocket. */
   headers?: Record<string, string>;
   /**

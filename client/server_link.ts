@@ -22,6 +22,7 @@ import type {
   LinkEvents,
   RequestOptions,
 } from "./options.ts";
+import { type ProxyRoute, proxyRoute } from "./proxy.ts";
 import { listen, type Receiver } from "./receive.ts";
 import { checkTls } from "./tls/tls.ts";
 import { parseServerUrl } from "./url.ts";
@@ -56,6 +57,8 @@ export class ServerLink {
   readonly #instanceId = crypto.randomUUID();
   readonly #retry = new Retry();
   readonly #version: VersionChoice;
+  readonly #findRoute: ReturnType<typeof proxyRoute>;
+  #route: ProxyRoute | undefined;
   #socket: Socket | undefined;
   #state: ConnectionState = "idle";
   #maxPayload: number | undefined;
@@ -65,18 +68,20 @@ export class ServerLink {
   #closes = 0;
   #watchHandshake: (() => void) | undefined;
 
-  /** @throws {TypeError} when the URL or the certificates are invalid */
+  /** @throws {TypeError} when the URL, the proxy or the certificates are invalid */
   constructor(
     options: RoleOptions,
     listeners: LinkListeners,
   ) {
     parseServerUrl(options.url);
     checkTls(options.tls, options.url);
+    this.#findRoute = proxyRoute(options);
     this.#options = options;
     this.#listeners = listeners;
     this.#version = new VersionChoice(options.protocol);
     this.#dial = {
       options,
+      route: () => this.#route,
       protocol: () => this.#version.current,
       credentials: (give) =>
         credentialsOf(options, this.#instanceId).then(
@@ -185,9 +190,23 @@ export class ServerLink {
   async #open(): Promise<void> {
     this.#state = "connecting";
     this.#version.restart();
+    if (this.#findRoute) await this.#takeRoute(this.#findRoute);
     const first = firstOutcome(this.#listeners.events);
     this.#openSocket(first.fail);
     await first.done;
+  }
+
+  async #takeRoute(find: () => Promise<ProxyRoute>): Promise<void> {
+    const closes = this.#closes;
+    try {
+      this.#route = await find();
+    } catch (error) {
+      if (closes === this.#closes) this.#state = "idle";
+      throw error;
+    }
+    if (closes === this.#closes) return;
+    const message = "Cannot connect: closed by this client";
+    throw new ConnectionError("closed", message);
   }
 
   /** @param failed called when the attempt fails permanently */
@@ -210,7 +229,8 @@ export class ServerLink {
         if (!socket.active) this.#connectLater(socket);
         return;
       }
-      const failure = known ?? await unreachable(this.#options, cause);
+      const failure = known ??
+        await unreachable(this.#options, cause, this.#route);
       if (this.#socket !== socket) return; // closed meanwhile
       failed(failure);
       this.#end(failure.message);

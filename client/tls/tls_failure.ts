@@ -9,12 +9,13 @@ const INSPECT_TIMEOUT_MS = 3_000;
  * as `tls.ca`.
  *
  * @param code the error code of the failed request, such as `CERT_HAS_EXPIRED`
+ * @param agent the agent of `node:https` that leads to the Server, if it is not the usual one
  * @returns `undefined` for other failures
  */
 export async function tlsReason(
   code: string | undefined,
-  url: string,
-  tls: ClientTlsOptions = {},
+  { url, tls = {} }: { url: string; tls?: ClientTlsOptions | undefined },
+  agent?: object,
 ): Promise<string | undefined> {
   if (!isTls(url) || code === undefined) return undefined;
   if (/ALERT_(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE)/.test(code)) {
@@ -31,7 +32,7 @@ export async function tlsReason(
   }
   if (code === "CERT_HAS_EXPIRED") return expired();
   if (UNTRUSTED.test(code)) {
-    const date = await peerExpiry(url);
+    const date = await peerExpiry(url, agent);
     return date === undefined ? untrusted(tls) : expired(date);
   }
   return code === "ECONNRESET" ? connectionClosed(tls) : undefined;
@@ -74,25 +75,29 @@ const expired = (date?: string): string =>
   }; its operator has to renew it, and nothing with tls.ca helps`;
 
 /** Returns when the Server's certificate expired: Deno reports the same code for an unknown authority. */
-function peerExpiry(url: string): Promise<string | undefined> {
-  const tls = nodeModule("node:tls");
-  if (tls === undefined) return Promise.resolve(undefined);
-  const { hostname, port } = new URL(url.replace(/^wss:/i, "https:"));
+function peerExpiry(
+  url: string,
+  agent: object | undefined,
+): Promise<string | undefined> {
+  const https = nodeModule("node:https");
+  if (https === undefined) return Promise.resolve(undefined);
   return new Promise((resolve) => {
     const done = (date: string | undefined) => {
       clearTimeout(timer);
-      socket.destroy();
+      request.destroy();
       resolve(date);
     };
     const timer = setTimeout(() => done(undefined), INSPECT_TIMEOUT_MS);
-    const socket = tls.connect(
-      {
-        host: hostname.replace(/^\[(.*)\]$/, "$1"),
-        port: port === "" ? 443 : Number(port),
-        rejectUnauthorized: false, // nothing is sent to it
-      },
-      () => done(pastDate(socket.getPeerCertificate().valid_to)),
-    );
-    socket.on("error", () => done(undefined));
+    // Nothing is sent, since the request does not end.
+    const request = https.request(url.replace(/^wss:/i, "https:"), {
+      rejectUnauthorized: false,
+      agent: agent ?? false,
+    });
+    request.on("error", () => done(undefined));
+    request.on("socket", (socket) =>
+      socket.on(
+        "secureConnect",
+        () => done(pastDate(socket.getPeerCertificate().valid_to)),
+      ));
   });
 }

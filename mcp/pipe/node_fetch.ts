@@ -1,4 +1,5 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
+import type { ProxyRoute } from "../../client/proxy.ts";
 import { Agent, type IncomingMessage, request as requestHttp } from "node:http";
 import {
   Agent as TlsAgent,
@@ -19,13 +20,19 @@ const BODILESS = [204, 205, 304];
 /**
  * Makes a `fetch` for MCP on `node:http`: that of Node gives up calls that take longer than five
  * minutes, and neither it nor Deno's takes certificates in the same way.
+ *
+ * @param route finds the way through a proxy, if there is one
  */
-export const nodeFetch = (tls: TlsFiles = {}): FetchLike => {
+export const nodeFetch = (
+  tls: TlsFiles = {},
+  route?: () => Promise<ProxyRoute>,
+): FetchLike => {
   const [http, https] = [
     onceOnly(new Agent(KEPT)),
     onceOnly(new TlsAgent(KEPT)),
   ];
-  return (input, init) => {
+  return async (input, init) => {
+    const proxy = await route?.();
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
     const { method = "GET", headers, body, signal } = init ?? {};
     const url = new URL(input);
@@ -34,7 +41,7 @@ export const nodeFetch = (tls: TlsFiles = {}): FetchLike => {
       : [requestHttp, http];
     const request = send(url, {
       ...tls,
-      agent,
+      agent: proxy ? proxy.agent as Agent : agent,
       method,
       headers: Object.fromEntries(new Headers(headers)),
       ...(signal && { signal }),
@@ -48,7 +55,7 @@ export const nodeFetch = (tls: TlsFiles = {}): FetchLike => {
       resolve(toResponse(response));
     });
     request.end(typeof body === "string" ? body : undefined);
-    return promise;
+    return await promise;
   };
 };
 

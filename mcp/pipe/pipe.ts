@@ -9,6 +9,7 @@ import {
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { Readable, Writable } from "node:stream";
 import type { SmcpAgentOptions } from "../../agent/mod.ts";
+import { proxyRoute } from "../../client/proxy.ts";
 import { sleep } from "../../shared/async.ts";
 import { type ViewOptions, writeView } from "../http/view_query.ts";
 import type { AgentProvider } from "../office/office_view.ts";
@@ -79,7 +80,7 @@ export class Pipe {
     this.#options = options;
     this.#parts = parts;
     this.#url = mcpUrl(options);
-    this.#fetch = nodeFetch(options.agent.tls);
+    this.#fetch = nodeFetch(options.agent.tls, proxyRoute(options.agent));
     const { promise, resolve } = Promise.withResolvers<void>();
     this.closed = promise;
     this.#resolve = resolve;

@@ -22,7 +22,7 @@ const ROOMS = {
   agent: ["shared", "protocol", "client", "cli"],
   server: ["shared", "protocol", "cli", "console"],
   computer: ["shared", "protocol", "client", "cli", "console"],
-  mcp: ["shared", "protocol", "agent"],
+  mcp: ["shared", "protocol", "client", "agent"],
   testing: ["shared", "protocol", "client", "agent", "server", "computer"],
 } as const satisfies Record<string, readonly string[]>;
 type Room = keyof typeof ROOMS;

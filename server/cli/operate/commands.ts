@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addHelp } from "../../../cli/add_help.ts";
-import { addCredentials } from "../../../cli/credentials.ts";
 import { integer } from "../../../cli/integer.ts";
+import { addWayFlags } from "../../../cli/server_flags.ts";
 import { PROTOCOL_NAMES } from "../../protocols.ts";
 
 const ROLES = ["agent", "computer", "operator"];
@@ -10,7 +10,7 @@ const DAY_SECONDS = 86_400;
 /** Adds the commands for operators to the server's command; each loads its code when it runs. */
 export function addOperatorCommands(program: Command): void {
   const show = (name: string, summary: string, ...examples: string[]) =>
-    addServer(addHelp(program.command(name), summary, examples))
+    addWayFlags(addHelp(program.command(name), summary, examples))
       .addOption(new Option("--json", "print JSON").env("SMCP_JSON"));
   const load = () => import("./show.ts");
 
@@ -124,7 +124,7 @@ function addKeys(program: Command): void {
   ).addOption(file().makeOptionMandatory()).addOption(json())
     .action(async (flags) => (await load()).keyList(flags));
 
-  addServer(
+  addWayFlags(
     addHelp(
       key.command("revoke"),
       "Make a running Server refuse a key until it reads its keys again",
@@ -142,18 +142,9 @@ function addKeys(program: Command): void {
     .action(async (id, flags) => (await load()).keyRevoke(id, flags));
 }
 
-/** Adds the flags about the Server and the operator. */
-const addServer = (command: Command): Command =>
-  addCredentials(
-    command.addOption(
-      new Option("--url <url>", "address of the Server").env("SMCP_URL")
-        .default("http://127.0.0.1:8787"),
-    ),
-  );
-
 /** Adds the flags of changes. */
 const addChange = (command: Command): Command =>
-  addServer(command).addOption(reason()).addOption(
+  addWayFlags(command).addOption(reason()).addOption(
     new Option("--protocol <version>", "where several versions have the office")
       .choices(PROTOCOL_NAMES).env("SMCP_CLIENT_PROTOCOL"),
   );

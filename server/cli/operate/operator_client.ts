@@ -1,18 +1,19 @@
 import { Buffer } from "node:buffer";
+import { readFileSync } from "node:fs";
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { z } from "zod";
 import type { CredentialFlags } from "../../../cli/credentials.ts";
-import { unreachable } from "../../../cli/explain_failure.ts";
-import { orUsageError, UsageError } from "../../../cli/run.ts";
-import { checkServerUrl } from "../../../cli/server_flags.ts";
+import { UsageError } from "../../../cli/run.ts";
+import {
+  type HttpWay,
+  httpWay,
+  type WayFlags,
+} from "../../../cli/server_flags.ts";
 import { problemSchema } from "../../operator/schemas.ts";
 
-/** Where a Server is, and who asks, from the command line. */
-export interface OperatorFlags extends CredentialFlags {
-  /** Its address. */
-  readonly url: string;
-}
+/** The way to a Server, and who asks, from the command line. */
+export type OperatorFlags = WayFlags & CredentialFlags;
 
 /** The largest answer that is read, in bytes: the members of the largest office take a few MiB. */
 const MAX_ANSWER_BYTES = 256 * 2 ** 20;
@@ -21,10 +22,11 @@ const MAX_ANSWER_BYTES = 256 * 2 ** 20;
 export class OperatorClient {
   readonly #url: string;
   readonly #token: string;
+  readonly #way: HttpWay;
 
-  /** @throws {UsageError} without credentials, and for an address that is none */
-  constructor({ url, token, apiKey }: OperatorFlags) {
-    orUsageError(() => checkServerUrl(url));
+  /** @throws {UsageError} without credentials, and for an address, a proxy or a file that is none */
+  constructor({ token, apiKey, ...way }: OperatorFlags) {
+    this.#way = httpWay(way, (file) => readFileSync(file, "utf8"));
     const sent = token ?? apiKey;
     if (sent === undefined || !/^[\x21-\x7e]+$/.test(sent)) {
       throw new UsageError(
@@ -32,7 +34,7 @@ export class OperatorClient {
       );
     }
     // As the other commands take it.
-    this.#url = url.replace(/\/+$/, "").replace(/^ws/, "http");
+    this.#url = way.url.replace(/\/+$/, "").replace(/^ws/, "http");
     this.#token = sent;
   }
 
@@ -62,7 +64,7 @@ export class OperatorClient {
     return response;
   }
 
-  #send(
+  async #send(
     method: string,
     path: string,
     body?: unknown,
@@ -71,21 +73,26 @@ export class OperatorClient {
     const url = new URL(`${this.#url}/operator/v1${path}`);
     const text = body === undefined ? undefined : JSON.stringify(body);
     const send = url.protocol === "https:" ? httpsRequest : httpRequest;
-    return new Promise((resolve, reject) => {
-      const request = send(url, {
-        method,
-        headers: {
-          ...headers,
-          Authorization: `Bearer ${this.#token}`,
-          ...(text !== undefined && {
-            "Content-Type": "application/json",
-            "Content-Length": String(Buffer.byteLength(text)),
-          }),
-        },
-      }, resolve);
-      request.on("error", (error) => reject(unreachable(this.#url, error)));
-      request.end(text);
+    const { promise, resolve, reject } = Promise.withResolvers<
+      IncomingMessage
+    >();
+    const request = send(url, {
+      ...await this.#way.options(),
+      method,
+      headers: {
+        ...headers,
+        Authorization: `Bearer ${this.#token}`,
+        ...(text !== undefined && {
+          "Content-Type": "application/json",
+          "Content-Length": String(Buffer.byteLength(text)),
+        }),
+      },
+    }, resolve);
+    request.on("error", (error) => {
+      this.#way.failure(error).then(reject, reject);
     });
+    request.end(text);
+    return await promise;
   }
 
   async #read<S extends z.ZodType>(

@@ -1,0 +1,283 @@
+/**
+ * The HTTP proxy on the way to a Server.
+ *
+ * {@linkcode chooseProxy} decides whether there is one, from the option of a client and the variables
+ * of its environment. {@linkcode openProxy} makes an agent of `node:http` that dials through it:
+ * every connection, of polling and of WebSocket, is a tunnel (CONNECT), so a proxy sees neither
+ * credentials nor calls where the Server has TLS.
+ *
+ * @module
+ */
+import { loadPackages } from "../shared/packages.ts";
+import { isLoopback } from "./clear_text.ts";
+import { ConnectionError } from "./errors.ts";
+import type { ConnectionOptions } from "./options.ts";
+import { codeOf, describeFailure } from "./request_failure.ts";
+import { environment, hasNodeModules, nodeModule } from "./tls/node_modules.ts";
+import type { ClientTlsOptions } from "./tls/tls.ts";
+
+/** A proxy that was chosen. */
+export interface Proxy {
+  /** Its URL, with the user and the password if it wants them. */
+  readonly url: URL;
+  /** The variable of the environment that names it; none for the option. */
+  readonly variable?: string;
+}
+
+/** The way through a proxy. */
+export interface ProxyRoute {
+  /** The URL of the proxy, without a password. */
+  readonly url: string;
+  /**
+   * An agent for requests of `node:http` and `node:https`. When the proxy fails, they fail with a
+   * {@linkcode ConnectionError} `proxy`.
+   */
+  readonly agent: object;
+}
+
+/**
+ * Decides which proxy leads to a Server.
+ *
+ * Variables are those that other programs use: `HTTPS_PROXY` for `https:` and `wss:`, `HTTP_PROXY`
+ * for `http:` and `ws:`, else `ALL_PROXY`, also in lower case, which wins; none for this machine
+ * itself and for hosts of `NO_PROXY`.
+ *
+ * @param given the proxy of the options; `false`: none
+ * @param variable reads a variable of the environment
+ * @param option the name of the option in errors
+ * @throws {TypeError} naming the option or the variable that is no URL of a proxy, without its content
+ */
+export function chooseProxy(
+  serverUrl: string,
+  given: string | false | undefined,
+  variable: (name: string) => string | undefined = environment,
+  option = "the option proxy",
+): Proxy | undefined {
+  if (given === false) return undefined;
+  if (given !== undefined) {
+    if (hasNodeModules()) return { url: parse(given, option) };
+    throw new TypeError(
+      `Cannot use ${option} in a browser, which has settings of its own: leave it out`,
+    );
+  }
+  const { protocol, hostname, port } = new URL(serverUrl);
+  const isTls = /^(https|wss):$/.test(protocol);
+  if (isLoopback(hostname)) return undefined;
+  const find = (...names: string[]) =>
+    names.flatMap((name) => [name.toLowerCase(), name])
+      .map((name) => ({ name, text: variable(name) ?? "" }))
+      .find(({ text }) => text !== "");
+  const exempt = find("NO_PROXY")?.text ?? "";
+  if (isExempt(hostname, port || (isTls ? "443" : "80"), exempt)) {
+    return undefined;
+  }
+  const named = find(isTls ? "HTTPS_PROXY" : "HTTP_PROXY", "ALL_PROXY");
+  return named && {
+    url: parse(named.text, `${named.name}, over which ${option} goes,`),
+    variable: named.name,
+  };
+}
+
+/**
+ * Checks a host against `NO_PROXY`: names with their subdomains, IP addresses and ranges
+ * (`10.0.0.0/8`), each with a port if only that is meant, separated by commas or spaces; `*` is all.
+ */
+function isExempt(hostname: string, port: string, list: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
+  return list.toLowerCase().split(/[\s,]+/).some((entry) => {
+    if (entry === "*") return true;
+    // An IPv6 address has a port only after brackets.
+    const [, named = entry, only] = /^(\[.*\]|[^:]*):(\d+)$/.exec(entry) ?? [];
+    if (only !== undefined && only !== port) return false;
+    const name = named.replace(/^\[|\]$/g, "").replace(/^\*?\./, "");
+    if (name === "") return false;
+    return name.includes("/")
+      ? isWithin(host, name)
+      : host === name || host.endsWith(`.${name}`);
+  });
+}
+
+/** Checks an IP address against a range such as `10.0.0.0/8`. */
+function isWithin(host: string, range: string): boolean {
+  const net = nodeModule("node:net");
+  const [base = "", bits] = range.split("/");
+  const family = net?.isIP(base);
+  if (net === undefined || !family || net.isIP(host) !== family) return false;
+  const type = family === 4 ? "ipv4" : "ipv6";
+  const list = new net.BlockList();
+  try {
+    list.addSubnet(base, Number(bits), type);
+  } catch {
+    return false; // no such range
+  }
+  return list.check(host, type);
+}
+
+function parse(text: string, source: string): URL {
+  const full = text.includes("://") ? text : `http://${text}`;
+  const url = URL.canParse(full) ? new URL(full) : undefined;
+  const isHttp = url !== undefined && /^https?:$/.test(url.protocol);
+  if (isHttp && url.hostname !== "" && isDecodable(url)) return url;
+  const scheme = url && !isHttp ? `${url.protocol}// is not supported; ` : "";
+  throw new TypeError(
+    `Cannot use the proxy that ${source} names: ${scheme}expected a URL such as "http://proxy.example:3128" or "http://user:p%40ssword@proxy.example:3128"`,
+  );
+}
+
+/** Checks the percent-encoding of user and password. */
+function isDecodable({ username, password }: URL): boolean {
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The used part of the library. */
+interface ProxyLibrary {
+  readonly HttpsProxyAgent: new (
+    proxy: URL,
+    options: { readonly ca?: string[] },
+  ) => ProxyAgent;
+}
+
+/** The used part of its agent, whose `connect` makes the connection of a request. */
+interface ProxyAgent {
+  connect(request: ProxiedRequest, options: object): Promise<Tunnel>;
+}
+
+/** The used part of a `ClientRequest`; the library adds the event. */
+interface ProxiedRequest {
+  once(event: "proxyConnect", listener: (answer: Answer) => void): unknown;
+}
+
+/** The answer of a proxy to CONNECT. */
+interface Answer {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** The used part of a socket. */
+interface Tunnel {
+  destroy(): unknown;
+}
+
+/** As options in a variable, these keep bundlers, those for browsers above all, from following an import. */
+const NOT_BUNDLED: ImportCallOptions = {};
+
+let load: () => Promise<ProxyLibrary> = () =>
+  import("https-proxy-agent", NOT_BUNDLED);
+
+/** Replaces how the library is loaded: a single binary has only what its bundler could follow. */
+export function loadProxiesBy(loader: () => Promise<ProxyLibrary>): void {
+  load = loader;
+}
+
+/**
+ * Returns what makes the way through the proxy to a Server, once; `undefined` where there is none.
+ *
+ * `tls.ca` is trusted for an `https:` proxy too. The first call loads the library, and rejects with an
+ * error that says what to install where a bundle has left it out.
+ *
+ * @throws {TypeError} as {@linkcode chooseProxy}
+ */
+export function proxyRoute(
+  { url, tls, proxy }: Pick<ConnectionOptions, "url" | "tls" | "proxy">,
+): (() => Promise<ProxyRoute>) | undefined {
+  const chosen = chooseProxy(url, proxy);
+  if (chosen === undefined) return undefined;
+  let route: Promise<ProxyRoute> | undefined;
+  return () => route ??= openProxy(chosen, new URL(url).host, tls);
+}
+
+async function openProxy(
+  { url, variable }: Proxy,
+  host: string,
+  { ca }: ClientTlsOptions = {},
+): Promise<ProxyRoute> {
+  const { HttpsProxyAgent } = await loadPackages(
+    "use a proxy",
+    ["https-proxy-agent"],
+    load,
+  );
+  const shown = `${url.protocol}//${url.host}`;
+  const failed = (why: string, cause?: unknown) =>
+    new ConnectionError(
+      "proxy",
+      `the proxy ${shown}${
+        variable === undefined ? "" : ` of ${variable}`
+      } ${why}`,
+      { cause },
+    );
+  const agent = new HttpsProxyAgent(
+    url,
+    ca === undefined ? {} : { ca: [...machineAuthorities(), ca] },
+  );
+  const connect = agent.connect.bind(agent);
+  // The library passes the answer of a proxy that refuses on as if the Server had given it.
+  agent.connect = async (request, options) => {
+    let answer: Answer | undefined;
+    request.once("proxyConnect", (given) => answer = given);
+    const tunnel = await connect(request, options).catch((error) => {
+      throw failed(networkReason(error), error);
+    });
+    if (answer?.statusCode === 200) return tunnel;
+    tunnel.destroy();
+    throw failed(statusReason(answer, url, host));
+  };
+  return { url: shown, agent };
+}
+
+/** The authorities that this machine trusts. */
+function machineAuthorities(): readonly string[] {
+  const tls = nodeModule("node:tls");
+  return tls?.getCACertificates?.("default") ?? tls?.rootCertificates ?? [];
+}
+
+/** Says what a proxy needs that did not answer CONNECT with 200. */
+function statusReason(
+  answer: Answer | undefined,
+  { username }: URL,
+  host: string,
+): string {
+  const { statusCode: status = 0, headers = {} } = answer ?? {};
+  if (status === 407) {
+    const schemes = String(headers["proxy-authenticate"] ?? "Basic");
+    if (!/\bbasic\b/i.test(schemes)) {
+      return `takes no password, but ${schemes}; run a proxy on this machine that does that, and name it`;
+    }
+    return username === ""
+      ? "wants a user and a password: write them into its URL, as in http://user:password@proxy.example:3128"
+      : "does not accept the user and the password of its URL; correct them";
+  }
+  if (status === 403 || status === 405) {
+    return `does not allow a connection to ${host} (HTTP ${status}): ask its operator to allow it (many allow port 443 alone), or except the host with NO_PROXY`;
+  }
+  return status >= 500
+    ? `does not reach ${host} (HTTP ${status}); correct the Server's address, or except the host with NO_PROXY`
+    : `refused a connection to ${host} (HTTP ${status}); is it an HTTP proxy?`;
+}
+
+const NO_TLS = "does not speak TLS; write http:// for it";
+
+/** Causes and remedies of proxies that were not reached, by the code of the operating system or of TLS. */
+const NETWORK: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "is not there: nobody listens; correct its address",
+  ENOTFOUND: "is not there: there is no such host; correct its address",
+  EAI_AGAIN: "is not found: its name cannot be looked up",
+  ETIMEDOUT: "does not answer; is a firewall in between?",
+  EPROTO: NO_TLS,
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+};
+
+function networkReason(error: unknown): string {
+  const cause = { description: error };
+  const code = codeOf(cause) ?? "";
+  const known = NETWORK[code];
+  if (known !== undefined) return known;
+  const { text } = describeFailure(cause);
+  return /CERT|VERIFY|ISSUER/i.test(code + text)
+    ? `has a certificate that is not trusted (${text}): give its authority with tls.ca`
+    : `failed: ${text}`;
+}

@@ -1,0 +1,243 @@
+/**
+ * Agent and Computer behind an HTTP proxy. The Server is called by a name that only the proxy knows.
+ *
+ * @module
+ */
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+// @ts-types="@modelcontextprotocol/sdk/server/mcp"
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { ConnectionError, SmcpAgent } from "../../../agent/mod.ts";
+import { SmcpComputer } from "../../../computer/mod.ts";
+import { createSmcpServer } from "../../../server/mod.ts";
+import { newAuthority, newCertificate } from "../../support/certificates.ts";
+import { runMain } from "../../support/command.ts";
+import { startHttpProxy } from "../../support/http_proxy.ts";
+import { OFFICE } from "../../support/office.ts";
+
+const ca = await newAuthority("company");
+const HOST = "smcp.example";
+const certificate = await newCertificate("server", ca, { host: HOST });
+const forProxy = await newCertificate("proxy", ca);
+
+async function serving(tls?: { cert: string; key: string }) {
+  const smcp = createSmcpServer({ hosts: [HOST] });
+  const { url, port } = await smcp.listen({ port: 0, ...(tls && { tls }) });
+  return {
+    here: url,
+    named: `${tls ? "https" : "http"}://${HOST}:${port}`,
+    [Symbol.asyncDispose]: () => smcp.close(),
+  };
+}
+
+/** An MCP server whose calls wait until the test lets them go on. */
+function gate() {
+  const [began, goOn] = [
+    Promise.withResolvers<void>(),
+    Promise.withResolvers<void>(),
+  ];
+  const server = new McpServer({ name: "gate", version: "1" });
+  const text = (text: string) => ({
+    content: [{ type: "text" as const, text }],
+  });
+  server.registerTool("hello", {}, () => text("hello"));
+  server.registerTool("wait", {}, async () => {
+    began.resolve();
+    await goOn.promise;
+    return text("over");
+  });
+  return { server, began: began.promise, goOn: goOn.resolve };
+}
+
+/** An Agent and a Computer in an office, which dial as the options say. */
+async function members(
+  common: {
+    url: string;
+    proxy: string;
+    transports?: ("polling" | "websocket")[];
+  },
+) {
+  const { server, ...calls } = gate();
+  const computer = new SmcpComputer({
+    ...common,
+    name: "pc",
+    servers: {
+      gate: {
+        type: "in-process",
+        server,
+        default_tool_meta: { auto_apply: true },
+      },
+    },
+  });
+  await computer.connect();
+  await computer.serversSettled();
+  await computer.join(OFFICE);
+  const agent = new SmcpAgent({ ...common, name: "planner" });
+  await agent.connect();
+  await agent.join(OFFICE);
+  return {
+    ...{ agent, computer, calls },
+    [Symbol.asyncDispose]: async () => {
+      await agent.close();
+      await computer.close();
+    },
+  };
+}
+
+for (const secure of [false, true]) {
+  for (const over of ["polling", "websocket"] as const) {
+    const way = secure
+      ? "an https: proxy that wants a password to a TLS Server"
+      : "a proxy";
+    Deno.test({
+      name: `Agent and Computer reach a Server through ${way}, over ${over}`,
+      // The library leaves timers of 0 ms after polling.
+      sanitizeOps: over === "websocket",
+      sanitizeResources: over === "websocket",
+    }, async () => {
+      await using server = await serving(secure ? certificate : undefined);
+      await using proxy = await startHttpProxy(
+        server.here,
+        secure ? { tls: forProxy, credentials: "ada:s3cret" } : {},
+      );
+      await using office = await members({
+        url: server.named,
+        proxy: proxy.url,
+        transports: [over],
+        ...(secure && { tls: { ca: ca.cert } }),
+      });
+      const { content } = await office.agent.callTool("pc", "hello", {});
+      assertEquals(content, [{ type: "text", text: "hello" }]);
+      const { host } = new URL(server.named);
+      assert(proxy.targets.length >= 2, proxy.targets.join());
+      assertEquals(new Set(proxy.targets), new Set([host]));
+    });
+  }
+}
+
+Deno.test("a proxy that cuts its tunnels in the middle of a call ends it, and Agent and Computer come back through it", async () => {
+  await using server = await serving();
+  await using proxy = await startHttpProxy(server.here);
+  await using office = await members({
+    url: server.named,
+    proxy: proxy.url,
+    transports: ["websocket"],
+  });
+  const { agent, computer, calls } = office;
+  const back = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  agent.on("joined", ({ rejoined }) => rejoined && back[0]?.resolve());
+  computer.on("joined", ({ rejoined }) => rejoined && back[1]?.resolve());
+  const ended = assertRejects(
+    () => agent.callTool("pc", "wait", {}),
+    ConnectionError,
+    "lost",
+  );
+  await calls.began;
+  proxy.cut();
+  await ended;
+  calls.goOn();
+  await Promise.all(back.map(({ promise }) => promise));
+  const { content } = await agent.callTool("pc", "hello", {});
+  assertEquals(content, [{ type: "text", text: "hello" }]);
+});
+
+Deno.test("what a proxy refuses names it, without its password, and says what to do", async () => {
+  await using server = await serving();
+  await using strict = await startHttpProxy(server.here, {
+    credentials: "ada:s3cret",
+  });
+  await using walled = await startHttpProxy(server.here, { refuse: 403 });
+  await using lost = await startHttpProxy(server.here, { refuse: 502 });
+  await using secure = await startHttpProxy(server.here, { tls: forProxy });
+  const { port } = new URL(strict.url);
+  const rows: [proxy: string, says: string][] = [
+    [`http://localhost:${port}`, "wants a user and a password"],
+    [
+      `http://ada:wrong-one@localhost:${port}`,
+      "does not accept the user and the password",
+    ],
+    [walled.url, `does not allow a connection to ${HOST}`],
+    [lost.url, `does not reach ${HOST}`],
+    ["http://127.0.0.1:1", "nobody listens"],
+    ["http://proxy.invalid:3128", "there is no such host"],
+    [secure.url, "has a certificate that is not trusted"],
+  ];
+  for (const transports of [["polling"], ["websocket"]] as const) {
+    for (const [proxy, says] of rows) {
+      await using agent = new SmcpAgent({
+        url: server.named,
+        name: "planner",
+        proxy,
+        transports: [...transports],
+      });
+      const error = await assertRejects(() => agent.connect(), ConnectionError);
+      assertEquals(error.code, "proxy", error.message);
+      assertStringIncludes(error.message, says);
+      assertStringIncludes(error.message, new URL(proxy).host);
+      assert(!/s3cret|wrong-one/.test(error.message), error.message);
+    }
+  }
+});
+
+Deno.test("a proxy that is no URL of one is a TypeError without its content", () => {
+  for (
+    const proxy of [
+      "",
+      "http://",
+      "socks5://s3cret@host:1080",
+      "http://a:s3cret@:x",
+    ]
+  ) {
+    const error = assertThrows(
+      () => new SmcpAgent({ url: `http://${HOST}`, name: "planner", proxy }),
+      TypeError,
+      'expected a URL such as "http://proxy.example:3128"',
+    );
+    assert(!error.message.includes("s3cret"), error.message);
+  }
+});
+
+Deno.test("the commands take the proxy of the environment and --proxy, operators' too", async () => {
+  await using server = await serving();
+  await using proxy = await startHttpProxy(server.here);
+  await using walled = await startHttpProxy(server.here, { refuse: 403 });
+  const run = (
+    role: "agent" | "server",
+    args: string[],
+    env: Record<string, string>,
+  ) => runMain(role, [...args, "--url", server.named], { env });
+  const members = ["members", "--office", OFFICE];
+  const found = await run("agent", members, { HTTP_PROXY: proxy.url });
+  assertEquals([found.code, found.stderr], [0, ""]);
+  const none = ["--proxy", "none"];
+  const excepted = await run("agent", [...members, ...none], {
+    HTTP_PROXY: proxy.url,
+  });
+  assertStringIncludes(excepted.stderr, "there is no such host");
+  const refused = await run("agent", members, { all_proxy: walled.url });
+  assertStringIncludes(
+    refused.stderr,
+    `the proxy http://${new URL(walled.url).host} of all_proxy does not allow`,
+  );
+  const wrong = await run("agent", [...members, "--proxy", "socks5://x"], {});
+  assertEquals(wrong.code, 2);
+  assertStringIncludes(
+    wrong.stderr,
+    "--proxy names: socks5:// is not supported",
+  );
+  const asked = await run("server", ["offices", "--token", "t"], {
+    HTTP_PROXY: proxy.url,
+  });
+  assertStringIncludes(asked.stderr, "has no operator API");
+  const operator = await run(
+    "server",
+    ["offices", "--token", "t", "--proxy", walled.url],
+    {},
+  );
+  assertStringIncludes(operator.stderr, "does not allow a connection");
+});

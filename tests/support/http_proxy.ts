@@ -1,0 +1,81 @@
+import { Buffer } from "node:buffer";
+import { createServer, type IncomingMessage } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { type AddressInfo, connect } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Certificate } from "./certificates.ts";
+
+/** A proxy as companies have it: it opens tunnels (CONNECT), and nothing else. */
+export interface HttpProxy extends AsyncDisposable {
+  /** Its URL, with the credentials that it wants. */
+  readonly url: string;
+  /** The targets of tunnels, in the order of their opening. */
+  readonly targets: readonly string[];
+  /** Cuts all tunnels; later ones are opened as before. */
+  cut(): void;
+}
+
+/** Options of {@linkcode startHttpProxy}. */
+export interface HttpProxyOptions {
+  /** `user:password`, without which it answers 407. */
+  readonly credentials?: string;
+  /** Its certificate, for an `https:` proxy. */
+  readonly tls?: Certificate;
+  /** The status of its answers, in place of a tunnel. */
+  readonly refuse?: number;
+}
+
+/**
+ * Starts a proxy.
+ *
+ * @param server the URL of the server to which every tunnel leads, whatever its target
+ */
+export async function startHttpProxy(
+  server: string,
+  { credentials, tls, refuse }: HttpProxyOptions = {},
+): Promise<HttpProxy> {
+  const { hostname, port } = new URL(server);
+  const targets: string[] = [];
+  const open = new Set<Duplex>();
+  const keep = (socket: Duplex) => {
+    open.add(socket);
+    socket.on("close", () => open.delete(socket));
+    socket.on("error", () => socket.destroy());
+  };
+  const wanted = credentials &&
+    `Basic ${Buffer.from(credentials).toString("base64")}`;
+  const proxy = tls ? createTlsServer(tls) : createServer();
+  proxy.on("connect", (request: IncomingMessage, near: Duplex) => {
+    keep(near);
+    const known = request.headers["proxy-authorization"] === wanted;
+    const status = refuse ?? (known ? 200 : 407);
+    if (status !== 200) {
+      near.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`);
+      return;
+    }
+    targets.push(request.url ?? "");
+    const far = connect(Number(port), hostname, () => {
+      near.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      near.pipe(far).pipe(near);
+    });
+    keep(far);
+    far.on("close", () => near.destroy());
+    near.on("close", () => far.destroy());
+  });
+  await new Promise<void>((resolve) =>
+    proxy.listen(0, "127.0.0.1", () => resolve())
+  );
+  const address = proxy.address() as AddressInfo;
+  const user = credentials ? `${credentials}@` : "";
+  const cut = () => open.forEach((socket) => socket.destroy());
+  return {
+    url: `${tls ? "https" : "http"}://${user}localhost:${address.port}`,
+    targets,
+    cut,
+    [Symbol.asyncDispose]: async () => {
+      const closed = new Promise((resolve) => proxy.close(resolve));
+      cut();
+      await closed;
+    },
+  };
+}
