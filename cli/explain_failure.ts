@@ -24,10 +24,6 @@ const REMEDIES: Readonly<Record<number, string>> = {
   [ErrorCode.NOT_IN_ROOM]: "the connection was lost meanwhile: try again",
 };
 
-/** The remedy when a server answers TLS with something else. */
-const NOT_TLS =
-  "it does not speak TLS there; write http:// instead of https://";
-
 /** Causes and remedies of failed connections, by the code of the operating system or of TLS. */
 const NETWORK: Readonly<Record<string, string>> = {
   ECONNREFUSED:
@@ -38,8 +34,6 @@ const NETWORK: Readonly<Record<string, string>> = {
   ETIMEDOUT: "it does not answer; is a firewall in between?",
   EHOSTUNREACH: "there is no way to it; is this machine on the right network?",
   ECONNRESET: "it hung up; does it speak http, or https?",
-  EPROTO: NOT_TLS,
-  ERR_SSL_WRONG_VERSION_NUMBER: NOT_TLS,
 };
 
 /** Explains an error in one line with its remedy; never a stack trace. */

@@ -3,7 +3,7 @@
  *
  * - `unreachable`: nothing answered at the URL, or it was not an A2C-SMCP server
  * - `proxy`: the HTTP proxy on the way to the Server failed; the message names it
- * - `tls`: the TLS handshake failed; the message says which side lacks what
+ * - `tls`: the TLS handshake failed, or one side alone has TLS; the message says which side lacks what
  * - `offline`: not connected at the moment of the call
  * - `lost`: the connection ended before the answer; the request may have been executed
  * - `timeout`: no answer in time

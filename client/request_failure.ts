@@ -30,7 +30,9 @@ export function describeFailure(cause: unknown): RequestFailure {
       text: `HTTP ${status}, of a proxy that does not reach its Server`,
     };
   }
-  if (status > 0 || isUnreadable(cause)) {
+  if (
+    status > 0 || isUnreadable(cause) || /^HPE_/.test(codeOf(cause) ?? "")
+  ) {
     return {
       from: "stranger",
       text: `what answers there is no A2C-SMCP server${

@@ -1,12 +1,12 @@
-import { nodeModule } from "./node_modules.ts";
+import { nodeModule, type PeerCertificate } from "./node_modules.ts";
 import { type ClientTlsOptions, expiryOf, isTls, pastDate } from "./tls.ts";
 
 /** Time limit for reading a Server's certificate after a failure. */
 const INSPECT_TIMEOUT_MS = 3_000;
 
 /**
- * Describes why a TLS handshake failed, and what to change on which side, with option names such
- * as `tls.ca`.
+ * Describes why a TLS handshake failed, or that one side alone has TLS, and what to change on which
+ * side, with option names such as `tls.ca`.
  *
  * @param code the error code of the failed request, such as `CERT_HAS_EXPIRED`
  * @param agent the agent of `node:https` that leads to the Server, if it is not the usual one
@@ -17,7 +17,18 @@ export async function tlsReason(
   { url, tls = {} }: { url: string; tls?: ClientTlsOptions | undefined },
   agent?: object,
 ): Promise<string | undefined> {
-  if (!isTls(url) || code === undefined) return undefined;
+  if (code === undefined) return undefined;
+  const [plain, secure] = /^ws/i.test(url)
+    ? ["ws://", "wss://"]
+    : ["http://", "https://"];
+  if (!isTls(url)) {
+    return NO_HTTP.test(code) && await peerCertificate(url, agent)
+      ? `it speaks TLS there; write ${secure} instead of ${plain}`
+      : undefined;
+  }
+  if (NO_TLS.test(code)) {
+    return `it does not speak TLS there; write ${plain} instead of ${secure}`;
+  }
   if (/ALERT_(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE)/.test(code)) {
     return certificateRequired(tls);
   }
@@ -37,6 +48,12 @@ export async function tlsReason(
   }
   return code === "ECONNRESET" ? connectionClosed(tls) : undefined;
 }
+
+/** Matches the codes for what a server with TLS does when it gets a request without. */
+const NO_HTTP = /^(HPE_|ECONNRESET$)/;
+
+/** Matches the codes for an answer without TLS. */
+const NO_TLS = /^EPROTO$|WRONG_VERSION_NUMBER/;
 
 /** Matches the codes for a chain without a known authority. */
 const UNTRUSTED =
@@ -75,29 +92,37 @@ const expired = (date?: string): string =>
   }; its operator has to renew it, and nothing with tls.ca helps`;
 
 /** Returns when the Server's certificate expired: Deno reports the same code for an unknown authority. */
-function peerExpiry(
+const peerExpiry = async (
   url: string,
   agent: object | undefined,
-): Promise<string | undefined> {
+): Promise<string | undefined> =>
+  pastDate((await peerCertificate(url, agent))?.valid_to);
+
+/** Reads the certificate that a server presents, of whatever authority; it has none without TLS. */
+function peerCertificate(
+  url: string,
+  agent: object | undefined,
+): Promise<PeerCertificate | undefined> {
   const https = nodeModule("node:https");
   if (https === undefined) return Promise.resolve(undefined);
+  const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
-    const done = (date: string | undefined) => {
+    const done = (certificate: PeerCertificate | undefined) => {
       clearTimeout(timer);
       request.destroy();
-      resolve(date);
+      resolve(certificate);
     };
     const timer = setTimeout(() => done(undefined), INSPECT_TIMEOUT_MS);
     // Nothing is sent, since the request does not end.
-    const request = https.request(url.replace(/^wss:/i, "https:"), {
-      rejectUnauthorized: false,
-      agent: agent ?? false,
-    });
+    const request = https.request(
+      `https://${hostname}:${port || (isTls(url) ? 443 : 80)}`,
+      { rejectUnauthorized: false, agent: agent ?? false },
+    );
     request.on("error", () => done(undefined));
-    request.on("socket", (socket) =>
-      socket.on(
-        "secureConnect",
-        () => done(pastDate(socket.getPeerCertificate().valid_to)),
-      ));
+    request.on(
+      "socket",
+      (socket) =>
+        socket.on("secureConnect", () => done(socket.getPeerCertificate())),
+    );
   });
 }

@@ -1,15 +1,10 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
 import type { ProxyRoute } from "../../client/proxy.ts";
+import type { ClientTlsOptions } from "../../client/tls/tls.ts";
+import { tlsReason } from "../../client/tls/tls_failure.ts";
 import { Agent, type IncomingMessage, request as requestHttp } from "node:http";
-import {
-  Agent as TlsAgent,
-  request as requestHttps,
-  type RequestOptions,
-} from "node:https";
+import { Agent as TlsAgent, request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
-
-/** A client's certificate, and the authorities that it trusts. */
-export type TlsFiles = Pick<RequestOptions, "cert" | "key" | "ca">;
 
 /** As those of the global agent: idle connections are closed before a Server does it. */
 const KEPT = { keepAlive: true, timeout: 5_000 };
@@ -24,7 +19,7 @@ const BODILESS = [204, 205, 304];
  * @param route finds the way through a proxy, if there is one
  */
 export const nodeFetch = (
-  tls: TlsFiles = {},
+  tls: ClientTlsOptions = {},
   route?: () => Promise<ProxyRoute>,
 ): FetchLike => {
   const [http, https] = [
@@ -46,8 +41,10 @@ export const nodeFetch = (
       headers: Object.fromEntries(new Headers(headers)),
       ...(signal && { signal }),
     });
-    request.on("error", (error) => {
-      reject(signal?.aborted ? signal.reason : error);
+    request.on("error", async (error) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const way = { url: url.href, tls };
+      reject(await explained(error, way, proxy?.agent));
     });
     request.on("response", (response) => {
       // The end of the connection in the middle is an error of the body, whoever reads it.
@@ -58,6 +55,22 @@ export const nodeFetch = (
     return await promise;
   };
 };
+
+/** Says what to do about a failure of TLS; others stay as they are, connections that ended above all. */
+async function explained(
+  error: Error & { readonly code?: string },
+  way: Parameters<typeof tlsReason>[1],
+  agent: object | undefined,
+): Promise<Error> {
+  const { code } = error;
+  const reason = code === "ECONNRESET"
+    ? undefined
+    : await tlsReason(code, way, agent);
+  return reason === undefined ? error : new Error(
+    reason.replaceAll(/\btls\.(cert|key|ca)\b/g, "--tls-$1"),
+    { cause: error },
+  );
+}
 
 /**
  * Lets an agent use connections again, but not tell its requests: Deno would send one a second time

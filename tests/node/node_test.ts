@@ -39,11 +39,16 @@ Deno.test.beforeAll(async () => {
   for await (const { name } of Deno.readDir(suite)) {
     await Deno.copyFile(join(suite, name), join(folder, name));
   }
+  await Deno.copyFile(
+    fileURLToPath(new URL("../support/http_proxy.ts", import.meta.url)),
+    join(folder, "http_proxy.ts"),
+  );
   const [ca, clients] = [await newAuthority("root"), await newAuthority("c")];
   const certificates = {
     ca: ca.cert,
     clientCa: clients.cert,
     server: await newCertificate("server", ca),
+    named: await newCertificate("server", ca, { host: "smcp.example" }),
     client: await newCertificate("laptop", clients),
     expired: await newCertificate("laptop", clients, { expired: true }),
   };
@@ -61,7 +66,8 @@ for (const version of NODE_VERSIONS) {
     timeout: 600_000,
   }, async (t) => {
     const node = await findNode(version);
-    const files = ["core.mjs", "mcp.mjs", "blobs.mjs", "skills.mjs"];
+    const names = ["core", "mcp", "blobs", "skills", "proxy"];
+    const files = names.map((name) => `${name}.mjs`);
     const args = ["--test", "--test-reporter=tap", ...files];
     await using tests = start(node, args, { cwd: folder });
     await tests.status;

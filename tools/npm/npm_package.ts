@@ -114,6 +114,8 @@ async function completeSdk(content: string): Promise<Dependencies> {
     keywords: ["a2c", "smcp", "mcp", "agent", "tools"],
     engines: { node: `>=${MIN_NODE_MAJOR}` },
     exports: withGates(manifest.exports, gates),
+    // Bundlers for browsers leave it out; some look for its modules of Node otherwise.
+    browser: { "https-proxy-agent": false },
     ...split,
     peerDependenciesMeta: Object.fromEntries(
       peers.map((name) => [name, { optional: true }]),
