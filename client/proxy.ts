@@ -220,7 +220,7 @@ async function openProxy(
     let answer: Answer | undefined;
     request.once("proxyConnect", (given) => answer = given);
     const tunnel = await connect(request, options).catch((error) => {
-      throw failed(networkReason(error), error);
+      throw failed(networkReason(error, url), error);
     });
     if (answer?.statusCode === 200) return tunnel;
     tunnel.destroy();
@@ -271,12 +271,20 @@ const NETWORK: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
 };
 
-function networkReason(error: unknown): string {
+/** Matches what a proxy does that got no TLS, or TLS, against its will; the library has a text for the one. */
+const HUNG_UP = /ECONNRESET|EPIPE|ended before receiving CONNECT/;
+
+function networkReason(error: unknown, { protocol }: URL): string {
   const cause = { description: error };
   const code = codeOf(cause) ?? "";
   const known = NETWORK[code];
   if (known !== undefined) return known;
   const { text } = describeFailure(cause);
+  if (HUNG_UP.test(`${code} ${text}`)) {
+    return protocol === "https:"
+      ? "hung up; write http:// for it if it does not speak TLS"
+      : "hung up; is it an HTTP proxy? Write https:// for it if it speaks TLS";
+  }
   return /CERT|VERIFY|ISSUER/i.test(code + text)
     ? `has a certificate that is not trusted (${text}): give its authority with tls.ca`
     : `failed: ${text}`;

@@ -21,8 +21,10 @@ export interface HttpProxyOptions {
   readonly credentials?: string;
   /** Its certificate, for an `https:` proxy. */
   readonly tls?: Certificate;
-  /** The status of its answers, in place of a tunnel. */
-  readonly refuse?: number;
+  /** The status of its answers, or their absence, in place of a tunnel. */
+  readonly refuse?: number | "hang up";
+  /** What its 407 asks for; default Basic, that is a user and a password. */
+  readonly scheme?: string;
 }
 
 /**
@@ -32,7 +34,7 @@ export interface HttpProxyOptions {
  */
 export async function startHttpProxy(
   server: string,
-  { credentials, tls, refuse }: HttpProxyOptions = {},
+  { credentials, tls, refuse, scheme = "Basic" }: HttpProxyOptions = {},
 ): Promise<HttpProxy> {
   const { hostname, port } = new URL(server);
   const targets: string[] = [];
@@ -47,10 +49,12 @@ export async function startHttpProxy(
   const proxy = tls ? createTlsServer(tls) : createServer();
   proxy.on("connect", (request: IncomingMessage, near: Duplex) => {
     keep(near);
+    if (refuse === "hang up") return near.destroy();
     const known = request.headers["proxy-authorization"] === wanted;
     const status = refuse ?? (known ? 200 : 407);
     if (status !== 200) {
-      near.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`);
+      const asked = status === 407 ? `Proxy-Authenticate: ${scheme}\r\n` : "";
+      near.end(`HTTP/1.1 ${status} No\r\n${asked}Content-Length: 0\r\n\r\n`);
       return;
     }
     targets.push(request.url ?? "");

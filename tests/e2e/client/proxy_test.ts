@@ -6,6 +6,7 @@
 import {
   assert,
   assertEquals,
+  assertMatch,
   assertRejects,
   assertStringIncludes,
   assertThrows,
@@ -16,7 +17,6 @@ import { ConnectionError, SmcpAgent } from "../../../agent/mod.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { newAuthority, newCertificate } from "../../support/certificates.ts";
-import { runMain } from "../../support/command.ts";
 import { startHttpProxy } from "../../support/http_proxy.ts";
 import { OFFICE } from "../../support/office.ts";
 
@@ -154,6 +154,12 @@ Deno.test("what a proxy refuses names it, without its password, and says what to
   await using walled = await startHttpProxy(server.here, { refuse: 403 });
   await using lost = await startHttpProxy(server.here, { refuse: 502 });
   await using secure = await startHttpProxy(server.here, { tls: forProxy });
+  await using silent = await startHttpProxy(server.here, { refuse: "hang up" });
+  await using windows = await startHttpProxy(server.here, {
+    refuse: 407,
+    scheme: "NTLM",
+  });
+  await using moved = await startHttpProxy(server.here, { refuse: 302 });
   const { port } = new URL(strict.url);
   const rows: [proxy: string, says: string][] = [
     [`http://localhost:${port}`, "wants a user and a password"],
@@ -166,6 +172,11 @@ Deno.test("what a proxy refuses names it, without its password, and says what to
     ["http://127.0.0.1:1", "nobody listens"],
     ["http://proxy.invalid:3128", "there is no such host"],
     [secure.url, "has a certificate that is not trusted"],
+    [secure.url.replace("https:", "http:"), "hung up; is it an HTTP"],
+    [silent.url, "hung up; is it an HTTP proxy? Write https:// for it if"],
+    [silent.url.replace("http:", "https:"), "write http:// for it"],
+    [windows.url, "takes no password, but NTLM"],
+    [moved.url, "refused a connection to smcp.example"],
   ];
   for (const transports of [["polling"], ["websocket"]] as const) {
     for (const [proxy, says] of rows) {
@@ -184,6 +195,61 @@ Deno.test("what a proxy refuses names it, without its password, and says what to
   }
 });
 
+Deno.test("what is reached through a proxy names it when it fails", async () => {
+  await using plain = await serving();
+  await using secure = await serving(certificate);
+  await using toPlain = await startHttpProxy(plain.here);
+  await using toSecure = await startHttpProxy(secure.here);
+  const turned = (url: string) =>
+    url.includes("https:")
+      ? url.replace("https:", "http:")
+      : url.replace("http:", "https:");
+  const expired = await newCertificate("server", ca, {
+    host: HOST,
+    expired: true,
+  });
+  await using old = await serving(expired);
+  await using toOld = await startHttpProxy(old.here);
+  const rows: [url: string, proxy: string, says: RegExp][] = [
+    [turned(secure.named), toSecure.url, /write https:\/\/ instead of http:/],
+    [turned(plain.named), toPlain.url, /write http:\/\/ instead of https:/],
+    [secure.named, toSecure.url, /does not know; name that authority with tls/],
+    [old.named, toOld.url, /the server's certificate has expired \(/],
+  ];
+  for (const transports of [["polling"], ["websocket"]] as const) {
+    for (const [url, proxy, says] of rows) {
+      await using agent = new SmcpAgent({
+        ...{ url, proxy, name: "planner" },
+        transports: [...transports],
+      });
+      const error = await assertRejects(() => agent.connect(), ConnectionError);
+      assertEquals(error.code, "tls", error.message);
+      assertMatch(error.message, says);
+      assertStringIncludes(
+        error.message,
+        `${url} through the proxy ${new URL(proxy).origin}: `,
+      );
+    }
+  }
+});
+
+Deno.test("an Agent that is closed while it looks for its proxy connects at the next call alone", async () => {
+  await using server = await serving();
+  await using proxy = await startHttpProxy(server.here);
+  await using agent = new SmcpAgent({
+    url: server.named,
+    proxy: proxy.url,
+    name: "planner",
+    transports: ["websocket"],
+  });
+  const first = assertRejects(() => agent.connect(), ConnectionError, "closed");
+  await agent.close();
+  await agent.connect();
+  await first;
+  await agent.join(OFFICE);
+  assertEquals(proxy.targets.length, 1);
+});
+
 Deno.test("a proxy that is no URL of one is a TypeError without its content", () => {
   for (
     const proxy of [
@@ -191,6 +257,7 @@ Deno.test("a proxy that is no URL of one is a TypeError without its content", ()
       "http://",
       "socks5://s3cret@host:1080",
       "http://a:s3cret@:x",
+      "http://a:s3cret%@host",
     ]
   ) {
     const error = assertThrows(
@@ -200,44 +267,4 @@ Deno.test("a proxy that is no URL of one is a TypeError without its content", ()
     );
     assert(!error.message.includes("s3cret"), error.message);
   }
-});
-
-Deno.test("the commands take the proxy of the environment and --proxy, operators' too", async () => {
-  await using server = await serving();
-  await using proxy = await startHttpProxy(server.here);
-  await using walled = await startHttpProxy(server.here, { refuse: 403 });
-  const run = (
-    role: "agent" | "server",
-    args: string[],
-    env: Record<string, string>,
-  ) => runMain(role, [...args, "--url", server.named], { env });
-  const members = ["members", "--office", OFFICE];
-  const found = await run("agent", members, { HTTP_PROXY: proxy.url });
-  assertEquals([found.code, found.stderr], [0, ""]);
-  const none = ["--proxy", "none"];
-  const excepted = await run("agent", [...members, ...none], {
-    HTTP_PROXY: proxy.url,
-  });
-  assertStringIncludes(excepted.stderr, "there is no such host");
-  const refused = await run("agent", members, { all_proxy: walled.url });
-  assertStringIncludes(
-    refused.stderr,
-    `the proxy http://${new URL(walled.url).host} of all_proxy does not allow`,
-  );
-  const wrong = await run("agent", [...members, "--proxy", "socks5://x"], {});
-  assertEquals(wrong.code, 2);
-  assertStringIncludes(
-    wrong.stderr,
-    "--proxy names: socks5:// is not supported",
-  );
-  const asked = await run("server", ["offices", "--token", "t"], {
-    HTTP_PROXY: proxy.url,
-  });
-  assertStringIncludes(asked.stderr, "has no operator API");
-  const operator = await run(
-    "server",
-    ["offices", "--token", "t", "--proxy", walled.url],
-    {},
-  );
-  assertStringIncludes(operator.stderr, "does not allow a connection");
 });

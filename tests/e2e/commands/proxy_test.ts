@@ -1,0 +1,225 @@
+/**
+ * The commands behind an HTTP proxy. The Server is called by a name that only the proxy knows.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { mcpGateway } from "../../../mcp/mod.ts";
+import {
+  createSmcpServer,
+  type SmcpServerOptions,
+} from "../../../server/mod.ts";
+import {
+  type Certificate,
+  newAuthority,
+  newCertificate,
+} from "../../support/certificates.ts";
+import { type CommandName, runMain, startMain } from "../../support/command.ts";
+import { configFile } from "../../support/computer/config_file.ts";
+import { fixture } from "../../support/computer/mcp_servers.ts";
+import { startHttpProxy } from "../../support/http_proxy.ts";
+import { CLIENTS } from "../../support/mcp/clients.ts";
+import { pipeCommand } from "../../support/mcp/pipe.ts";
+import { OFFICE } from "../../support/office.ts";
+import { scratch } from "../../support/scratch.ts";
+
+const HOST = "smcp.example";
+const TOKEN = "0123456789abcdef".repeat(4);
+const timeout = 240_000;
+const ca = await newAuthority("company");
+
+async function serving(
+  tls?: Certificate & { clientCa?: string },
+  options: SmcpServerOptions = {},
+) {
+  const smcp = createSmcpServer({
+    hosts: [HOST],
+    operator: { token: TOKEN },
+    ...options,
+  });
+  const { url, port } = await smcp.listen({ port: 0, ...(tls && { tls }) });
+  return {
+    here: url,
+    named: `${tls ? "https" : "http"}://${HOST}:${port}`,
+    [Symbol.asyncDispose]: () => smcp.close(),
+  };
+}
+
+Deno.test({
+  name:
+    "every command goes through an https: proxy with a password to a Server of a private authority",
+  timeout,
+}, async () => {
+  await using folder = await scratch();
+  const authority = join(folder.path, "ca.pem");
+  await Deno.writeTextFile(authority, ca.cert);
+  await using server = await serving(
+    await newCertificate("server", ca, { host: HOST }),
+    { gateway: mcpGateway() },
+  );
+  await using proxy = await startHttpProxy(server.here, {
+    tls: await newCertificate("proxy", ca),
+    credentials: "ada:s3cret",
+  });
+  const way = { "--proxy": proxy.url, "--tls-ca": authority };
+  const flags = [...Object.entries(way).flat(), "--url", server.named];
+  const run = async (name: CommandName, ...args: string[]) => {
+    const before = proxy.targets.length;
+    const end = await runMain(name, [...args, ...flags]);
+    assertEquals(end.code, 0, end.stderr);
+    assert(proxy.targets.length > before);
+    return end.stdout;
+  };
+  const token = ["--token", TOKEN];
+  await using config = await configFile({
+    servers: {
+      fix: fixture({ only: ["echo"] }, {
+        default_tool_meta: { auto_apply: true },
+      }),
+    },
+  });
+  await using computer = startMain("computer", [
+    ...["run", "--config", config.file, "--office", OFFICE, "--name", "pc"],
+    ...flags,
+  ]);
+  await computer.line(/^joined office north as pc$/);
+
+  const office = ["--office", OFFICE];
+  const args = [...office, "--computer", "pc", "--arg", "text=hello"];
+  assertStringIncludes(await run("agent", "call", "echo", ...args), "hello");
+  assertStringIncludes(await run("server", "offices", ...token), OFFICE);
+  assertStringIncludes(await run("server", "members", OFFICE, ...token), "pc");
+  await run("server", "calls", OFFICE, ...token);
+  const revoked = await runMain("server", [
+    ...["key", "revoke", "nobody", ...token, ...flags],
+  ]);
+  assertStringIncludes(revoked.stderr, "no key has it"); // says the Server
+
+  const connect = CLIENTS["v2, 2026"]!;
+  await using client = await connect(pipeCommand(server.named, ...flags));
+  const { content } = await client.call("pc__echo", { text: "hello" });
+  assertEquals(content, [{ type: "text", text: "hello" }]);
+  await client.terminate();
+  await client.close();
+
+  await using watching = startMain("server", ["watch", ...token, ...flags]);
+  await run("server", "kick", OFFICE, "pc", ...token);
+  await watching.line(/north left .*name=pc/);
+  const { host } = new URL(server.named);
+  assertEquals(new Set(proxy.targets), new Set([host]));
+  assert(!computer.lines.join().includes("s3cret"), computer.lines.join("\n"));
+});
+
+Deno.test({
+  name:
+    "the commands take the proxy of the environment and --proxy, operators' too, and say whose it is",
+  timeout,
+}, async () => {
+  await using server = await serving();
+  await using proxy = await startHttpProxy(server.here);
+  await using walled = await startHttpProxy(server.here, { refuse: 403 });
+  const commands: [CommandName, string[]][] = [
+    ["agent", ["members", "--office", OFFICE]],
+    ["server", ["offices", "--token", TOKEN]],
+  ];
+  const { host } = new URL(walled.url);
+  for (const [name, words] of commands) {
+    const run = (env: Record<string, string>, ...args: string[]) =>
+      runMain(name, [...words, "--url", server.named, ...args], { env });
+    const found = await run({ HTTP_PROXY: proxy.url });
+    assertEquals([found.code, found.stderr], [0, ""]);
+    const given = await run({ HTTP_PROXY: walled.url }, "--proxy", proxy.url);
+    assertEquals([given.code, given.stderr], [0, ""]);
+    const rows: [env: Record<string, string>, args: string[], says: string][] =
+      [
+        [{ HTTP_PROXY: proxy.url }, ["--proxy", "none"], "no such host"],
+        [{ HTTP_PROXY: proxy.url, NO_PROXY: HOST }, [], "no such host"],
+        [
+          { all_proxy: walled.url },
+          [],
+          `the proxy http://${host} of all_proxy does not allow a connection`,
+        ],
+        [
+          {},
+          ["--proxy", walled.url],
+          `the proxy http://${host} does not allow a connection`,
+        ],
+        [
+          {},
+          ["--proxy", "socks5://x"],
+          "--proxy names: socks5:// is not supported",
+        ],
+        [
+          { ALL_PROXY: "socks5://x" },
+          [],
+          "ALL_PROXY, over which --proxy goes, names: socks5:// is not",
+        ],
+      ];
+    for (const [env, args, says] of rows) {
+      const end = await run(env, ...args);
+      assertStringIncludes(end.stderr, says);
+      assertEquals(end.code, says.includes("socks5") ? 2 : 1, end.stderr);
+      assertEquals(end.stderr.trim().split("\n").length, 1);
+    }
+  }
+  const here = await runMain(
+    "server",
+    ["offices", "--token", TOKEN, "--url", server.here],
+    { env: { HTTP_PROXY: walled.url } },
+  );
+  assertEquals([here.code, here.stderr], [0, ""]);
+});
+
+Deno.test({
+  name:
+    "operator commands and smcp-agent mcp take the flags of TLS, and say what is missing",
+  timeout,
+}, async () => {
+  await using folder = await scratch();
+  const clients = await newAuthority("clients");
+  const laptop = await newCertificate("laptop", clients);
+  const paths: Record<string, string> = {};
+  for (
+    const [name, text] of Object.entries({ ca: ca.cert, ...laptop })
+  ) {
+    paths[name] = join(folder.path, `${name}.pem`);
+    await Deno.writeTextFile(paths[name], text);
+  }
+  const flag = (name: string) => [`--tls-${name}`, paths[name] ?? ""];
+  const certificate = await newCertificate("server", ca);
+  await using server = await serving(
+    { ...certificate, clientCa: clients.cert },
+    { gateway: mcpGateway() },
+  );
+  await using plain = await serving();
+  const offices = (url: string, ...args: string[]) =>
+    runMain("server", ["offices", "--token", TOKEN, "--url", url, ...args]);
+  const all = [...flag("ca"), ...flag("cert"), ...flag("key")];
+  const end = await offices(server.here, ...all);
+  assertEquals([end.code, end.stderr], [0, ""]);
+  const turned = server.here.replace("https:", "http:");
+  const rows: [code: number, url: string, args: string[], says: string][] = [
+    [1, server.here, [], "name that authority with --tls-ca"],
+    [1, server.here, flag("ca"), "give --tls-cert and --tls-key"],
+    [1, turned, [], "it speaks TLS there; write https:// instead of http://"],
+    [
+      1,
+      plain.here.replace("http:", "https:"),
+      [],
+      "it does not speak TLS there; write http:// instead of https://",
+    ],
+    [2, server.here, flag("cert"), "without --tls-key: they belong together"],
+    [2, server.here, ["--tls-ca", "none.pem"], "there is no such file"],
+    [2, plain.here, flag("ca"), "write https:// for TLS"],
+  ];
+  for (const [code, url, args, says] of rows) {
+    const end = await offices(url, ...args);
+    assertStringIncludes(end.stderr, says);
+    assertEquals(end.code, code, end.stderr);
+  }
+  const connect = CLIENTS["v2, 2026"]!;
+  await using client = await connect(pipeCommand(server.here));
+  assertStringIncludes(client.instructions ?? "", "with --tls-ca");
+  await client.close();
+});
