@@ -28,7 +28,8 @@ const REMEDIES: Readonly<Record<number, string>> = {
 const NETWORK: Readonly<Record<string, string>> = {
   ECONNREFUSED:
     "nobody listens there; start a Server, or correct the address with --url",
-  ENOTFOUND: "there is no such host; correct the address with --url",
+  ENOTFOUND:
+    "there is no such host; correct the address with --url, or name the proxy that leads there with --proxy",
   EAI_AGAIN:
     "the name of the host cannot be looked up; is this machine connected to a network?",
   ETIMEDOUT: "it does not answer; is a firewall in between?",

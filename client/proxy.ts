@@ -267,6 +267,8 @@ const NETWORK: Readonly<Record<string, string>> = {
   ENOTFOUND: "is not there: there is no such host; correct its address",
   EAI_AGAIN: "is not found: its name cannot be looked up",
   ETIMEDOUT: "does not answer; is a firewall in between?",
+  EPERM:
+    "may not be reached: by Deno without --allow-net for it, or because of a firewall",
   EPROTO: NO_TLS,
   ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
 };
