@@ -9,7 +9,9 @@ import { promisify } from "node:util";
 import { ConnectionError, SmcpAgent } from "@a2c-smcp/sdk/agent";
 import { SmcpComputer } from "@a2c-smcp/sdk/computer";
 import { createSmcpServer } from "@a2c-smcp/sdk/server";
-import { startHttpProxy } from "./http_proxy.ts";
+
+// Copied beside this file, from where it is in the repository.
+const { startHttpProxy } = await import(`${import.meta.dirname}/http_proxy.ts`);
 
 const OFFICE = "north";
 const HOST = "smcp.example";

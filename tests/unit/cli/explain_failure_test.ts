@@ -31,12 +31,8 @@ Deno.test("explainFailure() tells a path that is not there from a Computer, by t
 });
 
 Deno.test("explainFailure() goes by the system's code and class, not by the text, when nobody is reached", async () => {
-  const failed = async (statusText: object) =>
-    explainFailure(
-      await unreachable({ url: "http://a.example" }, {
-        context: { statusText },
-      }),
-    );
+  const failed = async (statusText: object, url = "http://a.example") =>
+    explainFailure(await unreachable({ url }, { context: { statusText } }));
   const error = (code: string) =>
     Object.assign(new Error("mentions ENOTFOUND and no A2C-SMCP server"), {
       code,
@@ -46,8 +42,8 @@ Deno.test("explainFailure() goes by the system's code and class, not by the text
     "Cannot connect to http://a.example: nobody listens there; start a Server, or correct the address with --url",
   );
   assertEquals(
-    await failed(error("ERR_SSL_WRONG_VERSION_NUMBER")),
-    "Cannot connect to http://a.example: it does not speak TLS there; write http:// instead of https://",
+    await failed(error("ERR_SSL_WRONG_VERSION_NUMBER"), "https://a.example"),
+    "Cannot connect to https://a.example: it does not speak TLS there; write http:// instead of https://",
   );
   const denied = new Error("Requires net access");
   denied.name = "NotCapable";
