@@ -73,7 +73,7 @@ export function chooseProxy(
   }
   const named = find(isTls ? "HTTPS_PROXY" : "HTTP_PROXY", "ALL_PROXY");
   return named && {
-    url: parse(named.text, `${named.name}, over which ${option} goes,`),
+    url: parse(named.text, named.name, `; ${option} goes before it`),
     variable: named.name,
   };
 }
@@ -113,14 +113,14 @@ function isWithin(host: string, range: string): boolean {
   return list.check(host, type);
 }
 
-function parse(text: string, source: string): URL {
+function parse(text: string, source: string, remedy = ""): URL {
   const full = text.includes("://") ? text : `http://${text}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;
   const isHttp = url !== undefined && /^https?:$/.test(url.protocol);
   if (isHttp && url.hostname !== "" && isDecodable(url)) return url;
   const scheme = url && !isHttp ? `${url.protocol}// is not supported; ` : "";
   throw new TypeError(
-    `Cannot use the proxy that ${source} names: ${scheme}expected a URL such as "http://proxy.example:3128" or "http://user:p%40ssword@proxy.example:3128"`,
+    `Cannot use ${source}: ${scheme}expected a URL such as "http://proxy.example:3128" or "http://user:p%40ssword@proxy.example:3128"${remedy}`,
   );
 }
 
@@ -138,7 +138,7 @@ function isDecodable({ username, password }: URL): boolean {
 interface ProxyLibrary {
   readonly HttpsProxyAgent: new (
     proxy: URL,
-    options: { readonly ca?: string[] },
+    options: { readonly ca?: string[]; readonly signal?: AbortSignal },
   ) => ProxyAgent;
 }
 
@@ -150,6 +150,7 @@ interface ProxyAgent {
 /** The used part of a `ClientRequest`; the library adds the event. */
 interface ProxiedRequest {
   once(event: "proxyConnect", listener: (answer: Answer) => void): unknown;
+  destroy(error?: Error): unknown;
 }
 
 /** The answer of a proxy to CONNECT. */
@@ -162,6 +163,9 @@ interface Answer {
 interface Tunnel {
   destroy(): unknown;
 }
+
+/** Time limit for the answer of a proxy; less than that of a handshake, which would not name the proxy. */
+const ANSWER_TIMEOUT_MS = 15_000;
 
 /** As options in a variable, these keep bundlers, those for browsers above all, from following an import. */
 const NOT_BUNDLED: ImportCallOptions = {};
@@ -210,23 +214,42 @@ async function openProxy(
       } ${why}`,
       { cause },
     );
-  const agent = new HttpsProxyAgent(
-    url,
-    ca === undefined ? {} : { ca: [...machineAuthorities(), ca] },
-  );
-  const connect = agent.connect.bind(agent);
-  // The library passes the answer of a proxy that refuses on as if the Server had given it.
+  const trusted = ca === undefined ? {} : { ca: [...machineAuthorities(), ca] };
+  const agent = new HttpsProxyAgent(url, trusted);
   agent.connect = async (request, options) => {
     let answer: Answer | undefined;
     request.once("proxyConnect", (given) => answer = given);
-    const tunnel = await connect(request, options).catch((error) => {
+    const end = new AbortController();
+    const dial = new HttpsProxyAgent(url, { ...trusted, signal: end.signal });
+    const settle = endWith(request, end);
+    const tunnel = await dial.connect(request, options).catch((error) => {
       throw failed(networkReason(error, url), error);
-    });
+    }).finally(settle);
     if (answer?.statusCode === 200) return tunnel;
+    // The library passes on the answer of a proxy that refuses as if the Server had given it.
     tunnel.destroy();
     throw failed(statusReason(answer, url, host));
   };
   return { url: shown, agent };
+}
+
+/**
+ * Ends a connection to a proxy with the request that it is for, and when the proxy does not answer in
+ * time: the library would keep it open, and the program with it.
+ *
+ * @returns to be called when the proxy has answered
+ */
+function endWith(request: ProxiedRequest, end: AbortController): () => void {
+  const { destroy } = request;
+  const timer = setTimeout(() => end.abort(), ANSWER_TIMEOUT_MS);
+  request.destroy = (error) => {
+    end.abort();
+    return destroy.call(request, error);
+  };
+  return () => {
+    clearTimeout(timer);
+    request.destroy = destroy;
+  };
 }
 
 /** The authorities that this machine trusts. */
@@ -248,7 +271,7 @@ function statusReason(
       return `takes no password, but ${schemes}; run a proxy on this machine that does that, and name it`;
     }
     return username === ""
-      ? "wants a user and a password: write them into its URL, as in http://user:password@proxy.example:3128"
+      ? "requires a user and a password: write them into its URL, as in http://user:password@proxy.example:3128"
       : "does not accept the user and the password of its URL; correct them";
   }
   if (status === 403 || status === 405) {
@@ -259,6 +282,7 @@ function statusReason(
     : `refused a connection to ${host} (HTTP ${status}); is it an HTTP proxy?`;
 }
 
+const NO_ANSWER = "does not answer; is a firewall in between?";
 const NO_TLS = "does not speak TLS; write http:// for it";
 
 /** Causes and remedies of proxies that were not reached, by the code of the operating system or of TLS. */
@@ -266,7 +290,8 @@ const NETWORK: Readonly<Record<string, string>> = {
   ECONNREFUSED: "is not there: nobody listens; correct its address",
   ENOTFOUND: "is not there: there is no such host; correct its address",
   EAI_AGAIN: "is not found: its name cannot be looked up",
-  ETIMEDOUT: "does not answer; is a firewall in between?",
+  ETIMEDOUT: NO_ANSWER,
+  ABORT_ERR: NO_ANSWER,
   EPERM:
     "may not be reached: by Deno without --allow-net for it, or because of a firewall",
   EPROTO: NO_TLS,

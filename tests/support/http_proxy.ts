@@ -9,6 +9,10 @@ import type { Certificate } from "./certificates.ts";
 export interface HttpProxy extends AsyncDisposable {
   /** Its URL, with the credentials that it wants. */
   readonly url: string;
+  /** Resolves at the first request for a tunnel. */
+  readonly asked: Promise<void>;
+  /** Resolves when the first connection has ended. */
+  readonly left: Promise<void>;
   /** The targets of tunnels, in the order of their opening. */
   readonly targets: readonly string[];
   /** Cuts all tunnels; later ones are opened as before. */
@@ -22,7 +26,7 @@ export interface HttpProxyOptions {
   /** Its certificate, for an `https:` proxy. */
   readonly tls?: Certificate;
   /** The status of its answers, or their absence, in place of a tunnel. */
-  readonly refuse?: number | "hang up";
+  readonly refuse?: number | "hang up" | "no answer";
   /** What its 407 asks for; default Basic, that is a user and a password. */
   readonly scheme?: string;
 }
@@ -38,10 +42,17 @@ export async function startHttpProxy(
 ): Promise<HttpProxy> {
   const { hostname, port } = new URL(server);
   const targets: string[] = [];
+  const [asked, left] = [
+    Promise.withResolvers<void>(),
+    Promise.withResolvers<void>(),
+  ];
   const open = new Set<Duplex>();
   const keep = (socket: Duplex) => {
     open.add(socket);
-    socket.on("close", () => open.delete(socket));
+    socket.on("close", () => {
+      open.delete(socket);
+      left.resolve();
+    });
     socket.on("error", () => socket.destroy());
   };
   const wanted = credentials &&
@@ -49,6 +60,11 @@ export async function startHttpProxy(
   const proxy = tls ? createTlsServer(tls) : createServer();
   proxy.on("connect", (request: IncomingMessage, near: Duplex) => {
     keep(near);
+    asked.resolve();
+    if (refuse === "no answer") {
+      near.on("end", () => near.end()).resume();
+      return;
+    }
     if (refuse === "hang up") return near.destroy();
     const known = request.headers["proxy-authorization"] === wanted;
     const status = refuse ?? (known ? 200 : 407);
@@ -74,6 +90,8 @@ export async function startHttpProxy(
   const cut = () => open.forEach((socket) => socket.destroy());
   return {
     url: `${tls ? "https" : "http"}://${user}localhost:${address.port}`,
+    asked: asked.promise,
+    left: left.promise,
     targets,
     cut,
     [Symbol.asyncDispose]: async () => {

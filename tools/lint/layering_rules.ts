@@ -37,6 +37,7 @@ const PROTOCOL_PACKAGES = ["zod", "std-semver"];
 const PACKAGE_ROOMS: Readonly<Record<string, readonly Room[]>> = {
   "socket.io": ["server"],
   "socket.io-client": ["client"],
+  "https-proxy-agent": ["client", "cli"],
   "redis": ["server"],
   "@modelcontextprotocol/server": ["mcp"],
   "commander": ["cli", "agent", "server", "computer"],

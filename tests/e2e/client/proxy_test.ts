@@ -162,7 +162,7 @@ Deno.test("what a proxy refuses names it, without its password, and says what to
   await using moved = await startHttpProxy(server.here, { refuse: 302 });
   const { port } = new URL(strict.url);
   const rows: [proxy: string, says: string][] = [
-    [`http://localhost:${port}`, "wants a user and a password"],
+    [`http://localhost:${port}`, "requires a user and a password"],
     [
       `http://ada:wrong-one@localhost:${port}`,
       "does not accept the user and the password",
@@ -249,6 +249,28 @@ Deno.test("an Agent that is closed while it looks for its proxy connects at the 
   await agent.join(OFFICE);
   assertEquals(proxy.targets.length, 1);
 });
+
+for (const tls of [undefined, forProxy]) {
+  const kind = tls ? "https:" : "http:";
+  Deno.test(`an Agent that is closed leaves no connection to an ${kind} proxy that does not answer`, async () => {
+    await using proxy = await startHttpProxy("http://127.0.0.1:1", {
+      refuse: "no answer",
+      ...(tls && { tls }),
+    });
+    await using agent = new SmcpAgent({
+      url: `https://${HOST}`,
+      proxy: proxy.url,
+      name: "planner",
+      tls: { ca: ca.cert },
+      transports: ["websocket"],
+    });
+    const refused = assertRejects(() => agent.connect(), ConnectionError);
+    await proxy.asked;
+    await agent.close();
+    await refused;
+    await proxy.left;
+  });
+}
 
 Deno.test("a proxy that is no URL of one is a TypeError without its content", () => {
   for (

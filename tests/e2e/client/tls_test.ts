@@ -124,6 +124,40 @@ for (const transports of [["polling"], ["websocket"]] as const) {
   });
 }
 
+Deno.test("an error names TLS that one side alone has", async () => {
+  await using secure = await serving(server);
+  const plain = createSmcpServer();
+  const { url } = await plain.listen({ port: 0 });
+  const rows: [url: string, says: string][] = [
+    [
+      secure.url.replace("https:", "http:"),
+      "it speaks TLS there; write https:// instead of http://",
+    ],
+    [
+      secure.url.replace("https:", "ws:"),
+      "it speaks TLS there; write wss:// instead of ws://",
+    ],
+    [
+      url.replace("http:", "https:"),
+      "it does not speak TLS there; write http:// instead of https://",
+    ],
+  ];
+  for (const transports of [["polling"], ["websocket"]] as const) {
+    for (const [url, says] of rows) {
+      await using agent = new SmcpAgent({
+        ...{ url, name: "planner" },
+        transports: [...transports],
+      });
+      const error = await assertRejects(() => agent.connect(), ConnectionError);
+      assertEquals(
+        [error.code, error.message],
+        ["tls", `Cannot connect to ${url}: ${says}`],
+      );
+    }
+  }
+  await plain.close();
+});
+
 Deno.test("invalid tls options are refused by name before anything is sent", async () => {
   const url = "https://smcp.example";
   const other = await newCertificate("other", clients);

@@ -148,12 +148,12 @@ Deno.test({
         [
           {},
           ["--proxy", "socks5://x"],
-          "--proxy names: socks5:// is not supported",
+          "Cannot use --proxy: socks5:// is not supported",
         ],
         [
           { ALL_PROXY: "socks5://x" },
           [],
-          "ALL_PROXY, over which --proxy goes, names: socks5:// is not",
+          "Cannot use ALL_PROXY: socks5:// is not supported",
         ],
       ];
     for (const [env, args, says] of rows) {

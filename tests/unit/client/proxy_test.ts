@@ -73,6 +73,6 @@ Deno.test("chooseProxy() names the variable that has no URL of a proxy", () => {
   assertThrows(
     () => choose("https://smcp.example", { https_proxy: "socks5://p:1" }),
     TypeError,
-    "Cannot use the proxy that https_proxy, over which the option proxy goes, names: socks5:// is not supported; expected",
+    'Cannot use https_proxy: socks5:// is not supported; expected a URL such as "http://proxy.example:3128" or "http://user:p%40ssword@proxy.example:3128"; the option proxy goes before it',
   );
 });
