@@ -163,6 +163,18 @@ export interface McpGateway {
     request: Request,
     caller: McpCaller & { readonly office: string },
   ): Promise<Response>;
+  /**
+   * Gives up the seat of an office to an Agent whose clients alone have used it, once no call of
+   * theirs is in flight.
+   *
+   * @returns `undefined` once the seat is free; else who uses it and until when, as the rest of a sentence
+   */
+  makeWay(
+    office: string,
+    principal: string | undefined,
+  ): Promise<string | undefined>;
+  /** Takes the seat of an office again for open streams, after another Agent has left. */
+  seatFreed(office: string): void;
   /** Ends everything, and gives up all seats. */
   close(): Promise<void>;
 }

@@ -22,6 +22,7 @@ import {
 } from "./offices/cluster.ts";
 import type { OfficeRegistry } from "./offices/registry.ts";
 import type { Gateway, GatewayHost } from "./gateway/gateway.ts";
+import { GatewaySeats } from "./gateway/gateway_seats.ts";
 import type { Heartbeat, WsOptions } from "./http/new_engine.ts";
 
 /** Options for `createSmcpServer()`. */
@@ -161,6 +162,8 @@ export interface GatewaySetup {
   readonly pass: GatewayPass;
   /** Who makes the calls of its Agents. */
   readonly sources: CallSources;
+  /** The seats of its Agents. */
+  readonly seats: GatewaySeats;
 }
 
 /**
@@ -211,6 +214,7 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
     metrics: options.metrics,
     gateway,
     pass: gateway?.pass,
+    sharer: gateway?.seats,
     operator: readOperator(options.operator),
     authorizationServers: (options.authorizationServers ?? []).map(readIssuer),
   };
@@ -230,7 +234,13 @@ function readOperator(
 
 function gatewaySetup(start: GatewaySetup["start"]): GatewaySetup {
   const pass = new GatewayPass();
-  return { start, pass, sources: new CallSources(pass.identity) };
+  const { identity } = pass;
+  return {
+    start,
+    pass,
+    sources: new CallSources(identity),
+    seats: new GatewaySeats(identity),
+  };
 }
 
 /** @throws {TypeError} naming what is no URL */

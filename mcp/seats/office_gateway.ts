@@ -9,6 +9,8 @@ import { Seat } from "./seat.ts";
 
 /** How long the end waits for the results of calls that have ended. */
 const END_TIMEOUT_MS = 1000;
+/** How long an Agent that wants the seat waits for the end of requests. */
+const MAKE_WAY_MS = 2000;
 /** The share of an Agent's limits that is for calls; the rest is for all else. */
 const CALL_SHARE = 0.9;
 
@@ -19,6 +21,8 @@ export interface OfficeFace {
     request: Request,
     caller: { readonly principal?: string },
   ): Promise<Response>;
+  /** Asks for the Agent again, and notifies clients if they see something else now. */
+  refresh(): Promise<void>;
   /** Ends all requests and sessions. */
   close(): Promise<void>;
 }
@@ -34,6 +38,12 @@ interface ServedOffice {
   readonly face: OfficeFace;
   readonly seat: Seat;
   readonly timer: IdleTimer;
+  /** Requests that have no response yet. */
+  readonly requests: InFlight;
+  /** Calls, reads and prompts, which may run on behind the response's headers. */
+  readonly calls: InFlight;
+  /** Who has used the seat since it was taken. */
+  readonly users: Users;
 }
 
 /**
@@ -49,8 +59,6 @@ export class OfficeGateway {
   readonly #serve: ServeOffice;
   /** By name; those used longest ago come first. */
   readonly #offices = new Map<string, ServedOffice>();
-  #running = 0;
-  #idle: (() => void) | undefined;
   #isClosed = false;
 
   /** @param serve makes the MCP server of an office */
@@ -83,7 +91,11 @@ export class OfficeGateway {
         `Too many offices are in use: at most ${this.#options.maxOffices} at once`,
       );
     }
-    const end = served.timer.use();
+    const { timer, seat, users, requests } = served;
+    if (!timer.isUsed && !seat.isTaken) users.clear();
+    users.add(principal);
+    const end = timer.use();
+    const answered = requests.begin();
     try {
       const response = await served.face.handle(
         request,
@@ -95,7 +107,51 @@ export class OfficeGateway {
     } catch (error) {
       end();
       throw error;
+    } finally {
+      answered();
     }
+  }
+
+  /**
+   * Gives up the seat of an office to an Agent whose clients alone have used it, once no request of
+   * theirs is in flight. Streams stay open: they go on when that Agent has left.
+   *
+   * @returns `undefined` once the seat is free; else who uses it and until when, as the rest of a sentence
+   */
+  async makeWay(
+    office: string,
+    principal: string | undefined,
+  ): Promise<string | undefined> {
+    const served = this.#offices.get(office);
+    if (served === undefined) return undefined;
+    const { seat, users, requests, calls } = served;
+    const { agentName, seatIdleMs } = this.#options;
+    const who = JSON.stringify(agentName);
+    if (!users.areOnly(principal)) {
+      return `${who} has it for MCP clients with other credentials, until ${
+        seatIdleMs / 1000
+      } seconds after their last request or stream`;
+    }
+    const isQuiet = await requests.ended(MAKE_WAY_MS) &&
+      await calls.ended(MAKE_WAY_MS);
+    if (!isQuiet) {
+      return `${who} has it for MCP clients, until their calls have ended: ${
+        Math.max(calls.count, 1)
+      } in flight`;
+    }
+    await seat.lend();
+    return undefined;
+  }
+
+  /** Takes the seat of an office again for open streams, after another Agent has left. */
+  seatFreed(office: string): void {
+    const served = this.#offices.get(office);
+    if (served === undefined) return;
+    served.seat.returned();
+    if (!served.timer.isUsed || this.#isClosed) return;
+    served.face.refresh().catch(() => {
+      // Somebody else was faster; the next request says so.
+    });
   }
 
   /** Lets the calls end that have their results, then ends everything, and gives up all seats. */
@@ -124,9 +180,10 @@ export class OfficeGateway {
     const { eventsPerSecond, callsPerAgent } = host.limits;
     const seat = new Seat({ office, name, host });
     const timer = new IdleTimer(seatIdleMs, () => void seat.giveUp());
+    const calls = new InFlight();
     const face = this.#serve(seat.take, {
       ...this.#options.office,
-      admit: (call) => this.#admit(call, timer),
+      admit: (call) => this.#admit(call, { timer, calls }),
       callsPerSecond: shareOf(eventsPerSecond),
       maxCalls: shareOf(callsPerAgent),
       // The Server has looked at both.
@@ -134,7 +191,8 @@ export class OfficeGateway {
       origins: "*",
       maxBodyBytes: host.maxMessageBytes,
     });
-    return { face, seat, timer };
+    const requests = new InFlight();
+    return { face, seat, timer, requests, calls, users: new Users() };
   }
 
   /** Forgets the office that was used longest ago where no other one has room. */
@@ -149,36 +207,29 @@ export class OfficeGateway {
   }
 
   /**
-   * @param timer of the seat, which a call holds: without it nobody could cancel the call
+   * @param use of the seat, which a call holds: without it nobody could cancel the call
    * @returns what tells that the call has ended
    */
   #admit(
     { reqId, principal, client }: McpCall,
-    timer: IdleTimer,
+    { timer, calls }: Pick<ServedOffice, "timer" | "calls">,
   ): () => void {
     const release = timer.use();
     const forget = this.#host.attribute(reqId, {
       ...(principal !== undefined && { principal }),
       ...(client && { client: `${client.name} ${client.version}` }),
     });
-    this.#running++;
+    const ended = calls.begin();
     return () => {
       forget();
       release();
-      if (--this.#running === 0) this.#idle?.();
+      ended();
     };
   }
 
   async #callsEnded(): Promise<void> {
-    if (this.#running > 0) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, END_TIMEOUT_MS);
-        this.#idle = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
+    const offices = [...this.#offices.values()];
+    await Promise.all(offices.map(({ calls }) => calls.ended(END_TIMEOUT_MS)));
     // From the end of a call to its HTTP response there are only promises, which settle before this.
     await new Promise((resolve) => setTimeout(resolve, 0));
   }
@@ -188,6 +239,7 @@ async function closeOffice(
   { face, seat, timer }: ServedOffice,
 ): Promise<void> {
   timer.close();
+  seat.returned();
   await face.close();
   await seat.giveUp();
 }
@@ -197,3 +249,58 @@ const shareOf = (limit: number): number =>
 
 const isStream = ({ headers }: Response): boolean =>
   headers.get("content-type")?.startsWith("text/event-stream") ?? false;
+
+/** What is in flight. */
+class InFlight {
+  /** How much it is. */
+  count = 0;
+  readonly #waiting = new Set<() => void>();
+
+  /** Counts something; returns what ends it, once. */
+  begin(): () => void {
+    this.count++;
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      if (--this.count > 0) return;
+      for (const resolve of this.#waiting) resolve();
+    };
+  }
+
+  /** Waits until nothing is in flight; returns whether that came to be in time. */
+  async ended(timeoutMs: number): Promise<boolean> {
+    if (this.count === 0) return true;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, timeoutMs);
+    this.#waiting.add(resolve);
+    await promise;
+    this.#waiting.delete(resolve);
+    clearTimeout(timer);
+    return this.count === 0;
+  }
+}
+
+/** Who has used a seat: remembers one principal, and whether there were others. */
+class Users {
+  #first: { readonly principal: string | undefined } | undefined;
+  #areSeveral = false;
+
+  /** Adds one. */
+  add(principal: string | undefined): void {
+    this.#first ??= { principal };
+    if (this.#first.principal !== principal) this.#areSeveral = true;
+  }
+
+  /** Returns whether there was no other one. */
+  areOnly(principal: string | undefined): boolean {
+    return !this.#areSeveral &&
+      (this.#first === undefined || this.#first.principal === principal);
+  }
+
+  /** Forgets all. */
+  clear(): void {
+    this.#first = undefined;
+    this.#areSeveral = false;
+  }
+}

@@ -11,12 +11,16 @@ export interface SeatParts {
   readonly host: Pick<SeatHost, "connect" | "agentOf">;
 }
 
+/** How long an Agent has the seat to itself that got it from here, before its end is no longer waited for. */
+const LOAN_MS = 8_000;
+
 /** The one seat of an office for an Agent: taken when it is needed, and given up when it is not. */
 export class Seat {
   readonly #parts: SeatParts;
   #agent: Promise<SmcpAgent> | undefined;
   /** Ends when the seat that was given up is free. */
   #leaving: Promise<void> = Promise.resolve();
+  #endLoan: (() => void) | undefined;
 
   /** Makes a seat that nobody has taken. */
   constructor(parts: SeatParts) {
@@ -42,13 +46,40 @@ export class Seat {
   };
 
   /** Gives the seat up; resolves when it is free. */
-  async giveUp(): Promise<void> {
-    const agent = this.#agent;
+  giveUp(): Promise<void> {
+    return this.#leave();
+  }
+
+  /**
+   * Gives the seat up to another Agent; resolves when it is free. Until {@linkcode returned}, but 8
+   * seconds at most, {@linkcode take} waits: most Agents stay for one call.
+   */
+  lend(): Promise<void> {
+    this.#endLoan?.();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, LOAN_MS);
+    this.#endLoan = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    return this.#leave(promise);
+  }
+
+  /** Ends the wait for another Agent. */
+  returned(): void {
+    this.#endLoan?.();
+    this.#endLoan = undefined;
+  }
+
+  /** @param until when the next one may take the seat */
+  #leave(until?: Promise<void>): Promise<void> {
+    const [agent, leaving] = [this.#agent, this.#leaving];
     this.#agent = undefined;
-    if (agent === undefined) return await this.#leaving;
-    const leaving = this.#leaving;
-    this.#leaving = agent.then((agent) => agent.close(), () => leaving);
-    await this.#leaving;
+    const left = agent === undefined
+      ? leaving
+      : agent.then((agent) => agent.close(), () => leaving);
+    this.#leaving = until === undefined ? left : left.then(() => until);
+    return left;
   }
 
   async #take(): Promise<SmcpAgent> {

@@ -11,6 +11,18 @@ export interface Gateway {
   readonly path: string;
   /** Answers a request; its `signal` is aborted when the client goes away. */
   handle(request: Request, caller: GatewayCaller): Promise<Response>;
+  /**
+   * Gives up the seat of an office to an Agent that may use the office as the gateway's clients do.
+   *
+   * @param principal as which that Agent is authenticated
+   * @returns `undefined` once the seat is free; else who uses it and until when, as the rest of a sentence
+   */
+  makeWay(
+    office: string,
+    principal: string | undefined,
+  ): Promise<string | undefined>;
+  /** Is called when another Agent has left an office, or was not let in after all. */
+  seatFreed(office: string): void;
   /** Lets the calls end that have their answers, then ends all requests and gives up all seats. */
   close(): Promise<void>;
 }

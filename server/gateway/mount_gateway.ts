@@ -1,6 +1,7 @@
 import type { CallSources } from "../observe/call_sources.ts";
 import type { GatewayPass } from "../auth/gateway_pass.ts";
 import type { Gateway, GatewayHost } from "./gateway.ts";
+import type { GatewaySeats } from "./gateway_seats.ts";
 import { type OfficesOfVersion, versionFor } from "./version_for.ts";
 import { type GatewayParts, GatewayRoutes } from "./gateway_routes.ts";
 import {
@@ -26,10 +27,11 @@ export interface MountParts
 
 /** Makes a gateway, and what connects it with its Server. */
 export function mountGateway(
-  { start, pass, sources }: {
+  { start, pass, sources, seats }: {
     readonly start: (host: GatewayHost) => Gateway;
     readonly pass: GatewayPass;
     readonly sources: CallSources;
+    readonly seats: GatewaySeats;
   },
   parts: MountParts,
 ): GatewayMount {
@@ -43,5 +45,6 @@ export function mountGateway(
       (await versionFor(office, parts.logical)).sessions.agentOf(office),
     attribute: (reqId, source) => sources.add(reqId, source),
   });
+  seats.serve(gateway);
   return { routes: new GatewayRoutes({ ...parts, gateway }), inside };
 }

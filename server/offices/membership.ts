@@ -18,7 +18,8 @@ import type { Bars } from "./bars.ts";
 import { officeAck, refuseLeave } from "./office_ack.ts";
 import { type OfficeNews, roomOf } from "./office_news.ts";
 import type { OfficeVersions } from "./office_versions.ts";
-import type { OfficeRegistry } from "./registry.ts";
+import { seatTaken } from "./join_rule.ts";
+import type { Claim, OfficeRegistry } from "./registry.ts";
 import type { Rosters } from "./rosters.ts";
 import type { Session } from "../shared/session.ts";
 
@@ -29,6 +30,24 @@ export interface CallEnder {
    * @param gone whether its connection is closed
    */
   end(session: Session, role: Role, gone: boolean): void;
+}
+
+/** Serves clients of another protocol as the Agent of their office, and makes way for other Agents. */
+export interface SeatSharer {
+  /** Returns whether a session is one of its Agents. */
+  isOwn(session: Session): boolean;
+  /**
+   * Gives up the seat of an office to an Agent that may use the office as its clients do.
+   *
+   * @param principal as which that Agent is authenticated
+   * @returns `undefined` once the seat is free; else who uses it and until when, as the rest of a sentence
+   */
+  makeWay(
+    office: string,
+    principal: string | undefined,
+  ): Promise<string | undefined>;
+  /** Is called when another Agent has left an office, or was not let in after all. */
+  seatFreed(office: string): void;
 }
 
 /** Handles joins and leaves, and notifies the offices (spec §3, §5, §9). */
@@ -44,6 +63,7 @@ export class Membership {
   readonly #versions: OfficeVersions | undefined;
   readonly #journal: Journal;
   readonly #bars: Bars;
+  readonly #sharer: SeatSharer | undefined;
   #closed = false;
 
   /**
@@ -55,6 +75,7 @@ export class Membership {
    * @param versions knows the members of all versions, where the server serves several
    * @param journal notes who comes and goes
    * @param bars know who may not come back for now
+   * @param sharer makes way for Agents
    */
   constructor(
     registry: OfficeRegistry,
@@ -68,7 +89,9 @@ export class Membership {
     versions: OfficeVersions | undefined,
     journal: Journal,
     bars: Bars,
+    sharer: SeatSharer | undefined,
   ) {
+    this.#sharer = sharer;
     this.#journal = journal;
     this.#bars = bars;
     this.#versions = versions;
@@ -132,12 +155,7 @@ export class Membership {
     since: number,
   ): Promise<OfficeAck> {
     const { office } = wanted;
-    const claim = await this.#registry.claim(
-      wanted,
-      session,
-      this.#limiter.limits.membersPerOffice,
-      this.#exchange && !this.#rosters.isComplete(office),
-    );
+    const claim = await this.#claim(session, wanted);
     if (claim.kind === "refuse") {
       if (claim.full) {
         this.#limiter.recordHit("membersPerOffice", partyOf(session));
@@ -150,12 +168,47 @@ export class Membership {
       if (claim.evict) this.#takeOver(claim.evict, seat);
       if (!session.socket.connected) {
         await this.#release(wanted);
+        this.#freed(session, wanted);
         return [false, "The connection is gone"];
       }
       if (claim.seats) this.#news.load(office, claim.seats, since);
       this.#moveIn(session, seat);
     }
     return [true, null];
+  }
+
+  /** Claims a seat; that of the Agent is given up by who shares it, where the joiner may have it. */
+  async #claim(session: Session, wanted: Member): Promise<Claim> {
+    const { office, principal } = wanted;
+    const claim = async () =>
+      await this.#registry.claim(
+        wanted,
+        session,
+        this.#limiter.limits.membersPerOffice,
+        this.#exchange && !this.#rosters.isComplete(office),
+      );
+    const first = await claim();
+    const sharer = this.#sharer;
+    const isTaken = first.kind === "refuse" && wanted.role === "agent" &&
+      first.reason === seatTaken(wanted).reason;
+    if (!isTaken || sharer === undefined || sharer.isOwn(session)) return first;
+    const holder = (await this.list(office)).find(isAgent);
+    const holding = holder && this.#sessions.get(holder.socket);
+    // Who may join as Agent may ask the gateway as well, which says the same.
+    const why = holding && sharer.isOwn(holding)
+      ? await sharer.makeWay(office, principal)
+      : holder && `${JSON.stringify(holder.name)} has it until it leaves`;
+    if (why !== undefined) {
+      return { ...first, reason: `${first.reason}: ${why}` };
+    }
+    let isIn = false;
+    try {
+      const second = await claim();
+      isIn = second.kind !== "refuse";
+      return second;
+    } finally {
+      if (!isIn) sharer.seatFreed(office);
+    }
   }
 
   /** Answers `server:leave_office`; never throws (spec §3). */
@@ -254,6 +307,13 @@ export class Membership {
   async #moveOut(session: Session, seat: Seat): Promise<void> {
     this.#unseat(session, seat);
     await this.#release(seat);
+    this.#freed(session, seat);
+  }
+
+  #freed(session: Session, { office, role }: Member): void {
+    if (role === "agent" && !this.#sharer?.isOwn(session)) {
+      this.#sharer?.seatFreed(office);
+    }
   }
 
   /** Disconnects the former holder of a seat, which already belongs to the new socket. */
@@ -298,3 +358,5 @@ export class Membership {
     }
   }
 }
+
+const isAgent = ({ role }: Member): boolean => role === "agent";

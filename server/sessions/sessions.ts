@@ -9,7 +9,7 @@ import type { CallObserver } from "../observe/call_observer.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { SmcpServerStats } from "../observe/stats.ts";
 import { Bars } from "../offices/bars.ts";
-import { Membership } from "../offices/membership.ts";
+import { Membership, type SeatSharer } from "../offices/membership.ts";
 import type { OfficeVersions } from "../offices/office_versions.ts";
 import type { Desk, Exchange } from "../offices/exchange.ts";
 import type { OfficeRegistry } from "../offices/registry.ts";
@@ -50,6 +50,8 @@ export interface SessionsOptions {
   readonly authenticator: Authenticator | undefined;
   /** Known by the gateway's own Agents. */
   readonly pass: GatewayPass | undefined;
+  /** Lets others use the seats of its Agents. */
+  readonly sharer: SeatSharer | undefined;
   /** Provides the limits, and records refusals. */
   readonly limiter: Limiter;
   /** Closes connections that do not open a session in time. */
@@ -118,6 +120,7 @@ export class Sessions {
       options.versions,
       journal,
       this.#bars,
+      options.sharer,
     );
     this.#exchange = exchange;
     this.#news = news;
