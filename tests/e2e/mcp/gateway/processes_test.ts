@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { start } from "../../../support/child.ts";
-import { argumentsOf } from "../../../support/command.ts";
+import { argumentsOf, runMain } from "../../../support/command.ts";
 import { configFile } from "../../../support/computer/config_file.ts";
 import { fixture } from "../../../support/computer/mcp_servers.ts";
 import { runComputer } from "../../../support/computer/run_computer.ts";
@@ -151,4 +151,54 @@ Deno.test({
   await plain.line(/joined office/);
   assertEquals((await post(`${url}/mcp/home`)).status, 404);
   assertEquals(plain.lines.some((line) => line.includes("claude")), false);
+});
+
+Deno.test({
+  name:
+    "smcp-agent works right away at an up whose MCP clients listen, and they go on",
+  ...SLOW,
+}, async () => {
+  await using file = await config();
+  await using served = start(Deno.execPath(), [
+    ...argumentsOf("computer", []).with(-1, UP),
+    ...["up", "--port=0", "--name=pc", "--config", file.file],
+  ]);
+  const [, address = ""] = await served.line(
+    /^ {2}claude mcp add --transport http office (http:\S+)$/,
+  );
+  await served.line(/MCP server fix: running/);
+  const url = new URL(address);
+  await using stack = new AsyncDisposableStack();
+  const clients = await Promise.all(
+    Object.values(CLIENTS).map(async (connect) => {
+      const client = stack.use(await connect({ url }));
+      await client.listening();
+      assert((await client.tools()).length > 0);
+      return client;
+    }),
+  );
+  const commands = {
+    "call echo --arg text=hello": /^hello$/m,
+    members: /^pc +computer/m,
+    tools: /^pc: \d+ tools$/m,
+    desktop: /^/,
+    resources: /^/,
+    docs: /^/,
+    prompts: /^/,
+    skills: /^/,
+    config: /^ {2}fix /m,
+  };
+  for (const [line, printed] of Object.entries(commands)) {
+    const { code, stdout, stderr } = await runMain(
+      "agent",
+      [...line.split(" "), "--office", "home", "--url", url.origin],
+    );
+    assertEquals(code, 0, `${line}: ${stderr}`);
+    assertMatch(stdout, printed, line);
+  }
+  for (const client of clients) {
+    const { content } = await client.call("pc__echo", { text: "again" });
+    assertEquals(content[0]?.text, "again");
+    await client.terminate();
+  }
 });
