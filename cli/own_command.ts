@@ -19,6 +19,9 @@ export interface Origin {
   readonly jsr?: string;
 }
 
+/** Where `npm install --global` puts the package of the commands, on Unix and on Windows. */
+const GLOBAL = /\/(lib|npm)\/node_modules\/@a2c-smcp\/cli\//;
+
 const ROOT = /^(.*)\/cli\/own_command\.([jt]s)$/;
 const JSR = /^https:\/\/jsr\.io\/(@[^/]+\/[^/]+)\/([^/]+)$/;
 
@@ -37,7 +40,10 @@ export function ownCommand(
   const origin = originOf(module);
   if (origin === undefined) return name; // bundled
   const runtime = runtimeOf(program);
-  if (runtime === "node") return `npx ${name}`;
+  if (runtime === "node") {
+    // Never the name alone: where it is not installed, npx runs whatever has that name in npm.
+    return GLOBAL.test(module) ? name : `npx -p @a2c-smcp/cli ${name}`;
+  }
   if (runtime === undefined) return name; // compiled
   return `deno run -A ${shellWord(denoModule(name, origin))}`;
 }

@@ -42,7 +42,7 @@ export function launchOf(
   if (runtime === undefined) return [program, ...viaSmcp]; // compiled
   if (NPX.test(script)) {
     throw new Error(
-      `npx keeps ${script} for a while only; install the commands with "npm install --global @a2c-smcp/cli", and call ${name} without npx`,
+      `Cannot start ${script} as a service: it is in the cache of npx, which does not last; install the commands with "npm install --global @a2c-smcp/cli", and call ${name} without npx`,
     );
   }
   if (runtime === "node") return [program, script, ...viaSmcp];

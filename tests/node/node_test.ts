@@ -12,6 +12,7 @@ import { newAuthority, newCertificate } from "../support/certificates.ts";
 import { start } from "../support/child.ts";
 import { openPage, pageLink } from "../support/computer/page_client.ts";
 import { CLIENTS } from "../support/mcp/clients.ts";
+import { unknownNpxWords } from "../support/npx_words.ts";
 import { gone, written } from "../support/processes.ts";
 import {
   assertRestored,
@@ -118,6 +119,11 @@ for (const version of NODE_VERSIONS) {
       await using asked = command(name, "--version");
       assertEquals((await asked.status).code, 0, asked.lines.join("\n"));
       assertMatch(asked.lines.join(), /A2C-SMCP 0\.2\.0, Node \d+\.\d+/);
+      await using help = command(name, "--help");
+      assertEquals((await help.status).code, 0);
+      const text = help.lines.join("\n");
+      assertMatch(text, RegExp(`^Here ${name} is: npx -p ${CLI_NAME} `, "m"));
+      assertEquals(unknownNpxWords(text), []);
     }
 
     await Deno.writeTextFile(
@@ -283,6 +289,8 @@ Deno.test({
       "--version",
     ], folder);
     assertMatch(version, RegExp(config.version));
+    const help = await run(node, [join(prefix, "bin", name), "--help"], folder);
+    assertMatch(help, RegExp(`^Here ${name} is: ${name}$`, "m"));
   }
 });
 

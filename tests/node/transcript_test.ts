@@ -18,8 +18,11 @@ const page = await Deno.readTextFile(
 const steps = transcriptOf(
   page.replaceAll(
     /deno run -A (?:~|\/home\/you)\/a2c-smcp\/(agent|computer)\/main\.ts/g,
-    "npx smcp-$1",
-  ).replaceAll("deno run -A ~/a2c-smcp/mod.ts up", "npx smcp up"),
+    "npx -p @a2c-smcp/cli smcp-$1",
+  ).replaceAll(
+    "deno run -A ~/a2c-smcp/mod.ts up",
+    "npx -p @a2c-smcp/cli smcp up",
+  ),
 );
 
 const folder = await Deno.makeTempDir({ prefix: "smcp-tarball-" });

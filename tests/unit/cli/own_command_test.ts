@@ -30,9 +30,23 @@ Deno.test("ownCommand() names the file of a clone, quoted where a shell needs it
   );
 });
 
-Deno.test("ownCommand() asks npx on Node, and nobody for a binary or a bundle", () => {
-  const node = at("/usr/bin/node", "file:///app/node_modules/x", "js");
-  assertEquals(ownCommand("smcp-agent", ...node), "npx smcp-agent");
+Deno.test("ownCommand() asks npx for the commands of our own package on Node, where they are not in PATH", () => {
+  const folders = {
+    "/app/node_modules/@a2c-smcp/cli/lib": "npx -p @a2c-smcp/cli smcp-agent",
+    "/app/node_modules/@a2c-smcp/sdk": "npx -p @a2c-smcp/cli smcp-agent",
+    "/home/ada/.npm/_npx/0a1b/node_modules/@a2c-smcp/cli/lib":
+      "npx -p @a2c-smcp/cli smcp-agent",
+    "/usr/local/lib/node_modules/@a2c-smcp/cli/lib": "smcp-agent",
+    "/C:/Users/ada/AppData/Roaming/npm/node_modules/@a2c-smcp/cli/lib":
+      "smcp-agent",
+  };
+  for (const [folder, expected] of Object.entries(folders)) {
+    const node = at("/usr/bin/node", `file://${folder}`, "js");
+    assertEquals(ownCommand("smcp-agent", ...node), expected, folder);
+  }
+});
+
+Deno.test("ownCommand() of a binary or a bundle is the name of the command", () => {
   const binary = at("/opt/smcp-computer", "file:///tmp/compiled");
   assertEquals(ownCommand("smcp-agent", ...binary), "smcp-agent");
   const bundle = ["/usr/bin/deno", "file:///computer.js"] as const;
