@@ -1,6 +1,14 @@
 /** The wordings of refused joins, each with its remedy. */
 const JOIN_REMEDIES: readonly (readonly [wording: RegExp, remedy: string])[] = [
   [
+    /already has an agent: .*MCP clients/i,
+    "try again then, or join another office with --office",
+  ],
+  [
+    /already has an agent: /i,
+    "stop that agent, or join another office with --office",
+  ],
+  [
     /already has an agent/i,
     "a Server does not tell outsiders who; stop that agent, or join another office with --office",
   ],

@@ -123,12 +123,14 @@ const runtimes = Object.keys(RUNTIMES).map((target): Part => ({
   fetch: () => runtimeOf(target),
 }));
 
-/** The packages that npm installs with the tarball. */
+/** The packages that npm installs with the tarballs. */
 const tarball: Part = {
   name: `what the npm tarballs depend on, and ${TYPESCRIPT.join(" and ")}`,
   fetch: () =>
     inScratch(async (folder) => {
-      const { sdk, cli } = await npmPackages(folder);
+      const { sdk, cli, roles } = await npmPackages(folder);
+      // Apart: they depend on the newest types of Node, of which the second one names others.
+      await installPackages(folder, sdk, ...Object.values(roles));
       await installPackages(folder, sdk, cli, ...TYPESCRIPT);
     }),
 };

@@ -14,7 +14,8 @@ import { splitPair } from "./tool_arguments.ts";
 
 const AFTER_HELP = `
 Exit codes: 0 done, 1 failed (also when the tool itself failed), 2 wrong usage.
-An office has one agent at a time: each command takes its seat, and gives it up at its end.`;
+An office has one agent at a time: each command takes its seat, and gives it up at its end. Your MCP
+clients at the Server's /mcp/OFFICE make way for it when no call of theirs is in flight.`;
 
 const AFTER_MCP = `
 For Claude Code, from a clone:

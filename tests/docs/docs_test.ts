@@ -16,8 +16,10 @@ import {
 } from "../support/computer/reference_servers.ts";
 import { codeBlocks, readPages } from "./support/blocks.ts";
 import { commandsOf, mistakeIn } from "./support/commands.ts";
-import { installName, PEERS } from "../../tools/npm/dependencies.ts";
+import { CLI_NAME } from "../../tools/npm/commands_package.ts";
+import { STILL_OPTIONAL } from "../../tools/npm/dependencies.ts";
 import { denoPack } from "../../tools/npm/npm_package.ts";
+import { rolePackage, ROLES } from "../../tools/npm/role_packages.ts";
 import { complaintOf, isInstalled, outputOf } from "./support/tools.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -180,17 +182,12 @@ Deno.test({
   },
 });
 
-Deno.test("the documentation names every package that npm installs on request", () => {
+Deno.test("the documentation names every npm package that pack writes, and what none of them brings", () => {
   const page = pages.get("docs/getting-started.md") ?? "";
-  const named = [...page.matchAll(/`([^`\n]+)`/g)]
-    .flatMap(([, text = ""]) => text.split(" "));
-  const ofCommands = [
-    ...["@clack/prompts", "@modelcontextprotocol/client"],
-    ...["cli-table3", "commander"],
-  ];
-  const wanted = PEERS.filter((name) => !ofCommands.includes(name));
+  const named = [...page.matchAll(/`([^`\n]+)`/g)].map(([, text]) => text);
   assertEquals(
-    wanted.map(installName).filter((name) => !named.includes(name)),
+    [config.name, CLI_NAME, ...ROLES.map(rolePackage), ...STILL_OPTIONAL]
+      .filter((name) => !named.includes(name)),
     [],
   );
 });

@@ -22,6 +22,12 @@ export interface Dependencies {
   readonly peerDependencies: Readonly<Record<string, string>>;
 }
 
+/** The ranges of packages. */
+export const rangesOf = (
+  names: readonly string[],
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(names.map((name) => [name, rangeOf(name)]));
+
 /**
  * Tells apart what the package needs and what it recommends.
  *
@@ -35,24 +41,22 @@ export function splitDependencies(packed: readonly string[]): Dependencies {
       `Cannot recommend ${unknown}: nothing imports it; take it out of PEERS`,
     );
   }
-  const ranges = (names: readonly string[]) =>
-    Object.fromEntries(names.map((name) => [name, rangeOf(name)]));
   return {
-    dependencies: ranges(packed.filter((name) => !PEERS.includes(name))),
-    peerDependencies: ranges(PEERS.toSorted()),
+    dependencies: rangesOf(packed.filter((name) => !PEERS.includes(name))),
+    peerDependencies: rangesOf(PEERS.toSorted()),
   };
 }
 
-/** What few users of the commands need, and is large; a command says what to install. */
-const OPTIONAL_FOR_COMMANDS: readonly string[] = ["redis"];
+/** What few users need, and is large; an error says what to install. */
+export const STILL_OPTIONAL: readonly string[] = ["redis"];
 
-/** Tells apart what the package of the commands brings, and what it recommends. */
+/** Tells apart what a package of the commands or of a role brings, and what it recommends. */
 export function splitOptional(
   all: Readonly<Record<string, string>>,
 ): Dependencies {
   const entries = Object.entries(all);
   const isOptional = ([name]: readonly [string, string]) =>
-    OPTIONAL_FOR_COMMANDS.includes(name);
+    STILL_OPTIONAL.includes(name);
   return {
     dependencies: Object.fromEntries(entries.filter((it) => !isOptional(it))),
     peerDependencies: Object.fromEntries(entries.filter(isOptional)),

@@ -81,8 +81,13 @@ async function readEntry(name: string, file: string): Promise<Entry> {
   return { name, module, packages: packages.map(installName), values };
 }
 
-/** The recommended packages that are loaded with a module. */
-async function peersOf(file: string): Promise<string[]> {
+/**
+ * Finds the recommended packages that are loaded with a module.
+ *
+ * @param file from the root
+ * @param late whether those count that are loaded later, when something needs them
+ */
+export async function peersOf(file: string, late = false): Promise<string[]> {
   const output = await run("deno", ["info", "--json", file], root);
   const graph: Graph = JSON.parse(output);
   const modules = new Map(graph.modules.map((it) => [it.specifier, it]));
@@ -90,7 +95,7 @@ async function peersOf(file: string): Promise<string[]> {
   const seen = new Set<string>(graph.roots);
   for (const specifier of seen) { // grows on the way
     for (const it of modules.get(specifier)?.dependencies ?? []) {
-      if (it.isDynamic || it.code === undefined) continue;
+      if ((it.isDynamic && !late) || it.code === undefined) continue;
       if (it.specifier.startsWith(".")) seen.add(it.code.specifier ?? "");
       const peer = PEERS.find((name) =>
         it.specifier === name || it.specifier.startsWith(`${name}/`)

@@ -9,6 +9,7 @@ import {
   splitOptional,
 } from "./dependencies.ts";
 import { type Gate, makeGates } from "./gates.ts";
+import { type RoleName, ROLES, writeRolePackage } from "./role_packages.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -18,12 +19,14 @@ export const TYPESCRIPT: readonly string[] = [
   "@types/node@22.20.5",
 ];
 
-/** The tarballs of the two npm packages. */
+/** The tarballs of the npm packages. */
 export interface Tarballs {
   /** The library, `@a2c-smcp/sdk`. */
   readonly sdk: string;
   /** The commands, `@a2c-smcp/cli`. */
   readonly cli: string;
+  /** The library with what a role of it needs, such as `@a2c-smcp/server`. */
+  readonly roles: Readonly<Record<RoleName, string>>;
 }
 
 /** What is read of the manifest that `deno pack` makes of `deno.json`. */
@@ -49,9 +52,14 @@ export async function npmPackages(folder: string): Promise<Tarballs> {
       content,
       splitOptional({ ...dependencies, ...peerDependencies }),
     );
+    const roles = await Promise.all(ROLES.map(async (role) => {
+      const own = await writeRolePackage(role, scratch, content);
+      return [role, await pack(own, scratch, folder)] as const;
+    }));
     return {
       sdk: await pack(content, scratch, folder),
       cli: await pack(commands, scratch, folder),
+      roles: Object.fromEntries(roles) as Record<RoleName, string>,
     };
   } finally {
     await Deno.remove(scratch, { recursive: true });

@@ -1,8 +1,9 @@
 /**
- * Writes the two npm tarballs into the current folder: the library, and its commands.
+ * Writes the npm tarballs into the current folder: the library, its commands, and its roles.
  *
  * @module
  */
 import { npmPackages } from "./npm_package.ts";
 
-console.log(Object.values(await npmPackages(Deno.cwd())).join("\n"));
+const { sdk, cli, roles } = await npmPackages(Deno.cwd());
+console.log([sdk, cli, ...Object.values(roles)].join("\n"));

@@ -26,6 +26,14 @@ Deno.test("joinRemedy() knows the Server's refusals by their wording", () => {
       /another name with --name/,
     ],
     [refusal(computer, FRESH, undefined, true), /leave some other member out/],
+    [
+      'Room already has an agent: "mcp" has it for MCP clients, until …',
+      /^try again then, .*--office/,
+    ],
+    [
+      'Room already has an agent: "planner" has it until it leaves',
+      /^stop that agent, .*--office/,
+    ],
     [checkPolicy({ roles: ["agent"] }, computer), /your key or token allows/],
     [checkPolicy({ offices: ["x"] }, computer), /your key or token allows/],
     [checkPolicy({ names: ["x"] }, computer), /your key or token allows/],
