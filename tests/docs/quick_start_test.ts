@@ -21,7 +21,7 @@ const codeOf = (name: string): string => {
 
 Deno.test({
   name:
-    "the quick start of the README: three commands, and an MCP client calls a tool",
+    "the quick start of the README: three commands, an MCP client calls a tool, and so does smcp-agent right after it",
   timeout: 600_000,
   fn: async () => {
     const commands = codeOf("quick-start").trimEnd().split("\n");
@@ -30,6 +30,13 @@ Deno.test({
     // The home has the clone; claude itself is not here.
     assert(/^git clone "\$REPOSITORY" ~\/a2c-smcp$/.test(clone), clone);
     assert(/^claude mcp add /.test(add), add);
+
+    const [, call = ""] = blocks.map(({ code }) =>
+      /^\$ (deno run .* call .*)$/m.exec(code)
+    ).find((found) =>
+      found !== null
+    ) ?? [];
+    assert(call, "The README calls no tool");
 
     await using home = await makeHome();
     await Deno.writeTextFile(
@@ -52,6 +59,13 @@ Deno.test({
       assert(tool, `${kind}: ${names}`);
       const { content } = await client.call(tool, { path: "." });
       assertEquals(content, [{ type: "text", text: "[FILE] computer.json" }]);
+      await using called = start("bash", ["-c", call], {
+        cwd: home.folder,
+        env: { ...home.env, SMCP_URL: new URL(url).origin },
+      });
+      assertEquals((await called.status).code, 0, called.lines.join("\n"));
+      assert(called.lines.includes("[FILE] computer.json"), kind);
+      assertEquals((await client.tools()).length, names.length);
       await client.terminate();
     }
     assertEquals((await child.stop()).code, 0, child.lines.join("\n"));
