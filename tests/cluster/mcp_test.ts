@@ -1,4 +1,5 @@
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { ConnectionError, SmcpAgent } from "../../agent/mod.ts";
 import { SmcpComputer } from "../../computer/mod.ts";
 import { fixture } from "../support/computer/mcp_servers.ts";
 import {
@@ -80,4 +81,34 @@ Deno.test({
   const second = await post(there ?? "", callEcho("second"));
   assertEquals(second.status, 503);
   assertMatch(second.body, /in use by its Agent \\"mcp\\"/);
+});
+
+Deno.test({
+  name:
+    "MCP makes way for an Agent of the same Server; one of another Server is told who has the seat",
+  timeout: 120_000,
+}, async () => {
+  await using _ends = pollingEnds();
+  await using cluster = await startServers();
+  await using _pc = await joinPc(cluster.node(2).url, "north");
+  const [here, there] = [cluster.node(0).url, cluster.node(1).url];
+  assertEquals((await post(`${here}/mcp/north`, callEcho("a"))).status, 200);
+  const agentAt = async (url: string) => {
+    const agent = new SmcpAgent({ url, name: "planner" });
+    await agent.connect();
+    return agent;
+  };
+  await using far = await agentAt(there);
+  await assertRejects(
+    () => far.join("north"),
+    ConnectionError,
+    'Room already has an agent: "mcp" has it until it leaves',
+  );
+  const near = await agentAt(here);
+  await near.join("north");
+  const { content } = await near.callTool("pc", "echo", { text: "b" });
+  assertEquals(content[0]?.text, "b");
+  await near.close();
+  const again = await post(`${here}/mcp/north`, callEcho("c"));
+  assertEquals(JSON.parse(again.body).result.content[0].text, "c");
 });
