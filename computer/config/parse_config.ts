@@ -85,16 +85,16 @@ export const readConfig = (
 
 /** Parses the configuration of a program, which may have MCP servers in process. */
 export const readProgramConfig = (data: unknown): ReadConfig =>
-  readWith<ServerConfig>(
-    (entry) => isInProcess(entry) ? readInProcess(entry) : readFileEntry(entry),
-    data,
-    NO_CONTEXT,
-  );
+  readWith(readEntry, data, NO_CONTEXT);
 
 /** Parses one MCP server in our own format; without a configuration there is a problem. */
 type ReadEntry<S> = (
   entry: unknown,
 ) => { config?: S; problems: ConfigProblem[] };
+
+/** Parses the MCP server of a program. */
+export const readEntry: ReadEntry<ServerConfig> = (entry) =>
+  isInProcess(entry) ? readInProcess(entry) : readFileEntry(entry);
 
 const readFileEntry: ReadEntry<MCPServerConfig> = (entry) => {
   if (isInProcess(entry)) return { problems: [FOR_PROGRAMS] };

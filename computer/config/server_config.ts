@@ -85,6 +85,41 @@ export function sameServerConfig(
   return before === after && isDeepStrictEqual(rest, others);
 }
 
+/** The fields that Agents see, or that shape what Agents see. */
+export const SEEN_FIELDS: readonly string[] = [
+  "forbidden_tools",
+  "tool_meta",
+  "default_tool_meta",
+  "tool_prefix",
+  "vrl",
+];
+
+/**
+ * The fields whose strings may have placeholders. The name and the `bundle_id` are as they are
+ * written, so that another value does not make it another server (0.4 §3.1).
+ */
+export const FILLED_FIELDS: readonly string[] = [
+  "server_parameters",
+  ...SEEN_FIELDS,
+];
+
 /** Lists the ids of inputs in a configuration. */
 export const serverPlaceholders = (config: ServerConfig): string[] =>
-  config.type === "in-process" ? [] : placeholderIds(config.server_parameters);
+  placeholderIds(pick(config, FILLED_FIELDS));
+
+/** Returns a configuration with what Agents see of `filled`, and its own parameters. */
+export const seenConfig = (
+  config: ServerConfig,
+  filled: ServerConfig,
+): ServerConfig => ({
+  ...config,
+  ...pick<BaseMCPServerConfig>(filled, SEEN_FIELDS),
+});
+
+const pick = <T extends object>(
+  value: T,
+  keys: readonly string[],
+): Partial<T> =>
+  Object.fromEntries(
+    Object.entries(value).filter(([key]) => keys.includes(key)),
+  ) as Partial<T>;

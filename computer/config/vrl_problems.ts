@@ -1,6 +1,7 @@
 import type { ServerConfig } from "./server_config.ts";
 import { reasonOf } from "../util/values.ts";
 import { checkVrl } from "../vrl/vrl_compiler.ts";
+import { placeholderIds } from "../util/placeholders.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
 
 /**
@@ -15,6 +16,8 @@ export async function vrlProblems(
 ): Promise<ConfigProblem[]> {
   const problems: ConfigProblem[] = [];
   for (const { name, vrl } of servers) {
+    // With a placeholder it is compiled when the server starts, after substitution.
+    if (placeholderIds(vrl).length > 0) continue;
     try {
       await checkVrl(vrl);
     } catch (error) {

@@ -294,7 +294,5 @@ const RESOURCES_CHANGED = "notifications/resources/list_changed";
 const PROMPTS_CHANGED = "notifications/prompts/list_changed";
 const RESOURCE_UPDATED = "notifications/resources/updated";
 
-const withoutInputs: HostedServerOptions["prepare"] = async (config, signal) =>
-  config.type === "in-process"
-    ? config
-    : await prepareConfig(config, new InputStore(), signal);
+const withoutInputs: HostedServerOptions["prepare"] = (config, signal) =>
+  prepareConfig(config, new InputStore(), signal);

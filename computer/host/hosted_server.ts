@@ -1,7 +1,11 @@
 import { coalesce } from "../../shared/async.ts";
 import { backoff } from "../../client/backoff.ts";
 import { bundleIdOf } from "../config/bundle_id.ts";
-import type { ServerConfig } from "../config/server_config.ts";
+import {
+  sameServerConfig,
+  seenConfig,
+  type ServerConfig,
+} from "../config/server_config.ts";
 import { reasonOf } from "../util/values.ts";
 import type { AuthorizationError } from "./oauth/authorization_error.ts";
 import { TransientInputError } from "../config/inputs/resolve_all.ts";
@@ -30,6 +34,8 @@ export class HostedServer {
   /** What identifies the server. */
   readonly bundleId: string;
   readonly #options: HostedServerOptions;
+  /** The configuration with what Agents see filled in; before its first start as loaded. */
+  #seen: ServerConfig;
   #state: ServerState;
   #end: ServerEnd = {};
   #refusal: AuthorizationError | undefined;
@@ -49,6 +55,7 @@ export class HostedServer {
   /** Creates a server that is not started. */
   constructor(config: ServerConfig, options: HostedServerOptions) {
     this.config = config;
+    this.#seen = config;
     this.bundleId = bundleIdOf(config);
     this.#options = options;
     this.#state = config.disabled ? "disabled" : "stopped";
@@ -60,7 +67,7 @@ export class HostedServer {
       name: this.config.name,
       bundleId: this.bundleId,
       address: this.#options.names.addressOf(this.bundleId),
-      config: this.config,
+      config: this.#seen,
       state: this.#state,
       tools: this.#tools,
       nextAttempt: this.#next?.at,
@@ -83,7 +90,7 @@ export class HostedServer {
         ...this.#problems,
         ...this.#state === "running"
           ? toolMismatches(
-            this.config,
+            this.#seen,
             this.#tools,
             this.#options.names.bundleIds,
           )
@@ -194,6 +201,9 @@ export class HostedServer {
       const { tools, problems } = await connection.listTools({ signal });
       if (lost) throw lost;
       signal.throwIfAborted();
+      const seen = seenConfig(this.config, config);
+      // The same one as long as it is equal: what users allowed is about this object.
+      if (!sameServerConfig(this.#seen, seen)) this.#seen = seen;
       this.#run(connection, tools, problems);
       if (dirty) this.#relist();
     } catch (error) {
@@ -240,7 +250,7 @@ export class HostedServer {
     this.#tools = tools;
     this.#problems = problems;
     const { bundleIds } = this.#options.names;
-    for (const warning of listWarnings(this.config, tools, bundleIds)) {
+    for (const warning of listWarnings(this.#seen, tools, bundleIds)) {
       log.warn("MCP server {server}: {warning}", {
         server: this.config.name,
         warning,

@@ -79,10 +79,9 @@ export class Hosting {
         secrets,
       ),
       prepare: async (server, signal) => {
-        await checkVrl(server.vrl);
-        return server.type === "in-process"
-          ? server
-          : await prepareConfig(server, inputs, signal);
+        const filled = await prepareConfig(server, inputs, signal);
+        await checkVrl(filled.vrl);
+        return filled;
       },
       ...(startTimeoutMs !== undefined && { startTimeoutMs }),
       restart,

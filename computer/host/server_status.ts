@@ -53,7 +53,7 @@ export interface ServerView {
   readonly bundleId: string;
   /** How the office names it: by its name, and since 0.3 by its `bundle_id`. */
   readonly address: string;
-  /** The configuration as loaded, with its placeholders. */
+  /** The configuration; since its first start without placeholders, but in its `server_parameters`. */
   readonly config: ServerConfig;
   /** The current state. */
   readonly state: ServerState;

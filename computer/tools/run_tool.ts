@@ -163,7 +163,7 @@ async function execute(
     signal.throwIfAborted();
     const now = host.server(bundleId);
     // The decision was about that configuration: a new one may be another program, or forbid the tool.
-    if (now?.config !== config) return replaced(tool_name, server);
+    if (now?.view.config !== config) return replaced(tool_name, server);
     const { connection } = now;
     if (!connection) return failure();
     const answer: AnswerQuestion = following.answer ??

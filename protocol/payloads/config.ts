@@ -175,12 +175,12 @@ const seconds = z.number().check(z.positive());
 const on = (initially: boolean) => z._default(z.boolean(), initially);
 
 /** The characters that all model providers accept in the name of a tool. */
-const toolPrefix = z.string().check(
-  z.regex(
-    /^[A-Za-z0-9_-]{1,64}$/,
-    'expected "auto", or 1 to 64 letters, digits, "_" and "-"',
-  ),
-);
+const TOOL_PREFIX = /^[A-Za-z0-9_-]{1,64}$/;
+
+const toolPrefix = z.string().check(z.refine(
+  (text) => hasPlaceholder(text) || TOOL_PREFIX.test(text),
+  'expected "auto", or 1 to 64 letters, digits, "_" and "-"',
+)).register(z.globalRegistry, { pattern: `\\$\\{|${TOOL_PREFIX.source}` });
 
 const base = {
   // Empty at Computers of other SDKs, where a name is for people alone (0.4 §3).

@@ -90,7 +90,11 @@ export class InputStore implements ComputerInputs {
   readonly #sources: InputSources;
   readonly #definitions = new Map<string, MCPServerInput>();
   readonly #values = new Map<string, Promise<unknown>>();
+  /** The resolved texts of secret inputs. */
   readonly #secrets = new Set<string>();
+  /** The long ones of others by input, hidden unless Agents see the input. */
+  readonly #long = new Map<string, Set<string>>();
+  readonly #shown = new Set<string>();
   readonly #closed = new AbortController();
   readonly #onChange: () => void;
 
@@ -113,9 +117,16 @@ export class InputStore implements ComputerInputs {
     return [...this.#definitions.values()];
   }
 
-  /** Texts to hide: resolved values that are secret, or of at least `MIN_SECRET_CHARACTERS`. */
+  /**
+   * Texts to hide: resolved values that are secret, or of at least `MIN_SECRET_CHARACTERS`, unless
+   * they are shown.
+   */
   get secrets(): ReadonlySet<string> {
-    return this.#secrets;
+    const hidden = [...this.#long].filter(([id]) => !this.#shown.has(id));
+    return new Set([
+      ...this.#secrets,
+      ...hidden.flatMap(([, texts]) => [...texts]),
+    ]);
   }
 
   put(input: MCPServerInput): void {
@@ -205,6 +216,13 @@ export class InputStore implements ComputerInputs {
     return value;
   }
 
+  show(id: string): boolean {
+    const input = this.#definitions.get(id);
+    if (input && isSecret(input)) return false;
+    this.#shown.add(id);
+    return true;
+  }
+
   /** Withdraws questions and ends commands. */
   close(): void {
     this.#closed.abort(new Error("the Computer is closed"));
@@ -259,10 +277,11 @@ export class InputStore implements ComputerInputs {
   }
 
   #remember(input: MCPServerInput, value: unknown): void {
+    const long = this.#long.get(input.id) ?? new Set();
+    this.#long.set(input.id, long);
     for (const text of textsIn(value)) {
-      if (isSecret(input) || text.length >= MIN_SECRET_CHARACTERS) {
-        this.#secrets.add(text);
-      }
+      if (isSecret(input)) this.#secrets.add(text);
+      else if (text.length >= MIN_SECRET_CHARACTERS) long.add(text);
     }
   }
 

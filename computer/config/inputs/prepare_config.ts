@@ -1,45 +1,55 @@
 import { abortable } from "../../../shared/async.ts";
+import { readEntry } from "../parse_config.ts";
 import {
-  type MCPServerConfig,
-  mcpServerConfigSchema,
-} from "../../../protocol/payloads/config.ts";
-import { explainIssues } from "../issue_text.ts";
+  FILLED_FIELDS,
+  SEEN_FIELDS,
+  type ServerConfig,
+} from "../server_config.ts";
 import { placeholderIds } from "../../util/placeholders.ts";
 import { fillPlaceholders } from "./fill_placeholders.ts";
 import { type InputValues, resolveAll } from "./resolve_all.ts";
 
 /**
- * Fills the inputs into a configuration (spec §4).
+ * Fills the inputs into every string of a configuration but its name and `bundle_id` (spec §4).
  *
- * Only `server_parameters` are filled: Agents see the other fields, but never a value. Inputs are
- * resolved one after another, in order of appearance.
+ * Inputs are resolved one after another, in order of appearance.
  *
  * @param signal stops waiting; resolving an input continues, since others may wait for it
- * @throws {Error} that names every input without a value, and each field with an invalid value
+ * @throws {Error} that names every input without a value, each field with an invalid value, or the
+ * first field that would show a secret to Agents
  */
 export async function prepareConfig(
-  config: MCPServerConfig,
+  config: ServerConfig,
   inputs: InputValues,
   signal: AbortSignal,
-): Promise<MCPServerConfig> {
-  const ids = placeholderIds(config.server_parameters);
-  if (ids.length === 0) return config;
+): Promise<ServerConfig> {
+  const fields = Object.entries(config)
+    .filter(([field]) => FILLED_FIELDS.includes(field))
+    .map(([field, value]) => ({ field, value, ids: placeholderIds(value) }))
+    .filter(({ ids }) => ids.length > 0);
+  if (fields.length === 0) return config;
   signal.throwIfAborted();
-  const values = await abortable(resolveAll(ids, inputs, signal), signal);
-  return validated({
-    ...config,
-    server_parameters: fillPlaceholders(config.server_parameters, values),
-  });
+  for (const { field, ids } of fields) {
+    const secret = SEEN_FIELDS.includes(field)
+      ? ids.find((id) => !inputs.show(id))
+      : undefined;
+    if (secret === undefined) continue;
+    throw new Error(
+      `${field} has the input "${secret}", which is secret, but Agents see that field; use an input that is neither a "password" nor a "command"`,
+    );
+  }
+  const ids = new Set(fields.flatMap(({ ids }) => ids));
+  const values = await abortable(resolveAll([...ids], inputs, signal), signal);
+  const filled = fields.map((
+    { field, value },
+  ) => [field, fillPlaceholders(value, values)]);
+  return validated({ ...config, ...Object.fromEntries(filled) });
 }
 
 /** Validates the result: a value keeps its type, which its field may not allow. */
-function validated(filled: unknown): MCPServerConfig {
-  const read = mcpServerConfigSchema.safeParse(filled);
-  if (read.success) return read.data;
-  const problems = explainIssues([], read.error.issues, filled).map((
-    { path, text },
-  ) => `${path.join(".")}: ${text}`);
-  throw new Error(
-    `the value of an input does not fit: ${problems.join("; ")}`,
-  );
+function validated(filled: ServerConfig): ServerConfig {
+  const { config, problems } = readEntry(filled);
+  if (config) return config;
+  const texts = problems.map(({ path, text }) => `${path.join(".")}: ${text}`);
+  throw new Error(`the value of an input does not fit: ${texts.join("; ")}`);
 }

@@ -10,6 +10,8 @@ export class TransientInputError extends Error {
 export interface InputValues {
   /** Resolves a value; rejects with a sentence that names the input. */
   value(id: string): Promise<unknown>;
+  /** Tells whether Agents may see the value, and if so, hides it no more in output. */
+  show(id: string): boolean;
 }
 
 /**

@@ -1,7 +1,13 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { commandOutput } from "../../../computer/config/inputs/command_output.ts";
 import { connectWithRedaction } from "../../../computer/host/redacting_connection.ts";
-import { SmcpComputer } from "../../../computer/mod.ts";
+import { hideSecrets } from "../../../computer/util/hide_secrets.ts";
+import { resultMeta, SmcpComputer } from "../../../computer/mod.ts";
 import type { McpConnection } from "../../../computer/host/mcp/connection.ts";
 import {
   type MCPServerInput,
@@ -10,7 +16,11 @@ import {
 import { ONCE } from "../../support/computer/host.ts";
 import { startComputer } from "../../support/computer/computer.ts";
 import { configFile } from "../../support/computer/config_file.ts";
-import { fixture } from "../../support/computer/mcp_servers.ts";
+import {
+  fixture,
+  type StdioSettings,
+} from "../../support/computer/mcp_servers.ts";
+import { createFixture } from "../../support/fixtures/mcp_fixture.ts";
 import { startOffice } from "../../support/office.ts";
 import { gone } from "../../support/processes.ts";
 import { runComputer } from "../../support/computer/run_computer.ts";
@@ -158,6 +168,102 @@ Deno.test({
   pc.computer.inputs.setValue("missing", Deno.execPath());
   await pc.computer.startServer("poor");
   assertEquals(pc.computer.status().servers[1]?.state, "running");
+});
+
+Deno.test("an input is filled into the names, tags, guards and programs of a server's tools; the configuration that Agents see keeps the placeholder (spec §4)", async (t) => {
+  const settings = {
+    tool_prefix: "${input:team}_",
+    forbidden_tools: ["${input:forbidden}"],
+    tool_meta: {
+      echo: { alias: "${input:team}-echo", tags: ["${input:team}", "text"] },
+    },
+    default_tool_meta: { auto_apply: true, tags: ["of ${input:team}"] },
+    vrl: '.team = "${input:team}"',
+  };
+  const only = ["echo", "environment", "fail"];
+  await using pc = await startComputer({
+    child: fixture({ only }, settings),
+    inner: {
+      ...settings,
+      type: "in-process",
+      server: createFixture({ only }),
+      tool_prefix: "inner_${input:team}_",
+      tool_meta: { echo: { alias: "${input:team}.inner" } },
+    },
+  }, {
+    inputs: [
+      { type: "promptString", id: "team", description: "" },
+      { type: "promptString", id: "forbidden", description: "" },
+    ],
+    inputValues: { team: "billing", forbidden: "fail" },
+  });
+  const { computer, office: { agent } } = pc;
+  const names = async () =>
+    (await agent.getTools("pc")).map(({ name }) => name);
+  await t.step("in a child process and in the Computer's", async () => {
+    assertEquals(await names(), [
+      "billing-echo",
+      "billing_environment",
+      "billing.inner",
+      "inner_billing_environment",
+    ]);
+    const tags = (await agent.getTools("pc")).map(({ meta }) =>
+      JSON.parse(`${meta?.a2c_tool_meta}`).tags
+    );
+    const byDefault = ["of billing"];
+    assertEquals(tags, [["billing", "text"], byDefault, byDefault, byDefault]);
+  });
+  await t.step("and calls find, refuse and transform by them", async () => {
+    const args = { text: "hi" };
+    const result = await agent.callTool("pc", "billing-echo", args);
+    assertEquals(result.content, [{ type: "text", text: "hi" }]);
+    assertStringIncludes(
+      JSON.stringify(resultMeta(result)),
+      String.raw`\"team\":\"billing\"`,
+    );
+    const refused = await agent.callTool("pc", "billing_fail", {});
+    assertStringIncludes(JSON.stringify(refused), "is forbidden");
+  });
+  await t.step("what is offered so is shown in lines and errors", () => {
+    assertEquals(hideSecrets("billing-echo"), "billing-echo");
+  });
+  await t.step("the configuration has the placeholder", async () => {
+    const { servers } = await agent.getConfig("pc");
+    assertEquals(servers.child?.tool_meta, settings.tool_meta);
+    assertEquals(servers.child?.tool_prefix, settings.tool_prefix);
+  });
+  await t.step("another value holds from the next start", async () => {
+    computer.inputs.setValue("team", "sales");
+    await computer.stopServer("child");
+    await computer.startServer("child");
+    assertEquals((await names()).slice(0, 2), [
+      "sales-echo",
+      "sales_environment",
+    ]);
+  });
+  await t.step(
+    "a secret is refused, and a value that does not fit",
+    async () => {
+      const secret = { type: "promptString", password: true } as const;
+      computer.inputs.put({ ...secret, id: "pin", description: "" });
+      computer.inputs.setValue("pin", "t0p-s3cret");
+      computer.inputs.setValue("team", "no prefix of a tool");
+      const errorOf = async (over: Partial<StdioSettings>) => {
+        await computer.addServer("wrong", fixture({ only }, over));
+        const { error } = computer.status().servers.at(-1) ?? {};
+        await computer.removeServer("wrong");
+        return error;
+      };
+      assertEquals(
+        await errorOf({ tool_meta: { echo: { tags: ["${input:pin}"] } } }),
+        'tool_meta has the input "pin", which is secret, but Agents see that field; use an input that is neither a "password" nor a "command"',
+      );
+      assertStringIncludes(
+        await errorOf({ tool_prefix: "${input:team}" }) ?? "",
+        "the value of an input does not fit: tool_prefix: ",
+      );
+    },
+  );
 });
 
 Deno.test({

@@ -318,28 +318,72 @@ const server = (args: string[], env: Record<string, string> = {}) =>
   parseMCPServerConfig({
     name: "a",
     type: "stdio",
-    tool_meta: { t: { alias: "${input:a}" } },
     server_parameters: { command: "x", args, env },
   });
 const never = new AbortController().signal;
 
-Deno.test("prepareConfig() fills server_parameters, and nothing that Agents see", async () => {
-  const config = server(["--key", "${input:a}"], { KEY: "k-${input:b}" });
-  const inputs = new InputStore([prompt("a"), prompt("b")], {
+Deno.test("prepareConfig() fills every string but the name and the bundle_id", async () => {
+  const inputs = new InputStore(["a", "b"].map((id) => prompt(id)), {
     values: { a: "1", b: 2 },
   });
-  const filled = await prepareConfig(config, inputs, never);
-  assertEquals<unknown>(filled, {
+  const args = ["--key", "${input:a}"];
+  const config = {
+    ...server(args, { KEY: "k-${input:b}" }),
+    name: "${input:a}",
+    forbidden_tools: ["f-${input:b}"],
+    tool_meta: { t: { alias: "${input:a}" } },
+    default_tool_meta: { tags: ["${input:a}"] },
+    tool_prefix: "${input:a}",
+    vrl: '.x = "${input:b}"',
+  };
+  assertEquals<unknown>(await prepareConfig(config, inputs, never), {
     ...config,
+    forbidden_tools: ["f-2"],
+    tool_meta: { t: { alias: "1" } },
+    default_tool_meta: { tags: ["1"] },
+    tool_prefix: "1",
+    vrl: '.x = "2"',
     server_parameters: {
       ...config.server_parameters,
       args: ["--key", "1"],
       env: { KEY: "k-2" },
     },
   });
-  assertEquals(filled.tool_meta, { t: { alias: "${input:a}" } });
   const plain = server([]);
   assert(await prepareConfig(plain, inputs, never) === plain);
+});
+
+Deno.test("prepareConfig() gives secrets to server_parameters alone", async () => {
+  const made = { type: "command", description: "", command: "x" } as const;
+  const inputs = new InputStore(
+    [prompt("a"), prompt("pin", { password: true }), { ...made, id: "made" }],
+    { values: { a: "1", pin: "2", made: "3" } },
+  );
+  const config = server(["${input:pin}", "${input:made}"]);
+  await prepareConfig(config, inputs, never);
+  for (
+    const [field, value, id] of [
+      ["tool_meta", { t: { tags: ["${input:pin}"] } }, "pin"],
+      ["forbidden_tools", ["${input:a}", "x${input:made}"], "made"],
+      ["vrl", '.x = "${input:pin}"', "pin"],
+    ] as const
+  ) {
+    await assertRejects(
+      () => prepareConfig({ ...config, [field]: value }, inputs, never),
+      Error,
+      `${field} has the input "${id}", which is secret`,
+    );
+  }
+});
+
+Deno.test("InputStore hides no value that Agents see, unless it is a secret, too", async () => {
+  const store = new InputStore(
+    [prompt("team"), prompt("other"), prompt("pin", { password: true })],
+    { values: { team: "billing", other: "other", pin: "billing2" } },
+  );
+  await Promise.all(["team", "other", "pin"].map((id) => store.value(id)));
+  assertEquals(["team", "pin"].map((id) => store.show(id)), [true, false]);
+  assertEquals([...store.secrets], ["billing2", "other"]);
 });
 
 Deno.test("prepareConfig() names every missing input, and each field with an invalid value", async () => {
@@ -373,9 +417,9 @@ Deno.test("prepareConfig() stops waiting when the server is stopped; the questio
   stop.abort(new Error("stopped"));
   await assertRejects(() => stopped, Error, "stopped");
   answer.resolve("x");
-  const { server_parameters } = await other;
-  assert("args" in server_parameters);
-  assertEquals(server_parameters.args, ["x"]);
+  const filled = await other;
+  assert(filled.type === "stdio");
+  assertEquals(filled.server_parameters.args, ["x"]);
 });
 
 Deno.test("TextTail cuts between words, so that no part of a secret is left", () => {
