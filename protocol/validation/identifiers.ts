@@ -20,11 +20,16 @@ export const textOf = (min: number, max: number) =>
 // deno-lint-ignore no-control-regex -- control characters are what this matches
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
+const hasNoControl = (text: string): boolean => !CONTROL.test(text);
+
 /** `name` and `office_id`: an identifier without control characters (spec §5). */
-export const officeIdentifier = identifier.check(z.refine(
-  (text) => !CONTROL.test(text),
-  "must not contain control characters",
-));
+export const officeIdentifier = identifier.check(
+  z.refine(hasNoControl, "must not contain control characters"),
+);
+
+/** Returns whether an office can have a name, by the rule of {@linkcode officeIdentifier}. */
+export const isOfficeName = (name: string): boolean =>
+  isIdentifier(name) && hasNoControl(name);
 
 /** The time that a request may take: 1 to 3600 s (spec §4). */
 export const timeoutSeconds = z.int().check(z.minimum(1), z.maximum(3600));

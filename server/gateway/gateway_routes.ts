@@ -3,6 +3,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { ErrorCode, type ProtocolError } from "../../protocol/mod.ts";
+import { isOfficeName } from "../../protocol/validation/identifiers.ts";
 import { API_KEY_HEADER } from "../auth/api_keys.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import { checkGatewayUse } from "../auth/policy.ts";
@@ -130,7 +131,7 @@ export class GatewayRoutes {
   ): Promise<Response> {
     const { gateway, draining, maxMessageBytes } = this.#parts;
     const address = this.#judge(incoming);
-    const office = c.req.param("office") ?? "";
+    const office = officeIn(c);
     if (draining()) refuse(refusal(503, shuttingDown().toPayload()));
     const identity = await this.#authenticate(incoming, office, address);
     this.#count(identity?.principal, address, outgoing);
@@ -154,7 +155,7 @@ export class GatewayRoutes {
     { incoming }: HttpBindings,
   ): Promise<Response> {
     this.#judge(incoming);
-    const urls = this.#urls(incoming, c.req.param("office") ?? "");
+    const urls = this.#urls(incoming, officeIn(c));
     if (urls === undefined) {
       refuse(refusal(404, { code: ErrorCode.NOT_FOUND, message: "Not found" }));
     }
@@ -248,6 +249,21 @@ export class GatewayRoutes {
     const path = `${gateway.path}/${encodeURIComponent(office)}`;
     return resourceUrls(incoming, path, proxies);
   }
+}
+
+/**
+ * Returns the office that a request is for.
+ *
+ * @throws {RefusedRequest} 404, when no office can have that name
+ */
+function officeIn(c: Context<SmcpEnv>): string {
+  const office = c.req.param("office") ?? "";
+  if (isOfficeName(office)) return office;
+  refuse(refusal(404, {
+    code: ErrorCode.NOT_FOUND,
+    message:
+      "Not found: the path ends with the name of an office, 1 to 256 characters without control characters",
+  }));
 }
 
 /** @throws {RefusedRequest} always */

@@ -195,6 +195,27 @@ Deno.test("a stream ends when its key is revoked, and when its token expires", a
   await assertRejects(() => byToken.text());
 });
 
+Deno.test("a path that names no possible office is not found, and the answer says why", async () => {
+  await using served = await startGateway({
+    server: { authorizationServers: ["https://id.example.com"] },
+  });
+  const { origin } = served.url;
+  const why = "1 to 256 characters without control characters";
+  for (const name of ["%00", "a%0Ab", "%C2%85", "x".repeat(257)]) {
+    for (const method of ["POST", "GET", "DELETE"]) {
+      const { status, body } = await post(`${origin}/mcp/${name}`, { method });
+      assertEquals(status, 404, body);
+      assertStringIncludes(JSON.parse(body).error.message, why);
+    }
+    const metadata = `${origin}/.well-known/oauth-protected-resource`;
+    const response = await fetch(`${metadata}/mcp/${name}`);
+    assertEquals(response.status, 404);
+    assertStringIncludes(await response.text(), why);
+  }
+  const longest = await post(`${origin}/mcp/${"x".repeat(256)}`);
+  assertEquals(longest.status, 400, longest.body);
+});
+
 Deno.test("mcpGateway() refuses what it cannot use, and names it", () => {
   for (
     const [options, message] of [
