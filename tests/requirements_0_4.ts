@@ -33,6 +33,8 @@ export const REQUIREMENTS_0_4: readonly Requirement[] = [
       "0.4 §3.4: distinctIds() gives a bundle_id to servers that would not start, and to no others"] },
   { id: "0.4 §3.4.2", clause: "A server that is added at run time takes the place of that with its bundle_id",
     tests: ["0.4 §3.4: a server that is added, or whose name alone changes in the file, takes the place of that with its bundle_id"] },
+  { id: "0.4 §3.4.3", clause: "Two keys of one file that derive the same id: an error that refuses the file",
+    tests: ["0.4 §3.4: a file in which two names derive one bundle_id is refused, in every format, and import gives one an id"] },
   { id: "0.4 §3.5.1", clause: "A tool's name is bundle_id, __ and its alias or own name, always",
     tests: ["0.4 §3.5: a tool is named by its bundle_id and its alias or own name, always", "0.4 §3.5: servers have no clashes, but two tools of one with one alias are a problem"] },
   { id: "0.4 §3.5.2", clause: "Names are looked up in one table, and never split", tests: ["0.4 §3.5: a call is resolved by the table alone, and names are never split"] },

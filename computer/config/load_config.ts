@@ -30,11 +30,12 @@ export interface ReadText extends ReadConfig<MCPServerConfig> {
 export async function loadComputerConfig(
   file: string,
 ): Promise<ComputerConfig<MCPServerConfig>> {
-  const { config, problems, locate } = readConfigText(
+  const { config, problems, clashes, locate } = readConfigText(
     await readConfigFile(file),
     file,
   );
-  if (problems.length > 0) throw new ConfigError(file, problems, locate);
+  const all = [...problems, ...clashes];
+  if (all.length > 0) throw new ConfigError(file, all, locate);
   return config;
 }
 
@@ -48,8 +49,12 @@ export async function parseComputerConfigText(
   text: string,
   file: string,
 ): Promise<ComputerConfig<MCPServerConfig>> {
-  const { config, problems, places, locate } = readConfigText(text, file);
-  const all = [...problems, ...await vrlProblems(config.servers, places)];
+  const { config, problems, clashes, places, locate } = readConfigText(
+    text,
+    file,
+  );
+  const vrl = await vrlProblems(config.servers, places);
+  const all = [...problems, ...clashes, ...vrl];
   if (all.length > 0) throw new ConfigError(file, all, locate);
   return config;
 }

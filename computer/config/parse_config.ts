@@ -33,8 +33,10 @@ export interface ComputerConfig<S extends ServerConfig = ServerConfig> {
 export interface ReadConfig<S extends ServerConfig = ServerConfig> {
   /** The valid parts. */
   readonly config: ComputerConfig<S>;
-  /** Every problem. */
+  /** Every problem but `clashes`. */
   readonly problems: readonly ConfigProblem[];
+  /** Servers that derive the `bundle_id` of one before them: they refuse a file (0.4 §3.4). */
+  readonly clashes: readonly ConfigProblem[];
   /** The place of each MCP server by name. */
   readonly places: ReadonlyMap<string, ConfigPath>;
 }
@@ -57,8 +59,9 @@ export function parseComputerConfig(
   source = "configuration",
   locate?: (problem: ConfigProblem) => string | undefined,
 ): ComputerConfig<MCPServerConfig> {
-  const { config, problems } = readConfig(data);
-  if (problems.length > 0) throw new ConfigError(source, problems, locate);
+  const { config, problems, clashes } = readConfig(data);
+  const all = [...problems, ...clashes];
+  if (all.length > 0) throw new ConfigError(source, all, locate);
   return config;
 }
 
@@ -123,13 +126,16 @@ function readWith<S extends ServerConfig>(
       ...unknownInputFields(draft.inputs, draft.strictness),
     ].map((problem) => ({ ...problem, path: ["inputs", ...problem.path] })),
   );
+  const clashes: ConfigProblem[] = [];
   const places = new Map<string, ConfigPath>();
   const taken = new Set<string>();
+  const derived = new Map<string, string>();
   const servers = draft.servers.flatMap((server) => {
     const config = readServer(readEntry, server, problems);
     if (!config) return [];
     const { name } = config;
-    const identity = JSON.stringify([name, bundleIdOf(config)]);
+    const id = bundleIdOf(config);
+    const identity = JSON.stringify([name, id]);
     if (taken.has(identity)) {
       problems.push({
         path: server.path,
@@ -138,11 +144,25 @@ function readWith<S extends ServerConfig>(
       });
     }
     taken.add(identity);
+    if (!hasOwnId(server.entry)) {
+      const first = derived.get(id);
+      if (first === undefined) derived.set(id, name);
+      else if (first !== name) {
+        clashes.push({ path: server.path, text: sameId(first, name, id) });
+      }
+    }
     places.set(name, server.path);
     return [config];
   });
-  return { config: { inputs: inputs.data ?? [], servers }, problems, places };
+  const config = { inputs: inputs.data ?? [], servers };
+  return { config, problems, clashes, places };
 }
+
+const hasOwnId = (entry: unknown): boolean =>
+  isRecord(entry) && typeof entry.bundle_id === "string";
+
+const sameId = (first: string, name: string, id: string): string =>
+  `"${first}" and "${name}" have one bundle_id, "${id}", which is derived from their names; give one of them a "bundle_id" of its own`;
 
 function readServer<S extends ServerConfig>(
   readEntry: ReadEntry<S>,

@@ -4,6 +4,8 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import { bundleIdOf } from "../../../computer/config/bundle_id.ts";
+import { loadComputerConfig } from "../../../computer/config/load_config.ts";
 import { parseComputerConfig } from "../../../computer/config/parse_config.ts";
 import { ToolHost, type ToolHostOptions } from "../../../computer/mod.ts";
 import { runLine } from "../../../computer/cli/shell/shell.ts";
@@ -167,7 +169,7 @@ Deno.test({
   timeout: 120_000,
 }, async () => {
   await using config = await configFile({
-    servers: { "a b": ECHO, a_b: PID, c: PID },
+    servers: { "a b": ECHO, pid: { ...PID, bundle_id: "a_b" }, c: PID },
   });
   const { code, stdout } = await runMain("computer", [
     "check",
@@ -179,7 +181,7 @@ Deno.test({
   assertStringIncludes(stdout, "✓ c ");
   assertStringIncludes(
     stdout,
-    'problem: MCP server "a_b" is not started: "a b" comes first',
+    'problem: MCP server "pid" is not started: "a b" comes first',
   );
   await using clashing = await configFile({ servers: { a: ECHO, b: ECHO } });
   const args = ["check", "--config", clashing.file];
@@ -188,6 +190,41 @@ Deno.test({
   const later = await runMain("computer", [...args, "--protocol", "0.4"]);
   assertEquals(later.code, 0, later.stdout);
   assertStringIncludes(later.stdout, "tools: b__echo");
+});
+
+Deno.test("0.4 §3.4: a file in which two names derive one bundle_id is refused, in every format, and import gives one an id", async (t) => {
+  const { server_parameters: plain } = ECHO;
+  const own = { "a b": ECHO, "a_b": PID };
+  const files = {
+    own: { servers: own },
+    list: Object.entries(own).map(([name, one]) => ({ ...one, name })),
+    foreign: { mcpServers: { "a b": plain, "a_b": plain } },
+    "without a letter": { servers: { "文": ECHO, "件": ECHO } },
+  };
+  for (const [format, content] of Object.entries(files)) {
+    await t.step(format, async () => {
+      await using config = await configFile(content);
+      for (const command of ["check", "run"]) {
+        const { code, stderr } = await runMain("computer", [
+          ...[command, "--config", config.file],
+          ...(command === "run" ? ["--office", "home"] : []),
+        ]);
+        assertEquals(code, 1, stderr);
+        assertStringIncludes(stderr, "have one bundle_id, ");
+        assertStringIncludes(stderr, 'give one of them a "bundle_id"');
+      }
+    });
+  }
+  await t.step("import", async () => {
+    await using config = await configFile(files.foreign);
+    const { code, stdout } = await runMain("computer", [
+      ...["import", "--from", config.file, "--out", `${config.file}.own`],
+    ]);
+    assertEquals(code, 0, stdout);
+    assert(!stdout.includes("have one bundle_id"), stdout);
+    const { servers } = await loadComputerConfig(`${config.file}.own`);
+    assertEquals(servers.map(bundleIdOf), ["a_b", "a_b-2"]);
+  });
 });
 
 Deno.test({

@@ -4,11 +4,8 @@ export interface ConfigFile extends AsyncDisposable {
   readonly file: string;
 }
 
-/** Writes a Computer's configuration. */
-export async function configFile(config: {
-  servers: Record<string, unknown>;
-  inputs?: unknown[];
-}): Promise<ConfigFile> {
+/** Writes a Computer's configuration, in any format. */
+export async function configFile(config: object): Promise<ConfigFile> {
   const file = await Deno.makeTempFile({ suffix: ".json" });
   await Deno.writeTextFile(file, JSON.stringify(config));
   return { file, [Symbol.asyncDispose]: () => Deno.remove(file) };

@@ -25,7 +25,7 @@ const serverOf = (name: string, over: Record<string, unknown> = {}) => ({
 });
 
 const idsOf = (data: unknown): string[] =>
-  parseComputerConfig(data).servers.map(bundleIdOf);
+  readConfig(data).config.servers.map(bundleIdOf);
 
 Deno.test("0.4 §3.3: deriveBundleId() gives the ids of all vectors", () => {
   assertEquals(vectors.vectors.length, 16);
