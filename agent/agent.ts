@@ -57,6 +57,7 @@ import { forwardOfficeEvents } from "./office/office_events.ts";
  *   in the office), 4103 (not in an office), 408 (no answer), 400 (invalid request or answer),
  *   429 (over a limit; a request that did not run is repeated until its timeout)
  * - `ConnectionError`: `offline`, `lost`, `timeout`, and `too_large`, for which nothing was sent
+ * - `TypeError`: an option that is no number, such as `timeoutMs: "5"`
  * - the `reason` of the `signal`, as soon as it is aborted
  *
  * Failures of a tool are results with `isError` (spec §6). After a lost connection the Agent

@@ -1,3 +1,5 @@
+import { checkNumbers } from "../shared/check_numbers.ts";
+
 /** A call of a tool, a read of a resource or a prompt that an MCP client asks a Computer for. */
 export interface McpCall {
   /** The `req_id` under which it goes to the Computer. */
@@ -139,6 +141,7 @@ export function resolveOptions(options: OfficeMcpOptions): ResolvedOptions {
   const resolved = { ...DEFAULTS, ...options };
   for (const [name, [least, most]] of Object.entries(RANGES)) {
     const value: unknown = Reflect.get(resolved, name);
+    checkNumbers({ [name]: value });
     const isInteger = Number.isInteger(value) || value === Infinity;
     if (isInteger && Number(value) >= least && Number(value) <= most) continue;
     throw new RangeError(

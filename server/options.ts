@@ -1,3 +1,4 @@
+import { checkNumbers } from "../shared/check_numbers.ts";
 import type { ProtocolName } from "../protocol/mod.ts";
 import { bothForms } from "./http/gate.ts";
 import { readHosts } from "./http/host_rule.ts";
@@ -185,6 +186,7 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
       "Cannot use a registry with a cluster, which has its own: leave out one of them",
     );
   }
+  checkNumbers(numbersOf(options));
   const gateway = options.gateway && gatewaySetup(options.gateway);
   const { auditPayloads = false } = options;
   const logCall = auditCalls(auditPayloads, gateway?.sources);
@@ -217,6 +219,22 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
     sharer: gateway?.seats,
     operator: readOperator(options.operator),
     authorizationServers: (options.authorizationServers ?? []).map(readIssuer),
+  };
+}
+
+/** Lists the options that are numbers, by the names that callers know them by. */
+function numbersOf(options: SmcpServerOptions): Record<string, unknown> {
+  const { maxMessageBytes, maxConnectBytes, requestTimeoutMs } = options;
+  const { handshakeTimeoutMs, connectTimeoutMs, headerTimeoutMs } = options;
+  const { trustedProxies, minUploadRate, heartbeat, limits } = options;
+  const nested = Object.entries({ heartbeat, limits }).flatMap((
+    [name, group],
+  ) => Object.entries(group || {}).map(([key, n]) => [`${name}.${key}`, n]));
+  return {
+    ...{ maxMessageBytes, maxConnectBytes, requestTimeoutMs },
+    ...{ handshakeTimeoutMs, connectTimeoutMs, headerTimeoutMs },
+    ...{ trustedProxies, minUploadRate },
+    ...Object.fromEntries(nested),
   };
 }
 

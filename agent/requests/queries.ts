@@ -1,3 +1,4 @@
+import { checkNumbers } from "../../shared/check_numbers.ts";
 import {
   type A2CSkillRef,
   type Desktop,
@@ -61,6 +62,7 @@ export async function desktop(
   computer: string,
   { signal, reqId, size, window }: GetDesktopOptions,
 ): Promise<Desktop[]> {
+  checkNumbers({ size });
   const wanted = {
     computer,
     ...(size !== undefined && { desktop_size: size }),
@@ -131,12 +133,13 @@ export async function dpe(
 }
 
 /** Searches documents (spec §8.4). */
-export function finder(
+export async function finder(
   requests: Requests,
   computer: string,
   { signal, reqId, keywords, fileType, offset, limit }: GetFinderOptions,
 ): Promise<GetFinderRet> {
-  return requests.ask(
+  checkNumbers({ offset, limit });
+  return await requests.ask(
     GET_FINDER_EVENT,
     {
       computer,

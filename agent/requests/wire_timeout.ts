@@ -1,3 +1,4 @@
+import { checkNumbers } from "../../shared/check_numbers.ts";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 
 const MAX_TIMEOUT_MS = 3_600_000;
@@ -5,9 +6,11 @@ const MAX_TIMEOUT_MS = 3_600_000;
 /**
  * Writes the time of a request as the wire does: in whole seconds, rounded up (spec §4).
  *
+ * @throws {TypeError} when it is no number
  * @throws {ProtocolError} 400 that names the option, when the time is none or too long
  */
 export function wireTimeout(timeoutMs: number): number {
+  checkNumbers({ timeoutMs });
   if (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) {
     return Math.ceil(timeoutMs / 1000);
   }

@@ -1,3 +1,4 @@
+import { checkNumbers } from "../../shared/check_numbers.ts";
 import { tmpdir } from "node:os";
 import { MAX_TIMER_MS } from "../../shared/async.ts";
 import { blobNotAccessible } from "../../protocol/mod.ts";
@@ -88,6 +89,7 @@ function count(
   value: number,
   most: number = Number.MAX_SAFE_INTEGER,
 ): number {
+  checkNumbers({ [option]: value });
   if (Number.isInteger(value) && value > 0 && value <= most) return value;
   throw new TypeError(
     `${option} cannot be ${value}: expected a whole number from 1 to ${most}`,

@@ -1,3 +1,4 @@
+import { checkNumbers } from "../../shared/check_numbers.ts";
 import process from "node:process";
 import { Authorizations } from "./oauth/authorizations.ts";
 import { bundleIdOf } from "../config/bundle_id.ts";
@@ -49,6 +50,7 @@ export class Hosting {
     elicits: () => boolean,
   ) {
     const { inputValues, askInput, startTimeoutMs, restart, oauth } = options;
+    checkTimes(startTimeoutMs, restart);
     const maxMessageBytes = checkMessageBytes(
       options.maxMessageBytes ?? DEFAULT_MESSAGE_BYTES,
     );
@@ -157,4 +159,18 @@ export class Hosting {
     await Promise.all([this.#authorizations?.close(), this.host.close()]);
     this.#guard[Symbol.dispose]();
   }
+}
+
+/** @throws {TypeError} that names what is no number, or not above zero */
+function checkTimes(
+  startTimeoutMs: HostingOptions["startTimeoutMs"],
+  restart: HostingOptions["restart"] = {},
+): void {
+  const policy = Object.entries(restart)
+    .map(([name, value]) => [`restart.${name}`, value]);
+  checkNumbers({ startTimeoutMs, ...Object.fromEntries(policy) });
+  if (startTimeoutMs === undefined || startTimeoutMs > 0) return;
+  throw new TypeError(
+    `startTimeoutMs cannot be ${startTimeoutMs}: expected more than 0`,
+  );
 }

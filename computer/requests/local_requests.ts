@@ -17,6 +17,7 @@ import {
   TOOL_CALL_EVENT,
   type ToolProgress,
 } from "../../protocol/mod.ts";
+import { checkNumbers } from "../../shared/check_numbers.ts";
 import type { ComputerRequestHandler } from "./request_handler.ts";
 
 /** Options for a tool call that this process makes. */
@@ -70,7 +71,8 @@ export class LocalRequests {
     options: CallHostedToolOptions,
   ): Promise<CallToolResult> {
     const { agent = LOCAL_CALLER, signal, onProgress } = options;
-    const timeout = toSeconds(options.timeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS);
+    const { timeoutMs = DEFAULT_TOOL_TIMEOUT_MS } = options;
+    const timeout = toSeconds(timeoutMs);
     const call = {
       tool_name: tool,
       params,
@@ -89,6 +91,7 @@ export class LocalRequests {
   async getDesktop(
     { size, window }: { size?: number; window?: string },
   ): Promise<Desktop[]> {
+    checkNumbers({ size });
     const request = {
       ...(size !== undefined && { desktop_size: size }),
       ...(window !== undefined && { window }),
@@ -152,9 +155,10 @@ export class LocalRequests {
   }
 
   /** Searches the documents. */
-  getFinder(options: FindDocumentsOptions): Promise<GetFinderRet> {
+  async getFinder(options: FindDocumentsOptions): Promise<GetFinderRet> {
     const { fileType, ...rest } = options;
-    return this.#handler.answerLocal(LOCAL_CALLER, GET_FINDER_EVENT, {
+    checkNumbers({ offset: rest.offset, limit: rest.limit });
+    return await this.#handler.answerLocal(LOCAL_CALLER, GET_FINDER_EVENT, {
       ...rest,
       ...(fileType !== undefined && { file_type: fileType }),
     });
@@ -176,6 +180,7 @@ export class LocalRequests {
 
 /** Converts a duration to the whole seconds of requests. */
 function toSeconds(timeoutMs: number): number {
+  checkNumbers({ timeoutMs });
   if (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) {
     return Math.ceil(timeoutMs / 1000);
   }

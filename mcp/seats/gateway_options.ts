@@ -1,3 +1,4 @@
+import { checkNumbers } from "../../shared/check_numbers.ts";
 import type { OfficeMcpOptions } from "../options.ts";
 
 /** Options of {@linkcode mcpGateway}; those of `officeMcp` are for every office. */
@@ -58,6 +59,7 @@ export function resolveGatewayOptions(
 }
 
 function check(name: string, value: number, most: number): void {
+  checkNumbers({ [name]: value });
   if (Number.isInteger(value) && value >= 1 && value <= most) return;
   throw new RangeError(
     `Cannot use ${name} ${value}: expected a whole number from 1 to ${most}`,

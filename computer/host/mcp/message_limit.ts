@@ -1,3 +1,5 @@
+import { checkNumbers } from "../../../shared/check_numbers.ts";
+
 /** Default maximum bytes of a line of a child process, or of a message over HTTP. */
 export const DEFAULT_MESSAGE_BYTES: number = 64 * 2 ** 20;
 
@@ -65,6 +67,7 @@ const MAX_BYTES = 2 ** 29 - 2 ** 10;
  * @throws {TypeError} when the value is out of range
  */
 export function checkMessageBytes(bytes: number): number {
+  checkNumbers({ maxMessageBytes: bytes });
   if (Number.isInteger(bytes) && bytes > 0 && bytes <= MAX_BYTES) return bytes;
   throw new TypeError(
     `maxMessageBytes cannot be ${bytes}: expected a whole number from 1 to ${MAX_BYTES}`,

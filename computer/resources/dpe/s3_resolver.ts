@@ -1,3 +1,4 @@
+import { checkNumbers } from "../../../shared/check_numbers.ts";
 import { AwsClient } from "aws4fetch";
 import type { DocumentFile } from "./document_files.ts";
 import { publish } from "./publish.ts";
@@ -54,6 +55,7 @@ export function s3Resolver(options: S3ResolverOptions): DpeResolver {
       `Cannot use the S3 endpoint "${endpoint}": it must be an http(s) URL`,
     );
   }
+  checkNumbers({ expiresInMs });
   const expires = expiresInMs / 1000;
   if (!Number.isInteger(expires) || expires < 1 || expires > 604_800) {
     throw new TypeError(
