@@ -37,6 +37,7 @@
  */
 import process from "node:process";
 import { abortable } from "../shared/async.ts";
+import { loadPackages } from "../shared/packages.ts";
 import type { SmcpAgent } from "../agent/mod.ts";
 import { CallQueue } from "./calls/call_queue.ts";
 import { createQuestionStates } from "./calls/questions.ts";
@@ -50,7 +51,8 @@ import {
 } from "./options.ts";
 import type { ViewOptions } from "./http/view_query.ts";
 import { HttpViews } from "./http/views.ts";
-import { Pipe, type PipeOptions } from "./pipe/pipe.ts";
+import type { PipeOptions } from "./pipe/pipe.ts";
+import { reachOf } from "./pipe/reach.ts";
 import {
   type McpGatewayOptions,
   resolveGatewayOptions,
@@ -222,11 +224,24 @@ export function pipeOffice(
   const { view } = options;
   const { include, exclude } = resolveOptions(view ?? {});
   toolFilter(include, exclude); // refuses what it cannot use
-  return new Pipe(options, {
-    serve: (agent) => officeMcp(agent, view),
-    stdin,
-    stdout,
-  });
+  const reach = reachOf(options);
+  // No other part of this module needs a client of MCP.
+  const pipe = loadPackages(
+    "connect a program with an office",
+    ["@modelcontextprotocol/client"],
+    () => import("./pipe/pipe.ts"),
+  ).then(({ Pipe }) =>
+    new Pipe(options, {
+      reach,
+      serve: (agent) => officeMcp(agent, view),
+      stdin,
+      stdout,
+    })
+  );
+  return {
+    closed: pipe.then(({ closed }) => closed),
+    close: async () => await (await pipe).close(),
+  };
 }
 
 /** Behaves as `fetch` does when its signal is aborted: what it has promised rejects, and its body ends. */

@@ -4,6 +4,14 @@ import { ErrorCode, ProtocolError } from "./errors/protocol_error.ts";
 /** The protocol versions that this package supports (spec §12; 0.4 §1.1). */
 export type ProtocolName = "0.1" | "0.2" | "0.3" | "0.4";
 
+/** All of them, oldest first. */
+export const PROTOCOL_NAMES: readonly ProtocolName[] = [
+  "0.1",
+  "0.2",
+  "0.3",
+  "0.4",
+];
+
 /** The number of each version as it is sent: those of the released SDKs (0.4 §1.1). */
 export const PROTOCOL_VERSIONS: Readonly<Record<ProtocolName, string>> = {
   "0.1": "0.1.2",

@@ -96,5 +96,5 @@ export type { Heartbeat } from "./http/new_engine.ts";
 export type { CloseOptions, SmcpServerOptions } from "./options.ts";
 export { createSmcpServer, type SmcpServer } from "./server.ts";
 export type { TlsOptions } from "./http/tls.ts";
-export type { WsEngine } from "./wire/mod.ts";
+export type { WsEngine } from "./shared/ws_settings.ts";
 export type { CallSpan, CallTracer } from "./observe/trace_calls.ts";

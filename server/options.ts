@@ -12,7 +12,7 @@ import { combineObservers } from "./observe/call_observer.ts";
 import { type CallTracer, traceCalls } from "./observe/trace_calls.ts";
 import { type NamedProfile, readProtocols } from "./protocols.ts";
 import type { SessionsOptions } from "./sessions/sessions.ts";
-import { MIN_UPLOAD_RATE, type WsEngine } from "./wire/mod.ts";
+import { MIN_UPLOAD_RATE, type WsEngine } from "./shared/ws_settings.ts";
 import type { Authenticator } from "./auth/authenticator.ts";
 import { GatewayPass } from "./auth/gateway_pass.ts";
 import type { Metrics } from "./observe/metrics.ts";

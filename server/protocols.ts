@@ -1,4 +1,5 @@
 import { type Profile, PROFILES, type ProtocolName } from "../protocol/mod.ts";
+import { PROTOCOL_NAMES } from "../protocol/version.ts";
 
 /** A protocol version with its name. */
 export interface NamedProfile {
@@ -7,14 +8,6 @@ export interface NamedProfile {
   /** Its properties. */
   readonly profile: Profile;
 }
-
-/** All versions, oldest first. */
-export const PROTOCOL_NAMES: readonly ProtocolName[] = [
-  "0.1",
-  "0.2",
-  "0.3",
-  "0.4",
-];
 
 /**
  * Reads which versions a server serves.

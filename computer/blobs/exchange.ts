@@ -6,14 +6,14 @@ import { logThrown } from "../util/log.ts";
 import { BlobKinds } from "./blob_kinds.ts";
 import { BlobStore } from "./blob_store.ts";
 import { RESULT_KIND } from "./move_out.ts";
-import type { BlobOptions } from "./options.ts";
+import {
+  type BlobOptions,
+  DEFAULT_BLOB_STORE_BYTES,
+  DEFAULT_UPLOAD_BYTES,
+} from "./options.ts";
 import { Uploads } from "./uploads/uploads.ts";
 
-/** Default limits, in bytes unless the name says otherwise. */
-export const DEFAULT_BLOB_STORE_BYTES: number = 512 * 2 ** 20;
 const DEFAULT_MEMORY_BYTES = 32 * 2 ** 20;
-/** The largest file that is taken, by default. */
-export const DEFAULT_UPLOAD_BYTES: number = 100 * 2 ** 20;
 const DEFAULT_CONCURRENT_UPLOADS = 4;
 const DEFAULT_IDLE_TIMEOUT_MS = 120_000;
 

@@ -1,3 +1,8 @@
+/** Default of `blobStore.maxBytes`. */
+export const DEFAULT_BLOB_STORE_BYTES: number = 512 * 2 ** 20;
+/** Default of `uploads.maxBytes`. */
+export const DEFAULT_UPLOAD_BYTES: number = 100 * 2 ** 20;
+
 /** Options for content that is too large for a message, and for files of Agents. */
 export interface BlobOptions {
   /**

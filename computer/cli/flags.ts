@@ -7,7 +7,7 @@ import { addServerFlags } from "../../cli/server_flags.ts";
 import {
   DEFAULT_BLOB_STORE_BYTES,
   DEFAULT_UPLOAD_BYTES,
-} from "../blobs/exchange.ts";
+} from "../blobs/options.ts";
 import { reasonOf } from "../util/values.ts";
 import { defaultSkillHome } from "../skills/skill_home.ts";
 import { defaultOAuthDirectory } from "../host/oauth/default_directory.ts";

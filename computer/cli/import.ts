@@ -99,7 +99,7 @@ function placesOf({ from }: ImportFlags): KnownFile[] {
 async function readSource(place: KnownFile): Promise<Source> {
   const { file, suffix } = place;
   try {
-    const { config, problems, locate } = readConfigText(
+    const { config, problems, locate } = await readConfigText(
       await readConfigFile(file),
       file,
     );

@@ -4,9 +4,7 @@ import { isVariableName } from "../../cli/env_file.ts";
 import type { ServiceRole } from "../../cli/service/role.ts";
 import { inputVariables, parseInputFlag } from "../util/input_names.ts";
 import { addOffice, addRunFlags } from "./flags.ts";
-import { loadHostConfig } from "./host_config.ts";
 import type { RunFlags } from "./run.ts";
-import { wantsPage } from "./ui/open_page.ts";
 
 /** The Computer as a service. */
 export const computerService: ServiceRole<RunFlags> = {
@@ -25,6 +23,10 @@ export const computerService: ServiceRole<RunFlags> = {
   },
   permissions: () => ["-A"],
   async check(flags, env, kept) {
+    const [{ loadHostConfig }, { wantsPage }] = await Promise.all([
+      import("./host_config.ts"),
+      import("./ui/open_page.ts"),
+    ]);
     const { inputs } = await loadHostConfig(flags.config, flags.input);
     connectionOptions(flags, (file) => readFileSync(file, "utf8"));
     const variables: Record<string, string> = {};

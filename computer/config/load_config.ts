@@ -8,7 +8,6 @@ import {
   type ReadConfig,
   readConfig,
 } from "./parse_config.ts";
-import { readJsonText } from "./json_text.ts";
 import { ConfigError, type ConfigProblem } from "./problem.ts";
 import { vrlProblems } from "./vrl_problems.ts";
 
@@ -30,7 +29,7 @@ export interface ReadText extends ReadConfig<MCPServerConfig> {
 export async function loadComputerConfig(
   file: string,
 ): Promise<ComputerConfig<MCPServerConfig>> {
-  const { config, problems, clashes, locate } = readConfigText(
+  const { config, problems, clashes, locate } = await readConfigText(
     await readConfigFile(file),
     file,
   );
@@ -49,7 +48,7 @@ export async function parseComputerConfigText(
   text: string,
   file: string,
 ): Promise<ComputerConfig<MCPServerConfig>> {
-  const { config, problems, clashes, places, locate } = readConfigText(
+  const { config, problems, clashes, places, locate } = await readConfigText(
     text,
     file,
   );
@@ -64,7 +63,12 @@ export async function parseComputerConfigText(
  *
  * @throws {ConfigError} when the text is not JSON
  */
-export function readConfigText(text: string, file: string): ReadText {
+export async function readConfigText(
+  text: string,
+  file: string,
+): Promise<ReadText> {
+  // A program that passes its options reads no file.
+  const { readJsonText } = await import("./json_text.ts");
   const { value, problems, locate } = readJsonText(text, file);
   const read = readConfig(value, {
     workspaceFolder: workspaceOf(resolve(file)),

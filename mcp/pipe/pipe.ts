@@ -9,15 +9,14 @@ import {
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { Readable, Writable } from "node:stream";
 import type { SmcpAgentOptions } from "../../agent/mod.ts";
-import { proxyRoute } from "../../client/proxy.ts";
 import { sleep } from "../../shared/async.ts";
-import { type ViewOptions, writeView } from "../http/view_query.ts";
+import type { ViewOptions } from "../http/view_query.ts";
 import type { AgentProvider } from "../office/office_view.ts";
 import { messageOf } from "../tools/result.ts";
 import type { Backend } from "./backend.ts";
 import { Local, type LocalServer } from "./local.ts";
 import { cancelledBy, isListen, subscriptionOf } from "./message.ts";
-import { nodeFetch } from "./node_fetch.ts";
+import type { Reach } from "./reach.ts";
 import { OwnSeat } from "./own_seat.ts";
 import { probe } from "./probe.ts";
 import { Remote } from "./remote.ts";
@@ -38,6 +37,8 @@ export interface PipeOptions {
 export interface PipeParts {
   /** Makes the MCP server of the office in this process. */
   readonly serve: (agent: AgentProvider) => LocalServer;
+  /** Where the Server serves MCP. */
+  readonly reach: Reach;
   /** The messages of the client. */
   readonly stdin: Readable;
   /** The messages to it. */
@@ -79,8 +80,8 @@ export class Pipe {
   constructor(options: PipeOptions, parts: PipeParts) {
     this.#options = options;
     this.#parts = parts;
-    this.#url = mcpUrl(options);
-    this.#fetch = nodeFetch(options.agent.tls, proxyRoute(options.agent));
+    this.#url = parts.reach.url;
+    this.#fetch = parts.reach.fetch;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.closed = promise;
     this.#resolve = resolve;
@@ -223,14 +224,4 @@ export class Pipe {
   #log(line: string): void {
     this.#options.log?.(line);
   }
-}
-
-/** The address of an office's MCP server. */
-function mcpUrl({ agent, office, view = {} }: PipeOptions): URL {
-  const url = new URL(
-    `/mcp/${encodeURIComponent(office)}`,
-    agent.url.replace(/^ws/i, "http"),
-  );
-  url.search = writeView(view).toString();
-  return url;
 }

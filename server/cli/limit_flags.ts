@@ -3,7 +3,7 @@ import { integer } from "../../cli/integer.ts";
 import { DEFAULT_LIMITS, type LimitName } from "../limits/limits.ts";
 import { MAX_CONNECT_BYTES } from "../limits/early_budget.ts";
 import type { SmcpServerOptions } from "../options.ts";
-import { MIN_UPLOAD_RATE } from "../wire/mod.ts";
+import { MIN_UPLOAD_RATE } from "../shared/ws_settings.ts";
 
 const MILLION = 10 ** 6;
 const DAY_SECONDS = 86_400;

@@ -7,8 +7,8 @@ import {
 } from "../../cli/cluster_flags.ts";
 import { integer } from "../../cli/integer.ts";
 import type { ProtocolName } from "../../protocol/mod.ts";
-import { PROTOCOL_NAMES } from "../protocols.ts";
-import { WS_ENGINES, type WsEngine } from "../wire/mod.ts";
+import { PROTOCOL_NAMES } from "../../protocol/version.ts";
+import { WS_ENGINES, type WsEngine } from "../shared/ws_settings.ts";
 import {
   type ObserveFlags,
   observeOptions,

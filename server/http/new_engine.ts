@@ -1,7 +1,8 @@
 import { Server as Engine } from "engine.io";
 import { earlyBytes } from "../limits/early_budget.ts";
 import type { Limits } from "../limits/limits.ts";
-import { type WsEngine, wsEngineOption, type WsOption } from "../wire/mod.ts";
+import type { WsEngine } from "../shared/ws_settings.ts";
+import { wsEngineOption, type WsOption } from "../wire/mod.ts";
 
 /** Pings of the server; both values are sent to clients, which detect a lost server with them. */
 export interface Heartbeat {

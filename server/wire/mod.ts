@@ -5,13 +5,7 @@
  *
  * @module
  */
-export {
-  MIN_UPLOAD_RATE,
-  WS_ENGINES,
-  type WsEngine,
-  wsEngineOption,
-  type WsOption,
-} from "./websocket/frame_engine.ts";
+export { wsEngineOption, type WsOption } from "./websocket/frame_engine.ts";
 export { type Ack, type Answer, type Incoming, Link } from "./link.ts";
 export { guardedParser, type PacketGuard } from "./packet/packet_decoder.ts";
 export { bytesOfPayload, payloadOfBytes } from "./packet/payload_bytes.ts";

@@ -1,4 +1,3 @@
-import mime from "mime/lite";
 import { buildDpeUri, parseDpeUri } from "../../../protocol/mod.ts";
 import { isRecord } from "../../util/values.ts";
 import type { ResourceContents } from "../../../protocol/mod.ts";
@@ -40,6 +39,9 @@ export async function documentFiles(
   const name = await baseName(dpeUri);
   const own = contents.find(({ uri }) => uri === dpeUri) ?? contents[0];
   if (!own) throw new Error("the MCP server gave no contents for it");
+  const { default: mime } = await import("mime/lite");
+  const toFile = (name: string, item: ResourceContents) =>
+    fileOf(name, item, (type) => mime.getExtension(type));
   return {
     document: toFile(name, own),
     parts: contents.filter((item) => item !== own)
@@ -78,13 +80,14 @@ async function baseName(dpeUri: string): Promise<string> {
   return [readable, hex.join("")].filter((part) => part !== "").join("-");
 }
 
-function toFile(
+function fileOf(
   name: string,
   { uri, text, blob, mimeType }: ResourceContents,
+  extensionOf: (type: string) => string | null,
 ): DocumentFile {
   const bytes = text !== undefined ? encode(text) : decode(blob);
   const type = mimeType ?? guessType(text);
-  const extension = mime.getExtension(type);
+  const extension = extensionOf(type);
   return {
     name: extension === null ? name : `${name}.${extension}`,
     bytes,

@@ -1,5 +1,5 @@
 import { checkNumbers } from "../../../shared/check_numbers.ts";
-import { AwsClient } from "aws4fetch";
+import type { AwsClient } from "aws4fetch";
 import type { DocumentFile } from "./document_files.ts";
 import { publish } from "./publish.ts";
 import type { DpeResolver } from "./resolver.ts";
@@ -62,13 +62,17 @@ export function s3Resolver(options: S3ResolverOptions): DpeResolver {
       `Cannot presign with the expiresInMs ${expiresInMs}: it must be whole seconds, 1000 to 604800000`,
     );
   }
-  const client = new AwsClient({
-    service: "s3",
-    region,
-    accessKeyId,
-    secretAccessKey,
-    retries: RETRIES,
-  });
+  let loading: Promise<AwsClient> | undefined;
+  const load = () =>
+    loading ??= import("aws4fetch").then(({ AwsClient }) =>
+      new AwsClient({
+        service: "s3",
+        region,
+        accessKeyId,
+        secretAccessKey,
+        retries: RETRIES,
+      })
+    );
   const locate = (name: string) =>
     [endpoint.replace(/\/+$/, ""), bucket, ...`${prefix}${name}`.split("/")]
       .map((part, i) => i === 0 ? part : encodeURIComponent(part)).join("/");
@@ -77,6 +81,7 @@ export function s3Resolver(options: S3ResolverOptions): DpeResolver {
     { name, bytes, mimeType }: DocumentFile,
     signal: AbortSignal,
   ) => {
+    const client = await load();
     const response = await client.fetch(locate(name), {
       method: "PUT",
       headers: { "content-type": mimeType },
@@ -96,6 +101,7 @@ export function s3Resolver(options: S3ResolverOptions): DpeResolver {
   };
   const presign = async (name: string): Promise<string> => {
     const url = `${locate(name)}?X-Amz-Expires=${expires}`;
+    const client = await load();
     const { url: signed } = await client.sign(url, {
       method: "GET",
       aws: { signQuery: true },

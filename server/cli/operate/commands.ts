@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { addHelp } from "../../../cli/add_help.ts";
 import { integer } from "../../../cli/integer.ts";
 import { addWayFlags } from "../../../cli/server_flags.ts";
-import { PROTOCOL_NAMES } from "../../protocols.ts";
+import { PROTOCOL_NAMES } from "../../../protocol/version.ts";
 
 const ROLES = ["agent", "computer", "operator"];
 const DAY_SECONDS = 86_400;

@@ -7,16 +7,11 @@ import { endSocket } from "../../shared/end_socket.ts";
 import { FrameSocket } from "./frame_socket.ts";
 import { StockEngine } from "../stock/stock_engine.ts";
 import { asksForWebSocket, firstProtocol } from "./upgrade_request.ts";
+import { MIN_UPLOAD_RATE, type WsEngine } from "../../shared/ws_settings.ts";
 import { type UploadLimits, UploadWatch } from "./upload_watch.ts";
 
 /** The string that RFC 6455 §4.2.2 appends to the key. */
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-
-/**
- * Default minimum upload rate in bytes per second (64 kbit/s): a message of 8 MiB then occupies
- * memory for at most 17 minutes.
- */
-export const MIN_UPLOAD_RATE = 8192;
 
 /** Accepts WebSocket upgrades for Engine.IO, in place of the server of the package `ws`. */
 export class FrameEngine {
@@ -84,12 +79,6 @@ export interface WsOption {
   /** Created by each engine. */
   readonly wsEngine: new (options: { maxPayload: number }) => object;
 }
-
-/** The WebSocket implementations. */
-export const WS_ENGINES: readonly WsEngine[] = ["fast", "stock"];
-
-/** The WebSocket implementation: this package's own (`fast`), or the package `ws` (`stock`). */
-export type WsEngine = "fast" | "stock";
 
 /**
  * Returns the option of Engine.IO that selects the WebSocket implementation; all engines that get the
