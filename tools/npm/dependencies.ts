@@ -11,7 +11,7 @@ export const PEERS: readonly string[] = [
   // An office as one MCP server.
   ...["@modelcontextprotocol/client", "@modelcontextprotocol/server"],
   // The commands.
-  ...["@clack/prompts", "cli-table3", "commander"],
+  ...["@clack/prompts", "commander"],
 ];
 
 /** The dependencies of the npm package, in the ranges of deno.json: `deno pack` loosens exact ones. */

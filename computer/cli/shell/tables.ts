@@ -1,4 +1,3 @@
-import Table from "cli-table3";
 import { plainLines, textWidth, wrap } from "../../../cli/terminal_text.ts";
 import { type Span, styled } from "../live/paint.ts";
 
@@ -41,19 +40,50 @@ export function drawTable(
   );
   const room = columns - 1 - COLUMN_PADDING * widths.length;
   const widest = widestColumn(widths, room);
-  const table = new Table({
-    head: head.map((title) => styled(title, "bold", colour)),
-    style: { head: [], border: [], compact: true }, // no colours of its own
-  });
-  for (const row of cells) {
-    table.push(
-      row.map(([text, style]) =>
-        wrap(text, widest, () => false).split("\n")
-          .map((line) => styled(line, style, colour)).join("\n")
-      ),
-    );
-  }
-  return { coloured: table.toString() };
+  const lines = [
+    head.map((title) => ({ lines: [title], style: "bold" as const })),
+    ...cells.map((row) =>
+      row.map(([text, style]) => ({
+        lines: wrap(text, widest, () => false).split("\n"),
+        style,
+      }))
+    ),
+  ];
+  return { coloured: framed(lines, colour) };
+}
+
+/** A cell whose text is wrapped. */
+interface Cell {
+  readonly lines: readonly string[];
+  readonly style: Span[1] | undefined;
+}
+
+/** Draws lines around the rows, the first of which is the head. */
+function framed(rows: readonly (readonly Cell[])[], colour: boolean): string {
+  const [head = [], ...body] = rows;
+  const widths = head.map((_, i) =>
+    Math.max(...rows.flatMap((row) => (row[i]?.lines ?? []).map(textWidth)))
+  );
+  const rule = (left: string, middle: string, right: string) =>
+    left + widths.map((width) => "─".repeat(width + 2)).join(middle) + right;
+  const drawn = (row: readonly Cell[]) => {
+    const height = Math.max(...row.map(({ lines }) => lines.length));
+    return Array.from({ length: height }, (_, at) => {
+      const parts = widths.map((width, i) => {
+        const text = row[i]?.lines[at] ?? "";
+        const space = " ".repeat(width - textWidth(text) + 1);
+        return ` ${styled(text, row[i]?.style, colour)}${space}`;
+      });
+      return `│${parts.join("│")}│`;
+    });
+  };
+  return [
+    rule("┌", "┬", "┐"),
+    ...drawn(head),
+    ...(body.length > 0 ? [rule("├", "┼", "┤")] : []),
+    ...body.flatMap(drawn),
+    rule("└", "┴", "┘"),
+  ].join("\n");
 }
 
 /** Returns the maximum width of a column so that all columns fit. */
