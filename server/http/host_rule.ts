@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { ErrorCode } from "../../protocol/mod.ts";
+import { ErrorCode } from "../../protocol/errors/protocol_error.ts";
 import { isLoopback } from "./bind_rule.ts";
 import { type Refusal, refusal } from "../shared/refusal.ts";
 

@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
 import { STATUS_CODES } from "node:http";
 import {
-  ERROR_CODE_HEADER,
   ErrorCode,
   type ErrorPayload,
-} from "../../protocol/mod.ts";
+} from "../../protocol/errors/protocol_error.ts";
+import { ERROR_CODE_HEADER } from "../../protocol/version.ts";
 
 /** An HTTP response that refuses a request; the same over polling and for an upgrade (spec §2). */
 export interface Refusal {

@@ -1,0 +1,156 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { run } from "../process.ts";
+import { importGraphs, packageName } from "./import_graphs.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** What a registry and a disk say of a package. */
+export interface PackageFacts {
+  readonly version: string;
+  readonly bytes: number;
+  /** Packages that it brings, without itself. */
+  readonly brings: number;
+  /** Bytes of it and of these. */
+  readonly treeBytes: number;
+  /** The day of its last release, such as `2026-01-31`. */
+  readonly released: string;
+  /** What its authors say, if it is deprecated. */
+  readonly deprecated?: string;
+}
+
+/** What the import of an entry takes. */
+export interface ImportFacts {
+  /** Of the processor. */
+  readonly ms: number;
+  readonly megabytes: number;
+  readonly modules: number;
+}
+
+/** What is measured or asked for; the rest of the page follows from the source. */
+export interface Facts {
+  readonly packages: Readonly<Record<string, PackageFacts>>;
+  readonly imports: Readonly<Record<string, ImportFacts>>;
+}
+
+const lock: {
+  readonly specifiers: Readonly<Record<string, string>>;
+  readonly npm: Readonly<
+    Record<string, { readonly dependencies?: readonly string[] }>
+  >;
+} = JSON.parse(
+  await Deno.readTextFile(new URL("../../deno.lock", import.meta.url)),
+);
+
+/** The packages that the source, the tests and the tools import by name, with their ids in the lock file. */
+export const DIRECT: ReadonlyMap<string, string> = new Map(
+  Object.entries(lock.specifiers).map(([specifier, version]) => {
+    const name = packageName(specifier.slice("npm:".length));
+    return [name, `${name}@${version}`];
+  }),
+);
+
+/** Imports per entry; the fastest counts. */
+const RUNS = 9;
+
+/** Measures and asks for everything. */
+export async function gatherFacts(): Promise<Facts> {
+  const packages: Record<string, PackageFacts> = {};
+  for (const [name, id] of DIRECT) {
+    packages[name] = await packageFacts(name, id);
+  }
+  const imports: Record<string, ImportFacts> = {};
+  for (const { name, file, modules } of await importGraphs()) {
+    imports[name] = { ...await measure(file), modules };
+  }
+  return { packages, imports };
+}
+
+async function packageFacts(name: string, id: string): Promise<PackageFacts> {
+  const tree = treeOf(id);
+  const sizes = await Promise.all([...tree].map(bytesOf));
+  const version = versionOf(id);
+  const view = ["view", "--json", name, "time", "dist-tags.latest"];
+  const { time, "dist-tags.latest": latest } = JSON.parse(
+    await run("npm", view, root),
+  );
+  const deprecated = await run("npm", [
+    "view",
+    `${name}@${version}`,
+    "deprecated",
+  ], root);
+  return {
+    version,
+    bytes: sizes[0] ?? 0,
+    brings: tree.size - 1,
+    treeBytes: sizes.reduce((sum, size) => sum + size, 0),
+    released: `${time[latest]}`.slice(0, "2026-01-31".length),
+    ...(deprecated.trim() !== "" && { deprecated: deprecated.trim() }),
+  };
+}
+
+/** Returns a package, first, and all that it depends on; without types, which nothing runs. */
+function treeOf(id: string): Set<string> {
+  const tree = new Set<string>();
+  const add = (id: string) => {
+    if (tree.has(id)) return;
+    tree.add(id);
+    for (const wanted of lock.npm[id]?.dependencies ?? []) {
+      if (!wanted.startsWith("@types/")) add(lockedId(wanted));
+    }
+  };
+  add(id);
+  return tree;
+}
+
+/** Finds the id of a dependency, which the lock file names without its version where there is one alone. */
+function lockedId(wanted: string): string {
+  const found = Object.keys(lock.npm).find((id) =>
+    id === wanted || id.startsWith(`${wanted}_`) || packageName(id) === wanted
+  );
+  if (found === undefined) throw new Error(`deno.lock has no ${wanted}`);
+  return found;
+}
+
+const versionOf = (id: string): string =>
+  id.slice(packageName(id).length + 1).split("_", 1)[0] ?? "";
+
+async function bytesOf(id: string): Promise<number> {
+  const { npmCache } = JSON.parse(await run("deno", ["info", "--json"], root));
+  const place = join(packageName(id), versionOf(id));
+  for await (const { name } of Deno.readDir(npmCache)) {
+    const size = await folderBytes(join(npmCache, name, place)).catch(() => 0);
+    if (size > 0) return size;
+  }
+  throw new Error(`${id} is not in the cache; run deno install`);
+}
+
+async function folderBytes(folder: string): Promise<number> {
+  let bytes = 0;
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const path = join(folder, name);
+    bytes += isDirectory
+      ? await folderBytes(path)
+      : (await Deno.stat(path)).size;
+  }
+  return bytes;
+}
+
+async function measure(file: string): Promise<Omit<ImportFacts, "modules">> {
+  const times: number[] = [];
+  const sizes: number[] = [];
+  const args = file.endsWith("main.ts") ? ["--version"] : [];
+  for (let i = 0; i < RUNS; i++) {
+    const output = await run("deno", [
+      ...["run", "-A", "tools/docs/import_time.ts"],
+      ...[new URL(file, `file://${root}`).href, ...args],
+    ], root);
+    const [ms, bytes] = JSON.parse(output.trim().split("\n").at(-1) ?? "");
+    times.push(ms);
+    sizes.push(bytes);
+  }
+  return {
+    ms: Math.round(Math.min(...times)),
+    megabytes: Math.round(Math.min(...sizes) / 1e6),
+  };
+}
