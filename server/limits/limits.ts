@@ -1,4 +1,7 @@
-import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
+import {
+  ErrorCode,
+  ProtocolError,
+} from "../../protocol/errors/protocol_error.ts";
 
 /** Count and rate limits of a server; a client that exceeds one gets the error 429 (spec §10). */
 export interface Limits {
