@@ -6,7 +6,7 @@ import {
   toolMetaFields,
 } from "../../protocol/payloads/config_fields.ts";
 import { isRecord } from "../util/values.ts";
-import { nearestWord } from "./nearest_word.ts";
+import { nearestWord } from "../../shared/nearest_word.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
 import { isInProcess } from "./server_config.ts";
 

@@ -6,6 +6,7 @@ import {
 } from "node:crypto";
 import type { Identity } from "../shared/identity.ts";
 import type { Authenticator, Credentials, Refused } from "./authenticator.ts";
+import { parseExpiry } from "./parse_expiry.ts";
 import { checkOperatorPolicy, mayOperate } from "./policy.ts";
 import type { Policy } from "../shared/identity.ts";
 
@@ -15,6 +16,11 @@ export interface ApiKey extends Policy {
   readonly id: string;
   /** The key itself, or `sha256:` and the 64 hexadecimal digits of its SHA-256. */
   readonly key: string;
+  /**
+   * When it expires, such as `2027-01-31T00:00:00Z`: it opens no session from then on, and its
+   * sessions end. Absent: never.
+   */
+  readonly expires?: string;
 }
 
 /** The SHA-256 of the key behind each identity. */
@@ -25,6 +31,12 @@ export const API_KEY_HEADER = "x-api-key";
 
 const REVOKED: Refused = { refused: "the API key was revoked by an operator" };
 
+/** The refusal of a key that has expired. */
+function expired(expiresAt: number): Refused {
+  const shown = `the API key expired at ${new Date(expiresAt).toISOString()}`;
+  return { refused: shown, shown };
+}
+
 const HASHED = /^sha256:([0-9a-fA-F]{64})$/;
 
 /**
@@ -34,7 +46,7 @@ const HASHED = /^sha256:([0-9a-fA-F]{64})$/;
  * Hashed keys need no salt as long as keys are random, such as those of `openssl rand -hex 32`.
  * Comparison time does not depend on the keys.
  *
- * @throws {TypeError} for an empty key, a duplicate `id`, and names for an operator
+ * @throws {TypeError} for an empty key, a duplicate `id`, no time in `expires`, and names for an operator
  */
 export function apiKeys(keys: readonly ApiKey[]): Authenticator {
   const pepper = randomBytes(32);
@@ -58,6 +70,11 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
     return { digest: blind(digest), identity };
   });
   const revoked = new Set<string>();
+  const judge = (identity: Identity): Identity | Refused => {
+    const { principal, expiresAt = Infinity } = identity;
+    if (revoked.has(principal)) return REVOKED;
+    return Date.now() < expiresAt ? identity : expired(expiresAt);
+  };
   return {
     authenticate(credentials) {
       const sent = sentKey(credentials);
@@ -67,8 +84,9 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
       for (const key of known) { // no early exit: the time must not reveal the key's position
         if (timingSafeEqual(key.digest, digest)) found = key.identity;
       }
-      if (found === undefined) return { refused: "unknown API key" };
-      return revoked.has(found.principal) ? REVOKED : found;
+      return found === undefined
+        ? { refused: "unknown API key" }
+        : judge(found);
     },
     refresh(identity) {
       const held = digests.get(identity);
@@ -78,8 +96,9 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
         key.identity.principal === identity.principal &&
         timingSafeEqual(key.digest, digest)
       );
-      if (same === undefined) return { refused: "the API key is gone" };
-      return revoked.has(identity.principal) ? REVOKED : same.identity;
+      return same === undefined
+        ? { refused: "the API key is gone" }
+        : judge(same.identity);
     },
     hasOperators: () =>
       known.some(({ identity }) => mayOperate(identity.policy)),
@@ -120,11 +139,26 @@ function digestOf({ id, key }: ApiKey): Uint8Array {
 
 const byte = (hex: string): number => parseInt(hex, 16);
 
-const identityOf = ({ id, roles, offices, names }: ApiKey): Identity => ({
-  principal: `key:${id}`,
-  policy: {
-    ...(roles && { roles }),
-    ...(offices && { offices }),
-    ...(names && { names }),
-  },
-});
+function identityOf(
+  { id, roles, offices, names, expires }: ApiKey,
+): Identity {
+  const expiresAt = expires === undefined ? undefined : parseExpiry(expires);
+  if (expires !== undefined && expiresAt === undefined) {
+    throw new TypeError(
+      `Cannot use the API key ${JSON.stringify(id)}: expires is ${
+        JSON.stringify(expires)
+      }, expected ${AN_EXPIRY}`,
+    );
+  }
+  return {
+    principal: `key:${id}`,
+    policy: {
+      ...(roles && { roles }),
+      ...(offices && { offices }),
+      ...(names && { names }),
+    },
+    ...(expiresAt !== undefined && { expiresAt }),
+  };
+}
+
+const AN_EXPIRY = 'a time such as "2027-01-31T00:00:00Z"';

@@ -13,8 +13,13 @@ export interface Credentials {
 
 /** A client that is not admitted. */
 export interface Refused {
-  /** The reason, for the audit log only: all clients get the same error. Must not contain the credentials. */
+  /** The reason, for the audit log only. Must not contain the credentials. */
   readonly refused: string;
+  /**
+   * The reason for the client, where only the holder of the credentials can get it, such as "the API
+   * key expired …". Absent: the client gets no reason, as spec §10 wants it.
+   */
+  readonly shown?: string;
 }
 
 /** Decides who may connect (spec §10). */
@@ -58,13 +63,17 @@ export const anyOf = (
   authenticators: readonly Authenticator[],
 ): Authenticator => ({
   async authenticate(credentials) {
-    const reasons: string[] = [];
+    const refusals: Refused[] = [];
     for (const authenticator of authenticators) {
       const verdict = await authenticator.authenticate(credentials);
       if ("principal" in verdict) return verdict;
-      reasons.push(verdict.refused);
+      refusals.push(verdict);
     }
-    return { refused: reasons.join(", ") };
+    const shown = refusals.find((each) => each.shown !== undefined)?.shown;
+    return {
+      refused: refusals.map(({ refused }) => refused).join(", "),
+      ...(shown !== undefined && { shown }),
+    };
   },
   async refresh(identity) {
     let refused: Refused | undefined;

@@ -1,4 +1,4 @@
-import type { JWTVerifyOptions } from "jose";
+import type { JWTPayload, JWTVerifyOptions } from "jose";
 import { loadPackages } from "../../shared/packages.ts";
 import type { Identity } from "../shared/identity.ts";
 import type { Authenticator, Credentials, Refused } from "./authenticator.ts";
@@ -98,11 +98,20 @@ async function verify(
     return verdict;
   } catch (error) {
     if (error instanceof jose.errors.JOSEError && !isOutage(error.code)) {
-      return { refused: describeRefusal(error) };
+      return {
+        refused: describeRefusal(error),
+        ...(error instanceof jose.errors.JWTExpired && expiry(error.payload)),
+      };
     }
     throw error;
   }
 }
+
+/** Returns the reason for the holder of an expired token, whose signature is right. */
+const expiry = ({ exp }: JWTPayload): Pick<Refused, "shown"> =>
+  exp === undefined || !Number.isFinite(new Date(exp * 1000).getTime())
+    ? {}
+    : { shown: `the token expired at ${new Date(exp * 1000).toISOString()}` };
 
 /** Returns whether the issuer's JWK set was unavailable, which says nothing about the token. */
 const isOutage = (code: string): boolean =>

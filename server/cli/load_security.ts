@@ -9,7 +9,7 @@ import { jwt } from "../auth/jwt.ts";
 import type { JwtKey } from "../auth/jwt_keys.ts";
 import { parseApiKeys } from "../auth/parse_api_keys.ts";
 import { type TlsOptions, toHttpsOptions } from "../http/tls.ts";
-import { readText } from "./read_text.ts";
+import { inFile, readText } from "./read_text.ts";
 
 /** The contents of the files of the command line. */
 export interface Security {
@@ -30,16 +30,24 @@ export function loadSecurity(
   const certificates = loadTls(tls);
   return {
     authenticators: [
-      ...(keys === undefined ? [] : [apiKeys(parseApiKeys(textOf(keys)))]),
+      ...(keys === undefined ? [] : [loadApiKeys(keys)]),
       ...loadJwt(jwt),
     ],
     ...(certificates && { tls: certificates }),
   };
 }
 
-/** Returns the JSON itself, or reads the file with it. */
-const textOf = (keys: string): string =>
-  keys.trimStart().startsWith("[") ? keys : readText("--api-keys", keys);
+/** Reads the keys of `--api-keys`: JSON, or a file with it. */
+function loadApiKeys(keys: string): Authenticator {
+  const isJson = keys.trimStart().startsWith("[");
+  const text = isJson ? keys : readText("--api-keys", keys);
+  try {
+    return apiKeys(parseApiKeys(text));
+  } catch (error) {
+    if (isJson || !(error instanceof TypeError)) throw error;
+    throw inFile(keys, error);
+  }
+}
 
 function loadJwt(
   { secret, keyFile, jwksUrl, ...options }: JwtSettings,

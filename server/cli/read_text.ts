@@ -1,17 +1,29 @@
 import { readFileSync } from "node:fs";
+import { plain } from "../../cli/terminal_text.ts";
 
 /**
  * Reads a file of the command line.
  *
- * @throws {TypeError} that does not name it: it may be the secret itself, given by mistake
+ * @throws {TypeError} that names it only where it ends like a file: otherwise it may be the secret
+ * itself, given by mistake
  */
 export function readText(flag: string, file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    throw new TypeError(`Cannot read the file of ${flag}: ${whyNot(error)}`);
+    const name = FILE_NAME.test(file) ? `${plain(file)}, ` : "";
+    throw new TypeError(
+      `Cannot read ${name}the file of ${flag}: ${whyNot(error)}`,
+    );
   }
 }
+
+/** How the name of a file for keys and certificates ends. */
+const FILE_NAME = /\.(json|pem|crt|cer|key|pub)$/i;
+
+/** Creates the error for the contents of a file. */
+export const inFile = (file: string, { message }: Error): TypeError =>
+  new TypeError(`${plain(file)}: ${message}`);
 
 function whyNot(error: unknown): string {
   const { name, code }: { name?: unknown; code?: unknown } = Object(error);

@@ -209,7 +209,7 @@ export class GatewayRoutes {
       record(ErrorCode.UNAUTHORIZED, verdict.refused);
       const isTold = token !== undefined ||
         headers[API_KEY_HEADER] !== undefined;
-      refuse(refusal(401, unauthorized().toPayload()), {
+      refuse(refusal(401, unauthorized(verdict).toPayload()), {
         "WWW-Authenticate": challenge(this.#urls(incoming, office), isTold),
       });
     }

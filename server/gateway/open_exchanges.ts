@@ -1,5 +1,6 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Authenticator } from "../auth/authenticator.ts";
+import { atTime } from "../sessions/expiry.ts";
 import { recheckAll } from "../sessions/recheck.ts";
 import type { Identity } from "../shared/identity.ts";
 import { closed } from "../http/closing.ts";
@@ -8,15 +9,20 @@ type Outgoing = HttpBindings["outgoing"];
 
 /** How long a shutdown waits for clients that do not read. */
 const END_TIMEOUT_MS = 1000;
-/** The longest that a timer can wait. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** A request that is not answered to its end. */
+interface Exchange {
+  readonly identity: Identity;
+  /** Cancels its end at the expiry of the credentials. */
+  readonly prevent: () => void;
+}
 
 /**
  * The requests of a gateway's clients that are not answered to their end. Streams can be open for
  * hours, so each ends with the credentials that it was opened with.
  */
 export class OpenExchanges {
-  readonly #open = new Map<Outgoing, Identity | undefined>();
+  readonly #open = new Map<Outgoing, Exchange | undefined>();
   readonly #authenticator: Authenticator | undefined;
 
   /** @param authenticator checks credentials again */
@@ -26,13 +32,9 @@ export class OpenExchanges {
 
   /** Watches a request until its answer has ended. */
   add(outgoing: Outgoing, identity: Identity | undefined): void {
-    this.#open.set(outgoing, identity);
-    const timer = identity?.expiresAt === undefined ? undefined : setTimeout(
-      () => outgoing.destroy(),
-      Math.min(identity.expiresAt - Date.now(), MAX_TIMER_MS),
-    );
+    this.#open.set(outgoing, identity && exchange(outgoing, identity));
     outgoing.on("close", () => {
-      clearTimeout(timer);
+      this.#open.get(outgoing)?.prevent();
       this.#open.delete(outgoing);
     });
   }
@@ -40,10 +42,13 @@ export class OpenExchanges {
   /** Ends the requests of those whose credentials are not valid any more. */
   recheck(): Promise<void> {
     return recheckAll(
-      [...this.#open].map(async ([outgoing, identity]) => {
-        if (identity === undefined) return;
-        const verdict = await this.#authenticator?.refresh?.(identity);
-        if (verdict !== undefined && "refused" in verdict) outgoing.destroy();
+      [...this.#open].map(async ([outgoing, open]) => {
+        if (open === undefined) return;
+        const verdict = await this.#authenticator?.refresh?.(open.identity);
+        if (verdict === undefined || !this.#open.has(outgoing)) return;
+        if ("refused" in verdict) return void outgoing.destroy();
+        open.prevent();
+        this.#open.set(outgoing, exchange(outgoing, verdict));
       }),
     );
   }
@@ -53,3 +58,11 @@ export class OpenExchanges {
     return closed([...this.#open.keys()], END_TIMEOUT_MS);
   }
 }
+
+/** Ends a request at the expiry of the credentials that it was sent with. */
+const exchange = (outgoing: Outgoing, identity: Identity): Exchange => ({
+  identity,
+  prevent: identity.expiresAt === undefined
+    ? () => {}
+    : atTime(identity.expiresAt, () => outgoing.destroy()),
+});

@@ -92,9 +92,13 @@ export function acceptSessions(
       session.identity === parts.pass?.identity
         ? undefined
         : parts.authenticator,
-      parts.journal,
-      (session) => parts.membership.depart(session),
+      {
+        journal: parts.journal,
+        depart: (session) => parts.membership.depart(session),
+        renewed: (session) => expiries.get(session)?.(),
+      },
     );
+  const expiries = new WeakMap<Session, () => void>();
   const taken = new WeakSet<Socket["conn"]>();
   // Per connection, not per session: reconnecting over one must not refill the bucket.
   const events = new WeakMap<Socket["conn"], TokenBucket>();
@@ -152,7 +156,7 @@ export function acceptSessions(
     );
     guard?.admit(session);
     sessions.set(socket.id, session);
-    endAtExpiry(session, parts.journal);
+    expiries.set(session, endAtExpiry(session, parts.journal));
     const { rechecks: before }: Admission = socket.data;
     // Keys were replaced while it authenticated.
     if (before !== rechecks) void recheckAll([again(session)]);
@@ -202,7 +206,7 @@ async function admit(
       ? pass.identity
       : await authenticator?.authenticate({ auth, headers, address });
     if (verdict && "refused" in verdict) {
-      return refuse(unauthorized(), verdict.refused);
+      return refuse(unauthorized(verdict), verdict.refused);
     }
     return {
       identity: verdict,

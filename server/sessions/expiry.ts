@@ -51,17 +51,26 @@ export function atTime(
  *
  * Closes the connection, not the namespace, so that the client reconnects by itself: with new
  * credentials if it has any, otherwise it gets 401.
+ *
+ * @returns a function to call when the identity of the session has another expiry
  */
-export function endAtExpiry(session: Session, journal: Journal): void {
-  const { identity, socket } = session;
-  if (identity?.expiresAt === undefined) return;
-  const prevent = atTime(identity.expiresAt, () => {
+export function endAtExpiry(session: Session, journal: Journal): () => void {
+  const { socket } = session;
+  let prevent = () => {};
+  const end = () => {
     journal.write({
       event: "session_expired",
       ...partyOf(session),
       ...(session.member && seatOf(session.member)),
     });
     socket.conn.close();
-  });
-  socket.once("disconnect", prevent);
+  };
+  const start = () => {
+    prevent();
+    const { expiresAt = Infinity } = session.identity ?? {};
+    prevent = expiresAt === Infinity ? () => {} : atTime(expiresAt, end);
+  };
+  start();
+  socket.once("disconnect", () => prevent());
+  return start;
 }

@@ -21,6 +21,16 @@ export async function recheckAll(
   });
 }
 
+/** The parts of a server that {@linkcode recheck} needs. */
+export interface RecheckParts {
+  /** Notes sessions that end. */
+  readonly journal: Journal;
+  /** Removes the session from its office. */
+  depart(session: Session): Promise<void>;
+  /** Called when the session has a new identity, which may expire at another time. */
+  renewed(session: Session): void;
+}
+
 /**
  * Rechecks the credentials of a session: the result applies to its next join, and ends the session if
  * they are no longer valid (spec §10).
@@ -28,15 +38,11 @@ export async function recheckAll(
  * Before that, its calls are answered and its office is notified. As in {@linkcode endAtExpiry}, the
  * connection is closed, so that the client reconnects by itself: with other credentials if it has any,
  * otherwise it gets 401.
- *
- * @param journal notes sessions that end
- * @param depart removes the session from its office
  */
 export async function recheck(
   session: Session,
   authenticator: Authenticator | undefined,
-  journal: Journal,
-  depart: (session: Session) => Promise<void>,
+  { journal, depart, renewed }: RecheckParts,
 ): Promise<void> {
   const { identity } = session;
   if (identity === undefined) return;
@@ -44,6 +50,7 @@ export async function recheck(
   if (verdict === undefined) return;
   if ("principal" in verdict) {
     session.identity = verdict;
+    renewed(session);
     return;
   }
   // Refuses joins that are queued already.

@@ -35,6 +35,15 @@ export const notServing = (): ProtocolError =>
     { fields: { reason: "registry unavailable" } },
   );
 
-/** The error for refused credentials; it never tells the reason (spec §10). */
-export const unauthorized = (): ProtocolError =>
-  new ProtocolError(ErrorCode.UNAUTHORIZED, "Authentication failed");
+/**
+ * The error for refused credentials (spec §10).
+ *
+ * @param shown the reason, for the holder of the credentials alone; absent as a rule
+ */
+export const unauthorized = (
+  { shown }: { readonly shown?: string } = {},
+): ProtocolError =>
+  new ProtocolError(
+    ErrorCode.UNAUTHORIZED,
+    `Authentication failed${shown === undefined ? "" : `: ${shown}`}`,
+  );

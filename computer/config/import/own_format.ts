@@ -3,7 +3,7 @@ import {
   type MCPServerConfig,
   parseMCPServerConfig,
 } from "../../../protocol/mod.ts";
-import { isRecord } from "../../util/values.ts";
+import { splitPlaceholders } from "../../util/placeholders.ts";
 import type { ComputerConfig } from "../parse_config.ts";
 import { redactConfig } from "../redact.ts";
 import { REDACTED } from "../../util/redact_text.ts";
@@ -54,20 +54,30 @@ const differing = (
 /** Lists the paths of literal values that are redacted for Agents, such as `env.GITHUB_TOKEN` (spec §7). */
 export function hiddenValues(server: MCPServerConfig): string[] {
   const shown = redactConfig([server], []).servers[server.name];
-  const { server_parameters } = shown ?? {};
-  return places(server_parameters, []);
+  return places(shown?.server_parameters, server.server_parameters, []);
 }
 
-function places(value: unknown, path: readonly string[]): string[] {
-  if (typeof value === "string") {
-    return value.includes(REDACTED) ? [path.join(".")] : [];
+function places(
+  shown: unknown,
+  value: unknown,
+  path: readonly string[],
+): string[] {
+  if (typeof shown === "string") {
+    return shown.includes(REDACTED) && !isScheme(`${value}`)
+      ? [path.join(".")]
+      : [];
   }
-  if (Array.isArray(value)) {
-    return value.flatMap((item, i) => places(item, [...path, `${i}`]));
-  }
-  return isRecord(value)
-    ? Object.entries(value).flatMap(([key, item]) =>
-      places(item, [...path, key])
-    )
-    : [];
+  return Object.entries(Object(shown)).flatMap(([key, item]) =>
+    places(item, Object(value)[key], [...path, key])
+  );
+}
+
+/** Matches the literal text before the placeholder in `Bearer ${input:token}`, also after a header's name. */
+const SCHEME = /^([\w-]+:\s*)?(basic|bearer|token|api-?key)\s+$/i;
+
+/** Returns whether the only literal text of a value is how HTTP names the kind of credentials. */
+function isScheme(value: string): boolean {
+  const [first, second, ...rest] = splitPlaceholders(value);
+  return first?.kind === "text" && SCHEME.test(first.text) &&
+    second?.kind === "placeholder" && rest.length === 0;
 }

@@ -9,6 +9,7 @@ import type {
   InProcessServer,
   ServerConfig,
 } from "../../config/server_config.ts";
+import { redactUrl } from "../../util/redact_text.ts";
 import { reasonOf } from "../../util/values.ts";
 import { AuthorizationError } from "../oauth/authorization_error.ts";
 import { authorizedFetch, type Authorizer } from "../oauth/authorized_fetch.ts";
@@ -112,8 +113,26 @@ async function connectHttp(
         new Error(`it did not answer within ${seconds} s (its "timeout")`),
     });
   } catch (error) {
-    throw refusal instanceof AuthorizationError ? refusal : error;
+    if (refusal instanceof AuthorizationError) throw refusal;
+    throw signal.aborted ? error : new Error(
+      `cannot connect to ${redactUrl(url)}: ${httpReason(error)}`,
+      { cause: error },
+    );
   }
+}
+
+/** What Deno begins the reason with: the address, with all that is secret in it. */
+const DENO_PREFIX = /^error sending request for url \([^)]*\): /;
+
+/** Finds the reason of a failed connection over HTTP: Node's "fetch failed" has it as its cause. */
+function httpReason(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && /^fetch failed$/i.test(reasonOf(error))
+    ? httpReason(cause)
+    : reasonOf(error).replace(
+      /^SSE error: (TypeError: fetch failed: )?/,
+      "",
+    ).replace(DENO_PREFIX, "");
 }
 
 async function connectLocal(

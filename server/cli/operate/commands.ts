@@ -3,6 +3,7 @@ import { addHelp } from "../../../cli/add_help.ts";
 import { integer } from "../../../cli/integer.ts";
 import { addWayFlags } from "../../../cli/server_flags.ts";
 import { PROTOCOL_NAMES } from "../../../protocol/version.ts";
+import { parseExpiry } from "../../auth/parse_expiry.ts";
 
 const ROLES = ["agent", "computer", "operator"];
 const DAY_SECONDS = 86_400;
@@ -94,6 +95,7 @@ function addKeys(program: Command): void {
     "Make a key, print it once, and store its hash",
     [
       "smcp-server key add laptop --api-keys keys.json --roles computer",
+      "smcp-server key add guest --api-keys keys.json --expires 90d",
       "smcp-server key add ops --api-keys keys.json --roles operator",
     ],
   ).argument("<id>", "names the holder, in logs too")
@@ -114,12 +116,18 @@ function addKeys(program: Command): void {
       new Option("--names <list>", "under which names, likewise")
         .argParser(patterns).env("SMCP_NAMES"),
     )
+    .addOption(
+      new Option(
+        "--expires <when>",
+        "when it expires: in a time such as 90d, 12h or 8w, or at one such as 2027-01-31T00:00:00Z (default: never)",
+      ).argParser(expiry).env("SMCP_EXPIRES"),
+    )
     .addOption(json())
     .action(async (id, flags) => (await load()).keyAdd(id, flags));
 
   addHelp(
     key.command("list"),
-    "List who has keys, and what for",
+    "List who has keys, what for, and until when",
     ["smcp-server key list --api-keys keys.json"],
   ).addOption(file().makeOptionMandatory()).addOption(json())
     .action(async (flags) => (await load()).keyList(flags));
@@ -168,3 +176,21 @@ const roles = (text: string): string[] => {
     `Expected one or more of ${ROLES.join(", ")}, separated by commas.`,
   );
 };
+
+const HOURS = { h: 1, d: 24, w: 7 * 24 } as const;
+const HOUR_MS = 3_600_000;
+
+/** Parses when a key expires; returns milliseconds since 1970. */
+function expiry(text: string): number {
+  const [, count, unit] = /^(\d{1,6})([hdw])$/.exec(text) ?? [];
+  const time = unit === "h" || unit === "d" || unit === "w"
+    ? Date.now() + Number(count) * HOURS[unit] * HOUR_MS
+    : parseExpiry(text);
+  if (time === undefined) {
+    throw new InvalidArgumentError(
+      "Expected a time from now such as 90d, 12h or 8w, or one such as 2027-01-31T00:00:00Z.",
+    );
+  }
+  if (time > Date.now()) return time;
+  throw new InvalidArgumentError("Expected a time that is not past.");
+}

@@ -15,6 +15,8 @@ export interface KeyAddFlags extends KeysFlags {
   readonly offices?: readonly string[];
   /** Patterns of names. */
   readonly names?: readonly string[];
+  /** When it expires, in milliseconds since 1970; absent: never. */
+  readonly expires?: number;
   /** Whether to print JSON. */
   readonly json?: true;
 }
@@ -37,7 +39,7 @@ export interface KeyRevokeFlags extends OperatorFlags, Partial<KeysFlags> {
  * @throws {UsageError} when the file has a key of that id
  */
 export async function keyAdd(id: string, flags: KeyAddFlags): Promise<void> {
-  const { roles, offices, names, json } = flags;
+  const { roles, offices, names, expires, json } = flags;
   const keys = await readKeys(flags) ?? [];
   if (keys.some((each) => each.id === id)) {
     throw new UsageError(
@@ -54,6 +56,8 @@ export async function keyAdd(id: string, flags: KeyAddFlags): Promise<void> {
     ...(roles && { roles }),
     ...(offices && { offices }),
     ...(names && { names }),
+    ...(expires !== undefined &&
+      { expires: new Date(expires).toISOString() }),
   };
   try {
     await writeKeys(flags, [...keys, entry]);
@@ -65,30 +69,38 @@ export async function keyAdd(id: string, flags: KeyAddFlags): Promise<void> {
   console.error(
     `stored its hash in ${
       plain(flags.apiKeys)
-    }, where nobody can read it back; a running Server takes it at SIGHUP`,
+    }, where nobody can read it back; a running Server takes it at SIGHUP${
+      entry.expires === undefined ? "" : `; it expires at ${entry.expires}`
+    }`,
   );
 }
 
-/** Prints who has keys, and what for; never the keys. */
+/** Prints who has keys, what for and until when; never the keys. */
 export async function keyList(flags: KeyListFlags): Promise<void> {
   const keys = await needed(flags);
   const shown = keys.map(({ key, ...rest }) => ({
     ...rest,
     hashed: key.startsWith("sha256:"),
+    ...(rest.expires !== undefined && { expired: isPast(rest.expires) }),
   }));
   if (flags.json) return console.log(JSON.stringify(shown, null, 2));
   const any = (list: readonly string[] | undefined) => list?.join(" ") ?? "any";
   columns([
-    ["ID", "ROLES", "OFFICES", "NAMES", "STORED"],
-    ...shown.map(({ id, roles, offices, names, hashed }) => [
+    ["ID", "ROLES", "OFFICES", "NAMES", "STORED", "EXPIRES"],
+    ...shown.map(({ id, roles, offices, names, hashed, expires }) => [
       id,
       roles?.join(" ") ?? "agent computer",
       any(offices),
       any(names),
       hashed ? "hashed" : "in plain text",
+      expires === undefined
+        ? "never"
+        : `${isPast(expires) ? "expired " : ""}${expires}`,
     ]),
   ]).forEach((line) => console.log(line));
 }
+
+const isPast = (time: string): boolean => Date.parse(time) <= Date.now();
 
 /**
  * Takes a key out of the file, if there is one, and makes the running Server refuse it at once.

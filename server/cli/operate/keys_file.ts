@@ -3,6 +3,7 @@ import { readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { UsageError } from "../../../cli/run.ts";
 import type { ApiKey } from "../../auth/api_keys.ts";
 import { apiKeys } from "../../auth/api_keys.ts";
+import { inFile } from "../read_text.ts";
 import { parseApiKeys } from "../../auth/parse_api_keys.ts";
 
 /** Where the keys are, from the command line. */
@@ -39,9 +40,9 @@ export async function readKeys(
   try {
     return parseApiKeys(text);
   } catch (error) {
-    throw new UsageError(
-      error instanceof Error ? error.message : String(error),
-    );
+    throw error instanceof TypeError
+      ? new UsageError(inFile(file, error).message)
+      : error;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { ErrorCode } from "../../../protocol/mod.ts";
-import type { Authenticator } from "../../auth/authenticator.ts";
+import type { Authenticator, Refused } from "../../auth/authenticator.ts";
 import { mayOperate } from "../../auth/policy.ts";
 import {
   addressedOf,
@@ -84,7 +84,7 @@ export async function admitOperator(
     throw problemOf(
       401,
       "Authorization",
-      "it has no token that counts here",
+      identity.shown ?? "it has no token that counts here",
       "send Authorization: Bearer and an operator's API key, JWT, or the token that the Server printed",
       { "WWW-Authenticate": 'Bearer realm="operator"' },
     );
@@ -126,7 +126,7 @@ async function identityOf(
   { headers: { authorization } }: IncomingMessage,
   address: string,
   { authenticator, token }: OperatorAdmission,
-): Promise<Identity | { readonly refused: string }> {
+): Promise<Identity | Refused> {
   const sent = bearerToken(authorization);
   if (sent === undefined) return { refused: "no token" };
   if (token !== undefined && isSameToken(sent, token)) return OWN;

@@ -80,7 +80,7 @@ Deno.test("any invalid credentials are refused with the same 401 (spec §10)", a
   const secret = "0123456789abcdef0123456789abcdef";
   const expired = await new SignJWT({ sub: "ada" })
     .setProtectedHeader({ alg: "HS256" }).setExpirationTime(1)
-    .sign(new TextEncoder().encode(secret));
+    .sign(new TextEncoder().encode("another secret, of 32 characters"));
   const wrong: Record<string, unknown>[] = [
     {},
     { api_key: "unknown" },
@@ -106,6 +106,35 @@ Deno.test("any invalid credentials are refused with the same 401 (spec §10)", a
       }
     }
     assertEquals(server.stats.connections, 0);
+  }
+});
+
+Deno.test("the holder of credentials that expired gets 401 that says so, and nobody else (spec §10)", async () => {
+  const secret = "0123456789abcdef0123456789abcdef";
+  const token = await new SignJWT({ sub: "ada" })
+    .setProtectedHeader({ alg: "HS256" }).setExpirationTime(1)
+    .sign(new TextEncoder().encode(secret));
+  const expires = "2020-01-31T00:00:00Z";
+  await using server = createSmcpServer({
+    authenticator: anyOf([
+      apiKeys([{ id: "guest", key: "guest-key", expires }]),
+      jwt({ key: { secret } }),
+    ]),
+  });
+  const { url } = await server.listen();
+  const messages = {
+    "guest-key":
+      "Authentication failed: the API key expired at 2020-01-31T00:00:00.000Z",
+    [token]:
+      "Authentication failed: the token expired at 1970-01-01T00:00:01.000Z",
+    "other-key": "Authentication failed",
+  };
+  for (const [sent, message] of Object.entries(messages)) {
+    const error = await assertRejects(
+      () => connectRaw(url, { auth: { token: sent } }),
+      Error,
+    );
+    assertEquals(Object(error).data, { code: 401, message });
   }
 });
 

@@ -98,6 +98,58 @@ Deno.test("recheckSessions() ends the sessions of a removed key, and no others (
   );
 });
 
+Deno.test("recheckSessions() ends the sessions of a key that expired, whose client gets that as the reason (spec §10)", async () => {
+  await using server = await served(apiKeys([ADA, LAB]));
+  await using computer = await joinRaw(
+    server.url,
+    "computer",
+    "lab",
+    "north",
+    as(LAB),
+  );
+  await using agent = new SmcpAgent({
+    url: server.url,
+    name: "ada",
+    transports: WEBSOCKET,
+    headers: { "x-api-key": ADA.key },
+  });
+  const refused = Promise.withResolvers<unknown>();
+  agent.on("refused", refused.resolve);
+  await agent.connect();
+  await agent.join("north");
+  const expires = "2020-01-31T00:00:00Z";
+  await server.change(apiKeys([{ ...ADA, expires }, LAB]));
+  assertEquals(
+    String(await refused.promise),
+    "ProtocolError: Authentication failed: the API key expired at 2020-01-31T00:00:00.000Z",
+  );
+  await computer.next(LEAVE_OFFICE_NOTIFICATION);
+  assertEquals(server.stats().members, 1);
+});
+
+Deno.test("a session ends when its key expires, at the time that the last recheck found (spec §10)", async () => {
+  using log = captureLog();
+  const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+  const HOUR_MS = 3_600_000;
+  await using server = await served(
+    apiKeys([{ ...ADA, expires: at(HOUR_MS) }, LAB]),
+  );
+  await using lab = await joinRaw(
+    server.url,
+    "computer",
+    "lab",
+    "north",
+    as(LAB),
+  );
+  await using ada = await connectRaw(server.url, as(ADA));
+  const gone = ada.disconnected();
+  await server.change(apiKeys([{ ...ADA, expires: at(1000) }, LAB]));
+  await gone;
+  assertEquals(lab.socket.connected, true);
+  const ended = log.audit.filter(({ event }) => event === "session_expired");
+  assertEquals(ended.map(({ principal }) => principal), ["key:ada"]);
+});
+
 Deno.test("recheckSessions() ends the sessions of a replaced key; clients with the new one reconnect (spec §10)", async () => {
   await using server = await served(apiKeys([ADA]));
   let key = ADA.key;

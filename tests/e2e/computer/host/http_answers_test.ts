@@ -1,4 +1,9 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ServerSettings } from "../../../../computer/mod.ts";
@@ -272,11 +277,49 @@ for (const type of ["streamable", "sse"] as const) {
       const { state, error } = host.server("a")!.status;
       assertEquals([state, error], [
         "failed",
-        'it did not answer within 0.1 s (its "timeout")',
+        `cannot connect to ${url}: it did not answer within 0.1 s (its "timeout")`,
       ]);
     } finally {
       http.closeAllConnections();
       await new Promise((resolve) => http.close(resolve));
+    }
+  });
+}
+
+for (const type of ["streamable", "sse"] as const) {
+  Deno.test(`an MCP server over ${type} that is not there is an error with its address, without what is secret in it`, async () => {
+    const closed = createServer();
+    await new Promise<void>((resolve) =>
+      closed.listen(0, "127.0.0.1", resolve)
+    );
+    const { port } = closed.address() as AddressInfo;
+    await new Promise((resolve) => closed.close(resolve));
+    const url = `http://127.0.0.1:${port}/mcp?key=s3cret`;
+    const shown = `http://127.0.0.1:${port}/mcp?key=<redacted>`;
+    for (const from of ["Deno", "Node"]) {
+      const real = globalThis.fetch;
+      if (from === "Node") {
+        globalThis.fetch = () =>
+          Promise.reject(
+            new TypeError("fetch failed", {
+              cause: new Error(`connect ECONNREFUSED 127.0.0.1:${port}`),
+            }),
+          );
+      }
+      try {
+        await using host = hostOf({
+          a: type === "sse"
+            ? { type, server_parameters: { url } }
+            : streamable(url),
+        });
+        await host.start();
+        const { error = "" } = host.server("a")!.status;
+        assertStringIncludes(error, `cannot connect to ${shown}: `);
+        assertMatch(error, /connect(ion)? (ECONN)?refused/i);
+        assertEquals(error.includes("s3cret"), false, error);
+      } finally {
+        globalThis.fetch = real;
+      }
     }
   });
 }

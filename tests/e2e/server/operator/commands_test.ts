@@ -106,6 +106,37 @@ Deno.test({
 
 Deno.test({
   name:
+    "key add --expires stores when a key expires, and key list shows it; a time that is past or none is refused",
+  timeout,
+}, async () => {
+  await using folder = await scratch();
+  const file = join(folder.path, "keys.json");
+  const run = (...args: string[]) =>
+    runMain("server", ["key", ...args], { env: { SMCP_API_KEYS: file } });
+  const DAY_MS = 86_400_000;
+  const before = Date.now();
+  const added = await run("add", "guest", "--expires", "90d");
+  const [guest] = JSON.parse(await readFile(file, "utf8"));
+  assertStringIncludes(added.stderr, `it expires at ${guest.expires}`);
+  const left = Date.parse(guest.expires) - before;
+  assert(left >= 90 * DAY_MS && left < 91 * DAY_MS, guest.expires);
+  await run("add", "old", "--expires", "2999-01-31T00:00:00Z");
+  const keys = JSON.parse(await readFile(file, "utf8"));
+  assertEquals(keys[1].expires, "2999-01-31T00:00:00.000Z");
+  keys[1].expires = "2020-01-31T00:00:00Z";
+  await writeFile(file, JSON.stringify(keys));
+  const { stdout } = await run("list");
+  assertStringIncludes(stdout, guest.expires);
+  assertMatch(stdout, /\nold .* expired 2020-01-31T00:00:00Z\n$/);
+  for (const when of ["2020-01-31T00:00:00Z", "soon", "0d"]) {
+    const { code, stderr } = await run("add", "x", "--expires", when);
+    assertEquals(code, 2);
+    assertMatch(stderr, /'--expires <when>' .* is invalid.* Expected a time /);
+  }
+});
+
+Deno.test({
+  name:
     "key add prints a key once and stores its hash, which the Server takes at SIGHUP; key revoke ends it",
   timeout,
 }, async () => {
@@ -133,7 +164,7 @@ Deno.test({
   const { id, key } = JSON.parse(added.stdout);
   assertEquals(id, "lab");
   const list = await run("list");
-  assertMatch(list.stdout, /\nlab +computer +no\* so\* +any +hashed\n$/);
+  assertMatch(list.stdout, /\nlab +computer +no\* so\* +any +hashed +never\n$/);
   assert(!list.stdout.includes(hash));
   server.kill("SIGHUP");
   await server.logged("are read anew");
@@ -188,7 +219,11 @@ Deno.test({
       /'--api-keys <file>' not specified; .*SMCP_API_KEYS/,
     ],
     [["key", "add", "x", "--api-keys", "[]"], 2, /name a file/],
-    [["key", "add", "x", "--api-keys", file], 2, /Unrecognized key: "rolls"/],
+    [
+      ["key", "add", "x", "--api-keys", file],
+      2,
+      /keys\.json: Cannot read the API keys: the key "a": rolls: unknown field; did you mean "roles"\?/,
+    ],
     [["key", "list", "--api-keys", `${file}x`], 2, /does not exist; .*key add/],
     [
       ["key", "add", "x", "--api-keys", `${file}x`, "--roles", "boss"],

@@ -169,6 +169,27 @@ Deno.test("hiddenValues() lists literal values that may be secret, and no placeh
       },
     },
   }).servers;
+  const [c] = config({
+    c: {
+      type: "sse",
+      server_parameters: {
+        url: "https://x.example/sse",
+        headers: {
+          Authorization: "Bearer ${input:gh-token}",
+          "X-Authorization": "token ${input:gh-token}",
+          "X-Mixed": "Bearer s3cret${input:gh-token}",
+          "X-Rest": "Bearer ${input:gh-token}s3cret",
+        },
+      },
+    },
+  }).servers;
+  const [d] = config({
+    d: stdio("x", {
+      args: ["--header", "Authorization: Bearer ${input:gh-token}"],
+    }),
+  }).servers;
+  assertEquals(c && hiddenValues(c), ["headers.X-Mixed", "headers.X-Rest"]);
+  assertEquals(d && hiddenValues(d), []);
   assertEquals(a && hiddenValues(a), ["args.1", "env.KEY"]);
   assertEquals(b && hiddenValues(b), ["url", "headers.Authorization"]);
 });

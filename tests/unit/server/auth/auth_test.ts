@@ -116,6 +116,60 @@ Deno.test("parseApiKeys() parses a list, and refuses misspelled restrictions", (
   }
 });
 
+Deno.test("parseApiKeys() names the key by its id, or else by its position, and what is wrong with it", () => {
+  const faults: [list: unknown, says: string][] = [
+    [
+      [{ id: "lab", key: "k", role: ["agent"] }],
+      'the key "lab": role: unknown field; did you mean "roles"?',
+    ],
+    [
+      [{ id: "lab", key: "k", until: "2027" }],
+      'the key "lab": until: unknown field; remove it, or use one of id, key, roles, offices, names, expires',
+    ],
+    [[{ id: "lab", key: "k", roles: ["admin"] }], 'the key "lab": roles.0: '],
+    [[{ id: "a", key: "k" }, { key: "k" }], "the key at position 2: id: "],
+    [
+      [{ id: "lab", key: "k", expires: "tomorrow" }],
+      'the key "lab": expires: Invalid input: expected a time such as "2027-01-31T00:00:00Z"',
+    ],
+    [{ lab: "k" }, 'write it as [{"id": "ci", "key": "…"}]'],
+  ];
+  for (const [list, says] of faults) {
+    assertThrows(() => parseApiKeys(JSON.stringify(list)), TypeError, says);
+  }
+  assertThrows(
+    () => parseApiKeys('[{"id": "a",\n "key" "k"}]'),
+    TypeError,
+    "not JSON (line 2 column 8)",
+  );
+});
+
+Deno.test("apiKeys() refuses a key that expired and says so; one that expires later has that as its end", () => {
+  const auth = { api_key: "k" };
+  const judge = (expires?: string) => {
+    const entry = { id: "ci", key: "k", ...(expires && { expires }) };
+    return apiKeys([entry]).authenticate({ headers: {}, auth, address: "" });
+  };
+  const shown = "the API key expired at 2020-01-31T00:00:00.000Z";
+  for (const past of ["2020-01-31T00:00:00Z", "2020-01-31T02:00+02:00"]) {
+    assertEquals(judge(past), { refused: shown, shown });
+  }
+  const expiresAt = Date.UTC(2999, 0, 31);
+  assertEquals(judge("2999-01-31T00:00:00Z"), {
+    principal: "key:ci",
+    policy: {},
+    expiresAt,
+  });
+  assertEquals(judge(), { principal: "key:ci", policy: {} });
+  for (const wrong of ["2999", "2999-01-31", "2999-01-31T00:00:00", "never"]) {
+    assertThrows(
+      () => judge(wrong),
+      TypeError,
+      `Cannot use the API key "ci": expires is "${wrong}", expected a time such as "2027-01-31T00:00:00Z"`,
+    );
+  }
+});
+
 Deno.test("readClaims() converts role, office_id and name to a policy, and refuses invalid claims", () => {
   const base = { sub: "ada", exp: 60 };
   const identity = { principal: "jwt:ada", expiresAt: 65_000 };
