@@ -74,7 +74,7 @@ export class SmcpAgent implements AsyncDisposable {
   /**
    * Creates an Agent that is not connected.
    *
-   * @throws {TypeError} when `url` or `tls` is invalid
+   * @throws {TypeError} when an option is invalid, which it names
    */
   constructor(options: SmcpAgentOptions) {
     this.#options = options;
@@ -131,7 +131,8 @@ export class SmcpAgent implements AsyncDisposable {
   /**
    * Connects to the Server, and reconnects from then on (spec §2, §9).
    *
-   * Makes one attempt, shared by concurrent calls; after a failure it may be called again.
+   * Makes one attempt, shared by concurrent calls; after a failure it may be called again, after
+   * `close` not.
    *
    * @throws {ProtocolVersionError} the Server speaks another version
    * @throws {ProtocolError} the Server refused the connection, such as 401
@@ -373,6 +374,7 @@ export class SmcpAgent implements AsyncDisposable {
    *
    * @param file a path on this machine, or the bytes; not empty
    * @returns its path there
+   * @throws {TypeError} it is empty, or bytes without the option `name`
    * @throws {ProtocolError} 4019: its `details.reason` is `forbidden`, `too_large`, `busy`, …
    * @throws {BlobError} `unsupported`: the Server or the Computer speaks no protocol 0.4
    */

@@ -1,3 +1,6 @@
+const CREDENTIALS =
+  "a key with --api-key (SMCP_API_KEY), or a token with --token (SMCP_TOKEN),";
+
 /** The wordings of refused joins, each with its remedy. */
 const JOIN_REMEDIES: readonly (readonly [wording: RegExp, remedy: string])[] = [
   [
@@ -14,6 +17,22 @@ const JOIN_REMEDIES: readonly (readonly [wording: RegExp, remedy: string])[] = [
   ],
   [/already exists/i, "choose another name with --name"],
   [/full/i, "leave some other member out, or ask the Server's operator"],
+  [
+    /not allowed to join as agent/i,
+    `smcp-agent joins as agent: give ${CREDENTIALS} of an agent`,
+  ],
+  [
+    /not allowed to join as computer/i,
+    `smcp-computer joins as computer: give ${CREDENTIALS} of a computer`,
+  ],
+  [
+    /not allowed to join this office/i,
+    `choose an office that your key or token allows with --office (SMCP_OFFICE), or give ${CREDENTIALS} for this one`,
+  ],
+  [
+    /not allowed to join under the name/i,
+    `choose a name that your key or token allows with --name (SMCP_NAME), or give ${CREDENTIALS} for this one`,
+  ],
   [
     /not allowed|may not|forbidden/i,
     "join as what your key or token allows, with --office and --name",

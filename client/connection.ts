@@ -1,7 +1,6 @@
 import { ProtocolError } from "../protocol/errors/protocol_error.ts";
 import { CLOSE_TIMEOUT_MS } from "./closing.ts";
 import { Emitter, type Listener } from "./emitter.ts";
-import { offline } from "./failures.ts";
 import { Membership } from "./membership.ts";
 import { until } from "./next_change.ts";
 import type {
@@ -29,7 +28,7 @@ export class Connection implements AsyncDisposable {
   /**
    * @param options address, name, role and credentials
    * @param onThrow receives errors of listeners and handlers, for the log
-   * @throws {TypeError} when the URL, the proxy or the certificates are invalid
+   * @throws {TypeError} when an option is invalid
    */
   constructor(
     options: RoleOptions,
@@ -111,7 +110,7 @@ export class Connection implements AsyncDisposable {
    * @throws {ConnectionError} `refused` with the Server's reason, `offline`, `lost` or `timeout`
    */
   async join(office: string): Promise<void> {
-    if (this.#link.state === "closed") throw offline(this.#link.state);
+    if (this.#link.state === "closed") throw this.#link.offline();
     await this.#membership.join(office);
   }
 
@@ -137,7 +136,7 @@ export class Connection implements AsyncDisposable {
     payload: object,
     options: RequestOptions,
   ): Promise<unknown> {
-    if (this.#link.state === "closed") throw offline(this.#link.state);
+    if (this.#link.state === "closed") throw this.#link.offline();
     const [answer] = await this.#link.ask(event, payload, options);
     const error = ProtocolError.fromPayload(answer);
     if (error) throw error;
@@ -163,7 +162,7 @@ export class Connection implements AsyncDisposable {
   ready(signal?: AbortSignal): Promise<void> {
     const isReady = () => {
       if (this.#link.state === "closed" || this.#link.state === "idle") {
-        throw offline(this.#link.state);
+        throw this.#link.offline();
       }
       return this.isReady;
     };

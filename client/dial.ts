@@ -10,6 +10,7 @@ import {
   SMCP_NAMESPACE,
   VERSION_PARAMETER,
 } from "../protocol/version.ts";
+import { checkAuth } from "./check_options.ts";
 import { BACKOFF } from "./backoff.ts";
 import type { ConnectionOptions } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
@@ -35,6 +36,7 @@ export async function credentialsOf(
   instanceId: string,
 ): Promise<Record<string, unknown>> {
   const given = typeof auth === "function" ? await auth() : auth;
+  checkAuth(given);
   return { ...given, role, instance_id: instanceId };
 }
 

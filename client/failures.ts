@@ -1,7 +1,7 @@
 import { ProtocolVersionError } from "../protocol/connect_error.ts";
 import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
 import { ConnectionError } from "./errors.ts";
-import type { ConnectionOptions, ConnectionState } from "./options.ts";
+import type { ConnectionOptions } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
 import { codeOf, describeFailure, systemError } from "./request_failure.ts";
 import { tlsReason } from "./tls/tls_failure.ts";
@@ -17,15 +17,6 @@ const FINAL_ERROR_CODES: readonly number[] = [
 export const isFinal = (error: unknown): boolean =>
   error instanceof ProtocolVersionError ||
   error instanceof ProtocolError && FINAL_ERROR_CODES.includes(error.code);
-
-/** Creates the error for a request without a connection. */
-export const offline = (state: ConnectionState): ConnectionError =>
-  new ConnectionError(
-    "offline",
-    state === "reconnecting"
-      ? "Not connected: the connection is being restored"
-      : "Not connected: call connect() first",
-  );
 
 /**
  * Creates the error for a first attempt that reached no Server, or failed at a proxy or at TLS.

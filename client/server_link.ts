@@ -3,6 +3,7 @@ import type { Role } from "../protocol/payloads/offices.ts";
 import { ask } from "./ask.ts";
 import { Retry } from "./backoff.ts";
 import { whenClosed } from "./closing.ts";
+import { checkOptions } from "./check_options.ts";
 import {
   credentialsOf,
   type Dial,
@@ -12,7 +13,7 @@ import {
 } from "./dial.ts";
 import type { Emitter } from "./emitter.ts";
 import { ConnectionError } from "./errors.ts";
-import { isFinal, offline, unreachable } from "./failures.ts";
+import { isFinal, unreachable } from "./failures.ts";
 import { reasonOf } from "./reason.ts";
 import { checkRequest } from "./message_limits.ts";
 import { firstOutcome } from "./next_change.ts";
@@ -24,8 +25,6 @@ import type {
 } from "./options.ts";
 import { type ProxyRoute, proxyRoute } from "./proxy.ts";
 import { listen, type Receiver } from "./receive.ts";
-import { checkTls } from "./tls/tls.ts";
-import { parseServerUrl } from "./url.ts";
 import { type ClientProtocol, VersionChoice } from "./version_choice.ts";
 
 /** Options of a connection, with the client's role. */
@@ -44,6 +43,8 @@ export interface LinkListeners {
   /** Called when the connection has ended permanently, before the event `disconnected`. */
   ended(): void;
 }
+
+const CLOSED = "close() was called, which is permanent; create another client";
 
 /**
  * The socket of a connection: reconnects with backoff and jitter after a loss, but not after a
@@ -64,17 +65,16 @@ export class ServerLink {
   #maxPayload: number | undefined;
   #opened: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
-  /** Counts calls of `close`, which cancel a `connect` that waits for the previous one. */
-  #closes = 0;
+  /** Whether `close` was called, which is permanent. */
+  #isClosed = false;
   #watchHandshake: (() => void) | undefined;
 
-  /** @throws {TypeError} when the URL, the proxy or the certificates are invalid */
+  /** @throws {TypeError} when an option is invalid */
   constructor(
     options: RoleOptions,
     listeners: LinkListeners,
   ) {
-    parseServerUrl(options.url);
-    checkTls(options.tls, options.url);
+    checkOptions(options);
     this.#findRoute = proxyRoute(options);
     this.#options = options;
     this.#listeners = listeners;
@@ -111,11 +111,23 @@ export class ServerLink {
     return this.#version.current;
   }
 
+  /** Creates the error for a request without a connection. */
+  offline(): ConnectionError {
+    return new ConnectionError("offline", `Not connected: ${this.#whyOffline}`);
+  }
+
+  get #whyOffline(): string {
+    if (this.#isClosed) return CLOSED;
+    return this.#state === "reconnecting"
+      ? "the connection is being restored"
+      : "call connect() first";
+  }
+
   /** Connects; resolves when the Server has accepted this client, immediately if already connected. */
   async connect(): Promise<void> {
-    const closes = this.#closes;
-    if (this.#closing) await this.#closing;
-    if (closes !== this.#closes) throw offline(this.#state);
+    if (this.#isClosed) {
+      throw new ConnectionError("closed", `Cannot connect: ${CLOSED}`);
+    }
     if (this.#state === "idle" || this.#state === "closed") {
       this.#opened = this.#open();
     }
@@ -129,7 +141,7 @@ export class ServerLink {
    * connection
    */
   close(leave: () => Promise<void> | undefined): Promise<void> {
-    this.#closes++;
+    this.#isClosed = true;
     if (this.#socket !== undefined && this.#state !== "closed") {
       this.#closing = this.#leaveAndClose(leave)
         .finally(() => this.#closing = undefined);
@@ -146,7 +158,7 @@ export class ServerLink {
     onAck?: (args: unknown[]) => void,
   ): Promise<unknown[]> {
     const socket = this.#socket;
-    if (!socket?.connected) throw offline(this.#state);
+    if (!socket?.connected) throw this.offline();
     checkRequest(event, payload, this.#maxPayload);
     const leaving = this.#state === "closed";
     const isLost = () =>
@@ -197,16 +209,15 @@ export class ServerLink {
   }
 
   async #takeRoute(find: () => Promise<ProxyRoute>): Promise<void> {
-    const closes = this.#closes;
     try {
       this.#route = await find();
     } catch (error) {
-      if (closes === this.#closes) this.#state = "idle";
+      if (!this.#isClosed) this.#state = "idle";
       throw error;
     }
-    if (closes === this.#closes) return;
-    const message = "Cannot connect: closed by this client";
-    throw new ConnectionError("closed", message);
+    if (this.#isClosed) {
+      throw new ConnectionError("closed", `Cannot connect: ${CLOSED}`);
+    }
   }
 
   /** @param failed called when the attempt fails permanently */

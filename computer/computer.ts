@@ -28,7 +28,7 @@ export class SmcpComputer extends ToolHost {
    * Creates a Computer that is not connected and has started nothing.
    *
    * @throws {ConfigError} that lists every mistake in `servers` and `inputs`
-   * @throws {TypeError} when the URL cannot be one of a Server, `tls` cannot be used, or
+   * @throws {TypeError} when an option of the connection is invalid, which it names, or
    * `maxMessageBytes` is no limit
    */
   constructor(options: SmcpComputerOptions) {
@@ -76,7 +76,8 @@ export class SmcpComputer extends ToolHost {
   /**
    * Connects to the Server, and starts the MCP servers then, without waiting for them.
    *
-   * One attempt, for all who call meanwhile; after one that failed it may be called again.
+   * One attempt, for all who call meanwhile; after one that failed it may be called again,
+   * after `close` not.
    *
    * @throws {ProtocolVersionError} the Server speaks another version
    * @throws {ProtocolError} the Server refused for another reason

@@ -8,12 +8,16 @@ export type FileToPut = string | Uint8Array | Blob;
 export interface FileSource {
   /** Number of bytes. */
   readonly size: number;
-  /** Its name without a folder, if it has one. */
-  readonly name: string | undefined;
   /** Reads bytes; fewer only at the end. */
   read(offset: number, length: number): Promise<Uint8Array>;
   /** Closes it. */
   close(): Promise<void>;
+}
+
+/** Returns the name of a file without a folder; bytes, and Blobs that are no Files, have none. */
+export function nameOf(file: FileToPut): string {
+  if (typeof file === "string") return file.split(/[\\/]/).at(-1) ?? "";
+  return file instanceof File ? file.name : "";
 }
 
 /**
@@ -46,7 +50,6 @@ async function openPath(path: string): Promise<FileSource> {
     }
     return {
       size: stat.size,
-      name: path.split(/[\\/]/).at(-1),
       read: (offset, length) => readAt(file, offset, length),
       close: () => file.close(),
     };
@@ -56,9 +59,8 @@ async function openPath(path: string): Promise<FileSource> {
   }
 }
 
-const fromBlob = (blob: Blob & { readonly name?: string }): FileSource => ({
+const fromBlob = (blob: Blob): FileSource => ({
   size: blob.size,
-  name: blob.name,
   read: async (offset, length) =>
     new Uint8Array(await blob.slice(offset, offset + length).arrayBuffer()),
   close: () => Promise.resolve(),
@@ -66,7 +68,6 @@ const fromBlob = (blob: Blob & { readonly name?: string }): FileSource => ({
 
 const fromBytes = (bytes: Uint8Array): FileSource => ({
   size: bytes.length,
-  name: undefined,
   read: (offset, length) =>
     Promise.resolve(bytes.subarray(offset, offset + length)),
   close: () => Promise.resolve(),

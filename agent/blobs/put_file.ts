@@ -13,7 +13,12 @@ import type { Requests } from "../requests/requests.ts";
 import { toBase64 } from "./bytes.ts";
 import { BlobError } from "./errors.ts";
 import { CHUNK_BYTES, unsupported } from "./fetch_blob.ts";
-import { type FileSource, type FileToPut, openSource } from "./file_source.ts";
+import {
+  type FileSource,
+  type FileToPut,
+  nameOf,
+  openSource,
+} from "./file_source.ts";
 import { sha256 } from "./sha256.ts";
 
 /** Bytes that are read at once to compute the SHA-256. */
@@ -40,8 +45,14 @@ export async function putFile(
   requests: UploadRequests,
   computer: string,
   file: FileToPut,
-  { signal, ...options }: PutFileOptions,
+  { signal, onProgress, ...options }: PutFileOptions,
 ): Promise<PutFile> {
+  const name = options.name ?? nameOf(file);
+  if (name === "" && typeof file !== "string") {
+    throw new TypeError(
+      'Cannot put bytes without a name, from which the Computer takes the extension: give one, such as { name: "photo.png" }',
+    );
+  }
   const { protocol } = requests;
   if (WITHOUT_UPLOADS.includes(protocol)) {
     throw new BlobError(
@@ -54,7 +65,7 @@ export async function putFile(
     const digest = await hash(source, signal);
     const upload = new Upload(requests, computer, source, digest);
     try {
-      return await upload.run(options, signal);
+      return await upload.run({ name, onProgress }, signal);
     } catch (error) {
       upload.abandon();
       throw error;
@@ -112,7 +123,10 @@ class Upload {
 
   /** Sends all chunks. */
   async run(
-    { name = this.#source.name, onProgress }: PutFileOptions,
+    { name, onProgress }: {
+      readonly name: string;
+      readonly onProgress: PutFileOptions["onProgress"];
+    },
     signal: AbortSignal | undefined,
   ): Promise<PutFile> {
     const total = this.#source.size;
@@ -141,7 +155,7 @@ class Upload {
   }
 
   async #sendNext(
-    name: string | undefined,
+    name: string,
     signal: AbortSignal | undefined,
   ): Promise<PutBlobRet> {
     const begun = await this.#begun;
@@ -151,7 +165,7 @@ class Upload {
       ...(begun ? { upload_id: begun.upload_id } : {
         total_size: size,
         sha256: this.#digest,
-        ...(name !== undefined && { name_hint: name }),
+        name_hint: name,
       }),
       chunk_offset: this.#sent,
       eof: false,

@@ -55,7 +55,10 @@ export interface CallToolOptions extends AgentRequestOptions {
 
 /** Options for sending a file to a Computer (0.4 §7.5). */
 export interface PutFileOptions extends AgentRequestOptions {
-  /** A name from which the Computer may take parts; default: that of the file. */
+  /**
+   * A name from which the Computer takes parts, such as the extension; default: that of the file.
+   * Bytes, and a Blob that is no File, need one.
+   */
   name?: string;
   /** Receives how many bytes have arrived, after each chunk. */
   onProgress?: (progress: PutFileProgress) => unknown;

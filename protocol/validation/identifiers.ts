@@ -31,6 +31,10 @@ export const officeIdentifier = identifier.check(
 export const isOfficeName = (name: string): boolean =>
   isIdentifier(name) && hasNoControl(name);
 
+/** Returns whether data is an {@linkcode officeIdentifier}. */
+export const isOfficeName = (data: unknown): data is string =>
+  typeof data === "string" && isIdentifier(data) && !CONTROL.test(data);
+
 /** The time that a request may take: 1 to 3600 s (spec §4). */
 export const timeoutSeconds = z.int().check(z.minimum(1), z.maximum(3600));
 

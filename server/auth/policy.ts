@@ -51,7 +51,9 @@ export function checkPolicy(
   { role, office, name }: WantedSeat,
 ): string | undefined {
   if (roles && !roles.includes(role)) {
-    return `Not allowed to join as ${role}`;
+    return `Not allowed to join as ${role}: the credentials are for ${
+      roles.join(" and ") || "no role"
+    }`;
   }
   if (offices && !offices.some((pattern) => matches(pattern, office))) {
     return "Not allowed to join this office";

@@ -15,6 +15,7 @@ import { scratch } from "../../support/scratch.ts";
 
 const MEGABYTE = 1_000_000;
 const FILE = someBytes(5_000_000);
+const NAMED = { name: "a.bin" };
 
 const PICTURES = {
   type: "stdio",
@@ -114,6 +115,7 @@ Deno.test({
   await using killed = await joined(office, config.file, options);
   await assertRejects(() =>
     agent.putFile("pc", FILE, {
+      ...NAMED,
       onProgress: ({ sent }) => {
         if (sent > 2_000_000) killed.signal("SIGKILL");
       },
@@ -125,7 +127,7 @@ Deno.test({
   assertEquals(others, []);
   await using next = await joined(office, config.file, options);
   await empty(root);
-  const { path } = await agent.putFile("pc", FILE);
+  const { path } = await agent.putFile("pc", FILE, NAMED);
   assertEquals(sha256(await Deno.readFile(path)), sha256(FILE));
   await next.stop();
   assertEquals(filesIn(root).length, 1);
@@ -151,6 +153,7 @@ Deno.test({
   await assertRejects(
     () =>
       agent.putFile("pc", FILE, {
+        ...NAMED,
         signal: abort.signal,
         onProgress: ({ sent }) => {
           if (sent > 2_000_000) abort.abort(new Error("enough"));
@@ -160,13 +163,16 @@ Deno.test({
     "enough",
   );
   await empty(folder.path);
-  const refused = await assertRejects(() => agent.putFile("other", FILE)) as {
+  const refused = await assertRejects(() =>
+    agent.putFile("other", FILE, NAMED)
+  ) as {
     details?: unknown;
   };
   assertEquals(refused.details, { reason: "forbidden" });
   // An Agent that leaves gives up what it had begun.
   const going = assertRejects(() =>
     agent.putFile("pc", FILE, {
+      ...NAMED,
       onProgress: ({ sent }) => {
         if (sent > 2_000_000) void agent.leave();
       },

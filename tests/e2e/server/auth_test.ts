@@ -153,7 +153,12 @@ Deno.test("the policy of credentials is checked at each join: role, office, name
   const { url } = await server.listen();
   await using lab = await connectRaw(url, inAuth(LAB_KEY));
   const refusals = [
-    ["agent", "lab-1", "north", "Not allowed to join as agent"],
+    [
+      "agent",
+      "lab-1",
+      "north",
+      "Not allowed to join as agent: the credentials are for computer",
+    ],
     ["computer", "lab-1", "south", "Not allowed to join this office"],
     ["computer", "x", "north", 'Not allowed to join under the name "x"'],
   ] as const;

@@ -17,6 +17,7 @@ import { sha256, someBytes } from "../../support/blob_script.ts";
 import { scratch } from "../../support/scratch.ts";
 
 const FILE = someBytes(1_000_000);
+const NAMED = { name: "a.bin" };
 
 /** Requests that a function answers. */
 const requestsTo = (
@@ -58,9 +59,8 @@ Deno.test("0.4 §7.5: putFile() sends bytes, a Blob or a path in chunks that fit
   await Deno.writeFile(path, FILE);
   for (
     const [file, name, hint] of [
-      [FILE, undefined, ""],
       [FILE, "given.bin", "_given.bin"],
-      [new Blob([FILE]), undefined, ""],
+      [new Blob([FILE]), "blob.png", "_blob.png"],
       [new File([FILE], "blob.bin"), undefined, "_blob.bin"],
       [path, undefined, "_my_file.bin"],
     ] as const
@@ -95,7 +95,7 @@ Deno.test("0.4 §7.5: putFile() sends bytes, a Blob or a path in chunks that fit
     );
   }
   const small = requestsTo((request) => pc.uploads.put(request), 150_000);
-  await putFile(small, "pc", FILE.subarray(0, 200_000), {});
+  await putFile(small, "pc", FILE.subarray(0, 200_000), NAMED);
   assertEquals(small.requests.length, 2);
 });
 
@@ -112,7 +112,11 @@ Deno.test("0.4 §7.5: putFile() gives an upload up that it aborts or that fails,
       return answer;
     });
     await assertRejects(
-      () => putFile(requests, "pc", FILE, { signal: abort.signal }),
+      () =>
+        putFile(requests, "pc", FILE, {
+          ...NAMED,
+          signal: abort.signal,
+        }),
       Error,
       "enough",
     );
@@ -129,7 +133,7 @@ Deno.test("putFile() refuses what is no file, and a file that changes meanwhile"
   const requests = requestsTo((request) => pc.uploads.put(request));
   for (const empty of [new Uint8Array(), new Blob([])]) {
     await assertRejects(
-      () => putFile(requests, "pc", empty, {}),
+      () => putFile(requests, "pc", empty, NAMED),
       TypeError,
       "empty file",
     );
@@ -144,6 +148,19 @@ Deno.test("putFile() refuses what is no file, and a file that changes meanwhile"
     Error,
     "ENOENT",
   );
+  for (
+    const [file, name] of [
+      [FILE, undefined],
+      [FILE, ""],
+      [new Blob([FILE], { type: "image/png" }), undefined],
+    ] as const
+  ) {
+    await assertRejects(
+      () => putFile(requests, "pc", file, name === undefined ? {} : { name }),
+      TypeError,
+      'Cannot put bytes without a name, from which the Computer takes the extension: give one, such as { name: "photo.png" }',
+    );
+  }
   assertEquals(requests.requests, []);
 
   const path = `${pc.folder}/file`;
@@ -163,7 +180,7 @@ Deno.test("putFile() refuses what is no file, and a file that changes meanwhile"
     return await pc.uploads.put(request);
   });
   const error = await assertRejects(
-    () => putFile(replacing, "pc", replaced, {}),
+    () => putFile(replacing, "pc", replaced, NAMED),
     ProtocolError,
   );
   assertEquals(error.details?.reason, "integrity");
@@ -205,7 +222,7 @@ Deno.test("putFile() explains a peer that knows no uploads, and one that answers
   ];
   for (const [answer, code, told] of rows) {
     const error = await assertRejects(
-      () => putFile(requestsTo(answer), "pc", new Uint8Array(3), {}),
+      () => putFile(requestsTo(answer), "pc", new Uint8Array(3), NAMED),
       BlobError,
     );
     assertEquals(error.code, code);

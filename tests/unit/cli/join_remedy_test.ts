@@ -34,9 +34,17 @@ Deno.test("joinRemedy() knows the Server's refusals by their wording", () => {
       'Room already has an agent: "planner" has it until it leaves',
       /^stop that agent, .*--office/,
     ],
-    [checkPolicy({ roles: ["agent"] }, computer), /your key or token allows/],
-    [checkPolicy({ offices: ["x"] }, computer), /your key or token allows/],
-    [checkPolicy({ names: ["x"] }, computer), /your key or token allows/],
+    [
+      checkPolicy({ roles: ["agent"] }, computer),
+      /^smcp-computer joins as computer: give a key .*--api-key .* of a computer$/,
+    ],
+    [
+      checkPolicy({ roles: ["computer"] }, agent),
+      /^smcp-agent joins as agent: give a key .*--api-key .* of an agent$/,
+    ],
+    [checkPolicy({ offices: ["x"] }, computer), /allows with --office .*, or /],
+    [checkPolicy({ names: ["x"] }, computer), /allows with --name .*, or /],
+    ["Policy: you may not join here", /your key or token allows/],
   ];
   for (const [reason = "", remedy] of rows) {
     assertMatch(joinRemedy(reason) ?? "nothing", remedy, reason);

@@ -1,5 +1,6 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { BACKOFF, backoff } from "../../../client/backoff.ts";
+import { checkOptions } from "../../../client/check_options.ts";
 import { Emitter } from "../../../client/emitter.ts";
 import { parseServerUrl } from "../../../client/url.ts";
 
@@ -40,4 +41,42 @@ Deno.test("Emitter.emit() keeps what one listener throws from the others", async
   await Promise.resolve();
   assertEquals(heard, [1]);
   assertEquals(thrown, ["at once", "at once", "later", "later"]);
+});
+
+Deno.test("checkOptions() names the option that is invalid, and what is expected, without credentials", () => {
+  const right = { url: "http://127.0.0.1:8787", name: "planner" };
+  const wrong: [options: unknown, says: RegExp][] = [
+    [undefined, /without options: give them as \{ url: .*, name: /],
+    [{}, /without options: give them as \{ url: .*, name: /],
+    [
+      { name: "planner" },
+      /Cannot connect to undefined: expected a URL such as/,
+    ],
+    [{ url: right.url }, /option name: expected a text of 1 to 256/],
+    [{ ...right, name: "" }, /option name: expected a text of 1 to 256/],
+    [{ ...right, name: "a\nb" }, /option name: .* without control characters/],
+    [{ ...right, name: 5 }, /option name: expected a text/],
+    [
+      { ...right, auth: "s3cret" },
+      /option auth: expected \{ api_key: "…" \} or/,
+    ],
+    [{ ...right, auth: ["s3cret"] }, /option auth: expected \{ api_key/],
+    [{ ...right, auth: null }, /option auth: expected \{ api_key/],
+    [{ ...right, path: "smcp" }, /option path: .* begins with "\/"/],
+    [{ ...right, headers: "s3cret" }, /option headers: expected an object/],
+    [{ ...right, headers: { a: 1 } }, /option headers: expected an object/],
+    [{ ...right, transports: "websocket" }, /option transports: expected \["/],
+    [{ ...right, transports: [] }, /option transports: expected \["polling"/],
+    [{ ...right, transports: ["ws"] }, /option transports: expected \["poll/],
+  ];
+  for (const [options, says] of wrong) {
+    const { message } = assertThrows(
+      () => Reflect.apply(checkOptions, undefined, [options]),
+      TypeError,
+    );
+    assertMatch(message, says);
+    assertEquals(message.includes("s3cret"), false);
+  }
+  checkOptions({ ...right, auth: { api_key: "k" }, headers: { a: "b" } });
+  checkOptions({ ...right, auth: () => ({ token: "t" }), path: "/a/" });
 });

@@ -55,8 +55,14 @@ Deno.test("checkPolicy() allows what every field allows, and names the one that 
     assertEquals(checkPolicy(policy, seat), undefined, JSON.stringify(policy));
   }
   const refused: [Policy, string][] = [
-    [{ roles: ["agent"] }, "Not allowed to join as computer"],
-    [{ roles: [] }, "Not allowed to join as computer"],
+    [
+      { roles: ["agent"] },
+      "Not allowed to join as computer: the credentials are for agent",
+    ],
+    [
+      { roles: [] },
+      "Not allowed to join as computer: the credentials are for no role",
+    ],
     [{ offices: ["team-b"] }, "Not allowed to join this office"],
     [{ offices: [] }, "Not allowed to join this office"],
     [{ names: ["lab-2"] }, 'Not allowed to join under the name "lab-1"'],

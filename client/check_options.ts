@@ -1,0 +1,70 @@
+import { isOfficeName } from "../protocol/validation/identifiers.ts";
+import type { ConnectionOptions, Credentials } from "./options.ts";
+import { checkTls } from "./tls/tls.ts";
+import { parseServerUrl } from "./url.ts";
+
+const TRANSPORTS: readonly unknown[] = ["polling", "websocket"];
+
+/**
+ * Checks the options of a client, which JavaScript does not check.
+ *
+ * @throws {TypeError} that names the first invalid option, what is expected there, and no credentials
+ */
+export function checkOptions(options: ConnectionOptions): void {
+  const given: { readonly [N in keyof ConnectionOptions]?: unknown } = Object(
+    options,
+  );
+  if (given.url === undefined && given.name === undefined) {
+    throw new TypeError(
+      'Cannot connect without options: give them as { url: "http://127.0.0.1:8787", name: "planner" }',
+    );
+  }
+  parseServerUrl(options.url);
+  if (!isOfficeName(given.name)) {
+    throw invalid(
+      "name",
+      'a text of 1 to 256 characters without control characters, such as "planner": the name to join offices with',
+    );
+  }
+  if (typeof given.auth !== "function") checkAuth(given.auth);
+  if (given.path !== undefined && !/^\//.test(String(given.path))) {
+    throw invalid("path", 'a path that begins with "/", such as "/smcp/"');
+  }
+  if (given.headers !== undefined && !isTexts(given.headers)) {
+    throw invalid(
+      "headers",
+      'an object of texts, such as { "x-api-key": "…" }',
+    );
+  }
+  if (given.transports !== undefined && !isTransports(given.transports)) {
+    throw invalid("transports", '["polling", "websocket"] or one of them');
+  }
+  checkTls(options.tls, options.url);
+}
+
+/**
+ * Checks the credentials of a client.
+ *
+ * @throws {TypeError} that shows nothing of them
+ */
+export function checkAuth(auth: unknown): asserts auth is Credentials {
+  if (auth === undefined || isRecord(auth)) return;
+  throw invalid(
+    "auth",
+    '{ api_key: "…" } or { token: "…" }, or a function that returns one of them',
+  );
+}
+
+const invalid = (option: string, expected: string): TypeError =>
+  new TypeError(`Cannot use the option ${option}: expected ${expected}`);
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isTexts = (value: unknown): boolean =>
+  isRecord(value) &&
+  Object.values(value).every((text) => typeof text === "string");
+
+const isTransports = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 0 &&
+  value.every((name) => TRANSPORTS.includes(name));
