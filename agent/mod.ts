@@ -25,6 +25,7 @@
  *
  * @module
  */
+import "../shared/check_runtime.ts";
 export { SmcpAgent } from "./agent.ts";
 export type {
   AgentRequestOptions,

@@ -38,6 +38,7 @@
  *
  * @module
  */
+import "../shared/check_runtime.ts";
 export { SmcpComputer } from "./computer.ts";
 export { ToolHost } from "./tool_host.ts";
 export type {

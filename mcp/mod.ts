@@ -35,6 +35,7 @@
  *
  * @module
  */
+import "../shared/check_runtime.ts";
 import process from "node:process";
 import { abortable } from "../shared/async.ts";
 import { loadPackages } from "../shared/packages.ts";

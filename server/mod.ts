@@ -48,6 +48,7 @@
  *
  * @module
  */
+import "../shared/check_runtime.ts";
 export { ErrorCode, type ProtocolName, type Role } from "../protocol/mod.ts";
 export { type ApiKey, apiKeys } from "./auth/api_keys.ts";
 export {

@@ -33,6 +33,7 @@
  *
  * @module
  */
+import "../shared/check_runtime.ts";
 export {
   type ConnectionEvents,
   type ConnectionOptions,

@@ -15,6 +15,7 @@
  *
  * @module
  */
+import "../../shared/check_runtime.ts";
 export type { Cluster } from "../offices/cluster.ts";
 export type { ClusterStatus } from "../shared/cluster_status.ts";
 export { joinCluster, type JoinClusterOptions } from "./join_cluster.ts";

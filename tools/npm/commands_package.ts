@@ -3,7 +3,8 @@ import config from "../../deno.json" with { type: "json" };
 import type { Dependencies } from "./dependencies.ts";
 
 /** The oldest Node that the packages run on. */
-export const MIN_NODE_MAJOR = 22;
+export const MIN_NODE = "22.12";
+const [MAJOR, MINOR] = MIN_NODE.split(".").map(Number);
 
 /** The name of the package that brings the commands. */
 export const CLI_NAME = "@a2c-smcp/cli";
@@ -55,7 +56,7 @@ export async function commandsPackage(
     keywords: ["a2c", "smcp", "mcp", "agent", "tools"],
     license: config.license,
     type: "module",
-    engines: { node: `>=${MIN_NODE_MAJOR}` },
+    engines: { node: `>=${MIN_NODE}` },
     bin: Object.fromEntries(
       Object.keys(BINS).map((name) => [name, binFile(name)]),
     ),
@@ -80,9 +81,10 @@ export async function commandsPackage(
 /** Returns the source of a command, which checks the version of Node first. */
 const binSource = (name: string): string =>
   `#!/usr/bin/env node
-if (parseInt(process.versions.node) < ${MIN_NODE_MAJOR}) {
+const [major, minor] = process.versions.node.split(".").map(Number);
+if (major < ${MAJOR} || major === ${MAJOR} && minor < ${MINOR}) {
   console.error(
-    \`error: ${name} needs Node ${MIN_NODE_MAJOR} or later, and this is \${process.version}; get one from https://nodejs.org\`,
+    \`error: ${name} needs Node ${MIN_NODE} or later, and this is \${process.version}; get one from https://nodejs.org\`,
   );
   process.exit(1);
 }
