@@ -1,5 +1,6 @@
 import type { Command, Option } from "commander";
 import { reasonOf } from "../client/reason.ts";
+import { nearestWord } from "../shared/nearest_word.ts";
 import { explainFailure } from "./explain_failure.ts";
 
 /** A wrong use of the command line: exit code 2. */
@@ -52,17 +53,69 @@ export function reporting(
     .hook("preAction", (_, action) => env && readSwitches(action, env));
 }
 
-/** Joins a message and its suggestion in one line, and names the variable of a missing option. */
-const oneLine = (text: string, command: Command): string =>
-  text.trim().replaceAll(/\s*\n\s*/g, " ")
-    .replace(/'([^']+)' not specified$/, (missing, flags: string) => {
-      const variable = withSubcommands(command)
-        .flatMap(({ options }) => options)
-        .find((option) => option.flags === flags)?.envVar;
-      return variable === undefined
-        ? missing
-        : `${missing}; give it, or set ${variable} in the environment`;
-    });
+/** Joins a message and its suggestion in one line, and adds the remedy that commander leaves out. */
+function oneLine(text: string, program: Command): string {
+  const line = text.trim().replaceAll(/\s*\n\s*/g, " ");
+  const [, missing] = /'([^']+)' not specified$/.exec(line) ?? [];
+  if (missing !== undefined) return explainMissing(line, missing, program);
+  const [, unknown] = /unknown command '([^']+)'$/.exec(line) ??
+    // A program that also works without a command takes no arguments.
+    /too many arguments\. Expected 0 .*: (\S+?)[,.]/.exec(line) ?? [];
+  if (unknown !== undefined) {
+    const suggested = suggestCommands(unknown, program);
+    return `error: unknown command '${unknown}'${suggested}`;
+  }
+  return /missing required argument|too many arguments/.test(line)
+    ? `${line.replace(/\.$/, "")}; --help shows what it takes`
+    : line;
+}
+
+/**
+ * Names the variable of a missing option; but where one is misspelled, names that one: commander
+ * looks for what is missing first.
+ *
+ * @param flags the missing option, as the help writes it
+ */
+function explainMissing(line: string, flags: string, program: Command): string {
+  const commands = withSubcommands(program).filter(({ options }) =>
+    options.some((option) => option.flags === flags)
+  );
+  for (const { args, options, commands: below } of commands) {
+    const unknown = args.find((arg) => /^-[^\d]/.test(arg));
+    if (below.length > 0 || unknown === undefined) continue; // a parent's are those of its subcommand
+    const [flag = ""] = unknown.split("=");
+    const meant = nearestWord(
+      flag,
+      options.flatMap(({ long }) => long ?? []),
+    );
+    return `error: unknown option '${flag}'${
+      meant === undefined ? "; --help lists them" : ` (Did you mean ${meant}?)`
+    }`;
+  }
+  const variable = commands.flatMap(({ options }) => options)
+    .find((option) => option.flags === flags)?.envVar;
+  return variable === undefined
+    ? line
+    : `${line}; give it, or set ${variable} in the environment`;
+}
+
+/** Suggests the commands whose summaries have the word; all where there are none. */
+function suggestCommands(word: string, program: Command): string {
+  const parent =
+    withSubcommands(program).findLast(({ args, commands }) =>
+      args[0] === word && commands.length > 0
+    ) ?? program;
+  const names = (commands: readonly Command[]) =>
+    commands.map((command) => command.name()).join(", ");
+  const near = nearestWord(word, parent.commands.map((each) => each.name()));
+  if (near !== undefined) return ` (Did you mean ${near}?)`;
+  const fitting = parent.commands.filter((command) =>
+    command.summary().toLowerCase().split(/\W+/).includes(word.toLowerCase())
+  );
+  return fitting.length > 0
+    ? ` (Did you mean ${fitting.length > 1 ? "one of " : ""}${names(fitting)}?)`
+    : `; the commands are ${names(parent.commands)}`;
+}
 
 const withSubcommands = (command: Command): Command[] => [
   command,

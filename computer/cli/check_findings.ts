@@ -90,12 +90,24 @@ export function sumUp(
         )
       ),
       ...problems,
+      ...nothingOffered(config, skills),
     ],
     warnings: [...warnings].filter((text) =>
       !problems.some((problem) => text.includes(problem))
     ),
   };
 }
+
+/** Finds that a Computer with this configuration would offer nothing at all. */
+const nothingOffered = (
+  { servers }: ComputerConfig,
+  skills: readonly string[],
+): string[] =>
+  skills.length > 0 || servers.some(({ disabled }) => !disabled) ? [] : [
+    servers.length === 0
+      ? 'there are no MCP servers, so nothing is offered; add one to "servers", or take those of other programs over with "smcp-computer import"'
+      : 'every MCP server is disabled, so nothing is offered; remove "disabled" from one',
+  ];
 
 const checked = (
   status: ServerStatus,

@@ -101,7 +101,12 @@ export const addServingFlags = (command: Command, required = true): Command =>
 
 /** Adds the options of `run`. */
 export const addRunFlags = (command: Command): Command =>
-  addViewFlags(addServingFlags(addServerFlags(command)));
+  addViewFlags(addServingFlags(addServerFlags(command))).addOption(
+    new Option(
+      "--wait",
+      "wait for a Server that cannot be reached yet, instead of ending",
+    ).env("SMCP_WAIT").default(false),
+  );
 
 /** Adds the options about watching the configuration, and showing what happens. */
 export const addViewFlags = (command: Command): Command =>

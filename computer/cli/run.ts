@@ -1,4 +1,10 @@
 import process from "node:process";
+import { explainFailure } from "../../cli/explain_failure.ts";
+import { backoff } from "../../client/backoff.ts";
+import { ConnectionError } from "../../client/errors.ts";
+import { isFinal } from "../../client/failures.ts";
+import { ProtocolError } from "../../protocol/mod.ts";
+import { sleep } from "../../shared/async.ts";
 import type { SmcpComputer } from "../computer.ts";
 import { watchConfig } from "../config/watch_config.ts";
 import { liveView } from "./live/live_view.ts";
@@ -20,6 +26,8 @@ export interface RunFlags extends ComputerFlags, PageFlags {
   watch?: boolean;
   /** Print lines instead of a live view. */
   plain?: boolean;
+  /** Wait for a Server that cannot be reached yet; absent where there is no such option. */
+  wait?: boolean;
 }
 
 /** Hosts the MCP servers of a configuration file until a signal arrives; throws errors that need the user. */
@@ -36,6 +44,7 @@ export async function run(flags: RunFlags): Promise<void> {
     page,
   );
   const stopped = firstSignal();
+  const ended = new AbortController();
   let watching: Disposable | undefined;
   try {
     const { stdout, env } = process;
@@ -47,10 +56,16 @@ export async function run(flags: RunFlags): Promise<void> {
     report(computer, { note: (text) => view.note(text), brief: live });
     if (page) view.note(`page: ${await page.serve(computer)}`);
     if (flags.watch) watching = await follow(config, computer, view);
-    await Promise.race([stopped, serve(computer, office)]);
+    const connected = connect(computer, flags, {
+      signal: ended.signal,
+      note: (text) => view.note(text),
+    });
+    const served = connected.then(() => serve(computer, office));
+    await Promise.race([stopped, served]);
     view.close();
     console.log("stopping");
   } finally {
+    ended.abort();
     view.close();
     watching?.[Symbol.dispose]();
     await page?.close();
@@ -59,9 +74,46 @@ export async function run(flags: RunFlags): Promise<void> {
   }
 }
 
+/** How {@linkcode connect} waits. */
+interface Waiting {
+  /** Ends the wait. */
+  readonly signal: AbortSignal;
+  /** Receives why it waits, once for each reason. */
+  note(text: string): void;
+}
+
+/** Connects; with `--wait`, tries again until a Server is there. */
+async function connect(
+  computer: SmcpComputer,
+  { wait }: RunFlags,
+  { signal, note }: Waiting,
+): Promise<void> {
+  let noted: string | undefined;
+  for (let attempt = 0;; attempt++) {
+    try {
+      return await computer.connect();
+    } catch (error) {
+      if (!isAbsent(error) || wait === undefined) throw error;
+      const why = explainFailure(error);
+      if (!wait) {
+        throw new Error(`${why}; or wait until it is there, with --wait`, {
+          cause: error,
+        });
+      }
+      if (why !== noted) note(`waiting for the Server: ${why}`);
+      noted = why;
+    }
+    await sleep(backoff(attempt, Math.random()), signal);
+  }
+}
+
+/** Returns whether a Server may be there later: it was not reached, or it failed itself. */
+const isAbsent = (error: unknown): boolean =>
+  error instanceof ConnectionError && error.code === "unreachable" ||
+  error instanceof ProtocolError && !isFinal(error);
+
 /** Joins the office; rejects when the Server refuses or dismisses this Computer, and never resolves. */
 async function serve(computer: SmcpComputer, office: string): Promise<void> {
-  await computer.connect();
   const end = dismissed(computer);
   await Promise.race([end, computer.join(office)]);
   await end;

@@ -11,9 +11,9 @@ export const computerService: ServiceRole<RunFlags> = {
   name: "smcp-computer",
   summary: "A2C-SMCP Computer: tools of MCP servers for agents",
   example: "--config computer.json --office demo",
-  words: ["run"],
+  words: ["run", "--wait"], // the machine of the Server may start later
   addFlags: (command) => addOffice(addRunFlags(command)),
-  except: ["--plain"], // a service has no terminal
+  except: ["--plain", "--wait"], // a service has no terminal, and waits anyway
   findSecret(flag, text) {
     if (flag === "--api-key") return ["SMCP_API_KEY", text];
     if (flag === "--token") return ["SMCP_TOKEN", text];

@@ -6,6 +6,7 @@ import { fixture } from "../../support/computer/mcp_servers.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
 import { gone, written } from "../../support/processes.ts";
 import { runComputer } from "../../support/computer/run_computer.ts";
+import { startProxy } from "../../support/proxy.ts";
 import { scratch } from "../../support/scratch.ts";
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -59,6 +60,34 @@ Deno.test({
   shell.signal("SIGTERM");
   assertEquals((await shell.status).code, 0);
   await gone(pid);
+});
+
+Deno.test({
+  name:
+    "smcp-computer run --wait says once that it waits for a Server, and joins when there is one; a signal ends the wait",
+  timeout: 120_000,
+}, async () => {
+  await using proxy = await startProxy("http://127.0.0.1:1");
+  await using config = await configFile({ servers: {} });
+  const args = [
+    ...["run", "--wait", "--name", "pc", "--config", config.file],
+    ...["--url", proxy.url, "--office", OFFICE],
+  ];
+  await using computer = startMain("computer", args);
+  await using other = startMain("computer", args);
+  await other.line(/^waiting for the Server: /);
+  other.signal("SIGTERM");
+  assertEquals((await other.status).code, 0);
+  await computer.line(
+    /^waiting for the Server: Cannot connect to http:\/\/127\.0\.0\.1:\d+: /,
+  );
+  await using office = await startOffice();
+  proxy.turnTo(office.url);
+  await computer.line(/^joined office north as pc$/);
+  computer.signal("SIGTERM");
+  assertEquals((await computer.status).code, 0);
+  const waiting = computer.lines.filter((line) => line.startsWith("waiting"));
+  assertEquals(waiting.length, 1, computer.lines.join("\n"));
 });
 
 Deno.test({
@@ -117,7 +146,7 @@ Deno.test({
       "no server",
       to("http://127.0.0.1:1", good.file),
       1,
-      "nobody listens there; start a Server",
+      "nobody listens there; start a Server, or correct the address with --url; or wait until it is there, with --wait",
     ],
     ["no URL", to("foo", good.file), 1, '"foo"'],
     ["no file", to(office.url, "no/such.json"), 1, "no/such.json"],

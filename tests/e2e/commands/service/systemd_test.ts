@@ -29,7 +29,7 @@ Deno.test("service install writes unit and credentials apart, and starts the uni
   const unit = await home.read(UNIT);
   assertMatch(
     unit,
-    /^ExecStart=".*\/deno" "run" "-A" ".*\/computer\/main\.ts" "run" "--config=c\.json" "--office=demo" "--yes" "--name=pc 100%% \$\$HOME"$/m,
+    /^ExecStart=".*\/deno" "run" "-A" ".*\/computer\/main\.ts" "run" "--wait" "--config=c\.json" "--office=demo" "--yes" "--name=pc 100%% \$\$HOME"$/m,
   );
   assertStringIncludes(unit, `\nWorkingDirectory=${home.folder}\n`);
   assertStringIncludes(
