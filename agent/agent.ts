@@ -80,6 +80,12 @@ export class SmcpAgent implements AsyncDisposable {
     this.#options = options;
     const signed = { ...options, role: "agent" } as const;
     const connection = this.#connection = new Connection(signed, logThrown);
+    const { offline = "fail" } = options;
+    if (offline !== "fail" && offline !== "wait") {
+      throw new TypeError(
+        'Cannot use the option offline: expected "fail" or "wait"',
+      );
+    }
     const requests = this.#requests = new Requests(connection, options);
     this.#documents = new DocumentOpener(requests, options.documentHandlers);
     connection.on("disconnected", () => this.#documents.endSession());

@@ -67,6 +67,8 @@ export function explainFailure(error: unknown): string {
 const remedyOfNotFound = ({ fields }: ProtocolError): string | undefined =>
   typeof fields.computer === "string"
     ? 'the command "members" lists who is there; name one of them with --computer'
+    : typeof fields.mcp_server === "string" && fields.reason === undefined
+    ? 'the command "config" lists the MCP servers'
     : Object.keys(fields).length === 0
     ? "correct --url, or the path with --path"
     : undefined;

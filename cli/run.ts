@@ -65,6 +65,7 @@ function oneLine(text: string, program: Command): string {
     const suggested = suggestCommands(unknown, program);
     return `error: unknown command '${unknown}'${suggested}`;
   }
+  if (/unknown option '[^']+'$/.test(line)) return `${line}; --help lists them`;
   return /missing required argument|too many arguments/.test(line)
     ? `${line.replace(/\.$/, "")}; --help shows what it takes`
     : line;
@@ -91,6 +92,13 @@ function explainMissing(line: string, flags: string, program: Command): string {
     return `error: unknown option '${flag}'${
       meant === undefined ? "; --help lists them" : ` (Did you mean ${meant}?)`
     }`;
+  }
+  const stray = commands.find((each) =>
+    each.args.length === 1 && each.registeredArguments.length === 0
+  )?.args[0];
+  if (stray !== undefined) {
+    const [flag] = flags.split(" ");
+    return `${line}; write ${flag} ${stray} if you mean that`;
   }
   const variable = commands.flatMap(({ options }) => options)
     .find((option) => option.flags === flags)?.envVar;

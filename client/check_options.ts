@@ -33,7 +33,7 @@ export function checkOptions(options: ConnectionOptions): void {
   if (given.headers !== undefined && !isTexts(given.headers)) {
     throw invalid(
       "headers",
-      'an object of texts, such as { "x-api-key": "…" }',
+      'an object of texts that HTTP can carry, such as { "x-api-key": "…" }',
     );
   }
   if (given.transports !== undefined && !isTransports(given.transports)) {
@@ -61,9 +61,15 @@ const invalid = (option: string, expected: string): TypeError =>
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** Returns whether HTTP can carry a text in a header. */
+export const isHeaderText = (text: string): boolean =>
+  /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
+
 const isTexts = (value: unknown): boolean =>
   isRecord(value) &&
-  Object.values(value).every((text) => typeof text === "string");
+  Object.values(value).every((text) =>
+    typeof text === "string" && isHeaderText(text)
+  );
 
 const isTransports = (value: unknown): boolean =>
   Array.isArray(value) && value.length > 0 &&

@@ -52,6 +52,16 @@ let readParts: (host: ToolHost) => ToolHostParts;
 /** Opens a host for the rest of the Computer; not exported from the package. */
 export const partsOf = (host: ToolHost): ToolHostParts => readParts(host);
 
+/** Checks the callbacks, which JavaScript does not. @throws {TypeError} that names the one that is none */
+function checked(options: ToolHostOptions): ToolHostOptions {
+  for (const name of ["confirm", "elicit", "askInput"] as const) {
+    const callback: unknown = Object(options)[name];
+    if (callback === undefined || typeof callback === "function") continue;
+    throw new TypeError(`Cannot use the option ${name}: expected a function`);
+  }
+  return options ?? {};
+}
+
 /**
  * Hosts MCP servers, and offers their tools, windows and documents to this process.
  *
@@ -86,7 +96,7 @@ export class ToolHost implements AsyncDisposable {
    * @throws {TypeError} when `maxMessageBytes`, or a number in `uploads` or `blobStore`, is no limit
    */
   constructor(options: ToolHostOptions) {
-    const { servers, inputs = [], confirm, elicit } = options;
+    const { servers, inputs = [], confirm, elicit } = checked(options);
     const config = parseOptions({ inputs, servers });
     this.#blobs = new BlobExchange(options);
     const changed = (...events: ServerEvent[]) =>

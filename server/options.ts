@@ -13,7 +13,10 @@ import { type CallTracer, traceCalls } from "./observe/trace_calls.ts";
 import { type NamedProfile, readProtocols } from "./protocols.ts";
 import type { SessionsOptions } from "./sessions/sessions.ts";
 import { MIN_UPLOAD_RATE, type WsEngine } from "./shared/ws_settings.ts";
-import type { Authenticator } from "./auth/authenticator.ts";
+import {
+  type Authenticator,
+  checkAuthenticator,
+} from "./auth/authenticator.ts";
 import { GatewayPass } from "./auth/gateway_pass.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import {
@@ -175,6 +178,7 @@ export interface GatewaySetup {
  */
 export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
   const { tracer } = options;
+  checkAuthenticator(options.authenticator);
   const profiles = readProtocols(options.protocol ?? "0.2");
   if (profiles.length > 1 && options.registry !== undefined) {
     throw new TypeError(

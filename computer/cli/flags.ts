@@ -143,7 +143,15 @@ export const addOffice = (command: Command, required = true): Command =>
       .makeOptionMandatory(required),
   );
 
-const bytes = integer(1, Number.MAX_SAFE_INTEGER);
+function bytes(text: string): number {
+  try {
+    return integer(1, Number.MAX_SAFE_INTEGER)(text);
+  } catch {
+    throw new InvalidArgumentError(
+      "Expected a number of bytes, such as 10000000 for 10 MB.",
+    );
+  }
+}
 
 function collectInput(
   text: string,

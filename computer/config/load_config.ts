@@ -95,13 +95,18 @@ export async function readConfigFile(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
-    const missing = error instanceof Error && "code" in error &&
-      error.code === "ENOENT";
+    const { code }: { code?: unknown } = Object(error);
     throw new ConfigError(file, [{
       path: [],
-      text: missing
-        ? "Cannot read the configuration: there is no such file"
-        : `Cannot read the configuration: ${reasonOf(error)}`,
+      text: `Cannot read the configuration: ${
+        READ_ERRORS[String(code)] ?? reasonOf(error)
+      }`,
     }]);
   }
 }
+
+const READ_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EISDIR: "it is a directory; name a file in it",
+  EACCES: "this user may not read it",
+};

@@ -49,13 +49,24 @@ const HASHED = /^sha256:([0-9a-fA-F]{64})$/;
  * @throws {TypeError} for an empty key, a duplicate `id`, no time in `expires`, and names for an operator
  */
 export function apiKeys(keys: readonly ApiKey[]): Authenticator {
+  const isList = Array.isArray(keys) &&
+    keys.every((entry) =>
+      typeof entry?.id === "string" && typeof entry.key === "string"
+    );
+  if (!isList) {
+    throw new TypeError(
+      'Cannot use the API keys: expected a list such as [{ id: "ci", key: "…" }]',
+    );
+  }
   const pepper = randomBytes(32);
   const blind = (digest: Uint8Array) =>
     createHmac("sha256", pepper).update(digest).digest();
   const known = keys.map((entry, at) => {
     if (keys.findIndex(({ id }) => id === entry.id) !== at) {
       throw new TypeError(
-        `Cannot use two API keys with the id ${JSON.stringify(entry.id)}`,
+        `Cannot use two API keys with the id ${
+          JSON.stringify(entry.id)
+        }: give each holder an id of its own`,
       );
     }
     const identity = identityOf(entry);

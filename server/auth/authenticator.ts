@@ -57,6 +57,20 @@ export interface Authenticator {
 }
 
 /**
+ * Checks an authenticator, which JavaScript does not: with another value nobody could connect.
+ *
+ * @throws {TypeError}
+ */
+export function checkAuthenticator(authenticator: unknown): void {
+  if (authenticator === undefined) return;
+  const { authenticate }: { authenticate?: unknown } = Object(authenticator);
+  if (typeof authenticate === "function") return;
+  throw new TypeError(
+    "Cannot use the option authenticator: expected what apiKeys() or jwt() returns, or an object with the function authenticate",
+  );
+}
+
+/**
  * Combines authenticators: tries each in order; the first that admits the client determines its identity.
  */
 export const anyOf = (

@@ -46,6 +46,11 @@ const ASYMMETRIC = [
  * issuer or audience
  */
 export function jwt(options: JwtOptions): Authenticator {
+  if (typeof options?.key !== "object" || options.key === null) {
+    throw new TypeError(
+      'Cannot verify JWTs without a key: expected { key: { secret: "…" } }, or publicKey or jwksUrl in place of secret',
+    );
+  }
   const verifying = verifyOptions(options);
   const load = keyLoader(options.key);
   let loading: Promise<{ jose: Jose; keys: KeySource }> | undefined;

@@ -53,6 +53,11 @@ function describe(issue: z.core.$ZodIssue, data: unknown): string {
   const key = typeof id === "string"
     ? `the key ${JSON.stringify(id)}`
     : `the key at position ${at + 1}`;
+  if (issue.code === "invalid_type" && issue.expected === "array") {
+    return `${key}: ${
+      field.join(".")
+    }: expected a list of texts, such as ["…"], also of one`;
+  }
   if (issue.code !== "unrecognized_keys") {
     return `${
       [key, field.join(".")].filter(Boolean).join(": ")

@@ -59,7 +59,13 @@ function loadJwt(
     : keyFile !== undefined
     ? { publicKey: readText("--jwt-key", keyFile) }
     : undefined;
-  return key ? [jwt({ key, ...options })] : [];
+  if (key === undefined) return [];
+  try {
+    return [jwt({ key, ...options })];
+  } catch (error) {
+    if (keyFile === undefined || !(error instanceof TypeError)) throw error;
+    throw inFile(`--jwt-key ${keyFile}`, error);
+  }
 }
 
 function loadTls(
@@ -73,6 +79,11 @@ function loadTls(
       clientCa: readText("--tls-client-ca", clientCaFile),
     }),
   };
-  toHttpsOptions(tls); // checks them
+  try {
+    toHttpsOptions(tls); // checks them
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw inFile(`--tls-cert ${certFile}, --tls-key ${keyFile}`, error);
+  }
   return tls;
 }

@@ -129,5 +129,20 @@ function open(file: string): number {
     );
   }
   // Not world-readable: the log holds names of members and addresses.
-  return openSync(file, "a", 0o640);
+  try {
+    return openSync(file, "a", 0o640);
+  } catch (error) {
+    const { code }: { code?: unknown } = Object(error);
+    const why = OPEN_ERRORS[String(code)];
+    throw why === undefined ? error : new Error(
+      `cannot write the log to ${file}: ${why}, or choose another with --log-file`,
+      { cause: error },
+    );
+  }
 }
+
+const OPEN_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such directory; create it",
+  EACCES: "no permission; allow this user to write there",
+  EISDIR: "it is a directory; name a file in it",
+};

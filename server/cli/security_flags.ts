@@ -131,7 +131,7 @@ export function readSecurity(
   if ((tlsCert ?? tlsClientCa) !== undefined || tlsKey !== undefined) {
     if (tlsCert === undefined || tlsKey === undefined) {
       throw new UsageError(
-        "--tls-cert and --tls-key belong together",
+        "--tls-cert and --tls-key belong together: give both",
       );
     }
   }

@@ -1,3 +1,4 @@
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type Child, start } from "./child.ts";
 
@@ -85,6 +86,54 @@ export async function runFile(
     stdout: decoder.decode(stdout),
     stderr: decoder.decode(stderr),
   };
+}
+
+/**
+ * Runs a command in this process, without a terminal: fast, for those that end by themselves, start
+ * nothing that outlives them, and need no environment of their own.
+ */
+export async function runHere(
+  name: CommandName,
+  args: readonly string[],
+): Promise<CommandEnd> {
+  const run = await loadCommand(name);
+  const [stdout, stderr]: [string[], string[]] = [[], []];
+  const { log, error } = console;
+  const [out, err] = [process.stdout.write, process.stderr.write];
+  const take = (texts: string[]) => (text: string | Uint8Array) => {
+    texts.push(String(text));
+    return true;
+  };
+  console.log = (...texts) => void stdout.push(`${texts.join(" ")}\n`);
+  console.error = (...texts) => void stderr.push(`${texts.join(" ")}\n`);
+  process.stdout.write = take(stdout);
+  process.stderr.write = take(stderr);
+  try {
+    const code = await run(args);
+    return { code, stdout: stdout.join(""), stderr: stderr.join("") };
+  } finally {
+    Object.assign(console, { log, error });
+    process.stdout.write = out;
+    process.stderr.write = err;
+  }
+}
+
+async function loadCommand(
+  name: CommandName,
+): Promise<(args: readonly string[]) => Promise<number>> {
+  const noMcp = () => Promise.reject(new Error("MCP needs a process"));
+  switch (name) {
+    case "agent": {
+      const { runAgent } = await import("../../agent/cli/command.ts");
+      return (args) => runAgent(args, noMcp);
+    }
+    case "computer":
+      return (await import("../../computer/cli/command.ts")).runComputer;
+    case "server": {
+      const { runServer } = await import("../../server/cli/command.ts");
+      return (args) => runServer(args, noMcp);
+    }
+  }
 }
 
 /** Starts a command whose output lines can be awaited. */

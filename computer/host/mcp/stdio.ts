@@ -238,8 +238,12 @@ export class StdioTransport implements Transport {
 }
 
 function explain(command: string, error: Error & { code?: string }): Error {
+  const [program = "", ...rest] = command.trim().split(/\s+/);
+  const isLine = rest.length > 0 && !/[\\/]/.test(program);
   return new Error(
-    error.code === "ENOENT"
+    error.code === "ENOENT" && isLine
+      ? `Cannot start "${command}": there is no such program; write "command": "${program}", and the rest in "args"`
+      : error.code === "ENOENT"
       ? `Cannot start "${command}": there is no such program; install it, or give its full path`
       : `Cannot start "${command}": ${error.message}`,
     { cause: error },

@@ -144,6 +144,8 @@ async function needed(flags: KeysFlags): Promise<ApiKey[]> {
   const keys = await readKeys(flags);
   if (keys !== undefined) return keys;
   throw new UsageError(
-    'the file of --api-keys does not exist; the command "key add" makes it',
+    `${
+      plain(flags.apiKeys)
+    }, the file of --api-keys, does not exist; the command "key add" makes it`,
   );
 }

@@ -38,7 +38,9 @@ export async function readKeys(
   }
   if (text.trim() === "[]") return [];
   try {
-    return parseApiKeys(text);
+    const keys = parseApiKeys(text);
+    apiKeys(keys); // checks what no Server would take
+    return keys;
   } catch (error) {
     throw error instanceof TypeError
       ? new UsageError(inFile(file, error).message)

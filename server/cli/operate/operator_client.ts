@@ -112,7 +112,10 @@ export class OperatorClient {
     if (result.success) {
       return new Error(
         statusCode === 401
-          ? "the Server does not know this token: give the one that it printed at its start, or an operator's, with --token (SMCP_TOKEN)"
+          ? `${
+            EXPIRED.exec(result.data.detail)?.[0] ??
+              "the Server does not know this token"
+          }: give the one that it printed at its start, or an operator's, with --token (SMCP_TOKEN)`
           : result.data.detail,
       );
     }
@@ -148,3 +151,6 @@ function jsonOf(text: string): unknown {
     return undefined;
   }
 }
+
+/** What a Server says only to the holder of credentials that were valid. */
+const EXPIRED = /the (API key|token) expired at [^;]+/;

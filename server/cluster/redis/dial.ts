@@ -108,6 +108,8 @@ function explain(error: unknown, address: Address, tls: boolean): Error {
       ? tls
         ? " (does it speak TLS? if not, the URL begins with redis://)"
         : " (does it want TLS? then the URL begins with rediss://)"
+      : /ECONNREFUSED|ENOTFOUND/.test(reason)
+      ? " (does it run there? if not, correct the URL)"
       : "";
   return say(`Cannot reach ${at}: ${reason}${hint}`);
 }
