@@ -89,14 +89,13 @@ function explainMissing(line: string, flags: string, program: Command): string {
       flag,
       options.flatMap(({ long }) => long ?? []),
     );
-    return `error: unknown option '${flag}'${
-      meant === undefined ? "; --help lists them" : ` (Did you mean ${meant}?)`
-    }`;
+    if (meant === undefined) continue;
+    return `error: unknown option '${flag}' (Did you mean ${meant}?)`;
   }
   const stray = commands.find((each) =>
     each.args.length === 1 && each.registeredArguments.length === 0
   )?.args[0];
-  if (stray !== undefined) {
+  if (stray !== undefined && !stray.startsWith("-")) {
     const [flag] = flags.split(" ");
     return `${line}; write ${flag} ${stray} if you mean that`;
   }

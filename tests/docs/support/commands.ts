@@ -98,7 +98,7 @@ export async function mistakeIn(
     stdin: "null",
   }).output();
   const text = new TextDecoder().decode(stderr).trim();
-  return code === 2 && text === `error: unknown option '${SENTINEL}'`
+  return code === 2 && text.startsWith(`error: unknown option '${SENTINEL}'`)
     ? undefined
     : `"${line}" ends with ${code}: ${text}`;
 }
