@@ -4,7 +4,7 @@ import { reasonOf } from "../client/reason.ts";
 import {
   codeOf,
   describeFailure,
-  systemError,
+  isDenied,
 } from "../client/request_failure.ts";
 import { joinRemedy } from "./join_remedy.ts";
 import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
@@ -80,10 +80,7 @@ function explainUnreachable({ message, cause }: ConnectionError): string {
   if (from === "stranger") {
     return `${message}; correct --url, or the path with --path`;
   }
-  const below = systemError(cause);
-  if (below instanceof Error && below.name === "NotCapable") { // of Deno
-    return `${where}: ${text}`;
-  }
+  if (isDenied(cause)) return `${where}: ${text}`;
   const why = NETWORK[codeOf(cause) ?? ""];
   return why === undefined ? message : `${where}: ${why}`;
 }

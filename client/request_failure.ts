@@ -21,6 +21,12 @@ export const systemError = (cause: unknown): unknown =>
 export const codeOf = (cause: unknown): string | undefined =>
   text(at(systemError(cause), "code"));
 
+/** Returns whether Deno lacks the permission for a request. */
+export function isDenied(cause: unknown): boolean {
+  const below = systemError(cause);
+  return below instanceof Error && below.name === "NotCapable";
+}
+
 /** Describes why a request failed. */
 export function describeFailure(cause: unknown): RequestFailure {
   const status = Number(at(cause, "description"));

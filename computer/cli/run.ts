@@ -3,6 +3,7 @@ import { explainFailure } from "../../cli/explain_failure.ts";
 import { backoff } from "../../client/backoff.ts";
 import { ConnectionError } from "../../client/errors.ts";
 import { isFinal } from "../../client/failures.ts";
+import { isDenied } from "../../client/request_failure.ts";
 import { ProtocolError } from "../../protocol/mod.ts";
 import { sleep } from "../../shared/async.ts";
 import type { SmcpComputer } from "../computer.ts";
@@ -109,7 +110,8 @@ async function connect(
 
 /** Returns whether a Server may be there later: it was not reached, or it failed itself. */
 const isAbsent = (error: unknown): boolean =>
-  error instanceof ConnectionError && error.code === "unreachable" ||
+  error instanceof ConnectionError && error.code === "unreachable" &&
+    !isDenied(error.cause) ||
   error instanceof ProtocolError && !isFinal(error);
 
 /** Joins the office; rejects when the Server refuses or dismisses this Computer, and never resolves. */
