@@ -16,7 +16,7 @@ const NUMBERED = [
 
 /** Files with an intentional port number, and why no other process can have that port. */
 const HELD: Readonly<Record<string, string>> = {
-  "e2e/commands/mistakes_test.ts":
+  "e2e/commands/mistakes/server.ts":
     "another Server holds it, and it must be refused",
   "e2e/server/command_test.ts":
     "another Server holds it, and it must be refused",
