@@ -30,6 +30,9 @@ export function checkOptions(options: ConnectionOptions): void {
   if (given.path !== undefined && !/^\//.test(String(given.path))) {
     throw invalid("path", 'a path that begins with "/", such as "/smcp/"');
   }
+  if (given.proxy !== undefined && given.proxy !== false) {
+    checkProxy(given.proxy);
+  }
   if (given.headers !== undefined && !isTexts(given.headers)) {
     throw invalid(
       "headers",
@@ -40,6 +43,11 @@ export function checkOptions(options: ConnectionOptions): void {
     throw invalid("transports", '["polling", "websocket"] or one of them');
   }
   checkTls(options.tls, options.url);
+}
+
+function checkProxy(proxy: unknown): void {
+  if (typeof proxy === "string") return;
+  throw invalid("proxy", 'a URL such as "http://proxy.example:3128", or false');
 }
 
 /**

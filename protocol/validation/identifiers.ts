@@ -27,13 +27,9 @@ export const officeIdentifier = identifier.check(
   z.refine(hasNoControl, "must not contain control characters"),
 );
 
-/** Returns whether an office can have a name, by the rule of {@linkcode officeIdentifier}. */
-export const isOfficeName = (name: string): boolean =>
-  isIdentifier(name) && hasNoControl(name);
-
 /** Returns whether data is an {@linkcode officeIdentifier}. */
 export const isOfficeName = (data: unknown): data is string =>
-  typeof data === "string" && isIdentifier(data) && !CONTROL.test(data);
+  typeof data === "string" && isIdentifier(data) && hasNoControl(data);
 
 /** The time that a request may take: 1 to 3600 s (spec §4). */
 export const timeoutSeconds = z.int().check(z.minimum(1), z.maximum(3600));

@@ -19,7 +19,7 @@ export const BINS: Readonly<Record<string, string>> = {
 
 const README = `# ${CLI_NAME}
 
-The commands of [A2C-SMCP](https://www.npmjs.com/package/${config.name}):
+The commands of A2C-SMCP:
 ${Object.keys(BINS).map((name) => `\`${name}\``).join(", ")}.
 
 \`\`\`sh

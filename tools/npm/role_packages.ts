@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import config from "../../deno.json" with { type: "json" };
-import { MIN_NODE_MAJOR } from "./commands_package.ts";
+import { MIN_NODE } from "./commands_package.ts";
 import { rangesOf, splitOptional } from "./dependencies.ts";
 import { peersOf } from "./gates.ts";
 
@@ -49,7 +49,7 @@ export const rolePackage = (role: RoleName): string =>
   config.name.replace(/[^/]+$/, role);
 
 /** Declarations of Node's modules: an Agent alone runs elsewhere, too. */
-const NODE_TYPES = { "@types/node": `>=${MIN_NODE_MAJOR}` };
+const NODE_TYPES = { "@types/node": `>=${parseInt(MIN_NODE)}` };
 
 /**
  * Writes the package of a role: the entrypoints of the library that belong to it, with all packages
@@ -82,7 +82,7 @@ export async function writeRolePackage(
     keywords: ["a2c", "smcp", "mcp", "agent", "tools"],
     license: config.license,
     type: "module",
-    engines: { node: `>=${MIN_NODE_MAJOR}` },
+    engines: { node: `>=${MIN_NODE}` },
     exports: Object.fromEntries(entries.map(({ path, name }) => [path, {
       types: `./${name}.d.ts`,
       require: `./${name}.cjs`,
@@ -156,6 +156,6 @@ import { ${example} } from "${rolePackage(role)}";
 \`\`\`
 
 The code, and the documentation in the folder \`docs\`, are those of
-[\`${config.name}\`](https://www.npmjs.com/package/${config.name}).
+\`${config.name}\`.
 `;
 };

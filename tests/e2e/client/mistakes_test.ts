@@ -39,6 +39,11 @@ const MISTAKES: readonly [
     'option path: expected a path that begins with "/"',
   ],
   [
+    "a proxy as an object",
+    () => make(SmcpAgent, { ...RIGHT, proxy: { host: "proxy" } }),
+    "option proxy: expected a URL such as",
+  ],
+  [
     "a version that does not exist",
     () => make(SmcpAgent, { ...RIGHT, protocol: "1" }),
     'expected "auto", "0.2"',
