@@ -13,7 +13,7 @@ import { ServerSkills } from "./server_skills.ts";
 import { parseSkillName } from "./skill_names.ts";
 import { Replacing } from "./staging/replacing.ts";
 import { removeLeftOvers } from "./staging/stage_skill.ts";
-import { findUserSkills, type FoundSkills } from "./user_skills.ts";
+import { findUserSkills, type FoundSkills, refusalOf } from "./user_skills.ts";
 import { FolderWatch } from "./watch_folder.ts";
 
 /** Changes within this time are announced once (0.4 §6.8). */
@@ -32,6 +32,8 @@ export interface SkillsOptions {
 /** The skills of a Computer: those of its user, and those that MCP servers bring (0.4 §6). */
 export class Skills {
   readonly #options: SkillsOptions;
+  /** The folder; none without one, or without permission to read it. */
+  #home: string | undefined;
   /** By `bundle_id`. */
   readonly #servers = new Map<string, ServerSkills>();
   readonly #replacing = new Replacing();
@@ -40,14 +42,16 @@ export class Skills {
   #scans = 0;
   /** The last scan that has ended. */
   #scanned = 0;
-  readonly #running = new Set<Promise<void>>();
+  readonly #running = new Set<Promise<unknown>>();
   #watch: FolderWatch | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #started = false;
   #closed = false;
 
   constructor(options: SkillsOptions) {
     this.#options = options;
     const { home, host } = options;
+    this.#home = home;
     if (home === undefined) return;
     host.on("serverState", ({ bundleId }) => this.#onState(bundleId));
     host.on("configChanged", () => this.#forgetRemoved());
@@ -77,10 +81,22 @@ export class Skills {
     ];
   }
 
-  /** Begins to watch the folder of the user's skills; they are known when it resolves. */
+  /**
+   * Begins to watch the folder of the user's skills; they are known when it resolves.
+   *
+   * Never rejects: without permission to read the folder there are no skills, and one warning.
+   */
   async start(): Promise<void> {
-    const { home } = this.#options;
-    if (home === undefined || this.#watch || this.#closed) return;
+    const home = this.#home;
+    if (home === undefined || this.#started) return;
+    this.#started = true;
+    const refusal = await this.#track(refusalOf(userFolder(home)));
+    if (this.#closed) return;
+    if (refusal !== undefined) {
+      this.#home = undefined;
+      this.#user = { refs: [], problems: [refusal] };
+      return this.#warnOnce.warn(this.#user.problems);
+    }
     this.#watch = new FolderWatch(userFolder(home), () => this.#soon());
     await Promise.all([
       this.#scan(),
@@ -137,10 +153,11 @@ export class Skills {
   }
 
   /** Lets `close` wait for work, which never rejects. */
-  async #track(work: Promise<void>): Promise<void> {
+  async #track<T>(work: Promise<T>): Promise<T> {
     this.#running.add(work);
-    await work;
+    const result = await work;
     this.#running.delete(work);
+    return result;
   }
 
   /** Announces a change, with all that follow shortly. */
@@ -154,7 +171,7 @@ export class Skills {
   }
 
   async #scan(): Promise<void> {
-    const { home } = this.#options;
+    const home = this.#home;
     if (home === undefined || this.#closed) return;
     await this.#track(this.#scanAt(home));
   }
@@ -169,8 +186,8 @@ export class Skills {
   }
 
   #onState(bundleId: string): void {
-    const { home, host } = this.#options;
-    const server = host.server(bundleId);
+    const home = this.#home;
+    const server = this.#options.host.server(bundleId);
     if (home === undefined || !server || this.#closed) return;
     const { connection, config } = server;
     const known = this.#servers.get(bundleId);

@@ -1,4 +1,4 @@
-import { readdir, realpath, stat } from "node:fs/promises";
+import { opendir, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { A2CSkillRef } from "../../protocol/mod.ts";
 import { reasonOf } from "../util/values.ts";
@@ -34,6 +34,25 @@ export async function findUserSkills(folder: string): Promise<FoundSkills> {
   }
   return { refs, problems };
 }
+
+/**
+ * Returns the reason why a folder of skills cannot be read; undefined when it can, or does not exist.
+ *
+ * Tries it: permissions of the runtime refuse what the mode of a folder allows.
+ */
+export async function refusalOf(folder: string): Promise<string | undefined> {
+  try {
+    await (await opendir(folder)).close();
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    return `No skills are offered: ${
+      reasonOf(error)
+    } (--no-skills leaves them out)`;
+  }
+}
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ENOENT";
 
 async function readSkill(name: string, path: string): Promise<A2CSkillRef> {
   if (!isSkillWord(name)) {

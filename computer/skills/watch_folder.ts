@@ -33,12 +33,12 @@ export class FolderWatch implements Disposable {
   }
 
   #watch(): void {
-    const folder = this.#closed ? undefined : this.#nearest();
-    if (folder === undefined || folder === this.#watched) return;
-    this.#watcher?.close();
-    this.#watcher = undefined;
-    this.#watched = folder;
     try {
+      const folder = this.#closed ? undefined : this.#nearest();
+      if (folder === undefined || folder === this.#watched) return;
+      this.#watcher?.close();
+      this.#watcher = undefined;
+      this.#watched = folder;
       const watcher = watch(folder, { recursive: folder === this.#folder });
       watcher.on("change", () => this.#seen());
       watcher.on("error", (error) => this.#cannot(error));
@@ -56,7 +56,11 @@ export class FolderWatch implements Disposable {
     }
   }
 
-  /** Finds the folder itself, or one above it that exists. */
+  /**
+   * Finds the folder itself, or one above it that exists.
+   *
+   * @throws where the runtime forbids a look at one of them
+   */
   #nearest(): string | undefined {
     let folder = this.#folder;
     for (let level = 0; level <= MAX_LEVELS_UP; level++) {

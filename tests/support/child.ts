@@ -4,6 +4,8 @@ export interface Child extends AsyncDisposable {
   readonly pid: number;
   /** All lines so far, of both streams, in the order of their arrival. */
   readonly lines: readonly string[];
+  /** The lines of its stderr alone. */
+  readonly errors: readonly string[];
   /** Resolves when it has ended and all its output has arrived. */
   readonly status: Promise<Deno.CommandStatus>;
   /** Resolves with the first matching line, past or future; rejects when the process ends without one. */
@@ -42,6 +44,7 @@ export function start(
     detached: group,
   }).spawn();
   const lines: string[] = [];
+  const errors: string[] = [];
   let ended = false;
   const waiting = new Set<(line: string | undefined) => void>();
   const take = (line: string) => {
@@ -52,7 +55,10 @@ export function start(
   const status = Promise.all([
     child.status,
     readLines(child.stdout, take),
-    readLines(child.stderr, take),
+    readLines(child.stderr, (line) => {
+      errors.push(line);
+      take(line);
+    }),
   ]).then(([status]) => {
     ended = true;
     for (const wait of [...waiting]) wait(undefined);
@@ -99,6 +105,7 @@ export function start(
   return {
     pid: child.pid,
     lines,
+    errors,
     status,
     line,
     signal,
