@@ -58,26 +58,33 @@ export async function makeHome(claude?: string): Promise<Home> {
   };
 }
 
-/** Puts the clone into a folder, and the configuration of the pages that finds the package in it. */
-export async function linkPackage(folder: string): Promise<void> {
+/**
+ * Writes into a folder the configuration of the pages that finds the package in a clone.
+ *
+ * @param clone whether the clone is put there as well
+ */
+export async function linkPackage(
+  folder: string,
+  { clone = true }: { clone?: boolean } = {},
+): Promise<void> {
   const root = new URL("../../../", import.meta.url);
   const links = (await codeBlocks()).find(({ example }) => example === "links");
   assert(
     links,
     "docs/getting-started.md shows how a project of Deno finds the clone",
   );
-  await Deno.symlink(root, `${folder}/a2c-smcp`);
+  if (clone) await Deno.symlink(root, `${folder}/a2c-smcp`);
   await Deno.writeTextFile(`${folder}/deno.json`, links.code);
   await Deno.copyFile(new URL("deno.lock", root), `${folder}/deno.lock`);
 }
 
 /** The registry, proxy and certificates that npm uses here; MCP servers get no environment of it. */
-async function npmSettings(): Promise<string> {
+export async function npmSettings(preferOffline = true): Promise<string> {
   const names = ["registry", "cafile", "proxy", "https-proxy"];
   const values = await Promise.all(names.map(npmSetting));
   return [
     ...names.map((name, i) => values[i] && `${name}=${values[i]}`),
-    "prefer-offline=true",
+    ...(preferOffline ? ["prefer-offline=true"] : []),
     "update-notifier=false",
     "",
   ].filter((line) => line !== undefined).join("\n");
@@ -87,7 +94,7 @@ async function npmSettings(): Promise<string> {
  * What npm has fetched and what npx has unpacked is there, as it is after Claude Desktop's first
  * start: see `tools/fetch.ts`.
  */
-async function shareNpmCache(home: string): Promise<void> {
+export async function shareNpmCache(home: string): Promise<void> {
   const cache = await npmSetting("cache") ?? `${home}/cache`;
   await Deno.mkdir(`${home}/.npm`);
   for (const part of ["_cacache", "_npx"]) {
@@ -106,8 +113,8 @@ async function npmSetting(name: string): Promise<string | undefined> {
   return ["", "null", "undefined"].includes(value) ? undefined : value;
 }
 
-/** The cache is not the person's, so that nothing is fetched twice. */
-async function cacheOfDeno(): Promise<string> {
+/** Returns this machine's cache of Deno: it is not the person's, so that nothing is fetched twice. */
+export async function cacheOfDeno(): Promise<string> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["info", "--json", "--no-config"],
   }).output();

@@ -1,0 +1,174 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { type Block, codeBlocks } from "../../docs/support/blocks.ts";
+import type { Child } from "../../support/child.ts";
+import { NOT_RUN } from "../not_run.ts";
+import {
+  type Machine,
+  type MachineOptions,
+  startMachine,
+  WITHOUT_MACHINES,
+} from "./machine.ts";
+
+/** What is on a machine before a block is run; all of it ends with the machine. */
+export interface Given {
+  readonly machine: Machine;
+  /** Starts a line that serves, and resolves with what matches when it does. */
+  serve(
+    line: string,
+    until?: RegExp,
+    env?: Readonly<Record<string, string>>,
+  ): Promise<RegExpMatchArray>;
+  /** Ends something with the machine. */
+  defer(end: () => Promise<void>): void;
+}
+
+/** A block of a page, and what its reader has and sees. */
+export interface Scene {
+  readonly page: string;
+  /** What this block alone has, of all that the page shows. */
+  readonly has: string;
+  /** The machine; default: one without a network, on which everything has been fetched. */
+  readonly machine?: MachineOptions;
+  /** What the page supposes: files, Servers; returns variables of the environment. */
+  readonly given?: (given: Given) => Promise<Record<string, string> | void>;
+  /** What lines write, by a part of each; for one that serves, before the next line. */
+  readonly sees?: Readonly<Record<string, RegExp>>;
+  /** Warnings that are meant. */
+  readonly warns?: RegExp;
+  /** What the reader puts in place of `…`. */
+  readonly fill?: string;
+  /** What follows while everything is still running. */
+  readonly then?: (given: Given) => Promise<void>;
+  /** Says why it cannot be run here; "" where it can. */
+  readonly ignore?: string;
+}
+
+/** Lines that stay until Ctrl-C, and what they write when they are ready. */
+const SERVING: readonly (readonly [line: RegExp, ready: RegExp])[] = [
+  [
+    /^(\S+=\S+ )*smcp-server( --|$)/,
+    / listening on |"message":"[^"]* listening on /,
+  ],
+  [
+    /^(\S+=\S+ )*(smcp-computer run|deno run .*computer\/main\.ts run) /,
+    /^joined office /,
+  ],
+  [/^(smcp|deno run \S+ \S+mod\.ts) up /, /^joined office /],
+  [/^deno serve /, /Listening on /],
+  [/^smcp-agent (desktop --follow|watch)|^smcp-server watch/, /./],
+];
+
+/** Of the log; and what a runtime writes about an error that nobody handles. */
+const TROUBLE =
+  /\[(WRN|ERR|FTL)\]|"level":"(warning|error|fatal)"|Uncaught|Unexpected:/;
+
+/** Makes a test of each scene. */
+export function play(scenes: readonly Scene[]): void {
+  for (const scene of scenes) {
+    const ignored = WITHOUT_MACHINES || (scene.ignore ?? "");
+    Deno.test({
+      name: `${scene.page} as it is written: ${scene.has}${ignored}`,
+      ignore: ignored !== "",
+      timeout: scene.machine?.isNew ? 900_000 : 120_000,
+      fn: () => run(scene),
+    });
+  }
+}
+
+async function run(scene: Scene): Promise<void> {
+  const { sees = {}, then, fill = "…" } = scene;
+  const { code } = await blockOf(scene);
+  await using stack = new AsyncDisposableStack();
+  const machine = stack.use(await startMachine(scene.machine));
+  const serve = async (
+    line: string,
+    until = readyOf(line),
+    env: Readonly<Record<string, string>> = {},
+  ) => {
+    const child = stack.use(machine.start(line, env));
+    stack.defer(() => child.signal("SIGKILL"));
+    return await child.line(until);
+  };
+  const given: Given = { machine, serve, defer: (end) => stack.defer(end) };
+  const env = await scene.given?.(given) ?? {};
+
+  const state = `${machine.home}/state.sh`;
+  await Deno.writeTextFile(state, "");
+  const serving: Child[] = [];
+  const seen = new Set<string>();
+  for (const line of linesOf(code)) {
+    if (isNotRun(scene.page, line)) continue;
+    const expected = Object.entries(sees).filter(([part]) =>
+      line.includes(part)
+    );
+    expected.forEach(([part]) => seen.add(part));
+    const child = stack.use(
+      machine.start(shellLine(state, line.replaceAll("…", fill)), env),
+    );
+    if (isServing(line)) {
+      serving.push(child);
+      for (
+        const ready of [
+          readyOf(line),
+          ...expected.map(([, text]) => text),
+        ]
+      ) {
+        await child.line(ready);
+      }
+      continue;
+    }
+    const { code } = await child.status;
+    const output = child.lines.join("\n");
+    assertEquals(code, 0, `${line}\n${output}`);
+    for (const [, text] of expected) assertMatch(output, text, line);
+    assertEquals(troublesOf(child, scene), [], line);
+  }
+  assertEquals(Object.keys(sees).filter((part) => !seen.has(part)), []);
+  await then?.(given);
+  for (const child of serving.toReversed()) {
+    child.signal("SIGINT");
+    const { code, signal } = await child.status;
+    const output = child.lines.join("\n");
+    assert([0, 130].includes(code), `${code} ${signal}\n${output}`);
+    assertEquals(troublesOf(child, scene), []);
+  }
+}
+
+/** The block of a scene. */
+export async function blockOf(
+  { page, has }: Pick<Scene, "page" | "has">,
+): Promise<Block> {
+  const found = (await codeBlocks()).filter(({ at, code, language }) =>
+    at.startsWith(`${page}:`) && code.includes(has) &&
+    ["sh", "console", "ts", "python"].includes(language)
+  );
+  const [block] = found;
+  assert(
+    block && found.length === 1,
+    `${page}: ${found.length} blocks have ${has}`,
+  );
+  return block;
+}
+
+/** The commands of a block. */
+export const linesOf = (code: string): string[] =>
+  code.split("\n").filter((line) => line.trim() !== "");
+
+/** Tells whether a line is among those that cannot be run. */
+export const isNotRun = (page: string, line: string): boolean =>
+  NOT_RUN.some((entry) => entry.page === page && entry.line === line);
+
+const isServing = (line: string): boolean =>
+  SERVING.some(([pattern]) => pattern.test(line));
+
+const readyOf = (line: string): RegExp =>
+  SERVING.find(([pattern]) => pattern.test(line))?.[1] ?? /./;
+
+/** A line in a shell that has the variables of the lines before. */
+const shellLine = (state: string, line: string): string =>
+  isServing(line)
+    ? `set -a; . "${state}"; set +a\n${line}`
+    : `set -a; . "${state}"\n${line}\ncode=$?; export -p > "${state}"; exit $code`;
+
+const troublesOf = ({ lines }: Child, { warns }: Scene): string[] =>
+  lines.filter((line) => TROUBLE.test(line) && !warns?.test(line));
