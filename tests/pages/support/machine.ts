@@ -11,7 +11,7 @@ import {
   shareNpmCache,
 } from "../../docs/support/home.ts";
 import { readPages } from "../../docs/support/blocks.ts";
-import { serveRegistries } from "./outside.ts";
+import { type Outside, servePort, serveRegistries } from "./outside.ts";
 
 /**
  * A machine of somebody who reads the pages, so that commands run as they are written: a home of its
@@ -29,6 +29,8 @@ export interface Machine extends AsyncDisposable {
   run(line: string, env?: Readonly<Record<string, string>>): Promise<string>;
   /** Writes a file into the folder. */
   write(name: string, text: string): Promise<void>;
+  /** Lets a port of the machine lead to one of the loopback outside of it. */
+  forward(port: number, to: number): Promise<void>;
   /** Writes a program of the pages into the folder, which finds the package as the pages say. */
   program(name: string, text: string): Promise<void>;
 }
@@ -129,18 +131,24 @@ export async function startMachine(
       ...Object.entries({ ...env, ...extra }).map((pair) => pair.join("=")),
       ...["bash", "-c", `cd "${folder}"\n${line}`],
     ], { group: true });
-  if (isNew) {
-    const socket = join(home, "registries.sock");
-    stack.use(await serveRegistries(socket));
-    const args = `${REGISTRIES_PORT}=${socket}`;
-    const cache = `DENO_DIR=${await cacheOfDeno()}`;
+  const parts = new AsyncDisposableStack();
+  const forward = async (
+    port: number,
+    serve: (path: string) => Promise<Outside>,
+  ) => {
+    const socket = join(home, `${port}.sock`);
+    parts.use(await serve(socket));
     const file = join(root, "tests/pages/support/forward.ts");
-    const forward = stack.use(
-      enter(`${cache} exec deno run -A --no-config ${file} ${args}`, {}),
+    const child = parts.use(
+      enter(
+        `DENO_DIR="${await cacheOfDeno()}" exec deno run -A --no-config ${file} ${port}=${socket}`,
+        {},
+      ),
     );
-    await forward.line(/^forwarding$/);
-  }
-  const parts = stack.move();
+    await child.line(/^forwarding$/);
+  };
+  if (isNew) await forward(REGISTRIES_PORT, serveRegistries);
+  parts.use(stack.move());
   return {
     home,
     folder,
@@ -153,6 +161,7 @@ export async function startMachine(
       return text;
     },
     write: (name, text) => Deno.writeTextFile(join(folder, name), text),
+    forward: (port, to) => forward(port, (path) => servePort(path, to)),
     async program(name, text) {
       const links = join(home, "deno.json");
       if (!await Deno.stat(links).catch(() => undefined)) {

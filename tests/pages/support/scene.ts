@@ -19,7 +19,7 @@ export interface Given {
     env?: Readonly<Record<string, string>>,
   ): Promise<RegExpMatchArray>;
   /** Ends something with the machine. */
-  defer(end: () => Promise<void>): void;
+  defer(end: () => PromiseLike<void>): void;
 }
 
 /** A block of a page, and what its reader has and sees. */
@@ -27,11 +27,15 @@ export interface Scene {
   readonly page: string;
   /** What this block alone has, of all that the page shows. */
   readonly has: string;
+  /** Other blocks of the page that it runs too, each by what it alone has. */
+  readonly covers?: readonly string[];
+  /** The folder in which the commands are run; default: an empty one. */
+  readonly folder?: string;
   /** The machine; default: one without a network, on which everything has been fetched. */
   readonly machine?: MachineOptions;
   /** What the page supposes: files, Servers; returns variables of the environment. */
   readonly given?: (given: Given) => Promise<Record<string, string> | void>;
-  /** What lines write, by a part of each; for one that serves, before the next line. */
+  /** What lines write, by a part of each; for one that stays, until the end. */
   readonly sees?: Readonly<Record<string, RegExp>>;
   /** Warnings that are meant. */
   readonly warns?: RegExp;
@@ -42,6 +46,9 @@ export interface Scene {
   /** Says why it cannot be run here; "" where it can. */
   readonly ignore?: string;
 }
+
+/** What is ready without a word. */
+const NOTHING = /^/;
 
 /** Lines that stay until Ctrl-C, and what they write when they are ready. */
 const SERVING: readonly (readonly [line: RegExp, ready: RegExp])[] = [
@@ -55,7 +62,13 @@ const SERVING: readonly (readonly [line: RegExp, ready: RegExp])[] = [
   ],
   [/^(smcp|deno run \S+ \S+mod\.ts) up /, /^joined office /],
   [/^deno serve /, /Listening on /],
-  [/^smcp-agent (desktop --follow|watch)|^smcp-server watch/, /./],
+  [/^smcp-server watch/, NOTHING],
+];
+
+/** Lines that the reader ends with Ctrl-C before the next one, and what they write when they are ready. */
+const FOLLOWING: readonly (readonly [line: RegExp, ready: RegExp])[] = [
+  [/^smcp-agent desktop --follow/, /./],
+  [/^smcp-agent watch/, /^watching the office/],
 ];
 
 /** Of the log; and what a runtime writes about an error that nobody handles. */
@@ -77,7 +90,7 @@ export function play(scenes: readonly Scene[]): void {
 
 async function run(scene: Scene): Promise<void> {
   const { sees = {}, then, fill = "…" } = scene;
-  const { code } = await blockOf(scene);
+  const { code, language } = await blockOf(scene);
   await using stack = new AsyncDisposableStack();
   const machine = stack.use(await startMachine(scene.machine));
   const serve = async (
@@ -93,10 +106,12 @@ async function run(scene: Scene): Promise<void> {
   const env = await scene.given?.(given) ?? {};
 
   const state = `${machine.home}/state.sh`;
-  await Deno.writeTextFile(state, "");
+  await Deno.writeTextFile(state, scene.folder ? `cd ${scene.folder}\n` : "");
   const serving: Child[] = [];
+  const awaited: (() => Promise<unknown>)[] = [];
   const seen = new Set<string>();
-  for (const line of linesOf(code)) {
+  // A program is run by what is given for it.
+  for (const line of language === "sh" ? linesOf(code) : []) {
     if (isNotRun(scene.page, line)) continue;
     const expected = Object.entries(sees).filter(([part]) =>
       line.includes(part)
@@ -117,13 +132,23 @@ async function run(scene: Scene): Promise<void> {
       }
       continue;
     }
+    const ready = FOLLOWING.find(([pattern]) => pattern.test(line))?.[1];
+    if (ready) {
+      await child.line(ready);
+      for (const [, text] of expected) await child.line(text);
+      child.signal("SIGINT");
+    }
     const { code } = await child.status;
     const output = child.lines.join("\n");
-    assertEquals(code, 0, `${line}\n${output}`);
+    assert(
+      code === 0 || ready && code === 130,
+      `${line} ends with ${code}\n${output}`,
+    );
     for (const [, text] of expected) assertMatch(output, text, line);
     assertEquals(troublesOf(child, scene), [], line);
   }
   assertEquals(Object.keys(sees).filter((part) => !seen.has(part)), []);
+  for (const wait of awaited) await wait();
   await then?.(given);
   for (const child of serving.toReversed()) {
     child.signal("SIGINT");

@@ -1,0 +1,9 @@
+/**
+ * What docs/fetch.md, docs/scaling.md and docs/security.md show, run as it is written.
+ *
+ * @module
+ */
+import { FETCH_AND_SCALING } from "./scenes/fetch_and_scaling.ts";
+import { play } from "./support/scene.ts";
+
+play(FETCH_AND_SCALING);

@@ -1,0 +1,111 @@
+import {
+  givenCertificates,
+  givenConfiguration,
+  givenKeys,
+  givenOffice,
+  KEYS,
+} from "../support/givens.ts";
+import { skillText } from "../../support/computer/skill_servers.ts";
+import { blockOf, type Given, type Scene } from "../support/scene.ts";
+
+const page = "docs/agent-builders.md";
+const started = "docs/getting-started.md";
+
+/** The skill that the pages name, of the user. */
+async function givenSkill({ machine }: Given): Promise<void> {
+  const folder = `${machine.home}/.a2c/skills/user/pdf-forms`;
+  await Deno.mkdir(`${folder}/scripts`, { recursive: true });
+  await Deno.writeTextFile(
+    `${folder}/SKILL.md`,
+    skillText("pdf-forms", "Fills in forms."),
+  );
+  await Deno.writeTextFile(`${folder}/scripts/fill.py`, "print()\n");
+}
+
+/** The blocks of docs/agent-builders.md and docs/getting-started.md that need nothing from a registry. */
+export const AGENTS: readonly Scene[] = [
+  {
+    page,
+    has: "smcp up --config computer.json --name laptop --office team-a --yes",
+    given: givenConfiguration,
+  },
+  {
+    page,
+    has:
+      'console.log(result.isError ? "failed" : "done", result.content);\nawait agent.close();',
+    given: async (given) => {
+      await givenCertificates(given);
+      await givenKeys(given);
+      await givenConfiguration(given);
+      await given.serve(
+        "smcp-server --host 0.0.0.0 --port 443 --api-keys keys.json --tls-cert cert.pem --tls-key key.pem",
+      );
+      await given.serve(
+        "smcp-computer run --config computer.json --office team-a --name laptop --url https://smcp.example.com",
+        /^MCP server files: running/,
+        { SMCP_API_KEY: KEYS.laptop, SMCP_TLS_CA: "ca.pem" },
+      );
+      const { code } = await blockOf({
+        page,
+        has: "the key that the operator gave you",
+      });
+      await given.machine.program("agent.ts", code);
+      const output = await given.machine.run("deno run -A agent.ts", {
+        DENO_CERT: "ca.pem",
+      });
+      if (!/laptop read[^]*done .*what is in notes.txt/.test(output)) {
+        throw new Error(output);
+      }
+    },
+  },
+  {
+    page,
+    has: "smcp-agent skill pdf-forms\n",
+    given: async (given) => {
+      await givenSkill(given);
+      await givenOffice(
+        given,
+        "team-a",
+        "--dpe-dir /srv/documents --landing-root /srv/inbox",
+      );
+    },
+    sees: {
+      members: /laptop/,
+      tools: /read/,
+      "--timeout 10": /what is in notes\.txt/,
+      desktop: /notes\.txt/,
+      resources: /logo\.png/,
+      "docs report": /report/i,
+      "read dpe": /All is well/,
+      prompts: /review/,
+      "prompt review": /Review main\.ts/,
+      "agent skills": /pdf-forms/,
+      config: /files/,
+    },
+  },
+  {
+    page: started,
+    has: "source <(smcp-agent completion bash)",
+  },
+  { page: started, has: "smcp-server\n" },
+  {
+    page: started,
+    has: "smcp-computer run --config computer.json --office demo\n",
+    given: async (given) => {
+      await givenConfiguration(given);
+      await given.serve("smcp-server");
+    },
+  },
+  {
+    page: started,
+    has: "export SMCP_OFFICE=demo",
+    given: async (given) => void await givenOffice(given, "demo"),
+    sees: {
+      members: /laptop/,
+      tools: /list_directory/,
+      "--arg path=.": /\[FILE\] computer\.json/,
+      "--params": /\[FILE\] computer\.json/,
+      desktop: /notes\.txt/,
+    },
+  },
+];

@@ -1,0 +1,153 @@
+import { fileURLToPath } from "node:url";
+import { codeBlocks } from "../../docs/support/blocks.ts";
+import { isInstalled } from "../../docs/support/tools.ts";
+import { withVersions } from "../../support/computer/reference_servers.ts";
+import {
+  type ApiMaker,
+  completionsApi,
+  messagesApi,
+  responsesApi,
+} from "../../support/mcp/models/bodies.ts";
+import { startModel } from "../../support/mcp/models/stub_model.ts";
+import { givenOffice } from "../support/givens.ts";
+import { blockOf, type Given, type Scene } from "../support/scene.ts";
+
+const REPOSITORY = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** An office of `smcp up` for programs with a framework, whose model is one of our own. */
+async function givenModel(
+  given: Given,
+  api: ApiMaker,
+): Promise<Record<string, string>> {
+  const model = await startModel(api("laptop__read", { path: "notes.txt" }));
+  given.defer(() => model[Symbol.asyncDispose]());
+  const port = 4000;
+  await given.machine.forward(port, Number(new URL(model.url).port));
+  await givenOffice(given, "home");
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    KEY: "x",
+    ANTHROPIC_BASE_URL: url,
+    OPENAI_BASE_URL: `${url}/v1`,
+    OPENAI_AGENTS_DISABLE_TRACING: "1",
+  };
+}
+
+/** A program with a framework: what the page installs, and how it starts it. */
+function framework(
+  [install, program, has]: readonly [string, string, string],
+  api: ApiMaker,
+): Scene {
+  const page = "docs/agent-builders.md";
+  return {
+    page,
+    has: install,
+    covers: [has],
+    machine: { isNew: true },
+    given: async (given) => {
+      const { code } = await blockOf({ page, has });
+      await given.machine.write(program, code);
+      await given.machine.write("package.json", '{ "type": "module" }');
+      return await givenModel(given, api);
+    },
+    sees: { [program]: /^The tool says .*what is in notes\.txt/m },
+  };
+}
+
+const hasPython = await isInstalled("python3");
+
+/** Puts `python` and `pip` of an environment of its own into the PATH. */
+async function givenPython({ machine }: Given): Promise<void> {
+  await machine.run("python3 -m venv ~/venv");
+  for (const name of ["python", "pip"]) {
+    const file = `${machine.home}/bin/${name}`;
+    await Deno.writeTextFile(file, `#!/bin/sh\nexec ~/venv/bin/${name} "$@"\n`);
+    await Deno.chmod(file, 0o755);
+  }
+}
+
+/** The office of `smcp up`, as the README starts it. */
+const givenHome = async (given: Given): Promise<void> =>
+  void await givenOffice(given, "home");
+
+const python = framework(
+  [
+    "pip install fastmcp",
+    "fastmcp_openai.py",
+    "A loop of OpenAI's SDK for Python",
+  ],
+  responsesApi,
+);
+
+/** What fetches packages, by somebody who has fetched nothing yet. */
+export const FIRST_HOUR: readonly Scene[] = [
+  {
+    page: "README.md",
+    has: "claude mcp add",
+    machine: { isNew: true, withoutClone: true },
+    given: async ({ machine }) => {
+      const configuration = (await codeBlocks()).find(({ at, example }) =>
+        example === "configuration" && at.startsWith("README")
+      );
+      await machine.write(
+        "computer.json",
+        withVersions(configuration?.code ?? ""),
+      );
+      return { REPOSITORY };
+    },
+    sees: { "mod.ts up": /^MCP server files: running, / },
+    then: async ({ machine }) => {
+      const output = await machine.run(
+        "deno run -A ~/a2c-smcp/agent/main.ts call list_directory --office home --arg path=.",
+      );
+      if (!output.includes("[FILE] computer.json")) throw new Error(output);
+    },
+  },
+  {
+    page: "README.md",
+    has: "npx -y deno task demo",
+    machine: { isNew: true, withoutClone: true },
+    folder: "~/a2c-smcp",
+    given: async ({ machine }) =>
+      void await machine.run(`git clone "${REPOSITORY}" ~/a2c-smcp`),
+  },
+  {
+    page: "docs/mcp.md",
+    has: "npx -y @modelcontextprotocol/inspector",
+    machine: { isNew: true },
+    given: givenHome,
+    sees: { inspector: /"laptop__read"/ },
+  },
+  framework(
+    ["npm install ai@", "ai_sdk.ts", "An agent of the AI SDK"],
+    responsesApi,
+  ),
+  framework(
+    [
+      "npm install @openai/agents",
+      "openai_agents.ts",
+      "An agent of OpenAI's Agents SDK",
+    ],
+    responsesApi,
+  ),
+  framework(
+    ["npm install langchain@", "langchain.ts", "An agent of LangChain"],
+    completionsApi,
+  ),
+  framework(
+    [
+      "npm install @anthropic-ai/sdk",
+      "anthropic.ts",
+      "A loop of Anthropic's SDK",
+    ],
+    messagesApi,
+  ),
+  {
+    ...python,
+    ignore: hasPython ? "" : " (skipped: python3 is not installed)",
+    given: async (given) => {
+      await givenPython(given);
+      return await python.given?.(given);
+    },
+  },
+];

@@ -1,0 +1,9 @@
+/**
+ * What docs/tool-owners.md shows, run as it is written.
+ *
+ * @module
+ */
+import { TOOL_OWNERS } from "./scenes/tool_owners.ts";
+import { play } from "./support/scene.ts";
+
+play(TOOL_OWNERS);
