@@ -199,6 +199,7 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   browser: [...packages, bundler, ...denoServers, chromium],
   node: [...packages, npxServers, ...nodes, tarball],
   mcp: [...packages, ...denoServers, mcp, frameworks, inPython],
+  pages: [...packages, ...nodes, npxServers, valkey],
   clients: [...packages, clients],
   interop: [...packages, pythons],
   compile: [...packages, bundler, ...denoServers, ...runtimes],

@@ -60,6 +60,7 @@ const OTHERS = [
   "cat",
   "openssl",
   "sha256sum",
+  "grep",
   "cut",
   "npm",
   "node",

@@ -17,7 +17,7 @@ const own = 'new Response("My own page")';
 const closing = "Deno.addSignalListener";
 const clustered = "export default createFetchServer({\n  cluster";
 const scaling = "docs/scaling.md";
-const inCode = "await using smcp = createSmcpServer({ cluster });";
+const inCode = "const smcp = createSmcpServer({ cluster });";
 const KEY = { TEAM_KEY: "the-key-of-the-team-0123456789ab" };
 
 /** The blocks of docs/fetch.md and docs/scaling.md. */
@@ -39,7 +39,7 @@ export const FETCH_AND_SCALING: readonly Scene[] = [
       await program(fetchPage, own)(given);
       const [, url] = await given.serve(
         "deno run -A main.ts",
-        /Listening on (\S+?\/)/,
+        /Listening on (http:\S+\/)/,
       );
       await given.machine.run(
         `curl -sf ${url} | grep "My own page" && curl -sf ${url}ready`,
@@ -84,18 +84,19 @@ export const FETCH_AND_SCALING: readonly Scene[] = [
     given: async (given) => {
       await givenRedis(given, "127.0.0.1");
       await program(scaling, inCode)(given);
-      given.defer(async () => {});
-      const child = given.machine.start("exec deno run -A main.ts");
-      given.defer(async () => void await child.stop());
-      await given.machine.run(
-        "until curl -sf http://127.0.0.1:8787/ready; do :; done",
+      await given.serve(
+        "deno run -A main.ts & until curl -sf http://127.0.0.1:8787/ready; do kill -0 $! || exit 1; done; echo; wait",
+        /"ready"/,
       );
     },
   },
   {
     page: "docs/security.md",
-    has: "deno test -A --frozen tests --filter",
+    has: "deno test -A --frozen tests/",
     folder: "~/a2c-smcp",
-    sees: { "deno test": /ok \| 1 passed/ },
+    sees: {
+      grep: /tests\/e2e\/spec\/offices_test\.ts/,
+      "deno test": /ok \| 1 passed/,
+    },
   },
 ];

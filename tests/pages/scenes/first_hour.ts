@@ -83,7 +83,7 @@ const python = framework(
 export const FIRST_HOUR: readonly Scene[] = [
   {
     page: "README.md",
-    has: "claude mcp add",
+    has: "git clone",
     machine: { isNew: true, withoutClone: true },
     given: async ({ machine }) => {
       const configuration = (await codeBlocks()).find(({ at, example }) =>

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { missingPrograms } from "../../support/cluster/install.ts";
+import { findValkey, hasValkey } from "../../support/cluster/server_program.ts";
 import { newAuthority, newCertificate } from "../../support/certificates.ts";
 import { cacheOfDeno } from "../../docs/support/home.ts";
 import type { Given } from "./scene.ts";
@@ -83,23 +84,25 @@ export async function givenOffice(
   return child;
 }
 
-/** Says why a scene with Redis is skipped; "" where there is one. */
-export const WITHOUT_REDIS: string =
-  (await missingPrograms(["redis-server"])).length === 0
-    ? ""
-    : " (skipped: redis-server is not installed)";
+const hasRedis = (await missingPrograms(["redis-server"])).length === 0;
+
+/** Says why a scene with Redis is skipped; "" where there is one, or Valkey in its place. */
+export const WITHOUT_REDIS: string = hasRedis || hasValkey
+  ? ""
+  : " (skipped: neither redis-server nor Valkey is here)";
 
 /** Starts a Redis at an address of the pages. */
-export const givenRedis = (
+export async function givenRedis(
   given: Given,
   address: string,
   password?: string,
-): Promise<unknown> =>
-  given.serve(
-    `redis-server --bind ${address} --save '' ${
-      password === undefined
-        ? "--protected-mode no"
-        : `--requirepass ${password}`
-    }`,
+): Promise<void> {
+  const program = hasRedis ? "redis-server" : await findValkey();
+  const access = password === undefined
+    ? "--protected-mode no"
+    : `--requirepass ${password}`;
+  await given.serve(
+    `"${program}" --bind ${address} --save '' ${access}`,
     /Ready to accept connections/,
   );
+}

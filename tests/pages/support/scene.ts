@@ -106,7 +106,7 @@ async function run(scene: Scene): Promise<void> {
   const env = await scene.given?.(given) ?? {};
 
   const state = `${machine.home}/state.sh`;
-  await Deno.writeTextFile(state, scene.folder ? `cd ${scene.folder}\n` : "");
+  await Deno.writeTextFile(state, "");
   const serving: Child[] = [];
   const awaited: (() => Promise<unknown>)[] = [];
   const seen = new Set<string>();
@@ -118,7 +118,12 @@ async function run(scene: Scene): Promise<void> {
     );
     expected.forEach(([part]) => seen.add(part));
     const child = stack.use(
-      machine.start(shellLine(state, line.replaceAll("…", fill)), env),
+      machine.start(
+        `cd ${scene.folder ?? "."}\n${
+          shellLine(state, line.replaceAll("…", fill))
+        }`,
+        env,
+      ),
     );
     if (isServing(line)) {
       serving.push(child);
@@ -159,13 +164,16 @@ async function run(scene: Scene): Promise<void> {
   }
 }
 
+/** The languages of commands and programs. */
+export const RUNNABLE: readonly string[] = ["sh", "console", "ts", "python"];
+
 /** The block of a scene. */
 export async function blockOf(
   { page, has }: Pick<Scene, "page" | "has">,
 ): Promise<Block> {
   const found = (await codeBlocks()).filter(({ at, code, language }) =>
     at.startsWith(`${page}:`) && code.includes(has) &&
-    ["sh", "console", "ts", "python"].includes(language)
+    RUNNABLE.includes(language)
   );
   const [block] = found;
   assert(
