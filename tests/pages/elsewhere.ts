@@ -64,9 +64,6 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   { ...functions, has: "function impatient(" },
   { ...functions, has: "function look(" },
   { ...functions, has: "function read(" },
-  { ...functions, has: "function save(" },
-  { ...functions, has: "function convert(" },
-  { ...functions, has: "function useSkill(" },
   { ...tests, has: "function testTriesAgain(" },
   { ...tests, has: "function testClock(" },
   {

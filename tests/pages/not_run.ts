@@ -7,7 +7,8 @@ export interface NotRun {
   readonly reason: string;
 }
 
-const CLAUDE = "needs Claude Code: `deno task test:clients` runs it";
+const CLAUDE =
+  "needs Claude Code, 230 MB of no version of ours: `deno task test:clients` lets it use an office by the same ways, and docs/mcp_page_test.ts the addresses";
 const DOCKER =
   "needs Docker's daemon: a test builds the same without it, by the lines of the Dockerfile";
 const SUITE = "it runs this very suite, as .ci/run does";

@@ -71,7 +71,7 @@ const OTHERS = [
   "curl",
   "git",
   "claude",
-  "@modelcontextprotocol/inspector",
+  "@modelcontextprotocol/inspector@2.12.0",
 ];
 
 /** An option that no command has: who complains of it, and of it alone, took all the others. */

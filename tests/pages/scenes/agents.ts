@@ -1,3 +1,4 @@
+import { assertStringIncludes } from "@std/assert";
 import {
   givenCertificates,
   givenConfiguration,
@@ -22,8 +23,45 @@ async function givenSkill({ machine }: Given): Promise<void> {
   await Deno.writeTextFile(`${folder}/scripts/fill.py`, "print()\n");
 }
 
+/** A function of the page, called by a program with an Agent. */
+const used = (name: string, protocol: string, result: string): Scene => ({
+  page,
+  has: `function ${name}(`,
+  given: async (given) => {
+    const { machine } = given;
+    await givenSkill(given);
+    await Deno.mkdir(`${machine.folder}/photos`);
+    await machine.write("photos/cat.jpg", "no cat");
+    await givenOffice(
+      given,
+      "team-a",
+      `--protocol ${protocol} --landing-root /srv/inbox`,
+    );
+    const { code } = await blockOf({ page, has: `function ${name}(` });
+    await machine.program("used.ts", code);
+    await machine.program(
+      "main.ts",
+      `
+import { SmcpAgent } from "@a2c-smcp/sdk/agent";
+import { ${name} } from "./used.ts";
+const agent = new SmcpAgent({ url: "http://127.0.0.1:8787", name: "planner", protocol: "${protocol}" });
+await agent.connect();
+await agent.join("team-a");
+await agent.toolsSettled();
+console.log("result:", await ${name}(agent));
+await agent.close();
+`,
+    );
+    const output = await machine.run("deno run -A main.ts");
+    assertStringIncludes(output, result);
+  },
+});
+
 /** The blocks of docs/agent-builders.md and docs/getting-started.md that need nothing from a registry. */
 export const AGENTS: readonly Scene[] = [
+  used("save", "0.2", "result: 12000000"),
+  used("convert", "0.4", "6 of 6 bytes\nresult: undefined"),
+  used("useSkill", "0.4", "result: # pdf-forms"),
   {
     page,
     has: "smcp up --config computer.json --name laptop --office team-a --yes",

@@ -29,6 +29,18 @@ mcp.registerTool(
   { inputSchema: { path: z.string() } },
   () => text("[FILE] computer.json"),
 );
+mcp.registerTool("record", {}, () => ({
+  content: [{
+    type: "image",
+    mimeType: "image/png",
+    data: "A".repeat(16_000_000),
+  }],
+}));
+mcp.registerTool(
+  "to_png",
+  { inputSchema: { path: z.string() } },
+  ({ path }) => text(path),
+);
 mcp.registerTool("wait", {}, () => new Promise(() => {}));
 
 mcp.registerResource("The folder", "window://files/folder", {}, ({ href }) => ({
