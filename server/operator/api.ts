@@ -148,7 +148,7 @@ export class OperatorApi {
   }
 
   /**
-   * Puts a member out, on whatever node it is.
+   * Kicks a member, on whatever node it is.
    *
    * @throws {ProblemError} 404, 503
    */

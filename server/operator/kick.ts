@@ -4,7 +4,7 @@ import type { Answers, Questions } from "./nodes/node_questions.ts";
 import type { OtherOperators } from "./nodes/other_operators.ts";
 
 /**
- * Puts a member out that has its connection here. First its seat is closed on all nodes, since its
+ * Kicks a member that has its connection here. First its seat is closed on all nodes, since its
  * client may come back to any.
  */
 export async function kickHere(
@@ -20,6 +20,6 @@ export async function kickHere(
     seat: seatOf(seat),
     hold_ms: holdMs,
   });
-  await sessions.putOut(session, seat, { by, reason, holdMs });
+  await sessions.kick(session, seat, { by, reason, holdMs });
   return { done: 1, unanswered: [...unanswered] };
 }

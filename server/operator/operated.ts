@@ -28,8 +28,8 @@ export interface OperatedOffices {
     open(): Iterable<Session>;
     /** Lists the members of an office, on all nodes. */
     list(office: string): Promise<readonly (Member & Partial<Seat>)[]>;
-    /** Puts a member out. */
-    putOut(
+    /** Kicks a member. */
+    kick(
       session: Session,
       member: Seat,
       order: Order & Hold,

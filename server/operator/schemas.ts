@@ -152,7 +152,7 @@ export const resultSchema = z.looseObject({
   isError: z.boolean().nullish(),
 });
 
-/** Asks to put a member out. */
+/** Asks to kick a member. */
 export const kickSchema = z.strictObject({
   reason,
   hold_ms: z.int().min(0).max(86_400_000).default(60_000)

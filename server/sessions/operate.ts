@@ -28,11 +28,11 @@ export interface Hold {
 }
 
 /** What those are told who ask for a seat that is held closed. */
-export const toldWhenOut = (reason: string): string =>
-  `Put out by an operator: ${reason}`;
+export const toldWhenKicked = (reason: string): string =>
+  `Kicked by an operator: ${reason}`;
 
 /**
- * Puts a member out of its office.
+ * Kicks a member out of its office.
  *
  * The protocol has no event for it. Its pending calls end with the reason; its office is told that it
  * left; and its connection is closed as a network would, so that its client comes back by itself and
@@ -40,7 +40,7 @@ export const toldWhenOut = (reason: string): string =>
  *
  * @param seat the seat that it had when the operator decided
  */
-export async function putOut(
+export async function kick(
   session: Session,
   seat: Seat,
   { by, reason, holdMs }: Order & Hold,
@@ -50,11 +50,11 @@ export async function putOut(
     readonly membership: { depart(session: Session): Promise<void> };
   },
 ): Promise<void> {
-  const told = toldWhenOut(reason);
+  const told = toldWhenKicked(reason);
   const now = Date.now();
   bars.add(seatOf(seat), told, now + holdMs, now);
   journal.write({
-    event: "member_put_out",
+    event: "member_kicked",
     by,
     reason,
     hold_ms: holdMs,

@@ -27,9 +27,9 @@ import { type Answered, askComputer, type Question } from "./ask.ts";
 import {
   cancelCall,
   type Hold,
+  kick,
   type Order,
-  putOut,
-  toldWhenOut,
+  toldWhenKicked,
 } from "./operate.ts";
 
 /** Options for {@linkcode Sessions}. */
@@ -190,19 +190,19 @@ export class Sessions {
     return this.#membership.list(office);
   }
 
-  /** Puts a member out; see {@linkcode putOut}. */
-  putOut(session: Session, member: Seat, order: Order & Hold): Promise<void> {
-    return putOut(session, member, order, {
+  /** Kicks a member; see {@linkcode kick}. */
+  kick(session: Session, member: Seat, order: Order & Hold): Promise<void> {
+    return kick(session, member, order, {
       journal: this.#journal,
       bars: this.#bars,
       membership: this.#membership,
     });
   }
 
-  /** Keeps a seat closed whose holder another node puts out. */
+  /** Keeps a seat closed whose holder another node kicks. */
   bar(seat: AuditSeat, { reason, holdMs }: Pick<Order, "reason"> & Hold): void {
     const now = Date.now();
-    this.#bars.add(seat, toldWhenOut(reason), now + holdMs, now);
+    this.#bars.add(seat, toldWhenKicked(reason), now + holdMs, now);
   }
 
   /** Cancels a call; see {@linkcode cancelCall}. */

@@ -79,9 +79,9 @@ export type AuditEvent =
     & Partial<AuditParty>
     & AuditSeat
   )
-  /** An operator put a member out. */
+  /** An operator kicked a member. */
   | (
-    & { event: "member_put_out"; by: string; reason: string; hold_ms: number }
+    & { event: "member_kicked"; by: string; reason: string; hold_ms: number }
     & AuditParty
     & AuditSeat
   )
@@ -173,7 +173,7 @@ const LEVELS = {
   packet_refused: "warning",
   session_expired: "info",
   session_revoked: "info",
-  member_put_out: "info",
+  member_kicked: "info",
   call_cancelled: "info",
   operator_asked: "info",
   key_revoked: "info",

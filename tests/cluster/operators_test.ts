@@ -57,7 +57,7 @@ Deno.test({
   ], { env: { SMCP_URL: c.url, SMCP_TOKEN: token } });
   assertEquals([kick.code, kick.stderr], [0, ""]);
   await agent.next(LEAVE_OFFICE_NOTIFICATION);
-  assertEquals((await events.nextOf("member_put_out")).data.by, "operator");
+  assertEquals((await events.nextOf("member_kicked")).data.by, "operator");
   await pc.client.disconnected();
   await cluster.proved();
 });

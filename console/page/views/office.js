@@ -79,16 +79,16 @@ export function show(root, { api, signal, params: { office = "" } }) {
       "button",
       {
         type: "button",
-        "aria-label": `Put out… ${member.name}`,
+        "aria-label": `Kick… ${member.name}`,
         onClick: () => kick(member),
       },
-      "Put out…",
+      "Kick…",
     );
   /** @param {Member} member */
   const kick = async ({ id, name }) => {
     const answer = await ask({
-      title: `Put ${name} out of ${office}`,
-      action: "Put out",
+      title: `Kick ${name} out of ${office}`,
+      action: "Kick",
       danger: true,
       fields: [REASON, {
         name: "hold",
@@ -105,7 +105,7 @@ export function show(root, { api, signal, params: { office = "" } }) {
         reason: answer["reason"],
         hold_ms: Math.round(Number(answer["hold"]) * 1000),
       });
-      notify(`${name} was put out.`);
+      notify(`${name} was kicked.`);
     } catch (error) {
       notify(error instanceof Error ? error.message : String(error), "error");
     }

@@ -21,7 +21,7 @@ export interface KickFlags extends ChangeFlags {
 }
 
 /**
- * Puts a member out.
+ * Kicks a member.
  *
  * @throws {Error} when there is none of that name, or several
  */
@@ -63,7 +63,7 @@ export async function kick(
     { reason, hold_ms: hold * 1000 },
     doneSchema,
   );
-  console.log(`put out: ${plain(name)}`);
+  console.log(`kicked: ${plain(name)}`);
   warnUnanswered(unanswered, "it can come back there at once");
 }
 

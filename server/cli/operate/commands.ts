@@ -46,7 +46,7 @@ export function addOperatorCommands(program: Command): void {
     );
 
   addChange(
-    addHelp(program.command("kick"), "Put a member out of its office", [
+    addHelp(program.command("kick"), "Kick a member out of its office", [
       'smcp-server kick team-a laptop --reason "maintenance"',
       "smcp-server kick team-a laptop --hold 0   # it may come back at once",
     ]).argument("<office>", "the office's id").argument("<name>", "its name"),

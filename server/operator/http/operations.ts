@@ -185,7 +185,7 @@ export const OPERATIONS: readonly Operation[] = [
   {
     method: "post",
     path: "/members/{id}/kick",
-    summary: "Puts a member out of its office",
+    summary: "Kicks a member out of its office",
     params: { id: "the id of a member" },
     body: kickSchema,
     answer: doneSchema,

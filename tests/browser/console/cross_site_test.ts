@@ -87,7 +87,7 @@ consoleTest(
       { token: KEY },
     );
     assertEquals(calls.map(({ req_id }: { req_id: string }) => req_id), ["r1"]);
-    const changed = ["member_put_out", "call_cancelled", "key_revoked"];
+    const changed = ["member_kicked", "call_cancelled", "key_revoked"];
     assertEquals(
       log.audit.filter(({ event }) => changed.includes(String(event))),
       [],

@@ -65,7 +65,7 @@ consoleTest(
     await tabTo(page, /^Filter$/);
     await page.keyboard.type("gue");
     await page.getByText("1 of 3 members").waitFor();
-    await tabTo(page, /Put out.*guest/);
+    await tabTo(page, /Kick.*guest/);
     await page.keyboard.press("Enter");
     const dialog = page.getByRole("dialog");
     await dialog.waitFor();
@@ -79,7 +79,7 @@ consoleTest(
     await dialog.waitFor();
     await page.keyboard.type("by keyboard");
     await page.keyboard.press("Enter");
-    await page.getByText("guest was put out").waitFor();
+    await page.getByText("guest was kicked").waitFor();
     await ended;
     assertEquals(await page.getByRole("dialog").count(), 0);
   },

@@ -52,7 +52,7 @@ consoleTest(
 );
 
 consoleTest(
-  "joins and leaves appear, and a member is put out with a reason",
+  "joins and leaves appear, and a member is kicked with a reason",
   async () => {
     using log = captureLog();
     await using console = await startConsole();
@@ -69,18 +69,18 @@ consoleTest(
     const ended = new Promise((resolve) =>
       raw.socket.on("disconnect", resolve)
     );
-    await page.getByRole("button", { name: "Put out… guest" }).click();
+    await page.getByRole("button", { name: "Kick… guest" }).click();
     const dialog = page.getByRole("dialog", { name: /guest/ });
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await dialog.waitFor({ state: "hidden" });
-    assert(raw.socket.connected, "it was put out without a reason");
-    await page.getByRole("button", { name: "Put out… guest" }).click();
+    assert(raw.socket.connected, "it was kicked without a reason");
+    await page.getByRole("button", { name: "Kick… guest" }).click();
     await dialog.getByLabel(/reason/i).fill("maintenance until noon");
-    await dialog.getByRole("button", { name: "Put out" }).click();
-    await page.getByText("guest was put out").waitFor();
+    await dialog.getByRole("button", { name: "Kick" }).click();
+    await page.getByText("guest was kicked").waitFor();
     await guest.waitFor({ state: "detached" });
     await ended;
-    const [audit] = log.audit.filter(({ event }) => event === "member_put_out");
+    const [audit] = log.audit.filter(({ event }) => event === "member_kicked");
     assertEquals([audit?.by, audit?.reason], [
       "operator",
       "maintenance until noon",

@@ -24,11 +24,11 @@ consoleTest(
     await page.getByRole("row", { name: /pc .*127\.0\.0\.1 · node right/ })
       .waitFor();
 
-    await page.getByRole("button", { name: "Put out… pc" }).click();
+    await page.getByRole("button", { name: "Kick… pc" }).click();
     const dialog = page.getByRole("dialog", { name: /pc/ });
     await dialog.getByLabel(/reason/i).fill("maintenance");
-    await dialog.getByRole("button", { name: "Put out" }).click();
-    await page.getByText("pc was put out").waitFor();
+    await dialog.getByRole("button", { name: "Kick" }).click();
+    await page.getByText("pc was kicked").waitFor();
     await agent.next(LEAVE_OFFICE_NOTIFICATION);
     await pc.disconnected();
 

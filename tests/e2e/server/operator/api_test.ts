@@ -155,7 +155,7 @@ Deno.test("an operator's cancel ends the call for the Agent, tells the Computer,
   assertEquals(again.body.errors[0].field, "req_id");
 });
 
-Deno.test("a member that is put out leaves, hears the reason when it comes back, and stays out for a while", async () => {
+Deno.test("a member that is kicked leaves, hears the reason when it comes back, and stays out for a while", async () => {
   using log = captureLog();
   await using server = createSmcpServer({ operator });
   const { url } = await server.listen();
@@ -182,17 +182,17 @@ Deno.test("a member that is put out leaves, hears the reason when it comes back,
     office_id: "north",
     computer: "pc",
   });
-  assertEquals(await told.promise, "Put out by an operator: maintenance");
-  const put = log.audit.find(({ event }) => event === "member_put_out");
+  assertEquals(await told.promise, "Kicked by an operator: maintenance");
+  const kicked = log.audit.find(({ event }) => event === "member_kicked");
   assertEquals(
-    [put?.by, put?.reason, put?.hold_ms, put?.name, put?.office],
+    [kicked?.by, kicked?.reason, kicked?.hold_ms, kicked?.name, kicked?.office],
     ["operator", "maintenance", 60_000, "pc", "north"],
   );
   await using other = await connectRaw(url);
   assertEquals(await other.join("computer", "pc", "south"), [true, null]);
 });
 
-Deno.test("the calls of an Agent that is put out end with the reason, and without a hold it comes back", async () => {
+Deno.test("the calls of an Agent that is kicked end with the reason, and without a hold it comes back", async () => {
   await using office = await served();
   const { url, agent, computer } = office;
   const called = Promise.withResolvers<void>();
@@ -207,7 +207,7 @@ Deno.test("the calls of an Agent that is put out end with the reason, and withou
   assertEquals(status, 200);
   assertEquals(await pending, {
     code: 403,
-    message: "Put out by an operator: too many calls",
+    message: "Kicked by an operator: too many calls",
   });
   await gone;
   await using again = await joinRaw(url, "agent", "planner", "north");

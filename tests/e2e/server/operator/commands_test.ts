@@ -91,12 +91,12 @@ Deno.test({
 
   const gone = computer.disconnected();
   const kicked = await run("kick", "north", "pc", "--reason", "rest");
-  assertEquals([kicked.code, kicked.stdout], [0, "put out: pc\n"]);
+  assertEquals([kicked.code, kicked.stdout], [0, "kicked: pc\n"]);
   await gone;
   await using back = await connectRaw(server.url);
   assertEquals(await back.join("computer", "pc", "north"), [
     false,
-    "Put out by an operator: rest",
+    "Kicked by an operator: rest",
   ]);
   const nobody = await run("kick", "north", "pc");
   assertEquals(nobody.code, 1);

@@ -130,7 +130,7 @@ Deno.test("nodes: a call of another node's Agent is cancelled, once", async () =
   assertEquals([again.status, again.body.errors[0].field], [404, "req_id"]);
 });
 
-Deno.test("nodes: a member of another node is put out, and its seat is closed on all", async () => {
+Deno.test("nodes: a member of another node is kicked, and its seat is closed on all", async () => {
   await using two = await officeOfTwo();
   const { left, right, computer, agent } = two;
   const kick = await operate(left, `/members/${computer.socket.id}/kick`, {
@@ -143,7 +143,7 @@ Deno.test("nodes: a member of another node is put out, and its seat is closed on
     await using back = await connectRaw(url);
     assertEquals(
       await back.join("computer", "pc", "north"),
-      [false, "Put out by an operator: because"],
+      [false, "Kicked by an operator: because"],
       url,
     );
   }

@@ -163,7 +163,7 @@ Deno.test("every operation refuses who is no operator, other pages, other hosts,
   for (const secret of secrets) assert(!log.text.includes(secret));
   assertEquals(
     log.audit.filter(({ event }) =>
-      ["member_put_out", "key_revoked", "call_cancelled"].includes(
+      ["member_kicked", "key_revoked", "call_cancelled"].includes(
         String(event),
       )
     ),
