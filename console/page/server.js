@@ -1,9 +1,7 @@
 // @ts-check
 /// <reference lib="dom" />
 /** @import { Api } from "./data/api.js" */
-import { ask, REASON } from "./ui/dialog.js";
 import { h } from "./ui/element.js";
-import { notify } from "./ui/notice.js";
 import { run } from "./ui/shell.js";
 import { createLive } from "./data/live.js";
 import * as call from "./views/call.js";
@@ -12,6 +10,7 @@ import * as log from "./views/log.js";
 import * as computer from "./views/computer.js";
 import * as office from "./views/office.js";
 import * as offices from "./views/offices.js";
+import { chooseAndRevoke } from "./views/revoke.js";
 import * as status from "./views/status.js";
 
 run({
@@ -47,37 +46,8 @@ function account(api, account) {
   account.append(
     h(
       "button",
-      { type: "button", onClick: () => revoke(api) },
+      { type: "button", onClick: () => void chooseAndRevoke(api) },
       "Revoke a key…",
     ),
   );
-}
-
-/** @param {Api} api */
-async function revoke(api) {
-  const answer = await ask({
-    title: "Revoke a key",
-    text:
-      "Its holder is disconnected, and refused until the Server reads its keys again.",
-    action: "Revoke",
-    danger: true,
-    fields: [
-      {
-        name: "principal",
-        label: "Principal",
-        hint: "key: and the id of an API key, or jwt: and the sub of tokens",
-      },
-      REASON,
-    ],
-  });
-  if (!answer) return;
-  try {
-    await api.post("keys/revoke", {
-      principal: answer["principal"],
-      reason: answer["reason"],
-    });
-    notify(`${answer["principal"]} is refused from now on.`);
-  } catch (error) {
-    notify(error instanceof Error ? error.message : String(error), "error");
-  }
 }

@@ -4,7 +4,8 @@
 /** @import { Call } from "./live.js" */
 import { fill, h } from "../ui/element.js";
 import { keyed } from "../ui/keyed.js";
-import { durationText } from "../ui/text.js";
+import { empty } from "../ui/parts.js";
+import { clock, durationText } from "../ui/text.js";
 import { hashOf } from "../routes.js";
 
 /** The most that are shown; a filter finds the others. */
@@ -27,6 +28,28 @@ export function show(root, { live, signal }) {
     placeholder: "tool, agent or outcome",
     onInput: () => draw(),
   });
+  const axis = h("th", { scope: "col", class: "axis" }, "Timeline");
+  const table = h(
+    "table",
+    { class: "cards calls", "aria-labelledby": "calls" },
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        ["Tool", "Agent", "Began", "Outcome", "Time"].map((text) =>
+          h("th", { scope: "col" }, text)
+        ),
+        axis,
+      ),
+    ),
+    body,
+  );
+  const nothing = empty(
+    "No call yet",
+    "Calls of the Agent in this Computer's office are listed here as they begin.",
+  );
   const draw = () => {
     /** @type {readonly Call[]} */
     const calls = live.calls.toReversed();
@@ -34,11 +57,19 @@ export function show(root, { live, signal }) {
     const found = calls.filter(({ tool, agent, outcome = "running" }) =>
       `${tool}\n${agent}\n${outcome}`.toLowerCase().includes(wanted)
     );
+    nothing.hidden = calls.length > 0;
+    table.hidden = !nothing.hidden;
     count.textContent = found.length > MAX_SHOWN
       ? `${found.length} calls, of which the latest ${MAX_SHOWN} are shown`
       : `${found.length} of ${calls.length} calls`;
     const shown = found.slice(0, MAX_SHOWN);
     const times = spanOf(shown);
+    fill(
+      axis,
+      h("span", {}, clock.format(times.from)),
+      " ",
+      h("span", {}, clock.format(times.to)),
+    );
     keyed(
       body,
       shown,
@@ -55,24 +86,10 @@ export function show(root, { live, signal }) {
       { class: "field inline" },
       h("label", { for: "filter" }, "Filter"),
       filter,
+      count,
     ),
-    count,
-    h(
-      "table",
-      { class: "cards calls", "aria-labelledby": "calls" },
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          ["Tool", "Agent", "Began", "Outcome", "Time", "Timeline"].map((
-            text,
-          ) => h("th", { scope: "col" }, text)),
-        ),
-      ),
-      body,
-    ),
+    nothing,
+    table,
   );
   live.subscribe(draw, signal);
   const timer = setInterval(() => {
@@ -102,7 +119,6 @@ function spanOf(calls) {
 
 /** The call that a row shows. @type {WeakMap<HTMLElement, Call>} */
 const shownCalls = new WeakMap();
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 /**
  * @param {Call} call
@@ -119,7 +135,7 @@ function makeRow(call, times) {
       h("a", { href: hashOf(["calls", String(key)]) }, h("bdi", {}, tool)),
     ),
     h("td", { "data-label": "Agent" }, h("bdi", {}, agent)),
-    h("td", { "data-label": "Began" }, clock.format(beganAt)),
+    h("td", { "data-label": "Began", class: "number" }, clock.format(beganAt)),
     h("td", { "data-label": "Outcome" }),
     h("td", { "data-label": "Time", class: "number" }),
     h("td", { class: "timeline" }, h("span")),

@@ -1,13 +1,16 @@
 // @ts-check
 /// <reference lib="dom" />
 /** @import { Context } from "../ui/shell.js" */
+/** @import { Tone } from "../views/event_text.js" */
 /** @import { Live, Server } from "./live.js" */
 import { fill, h } from "../ui/element.js";
 import { keyed } from "../ui/keyed.js";
+import { clock } from "../ui/text.js";
+import { command, empty, pill, tile, tileList } from "../ui/parts.js";
 
 export const title = () => "Overview";
 
-/** The look of each state. */
+/** The look of each state. @type {Record<Server["state"], Tone>} */
 const STATE_CLASSES = {
   running: "good",
   starting: "warn",
@@ -22,59 +25,72 @@ const STATE_CLASSES = {
  * @param {Context} context
  */
 export function show(root, { live, signal }) {
-  const about = h("dl", { class: "facts" });
+  const about = tileList();
   const problems = h("ul", { class: "problems" });
   const body = h("tbody");
+  const nothing = empty(
+    "No MCP server",
+    "Add one under mcpServers to the file that smcp-computer run reads; with --watch it is started at once. To take over those of Claude Desktop, Cursor or VS Code:",
+    command("smcp-computer import --help"),
+  );
+  const table = h(
+    "table",
+    { class: "cards", "aria-labelledby": "servers" },
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        ["MCP server", "State", "Type", "Tools", "Problems"].map((text) =>
+          h("th", { scope: "col", class: "short" }, text)
+        ),
+      ),
+    ),
+    body,
+  );
   fill(
     root,
     h("h1", {}, "Overview"),
     about,
     problems,
     h("h2", { id: "servers" }, "MCP servers"),
-    h(
-      "table",
-      { class: "cards", "aria-labelledby": "servers" },
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          ["MCP server", "State", "Type", "Tools", "Problems"].map((text) =>
-            h("th", { scope: "col", class: "short" }, text)
-          ),
-        ),
-      ),
-      body,
-    ),
+    nothing,
+    table,
   );
-  live.subscribe(() => draw(live, { about, problems, body }), signal);
+  nothing.hidden = table.hidden = true;
+  live.subscribe(
+    () => draw(live, { about, problems, body, nothing, table }),
+    signal,
+  );
 }
 
 /**
  * @param {Live} live
- * @param {{ about: HTMLElement, problems: HTMLElement, body: HTMLElement }} parts
+ * @param {Record<"about" | "problems" | "body" | "nothing" | "table", HTMLElement>} parts
  */
-function draw({ computer }, { about, problems, body }) {
+function draw({ computer }, { about, problems, body, nothing, table }) {
   if (!computer) return;
-  const { name, connection, protocol, office, url, skills } = computer;
+  const { name, connection, protocol, office, url, skills, servers, tools } =
+    computer;
   const isConnected = connection === "connected";
-  const facts = [
-    ["Name", name],
-    [
-      "Server",
-      h("span", { class: isConnected ? "good" : "warn" }, connection),
-      ` to ${url}, A2C-SMCP ${protocol}`,
-    ],
-    ["Office", office ?? "none"],
-    ...skills.length > 0 ? [["Skills", skills.join(", ")]] : [],
-  ];
+  const count = (/** @type {Server["state"]} */ state) =>
+    servers.filter((server) => server.state === state).length;
   fill(
     about,
-    facts.map(([term, ...texts]) =>
-      h("div", {}, h("dt", {}, term), h("dd", {}, h("bdi", {}, ...texts)))
+    tile("Name", name),
+    tile("Office", office ?? "none"),
+    tile("MCP servers running", `${count("running")} of ${servers.length}`),
+    tile("Tools", tools.length),
+    skills.length > 0 && tile("Skills", skills.length, skills.join(", ")),
+    tile(
+      "Server",
+      pill(isConnected ? "good" : "warn", connection),
+      h("bdi", {}, ` to ${url}, A2C-SMCP ${protocol}`),
     ),
   );
+  nothing.hidden = servers.length > 0;
+  table.hidden = !nothing.hidden;
   keyed(
     problems,
     computer.problems,
@@ -83,7 +99,7 @@ function draw({ computer }, { about, problems, body }) {
   );
   keyed(
     body,
-    computer.servers,
+    servers,
     ({ bundleId }) => bundleId,
     (server) => h("tr", {}, cells(server)),
   );
@@ -96,8 +112,9 @@ const cells = (
   h("th", { scope: "row" }, h("bdi", {}, label)),
   h(
     "td",
-    { "data-label": "State", class: STATE_CLASSES[state], title: does },
-    restarts > 0 ? `${state}, restarted ${restarts} times` : state,
+    { "data-label": "State", title: does },
+    pill(STATE_CLASSES[state], state),
+    restarts > 0 && h("small", {}, ` restarted ${restarts} times`),
     does === `is ${state}` ? "" : h("small", {}, ` ${nextStart(does)}`),
   ),
   h("td", { "data-label": "Type", class: "short" }, type),
@@ -128,5 +145,5 @@ const authorize = (address) =>
 /** @param {string} does such as `is failed; the next attempt to start it is at 2026-…` */
 const nextStart = (does) => {
   const [, time = ""] = / at (\S+)$/.exec(does) ?? [];
-  return time === "" ? "" : `again at ${new Date(time).toLocaleTimeString()}`;
+  return time === "" ? "" : `again at ${clock.format(new Date(time))}`;
 };

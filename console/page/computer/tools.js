@@ -5,9 +5,12 @@
 import { fill, h } from "../ui/element.js";
 import { keyed } from "../ui/keyed.js";
 import { problem } from "../ui/loading.js";
+import { empty } from "../ui/parts.js";
 
 /** The most that are shown; a filter finds the others. */
 const MAX_SHOWN = 200;
+/** How much of a description is on the line of its tool, in characters. */
+const MAX_HINT = 300;
 
 export const title = () => "Tools";
 
@@ -24,6 +27,10 @@ export function show(root, { api, live, signal }) {
     placeholder: "name, MCP server or description",
     onInput: () => draw(),
   });
+  const nothing = empty(
+    "No tool yet",
+    "Tools come from MCP servers: see in the overview which of them run.",
+  );
   const draw = () => {
     /** @type {readonly Tool[]} */
     const tools = live.computer?.tools ?? [];
@@ -31,6 +38,7 @@ export function show(root, { api, live, signal }) {
     const found = tools.filter(({ name, bundleId, description }) =>
       `${name}\n${bundleId}\n${description}`.toLowerCase().includes(wanted)
     );
+    nothing.hidden = tools.length > 0;
     count.textContent = found.length > MAX_SHOWN
       ? `${found.length} tools, of which the first ${MAX_SHOWN} are shown`
       : `${found.length} of ${tools.length} tools`;
@@ -59,8 +67,9 @@ export function show(root, { api, live, signal }) {
       { class: "field inline" },
       h("label", { for: "filter" }, "Filter"),
       filter,
+      count,
     ),
-    count,
+    nothing,
     list,
   );
   live.subscribe(draw, signal);
@@ -90,9 +99,10 @@ function item({ name, bundleId, description }, load) {
     },
     h(
       "summary",
-      {},
+      { class: "clip" },
       h("bdi", { class: "strong" }, name),
       h("span", { class: "muted" }, " of ", h("bdi", {}, bundleId)),
+      h("bdi", { class: "hint muted" }, description.slice(0, MAX_HINT)),
     ),
     h("p", { class: "text" }, description),
     content,

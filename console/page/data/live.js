@@ -2,6 +2,7 @@
 /// <reference lib="dom" />
 /** @import { Api } from "./api.js" */
 import { ProblemError } from "./api.js";
+import { Pulse } from "./pulse.js";
 import { Samples } from "./samples.js";
 import { Seconds } from "./seconds.js";
 import { readEvents } from "./sse.js";
@@ -14,6 +15,8 @@ export const UNSEEN = "unseen";
 const MAX_KEPT = 2000;
 /** How many more may gather before the oldest are dropped together. */
 const SLACK = 500;
+/** Of how many offices the calls are counted: those that changed last. */
+const MAX_PULSES = 5000;
 
 /**
  * @typedef {object} Call
@@ -34,9 +37,9 @@ const SLACK = 500;
  * @property {unknown} [params]
  * @property {unknown} [result]
  *
- * @typedef {{ key: number, at: number, event: string, data: Readonly<Record<string, any>> }} LogEvent
+ * @typedef {import("./pulse.js").LogEvent} LogEvent
  *
- * A call as the API lists those on their way.
+ * A call as the API lists those in flight.
  * @typedef {{ office: string, protocol: string, agent: string, computer: string, req_id: string, request: string, tool?: string, ms: number }} PendingCall
  *
  * What the stream of a Server says.
@@ -47,7 +50,10 @@ const SLACK = 500;
  * @property {Seconds} seconds
  * @property {Samples} samples what the process said of itself
  * @property {readonly LogEvent[]} log the newest, oldest first
- * @property {(calls: readonly PendingCall[], office: string) => void} adopt adds the calls on their way in
+ * @property {number} openedAt when the page began to count, in milliseconds since 1970
+ * @property {Pulse} pulse of all offices
+ * @property {(office: string) => Pulse | undefined} pulseOf of an office; `undefined` while it is quiet
+ * @property {(calls: readonly PendingCall[], office: string) => void} adopt adds the calls in flight in
  * an office that began before anybody looked on, and ends those that are not among them any more
  * @property {(listener: () => void, signal: AbortSignal) => void} subscribe told at most once a frame, and
  * at first
@@ -77,6 +83,10 @@ export function createLive(api, signal) {
   let log = [];
   const seconds = new Seconds();
   const samples = new Samples();
+  const openedAt = Date.now();
+  const pulse = new Pulse();
+  /** @type {Map<string, Pulse>} */
+  const pulses = new Map();
   /** @type {Set<() => void>} */
   const listeners = new Set();
   let isDrawing = false;
@@ -101,6 +111,20 @@ export function createLive(api, signal) {
     calls = calls.slice(-MAX_KEPT);
   };
 
+  /** @param {string} office */
+  const pulseFor = (office) => {
+    const found = pulses.get(office) ?? new Pulse();
+    pulses.delete(office);
+    pulses.set(office, found);
+    if (pulses.size > MAX_PULSES) {
+      for (const [oldest] of pulses) {
+        pulses.delete(oldest);
+        break;
+      }
+    }
+    return found;
+  };
+
   /**
    * @param {string} event
    * @param {Readonly<Record<string, any>>} data
@@ -112,7 +136,12 @@ export function createLive(api, signal) {
       pending.clear(); // whose ends may be among what was missed
       calls = calls.filter(({ endedAt }) => endedAt !== undefined);
     }
-    log.push({ key: ++keys, at, event, data });
+    const entry = { key: ++keys, at, event, data };
+    log.push(entry);
+    const ofOffice = data["office"] === undefined
+      ? undefined
+      : pulseFor(data["office"]);
+    if (ofOffice) ofOffice.last = entry;
     if (log.length > MAX_KEPT + SLACK) log = log.slice(-MAX_KEPT);
     if (event === "call_began") {
       const call = callOf(++keys, at, data);
@@ -139,6 +168,8 @@ export function createLive(api, signal) {
       pending.delete(idOf(ended));
       if (!known) add(call);
       seconds.add(at, ms, String(data["outcome"]));
+      pulse.add(at, data["outcome"] !== "ok");
+      ofOffice?.add(at, data["outcome"] !== "ok");
     }
   };
 
@@ -194,6 +225,9 @@ export function createLive(api, signal) {
     },
     seconds,
     samples,
+    openedAt,
+    pulse,
+    pulseOf: (office) => pulses.get(office),
     adopt: (listed, office) => {
       const ids = new Set();
       for (const each of listed) {

@@ -14,6 +14,8 @@ import { h } from "./element.js";
  * @property {number} [maxLength]
  * @property {number} [min]
  * @property {number} [max]
+ * @property {readonly { value: string, text: string }[]} [options] it is one of these, at first the first
+ * @property {readonly [name: string, value: string]} [onlyFor] it is shown while another field has a value
  */
 
 let dialogs = 0;
@@ -26,10 +28,25 @@ let dialogs = 0;
  */
 export function ask({ title, text, action, danger = false, fields }) {
   const id = `dialog-${++dialogs}`;
-  const inputs = fields.map((field) => ({
-    field,
-    input: inputOf(field, `${id}-${field.name}`),
-  }));
+  const inputs = fields.map((field) => {
+    const input = inputOf(field, `${id}-${field.name}`);
+    const element = h(
+      "p",
+      { class: "field" },
+      h("label", { for: input.id }, field.label),
+      input,
+      field.hint && h("small", { id: `${input.id}-hint` }, field.hint),
+    );
+    return { field, input, element };
+  });
+  const update = () => {
+    for (const { field: { onlyFor }, input, element } of inputs) {
+      if (onlyFor === undefined) continue;
+      const [name, value] = onlyFor;
+      const other = inputs.find(({ field }) => field.name === name);
+      input.disabled = element.hidden = other?.input.value !== value;
+    }
+  };
   const form = h(
     "form",
     {
@@ -37,18 +54,11 @@ export function ask({ title, text, action, danger = false, fields }) {
         event.preventDefault();
         dialog.close("done");
       },
+      onChange: update,
     },
     h("h2", { id }, title),
     text && h("p", {}, text),
-    inputs.map(({ field, input }) =>
-      h(
-        "p",
-        { class: "field" },
-        h("label", { for: input.id }, field.label),
-        input,
-        field.hint && h("small", { id: `${input.id}-hint` }, field.hint),
-      )
-    ),
+    inputs.map(({ element }) => element),
     h(
       "p",
       { class: "actions" },
@@ -65,6 +75,7 @@ export function ask({ title, text, action, danger = false, fields }) {
     ),
   );
   const dialog = h("dialog", { "aria-labelledby": id }, form);
+  update();
   document.body.append(dialog);
   dialog.showModal();
   return new Promise((resolve) =>
@@ -82,7 +93,7 @@ export function ask({ title, text, action, danger = false, fields }) {
 }
 
 /**
- * Asks why an operator does something; those whom it concerns are told.
+ * Asks why an operator does something.
  *
  * @param {{ title: string, text?: string, action: string }} about
  * @returns {Promise<string | undefined>} `undefined` when it was cancelled
@@ -96,7 +107,7 @@ export async function askReason(about) {
 export const REASON = {
   name: "reason",
   label: "Reason",
-  hint: "It is told to those whom it concerns, and stands in the audit log.",
+  hint: "Those whom it concerns get it, and the audit log has it.",
   maxLength: 200,
 };
 
@@ -105,14 +116,20 @@ export const REASON = {
  * @param {string} id
  */
 const inputOf = (field, id) =>
-  h("input", {
-    id,
-    type: field.type ?? "text",
-    value: field.value ?? "",
-    required: !field.optional,
-    autocomplete: "off",
-    maxLength: field.maxLength,
-    min: field.min === undefined ? undefined : String(field.min),
-    max: field.max === undefined ? undefined : String(field.max),
-    "aria-describedby": field.hint === undefined ? undefined : `${id}-hint`,
-  });
+  field.options
+    ? h(
+      "select",
+      { id },
+      field.options.map(({ value, text }) => h("option", { value }, text)),
+    )
+    : h("input", {
+      id,
+      type: field.type ?? "text",
+      value: field.value ?? "",
+      required: !field.optional,
+      autocomplete: "off",
+      maxLength: field.maxLength,
+      min: field.min === undefined ? undefined : String(field.min),
+      max: field.max === undefined ? undefined : String(field.max),
+      "aria-describedby": field.hint === undefined ? undefined : `${id}-hint`,
+    });

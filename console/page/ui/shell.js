@@ -68,7 +68,7 @@ function signIn(page, problem) {
     h(
       "main",
       { class: "sign-in" },
-      h("h1", {}, page.name),
+      h("h1", { class: "brand" }, h("span", { class: "mark" }), page.name),
       h(
         "form",
         {
@@ -97,6 +97,13 @@ function signIn(page, problem) {
   input.focus();
 }
 
+/** What the header says of the stream. */
+const STREAM_TEXTS = {
+  connecting: "Connecting…",
+  open: "Connected",
+  lost: "Connection lost",
+};
+
 /**
  * @param {Page} page
  * @param {string} token
@@ -122,7 +129,13 @@ function open(page, token) {
     { "aria-label": "Views" },
     page.links.map(([href, text]) => h("a", { href }, text)),
   );
-  const account = h("div", { class: "account" });
+  const stream = h("span", { class: "stream", role: "status" });
+  const account = h("div", { class: "account" }, stream);
+  live.subscribe(() => {
+    const text = STREAM_TEXTS[/** @type {keyof STREAM_TEXTS} */ (live.state)];
+    if (stream.textContent !== text) stream.textContent = text;
+    stream.className = `stream ${live.state}`;
+  }, session.signal);
   page.account?.(api, account);
   account.append(
     h("button", { type: "button", onClick: () => leave() }, "Sign out"),
@@ -137,7 +150,12 @@ function open(page, token) {
     h(
       "header",
       {},
-      h("a", { href: page.links[0]?.[0] ?? "#/", class: "name" }, page.name),
+      h(
+        "a",
+        { href: page.links[0]?.[0] ?? "#/", class: "brand" },
+        h("span", { class: "mark" }),
+        page.name,
+      ),
       nav,
       account,
     ),
@@ -159,9 +177,9 @@ function open(page, token) {
     if (!view) return;
     const all = { ...query, ...params };
     document.title = `${view.title(all)} · ${page.name}`;
+    const here = found ? location.hash.split("?")[0] : page.links[0]?.[0];
     for (const link of nav.querySelectorAll("a")) {
-      const isHere = location.hash === link.hash ||
-        location.hash.startsWith(`${link.hash}/`);
+      const isHere = here === link.hash || here?.startsWith(`${link.hash}/`);
       if (isHere) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }

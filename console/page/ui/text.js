@@ -43,3 +43,26 @@ export function durationText(ms) {
  */
 export const sinceText = (time, now) =>
   durationText(Math.max(0, now - Date.parse(time)));
+
+/**
+ * Writes how long ago a time was, in whole seconds.
+ *
+ * @param {number} at milliseconds since 1970
+ * @param {number} now as of `Date.now()`
+ */
+export const agoText = (at, now) => {
+  const seconds = Math.floor((now - at) / 1000);
+  return seconds < 1
+    ? "now"
+    : seconds < 60
+    ? `${seconds} s ago`
+    : `${durationText(1000 * seconds)} ago`;
+};
+
+/** Writes times of a day. */
+export const clock = new Intl.DateTimeFormat(undefined, {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+});

@@ -5,14 +5,16 @@
 import { fill, h } from "../ui/element.js";
 import { keyed } from "../ui/keyed.js";
 import { loading } from "../ui/loading.js";
+import { empty } from "../ui/parts.js";
 import { drawing } from "../ui/paused.js";
-import { bytesText, durationText } from "../ui/text.js";
+import { bytesText, clock, durationText } from "../ui/text.js";
 import { hashOf } from "../routes.js";
-import { cancelButton, classOf, clock, nameOf } from "./calls_parts.js";
+import { cancelButton, classOf, nameOf } from "./calls_parts.js";
+import { officeHead } from "./office.js";
 
 /** The most that are shown; a filter finds the others. */
 const MAX_SHOWN = 100;
-/** How often calls on their way are read, of which the page may have missed the beginning. */
+/** How often calls in flight are read, of which the page may have missed the beginning. */
 const RELOAD_MS = 5000;
 
 /** @param {Readonly<Record<string, string>>} params */
@@ -35,6 +37,28 @@ export function show(root, { api, live, signal, params: { office } }) {
     placeholder: "tool, member or outcome",
     onInput: () => draw(),
   });
+  const axis = h("th", { scope: "col", class: "axis" }, "Timeline");
+  const table = h(
+    "table",
+    { class: "cards calls", "aria-label": "Calls" },
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        HEADS.map((text) => h("th", { scope: "col" }, text)),
+        axis,
+        h("td"),
+      ),
+    ),
+    body,
+  );
+  const nothing = empty(
+    "No call yet",
+    "Calls are listed as they begin, from when this page was opened; those of before are not recorded.",
+    "To see one now, try a tool: choose an office, a Computer in it, and a tool.",
+  );
   const draw = () => {
     const wanted = filter.value.toLowerCase();
     /** @type {Call[]} */
@@ -46,7 +70,15 @@ export function show(root, { api, live, signal, params: { office } }) {
     count.textContent = found.length > MAX_SHOWN
       ? `${found.length} calls, of which the latest ${MAX_SHOWN} are shown`
       : `${found.length} of ${calls.length} calls`;
+    nothing.hidden = calls.length > 0;
+    table.hidden = count.hidden = !nothing.hidden;
     const span = spanOf(shown);
+    fill(
+      axis,
+      h("span", {}, clock.format(span.from)),
+      " ",
+      h("span", {}, clock.format(span.to)),
+    );
     keyed(
       body,
       shown,
@@ -57,16 +89,7 @@ export function show(root, { api, live, signal, params: { office } }) {
   };
   fill(
     root,
-    office !== undefined &&
-      h(
-        "p",
-        { class: "path" },
-        h("a", { href: "#/offices" }, "Offices"),
-        " › ",
-        h("a", { href: hashOf(["offices", office]) }, h("bdi", {}, office)),
-        " ›",
-      ),
-    h("h1", { id: "calls" }, "Calls"),
+    office === undefined ? h("h1", {}, "Calls") : officeHead(office, "calls"),
     problems,
     h(
       "p",
@@ -74,24 +97,12 @@ export function show(root, { api, live, signal, params: { office } }) {
       h("label", { for: "filter" }, "Filter"),
       filter,
       drawing(live, signal, draw),
+      count,
     ),
-    count,
-    h(
-      "table",
-      { class: "cards calls", "aria-labelledby": "calls" },
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          HEADS.map((text) => h("th", { scope: "col" }, text)),
-          h("td"),
-        ),
-      ),
-      body,
-    ),
+    nothing,
+    table,
   );
+
   const ticking = setInterval(() => {
     const isRunning = (/** @type {Call} */ call) => call.endedAt === undefined;
     if (!document.hidden && live.calls.some(isRunning)) draw();
@@ -117,7 +128,6 @@ const HEADS = [
   "Time",
   "Sent",
   "Answer",
-  "Timeline",
 ];
 
 /** @param {Call} call */
@@ -166,7 +176,11 @@ const makeRow = (call, api) =>
     h("td", { "data-label": "Office" }, h("bdi", {}, call.office)),
     h("td", { "data-label": "Agent" }, h("bdi", {}, call.agent)),
     h("td", { "data-label": "Computer" }, h("bdi", {}, call.computer)),
-    h("td", { "data-label": "Began" }, clock.format(call.beganAt)),
+    h(
+      "td",
+      { "data-label": "Began", class: "number" },
+      clock.format(call.beganAt),
+    ),
     h("td", { "data-label": "Outcome" }),
     h("td", { "data-label": "Time", class: "number" }),
     h(

@@ -7,11 +7,6 @@ import { askReason } from "../ui/dialog.js";
 import { h } from "../ui/element.js";
 import { notify } from "../ui/notice.js";
 
-/** Writes times of a day. */
-export const clock = new Intl.DateTimeFormat(undefined, {
-  timeStyle: "medium",
-});
-
 /**
  * Returns the look of a call's outcome.
  *

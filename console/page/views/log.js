@@ -5,12 +5,15 @@
 import { fill, h } from "../ui/element.js";
 import { keyed } from "../ui/keyed.js";
 import { drawing } from "../ui/paused.js";
-import { clock } from "./calls_parts.js";
+import { jsonView } from "../ui/json_view.js";
+import { empty } from "../ui/parts.js";
+import { clock } from "../ui/text.js";
+import { sentenceOf, toneOf } from "./event_text.js";
 
 /** The most that are shown; a filter finds the others. */
 const MAX_SHOWN = 200;
-/** The most of one event that is shown, in characters. */
-const MAX_TEXT = 2000;
+/** The most of one event that is shown on its line, in characters. */
+const MAX_TEXT = 500;
 
 export const title = () => "Log";
 
@@ -35,6 +38,26 @@ export function show(root, { live, signal }) {
     checked: true,
     onChange: () => draw(),
   });
+  const table = h(
+    "table",
+    { class: "cards log", "aria-labelledby": "log" },
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        ["Time", "Event", "Office", "What"].map((text) =>
+          h("th", { scope: "col" }, text)
+        ),
+      ),
+    ),
+    body,
+  );
+  const nothing = empty(
+    "Nothing has happened yet",
+    "Events are listed as they come, from when this page was opened: joins, calls, refusals, and what the Server logs.",
+  );
   const draw = () => {
     const words = filter.value.toLowerCase().split(/\s+/);
     /** @type {readonly LogEvent[]} */
@@ -45,6 +68,8 @@ export function show(root, { live, signal }) {
       const text = `${each.event} ${textOf(each)}`.toLowerCase();
       return words.every((word) => text.includes(word));
     });
+    nothing.hidden = log.length > 0;
+    table.hidden = !nothing.hidden;
     count.textContent = found.length > MAX_SHOWN
       ? `${found.length} events, of which the latest ${MAX_SHOWN} are shown`
       : `${found.length} of ${log.length} events`;
@@ -66,27 +91,12 @@ export function show(root, { live, signal }) {
       filter,
       h("label", { class: "check" }, withCalls, "with calls"),
       drawing(live, signal, draw),
+      count,
     ),
-    count,
-    h(
-      "table",
-      { class: "cards", "aria-labelledby": "log" },
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          ["Event", "Time", "Office", "What"].map((text) =>
-            h("th", { scope: "col" }, text)
-          ),
-        ),
-      ),
-      body,
-    ),
+    nothing,
+    table,
   );
 }
-
 /** The text of each event, which is made once. @type {WeakMap<object, string>} */
 const texts = new WeakMap();
 
@@ -104,21 +114,42 @@ function textOf(each) {
 
 /** @param {LogEvent} each */
 function row(each) {
-  const text = textOf(each);
+  const { event, data } = each;
   return h(
     "tr",
-    { class: each.data["level"] },
-    h("th", { scope: "row" }, each.event),
-    h("td", { "data-label": "Time" }, clock.format(each.at)),
-    h(
-      "td",
-      { "data-label": "Office" },
-      h("bdi", {}, each.data["office"] ?? ""),
-    ),
-    h(
-      "td",
-      { "data-label": "What" },
-      h("bdi", {}, text.slice(0, MAX_TEXT), text.length > MAX_TEXT ? "…" : ""),
-    ),
+    {},
+    h("td", { class: "short number" }, clock.format(each.at)),
+    h("th", { scope: "row", class: `dot ${toneOf(event, data)}` }, event),
+    h("td", { class: "clip" }, h("bdi", {}, data["office"] ?? "")),
+    h("td", {}, details(each)),
   );
+}
+
+/**
+ * Makes the line of an event, which unfolds to its fields.
+ *
+ * @param {LogEvent} each
+ */
+function details(each) {
+  const { event, data } = each;
+  const fields = h("div");
+  const element = h(
+    "details",
+    {
+      onToggle: () => {
+        if (element.open && fields.children.length === 0) {
+          fill(fields, jsonView(data));
+        }
+      },
+    },
+    h(
+      "summary",
+      { class: "clip" },
+      h("bdi", {}, sentenceOf(event, data).slice(0, MAX_TEXT)),
+      " ",
+      h("bdi", { class: "muted" }, textOf(each).slice(0, MAX_TEXT)),
+    ),
+    fields,
+  );
+  return element;
 }

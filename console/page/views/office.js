@@ -6,8 +6,22 @@ import { fill, h } from "../ui/element.js";
 import { keyed } from "../ui/keyed.js";
 import { loading } from "../ui/loading.js";
 import { notify } from "../ui/notice.js";
-import { bytesText, sinceText } from "../ui/text.js";
+import { Pulse, PULSE_MINUTES } from "../data/pulse.js";
+import { ProblemError } from "../data/api.js";
+import {
+  command,
+  empty,
+  pill,
+  sparkline,
+  tile,
+  tileList,
+  totalOf,
+} from "../ui/parts.js";
+import { agoText, bytesText, sinceText } from "../ui/text.js";
 import { hashOf } from "../routes.js";
+import { sentenceOf } from "./event_text.js";
+import { stateOf } from "./offices.js";
+import { canRevoke, revoke } from "./revoke.js";
 
 const RELOAD_MS = 2000;
 /** The most rows that are shown; a filter finds the others. */
@@ -37,11 +51,42 @@ const ORDER = new Intl.Collator();
 export const title = ({ office = "" }) => office;
 
 /**
+ * Makes the head of the views of an office: where one is, and the links between the views.
+ *
+ * @param {string} office
+ * @param {"members" | "calls"} here
+ * @param {HTMLElement} [state]
+ * @returns {HTMLElement[]}
+ */
+export const officeHead = (office, here, state) => [
+  h("p", { class: "path" }, h("a", { href: "#/offices" }, "Offices"), " ›"),
+  h("h1", {}, h("bdi", {}, office), state && " ", state),
+  h(
+    "nav",
+    { class: "tabs", "aria-label": "Office" },
+    [
+      ["members", "Members", hashOf(["offices", office])],
+      ["calls", "Calls", hashOf(["offices", office, "calls"])],
+    ].map(([name, text, href]) =>
+      h(
+        "a",
+        { href, "aria-current": name === here ? "page" : undefined },
+        text,
+      )
+    ),
+  ),
+];
+
+/**
+ * Shows an office: how it is, and its members.
+ *
  * @param {HTMLElement} root
  * @param {Context} context
  */
-export function show(root, { api, signal, params: { office = "" } }) {
+export function show(root, { api, live, signal, params: { office = "" } }) {
   const problems = h("div");
+  const state = h("span");
+  const tiles = tileList();
   const body = h("tbody");
   const count = h("p", { class: "muted", role: "status" });
   const filter = h("input", {
@@ -50,7 +95,35 @@ export function show(root, { api, signal, params: { office = "" } }) {
     placeholder: "name, address or principal",
     onInput: () => draw(),
   });
-  /** @type {Member[]} */
+  const content = h(
+    "div",
+    { hidden: true },
+    tiles,
+    h(
+      "p",
+      { class: "field inline" },
+      h("label", { for: "filter" }, "Filter"),
+      filter,
+      count,
+    ),
+    h(
+      "table",
+      { class: "cards" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          HEADS.map((text) => h("th", { scope: "col" }, text)),
+          h("td"),
+        ),
+      ),
+      body,
+    ),
+  );
+  const nothing = h("div");
+  /** @type {readonly Member[]} */
   let members = [];
   const draw = () => {
     const wanted = filter.value.toLowerCase();
@@ -60,6 +133,8 @@ export function show(root, { api, signal, params: { office = "" } }) {
     count.textContent = found.length > MAX_ROWS
       ? `${found.length} members, of which the first ${MAX_ROWS} are shown`
       : `${found.length} of ${members.length} members`;
+    fill(state, pill(...stateOf(countsOf(members))));
+    fill(tiles, tilesOf(members, live.pulseOf(office)));
     keyed(
       body,
       found.slice(0, MAX_ROWS),
@@ -67,23 +142,60 @@ export function show(root, { api, signal, params: { office = "" } }) {
       (member) =>
         h(
           "tr",
-          { class: member.role },
-          cells(member),
-          h("td", { class: "actions" }, kickButton(member)),
+          {},
+          cellsOf(office, member),
+          h("td", { class: "actions" }, buttonsOf(member)),
         ),
     );
   };
-  /** @param {Member} member */
-  const kickButton = (member) =>
-    h(
-      "button",
-      {
-        type: "button",
-        "aria-label": `Kick… ${member.name}`,
-        onClick: () => kick(member),
-      },
-      "Kick…",
+  /** @param {readonly Member[] | ProblemError} answer */
+  const take = (answer) => {
+    const isEmpty = answer instanceof ProblemError;
+    const wasThere = members.length > 0 || nothing.dataset["seen"] === "yes";
+    nothing.dataset["seen"] = wasThere ? "yes" : "no";
+    members = isEmpty ? [] : answer;
+    content.hidden = isEmpty;
+    if (!isEmpty) {
+      nothing.replaceChildren();
+      return draw();
+    }
+    fill(body);
+    state.replaceChildren();
+    if (nothing.children.length > 0) return;
+    fill(
+      nothing,
+      empty(
+        wasThere
+          ? `Nobody is in ${office} now`
+          : `Nobody is in ${office}, or you may not see it`,
+        wasThere
+          ? "Its last member has left. One that joins is shown here, such as:"
+          : "A member that joins is shown here, such as:",
+        command(
+          `smcp-computer run --config computer.json --office ${
+            quoted(office)
+          } --url ${location.origin}`,
+        ),
+      ),
     );
+  };
+  /** @param {Member} member */
+  const buttonsOf = (member) => {
+    const { name, principal = "" } = member;
+    return [
+      h("button", {
+        type: "button",
+        "aria-label": `Kick… ${name}`,
+        onClick: () => void kick(member),
+      }, "Kick…"),
+      canRevoke(principal) &&
+      h("button", {
+        type: "button",
+        "aria-label": `Revoke ${principal}… ${name}`,
+        onClick: () => void revoke(api, principal).then(reload),
+      }, "Revoke key…"),
+    ];
+  };
   /** @param {Member} member */
   const kick = async ({ id, name }) => {
     const answer = await ask({
@@ -92,7 +204,7 @@ export function show(root, { api, signal, params: { office = "" } }) {
       danger: true,
       fields: [REASON, {
         name: "hold",
-        label: "Seconds in which it cannot come back",
+        label: "Seconds in which it cannot join again",
         type: "number",
         value: "60",
         min: 0,
@@ -111,55 +223,74 @@ export function show(root, { api, signal, params: { office = "" } }) {
     }
     await reload();
   };
-  fill(
-    root,
-    h("p", { class: "path" }, h("a", { href: "#/offices" }, "Offices"), " › "),
-    h("h1", {}, h("bdi", {}, office)),
-    h(
-      "p",
-      { class: "links" },
-      h("a", { href: hashOf(["offices", office, "calls"]) }, "Calls"),
-    ),
-    problems,
-    h(
-      "p",
-      { class: "field inline" },
-      h("label", { for: "filter" }, "Filter"),
-      filter,
-    ),
-    count,
-    h(
-      "table",
-      { class: "cards" },
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          HEADS.map((text) => h("th", { scope: "col" }, text)),
-          h("td"),
-        ),
-      ),
-      body,
-    ),
-  );
-  /** @param {Member} member */
-  const cells = (member) => cellsOf(office, member);
+  fill(root, officeHead(office, "members", state), problems, nothing, content);
   const reload = loading({
     problems,
     signal,
     everyMs: RELOAD_MS,
-    load: () =>
-      api.get(`offices/${encodeURIComponent(office)}/members`, signal),
-    show: (answer) => {
-      members = answer.members.toSorted((
-        /** @type {Member} */ a,
-        /** @type {Member} */ b,
-      ) => ORDER.compare(a.role, b.role) || ORDER.compare(a.name, b.name));
-      draw();
+    load: async () => {
+      try {
+        return await api.get(
+          `offices/${encodeURIComponent(office)}/members`,
+          signal,
+        );
+      } catch (error) {
+        // An office without members is no failure of the page.
+        if (error instanceof ProblemError && error.status === 404) return error;
+        throw error;
+      }
     },
+    show: (answer) =>
+      take(
+        answer instanceof ProblemError ? answer : answer.members.toSorted((
+          /** @type {Member} */ a,
+          /** @type {Member} */ b,
+        ) => ORDER.compare(a.role, b.role) || ORDER.compare(a.name, b.name)),
+      ),
   });
+}
+
+/** @param {string} name as a word of a command */
+const quoted = (name) =>
+  /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
+
+/** @param {readonly Member[]} members */
+const countsOf = (members) => {
+  const agent = members.find(({ role }) => role === "agent");
+  return {
+    agent: agent?.name ?? null,
+    computers: members.filter(({ role }) => role === "computer").length,
+    pending_calls: agent?.pending_calls ?? 0,
+  };
+};
+
+/**
+ * @param {readonly Member[]} members
+ * @param {Pulse | undefined} pulse
+ */
+function tilesOf(members, pulse) {
+  const now = Date.now();
+  const { agent, computers, pending_calls: pending } = countsOf(members);
+  const bars = (pulse ?? new Pulse()).bars(now);
+  const { calls, failed } = totalOf(bars);
+  const last = pulse?.last;
+  return [
+    tile("Agent", agent ?? "none"),
+    tile("Computers", computers),
+    tile("Calls in flight", pending),
+    tile(`Calls in ${PULSE_MINUTES} min`, calls, sparkline(bars)),
+    tile(
+      `Failures in ${PULSE_MINUTES} min`,
+      h("span", { class: failed > 0 ? "bad" : "" }, failed),
+    ),
+    tile(
+      "Last event",
+      last ? agoText(last.at, now) : "–",
+      last
+        ? h("bdi", {}, sentenceOf(last.event, last.data).slice(0, 120))
+        : "none yet",
+    ),
+  ];
 }
 
 const HEADS = [
@@ -206,19 +337,27 @@ const cellsOf = (office, member) => {
         )
         : h("bdi", {}, name),
     ),
-    h("td", { "data-label": "Role" }, role === "agent" ? "Agent" : "Computer"),
+    h(
+      "td",
+      { "data-label": "Role" },
+      h(
+        "span",
+        { class: `shape ${role}` },
+        role === "agent" ? "Agent" : "Computer",
+      ),
+    ),
     h("td", { "data-label": "Version" }, version),
     h("td", { "data-label": "From" }, h("bdi", {}, from)),
     h(
       "td",
-      { "data-label": "Here for", class: "number" },
+      { "data-label": "Here for", class: "number short" },
       since && sinceText(since, Date.now()),
     ),
     h(
       "td",
-      { "data-label": "Calls", class: "number" },
+      { "data-label": "Calls" },
       calls,
-      pending ? ` (${pending} on their way)` : "",
+      pending ? ` (${pending} in flight)` : "",
     ),
     h(
       "td",

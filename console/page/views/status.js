@@ -2,8 +2,10 @@
 /// <reference lib="dom" />
 /** @import { Context } from "../ui/shell.js" */
 /** @import { Second } from "../data/seconds.js" */
+/** @import { Plot } from "../ui/plot.js" */
 import { fill, h } from "../ui/element.js";
 import { loading } from "../ui/loading.js";
+import { tile, tileList } from "../ui/parts.js";
 import { createPlot } from "../ui/plot.js";
 import { bytesText, durationText, sinceText } from "../ui/text.js";
 
@@ -21,14 +23,25 @@ export const title = () => "Status";
  */
 export function show(root, { api, live, signal }) {
   const problems = h("div");
-  const about = h("dl", { class: "facts" });
+  const about = tileList();
   const nodes = h("div");
+  /** @param {number | undefined} second */
+  const onMark = (second) => {
+    for (const plot of Object.values(plots)) plot.mark(second);
+  };
+  const calls = { text: String, least: 4, onMark };
+  const bytes = { text: bytesText, least: 1000, onMark };
   const plots = {
-    calls: createPlot("Calls a second", String),
-    latency: createPlot("Latency of calls", durationText),
-    errors: createPlot("Failures a second", String),
-    queue: createPlot("Waiting for clients to read", bytesText),
-    memory: createPlot("Memory", bytesText),
+    calls: createPlot({ title: "Calls a second", ...calls }),
+    latency: createPlot({
+      title: "Latency of calls",
+      text: durationText,
+      least: 1,
+      onMark,
+    }),
+    errors: createPlot({ title: "Failures a second", ...calls }),
+    queue: createPlot({ title: "Waiting for clients to read", ...bytes }),
+    memory: createPlot({ title: "Memory", ...bytes }),
   };
   fill(
     root,
@@ -51,13 +64,14 @@ export function show(root, { api, live, signal }) {
       const { process, nodes: others = [] } = status;
       const all = process ? [process, ...others.map(processOf)] : [];
       const total = process && totalOf(all);
-      fill(about, factsOf(status, total));
+      fill(about, tilesOf(status, total));
       fill(nodes, others.length > 0 ? nodesTable(status) : "");
       if (total) live.samples.add(total);
-      drawCalls(live.seconds.all, plots);
+      drawCalls(live, plots);
       /** @type {readonly Sample[]} */
       const samples = live.samples.all;
-      const seconds = secondsTo(Math.floor(Date.now() / 1000));
+      const last = Math.floor(Date.now() / 1000);
+      const seconds = secondsTo(last);
       const ofSecond = new Map(samples.map((sample) => [sample.at, sample]));
       /** @param {(sample: Sample) => number} value */
       const values = (value) =>
@@ -65,11 +79,14 @@ export function show(root, { api, live, signal }) {
           const sample = ofSecond.get(at);
           return sample && value(sample);
         });
-      plots.queue.draw([{ name: "bytes", values: values((s) => s.queued) }]);
+      plots.queue.draw(
+        [{ name: "bytes", values: values((s) => s.queued) }],
+        last,
+      );
       plots.memory.draw([
         { name: "resident", values: values((s) => s.memory) },
         { name: "heap", values: values((s) => s.heap) },
-      ]);
+      ], last);
       for (const { element } of [plots.queue, plots.memory]) {
         element.hidden = !process; // for operators of all offices
       }
@@ -84,29 +101,39 @@ const secondsTo = (last) =>
   Array.from({ length: SHOWN_SECONDS }, (_, i) => last - SHOWN_SECONDS + 1 + i);
 
 /**
- * @param {readonly Second[]} all
- * @param {Record<"calls" | "latency" | "errors", ReturnType<typeof createPlot>>} plots
+ * @param {{ seconds: { all: readonly Second[] }, openedAt: number }} live
+ * @param {Record<"calls" | "latency" | "errors", Plot>} plots
  */
-function drawCalls(all, { calls, latency, errors }) {
+function drawCalls({ seconds: { all }, openedAt }, plots) {
   // The running second is not over.
-  const seconds = secondsTo(Math.floor(Date.now() / 1000) - 1);
+  const last = Math.floor(Date.now() / 1000) - 1;
+  const first = Math.floor(openedAt / 1000);
+  const seconds = secondsTo(last);
   const known = new Map(all.map((second) => [second.at, second]));
   const of = seconds.map((at) => known.get(at));
-  calls.draw([{ name: "calls", values: of.map((each) => each?.calls ?? 0) }]);
-  latency.draw(
+  /** Nothing is known of the time before. @param {(second: Second) => number} value */
+  const counts = (value) =>
+    seconds.map((at) => {
+      const second = known.get(at);
+      return second ? value(second) : at < first ? undefined : 0;
+    });
+  plots.calls.draw([{ name: "calls", values: counts((s) => s.calls) }], last);
+  plots.latency.draw(
     [["p50", 0.5], ["p99", 0.99]].map(([name, part]) => ({
       name: String(name),
       values: of.map((each) => each?.latencies.quantile(Number(part))),
     })),
+    last,
   );
   const outcomes = new Set(
     of.flatMap((each) => [...each?.errors.keys() ?? []]),
   );
-  errors.draw(
+  plots.errors.draw(
     [...outcomes].sort().map((name) => ({
       name,
-      values: of.map((each) => each?.errors.get(name) ?? 0),
+      values: counts((s) => s.errors.get(name) ?? 0),
     })),
+    last,
   );
 }
 
@@ -180,21 +207,18 @@ function nodeRow({ node, process }) {
  * @param {any} status
  * @param {ReturnType<typeof totalOf> | undefined} process
  */
-function factsOf(status, process) {
-  const facts = [
-    ["Version", status.version],
-    ["Protocols", status.protocols.join(", ")],
-    ["Running for", sinceText(status.since, Date.now())],
-    ["Nodes", status.nodes && status.nodes.length + 1],
-    ["Offices", status.offices],
-    ["Members", status.members],
-    ["Calls on their way", status.pending_calls],
-    ["Calls so far", process?.calls],
-    ["Connections", process?.connections],
-    ["Streams of events", process?.streams],
-    ["Memory", process && bytesText(process.memory_bytes)],
-  ];
-  return facts.filter(([, value]) => value !== undefined).map(([term, value]) =>
-    h("div", {}, h("dt", {}, term), h("dd", {}, String(value)))
-  );
-}
+const tilesOf = (status, process) => [
+  tile("Offices", status.offices),
+  tile("Members", status.members),
+  tile("Calls in flight", status.pending_calls),
+  process && tile("Calls so far", process.calls),
+  process && tile("Connections", process.connections),
+  process && tile("Streams", process.streams),
+  process && tile("Memory", bytesText(process.memory_bytes)),
+  status.nodes && tile("Nodes", status.nodes.length + 1),
+  tile(
+    "Running for",
+    sinceText(status.since, Date.now()),
+    `version ${status.version}, protocol ${status.protocols.join(", ")}`,
+  ),
+];

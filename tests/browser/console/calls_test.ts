@@ -3,7 +3,8 @@ import { ProtocolError } from "../../../protocol/mod.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { OFFICE } from "../../support/office.ts";
 import { go, startConsole } from "../support/console_office.ts";
-import { consoleTest } from "../support/driven.ts";
+import { consoleTest, DESK, PHONE } from "../support/driven.ts";
+import { tooWide } from "../support/findings.ts";
 
 const ORDER = { part: "vice", colour: "green", count: 3 };
 
@@ -87,13 +88,30 @@ consoleTest("the plots say what happens, and the log is filtered", async () => {
   const plot = (name: RegExp) => page.getByRole("img", { name });
   await plot(/^Latency of calls; p50: [\d.]+ m?s, p99: [\d.]+ m?s$/).waitFor();
   await plot(/^Failures a second; tool error: \d$/).waitFor();
-  const line = await plot(/^Calls a second/).locator("path").getAttribute("d");
-  assertMatch(line ?? "", /^M[\d.]+ [\d.]+h0.1L/);
-  await page.getByText("Calls on their way").waitFor();
+  const line = plot(/^Calls a second/).locator("path");
+  // Two seconds are over.
+  await line.and(page.locator("[d*=L]")).waitFor({ state: "attached" });
+  assertMatch(await line.getAttribute("d") ?? "", /^M[\d.]+ [\d.]+h0.1L/);
+  await page.getByText("Calls in flight").waitFor();
+
+  const times = page.locator(".legend .muted");
+  const slider = page.getByRole("slider", { name: "Calls a second: time" });
+  await slider.press("ArrowLeft");
+  assertEquals(await times.count(), 5, "a plot without the crosshair");
+  assertMatch(
+    await slider.getAttribute("aria-valuetext") ?? "",
+    /^\d\d:\d\d:\d\d calls: \d$/,
+  );
+  await slider.blur();
+  assertEquals(await times.count(), 0);
+  await slider.hover();
+  assertEquals(await times.count(), 5);
+  await page.getByRole("heading", { name: "Status" }).hover();
+  assertEquals(await times.count(), 0);
 
   await go(page, "#/log");
   const rows = page.getByRole("main").getByRole("row");
-  await page.getByRole("row", { name: /call_ended .*tool error/ }).waitFor();
+  await rows.filter({ hasText: /call_ended.*tool error/ }).waitFor();
   await page.getByLabel("Filter").fill("ended tool=fail");
   await page.getByText(/^1 of \d+ events/).waitFor();
   assertEquals(await rows.count(), 2); // its head, too
@@ -102,3 +120,30 @@ consoleTest("the plots say what happens, and the log is filtered", async () => {
   await page.getByText(/^\d of \d+ events/).waitFor();
   assertEquals(await page.getByText("call_ended").count(), 0);
 });
+
+consoleTest(
+  "an event of the log is one line that uses the width, and unfolds to its fields",
+  async () => {
+    await using console = await startConsole({
+      server: { auditPayloads: true },
+    });
+    const { office: { agent } } = console;
+    for (const [size, most] of [[DESK, 44], [PHONE, 80]] as const) {
+      await using tab = await console.open("#/log", { size });
+      const { page } = tab;
+      await page.getByText("live", { exact: true }).waitFor();
+      await agent.callTool("pc", "say", { what: "words ".repeat(300) });
+      const row = page.getByRole("row", { name: /call_began/ });
+      await row.waitFor();
+      const heights: number[] = await page.evaluate(
+        "[...document.querySelectorAll('tbody tr')].map((row) => row.offsetHeight)",
+      );
+      assert(heights.every((height) => height <= most), heights.join());
+      await row.locator("summary").first().click();
+      await row.getByText(/^req_id:/).waitFor();
+      await row.locator("summary", { hasText: "params" }).last().click();
+      await row.getByText('"words words words').last().waitFor();
+      assertEquals(await tooWide(page), []);
+    }
+  },
+);

@@ -43,7 +43,8 @@ consoleTest(
     await offices.first().waitFor();
     assertEquals(await offices.allTextContents(), ["south"]);
     await page.goto(`${console.console}#/offices/${OFFICE}`);
-    await page.getByRole("alert").getByText("nobody is in").waitFor();
+    await page.getByRole("heading", { name: /^Nobody is in north, or/ })
+      .waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
     await enter(TOKEN);
     await page.getByRole("row", { name: /planner/ }).waitFor();
@@ -101,6 +102,7 @@ consoleTest("a revoked key ends its sessions", async () => {
   );
   await page.getByRole("button", { name: "Revoke a key" }).click();
   const dialog = page.getByRole("dialog", { name: "Revoke a key" });
+  await dialog.getByLabel("Key").selectOption({ label: "another one…" });
   await dialog.getByLabel("Principal").fill("key:lab");
   await dialog.getByLabel(/reason/i).fill("it leaked");
   await dialog.getByRole("button", { name: "Revoke", exact: true }).click();

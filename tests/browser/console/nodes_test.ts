@@ -34,7 +34,7 @@ consoleTest(
 
     await page.evaluate(`location.hash = "#/log"`);
     await lathe.socket.disconnect();
-    await page.getByRole("row", { name: /left .*lathe/ }).waitFor();
+    await page.getByRole("row").filter({ hasText: "lathe left" }).waitFor();
     await page.evaluate(`location.hash = "#/status"`);
     const nodes = page.getByRole("table", { name: "Nodes" });
     await nodes.getByRole("row", { name: /left 1/ }).waitFor();

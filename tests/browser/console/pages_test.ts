@@ -8,6 +8,7 @@ import { everything, fixture } from "../../support/computer/mcp_servers.ts";
 import { pageLink } from "../../support/computer/page_client.ts";
 import { runComputer } from "../../support/computer/run_computer.ts";
 import { startOffice } from "../../support/office.ts";
+import { joinRaw } from "../../support/wire/raw_client.ts";
 import { go, signIn, startConsole } from "../support/console_office.ts";
 import { consoleTest, openTab } from "../support/driven.ts";
 import { LOOKS, startLooking } from "../support/look_at_pages.ts";
@@ -25,7 +26,7 @@ const COMPUTER_VIEWS: readonly PageToSee[] = [
 ];
 
 const SERVER_PAGES: readonly PageToSee[] = [
-  ["offices", "#/offices", "north"],
+  ["offices", "#/offices", "planner calls wait of pc"],
   ["office", "#/offices/north", "planner"],
   ["office-calls", "#/offices/north/calls", "wait"],
   ...COMPUTER_VIEWS,
@@ -40,6 +41,29 @@ const COMPUTER_PAGES: readonly PageToSee[] = [
   ["own-calls", "#/calls", "tool error"],
 ];
 
+/** What a busy Server would have sent in the last five minutes, so that the pictures show plots. */
+function history(): string {
+  const now = Date.now();
+  const events = Array.from({ length: 300 }, (_, second) => {
+    const at = new Date(now - 1000 * (300 - second)).toISOString();
+    const wave = 3 + 2 * Math.sin(second / 19) + Math.sin(second / 5);
+    return Array.from({ length: Math.max(1, Math.round(wave)) }, (_, i) => ({
+      ...{ event: "call_ended", at, protocol: "0.2", req_id: `${second}-${i}` },
+      office: i % 3 === 2 ? "library" : "north",
+      agent: i % 3 === 2 ? "reviewer" : "planner",
+      computer: i % 3 === 2 ? "scanner" : "pc",
+      request: "client:tool_call",
+      tool: i % 3 === 2 ? "scan" : "order",
+      outcome: second % 37 === 5 && i === 0 ? "tool error" : "ok",
+      bytes: 118,
+      ms: 4 + 3 * i + 2 * wave + (second % 61 === 0 ? 40 : 0),
+    }));
+  }).flat();
+  return [{ event: "open", missed: false }, ...events].map((data) =>
+    `event: ${data.event}\ndata: ${JSON.stringify(data)}\n\n`
+  ).join("");
+}
+
 for (const look of LOOKS) {
   const how = `at ${look.size.width} px in ${look.scheme}`;
   consoleTest(
@@ -49,13 +73,34 @@ for (const look of LOOKS) {
         server: { auditPayloads: true },
         computer: { servers: { everything: everything() } },
       });
+      const { url } = console.office;
+      await using others = new AsyncDisposableStack();
+      others.use(await joinRaw(url, "agent", "reviewer", "library"));
+      others.use(await joinRaw(url, "computer", "scanner", "library"));
+      others.use(await joinRaw(url, "computer", "tractor", "barn"));
       await using tab = await openTab(look);
       const { page } = tab;
       const looking = startLooking(tab, look);
       await page.goto(console.console);
       await page.getByLabel("Token").waitFor();
       await looking.at("sign-in");
+      // The stream ends with it, and the page goes on with that of the Server.
+      await page.route(
+        "**/operator/v1/events",
+        (route) =>
+          route.fulfill({
+            contentType: "text/event-stream",
+            body: history(),
+          }),
+        { times: 1 },
+      );
+      let streams = 0;
+      const again = page.waitForResponse((response) =>
+        response.url().endsWith("/events") && ++streams === 2
+      );
       await signIn(tab, console.console);
+      await again;
+      others.use(await joinRaw(url, "computer", "plough", "barn"));
       const { agent } = console.office;
       const order = { part: "vice", colour: "green", count: 3, price: 12.5 };
       for (let i = 0; i < 10; i++) await agent.callTool("pc", "order", order);

@@ -18,12 +18,12 @@ consoleTest(
     const { page } = tab;
     const section = (name: string) => page.getByRole("region", { name });
     await section("MCP servers").getByText("everything").first().waitFor();
-    await section("Desktop").getByText("A vice, two files and a lamp.")
+    await section("Windows").getByText("A vice, two files and a lamp.")
       .waitFor();
-    await section("Tools").getByRole("button", { name: "Try get-sum" })
+    await section("Tools").getByRole("button", { name: "get-sum" })
       .waitFor();
 
-    await page.getByRole("button", { name: "Try order" }).click();
+    await page.getByRole("button", { name: "order", exact: true }).click();
     await page.getByRole("button", { name: "Call" }).click();
     await page.getByText(/^part/).first().waitFor();
     assertEquals(workshop.asked, [], "it was called without what it needs");
@@ -48,7 +48,7 @@ consoleTest(
       },
     }]);
 
-    await page.getByRole("button", { name: "Try draw" }).click();
+    await page.getByRole("button", { name: "draw", exact: true }).click();
     await page.getByRole("button", { name: "Call" }).click();
     const image = page.getByRole("article").getByRole("img");
     await image.waitFor();
@@ -60,7 +60,7 @@ consoleTest(
       160, // its default
     );
 
-    await page.getByRole("button", { name: "Try fail" }).click();
+    await page.getByRole("button", { name: "fail", exact: true }).click();
     await page.getByRole("button", { name: "Call" }).click();
     await page.getByText("the part is sold out").waitFor();
   },

@@ -1,0 +1,102 @@
+// @ts-check
+/// <reference lib="dom" />
+/** @import { Child } from "./element.js" */
+/** @import { Tone } from "../views/event_text.js" */
+/** @import { Bar } from "../data/pulse.js" */
+import { PULSE_MINUTES } from "../data/pulse.js";
+import { h, svg } from "./element.js";
+
+/**
+ * Makes a state: a dot, and its word.
+ *
+ * @param {Tone} tone
+ * @param {string} text
+ */
+export const pill = (tone, text) => h("span", { class: `pill ${tone}` }, text);
+
+/**
+ * Makes a list of figures, large enough to be read from afar.
+ *
+ * @param {...(HTMLElement | false | undefined)} tiles
+ */
+export const tileList = (...tiles) => h("dl", { class: "tiles" }, tiles);
+
+/**
+ * Makes a figure of such a list.
+ *
+ * @param {string} label
+ * @param {Child} value
+ * @param {Child} [more] smaller, below it
+ */
+export const tile = (label, value, more) =>
+  h(
+    "div",
+    {},
+    h("dt", {}, label),
+    h("dd", {}, h("b", {}, h("bdi", {}, value)), more),
+  );
+
+/**
+ * Says that there is nothing, and what to do next.
+ *
+ * @param {string} title
+ * @param {...Child} more sentences
+ */
+export const empty = (title, ...more) =>
+  h(
+    "div",
+    { class: "empty" },
+    h("span", { class: "mark" }),
+    h("h2", {}, title),
+    more.map((each) => each instanceof HTMLElement ? each : h("p", {}, each)),
+  );
+
+/**
+ * Shows a command that can be copied.
+ *
+ * @param {string} text
+ */
+export const command = (text) =>
+  h("pre", { tabIndex: 0, role: "region", "aria-label": "Command" }, text);
+
+/**
+ * Draws the calls of the last minutes; those that failed in another colour.
+ *
+ * @param {readonly Bar[]} bars oldest first
+ */
+export function sparkline(bars) {
+  const most = Math.max(1, ...bars.map(({ calls }) => calls));
+  /** @param {(bar: Bar) => number} of */
+  const path = (of) =>
+    bars.map((bar, i) => {
+      const height = Math.max(of(bar) && 2, Math.round(22 * of(bar) / most));
+      return height === 0 ? "" : `M${2 * i} 24v-${height}h1.5v${height}z`;
+    }).join("");
+  const { calls, failed } = totalOf(bars);
+  const count = calls === 0
+    ? "no call"
+    : calls === 1
+    ? "1 call"
+    : `${calls} calls`;
+  return svg(
+    "svg",
+    {
+      class: "spark",
+      viewBox: `0 0 ${2 * bars.length} 24`,
+      preserveAspectRatio: "none",
+      role: "img",
+      "aria-label": `${count} in the last ${PULSE_MINUTES} minutes${
+        failed > 0 ? `, ${failed} failed` : ""
+      }`,
+    },
+    svg("path", { class: "calls", d: path((bar) => bar.calls) }),
+    svg("path", { class: "failed", d: path((bar) => bar.failed) }),
+  );
+}
+
+/** @param {readonly Bar[]} bars @returns {Bar} */
+export const totalOf = (bars) =>
+  bars.reduce((all, { calls, failed }) => ({
+    calls: all.calls + calls,
+    failed: all.failed + failed,
+  }), { calls: 0, failed: 0 });
