@@ -26,8 +26,8 @@ const TITLES: Readonly<Record<ConsolePage, string>> = {
 
 /** The style sheets of each page, one after the other. */
 const STYLES: Readonly<Record<ConsolePage, readonly string[]>> = {
-  server: ["console", "calls", "tools"],
-  computer: ["console", "calls", "tools", "computer"],
+  server: ["console", "parts", "narrow", "calls", "tools"],
+  computer: ["console", "parts", "narrow", "calls", "tools", "computer"],
 };
 
 /** The media types of the parts, by the end of their names. */

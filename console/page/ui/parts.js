@@ -66,10 +66,13 @@ export const command = (text) =>
  */
 export function sparkline(bars) {
   const most = Math.max(1, ...bars.map(({ calls }) => calls));
-  /** @param {(bar: Bar) => number} of */
-  const path = (of) =>
+  /** Even one is seen. @param {(bar: Bar) => number} of @param {number} least */
+  const path = (of, least) =>
     bars.map((bar, i) => {
-      const height = Math.max(of(bar) && 2, Math.round(22 * of(bar) / most));
+      const height = Math.max(
+        of(bar) && least,
+        Math.round(22 * of(bar) / most),
+      );
       return height === 0 ? "" : `M${2 * i} 24v-${height}h1.5v${height}z`;
     }).join("");
   const { calls, failed } = totalOf(bars);
@@ -89,8 +92,8 @@ export function sparkline(bars) {
         failed > 0 ? `, ${failed} failed` : ""
       }`,
     },
-    svg("path", { class: "calls", d: path((bar) => bar.calls) }),
-    svg("path", { class: "failed", d: path((bar) => bar.failed) }),
+    svg("path", { class: "calls", d: path((bar) => bar.calls, 2) }),
+    svg("path", { class: "failed", d: path((bar) => bar.failed, 5) }),
   );
 }
 

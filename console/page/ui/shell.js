@@ -132,7 +132,8 @@ function open(page, token) {
   const stream = h("span", { class: "stream", role: "status" });
   const account = h("div", { class: "account" }, stream);
   live.subscribe(() => {
-    const text = STREAM_TEXTS[/** @type {keyof STREAM_TEXTS} */ (live.state)];
+    const text =
+      STREAM_TEXTS[/** @type {keyof typeof STREAM_TEXTS} */ (live.state)];
     if (stream.textContent !== text) stream.textContent = text;
     stream.className = `stream ${live.state}`;
   }, session.signal);

@@ -10,7 +10,7 @@ import { drawing } from "../ui/paused.js";
 import { bytesText, clock, durationText } from "../ui/text.js";
 import { hashOf } from "../routes.js";
 import { cancelButton, classOf, nameOf } from "./calls_parts.js";
-import { officeHead } from "./office.js";
+import { officeHead } from "./office_parts.js";
 
 /** The most that are shown; a filter finds the others. */
 const MAX_SHOWN = 100;

@@ -1,6 +1,7 @@
 // @ts-check
 /// <reference lib="dom" />
 /** @import { Context } from "../ui/shell.js" */
+/** @import { Member } from "./office_parts.js" */
 import { ask, REASON } from "../ui/dialog.js";
 import { fill, h } from "../ui/element.js";
 import { keyed } from "../ui/keyed.js";
@@ -17,9 +18,9 @@ import {
   tileList,
   totalOf,
 } from "../ui/parts.js";
-import { agoText, bytesText, sinceText } from "../ui/text.js";
-import { hashOf } from "../routes.js";
+import { agoText } from "../ui/text.js";
 import { sentenceOf } from "./event_text.js";
+import { cellsOf, HEADS, officeHead } from "./office_parts.js";
 import { stateOf } from "./offices.js";
 import { canRevoke, revoke } from "./revoke.js";
 
@@ -29,53 +30,8 @@ const MAX_ROWS = 200;
 /** Compares many names quickly. */
 const ORDER = new Intl.Collator();
 
-/**
- * A member as the API describes it.
- * @typedef {object} Member
- * @property {string} id
- * @property {string} protocol
- * @property {"agent" | "computer"} role
- * @property {string} name
- * @property {string} version
- * @property {string} [node]
- * @property {string} [principal]
- * @property {string} [address]
- * @property {string} [since]
- * @property {number} [calls]
- * @property {number} [pending_calls]
- * @property {{ received: number, sent: number, queued: number }} [bytes]
- * @property {{ at: string, outcome: string, message?: string }} [last_error]
- */
-
 /** @param {Readonly<Record<string, string>>} params */
 export const title = ({ office = "" }) => office;
-
-/**
- * Makes the head of the views of an office: where one is, and the links between the views.
- *
- * @param {string} office
- * @param {"members" | "calls"} here
- * @param {HTMLElement} [state]
- * @returns {HTMLElement[]}
- */
-export const officeHead = (office, here, state) => [
-  h("p", { class: "path" }, h("a", { href: "#/offices" }, "Offices"), " ›"),
-  h("h1", {}, h("bdi", {}, office), state && " ", state),
-  h(
-    "nav",
-    { class: "tabs", "aria-label": "Office" },
-    [
-      ["members", "Members", hashOf(["offices", office])],
-      ["calls", "Calls", hashOf(["offices", office, "calls"])],
-    ].map(([name, text, href]) =>
-      h(
-        "a",
-        { href, "aria-current": name === here ? "page" : undefined },
-        text,
-      )
-    ),
-  ),
-];
 
 /**
  * Shows an office: how it is, and its members.
@@ -148,27 +104,27 @@ export function show(root, { api, live, signal, params: { office = "" } }) {
         ),
     );
   };
-  /** @param {readonly Member[] | ProblemError} answer */
-  const take = (answer) => {
-    const isEmpty = answer instanceof ProblemError;
-    const wasThere = members.length > 0 || nothing.dataset["seen"] === "yes";
-    nothing.dataset["seen"] = wasThere ? "yes" : "no";
-    members = isEmpty ? [] : answer;
-    content.hidden = isEmpty;
-    if (!isEmpty) {
+  let hadMembers = false;
+  /** @param {readonly Member[]} list empty where nobody is, or where that is not to be seen */
+  const take = (list) => {
+    members = list;
+    content.hidden = list.length === 0;
+    if (list.length > 0) {
+      hadMembers = true;
       nothing.replaceChildren();
-      return draw();
+      draw();
+      return;
     }
-    fill(body);
+    body.replaceChildren();
     state.replaceChildren();
-    if (nothing.children.length > 0) return;
+    if (nothing.children.length > 0) return; // what was selected in it stays
     fill(
       nothing,
       empty(
-        wasThere
+        hadMembers
           ? `Nobody is in ${office} now`
           : `Nobody is in ${office}, or you may not see it`,
-        wasThere
+        hadMembers
           ? "Its last member has left. One that joins is shown here, such as:"
           : "A member that joins is shown here, such as:",
         command(
@@ -236,13 +192,15 @@ export function show(root, { api, live, signal, params: { office = "" } }) {
         );
       } catch (error) {
         // An office without members is no failure of the page.
-        if (error instanceof ProblemError && error.status === 404) return error;
-        throw error;
+        if (!(error instanceof ProblemError) || error.status !== 404) {
+          throw error;
+        }
+        return { members: [] };
       }
     },
     show: (answer) =>
       take(
-        answer instanceof ProblemError ? answer : answer.members.toSorted((
+        answer.members.toSorted((
           /** @type {Member} */ a,
           /** @type {Member} */ b,
         ) => ORDER.compare(a.role, b.role) || ORDER.compare(a.name, b.name)),
@@ -292,93 +250,3 @@ function tilesOf(members, pulse) {
     ),
   ];
 }
-
-const HEADS = [
-  "Member",
-  "Role",
-  "Version",
-  "From",
-  "Here for",
-  "Calls",
-  "Received",
-  "Sent",
-  "Last error",
-];
-
-/**
- * @param {string} office
- * @param {Member} member
- */
-const cellsOf = (office, member) => {
-  const {
-    role,
-    name,
-    version,
-    node,
-    principal,
-    address,
-    since,
-    calls,
-    pending_calls: pending,
-    bytes,
-    last_error: error,
-  } = member;
-  const from = [address, principal, node && `node ${node}`].filter(Boolean)
-    .join(" · ");
-  return [
-    h(
-      "th",
-      { scope: "row" },
-      role === "computer"
-        ? h(
-          "a",
-          { href: hashOf(["offices", office, "computers", name]) },
-          h("bdi", {}, name),
-        )
-        : h("bdi", {}, name),
-    ),
-    h(
-      "td",
-      { "data-label": "Role" },
-      h(
-        "span",
-        { class: `shape ${role}` },
-        role === "agent" ? "Agent" : "Computer",
-      ),
-    ),
-    h("td", { "data-label": "Version" }, version),
-    h("td", { "data-label": "From" }, h("bdi", {}, from)),
-    h(
-      "td",
-      { "data-label": "Here for", class: "number short" },
-      since && sinceText(since, Date.now()),
-    ),
-    h(
-      "td",
-      { "data-label": "Calls" },
-      calls,
-      pending ? ` (${pending} in flight)` : "",
-    ),
-    h(
-      "td",
-      { "data-label": "Received", class: "number" },
-      bytes && bytesText(bytes.received),
-    ),
-    h(
-      "td",
-      { "data-label": "Sent", class: "number" },
-      bytes && bytesText(bytes.sent),
-      bytes?.queued ? ` (${bytesText(bytes.queued)} waiting)` : "",
-    ),
-    h(
-      "td",
-      { "data-label": "Last error", class: "long" },
-      error &&
-        h(
-          "bdi",
-          {},
-          `${error.outcome}${error.message ? `: ${error.message}` : ""}`,
-        ),
-    ),
-  ];
-};

@@ -1,7 +1,6 @@
 // @ts-check
 /// <reference lib="dom" />
 /** @import { Api } from "../data/api.js" */
-/** @import { Member } from "./office.js" */
 import { ask, REASON } from "../ui/dialog.js";
 import { notify } from "../ui/notice.js";
 

@@ -43,6 +43,7 @@ export function show(root, { api, live, signal }) {
     queue: createPlot({ title: "Waiting for clients to read", ...bytes }),
     memory: createPlot({ title: "Memory", ...bytes }),
   };
+  plots.errors.element.classList.add("failures");
   fill(
     root,
     h("h1", {}, "Status"),

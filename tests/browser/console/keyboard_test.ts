@@ -36,7 +36,7 @@ async function tabTo(page: Page, name: RegExp): Promise<void> {
 }
 
 consoleTest(
-  "the keyboard alone signs in, finds a member, thinks again, and puts it out",
+  "the keyboard alone signs in, finds a member, thinks again, and kicks it",
   async () => {
     await using console = await startConsole();
     await using guest = await joinRaw(
