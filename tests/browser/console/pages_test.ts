@@ -111,7 +111,12 @@ for (const look of LOOKS) {
       for (const [name, route, filled] of SERVER_PAGES) {
         await go(page, route);
         await page.getByRole("main").getByText(filled).first().waitFor();
+        // The crosshair, in the picture of the plots.
+        if (name === "status") {
+          await page.getByRole("slider").first().hover();
+        }
         await looking.at(name);
+        await page.mouse.move(0, 0);
       }
       await go(page, "#/calls");
       await page.getByRole("link", { name: "order" }).first().click();
