@@ -93,4 +93,6 @@ export {
   type ToolCallProgress,
   type ToolProgress,
   type UpdateResources,
+  waitedFor,
+  type Waiting,
 } from "../protocol/mod.ts";

@@ -112,8 +112,9 @@ const characterWidth = (character: string): number =>
 
 /** Describes how far a tool call is, such as `3/5 reading files`, for a terminal. */
 export function progressText(
-  { progress, total, message }: ToolProgress,
+  { progress, total, message, waiting }: ToolProgress,
 ): string {
+  if (waiting !== undefined) return message ?? "";
   const done = total === undefined
     ? short(progress)
     : `${short(progress)}/${short(total)}`;

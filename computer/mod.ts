@@ -62,6 +62,7 @@ export type {
   ToolCallArrived,
   ToolCallEnded,
   ToolCallStarted,
+  ToolCallWaiting,
 } from "./tools/call_events.ts";
 export { localDirResolver } from "./resources/dpe/local_dir_resolver.ts";
 export type {

@@ -136,6 +136,7 @@ export class ToolHost implements AsyncDisposable {
       elicit,
       events: this.#events,
       maxPayload: () => this.#office?.maxPayload,
+      place: () => this.#office?.name ?? "the Computer",
       progressed: (progress) => this.#office?.progressed(progress),
     });
     this.#local = new LocalRequests(this.#requests);

@@ -91,10 +91,10 @@ import {
   parseGetSkillsRet,
 } from "./payloads/skills.ts";
 import {
-  parseAgentCallData,
   parseCallToolResult,
   parseGetToolsReq,
   parseGetToolsRet,
+  parseToolCallCancel,
   parseToolCallReq,
 } from "./payloads/tools.ts";
 
@@ -213,7 +213,7 @@ export const SERVER_EVENTS:
     [CANCEL_TOOL_CALL_EVENT]: {
       from: "agent",
       ack: "none",
-      parseRequest: parseAgentCallData,
+      parseRequest: parseToolCallCancel,
       notification: CANCEL_TOOL_CALL_NOTIFICATION,
     },
     [TOOL_CALL_PROGRESS_EVENT]: {
@@ -244,7 +244,7 @@ export const NOTIFICATIONS: {
   [UPDATE_FINDER_NOTIFICATION]: parseUpdateComputerConfigReq,
   [UPDATE_SKILLS_NOTIFICATION]: parseUpdateComputerConfigReq,
   [UPDATE_RESOURCES_NOTIFICATION]: parseUpdateResources,
-  [CANCEL_TOOL_CALL_NOTIFICATION]: parseAgentCallData,
+  [CANCEL_TOOL_CALL_NOTIFICATION]: parseToolCallCancel,
   [TOOL_CALL_PROGRESS_NOTIFICATION]: parseToolCallProgress,
 };
 

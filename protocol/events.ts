@@ -45,10 +45,10 @@ import type {
   GetSkillsRet,
 } from "./payloads/skills.ts";
 import type {
-  AgentCallData,
   CallToolResult,
   GetToolsReq,
   GetToolsRet,
+  ToolCallCancel,
   ToolCallReq,
 } from "./payloads/tools.ts";
 
@@ -176,7 +176,7 @@ export interface ServerEvents {
   /** Lists the members of the office. */
   [LIST_ROOM_EVENT]: { request: ListRoomReq; answer: ListRoomRet };
   /** Cancels a tool call. */
-  [CANCEL_TOOL_CALL_EVENT]: { request: AgentCallData; answer: void };
+  [CANCEL_TOOL_CALL_EVENT]: { request: ToolCallCancel; answer: void };
   /** Reports how far a tool call has come. */
   [TOOL_CALL_PROGRESS_EVENT]: { request: ToolCallProgress; answer: void };
   /** Reports a change of the Computer's configuration. */
@@ -215,7 +215,7 @@ export interface Notifications {
   /** A Computer's skills changed. */
   [UPDATE_SKILLS_NOTIFICATION]: UpdateComputerConfigReq;
   /** The Agent cancelled a tool call. */
-  [CANCEL_TOOL_CALL_NOTIFICATION]: AgentCallData;
+  [CANCEL_TOOL_CALL_NOTIFICATION]: ToolCallCancel;
   /** A tool call of this Agent has come further. */
   [TOOL_CALL_PROGRESS_NOTIFICATION]: ToolCallProgress;
 }

@@ -239,6 +239,8 @@ export {
   parseToolCallProgress,
   type ToolCallProgress,
   type ToolProgress,
+  type Waiting,
+  waitingText,
 } from "./payloads/progress.ts";
 export { type Parser } from "./validation/parser.ts";
 export { eventOf, namesOf, type Profile, PROFILES } from "./profiles.ts";
@@ -282,6 +284,9 @@ export {
   resultMeta,
   timeoutResult,
   toolErrorResult,
+  type Wait,
+  waitedFor,
+  waitedMeta,
   withResultMeta,
 } from "./payloads/tool_result.ts";
 export {
@@ -300,9 +305,11 @@ export {
   parseCallToolResult,
   parseGetToolsReq,
   parseGetToolsRet,
+  parseToolCallCancel,
   parseToolCallReq,
   type SMCPTool,
   type TOOL_NAME,
+  type ToolCallCancel,
   type ToolCallReq,
   type ToolMeta,
 } from "./payloads/tools.ts";

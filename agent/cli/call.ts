@@ -7,6 +7,9 @@ import {
   type CallToolResult,
   resultMeta,
   type SMCPTool,
+  type ToolProgress,
+  waitedFor,
+  type Waiting,
 } from "../../protocol/mod.ts";
 import type { SmcpAgent } from "../agent.ts";
 import {
@@ -39,6 +42,11 @@ export async function call(tool: string, flags: CallFlags): Promise<void> {
     const { computer, listed } = await find(agent, tool, flags, signal);
     const params = given ?? readPairs(flags.arg, listed);
     let progress = "";
+    const follow = (told: ToolProgress) => {
+      const text = plain(progressText(told));
+      progress = text === "" ? "" : `${text}  `;
+      if (told.waiting && !process.stderr.isTTY) console.error(text);
+    };
     return await waitingFor(
       () =>
         `${progress}calling ${plain(tool)} on ${
@@ -47,9 +55,7 @@ export async function call(tool: string, flags: CallFlags): Promise<void> {
       agent.callTool(computer, tool, params, {
         timeoutMs: flags.timeout * 1000,
         signal,
-        ...(process.stderr.isTTY && {
-          onProgress: (told) => progress = `${plain(progressText(told))}  `,
-        }),
+        onProgress: follow,
       }),
     );
   });
@@ -149,12 +155,21 @@ const summary = (fields: Record<string, unknown>): string =>
 
 /** Creates the error of a failed tool: the printed result has the reason, but perhaps no remedy. */
 function failure(tool: string, result: CallToolResult): Error {
-  const { error_code } = resultMeta(result);
-  const remedy = REMEDIES[Number(error_code)];
+  const { error_code, a2c_timeout } = resultMeta(result);
+  const waited = a2c_timeout === true ? waitedFor(result) : undefined;
+  const remedy = waited ? NOBODY[waited] : REMEDIES[Number(error_code)];
   return new Error(
     `the tool "${tool}" failed${remedy === undefined ? "" : `; ${remedy}`}`,
   );
 }
+
+/** What helps where a person at the Computer did not do in time what they were asked for. */
+const NOBODY: Readonly<Record<Waiting, string>> = {
+  confirmation:
+    "nobody confirmed it: somebody at the Computer has to answer its question, or its configuration allows the tool with auto_apply",
+  answer:
+    "nobody answered: somebody at the Computer has to, in its terminal or on its page (--ui)",
+};
 
 const REMEDIES: Readonly<Record<number, string>> = {
   4001: 'the command "tools" lists what there is',

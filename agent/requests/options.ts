@@ -27,7 +27,9 @@ export interface CallToolOptions extends AgentRequestOptions {
   reqId?: string;
   /**
    * Receives how far the tool is, as its MCP server counts it: increasing, at most ten times a
-   * second, and nothing after the call has ended. Older Servers and Computers tell nothing.
+   * second, and nothing after the call has ended. A report with `waiting` says that the call waits for
+   * a person at the Computer, or with `null` no more; `waitedFor` tells the same of a result. Older
+   * Servers and Computers tell nothing.
    */
   onProgress?: (progress: ToolProgress) => unknown;
   /**

@@ -9,6 +9,7 @@ import {
   type ClientEvent,
   type ClientEvents,
   TOOL_CALL_PROGRESS_NOTIFICATION,
+  type ToolCallCancel,
   type ToolProgress,
 } from "../../protocol/mod.ts";
 import { Arrivals } from "./arrivals.ts";
@@ -31,6 +32,8 @@ export class Requests {
   readonly #connection: Connection;
   readonly #options: RequestsOptions;
   readonly #pacer = new Pacer();
+  /** What receives the progress of calls, by their `req_id`. */
+  readonly #followed = new Map<string, Set<(told: ToolProgress) => unknown>>();
   /** Present only with `offline: "wait"`. */
   readonly #arrivals: Arrivals | undefined;
 
@@ -40,6 +43,13 @@ export class Requests {
   ) {
     this.#connection = connection;
     this.#options = options;
+    connection.on("notification", ({ event, payload }) => {
+      if (event !== TOOL_CALL_PROGRESS_NOTIFICATION) return;
+      const followed = this.#followed.get(payload.req_id) ?? [];
+      return Promise.all(
+        [...followed].map(async (tell) => await tell(payload)),
+      );
+    });
     if (options.offline === "wait") this.#arrivals = new Arrivals(connection);
   }
 
@@ -99,29 +109,34 @@ export class Requests {
   }
 
   /** Cancels a call; does nothing while offline. */
-  cancel(reqId: string): void {
-    this.#connection.send(CANCEL_TOOL_CALL_EVENT, this.#signed({}, reqId));
+  cancel(reqId: string, reason?: ToolCallCancel["reason"]): void {
+    const why = reason === undefined ? {} : { reason };
+    this.#connection.send(CANCEL_TOOL_CALL_EVENT, this.#signed(why, reqId));
   }
 
-  /** Receives the progress of a call that increases; returns what ends it. */
+  /** Receives the progress of a call that increases, and what it waits for; returns what ends it. */
   follow(
     reqId: string,
     listener: (progress: ToolProgress) => unknown,
   ): () => void {
     let last = -Infinity;
-    return this.#connection.on("notification", ({ event, payload }) => {
-      if (
-        event !== TOOL_CALL_PROGRESS_NOTIFICATION || payload.req_id !== reqId
-      ) return;
-      const { progress, total, message } = payload;
-      if (progress <= last) return;
-      last = progress;
+    const followed = (told: ToolProgress) => {
+      const { progress, total, message, waiting } = told;
+      if (waiting === undefined && progress <= last) return;
+      if (waiting === undefined) last = progress;
       return listener({
         progress,
         ...(total !== undefined && { total }),
         ...(message !== undefined && { message }),
+        ...(waiting !== undefined && { waiting }),
       });
-    });
+    };
+    const all = this.#followed.get(reqId) ?? new Set();
+    this.#followed.set(reqId, all.add(followed));
+    return () => {
+      all.delete(followed);
+      if (all.size === 0) this.#followed.delete(reqId);
+    };
   }
 
   #signed<R extends object>(

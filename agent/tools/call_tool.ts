@@ -6,6 +6,7 @@ import {
   timeoutResult,
   TOOL_CALL_EVENT,
   type ToolCallReq,
+  type Wait,
 } from "../../protocol/mod.ts";
 import { fetchWhole } from "../blobs/fetch_blob.ts";
 import { MAX_RESTORED_BYTES, restoreResult } from "../blobs/restore_result.ts";
@@ -91,14 +92,22 @@ async function callOnce(
 ): Promise<CallToolResult> {
   const { timeoutMs = TOOL_TIMEOUT_MS, reqId = crypto.randomUUID() } = options;
   const { signal, onProgress, input } = options;
-  const unfollow = onProgress && requests.follow(reqId, onProgress);
+  const { computer } = call;
+  let wait: Wait | undefined;
+  const unfollow = requests.follow(reqId, (told) => {
+    const { waiting } = told;
+    if (waiting !== undefined) {
+      wait = waiting === null ? undefined : { waiting, computer };
+    }
+    return onProgress?.(told);
+  });
   try {
     return await requests.request(
       TOOL_CALL_EVENT,
       {
         ...call,
         timeout: wireTimeout(timeoutMs),
-        ...(onProgress && { progress: true }),
+        progress: onProgress ? true : "waiting",
         ...(input && inputFields(input)),
       },
       timeoutMs,
@@ -108,10 +117,13 @@ async function callOnce(
   } catch (error) {
     const timedOut = error instanceof ConnectionError &&
       error.code === "timeout";
-    if (timedOut || signal?.aborted) requests.cancel(reqId);
-    if (timedOut) return timeoutResult(timeoutMs / 1000);
+    if (timedOut) {
+      requests.cancel(reqId, "timeout");
+      return timeoutResult(timeoutMs / 1000, wait);
+    }
+    if (signal?.aborted) requests.cancel(reqId);
     throw error;
   } finally {
-    unfollow?.();
+    unfollow();
   }
 }

@@ -4,6 +4,7 @@ import type {
   ToolCallAdvanced,
   ToolCallArrived,
   ToolCallEnded,
+  ToolCallWaiting,
 } from "../tools/call_events.ts";
 
 /** Events of a tool host, with their values. */
@@ -20,6 +21,8 @@ export interface ToolHostEvents {
   callStarted: ToolCallArrived;
   /** The call has come further, and its caller asked to be told. */
   callProgress: ToolCallAdvanced;
+  /** The call waits for a person at this Computer, or no more. */
+  callWaiting: ToolCallWaiting;
   /** The call was answered. */
   callEnded: ToolCallEnded;
 }

@@ -5,6 +5,7 @@ import {
   CLIENT_EVENTS,
   type ClientEvent,
   type ClientEvents,
+  type ToolCallCancel,
   type ToolCallProgress,
   type ToolProgress,
 } from "../../protocol/mod.ts";
@@ -49,6 +50,8 @@ export interface ComputerRequestHandlerOptions {
   readonly events: Emitter<ComputerEvents>;
   /** The Server's limit for messages in bytes, if known. */
   maxPayload(): number | undefined;
+  /** The name of the Computer, for people. */
+  place(): string;
   /** Tells an Agent of the office how far its call is. */
   progressed(progress: Omit<ToolCallProgress, "computer">): void;
 }
@@ -105,7 +108,7 @@ export class ComputerRequestHandler {
   }
 
   /** Cancels a tool call; unknown and ended calls are ignored (spec §7.6). */
-  cancel(call: AgentCallData): void {
+  cancel(call: ToolCallCancel): void {
     this.#calls.cancel(call);
     this.#dialogues.cancel(call);
   }
@@ -162,6 +165,12 @@ export class ComputerRequestHandler {
         this.#options.events.emit("callProgress", { ...call, progress });
         tell({ agent: call.agent, req_id: call.reqId, ...progress });
       },
+      onWaiting: (call, progress) => {
+        const { waiting } = progress;
+        this.#options.events.emit("callWaiting", { ...call, waiting });
+        tell({ agent: call.agent, req_id: call.reqId, ...progress });
+      },
+      place: this.#options.place(),
     }).catch((error: unknown) => {
       if (error instanceof Error) error.message = hideSecrets(error.message);
       throw error;

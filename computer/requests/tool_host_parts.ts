@@ -8,6 +8,8 @@ import type { ComputerRequestHandler } from "./request_handler.ts";
 
 /** The office that the tools of a host are offered to. */
 export interface OfficeOutlet {
+  /** The name of the Computer. */
+  readonly name: string;
   /** The Server's limit for messages in bytes, if known. */
   readonly maxPayload: number | undefined;
   /** Announces changes to the office. */

@@ -3,6 +3,7 @@ import {
   type CallToolResult,
   operatorOf,
   type ToolProgress,
+  type Waiting,
 } from "../../protocol/mod.ts";
 
 /** A tool call that an Agent made, or an operator of the Server. */
@@ -27,6 +28,12 @@ export interface ToolCallArrived extends ToolCallStarted {
 export interface ToolCallAdvanced extends ToolCallStarted {
   /** How far it is. */
   readonly progress: ToolProgress;
+}
+
+/** A tool call that waits for a person, or no more. */
+export interface ToolCallWaiting extends ToolCallStarted {
+  /** What it waits for; `null`: it goes on. */
+  readonly waiting: Waiting | null;
 }
 
 /** A tool call that was answered. */

@@ -3,6 +3,7 @@ import {
   type ToolCallReq,
   toolErrorResult,
   type ToolProgress,
+  waitingText,
 } from "../../protocol/mod.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
 import { limitResult } from "./answer_limits.ts";
@@ -12,6 +13,7 @@ import {
   type ToolCallStarted,
 } from "./call_events.ts";
 import type { CallTable } from "./call_table.ts";
+import { CallWaits } from "./call_waits.ts";
 import { fitResult } from "./fit_result.ts";
 import type { ProgressThrottles } from "./progress_throttle.ts";
 import {
@@ -39,6 +41,11 @@ export interface ToolCallNeeds extends ToolCallContext {
   readonly throttles: ProgressThrottles;
   /** Tells the progress of a call that asked for it. */
   readonly onProgress: (call: ToolCallStarted, progress: ToolProgress) => void;
+  /** Tells that a call waits for a person, asked for or not. */
+  readonly onWaiting: (
+    call: ToolCallStarted,
+    progress: ToolProgress & Required<Pick<ToolProgress, "waiting">>,
+  ) => void;
 }
 
 /** Runs a tool, once for each `req_id` (spec §7). */
@@ -77,11 +84,22 @@ async function run(
   const throttle = request.progress === true
     ? needs.throttles.open((progress) => needs.onProgress(call, progress))
     : undefined;
-  const onProgress = throttle &&
-    ((progress: ToolProgress) => throttle.report(progress));
+  let done = 0;
+  const onProgress = throttle && ((progress: ToolProgress) => {
+    done = progress.progress;
+    throttle.report(progress);
+  });
+  const waits = new CallWaits((waiting) =>
+    needs.onWaiting(call, {
+      progress: done,
+      ...(waiting && { message: waitingText(waiting, needs.place) }),
+      waiting,
+    })
+  );
   try {
-    return await runOrResume(request, needs, { signal, onProgress });
+    return await runOrResume(request, needs, { signal, onProgress, waits });
   } finally {
+    waits.end();
     throttle?.end(!signal.aborted); // before the answer, which is the last word
   }
 }

@@ -2,14 +2,18 @@ import {
   type AgentCallData,
   ErrorCode,
   ProtocolError,
+  type ToolCallCancel,
   type ToolCallReq,
 } from "../../protocol/mod.ts";
 import type { MeasuredResult } from "./answer_limits.ts";
 import { callFingerprint } from "./call_fingerprint.ts";
 import { ResultStore, type ResultStoreLimits } from "./result_store.ts";
 
-/** Why a running call is aborted: it was cancelled, or the Computer left the office. */
-export type AbortReason = "cancelled" | "left";
+/** Why a running call is aborted: it was cancelled, for what reason, or the Computer left the office. */
+export type AbortReason =
+  | "cancelled"
+  | "left"
+  | NonNullable<ToolCallCancel["reason"]>;
 
 /** One execution, shared by any number of equal requests. */
 interface RunningCall {
@@ -80,10 +84,9 @@ export class CallTable {
   }
 
   /** Aborts a running call; unknown and ended calls are ignored (spec §7.6). */
-  cancel(call: AgentCallData): void {
-    this.#running.get(keyOf(call))?.abort.abort(
-      "cancelled" satisfies AbortReason,
-    );
+  cancel(call: ToolCallCancel): void {
+    const { reason = "cancelled" } = call;
+    this.#running.get(keyOf(call))?.abort.abort(reason satisfies AbortReason);
   }
 
   /** Aborts all running calls and forgets all results. */

@@ -1,4 +1,4 @@
-import { ErrorCode } from "../../protocol/mod.ts";
+import { ErrorCode, waitedMeta } from "../../protocol/mod.ts";
 import type { EffectiveToolMeta } from "../host/tool_meta.ts";
 
 /** A tool call that needs user confirmation. */
@@ -42,6 +42,8 @@ export interface ConfirmRefusal {
   readonly code: number;
   /** The reason, for users and models. */
   readonly text: string;
+  /** What else the result says of it, for programs. */
+  readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 /** Whether a call may run, must be confirmed by the user, or is refused. */
@@ -74,12 +76,18 @@ export function decideConfirmation(
   };
 }
 
-/** Creates the refusal of a call that the user declined. */
+/**
+ * Creates the refusal of a call that the user declined.
+ *
+ * @param computer its name
+ */
 export const refusedByUser = (
   { name, server }: Pick<ConfirmRequest, "name" | "server">,
+  computer: string,
 ): ConfirmRefusal => ({
   kind: "refuse",
   code: ErrorCode.TOOL_REQUIRES_CONFIRMATION,
   text:
-    `The person at the Computer refused the call of tool "${name}" of MCP server "${server}"; do not repeat it unchanged`,
+    `The person at ${computer} refused the call of tool "${name}" of MCP server "${server}"; do not repeat it unchanged`,
+  fields: waitedMeta("confirmation"),
 });

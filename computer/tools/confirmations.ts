@@ -1,5 +1,6 @@
 import { onAbort } from "../../shared/async.ts";
 import type { BaseMCPServerConfig } from "../../protocol/mod.ts";
+import type { CallWaits } from "./call_waits.ts";
 import { reasonOf } from "../util/values.ts";
 import {
   type Confirm,
@@ -11,6 +12,16 @@ import {
 } from "./confirm.ts";
 import { log } from "../util/log.ts";
 import { effectiveToolMeta } from "../host/tool_meta.ts";
+
+/** The call that a decision is about, as far as it goes on meanwhile. */
+export interface DecidedCall {
+  /** Withdraws the question; the decision is meaningless then. */
+  readonly signal: AbortSignal;
+  /** Reports that it waits. */
+  readonly waits: CallWaits;
+  /** The name of this Computer, for people. */
+  readonly place: string;
+}
 
 /** A question to the user that is not answered yet. */
 interface Question {
@@ -38,12 +49,11 @@ export class Confirmations {
    * An "always" also answers all open questions about the same tool.
    *
    * @param config of the MCP server
-   * @param signal withdraws the question; the decision is meaningless then
    */
   async decide(
     request: ConfirmRequest,
     config: BaseMCPServerConfig,
-    signal: AbortSignal,
+    { signal, waits, place }: DecidedCall,
   ): Promise<{ readonly kind: "run" } | ConfirmRefusal> {
     const { tool } = request;
     const decision = decideConfirmation(
@@ -53,14 +63,18 @@ export class Confirmations {
       request,
     );
     if (decision.kind !== "ask") return decision;
-    switch (await this.#ask(request, config, signal)) {
+    const answer = await waits.during(
+      "confirmation",
+      () => this.#ask(request, config, signal),
+    );
+    switch (answer) {
       case "always":
         this.#allowAlways(config, tool);
         return { kind: "run" };
       case "once":
         return { kind: "run" };
       default:
-        return refusedByUser(request);
+        return refusedByUser(request, place);
     }
   }
 

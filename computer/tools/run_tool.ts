@@ -7,6 +7,7 @@ import {
   type ToolCallReq,
   toolErrorResult,
   type ToolProgress,
+  type Wait,
   withResultMeta,
 } from "../../protocol/mod.ts";
 import { reasonOf } from "../util/values.ts";
@@ -14,6 +15,7 @@ import { callingOperator } from "./call_events.ts";
 import { callFailure } from "./call_failure.ts";
 import { callFingerprint } from "./call_fingerprint.ts";
 import type { AbortReason } from "./call_table.ts";
+import type { CallWaits } from "./call_waits.ts";
 import type { Confirmations } from "./confirmations.ts";
 import {
   type AskedRequest,
@@ -39,6 +41,8 @@ export interface ToolCallContext {
   readonly elicitations: Elicitations;
   /** Passes questions on to Agents that accept them. */
   readonly dialogues: Dialogues;
+  /** The name of this Computer, for people. */
+  readonly place: string;
 }
 
 /** How a call is followed while it runs. */
@@ -47,6 +51,8 @@ export interface CallFollowing {
   readonly signal: AbortSignal;
   /** Receives the tool's progress, if the caller asked for it. */
   readonly onProgress: ((progress: ToolProgress) => void) | undefined;
+  /** Reports that the call waits for a person. */
+  readonly waits: CallWaits;
 }
 
 /**
@@ -58,32 +64,31 @@ export async function runToolCall(
   request: ToolCallReq,
   target: NamedTool,
   context: ToolCallContext,
-  { signal, onProgress }: CallFollowing,
+  following: CallFollowing,
 ): Promise<CallToolResult> {
+  const { onProgress } = following;
   const { elicitations, dialogues } = context;
   if (request.accepts?.includes(INPUT_REQUIRED) && !elicitations.canAsk) {
     const dialogue = dialogues.begin(
       askedRequest(request),
       (signal, answer, tell) =>
         execute(request, target, context, {
+          ...following,
           signal,
           onProgress: onProgress && tell,
           answer,
         }),
     );
-    return await continueCall(dialogue, request.timeout, {
-      signal,
-      onProgress,
-    });
+    return await continueCall(dialogue, request, context, following);
   }
-  const early = earlyEnd(request.timeout, signal);
+  const early = earlyEnd(request, context, following);
   try {
     // The MCP SDK reports every abort as a timeout; only here is it known why the call ended.
     const result = await Promise.race([
       early.result,
       execute(request, target, context, {
+        ...following,
         signal: early.signal,
-        onProgress,
       }),
     ]);
     return withResultMeta(result, {}); // under both names
@@ -106,24 +111,24 @@ const askedRequest = (request: ToolCallReq): AskedRequest => {
  */
 export async function resumeToolCall(
   request: ToolCallReq,
-  { dialogues }: Pick<ToolCallContext, "dialogues">,
+  context: ToolCallContext,
   following: CallFollowing,
 ): Promise<CallToolResult> {
-  return await continueCall(
-    dialogues.resume(askedRequest(request)),
-    request.timeout,
-    following,
+  const dialogue: Dialogue<CallToolResult> = context.dialogues.resume(
+    askedRequest(request),
   );
+  return await continueCall(dialogue, request, context, following);
 }
 
 /** Waits for the next question or the result; the call goes on behind a question. */
 async function continueCall(
   dialogue: Dialogue<CallToolResult>,
-  timeout: number,
-  { signal, onProgress }: CallFollowing,
+  request: ToolCallReq,
+  context: ToolCallContext,
+  following: CallFollowing,
 ): Promise<CallToolResult> {
-  const early = earlyEnd(timeout, signal);
-  dialogue.follow(onProgress);
+  const early = earlyEnd(request, context, following);
+  dialogue.follow(following.onProgress);
   const off = onAbort(early.signal, () => dialogue.abort(early.signal.reason));
   try {
     const next = dialogue.next.then((turn) =>
@@ -141,8 +146,8 @@ async function continueCall(
 async function execute(
   request: ToolCallReq,
   { server: view, tool: { name: tool } }: NamedTool,
-  { host, confirmations, elicitations }: ToolCallContext,
-  following: CallFollowing & { readonly answer?: AnswerQuestion },
+  { host, confirmations, elicitations, place }: ToolCallContext,
+  { waits, ...following }: CallFollowing & { readonly answer?: AnswerQuestion },
 ): Promise<CallToolResult> {
   const { agent, tool_name, params } = request;
   const { name: server, bundleId, config } = view;
@@ -154,10 +159,10 @@ async function execute(
   const decision = await confirmations.decide(
     { ...named, ...caller, tool, name: tool_name, params },
     config,
-    signal,
+    { signal, waits, place },
   );
   if (decision.kind === "refuse") {
-    return toolErrorResult(decision.code, decision.text);
+    return toolErrorResult(decision.code, decision.text, decision.fields);
   }
   try {
     signal.throwIfAborted();
@@ -168,11 +173,12 @@ async function execute(
     if (!connection) return failure();
     const answer: AnswerQuestion = following.answer ??
       ((question, context) =>
-        elicitations.ask(
-          { ...named, ...caller, tool: tool_name },
-          question,
-          context,
-        ));
+        waits.during("answer", () =>
+          elicitations.ask(
+            { ...named, ...caller, tool: tool_name },
+            question,
+            context,
+          )));
     const options = { ...following, answer };
     const result = await connection.callTool(tool, params, options)
       .catch(async (error) => {
@@ -201,7 +207,11 @@ async function execute(
 }
 
 /** Ends a call before its tool does: on timeout or abort. */
-function earlyEnd(timeout: number, signal: AbortSignal): {
+function earlyEnd(
+  { timeout }: ToolCallReq,
+  { place }: ToolCallContext,
+  { signal, waits }: CallFollowing,
+): {
   readonly result: Promise<CallToolResult>;
   readonly signal: AbortSignal;
   readonly done: () => void;
@@ -213,12 +223,12 @@ function earlyEnd(timeout: number, signal: AbortSignal): {
     abort.abort(why);
   };
   const timer = setTimeout(
-    () => end(timeoutResult(timeout), "timeout"),
+    () => end(timeoutResult(timeout, waitOf(waits, place)), "timeout"),
     timeout * 1000,
   );
   const off = onAbort(
     signal,
-    () => end(abortedResult(signal.reason), "cancelled"),
+    () => end(abortedResult(signal.reason, waitOf(waits, place)), "cancelled"),
   );
   return {
     result: promise,
@@ -236,8 +246,18 @@ const replaced = (tool: string, server: string): CallToolResult =>
     `Tool "${tool}" did not run: MCP server "${server}" was replaced or removed before it could`,
   );
 
-const abortedResult = (reason: AbortReason): CallToolResult =>
-  reason === "cancelled" ? cancelledResult() : toolErrorResult(
-    ErrorCode.TOOL_EXECUTION_FAILED,
-    "The Computer left the office while the tool ran",
-  );
+const waitOf = ({ now }: CallWaits, computer: string): Wait | undefined =>
+  now && { waiting: now, computer };
+
+function abortedResult(
+  reason: AbortReason,
+  wait: Wait | undefined,
+): CallToolResult {
+  if (reason === "left") {
+    return toolErrorResult(
+      ErrorCode.TOOL_EXECUTION_FAILED,
+      "The Computer left the office while the tool ran",
+    );
+  }
+  return cancelledResult(reason === "cancelled" ? undefined : reason, wait);
+}

@@ -1,4 +1,5 @@
 import type { ProgressNotificationParams } from "@modelcontextprotocol/server";
+import { type ToolProgress, waitingText } from "../../protocol/mod.ts";
 
 /** What is said of a running call. */
 export type Progress = Omit<
@@ -30,6 +31,7 @@ export class ProgressReporter {
   readonly #began = performance.now();
   #timer: ReturnType<typeof setInterval>;
   #last: number | undefined;
+  #waiting: ToolProgress["waiting"];
 
   /** Begins to tell; {@linkcode end} must follow. */
   constructor(options: ReporterOptions) {
@@ -37,13 +39,17 @@ export class ProgressReporter {
     this.#timer = this.#beating();
   }
 
-  /** Passes on what the tool itself reports. */
-  report(progress: Progress): void {
-    if (progress.progress <= (this.#last ?? -Infinity)) return;
-    this.#last = progress.progress;
+  /** Passes on what the tool itself reports, and that it waits for a person. */
+  report({ waiting, ...progress }: ToolProgress): void {
+    if (waiting !== undefined) {
+      this.#waiting = waiting;
+      this.#beat();
+    } else if (progress.progress > (this.#last ?? -Infinity)) {
+      this.#last = progress.progress;
+      this.#options.send(progress);
+    } else return;
     clearInterval(this.#timer);
     this.#timer = this.#beating();
-    this.#options.send(progress);
   }
 
   /** Tells nothing more. */
@@ -52,13 +58,17 @@ export class ProgressReporter {
   }
 
   #beating(): ReturnType<typeof setInterval> {
-    const { everyMs, computer, send } = this.#options;
-    return setInterval(() => {
-      this.#last = justAbove(this.#last ?? 0);
-      const passed = Math.round((performance.now() - this.#began) / 1000);
-      const message = `running for ${passed} s on ${computer}`;
-      send({ progress: this.#last, message });
-    }, everyMs);
+    return setInterval(() => this.#beat(), this.#options.everyMs);
+  }
+
+  #beat(): void {
+    const { computer, send } = this.#options;
+    this.#last = justAbove(this.#last ?? 0);
+    const passed = Math.round((performance.now() - this.#began) / 1000);
+    const message = this.#waiting
+      ? `${waitingText(this.#waiting, computer)}, ${passed} s`
+      : `running for ${passed} s on ${computer}`;
+    send({ progress: this.#last, message });
   }
 }
 

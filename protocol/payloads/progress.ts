@@ -6,15 +6,32 @@ import type { AgentCallData } from "./tools.ts";
 /** The most characters of {@linkcode ToolProgress.message}; a Computer cuts longer ones. */
 export const MAX_PROGRESS_MESSAGE_LENGTH = 1000;
 
+/**
+ * The person at the Computer that a call waits for: one who confirms it, or one who answers a question of
+ * its MCP server.
+ */
+export type Waiting = "confirmation" | "answer";
+
 /** How far a running tool call has come, as its MCP server counts it. */
 export interface ToolProgress {
-  /** Increases with each report of a call. */
+  /** Increases with each report of a call that has no `waiting`. */
   progress: number;
   /** What `progress` will be at the end, if known. */
   total?: number;
   /** For people; at most 1,000 characters. */
   message?: string;
+  /**
+   * Only where this changes: what the call waits for from now on, or `null` when it waits for nobody any
+   * more. Also reported to Agents that ask for nothing else.
+   */
+  waiting?: Waiting | null;
 }
+
+/** Says what a call waits for, such as `waits for confirmation at laptop`. */
+export const waitingText = (waiting: Waiting, computer: string): string =>
+  `waits for ${
+    waiting === "confirmation" ? "confirmation" : "an answer"
+  } at ${computer}`;
 
 /** Tells the Agent of a call how far it is (spec §7). */
 export interface ToolCallProgress extends AgentCallData, ToolProgress {
@@ -29,6 +46,10 @@ export const toolCallProgressSchema = z.looseObject({
   total: z.exactOptional(z.number()),
   message: z.exactOptional(
     z.string().check(z.maxLength(MAX_PROGRESS_MESSAGE_LENGTH)),
+  ),
+  // What later versions wait for counts as nothing.
+  waiting: z.exactOptional(
+    z.catch(z.nullable(z.enum(["confirmation", "answer"])), null),
   ),
 }) satisfies z.ZodMiniType<ToolCallProgress>;
 

@@ -1,5 +1,6 @@
 import { ErrorCode } from "../errors/protocol_error.ts";
-import type { CallToolResult } from "./tools.ts";
+import type { Waiting } from "./progress.ts";
+import type { CallToolResult, ToolCallCancel } from "./tools.ts";
 
 /**
  * Returns a result's metadata, from `_meta` and `meta` (spec §6).
@@ -36,22 +37,89 @@ export function toolErrorResult(
   return failed(text, { error_code: code, ...fields });
 }
 
-/** Creates the result of a call that exceeded its `timeout`, in seconds (spec §6, §7). */
-export function timeoutResult(timeout: number): CallToolResult {
-  return failed(`The tool did not answer within ${timeout} s`, {
+/** The person whom a call waited for when it ended. */
+export interface Wait {
+  /** What was expected of them. */
+  readonly waiting: Waiting;
+  /** The name of their Computer. */
+  readonly computer: string;
+}
+
+/** Key of a result's metadata: what the call waited for when it ended. */
+const WAITED_FOR = "a2c_waited_for";
+
+/** The metadata of a call that ended while, or because of how, a person was asked. */
+export const waitedMeta = (
+  waiting: Waiting | undefined,
+): Record<string, unknown> =>
+  waiting === undefined ? {} : { [WAITED_FOR]: waiting };
+
+/**
+ * Returns what a failed call waited for: nobody confirmed it or answered in time (4004), the person at
+ * the Computer refused it (4005), or it was cancelled before; `undefined` if it waited for nobody.
+ */
+export function waitedFor(result: CallToolResult): Waiting | undefined {
+  const waiting = resultMeta(result)[WAITED_FOR];
+  return waiting === "confirmation" || waiting === "answer"
+    ? waiting
+    : undefined;
+}
+
+/**
+ * Creates the result of a call that exceeded its `timeout`, in seconds (spec §6, §7).
+ *
+ * @param wait if it waited for a person then
+ */
+export function timeoutResult(timeout: number, wait?: Wait): CallToolResult {
+  const text = wait === undefined
+    ? `The tool did not answer within ${timeout} s`
+    : wait.waiting === "confirmation"
+    ? `Nobody at ${wait.computer} confirmed the call within ${timeout} s; the tool did not run`
+    : `Nobody at ${wait.computer} answered the question of the tool's MCP server within ${timeout} s`;
+  return failed(text, {
     error_code: ErrorCode.TOOL_TIMEOUT,
     a2c_timeout: true,
     timeout: true,
+    ...waitedMeta(wait?.waiting),
   });
 }
 
-/** Creates the result of a call that its Agent cancelled (spec §6, §7). */
-export function cancelledResult(): CallToolResult {
-  return failed("The call was cancelled by the agent", {
+/**
+ * Creates the result of a call that was cancelled (spec §6, §7), as the request to cancel it says.
+ *
+ * @param wait if it waited for a person then
+ */
+export function cancelledResult(
+  reason?: ToolCallCancel["reason"],
+  wait?: Wait,
+): CallToolResult {
+  const [text, code] = CANCELLED.get(reason) ?? BY_AGENT;
+  const what = wait?.waiting === "answer" ? "an answer" : wait?.waiting;
+  const then = wait ? `; it waited for ${what} at ${wait.computer}` : "";
+  return failed(text + then, {
     a2c_cancelled: true,
-    a2c_cancel_reason: "agent_requested",
+    a2c_cancel_reason: code,
+    ...waitedMeta(wait?.waiting),
   });
 }
+
+/** Text for people and models, and `a2c_cancel_reason`. */
+type Cancelled = readonly [text: string, code: string];
+
+const BY_AGENT: Cancelled = [
+  "The call was cancelled by the agent",
+  "agent_requested",
+];
+const CANCELLED: ReadonlyMap<string | undefined, Cancelled> = new Map([
+  ["timeout", [
+    "The call was cancelled: the agent's timeout has passed",
+    "agent_timeout",
+  ]],
+  ["operator", [
+    "The call was cancelled by an operator of the Server",
+    "operator_requested",
+  ]],
+]);
 
 const failed = (
   text: string,

@@ -25,6 +25,16 @@ export interface AgentCallData {
   req_id: string;
 }
 
+/** Cancels a running tool call (spec §7). */
+export interface ToolCallCancel extends AgentCallData {
+  /**
+   * Why, where it is not simply that the Agent wants no answer any more: its timeout has passed, or an
+   * operator of the Server ends the call. An extension of this package; receivers take any other value
+   * for absence.
+   */
+  reason?: "timeout" | "operator";
+}
+
 /** The name in `agent` of questions that a Server's operator asks, which has no seat. */
 export const OPERATOR_AGENT = "operator";
 
@@ -50,8 +60,11 @@ export interface ToolCallReq extends AgentCallData, QuestionFields {
   params: Record<string, unknown>;
   /** The timeout in seconds, 1 to 3600. */
   timeout: number;
-  /** Asks for progress of the call; receivers take any other value for absence. */
-  progress?: true;
+  /**
+   * Asks for progress of the call; with `"waiting"` only for reports that it waits for a person, or no
+   * more. Receivers take any other value for absence.
+   */
+  progress?: true | "waiting";
 }
 
 /** Requests a Computer's tools (spec §4). */
@@ -158,12 +171,18 @@ export const agentCallDataSchema = z.looseObject(
 ) satisfies z.ZodMiniType<AgentCallData>;
 
 /** @internal */
+export const toolCallCancelSchema = z.looseObject({
+  ...agentCallDataShape,
+  reason: z.exactOptional(z.custom<"timeout" | "operator">()),
+}) satisfies z.ZodMiniType<ToolCallCancel>;
+
+/** @internal */
 export const toolCallReqSchema = z.looseObject({
   ...computerCallShape,
   tool_name: identifier,
   params: plainObject,
   timeout: timeoutSeconds,
-  progress: z.exactOptional(z.custom<true>()),
+  progress: z.exactOptional(z.custom<true | "waiting">()),
   ...questionShape,
 }) satisfies z.ZodMiniType<ToolCallReq>;
 
@@ -221,6 +240,11 @@ export const toolMetaSchema = z.looseObject({
 export const parseAgentCallData: Parser<AgentCallData> = parser(
   agentCallDataSchema,
 );
+/** Parses a {@linkcode ToolCallCancel}. */
+export const parseToolCallCancel: Parser<ToolCallCancel> = parser(
+  toolCallCancelSchema,
+);
+
 /**
  * Returns whether data is certainly a valid tool call; a fast path of its schema, since every call is
  * checked twice. For `false`, the schema decides, and names what is invalid.

@@ -4,7 +4,6 @@ import {
   type ToolCallReq,
 } from "../../protocol/mod.ts";
 import { audit } from "../shared/audit.ts";
-import { outcomeOf } from "./call_outcome.ts";
 import type { CallObserver, ObservedCall } from "./call_observer.ts";
 import { describeRead } from "./described_read.ts";
 import type { CallSource, CallSources } from "./call_sources.ts";
@@ -54,14 +53,14 @@ type About = ReturnType<typeof aboutOf>;
 function endingCall(
   about: About & { readonly tool: string },
   shown: Payload | undefined,
-): (answer: Payload | undefined) => void {
+): ReturnType<CallObserver> {
   const began = performance.now();
-  return (answer) =>
+  return (answer, end) =>
     audit({
       event: "tool_call",
       ...about,
       ms: Math.round(performance.now() - began),
-      outcome: outcomeOf(answer),
+      ...end,
       ...(shown !== undefined && {
         params: (shown.parse() as ToolCallReq).params,
         result: answer?.parse(),
@@ -72,14 +71,14 @@ function endingCall(
 function endingRead(
   about: About & NonNullable<ReturnType<typeof describeRead>>,
   isShown: boolean,
-): (answer: Payload | undefined) => void {
+): ReturnType<CallObserver> {
   const began = performance.now();
-  return (answer) =>
+  return (answer, end) =>
     audit({
       event: "read",
       ...about,
       ms: Math.round(performance.now() - began),
-      outcome: outcomeOf(answer),
+      ...end,
       ...(isShown && { result: answer?.parse() }),
     });
 }

@@ -1,4 +1,5 @@
 import type { ClientEvent } from "../../protocol/mod.ts";
+import type { CallEnd } from "../shared/call_end.ts";
 import type { Member } from "../shared/member.ts";
 import type { Session } from "../shared/session.ts";
 import type { Payload } from "../wire/mod.ts";
@@ -18,12 +19,12 @@ export interface ObservedCall {
 
 /**
  * Called for each request when it arrives. The returned function is called once, when the request
- * ended, with the Agent's answer, or `undefined` if the Agent was gone. What that function captures
- * stays in memory until then, so it should not capture the payload unless necessary.
+ * ended, with the Agent's answer, or `undefined` if the Agent was gone, and with how it ended. What that
+ * function captures stays in memory until then, so it should not capture the payload unless necessary.
  */
 export type CallObserver = (
   call: ObservedCall,
-) => (answer: Payload | undefined) => void;
+) => (answer: Payload | undefined, end: CallEnd) => void;
 
 /** Combines several observers into one. */
 export const combineObservers =
@@ -33,4 +34,5 @@ export const combineObservers =
 /** A separate function, so that the closure does not capture the request. */
 const ending =
   (ends: readonly ReturnType<CallObserver>[]) =>
-  (answer: Payload | undefined): void => ends.forEach((ended) => ended(answer));
+  (answer: Payload | undefined, end: CallEnd): void =>
+    ends.forEach((ended) => ended(answer, end));

@@ -1,15 +1,14 @@
-import { outcomeOf } from "./call_outcome.ts";
+import type { CallEnd } from "../shared/call_end.ts";
 import { type Answer, Payload } from "../wire/mod.ts";
+import { endOf } from "./call_outcome.ts";
 
 /**
- * Summarizes how an event was answered, for metrics.
+ * Tells how an event was answered, for metrics.
  *
  * @param answer `undefined` if its sender was gone
- * @returns as {@linkcode outcomeOf}; `refused` for a join or a leave that was answered with `false`
+ * @returns as {@linkcode endOf}; `refused` for a join or a leave that was answered with `false`
  */
-export function eventOutcome(answer: Answer | undefined): string {
-  if (answer === undefined || answer instanceof Payload) {
-    return outcomeOf(answer);
-  }
-  return answer[0] === false ? "refused" : "ok";
+export function eventEnd(answer: Answer | undefined): CallEnd {
+  if (answer === undefined || answer instanceof Payload) return endOf(answer);
+  return { outcome: answer[0] === false ? "refused" : "ok" };
 }

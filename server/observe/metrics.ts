@@ -1,4 +1,5 @@
 import type { Limits } from "../limits/limits.ts";
+import type { CallEnd } from "../shared/call_end.ts";
 import type { ClusterSource } from "../shared/cluster_status.ts";
 import type { SmcpServerStats } from "./stats.ts";
 
@@ -35,13 +36,14 @@ export interface Metrics {
    * Records the answer to an event.
    *
    * @param event its current name, or `unknown`; never a name that a client made up
-   * @param outcome `ok`, `tool error`, `cancelled`, `agent gone`, `refused`, or `error` and a code
+   * @param end as what it ended, and for `cancelled` and `timeout` by whom; `refused` for a join or a
+   * leave that was answered with `false`
    * @param durationMs from its arrival to its answer
    * @param protocol the protocol version, where the server serves several
    */
   answered(
     event: string,
-    outcome: string,
+    end: CallEnd,
     durationMs: number,
     protocol?: string,
   ): void;
@@ -60,8 +62,8 @@ export const labelled = (
     observe: (source) => metrics.observe(source),
     handshakeRefused: (...refused) => metrics.handshakeRefused(...refused),
     limitHit: (limit) => metrics.limitHit(limit),
-    answered: (event, outcome, durationMs) =>
-      metrics.answered(event, outcome, durationMs, protocol),
+    answered: (event, end, durationMs) =>
+      metrics.answered(event, end, durationMs, protocol),
     contentType: metrics.contentType,
     text: () => metrics.text(),
   };

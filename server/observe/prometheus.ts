@@ -70,7 +70,7 @@ const REFUSAL_REASONS: Readonly<
 export function createMetrics(): Metrics {
   const answered = newCounter(
     "smcp_events_total",
-    "Events of clients that were answered, by event and outcome.",
+    "Events of clients that were answered, by event and outcome; of cancelled and timeout also by whom.",
   );
   const duration = newHistogram(
     "smcp_event_duration_seconds",
@@ -92,10 +92,10 @@ export function createMetrics(): Metrics {
     handshakeRefused: (stage, code) =>
       refused.count({ reason: REFUSAL_REASONS[stage][code] ?? String(code) }),
     limitHit: (limit) => limited.count({ limit: labelOf(limit) }),
-    answered: (event, outcome, durationMs, protocol) => {
+    answered: (event, end, durationMs, protocol) => {
       // Left out, not empty: a server of one version has no such label.
       const version = protocol === undefined ? undefined : { protocol };
-      answered.count({ event, outcome, ...version });
+      answered.count({ event, ...end, ...version });
       duration.add({ event, ...version }, durationMs / 1000);
     },
     contentType: TEXT_TYPE,

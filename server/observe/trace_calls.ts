@@ -1,5 +1,5 @@
 import type { CallObserver } from "./call_observer.ts";
-import { outcomeOf } from "./call_outcome.ts";
+import { endText } from "../shared/call_end.ts";
 
 /** The part of a span of `@opentelemetry/api` that is used. */
 export interface CallSpan {
@@ -39,11 +39,12 @@ export const traceCalls = (tracer: CallTracer): CallObserver =>
       ...(typeof tool_name === "string" && { "smcp.tool": tool_name }),
     },
   });
-  return (answer) => {
-    const outcome = outcomeOf(answer);
+  return (_answer, end) => {
+    const { outcome, ended_by } = end;
     span.setAttribute("smcp.outcome", outcome);
+    if (ended_by !== undefined) span.setAttribute("smcp.ended_by", ended_by);
     if (outcome !== "ok") {
-      span.setStatus({ code: ERROR_STATUS, message: outcome });
+      span.setStatus({ code: ERROR_STATUS, message: endText(end) });
     }
     span.end();
   };

@@ -1,9 +1,10 @@
-import type { AgentCallData } from "../../protocol/mod.ts";
+import type { AgentCallData, Waiting } from "../../protocol/mod.ts";
 import type { Identity } from "../shared/identity.ts";
+import type { CallEnd } from "../shared/call_end.ts";
 import type { Member } from "../shared/member.ts";
 import type { Journal, SeenEvent } from "../shared/journal.ts";
+import type { PendingCall } from "../shared/session.ts";
 import type { Payload } from "../wire/mod.ts";
-import { outcomeOf } from "./call_outcome.ts";
 import type { CallObserver, ObservedCall } from "./call_observer.ts";
 
 /** The largest content that onlookers are shown, in bytes: it is kept for each of them. */
@@ -65,9 +66,34 @@ export function tellCall(
   return tellingEnd(about, performance.now(), ended, journal, payloads);
 }
 
+/** Notes what a call waits for. */
+export function noteWaiting(
+  journal: Journal,
+  { agent, seat, call, waiting }: {
+    readonly agent: ShownCall["agent"];
+    readonly seat: ShownCall["seat"];
+    readonly call: PendingCall;
+    readonly waiting: Waiting | null;
+  },
+): void {
+  call.waiting = waiting ?? undefined;
+  if (!journal.isWatched) return;
+  journal.tell({
+    event: "call_waiting",
+    office: seat.office,
+    agent: seat.name,
+    computer: call.computer,
+    req_id: call.reqId ?? "",
+    request: call.event,
+    ...(call.tool !== undefined && { tool: call.tool }),
+    ...(agent.identity && { principal: agent.identity.principal }),
+    waiting,
+  });
+}
+
 type About = Omit<
   Extract<SeenEvent, { event: "call_ended" }>,
-  "event" | "ms" | "outcome"
+  "event" | "ms" | keyof CallEnd
 >;
 
 /** A separate function, so that the closure does not capture the request. */
@@ -78,15 +104,15 @@ const tellingEnd = (
   journal: Journal,
   payloads: boolean,
 ): ReturnType<CallObserver> =>
-(answer) => {
-  ended(answer);
+(answer, end) => {
+  ended(answer, end);
   if (!journal.isWatched) return;
   journal.tell({
     event: "call_ended",
     ...about,
     ...(answer && sizeOf(answer)),
     ms: Math.round((performance.now() - began) * 10) / 10,
-    outcome: outcomeOf(answer),
+    ...end,
     ...(payloads && answer && { result: shown(answer) }),
   });
 };

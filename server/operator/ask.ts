@@ -20,6 +20,8 @@ export interface Asked {
   readonly computer: string;
   /** The version of its office; absent where only one has such a Computer. */
   readonly protocol: string | undefined;
+  /** By which events name the request; default random. */
+  readonly reqId?: string | undefined;
   /** Aborted when the operator waits no more. */
   readonly signal: AbortSignal;
 }
@@ -37,10 +39,10 @@ export async function ask<E extends ClientEvent>(
   event: E,
   request: Readonly<Record<string, unknown>>,
 ): Promise<ClientEvents[E]["answer"]> {
-  const { office, computer, signal } = asked;
+  const { office, computer, reqId, signal } = asked;
   const { sessions } = await find(logical, asked);
   const answered = await sessions.ask({
-    ...{ by, office, computer, event, request, signal },
+    ...{ by, office, computer, event, request, reqId, signal },
   });
   return read(answered, computer, event);
 }

@@ -14,6 +14,21 @@ const ofNode = {
     .describe("other nodes that did not answer: what they have is missing"),
 };
 
+/** How a call ended. */
+const endFields = {
+  outcome: z.string().describe(
+    "ok, tool error (of the MCP server itself), cancelled, timeout, agent gone, or error and a code",
+  ),
+  ended_by: z.enum(["agent", "operator", "server", "computer"])
+    .exactOptional()
+    .describe("of cancelled and timeout: who cancelled, or whose timeout"),
+};
+
+/** What a call waits for. */
+const waiting = z.enum(["confirmation", "answer"]).describe(
+  "the person at the Computer that the call waits for: one who confirms it, or who answers its MCP server",
+);
+
 /** Why an operator does something; the member hears it. */
 const reason = z.string().trim().min(1).max(200)
   .describe("a text of 1 to 200 characters, which the member is told");
@@ -54,9 +69,11 @@ export const memberSchema = z.object({
   }).exactOptional().describe("of its WebSocket; absent over polling"),
   last_error: z.object({
     at: time,
-    outcome: z.string(),
+    ...endFields,
     message: z.string().exactOptional(),
-  }).exactOptional(),
+  }).exactOptional().describe(
+    "the last of its calls that failed by a fault of it; no cancelled one",
+  ),
 });
 
 /** The members of an office. */
@@ -75,6 +92,7 @@ export const callSchema = z.object({
   request: z.string().describe("the event, such as client:tool_call"),
   tool: z.string().exactOptional(),
   principal: z.string().exactOptional(),
+  waiting: waiting.exactOptional(),
   ms: z.number().min(0).describe("milliseconds since it began"),
 });
 
@@ -144,6 +162,10 @@ export const callToolSchema = z.strictObject({
     .describe(
       "milliseconds from 1000 to 3600000 that the tool may take, rounded up to whole seconds",
     ),
+  req_id: z.string().min(1).max(256).exactOptional()
+    .describe(
+      "unique: by which events name the call; a random one by default",
+    ),
 });
 
 /** The result of a tool, failures of the tool included. */
@@ -190,6 +212,9 @@ export const eventSchema = z.looseObject({
   event: z.string(),
   protocol: protocol.exactOptional(),
   office: z.string().exactOptional(),
+  waiting: waiting.nullable().exactOptional(),
+  outcome: endFields.outcome.exactOptional(),
+  ended_by: endFields.ended_by,
 });
 
 /** A problem (RFC 9457). */

@@ -54,7 +54,7 @@ export const strangerView = (
 export const callView = (
   { office, name: agent }: Seat,
   { identity }: Pick<Session, "identity">,
-  { computer, reqId, event, tool, began }: PendingCall,
+  { computer, reqId, event, tool, began, waiting }: PendingCall,
   protocol: ProtocolName,
   now: number,
 ): CallView => ({
@@ -66,6 +66,7 @@ export const callView = (
   request: event,
   ...(tool !== undefined && { tool }),
   ...(identity && { principal: identity.principal }),
+  ...(waiting !== undefined && { waiting }),
   ms: Math.round(now - began),
 });
 

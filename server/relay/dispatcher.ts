@@ -24,7 +24,7 @@ import { addressGroup } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { LogThrottle } from "../limits/log_throttle.ts";
 import { overLimit } from "../limits/limits.ts";
-import { eventOutcome } from "../observe/event_outcome.ts";
+import { eventEnd } from "../observe/event_outcome.ts";
 import { partyOf } from "../shared/audit.ts";
 import type { Journal } from "../shared/journal.ts";
 import type { Exchange } from "../offices/exchange.ts";
@@ -34,6 +34,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import { answering, refusing, type Reply } from "./event_answers.ts";
 import type { Relay } from "./relay.ts";
 import { passOnProgress } from "./progress.ts";
+import { endOfCancelled } from "./relay_rule.ts";
 import type { Session } from "../shared/session.ts";
 import { type Answer, type Incoming, Payload } from "../wire/mod.ts";
 
@@ -144,10 +145,10 @@ export class Dispatcher {
     const began = performance.now();
     // A name that a client made up would create a metric label.
     const event = eventOf(this.#profile, name) ?? "unknown";
-    return (answer) =>
+    return (answer, end = eventEnd(answer)) =>
       metrics.answered(
         event,
-        eventOutcome(answer),
+        end,
         performance.now() - began,
       );
   }
@@ -245,17 +246,25 @@ export class Dispatcher {
   #cancel(session: Session, payload: unknown): void {
     const { from, parseRequest, notification } =
       SERVER_EVENTS[CANCEL_TOOL_CALL_EVENT];
-    const { agent, req_id } = parseRequest(payload);
+    const { agent, req_id, reason } = parseRequest(payload);
     const { office, name } = checkAccess(
       session.member,
       { role: from, name: agent },
       session.identity?.policy,
     );
+    for (const call of session.calls) {
+      if (call.reqId !== req_id) continue;
+      call.stopped ??= endOfCancelled(call, reason, performance.now());
+    }
     if (notification === undefined) return;
     this.#news.notify({
       office,
       event: notification,
-      payload: { agent: name, req_id },
+      payload: {
+        agent: name,
+        req_id,
+        ...(reason === "timeout" && { reason }),
+      },
       from: session.socket.id,
       except: undefined,
     });

@@ -1,13 +1,18 @@
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
+import { endOf } from "../observe/call_outcome.ts";
 import { partyOf, seatOf } from "../shared/audit.ts";
+import type { CallEnd } from "../shared/call_end.ts";
 import { errorPayloadOf } from "../shared/error_payload.ts";
 import type { Journal } from "../shared/journal.ts";
 import type { Session } from "../shared/session.ts";
 import { type Answer, type Incoming, Payload } from "../wire/mod.ts";
 import { noteFailure } from "./note_failure.ts";
 
-/** Answers an event, whether or not its sender asked for an ack; `undefined` when the sender is gone. */
-export type Reply = (answer: Answer | undefined) => void;
+/**
+ * Answers an event, whether or not its sender asked for an ack; `undefined` when the sender is gone.
+ * How it ended is given where the answer alone does not say it.
+ */
+export type Reply = (answer: Answer | undefined, end?: CallEnd) => void;
 
 /** Returns a function that answers an event; it does not capture the payload. */
 export const answering = (
@@ -15,8 +20,8 @@ export const answering = (
   ack: Incoming["ack"],
   measure: Reply | undefined,
 ): Reply =>
-(answer) => {
-  measure?.(answer);
+(answer, end) => {
+  measure?.(answer, end);
   if (answer !== undefined && socket.connected) ack?.(answer);
 };
 
@@ -28,7 +33,7 @@ export const refusing =
       auditRefusal(session, event, error, journal);
     }
     const body = Payload.of(errorPayloadOf(error));
-    noteFailure(session.record, body);
+    noteFailure(session.record, session.role ?? "agent", endOf(body), body);
     answer(body);
   };
 

@@ -1,21 +1,24 @@
-import { toErrorPayload } from "../../protocol/mod.ts";
-import { outcomeOf } from "../observe/call_outcome.ts";
+import { type Role, toErrorPayload } from "../../protocol/mod.ts";
+import { endOf } from "../observe/call_outcome.ts";
+import { type CallEnd, isFaultOf } from "../shared/call_end.ts";
 import type { SessionRecord } from "../shared/session.ts";
 import type { Payload } from "../wire/mod.ts";
 
 /** The longest message that is kept, in characters. */
 const MAX_MESSAGE_CHARS = 500;
-/** How calls end that did not fail. */
-const FINE = ["ok", "cancelled"];
 
-/** Notes for operators how a call of a session ended, if it failed. */
-export function noteFailure(record: SessionRecord, answer: Payload): void {
-  const outcome = outcomeOf(answer);
-  if (FINE.includes(outcome)) return;
-  const message = toErrorPayload(answer.peek())?.message;
+/** Notes for operators how a call of a session ended, if that is an error of its member. */
+export function noteFailure(
+  record: SessionRecord,
+  role: Role,
+  end: CallEnd,
+  answer: Payload | undefined,
+): void {
+  if (!isFaultOf(role, end)) return;
+  const message = toErrorPayload(answer?.peek())?.message;
   record.lastError = {
     at: Date.now(),
-    outcome,
+    ...end,
     ...(typeof message === "string" &&
       { message: message.slice(0, MAX_MESSAGE_CHARS) }),
   };
@@ -26,12 +29,12 @@ export function noteFailure(record: SessionRecord, answer: Payload): void {
  * capture the request until the call has ended.
  */
 export const replying = (
-  answer: (body: Payload | undefined) => void,
-  ended: (body: Payload | undefined) => void,
+  answer: (body: Payload | undefined, end: CallEnd) => void,
+  ended: (body: Payload | undefined, end: CallEnd) => void,
   record: SessionRecord,
 ) =>
-(body: Payload | undefined): void => {
-  answer(body);
-  ended(body);
-  if (body?.mayBeError) noteFailure(record, body);
+(body: Payload | undefined, end: CallEnd = endOf(body)): void => {
+  answer(body, end);
+  ended(body, end);
+  noteFailure(record, "agent", end, body);
 };

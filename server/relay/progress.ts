@@ -3,6 +3,9 @@ import {
   TOOL_CALL_PROGRESS_EVENT,
   TOOL_CALL_PROGRESS_NOTIFICATION,
   type ToolCallProgress,
+  type ToolCallReq,
+  type ToolProgress,
+  type Waiting,
 } from "../../protocol/mod.ts";
 import type { Follower, Session } from "../shared/session.ts";
 import type { Member } from "../shared/member.ts";
@@ -26,27 +29,52 @@ export function passOnProgress(computer: Session, payload: unknown): void {
   }
 }
 
-/** Makes an Agent hear of the progress of a call, as long as it has the seat in which it asked. */
+/** The call whose progress {@linkcode following} passes on. */
+export interface FollowedCall {
+  /** The Agent's connection. */
+  readonly agent: Session;
+  /** Its seat when it called. */
+  readonly seat: Member;
+  /** The `req_id`. */
+  readonly reqId: string;
+  /** What it asked for. */
+  readonly asked: ToolCallReq["progress"];
+}
+
+/**
+ * Notifies an Agent of the progress of a call, as long as it has the seat in which it asked for it.
+ *
+ * @param waits receives that the call waits for a person, asked for or not
+ */
 export const following = (
-  agent: Session,
-  seat: Member,
-  reqId: string,
+  { agent, seat, reqId, asked }: FollowedCall,
+  waits: (waiting: Waiting | null) => void,
 ): Follower => ({
   reqId,
   tell(told) {
-    if (agent.member !== seat || told.agent !== seat.name) return;
+    const { waiting } = told;
+    if (told.agent !== seat.name) return;
+    if (waiting !== undefined) waits(waiting);
+    if (agent.member !== seat || !isAskedFor(told, asked)) return;
     agent.socket.emit(TOOL_CALL_PROGRESS_NOTIFICATION, told);
   },
 });
 
+/** Decides whether an Agent gets a report: some ask for all of them, others only for what a call waits for. */
+export const isAskedFor = (
+  { waiting }: ToolProgress,
+  asked: ToolCallReq["progress"],
+): boolean => asked === true || (asked === "waiting" && waiting !== undefined);
+
 /** Leaves out what a Computer adds: it is not for the Agent to rely on. */
 const knownFields = (
-  { computer, agent, req_id, progress, total, message }: ToolCallProgress,
+  told: ToolCallProgress,
 ): ToolCallProgress => ({
-  computer,
-  agent,
-  req_id,
-  progress,
-  ...(total !== undefined && { total }),
-  ...(message !== undefined && { message }),
+  computer: told.computer,
+  agent: told.agent,
+  req_id: told.req_id,
+  progress: told.progress,
+  ...(told.total !== undefined && { total: told.total }),
+  ...(told.message !== undefined && { message: told.message }),
+  ...(told.waiting !== undefined && { waiting: told.waiting }),
 });

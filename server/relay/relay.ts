@@ -5,17 +5,26 @@ import {
   namesOf,
   type Profile,
   type Role,
+  TOOL_CALL_EVENT,
   type ToolCallReq,
 } from "../../protocol/mod.ts";
 import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
 import { sendRequest, type SentRequest } from "./send_request.ts";
 import { removeItem } from "../shared/swap_remove.ts";
+import {
+  AGENT_GONE,
+  type CallEnd,
+  TIMEOUT_OF_SERVER,
+} from "../shared/call_end.ts";
 import { Deadlines } from "../shared/deadlines.ts";
 import { partyOf } from "../shared/audit.ts";
 import { checkAccess, notInOffice } from "./access_rule.ts";
 import { following } from "./progress.ts";
+import { noteWaiting } from "../observe/watch_calls.ts";
+import type { Journal } from "../shared/journal.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { CallObserver, ObservedCall } from "../observe/call_observer.ts";
+import { endOf } from "../observe/call_outcome.ts";
 import type {
   Exchange,
   RemoteCall,
@@ -35,7 +44,7 @@ import {
   computerNotFound,
   readAnswer,
 } from "./relay_rule.ts";
-import type { Follower, PendingCall, Session } from "../shared/session.ts";
+import type { PendingCall, Session } from "../shared/session.ts";
 import { Payload } from "../wire/mod.ts";
 
 /** Relays requests from Agents to Computers, and the answers back (spec §7). */
@@ -48,6 +57,7 @@ export class Relay {
   readonly #requestTimeoutMs: number;
   readonly #observer: CallObserver;
   readonly #limiter: Limiter;
+  readonly #journal: Journal;
   readonly #calls = new Deadlines<PendingCall>();
   /** The calls that other nodes brought to Computers here. */
   readonly #served = new Set<PendingCall>();
@@ -64,6 +74,7 @@ export class Relay {
    * @param profile the protocol version of the server
    * @param requestTimeoutMs how long to wait for requests without a timeout of their own
    * @param observer called for each request that passed its checks
+   * @param journal told what calls wait for
    * @param limiter limits the pending calls of an Agent
    */
   constructor(
@@ -73,9 +84,13 @@ export class Relay {
     sessions: ReadonlyMap<string, LinkedSession>,
     profile: Profile,
     requestTimeoutMs: number,
-    observer: CallObserver,
+    { observer, journal }: {
+      readonly observer: CallObserver;
+      readonly journal: Journal;
+    },
     limiter: Limiter,
   ) {
+    this.#journal = journal;
     this.#rosters = rosters;
     this.#exchange = exchange;
     this.#look = look;
@@ -99,7 +114,7 @@ export class Relay {
     agent: Session,
     event: ClientEvent,
     payload: Payload,
-    answer: (body: Payload | undefined) => void,
+    answer: (body: Payload | undefined, end: CallEnd) => void,
   ): Promise<void> | undefined {
     const request = CLIENT_EVENTS[event].parseRequest(payload.peek());
     // Members leave before their connections close: they are told why, and not that they never joined.
@@ -111,9 +126,6 @@ export class Relay {
     );
     if (request.agent !== seat.name) tellOtherName(agent, request.agent);
     const { computer } = request;
-    const follower = "progress" in request && request.progress === true
-      ? following(agent, seat, request.req_id)
-      : undefined;
     const call: ObservedCall = {
       event,
       agent,
@@ -131,7 +143,7 @@ export class Relay {
     const send = () => {
       if (agent.member !== seat) throw notInOffice();
       this.#checkCapacity(agent);
-      this.#send(call, deadline, follower, reply);
+      this.#send(call, deadline, reply);
     };
     // It may have joined at another node, of which this one has not heard yet.
     if (this.#look && !this.#rosters.computer(seat.office, computer)) {
@@ -152,7 +164,10 @@ export class Relay {
       : gone
       ? undefined
       : notInOffice().toPayload();
-    for (const call of [...session.calls]) call.end(error);
+    for (const call of [...session.calls]) {
+      if (role === "computer") call.end(error);
+      else call.end(error, call.stopped ?? AGENT_GONE);
+    }
   }
 
   /**
@@ -246,21 +261,24 @@ export class Relay {
   #send(
     request: ObservedCall,
     deadline: number,
-    follower: Follower | undefined,
-    reply: (body: Payload | undefined) => void,
+    reply: (body: Payload | undefined, end?: CallEnd) => void,
   ): void {
-    const { agent, event, seat: { office }, computer: name, payload } = request;
+    const { agent, event, seat, computer: name, payload } = request;
+    const { office } = seat;
     const about = payload.peek() as AgentCallData & Partial<ToolCallReq>;
     const target = this.#target(office, name);
     const computer = "link" in target ? target : undefined;
-    const finish = (body: Payload | undefined) => {
+    const finish = (
+      body: Payload | undefined,
+      how = endOf(body, call.stopped),
+    ) => {
       this.#calls.remove(call);
       removeItem(agent.calls, call);
       if (computer) {
         removeItem(computer.calls, call);
-        if (body?.mayBeError) noteFailure(computer.record, body);
+        noteFailure(computer.record, "computer", how, body);
       }
-      reply(body);
+      reply(body, how);
       this.#checkIdle();
     };
     const answered = (first: Payload | undefined) => {
@@ -270,26 +288,33 @@ export class Relay {
         reply(Payload.of(errorPayloadOf(error))); // an answer that cannot be encoded again
       }
     };
-    const end = (body: Payload | undefined) => {
+    const end = (body: Payload | undefined, how?: CallEnd) => {
       sent.forget();
-      finish(body);
+      finish(body, how);
     };
     const now = performance.now();
+    const reqId = about.req_id;
+    const follower = event === TOOL_CALL_EVENT
+      ? following(
+        { agent, seat, reqId, asked: about.progress },
+        (waiting) => noteWaiting(this.#journal, { agent, seat, call, waiting }),
+      )
+      : undefined;
     const call: PendingCall = {
       follower,
       event,
-      reqId: about.req_id,
+      reqId,
       tool: about.tool_name,
       computer: name,
       began: now,
       due: now + deadline,
-      end: (error) => end(error && Payload.of(error)),
+      end: (error, how) => end(error && Payload.of(error), how),
       expire: () => {
         const best = sent.best();
+        if (best !== undefined) return end(readAnswer(best, event));
         end(
-          best === undefined
-            ? Payload.of(answerTimedOut(name, deadline))
-            : readAnswer(best, event),
+          Payload.of(answerTimedOut(name, deadline)),
+          call.stopped ?? TIMEOUT_OF_SERVER,
         );
       },
     };

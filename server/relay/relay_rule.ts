@@ -13,7 +13,10 @@ import {
   ProtocolError,
   READ_RESOURCE_EVENT,
   TOOL_CALL_EVENT,
+  type ToolCallCancel,
 } from "../../protocol/mod.ts";
+import type { CallEnd } from "../shared/call_end.ts";
+import type { Deadline } from "../shared/deadlines.ts";
 import type { Member } from "../shared/member.ts";
 import { Payload } from "../wire/mod.ts";
 
@@ -44,6 +47,23 @@ export function answerDeadline(
   return (typeof timeout === "number" ? timeout * 1000 : fallbackMs) +
     ANSWER_MARGIN_MS;
 }
+
+/**
+ * Decides how a call ends that its Agent cancels. Other SDKs do not say that they cancel because of the
+ * timeout, which has passed then.
+ *
+ * @param now milliseconds of the clock of `due`
+ */
+export const endOfCancelled = (
+  { due }: Deadline,
+  reason: ToolCallCancel["reason"],
+  now: number,
+): CallEnd => ({
+  outcome: reason === "timeout" || now >= due - ANSWER_MARGIN_MS
+    ? "timeout"
+    : "cancelled",
+  ended_by: "agent",
+});
 
 /**
  * Replaces the Agent's name in a request by that of its seat, so that the Computer gets a call and its

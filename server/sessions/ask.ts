@@ -5,8 +5,10 @@ import {
   type ErrorPayload,
   OPERATOR_AGENT,
   TOOL_CALL_EVENT,
+  type ToolProgress,
+  type Waiting,
 } from "../../protocol/mod.ts";
-import { outcomeOf } from "../observe/call_outcome.ts";
+import { endOf } from "../observe/call_outcome.ts";
 import { type ShownCall, tellCall } from "../observe/watch_calls.ts";
 import type { Desk, Exchange, RemoteCall } from "../offices/exchange.ts";
 import type { OfficeNews } from "../offices/office_news.ts";
@@ -18,6 +20,11 @@ import {
   readAnswer,
 } from "../relay/relay_rule.ts";
 import { audit } from "../shared/audit.ts";
+import {
+  type CallEnd,
+  CANCELLED_BY_OPERATOR,
+  TIMEOUT_OF_SERVER,
+} from "../shared/call_end.ts";
 import type { Journal } from "../shared/journal.ts";
 import { Payload } from "../wire/mod.ts";
 import { tellCancelled } from "./operate.ts";
@@ -34,6 +41,8 @@ export interface Question {
   readonly event: ClientEvent;
   /** The fields of its request but those that say who asks whom. */
   readonly request: Readonly<Record<string, unknown>>;
+  /** By which the Computer and events name it; default random. */
+  readonly reqId: string | undefined;
   /** Aborted when the operator waits no more. */
   readonly signal: AbortSignal;
 }
@@ -80,7 +89,8 @@ export async function askComputer(
     return { failed: computerNotFound(computer).toPayload() };
   }
   const { socket, node } = seat;
-  const req_id = crypto.randomUUID();
+  const from = crypto.randomUUID();
+  const req_id = question.reqId ?? from;
   const call: RemoteCall = {
     ...{ office, computer, socket, event },
     payload: Payload.of({
@@ -90,17 +100,17 @@ export async function askComputer(
       req_id,
       computer,
     }),
-    from: req_id,
-    reqId: undefined,
+    from,
+    reqId: event === TOOL_CALL_EVENT ? req_id : undefined,
   };
-  const noted = note(question, call, parts);
+  const noted = note({ ...question, reqId: req_id }, call, parts);
   const answered = await wait(question, call, node, parts);
   noted(answered);
   if (event === TOOL_CALL_EVENT && (!answered || isLate(answered))) {
     tellCancelled(
       { agent: OPERATOR_AGENT, req_id },
       office,
-      req_id,
+      from,
       parts.news,
     );
   }
@@ -109,11 +119,12 @@ export async function askComputer(
 
 /** @returns `undefined` when the operator has gone */
 async function wait(
-  { computer, event, request, signal }: Question,
+  question: Question,
   call: RemoteCall,
   node: string | undefined,
-  { exchange, relay, requestTimeoutMs }: AskParts,
+  { exchange, relay, journal, requestTimeoutMs }: AskParts,
 ): Promise<Answered | undefined> {
+  const { computer, event, request, signal } = question;
   const { promise, resolve } = Promise.withResolvers<Answered | undefined>();
   const answered = (answer: Payload | undefined) =>
     resolve({ answer: readAnswer(answer, event) });
@@ -126,7 +137,9 @@ async function wait(
   }, deadline);
   const off = onAbort(signal, () => resolve(undefined));
   const events = {
-    progress: () => {}, // none is asked for
+    progress: ({ waiting }: ToolProgress) => {
+      if (waiting !== undefined) tellWaiting(question, call, journal, waiting);
+    },
     provisional: (answer: Payload | undefined) => best = answer,
     answered,
     failed: (failed: ErrorPayload) => resolve({ failed }),
@@ -143,13 +156,29 @@ async function wait(
   }
 }
 
+/** Tells the onlookers what a call waits for. */
+function tellWaiting(
+  { by, office, request }: Question,
+  { computer, event, reqId: req_id = "" }: RemoteCall,
+  journal: Journal,
+  waiting: Waiting | null,
+): void {
+  journal.tell({
+    event: "call_waiting",
+    ...{ office, agent: OPERATOR_AGENT, computer, req_id, request: event },
+    ...(typeof request.tool_name === "string" && { tool: request.tool_name }),
+    principal: by,
+    waiting,
+  });
+}
+
 const isLate = (answered: Answered): boolean =>
   "failed" in answered && answered.failed.code === ErrorCode.TIMEOUT;
 
 /** Tells the onlookers now, and the audit log when it has ended, which the returned function is told. */
 function note(
-  { by, office, computer, event, request }: Question,
-  { payload, from: req_id }: RemoteCall,
+  { by, office, computer, event, request, reqId: req_id = "" }: Question,
+  { payload }: RemoteCall,
   { journal, auditPayloads }: AskParts,
 ): (answered: Answered | undefined) => void {
   const began = performance.now();
@@ -163,18 +192,30 @@ function note(
     : undefined;
   return (answered) => {
     const answer = answered && answerOf(answered);
-    told?.(answer);
+    const end = endOfAsked(answered, answer);
+    told?.(answer, end);
     audit({
       event: "operator_asked",
       ...{ by, office, computer, req_id, request: event },
       ...(typeof request.tool_name === "string" && { tool: request.tool_name }),
       ms: Math.round(performance.now() - began),
-      outcome: answer ? outcomeOf(answer) : "operator gone",
+      ...end,
       ...(auditPayloads &&
         { params: request.params, result: answer?.parse() }),
     });
   };
 }
+
+/** An operator that has gone has cancelled what it asked. */
+const endOfAsked = (
+  answered: Answered | undefined,
+  answer: Payload | undefined,
+): CallEnd =>
+  answered === undefined
+    ? CANCELLED_BY_OPERATOR
+    : isLate(answered)
+    ? TIMEOUT_OF_SERVER
+    : endOf(answer);
 
 const answerOf = (answered: Answered): Payload =>
   "answer" in answered ? answered.answer : Payload.of(answered.failed);

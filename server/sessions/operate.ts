@@ -5,10 +5,12 @@ import {
   ProtocolError,
   SERVER_EVENTS,
   TOOL_CALL_EVENT,
+  type ToolCallCancel,
 } from "../../protocol/mod.ts";
 import type { Bars } from "../offices/bars.ts";
 import type { OfficeNews } from "../offices/office_news.ts";
 import { partyOf, seatOf } from "../shared/audit.ts";
+import { CANCELLED_BY_OPERATOR } from "../shared/call_end.ts";
 import type { Journal } from "../shared/journal.ts";
 import type { Seat } from "../shared/member.ts";
 import type { PendingCall, Session } from "../shared/session.ts";
@@ -65,7 +67,9 @@ export async function kick(
     if (session.member !== seat) return; // it has left meanwhile
     if (seat.role === "agent") {
       const error = new ProtocolError(ErrorCode.FORBIDDEN, told).toPayload();
-      for (const call of [...session.calls]) call.end(error);
+      for (const call of [...session.calls]) {
+        call.end(error, CANCELLED_BY_OPERATOR);
+      }
     }
     await membership.depart(session);
     session.socket.conn.close();
@@ -73,7 +77,7 @@ export async function kick(
 }
 
 /**
- * Tells an office that a tool call is not wanted any more.
+ * Tells an office that an operator wants a tool call no more.
  *
  * @param from keeps the order of what is sent to other nodes
  */
@@ -88,7 +92,7 @@ export function tellCancelled(
   news.notify({
     office,
     event: notification,
-    payload: call,
+    payload: { ...call, reason: "operator" } satisfies ToolCallCancel,
     from,
     except: undefined,
   });
@@ -125,5 +129,6 @@ export function cancelCall(
       ErrorCode.FORBIDDEN,
       `Cancelled by an operator: ${reason}`,
     ).toPayload(),
+    CANCELLED_BY_OPERATOR,
   );
 }

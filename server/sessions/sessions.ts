@@ -103,7 +103,7 @@ export class Sessions {
       this.#open,
       profile,
       options.requestTimeoutMs,
-      options.observer,
+      options,
       limiter,
     );
     const registry: OfficeRegistry = exchange?.registry ?? options.registry;

@@ -1,5 +1,6 @@
 import { getLogger, type Logger } from "@logtape/logtape";
 import type { Role } from "../../protocol/mod.ts";
+import type { CallEnd } from "./call_end.ts";
 import type { Member } from "./member.ts";
 import type { Session } from "./session.ts";
 
@@ -97,7 +98,7 @@ export type AuditEvent =
     request: string;
   }
   /** A Computer was asked by an operator, who has no seat. */
-  | {
+  | ({
     event: "operator_asked";
     by: string;
     office: string;
@@ -106,10 +107,9 @@ export type AuditEvent =
     request: string;
     tool?: string;
     ms: number;
-    outcome: string;
     params?: unknown;
     result?: unknown;
-  }
+  } & CallEnd)
   /** An operator refuses a key, or the holder of tokens, until the Server reads its keys again. */
   | { event: "key_revoked"; by: string; reason: string; principal: string }
   /** A tool call ended; see {@linkcode AuditedCall}. */
@@ -118,7 +118,7 @@ export type AuditEvent =
   | ({ event: "read" } & AuditedRead);
 
 /** A request of an Agent that a Computer answered: who, where, how long, how it ended. */
-interface AuditedRequest {
+interface AuditedRequest extends CallEnd {
   readonly office: string;
   readonly agent: string;
   /** Who it is authenticated as; behind a gateway's Agent, who asked the gateway. */
@@ -129,8 +129,6 @@ interface AuditedRequest {
   readonly req_id: string;
   /** Milliseconds from its arrival to its answer. */
   readonly ms: number;
-  /** The result of `outcomeOf`. */
-  readonly outcome: string;
 }
 
 /** A tool call: who, what, how long, how it ended. */

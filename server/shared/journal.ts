@@ -1,5 +1,6 @@
-import type { ProtocolName } from "../../protocol/mod.ts";
+import type { ProtocolName, Waiting } from "../../protocol/mod.ts";
 import { audit, type AuditEvent } from "./audit.ts";
+import type { CallEnd } from "./call_end.ts";
 
 /** A request of an Agent to a Computer, as an onlooker is told of it. */
 interface SeenCall {
@@ -22,6 +23,8 @@ export type SeenEvent =
   | AuditEvent
   /** A request passed its checks; `params` only where payloads are switched on. */
   | ({ event: "call_began"; readonly params?: unknown } & SeenCall)
+  /** It waits for a person at its Computer, or with `null` no more. */
+  | ({ event: "call_waiting"; readonly waiting: Waiting | null } & SeenCall)
   /** A line of the server's log, more than debugging; `omitted` lines before it are not shown. */
   | {
     event: "log";
@@ -32,7 +35,8 @@ export type SeenEvent =
   }
   /** It ended; `result` only where payloads are switched on. */
   | (
-    & { event: "call_ended"; readonly ms: number; readonly outcome: string }
+    & { event: "call_ended"; readonly ms: number }
+    & CallEnd
     & { readonly result?: unknown }
     & SeenCall
   );

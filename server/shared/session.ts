@@ -4,7 +4,9 @@ import type {
   ErrorPayload,
   Role,
   ToolCallProgress,
+  Waiting,
 } from "../../protocol/mod.ts";
+import type { CallEnd } from "./call_end.ts";
 import type { Deadline } from "./deadlines.ts";
 import type { Identity } from "./identity.ts";
 import type { TokenBucket } from "./token_bucket.ts";
@@ -12,7 +14,7 @@ import type { Seat } from "./member.ts";
 
 /** A pending call from an Agent to a Computer; it belongs to the sessions of both. */
 export interface PendingCall extends Deadline {
-  /** Who asked for its progress, if anybody did. */
+  /** Receives the progress of a tool call. */
   readonly follower: Follower | undefined;
   /** The request. */
   readonly event: ClientEvent;
@@ -24,15 +26,23 @@ export interface PendingCall extends Deadline {
   readonly computer: string;
   /** When it began, in milliseconds of a monotonic clock. */
   readonly began: number;
-  /** Ends it with an error for the Agent, or without one when the Agent is gone. */
-  end(error: ErrorPayload | undefined): void;
+  /** The person that it waits for. */
+  waiting?: Waiting | undefined;
+  /** How it ends without a real answer: its Agent has cancelled it. */
+  stopped?: CallEnd;
+  /**
+   * Ends it with an error for the Agent, or without one when the Agent is gone.
+   *
+   * @param how default: as the error says
+   */
+  end(error: ErrorPayload | undefined, how?: CallEnd): void;
 }
 
-/** An Agent that asked how far its call is. */
+/** Where the progress of a call goes. */
 export interface Follower {
   /** The `req_id` of the call. */
   readonly reqId: string;
-  /** Tells it, unless it has another name or office by now. */
+  /** Takes a report; the Agent gets what it asked for, unless it has another name or office by now. */
   tell(told: ToolCallProgress): void;
 }
 
@@ -47,11 +57,9 @@ export interface SessionRecord {
 }
 
 /** An error that a call ended with. */
-export interface SessionError {
+export interface SessionError extends CallEnd {
   /** When, in milliseconds since 1970. */
   readonly at: number;
-  /** How the call ended, such as `error 404` or `tool error`. */
-  readonly outcome: string;
   /** A message for people, if there was one. */
   readonly message?: string;
 }

@@ -1,5 +1,5 @@
 import { plain } from "../../../cli/terminal_text.ts";
-import { resultMeta } from "../../../protocol/mod.ts";
+import { ErrorCode, resultMeta } from "../../../protocol/mod.ts";
 import type {
   ToolCallEnded,
   ToolCallStarted,
@@ -39,11 +39,20 @@ export const callLine = (call: ToolCallEnded): string =>
     howItEnded(call.result)
   }, ${Math.round(call.durationMs)} ms`;
 
+/** How a cancelled call ended, in the words of the Server's log. */
+const CANCELLED: ReadonlyMap<unknown, string> = new Map([
+  ["agent_timeout", "timeout of the agent"],
+  ["operator_requested", "cancelled by the operator"],
+]);
+
 /** Summarizes the outcome of a tool call in a word or two. */
 export function howItEnded(result: ToolCallEnded["result"]): string {
   if (!result) return "refused";
   if (!result.isError) return "ok";
-  const { error_code, a2c_cancelled } = resultMeta(result);
-  if (a2c_cancelled) return "cancelled";
+  const { error_code, a2c_cancelled, a2c_cancel_reason } = resultMeta(result);
+  if (a2c_cancelled) {
+    return CANCELLED.get(a2c_cancel_reason) ?? "cancelled by the agent";
+  }
+  if (error_code === ErrorCode.TOOL_TIMEOUT) return "timeout of the computer";
   return error_code === undefined ? "tool error" : `failed (${error_code})`;
 }

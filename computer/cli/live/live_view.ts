@@ -1,6 +1,8 @@
 import process from "node:process";
 import { plainLines, wrap } from "../../../cli/terminal_text.ts";
+import { waitingText } from "../../../protocol/mod.ts";
 import type { SmcpComputer } from "../../computer.ts";
+import type { ToolCallAdvanced } from "../../tools/call_events.ts";
 import { endedCall } from "./call_spans.ts";
 import { paint } from "./paint.ts";
 import { type Canvas, Screen } from "./screen.ts";
@@ -63,6 +65,12 @@ export function liveView(
     notes = [];
   };
   const changed = () => drawIn(REDRAW_DELAY_MS);
+  const advanced = ({ progress, ...call }: ToolCallAdvanced) => {
+    const key = JSON.stringify([call.agent, call.reqId]);
+    const running = calls.get(key);
+    if (running) calls.set(key, { ...running, progress });
+    changed();
+  };
   const resumed = () => {
     screen.leave(); // the shell wrote below the block after Ctrl-Z
     changed();
@@ -76,11 +84,13 @@ export function liveView(
       });
       changed();
     }),
-    computer.on("callProgress", ({ progress, ...call }) => {
-      const key = JSON.stringify([call.agent, call.reqId]);
-      const running = calls.get(key);
-      if (running) calls.set(key, { ...running, progress });
-      changed();
+    computer.on("callProgress", advanced),
+    computer.on("callWaiting", ({ waiting, ...call }) => {
+      const message = waiting && waitingText(waiting, computer.name);
+      advanced({
+        ...call,
+        progress: { progress: 0, waiting, ...(message && { message }) },
+      });
     }),
     computer.on("callEnded", (call) => {
       calls.delete(JSON.stringify([call.agent, call.reqId]));

@@ -1,10 +1,11 @@
-import type { ToolProgress } from "../../../protocol/mod.ts";
+import type { ToolProgress, Waiting } from "../../../protocol/mod.ts";
 import { resultMeta } from "../../../protocol/mod.ts";
 import type {
   ToolCallAdvanced,
   ToolCallArrived,
   ToolCallEnded,
   ToolCallStarted,
+  ToolCallWaiting,
 } from "../../tools/call_events.ts";
 import { callerText, howItEnded } from "../live/lines.ts";
 import type { Changes } from "./changes.ts";
@@ -24,6 +25,8 @@ export interface ListedCall {
   readonly beganAt: number;
   /** How far it is, if its Agent asked to be told. */
   readonly progress?: ToolProgress;
+  /** The person that it waits for. */
+  readonly waiting?: Waiting | undefined;
   /** Milliseconds since the epoch, when it has ended. */
   readonly endedAt?: number;
   /** How long it took, confirmation included. */
@@ -115,6 +118,12 @@ export class CallLog {
   advanced({ progress, ...call }: ToolCallAdvanced): void {
     const key = this.#running.get(idOf(call))?.[0];
     if (key !== undefined) this.#update(key, { progress });
+  }
+
+  /** Notes what a call waits for. */
+  waits({ waiting, ...call }: ToolCallWaiting): void {
+    const key = this.#running.get(idOf(call))?.[0];
+    if (key !== undefined) this.#update(key, { waiting: waiting ?? undefined });
   }
 
   /** Notes that a call has ended. */

@@ -47,6 +47,7 @@ export class PageState {
       ...onStatusChange(computer, () => this.changed()),
       computer.on("callStarted", (call) => this.calls.began(call)),
       computer.on("callProgress", (call) => this.calls.advanced(call)),
+      computer.on("callWaiting", (call) => this.calls.waits(call)),
       computer.on("callEnded", (call) => this.calls.ended(call)),
     ];
   }

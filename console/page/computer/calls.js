@@ -5,7 +5,7 @@
 import { fill, h } from "../ui/element.js";
 import { keyed } from "../ui/keyed.js";
 import { empty } from "../ui/parts.js";
-import { clock, durationText } from "../ui/text.js";
+import { clock, durationText, runningText } from "../ui/text.js";
 import { hashOf } from "../routes.js";
 
 /** The most that are shown; a filter finds the others. */
@@ -54,8 +54,9 @@ export function show(root, { live, signal }) {
     /** @type {readonly Call[]} */
     const calls = live.calls.toReversed();
     const wanted = filter.value.toLowerCase();
-    const found = calls.filter(({ tool, agent, outcome = "running" }) =>
-      `${tool}\n${agent}\n${outcome}`.toLowerCase().includes(wanted)
+    const found = calls.filter((call) =>
+      `${call.tool}\n${call.agent}\n${outcomeOf(call)}`.toLowerCase()
+        .includes(wanted)
     );
     nothing.hidden = calls.length > 0;
     table.hidden = !nothing.hidden;
@@ -182,9 +183,9 @@ export const classOf = ({ outcome }) =>
  *
  * @param {Call} call
  */
-export function outcomeOf({ outcome, progress }) {
+export function outcomeOf({ outcome, progress, waiting }) {
   if (outcome !== undefined) return outcome;
-  if (!progress) return "running";
+  if (waiting || !progress) return runningText({ waiting });
   const { progress: done, total, message } = progress;
   const far = total === undefined ? `${done}` : `${done} of ${total}`;
   return `running, ${far}${message === undefined ? "" : ` ${message}`}`;

@@ -39,6 +39,7 @@ const RETRY_MS = { first: 500, most: 10_000 };
  * @property {string} reqId
  * @property {number} beganAt
  * @property {{ progress: number, total?: number, message?: string }} [progress]
+ * @property {string} [waiting] the person that it waits for
  * @property {number} [endedAt]
  * @property {number} [ms]
  * @property {string} [outcome]

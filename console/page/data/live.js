@@ -1,6 +1,7 @@
 // @ts-check
 /// <reference lib="dom" />
 /** @import { Api } from "./api.js" */
+import { outcomeText } from "../ui/text.js";
 import { ProblemError } from "./api.js";
 import { Pulse } from "./pulse.js";
 import { Samples } from "./samples.js";
@@ -30,6 +31,7 @@ const MAX_PULSES = 5000;
  * @property {string} reqId
  * @property {number} beganAt milliseconds since 1970
  * @property {number} [sentBytes] of the request
+ * @property {string | null} [waiting] the person at the Computer that it waits for
  * @property {number} [endedAt]
  * @property {number} [ms]
  * @property {string} [outcome]
@@ -40,7 +42,7 @@ const MAX_PULSES = 5000;
  * @typedef {import("./pulse.js").LogEvent} LogEvent
  *
  * A call as the API lists those in flight.
- * @typedef {{ office: string, protocol: string, agent: string, computer: string, req_id: string, request: string, tool?: string, ms: number }} PendingCall
+ * @typedef {{ office: string, protocol: string, agent: string, computer: string, req_id: string, request: string, tool?: string, waiting?: string, ms: number }} PendingCall
  *
  * What the stream of a Server says.
  * @typedef {object} Live
@@ -153,6 +155,9 @@ export function createLive(api, signal) {
       }
       pending.set(idOf(call), call);
       add(call);
+    } else if (event === "call_waiting") {
+      const known = pending.get(idOf(callOf(0, at, data)));
+      if (known) known.waiting = data["waiting"];
     } else if (event === "call_ended") {
       const ms = Number(data["ms"]);
       const ended = callOf(++keys, at - ms, data);
@@ -161,13 +166,13 @@ export function createLive(api, signal) {
       Object.assign(call, {
         endedAt: at,
         ms,
-        outcome: String(data["outcome"]),
+        outcome: outcomeText(data),
         bytes: data["bytes"],
         result: data["result"],
       });
       pending.delete(idOf(ended));
       if (!known) add(call);
-      seconds.add(at, ms, String(data["outcome"]));
+      seconds.add(at, ms, outcomeText(data));
       pulse.add(at, data["outcome"] !== "ok");
       ofOffice?.add(at, data["outcome"] !== "ok");
     }
@@ -233,7 +238,11 @@ export function createLive(api, signal) {
       for (const each of listed) {
         const call = callOf(++keys, Date.now() - each.ms, each);
         ids.add(idOf(call));
-        if (pending.has(idOf(call))) continue;
+        const known = pending.get(idOf(call));
+        if (known) {
+          known.waiting = each.waiting ?? null;
+          continue;
+        }
         adopted.add(call);
         pending.set(idOf(call), call);
         add(call);
@@ -275,6 +284,7 @@ const callOf = (key, beganAt, data) => ({
   computer: data["computer"],
   request: data["request"],
   ...(data["tool"] !== undefined && { tool: data["tool"] }),
+  ...(data["waiting"] !== undefined && { waiting: data["waiting"] }),
   reqId: data["req_id"],
   beganAt,
   ...(data["event"] === "call_began" && {

@@ -36,6 +36,28 @@ export function durationText(ms) {
 }
 
 /**
+ * Says what a call does that has not ended.
+ *
+ * @param {{ waiting?: string | null | undefined }} call
+ */
+export const runningText = ({ waiting }) =>
+  !waiting
+    ? "running"
+    : waiting === "confirmation"
+    ? "waits for confirmation"
+    : "waits for an answer";
+
+/**
+ * Says how a call ended, such as `timeout of the agent`.
+ *
+ * @param {Readonly<Record<string, any>>} ended
+ */
+export const outcomeText = ({ outcome, ended_by: by }) =>
+  by === undefined
+    ? String(outcome)
+    : `${outcome} ${outcome === "timeout" ? "of" : "by"} the ${by}`;
+
+/**
  * Writes how long ago a time was.
  *
  * @param {string} time in ISO 8601

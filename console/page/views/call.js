@@ -4,7 +4,7 @@
 /** @import { Call } from "../data/live.js" */
 import { fill, h } from "../ui/element.js";
 import { bytesText, durationText } from "../ui/text.js";
-import { cancelButton, classOf, nameOf } from "./calls_parts.js";
+import { cancelButton, classOf, nameOf, stateOf } from "./calls_parts.js";
 
 /** How often a call is looked for that runs. */
 const RELOAD_MS = 2000;
@@ -42,7 +42,7 @@ export function show(root, { api, live, signal, params: { key = "" } }) {
   live.subscribe(() => {
     /** @type {Call | undefined} */
     const call = find();
-    const state = call ? call.outcome ?? "running" : "none";
+    const state = call ? stateOf(call) : "none";
     if (state === drawn || (call === undefined && drawn !== undefined)) return;
     drawn = state;
     fill(content, call ? partsOf(call, api) : nothing());
@@ -68,7 +68,7 @@ function partsOf(call, api) {
     ["Began", new Date(call.beganAt).toLocaleString()],
     [
       "Outcome",
-      h("span", { class: classOf(call) }, call.outcome ?? "running"),
+      h("span", { class: classOf(call) }, stateOf(call)),
     ],
     ["Time", call.ms === undefined ? "–" : durationText(call.ms)],
     ["Sent", call.sentBytes === undefined ? "–" : bytesText(call.sentBytes)],

@@ -9,7 +9,7 @@ import { empty } from "../ui/parts.js";
 import { drawing } from "../ui/paused.js";
 import { bytesText, clock, durationText } from "../ui/text.js";
 import { hashOf } from "../routes.js";
-import { cancelButton, classOf, nameOf } from "./calls_parts.js";
+import { cancelButton, classOf, nameOf, stateOf } from "./calls_parts.js";
 import { officeHead } from "./office_parts.js";
 
 /** The most that are shown; a filter finds the others. */
@@ -137,7 +137,7 @@ const textOf = (call) =>
     call.office,
     call.agent,
     call.computer,
-    call.outcome ?? "running",
+    stateOf(call),
   ].join("\n").toLowerCase();
 
 /**
@@ -220,7 +220,7 @@ function update(row, call, { from, to }) {
         : bytesText(call.bytes);
     }
     said.className = classOf(call);
-    said.textContent = outcome ?? "running";
+    said.textContent = stateOf(call);
     bar.className = `bar ${classOf(call)}`;
     time.textContent = durationText(Math.max(0, call.ms ?? endedAt - beganAt));
   }

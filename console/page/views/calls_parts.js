@@ -6,6 +6,7 @@ import { UNSEEN } from "../data/live.js";
 import { askReason } from "../ui/dialog.js";
 import { h } from "../ui/element.js";
 import { notify } from "../ui/notice.js";
+import { runningText } from "../ui/text.js";
 
 /**
  * Returns the look of a call's outcome.
@@ -20,6 +21,13 @@ export const classOf = ({ outcome }) =>
     : outcome === "ok"
     ? "good"
     : "bad";
+
+/**
+ * Says how a call ended, or what it does.
+ *
+ * @param {Call} call
+ */
+export const stateOf = (call) => call.outcome ?? runningText(call);
 
 /**
  * Names a call: its tool, or what it asks otherwise.

@@ -34,7 +34,7 @@ export const title = ({ computer = "", office = "" }) =>
  * @param {HTMLElement} root
  * @param {Context} context
  */
-export function show(root, { api, signal, params }) {
+export function show(root, { api, live, signal, params }) {
   const { office = "", computer = "", tool: chosen } = params;
   const path = `offices/${encodeURIComponent(office)}/computers/${
     encodeURIComponent(computer)
@@ -136,7 +136,7 @@ export function show(root, { api, signal, params }) {
     const open = (/** @type {Tool} */ tool) => {
       panel.hidden = false;
       bench.classList.add("open");
-      fill(panel, tryTool({ api, path, tool, signal }));
+      fill(panel, tryTool({ api, live, path, tool, signal }));
       for (const button of list.querySelectorAll("button")) {
         const isOpen = button.dataset["tool"] === tool.name;
         button.setAttribute("aria-pressed", String(isOpen));

@@ -1,5 +1,5 @@
 // @ts-check
-import { durationText } from "../ui/text.js";
+import { durationText, outcomeText, runningText } from "../ui/text.js";
 
 /**
  * The fields of an event.
@@ -29,8 +29,10 @@ export function sentenceOf(event, data) {
       }`;
     case "call_began":
       return `${agent} calls ${what} of ${computer}`;
+    case "call_waiting":
+      return `${what} of ${computer}: ${runningText(data)}`;
     case "call_ended":
-      return `${what} of ${computer}: ${data["outcome"]} after ${
+      return `${what} of ${computer}: ${outcomeText(data)} after ${
         durationText(Number(data["ms"]))
       }`;
     case "call_cancelled":
@@ -68,7 +70,7 @@ export function sentenceOf(event, data) {
 export function toneOf(event, { outcome, level }) {
   if (event === "call_ended") return outcome === "ok" ? "good" : "bad";
   if (event === "joined") return "good";
-  if (event === "call_began") return "busy";
+  if (/^call_(began|waiting)$/.test(event)) return "busy";
   if (/error|fatal/.test(level ?? "")) return "bad";
   const isWarning = level === "warning" ||
     /refused|failed|limit|kicked|revoked|cancelled|expired/.test(event);

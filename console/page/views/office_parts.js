@@ -1,7 +1,7 @@
 // @ts-check
 /// <reference lib="dom" />
 import { h } from "../ui/element.js";
-import { bytesText, sinceText } from "../ui/text.js";
+import { bytesText, outcomeText, sinceText } from "../ui/text.js";
 import { hashOf } from "../routes.js";
 
 /**
@@ -19,7 +19,7 @@ import { hashOf } from "../routes.js";
  * @property {number} [calls]
  * @property {number} [pending_calls]
  * @property {{ received: number, sent: number, queued: number }} [bytes]
- * @property {{ at: string, outcome: string, message?: string }} [last_error]
+ * @property {{ at: string, outcome: string, ended_by?: string, message?: string }} [last_error]
  */
 
 /**
@@ -136,7 +136,7 @@ export const cellsOf = (office, member) => {
         h(
           "bdi",
           {},
-          `${error.outcome}${error.message ? `: ${error.message}` : ""}`,
+          `${outcomeText(error)}${error.message ? `: ${error.message}` : ""}`,
         ),
     ),
   ];

@@ -1,13 +1,14 @@
 // @ts-check
 /// <reference lib="dom" />
 /** @import { Api } from "../data/api.js" */
+/** @import { Call, Live } from "../data/live.js" */
 /** @import { Tool } from "./computer.js" */
 import { fill, h } from "../ui/element.js";
 import { createForm } from "../ui/form.js";
 import { jsonView } from "../ui/json_view.js";
 import { problem } from "../ui/loading.js";
 import { resultView } from "../ui/result.js";
-import { durationText } from "../ui/text.js";
+import { durationText, runningText } from "../ui/text.js";
 
 const TICK_MS = 100;
 /** The most results that are kept on the page. */
@@ -17,10 +18,10 @@ const DEFAULT_SECONDS = 60;
 /**
  * Makes the panel in which a tool is tried: a form, and the results, newest first.
  *
- * @param {{ api: Api, path: string, tool: Tool, signal: AbortSignal }} about
+ * @param {{ api: Api, live: Live, path: string, tool: Tool, signal: AbortSignal }} about
  * @returns {HTMLElement}
  */
-export function tryTool({ api, path, tool, signal }) {
+export function tryTool({ api, live, path, tool, signal }) {
   const form = createForm(tool.params_schema);
   const problems = h("div");
   const results = h("div", { class: "results" });
@@ -41,6 +42,7 @@ export function tryTool({ api, path, tool, signal }) {
       results.prepend(
         callOnce({
           api,
+          live,
           path,
           name: tool.name,
           params,
@@ -89,10 +91,12 @@ export function tryTool({ api, path, tool, signal }) {
 /**
  * Calls a tool, and shows how that goes.
  *
- * @param {{ api: Api, path: string, name: string, params: unknown, timeoutMs: number, signal: AbortSignal }} about
+ * @param {{ api: Api, live: Live, path: string, name: string, params: unknown, timeoutMs: number, signal: AbortSignal }} about
  * @returns {HTMLElement}
  */
-function callOnce({ api, path, name, params, timeoutMs, signal }) {
+function callOnce({ api, live, path, name, params, timeoutMs, signal }) {
+  // Not randomUUID(), which pages over plain HTTP lack.
+  const reqId = crypto.getRandomValues(new Uint32Array(4)).join("-");
   const stop = new AbortController();
   const state = h("span", { role: "status" }, "running");
   const cancel = h(
@@ -106,19 +110,28 @@ function callOnce({ api, path, name, params, timeoutMs, signal }) {
   const clock = h("span", { class: "muted number" });
   const timer = setInterval(() => clock.textContent = elapsed(), TICK_MS);
   signal.addEventListener("abort", () => clearInterval(timer));
+  const ended = new AbortController();
   const end = (/** @type {string} */ text, /** @type {string} */ kind) => {
     clearInterval(timer);
+    ended.abort();
     cancel.remove();
     clock.textContent = elapsed();
     state.textContent = text;
     state.className = kind;
   };
+  live.subscribe(() => {
+    const call = live.calls.findLast((/** @type {Call} */ each) =>
+      each.reqId === reqId
+    );
+    if (call) state.textContent = runningText(call);
+  }, AbortSignal.any([signal, ended.signal]));
   const run = async () => {
     try {
       const result = await api.post(`${path}/call`, {
         tool_name: name,
         params,
         timeout_ms: timeoutMs,
+        req_id: reqId,
       }, AbortSignal.any([signal, stop.signal]));
       const isError = result.isError === true;
       end(isError ? "failed" : "done", isError ? "bad" : "good");

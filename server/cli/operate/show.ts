@@ -4,6 +4,7 @@ import {
   membersSchema,
   officesSchema,
 } from "../../operator/schemas.ts";
+import { endText } from "../../shared/call_end.ts";
 import { warnUnanswered } from "./unanswered.ts";
 import { OperatorClient, type OperatorFlags } from "./operator_client.ts";
 
@@ -59,7 +60,8 @@ export async function members(office: string, flags: ShowFlags): Promise<void> {
       bytesText(each.bytes?.sent),
       ...(node === undefined ? [] : [each.node ?? node]),
       each.address ?? "-",
-      each.last_error?.message ?? each.last_error?.outcome ?? "-",
+      each.last_error?.message ??
+        (each.last_error ? endText(each.last_error) : "-"),
     ]),
   ]);
 }
@@ -72,13 +74,14 @@ export async function calls(office: string, flags: ShowFlags): Promise<void> {
   );
   warnUnanswered(unanswered, MISSING);
   print(flags, calls, "no calls are on their way", [
-    ["REQ_ID", "AGENT", "COMPUTER", "REQUEST", "SECONDS"],
+    ["REQ_ID", "AGENT", "COMPUTER", "REQUEST", "SECONDS", "WAITS FOR"],
     ...calls.map((each) => [
       each.req_id,
       each.agent,
       each.computer,
       each.tool ?? each.request,
       (each.ms / 1000).toFixed(1),
+      each.waiting ?? "-",
     ]),
   ]);
 }

@@ -172,14 +172,17 @@ export const OPERATIONS: readonly Operation[] = [
     body: callToolSchema,
     answer: resultSchema,
     run: async (call) => {
-      const { tool_name, params, timeout_ms } = await call.body(
+      const { tool_name, params, timeout_ms, req_id: reqId } = await call.body(
         callToolSchema,
         "message",
       );
       const timeout = Math.ceil(timeout_ms / 1000);
-      return await call.api.ask(call.operator, askedOf(call), TOOL_CALL_EVENT, {
-        ...{ tool_name, params, timeout },
-      });
+      return await call.api.ask(
+        call.operator,
+        { ...askedOf(call), reqId },
+        TOOL_CALL_EVENT,
+        { tool_name, params, timeout },
+      );
     },
   },
   {

@@ -97,6 +97,7 @@ Deno.test("SmcpAgent receives every kind of answer of a Computer", async () => {
       tool_name: "echo",
       params: { a: [1, { b: null }] },
       timeout: 7,
+      progress: "waiting",
     }],
   ]);
 });
@@ -230,7 +231,11 @@ Deno.test("SmcpAgent.callTool() cancels a call at its timeout, and returns the t
     timeout: true,
   });
   assertEquals(result.meta, result._meta);
-  assertEquals(await cancelled.promise, { agent: "planner", req_id: "r1" });
+  assertEquals(await cancelled.promise, {
+    agent: "planner",
+    req_id: "r1",
+    reason: "timeout",
+  });
 });
 
 Deno.test("SmcpAgent.callTool() cancels the call when its signal is aborted, and rejects with the reason", async () => {

@@ -31,7 +31,10 @@ Deno.test({
   const { agent } = pc.office;
   const refused = await agent.callTool("pc", "say", { text: "x" });
   assert(refused.isError);
-  assertEquals(resultMeta(refused), { error_code: 4005 });
+  assertEquals(resultMeta(refused), {
+    error_code: 4005,
+    a2c_waited_for: "confirmation",
+  });
   assertStringIncludes(textOf(refused), "refused");
   word = "once";
   assertEquals(textOf(await agent.callTool("pc", "say", { text: "x" })), "x");

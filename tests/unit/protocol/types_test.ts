@@ -41,6 +41,7 @@ function proves<T>() {
 
 Deno.test("the interfaces of the wire and their schemas say the same", () => {
   proves<tools.AgentCallData>()(tools.agentCallDataSchema, true);
+  proves<tools.ToolCallCancel>()(tools.toolCallCancelSchema, true);
   proves<tools.ToolCallReq>()(tools.toolCallReqSchema, true);
   proves<tools.CallToolResult>()(tools.callToolResultSchema, true);
   proves<tools.GetToolsReq>()(tools.getToolsReqSchema, true);

@@ -49,7 +49,7 @@ Deno.test(
       assert(result.isError);
       assertStringIncludes(
         result.content[0]?.text ?? "",
-        'The person at the Computer refused the call of tool "echo"',
+        'The person at pc refused the call of tool "echo"',
       );
       const { endedBy, said } = await page.question(wanted, "ended");
       assertEquals([endedBy, said], ["page", "No"]);

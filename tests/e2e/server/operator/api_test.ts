@@ -133,6 +133,7 @@ Deno.test("an operator's cancel ends the call for the Agent, tells the Computer,
   assertEquals(await computer.next(CANCEL_TOOL_CALL_NOTIFICATION), {
     agent: "planner",
     req_id: "r1",
+    reason: "operator",
   });
   assertEquals(
     log.audit.filter(({ event }) => event === "call_cancelled"),

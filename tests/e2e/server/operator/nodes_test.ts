@@ -125,6 +125,7 @@ Deno.test("nodes: a call of another node's Agent is cancelled, once", async () =
   assertEquals(await two.computer.next(CANCEL_TOOL_CALL_NOTIFICATION), {
     agent: "planner",
     req_id: "r1",
+    reason: "operator",
   });
   const again = await operate(two.right, path, { ...operator, post });
   assertEquals([again.status, again.body.errors[0].field], [404, "req_id"]);

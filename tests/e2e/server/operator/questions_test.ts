@@ -226,9 +226,10 @@ Deno.test("an operator that goes away cancels its call", async () => {
   assertEquals(await computer.next(CANCEL_TOOL_CALL_NOTIFICATION), {
     agent: OPERATOR_AGENT,
     req_id,
+    reason: "operator",
   });
   const line = log.audit.find(({ event }) => event === "operator_asked");
-  assertEquals(line?.outcome, "operator gone");
+  assertEquals([line?.outcome, line?.ended_by], ["cancelled", "operator"]);
 });
 
 Deno.test("an operator has as many questions open as an Agent has calls", async () => {
@@ -330,6 +331,7 @@ Deno.test("nodes: an operator asks a Computer of another node, and cancels there
   assertEquals(await computer.next(CANCEL_TOOL_CALL_NOTIFICATION), {
     agent: OPERATOR_AGENT,
     req_id,
+    reason: "operator",
   });
 });
 

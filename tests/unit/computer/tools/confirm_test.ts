@@ -5,7 +5,11 @@ import {
   type ConfirmRequest,
   decideConfirmation,
 } from "../../../../computer/tools/confirm.ts";
-import { Confirmations } from "../../../../computer/tools/confirmations.ts";
+import { CallWaits } from "../../../../computer/tools/call_waits.ts";
+import {
+  Confirmations,
+  type DecidedCall,
+} from "../../../../computer/tools/confirmations.ts";
 import { describeCall } from "../../../../computer/cli/terminal/describe_call.ts";
 import { parseMCPServerConfig } from "../../../../protocol/mod.ts";
 
@@ -27,6 +31,13 @@ const config = (tool_meta: Record<string, unknown> = {}) =>
   });
 
 const never = new AbortController().signal;
+
+/** A call that reports to nobody that it waits. */
+const by = (signal: AbortSignal): DecidedCall => ({
+  signal,
+  waits: new CallWaits(() => {}),
+  place: "pc",
+});
 
 Deno.test("decideConfirmation() runs, asks or refuses with 4005", () => {
   const rows: [
@@ -65,14 +76,14 @@ Deno.test("Confirmations asks again after once and no, and never after always", 
   const confirmations = new Confirmations(() => answers[asked++] ?? "no");
   const files = config();
   const settle = async (tool = "write_file") =>
-    (await confirmations.decide(request({ tool }), files, never)).kind;
+    (await confirmations.decide(request({ tool }), files, by(never))).kind;
   assertEquals(await settle(), "run");
   assertEquals(await settle(), "refuse");
   assertEquals(await settle(), "run");
   assertEquals(await settle(), "run");
   assertEquals(asked, 3);
   assertEquals(await settle("another"), "refuse");
-  const replaced = await confirmations.decide(request(), config(), never);
+  const replaced = await confirmations.decide(request(), config(), by(never));
   assertEquals(replaced.kind, "refuse");
 });
 
@@ -88,7 +99,7 @@ Deno.test("Confirmations refuses with 4005 when the user says no, or cannot be a
   ];
   for (const [confirm, text] of sayNo) {
     const word = await new Confirmations(confirm)
-      .decide(request(), config(), never);
+      .decide(request(), config(), by(never));
     assert(word.kind === "refuse");
     assertEquals(word.code, 4005);
     assertStringIncludes(word.text, text);
@@ -102,8 +113,8 @@ Deno.test("Confirmations passes tool, server and arguments to the user, and does
     return "once";
   });
   const files = config({ read: { auto_apply: true } });
-  await confirmations.decide(request(), files, never);
-  await confirmations.decide(request({ tool: "read" }), files, never);
+  await confirmations.decide(request(), files, by(never));
+  await confirmations.decide(request({ tool: "read" }), files, by(never));
   assertEquals(asked, [request()]);
 });
 
@@ -114,7 +125,7 @@ Deno.test("Confirmations withdraws the question of an aborted call", async () =>
     return new Promise(() => {});
   });
   const call = new AbortController();
-  const word = confirmations.decide(request(), config(), call.signal);
+  const word = confirmations.decide(request(), config(), by(call.signal));
   const question = await asked.promise;
   assert(!question.aborted);
   call.abort();
@@ -132,7 +143,7 @@ Deno.test("Confirmations applies an always to open questions about the tool, and
   );
   const files = config();
   const settle = (tool: string) =>
-    confirmations.decide(request({ tool }), files, never);
+    confirmations.decide(request({ tool }), files, by(never));
   const words = [settle("a"), settle("a"), settle("b")];
   const [first, second, other] = questions;
   first?.answer("always");

@@ -6,7 +6,6 @@ import {
   matches,
 } from "../../../../server/auth/policy.ts";
 import { exposure, isLoopback } from "../../../../server/http/bind_rule.ts";
-import { outcomeOf } from "../../../../server/observe/call_outcome.ts";
 import { Payload } from "../../../../server/wire/mod.ts";
 import { checkOrigin } from "../../../../server/http/origin_rule.ts";
 
@@ -133,27 +132,5 @@ Deno.test("checkOrigin() refuses resources that a page of another site loads wit
   for (const site of ["same-origin", "none"]) {
     assertEquals(status(site, listed), undefined, site);
     assertEquals(status(site, listed, "https://b.example"), 403, site);
-  }
-});
-
-Deno.test("outcomeOf() summarizes how a call ended", () => {
-  const content: never[] = [];
-  const table: [answer: unknown, outcome: string][] = [
-    [undefined, "agent gone"],
-    [{ code: 408, message: "late" }, "error 408"],
-    [{ content }, "ok"],
-    [{ content, isError: false, code: 1, message: "m" }, "ok"],
-    [{ tools: [] }, "ok"],
-    [{ content, isError: true }, "tool error"],
-    [{ content, isError: true, meta: { error_code: 4001 } }, "error 4001"],
-    [{ content, isError: true, _meta: { a2c_cancelled: true } }, "cancelled"],
-    [{ content, isError: true, meta: "odd", _meta: null }, "tool error"],
-    [{ content, isError: true, meta: { error_code: "x\ny" } }, "tool error"],
-  ];
-  for (const [answer, outcome] of table) {
-    assertEquals(
-      outcomeOf(answer === undefined ? undefined : Payload.of(answer)),
-      outcome,
-    );
   }
 });

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { eventOutcome } from "../../../../server/observe/event_outcome.ts";
+import { eventEnd } from "../../../../server/observe/event_outcome.ts";
 import { Limiter } from "../../../../server/limits/limiter.ts";
 import { AddressCount } from "../../../../server/limits/address_count.ts";
 import {
@@ -271,7 +271,7 @@ Deno.test("LogThrottle counts every omitted line: in the next one, when it forge
   assertEquals(told, sent);
 });
 
-Deno.test("eventOutcome() summarizes how an event was answered", () => {
+Deno.test("eventEnd() tells how an event was answered", () => {
   const rows = [
     [[], "ok"],
     [[true, null], "ok"],
@@ -282,6 +282,6 @@ Deno.test("eventOutcome() summarizes how an event was answered", () => {
     [undefined, "agent gone"],
   ] as const;
   for (const [answer, outcome] of rows) {
-    assertEquals(eventOutcome(answer), outcome);
+    assertEquals(eventEnd(answer).outcome, outcome);
   }
 });

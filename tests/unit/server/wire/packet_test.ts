@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { Buffer } from "node:buffer";
 import { Decoder, Encoder, type Packet, PacketType } from "socket.io-parser";
 import { TOOL_CALL_EVENT } from "../../../../protocol/mod.ts";
-import { outcomeOf } from "../../../../server/observe/call_outcome.ts";
+import { endOf } from "../../../../server/observe/call_outcome.ts";
 import {
   MAX_ELEMENTS,
   readPacket,
@@ -222,7 +222,7 @@ Deno.test("peek() keeps members that describe how a call ended, regardless of th
     [JSON.stringify({ isError: true, metadata: meta }), "tool error"],
   ];
   for (const [json = "", outcome] of rows) {
-    assertEquals(outcomeOf(read(`3/smcp,1[${json}]`)?.body), outcome, json);
+    assertEquals(endOf(read(`3/smcp,1[${json}]`)?.body).outcome, outcome, json);
   }
 });
 
@@ -257,7 +257,7 @@ Deno.test("mayBeError is true for every error and failed result, and false for c
   ) {
     assertEquals(mayBeError(json), true, json);
     const packet = read(`3/smcp,1[${json}]`);
-    assert(outcomeOf(packet?.body) !== "ok", json);
+    assert(endOf(packet?.body).outcome !== "ok", json);
   }
   for (
     const json of [
@@ -268,6 +268,6 @@ Deno.test("mayBeError is true for every error and failed result, and false for c
     ]
   ) {
     assertEquals(mayBeError(json), false, json);
-    assertEquals(outcomeOf(read(`3/smcp,1[${json}]`)?.body), "ok", json);
+    assertEquals(endOf(read(`3/smcp,1[${json}]`)?.body).outcome, "ok", json);
   }
 });

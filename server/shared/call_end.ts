@@ -1,0 +1,46 @@
+import type { Role } from "../../protocol/mod.ts";
+
+/** Who cancelled a call, or whose timeout ended it. */
+export type EndedBy = "agent" | "operator" | "server" | "computer";
+
+/** How a request ended, for logs, metrics and operators. */
+export interface CallEnd {
+  /** `ok`, `tool error` (of the MCP server itself), `cancelled`, `timeout`, `agent gone`, or `error` and a code. */
+  readonly outcome: string;
+  /** Of `cancelled` and `timeout` alone. */
+  readonly ended_by?: EndedBy;
+}
+
+/** It was answered, and did not fail. */
+export const OK: CallEnd = { outcome: "ok" };
+/** Its Agent left the office, or lost its connection, before the answer. */
+export const AGENT_GONE: CallEnd = { outcome: "agent gone" };
+/** An operator ended it, or put its Agent out. */
+export const CANCELLED_BY_OPERATOR: CallEnd = {
+  outcome: "cancelled",
+  ended_by: "operator",
+};
+/** Its Computer did not answer within the Server's deadline. */
+export const TIMEOUT_OF_SERVER: CallEnd = {
+  outcome: "timeout",
+  ended_by: "server",
+};
+
+/** Names the end of a call in a few words, such as `timeout of the agent`, for people. */
+export const endText = ({ outcome, ended_by }: CallEnd): string =>
+  ended_by === undefined
+    ? outcome
+    : `${outcome} ${outcome === "timeout" ? "of" : "by"} the ${ended_by}`;
+
+/** How requests end without a fault of anybody. */
+const FINE: readonly string[] = ["ok", "cancelled", "agent gone"];
+
+/**
+ * Returns whether the end of a call is an error of one of its two members. An Agent that did not wait
+ * longer says nothing of its Computer.
+ */
+export const isFaultOf = (
+  role: Role,
+  { outcome, ended_by }: CallEnd,
+): boolean =>
+  !FINE.includes(outcome) && !(role === "computer" && ended_by === "agent");
