@@ -17,10 +17,13 @@ import type {
   SessionInfo,
   SMCPTool,
 } from "../protocol/mod.ts";
+import { abortable } from "../shared/async.ts";
 import type { FileToPut } from "./blobs/file_source.ts";
+import { getFile, type GotFile } from "./blobs/get_file.ts";
 import { openBlob } from "./blobs/open_blob.ts";
 import { type PutFile, putFile } from "./blobs/put_file.ts";
 import { callTool } from "./tools/call_tool.ts";
+import { type FoundTool, onlyOffering } from "./tools/find_tool.ts";
 import type { OpenDocument } from "./documents/document.ts";
 import { DocumentOpener } from "./documents/document_opener.ts";
 import type { AgentEvents } from "./office/events.ts";
@@ -31,8 +34,10 @@ import { logThrown, warnOfClearText } from "./office/log.ts";
 import type {
   AgentRequestOptions,
   CallToolOptions,
+  FindToolOptions,
   GetDesktopOptions,
   GetDpeOptions,
+  GetFileOptions,
   GetFinderOptions,
   GetPromptOptions,
   GetResourcesOptions,
@@ -124,6 +129,33 @@ export class SmcpAgent implements AsyncDisposable {
   /** Resolves once the tools of every known Computer are fetched, or failed to be. */
   toolsSettled(): Promise<void> {
     return this.#catalogue.settled();
+  }
+
+  /**
+   * Finds the Computer that offers a tool, once the tools of all are fetched.
+   *
+   * ```ts
+   * import type { SmcpAgent } from "@a2c-smcp/sdk/agent";
+   *
+   * export async function echo(agent: SmcpAgent): Promise<void> {
+   *   const { computer, tool } = await agent.findTool("echo");
+   *   await agent.callTool(computer, tool.name, { message: "hello" });
+   * }
+   * ```
+   *
+   * @param name as {@linkcode tools} names it
+   * @throws {ToolLookupError} `not_found`, or `ambiguous`: several offer it, and `computer` chooses none
+   */
+  async findTool(
+    name: string,
+    { computer, signal }: FindToolOptions = {},
+  ): Promise<FoundTool> {
+    const settled = this.toolsSettled();
+    await (signal ? abortable(settled, signal) : settled);
+    const tools = computer === undefined
+      ? this.tools
+      : new Map([[computer, this.tools.get(computer) ?? []]]);
+    return onlyOffering(tools, name, this.office);
   }
 
   /** Adds a listener; returns the function that removes it. */
@@ -390,6 +422,28 @@ export class SmcpAgent implements AsyncDisposable {
     options: PutFileOptions = {},
   ): Promise<PutFile> {
     return putFile(this.#requests, computer, file, options);
+  }
+
+  /**
+   * Fetches a file from a Computer: a resource of one of its MCP servers, such as the `uri` of a
+   * `resource_link` in a result. An extension of this package, as {@linkcode readResource} is.
+   *
+   * What is at the path is replaced when all bytes are there. In Deno and Node.
+   *
+   * @param path of the file on this machine
+   * @throws {ProtocolError} 404 no MCP server has it; else as {@linkcode readResource}
+   * @throws {BlobError} `invalid`: it is not one file
+   * @throws {TypeError} it is a document (`dpe://`), or there is no file system
+   * @throws the error of the file system, such as `ENOENT` for a folder that is not there
+   */
+  getFile(
+    computer: string,
+    uri: string,
+    path: string,
+    options: GetFileOptions = {},
+  ): Promise<GotFile> {
+    const tools = this.tools.get(computer) ?? [];
+    return getFile(this.#requests, { computer, uri, path }, tools, options);
   }
 
   /**

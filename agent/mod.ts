@@ -30,8 +30,10 @@ export { SmcpAgent } from "./agent.ts";
 export type {
   AgentRequestOptions,
   CallToolOptions,
+  FindToolOptions,
   GetDesktopOptions,
   GetDpeOptions,
+  GetFileOptions,
   GetFinderOptions,
   GetPromptOptions,
   GetResourcesOptions,
@@ -45,12 +47,18 @@ export type {
 export type { SmcpAgentOptions } from "./options.ts";
 export { BlobError, type BlobErrorCode } from "./blobs/errors.ts";
 export type { FileToPut } from "./blobs/file_source.ts";
+export type { GotFile } from "./blobs/get_file.ts";
 export type { PutFile } from "./blobs/put_file.ts";
 export type { OpenDocument } from "./documents/document.ts";
 export { DocumentError, type DocumentErrorCode } from "./documents/errors.ts";
 export type { DocumentHandler } from "./documents/fetch_text.ts";
 export { expandSkillDir } from "./skills/expand_skill_dir.ts";
 export type { SkillFile } from "./skills/skill_file.ts";
+export {
+  type FoundTool,
+  ToolLookupError,
+  type ToolLookupErrorCode,
+} from "./tools/find_tool.ts";
 export type { AgentEvents } from "./office/events.ts";
 export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
 export type {

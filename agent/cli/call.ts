@@ -18,6 +18,7 @@ import {
   printJson,
   withAgent,
 } from "./office.ts";
+import { offering } from "../tools/find_tool.ts";
 import { describePlace } from "./json_place.ts";
 import { officeTools } from "./office_tools.ts";
 import { readArguments } from "./tool_arguments.ts";
@@ -115,11 +116,8 @@ async function find(
     };
   }
   const known = await officeTools(agent, signal);
-  const offering = [...known].flatMap(([computer, tools]) => {
-    const listed = named(tools);
-    return listed ? [{ computer, listed }] : [];
-  });
-  const [only, ...others] = offering;
+  const found = offering(known, tool);
+  const [only, ...others] = found;
   if (known.size === 0) throw noComputer(office);
   if (only === undefined) {
     throw new Error(
@@ -129,11 +127,11 @@ async function find(
   if (others.length > 0) {
     throw new UsageError(
       `several Computers offer "${tool}" (${
-        offering.map(({ computer }) => computer).join(", ")
+        found.map(({ computer }) => computer).join(", ")
       }); choose one with --computer`,
     );
   }
-  return only;
+  return { computer: only.computer, listed: only.tool };
 }
 
 /** Prints a result: unchanged for programs, without control characters on a terminal. */

@@ -66,6 +66,20 @@ export interface PutFileOptions extends AgentRequestOptions {
   onProgress?: (progress: PutFileProgress) => unknown;
 }
 
+/** Options for finding a tool. */
+export interface FindToolOptions {
+  /** Only at this Computer. */
+  computer?: string;
+  /** Aborts it. */
+  signal?: AbortSignal;
+}
+
+/** Options for fetching a file from a Computer. */
+export interface GetFileOptions extends TimedRequestOptions {
+  /** The MCP server that has it, as for `readResource`; default: the first one that does. */
+  mcpServer?: string;
+}
+
 /** How far a file is. */
 export interface PutFileProgress {
   /** Bytes that have arrived. */

@@ -6,7 +6,6 @@ import {
   matches,
 } from "../../../../server/auth/policy.ts";
 import { exposure, isLoopback } from "../../../../server/http/bind_rule.ts";
-import { Payload } from "../../../../server/wire/mod.ts";
 import { checkOrigin } from "../../../../server/http/origin_rule.ts";
 
 const table: [pattern: string, text: string, fits: boolean][] = [
