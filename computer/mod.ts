@@ -139,4 +139,6 @@ export {
   resultMeta,
   type SMCPTool,
   type ToolProgress,
+  waitedFor,
+  type Waiting,
 } from "../protocol/mod.ts";

@@ -68,6 +68,7 @@ export type {
   MetricsSource,
   RefusalStage,
 } from "./observe/metrics.ts";
+export type { CallEnd, EndedBy } from "./shared/call_end.ts";
 export { createMetrics } from "./observe/prometheus.ts";
 export type {
   ClaimOutcome,

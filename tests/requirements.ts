@@ -473,6 +473,15 @@ export const REQUIREMENTS: readonly Requirement[] = [
       "progress that does not increase is dropped, and long messages are cut between characters",
       "an Agent is told only what increases; a Computer without progress harms no call that asks (spec §7)",
       "however many calls report, a Computer tells at most 100 a second besides the first of each"] },
+  { id: "7.39", clause: "Waiting: a Computer reports that a call waits for a person, and that it goes on; the result that ends it says so",
+    tests: ["a call that waits for confirmation says so at once, and that it goes on", "a call whose MCP server asks a person waits for an answer",
+      "a Computer's own answer says what the call waited for: at its timeout, when it is cancelled, and after a no",
+      "the result of a call that nobody confirmed says so, also where the caller asked for no progress"] },
+  { id: "7.40", clause: "Waiting: only Agents that ask get the reports, older ones see nothing of it",
+    tests: ["reports of waiting go to Agents that ask for them, and to no others"] },
+  { id: "7.41", clause: "A cancel may say why: the Agent's timeout, or an operator",
+    tests: ["a call that timed out at its Agent keeps that outcome when the Agent leaves, and is no error of the Computer",
+      "a call that an operator cancels, or whose Agent one puts out, ends as cancelled by the operator"] },
 
   // §8 Resources
   { id: "8.0.1", clause: "Only MCP servers that declare resources.subscribe take part in Desktop and Finder",

@@ -39,6 +39,9 @@ export interface ToolCallProgress extends AgentCallData, ToolProgress {
   computer: string;
 }
 
+const toWaiting = (value: unknown): Waiting | null =>
+  value === "confirmation" || value === "answer" ? value : null;
+
 /** @internal */
 export const toolCallProgressSchema = z.looseObject({
   ...computerCallShape,
@@ -48,9 +51,7 @@ export const toolCallProgressSchema = z.looseObject({
     z.string().check(z.maxLength(MAX_PROGRESS_MESSAGE_LENGTH)),
   ),
   // What later versions wait for counts as nothing.
-  waiting: z.exactOptional(
-    z.catch(z.nullable(z.enum(["confirmation", "answer"])), null),
-  ),
+  waiting: z.exactOptional(z.pipe(z.unknown(), z.transform(toWaiting))),
 }) satisfies z.ZodMiniType<ToolCallProgress>;
 
 /** Parses a {@linkcode ToolCallProgress}. */

@@ -39,7 +39,7 @@ export const callLine = (call: ToolCallEnded): string =>
     howItEnded(call.result)
   }, ${Math.round(call.durationMs)} ms`;
 
-/** How a cancelled call ended, in the words of the Server's log. */
+/** How a call ended that not simply its caller has cancelled, in the words of the Server. */
 const CANCELLED: ReadonlyMap<unknown, string> = new Map([
   ["agent_timeout", "timeout of the agent"],
   ["operator_requested", "cancelled by the operator"],
@@ -51,7 +51,7 @@ export function howItEnded(result: ToolCallEnded["result"]): string {
   if (!result.isError) return "ok";
   const { error_code, a2c_cancelled, a2c_cancel_reason } = resultMeta(result);
   if (a2c_cancelled) {
-    return CANCELLED.get(a2c_cancel_reason) ?? "cancelled by the agent";
+    return CANCELLED.get(a2c_cancel_reason) ?? "cancelled";
   }
   if (error_code === ErrorCode.TOOL_TIMEOUT) return "timeout of the computer";
   return error_code === undefined ? "tool error" : `failed (${error_code})`;

@@ -64,8 +64,8 @@ Deno.test("events of every kind are sentences, and those that need an operator s
       ],
       [
         "call_ended",
-        { ...call, outcome: "timeout" },
-        "order of pc: timeout after 12 ms",
+        { ...call, outcome: "timeout", ended_by: "agent" },
+        "order of pc: timeout of the agent after 12 ms",
         "bad",
       ],
       [

@@ -124,7 +124,7 @@ Deno.test(
     const { calls: then } = await page.until(({ calls }) =>
       calls[3]?.outcome !== undefined
     );
-    assertEquals(then[3]?.outcome, "cancelled by the agent");
+    assertEquals(then[3]?.outcome, "cancelled");
 
     const { body: echo } = await page.ask("/calls/1");
     assertEquals([echo.params, echo.result.content, echo.isClipped], [
