@@ -26,7 +26,10 @@ export interface CallHostedToolOptions {
   agent?: string;
   /** Cancels the call, also at the MCP server; it resolves with a "cancelled" result. */
   signal?: AbortSignal;
-  /** Receives the tool's progress, at most ten times a second, and nothing after the result. */
+  /**
+   * Receives the tool's progress, at most ten times a second, and nothing after the result; with
+   * `waiting`, that the call waits for `confirm` or `elicit`.
+   */
   onProgress?: (progress: ToolProgress) => unknown;
   /** Timeout of the call with its confirmation, rounded up to whole seconds; at most 3,600,000, default 60,000. */
   timeoutMs?: number;

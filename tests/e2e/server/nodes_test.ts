@@ -103,6 +103,30 @@ Deno.test("nodes: bytes, large texts and empty acks are the same as on one node"
   assertEquals(wrong.map((answer) => failureOf(answer).code), [500, 500]);
 });
 
+Deno.test("nodes: an Agent that asks for it is told that its call waits at a Computer of another node", async () => {
+  await using nodes = await twoNodes();
+  const { agent, computer } = nodes;
+  const asked = Promise.withResolvers<(answer: unknown) => void>();
+  computer.handle(TOOL_CALL_EVENT, (_payload, ack) => asked.resolve(ack));
+  const answer = agent.ask(TOOL_CALL_EVENT, {
+    ...REQUEST,
+    progress: "waiting",
+  });
+  const ack = await asked.promise;
+  const told = {
+    agent: "agent",
+    computer: "computer",
+    req_id: "r1",
+    progress: 0,
+    message: "waits for confirmation at computer",
+    waiting: "confirmation",
+  };
+  computer.socket.emit(TOOL_CALL_PROGRESS_EVENT, told);
+  assertEquals(await agent.next(TOOL_CALL_PROGRESS_NOTIFICATION), told);
+  ack({ content: [] });
+  await answer;
+});
+
 Deno.test("nodes: a cancel reaches the Computer after its call, progress its Agent before the answer, updates everybody", async () => {
   await using nodes = await twoNodes();
   const { agent, computer } = nodes;

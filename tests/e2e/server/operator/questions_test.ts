@@ -7,6 +7,7 @@ import {
   GET_TOOLS_EVENT,
   OPERATOR_AGENT,
   TOOL_CALL_EVENT,
+  TOOL_CALL_PROGRESS_EVENT,
 } from "../../../../protocol/mod.ts";
 import {
   apiKeys,
@@ -326,6 +327,21 @@ Deno.test("nodes: an operator asks a Computer of another node, and cancels there
     signal: leaving.signal,
   }).catch(() => "gone");
   const { req_id } = await called.promise;
+  await using events = await openEvents(left.url, { token: TOKEN });
+  await events.nextOf("open");
+  await computer.request(TOOL_CALL_PROGRESS_EVENT, {
+    agent: OPERATOR_AGENT,
+    computer: "pc",
+    req_id,
+    progress: 0,
+    waiting: "confirmation",
+  });
+  const { data } = await events.nextOf("call_waiting");
+  assertEquals([data.req_id, data.computer, data.waiting], [
+    req_id,
+    "pc",
+    "confirmation",
+  ]);
   leaving.abort();
   await answer;
   assertEquals(await computer.next(CANCEL_TOOL_CALL_NOTIFICATION), {
