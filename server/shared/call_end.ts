@@ -3,7 +3,7 @@ import type { Role } from "../../protocol/mod.ts";
 /** Who cancelled a call, or whose timeout ended it. */
 export type EndedBy = "agent" | "operator" | "server" | "computer";
 
-/** How a request ended, for logs, metrics and operators. */
+/** How a request ended: fields of log lines and events, and labels of metrics. */
 export interface CallEnd {
   /** `ok`, `tool error` (of the MCP server itself), `cancelled`, `timeout`, `agent gone`, or `error` and a code. */
   readonly outcome: string;

@@ -3,10 +3,11 @@ import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
 import { run } from "../../tools/process.ts";
 
-/** Fields of the wire, of the configuration file, of DPE resolvers (spec §8.3) and of Hono. */
+/** Fields of the wire, of the log, of the configuration file, of DPE resolvers (spec §8.3) and of Hono. */
 const KEPT = [
   "api_key",
   "req_id",
+  "ended_by",
   "server_parameters",
   "mime_type",
   "mcp_server_name",
