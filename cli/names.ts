@@ -1,4 +1,4 @@
-import { isOfficeName } from "../protocol/validation/identifiers.ts";
+import { isOfficeName } from "../protocol/validation/office_name.ts";
 import { UsageError } from "./run.ts";
 
 /**

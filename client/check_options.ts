@@ -1,4 +1,4 @@
-import { isOfficeName } from "../protocol/validation/identifiers.ts";
+import { isOfficeName } from "../protocol/validation/office_name.ts";
 import type { ConnectionOptions, Credentials } from "./options.ts";
 import { checkTls } from "./tls/tls.ts";
 import { parseServerUrl } from "./url.ts";

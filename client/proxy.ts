@@ -9,7 +9,7 @@
  * @module
  */
 import { loadPackages } from "../shared/packages.ts";
-import { isLoopback } from "./clear_text.ts";
+import { isLoopback } from "./url.ts";
 import { ConnectionError } from "./errors.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { codeOf, describeFailure } from "./request_failure.ts";

@@ -1,5 +1,5 @@
 import { getLogger, type Logger } from "@logtape/logtape";
-import { secretsInClear } from "../../client/clear_text.ts";
+import { secretsInClear } from "../../client/url.ts";
 import type { ConnectionOptions } from "../../client/options.ts";
 
 const log: Logger = getLogger(["a2c-smcp", "agent"]);

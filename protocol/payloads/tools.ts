@@ -3,9 +3,9 @@ import {
   agentCallDataShape,
   computerCallShape,
   identifier,
-  isIdentifier,
   timeoutSeconds,
 } from "../validation/identifiers.ts";
+import { isIdentifier } from "../validation/office_name.ts";
 import {
   isPlainObject,
   listOf,

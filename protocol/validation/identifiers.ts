@@ -1,8 +1,5 @@
+import { hasNoControl, isIdentifier } from "./office_name.ts";
 import * as z from "./schema.ts";
-
-/** Returns whether data is an {@linkcode identifier}; zod's own length check counts code points. */
-export const isIdentifier = (data: unknown): boolean =>
-  typeof data === "string" && data.length >= 1 && data.length <= 256;
 
 /** `agent`, `req_id`, `computer`, `tool_name`, `mcp_server`: 1 to 256 UTF-16 units (spec §4). */
 export const identifier = z.string()
@@ -17,19 +14,10 @@ export const textOf = (min: number, max: number) =>
     `expected ${min} to ${max} characters`,
   ));
 
-// deno-lint-ignore no-control-regex -- control characters are what this matches
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
-
-const hasNoControl = (text: string): boolean => !CONTROL.test(text);
-
 /** `name` and `office_id`: an identifier without control characters (spec §5). */
 export const officeIdentifier = identifier.check(
   z.refine(hasNoControl, "must not contain control characters"),
 );
-
-/** Returns whether data is an {@linkcode officeIdentifier}. */
-export const isOfficeName = (data: unknown): data is string =>
-  typeof data === "string" && isIdentifier(data) && hasNoControl(data);
 
 /** The time that a request may take: 1 to 3600 s (spec §4). */
 export const timeoutSeconds = z.int().check(z.minimum(1), z.maximum(3600));

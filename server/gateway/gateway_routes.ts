@@ -3,7 +3,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { ErrorCode, type ProtocolError } from "../../protocol/mod.ts";
-import { isOfficeName } from "../../protocol/validation/identifiers.ts";
+import { isOfficeName } from "../../protocol/validation/office_name.ts";
 import { API_KEY_HEADER } from "../auth/api_keys.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import { checkGatewayUse } from "../auth/policy.ts";

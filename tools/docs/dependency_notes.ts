@@ -65,6 +65,11 @@ export const RUNTIME_NOTES: Readonly<Record<string, DependencyNote>> = {
     use: "routes of the Server, and of the Computer's page",
     instead: "nothing: the Server is a Hono app by design",
   },
+  "https-proxy-agent": {
+    use: "tunnels to a Server through an HTTP proxy",
+    instead:
+      "Node's own agent takes a proxy since 24, and Deno's `node:http` none",
+  },
   jose: {
     use: "verifies JWTs, with keys by URL that change",
     instead: "Web Crypto, with 500 lines of JWT and JWK of our own",

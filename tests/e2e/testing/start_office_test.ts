@@ -2,7 +2,7 @@
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { SmcpAgent } from "../../../agent/mod.ts";
-import { ConfigError, ConnectionError } from "../../../computer/mod.ts";
+import { ConfigError } from "../../../computer/mod.ts";
 import { apiKeys } from "../../../server/mod.ts";
 import {
   CANCEL_TOOL_CALL_NOTIFICATION,
@@ -165,7 +165,7 @@ Deno.test("startOffice() closes what had started when a part cannot start", asyn
   );
   await assertRejects(
     () => startOffice({ computers: { pc: {} }, agent: { name: "" } }),
-    ConnectionError,
-    "name",
+    TypeError,
+    "option name",
   );
 });

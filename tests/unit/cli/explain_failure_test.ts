@@ -26,7 +26,7 @@ Deno.test("explainFailure() tells a path that is not there from a Computer, by t
   );
   assertEquals(
     explained("No such server", { mcp_server: "a" }),
-    "No such server",
+    'No such server; the command "config" lists the MCP servers',
   );
 });
 

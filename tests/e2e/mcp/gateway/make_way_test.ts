@@ -131,7 +131,10 @@ Deno.test("who may not join an office as its Agent learns nothing of its seat", 
   await using served = await startKeyed();
   assertEquals((await post(served.url, withKey(ann))).status, 200);
   await using agent = await ownAgent(served, { auth: { api_key: computer } });
-  assertEquals(await refusal(agent), "Not allowed to join as agent");
+  assertEquals(
+    await refusal(agent),
+    "Not allowed to join as agent: the credentials are for computer",
+  );
 });
 
 Deno.test("no Agent makes way for another; a Server with MCP says who has the seat", async () => {
