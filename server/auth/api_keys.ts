@@ -7,7 +7,7 @@ import {
 import type { Identity } from "../shared/identity.ts";
 import type { Authenticator, Credentials, Refused } from "./authenticator.ts";
 import { parseExpiry } from "./parse_expiry.ts";
-import { checkOperatorPolicy, mayOperate } from "./policy.ts";
+import { checkOperatorPolicy, mayOperate } from "../shared/identity.ts";
 import type { Policy } from "../shared/identity.ts";
 
 /** An API key and its holder. */

@@ -2,7 +2,7 @@ import type { Role } from "../../protocol/mod.ts";
 import type { Identity } from "../shared/identity.ts";
 import type { Refused } from "./authenticator.ts";
 import type { Policy } from "../shared/identity.ts";
-import { checkOperatorPolicy } from "./policy.ts";
+import { checkOperatorPolicy } from "../shared/identity.ts";
 
 /** What the principals of tokens begin with. */
 export const PRINCIPAL_PREFIX = "jwt:";

@@ -6,7 +6,7 @@ import { ErrorCode, type ProtocolError } from "../../protocol/mod.ts";
 import { isOfficeName } from "../../protocol/validation/office_name.ts";
 import { API_KEY_HEADER } from "../auth/api_keys.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
-import { checkGatewayUse } from "../auth/policy.ts";
+import { checkGatewayUse } from "../shared/identity.ts";
 import { clientAddress } from "../limits/client_address.ts";
 import { RequestRates } from "../limits/request_rates.ts";
 import {

@@ -1,6 +1,6 @@
 import type { CallEnd } from "../shared/call_end.ts";
 import { type Answer, Payload } from "../wire/mod.ts";
-import { endOf } from "./call_outcome.ts";
+import { endOf } from "../shared/call_end.ts";
 
 /**
  * Tells how an event was answered, for metrics.

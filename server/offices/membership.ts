@@ -8,7 +8,7 @@ import {
 } from "../../protocol/mod.ts";
 import { notServing, shuttingDown } from "../shared/error_payload.ts";
 import { failure, log, short } from "../shared/log.ts";
-import { checkIdentity } from "../auth/policy.ts";
+import { checkIdentity } from "../shared/identity.ts";
 import { type AuditSeat, partyOf, seatOf } from "../shared/audit.ts";
 import type { Journal } from "../shared/journal.ts";
 import type { Member, Seat } from "../shared/member.ts";

@@ -4,7 +4,7 @@ import type {
   ClientEvents,
   ProtocolName,
 } from "../../protocol/mod.ts";
-import { seesAll, seesOffice } from "../auth/policy.ts";
+import { seesAll, seesOffice } from "../shared/identity.ts";
 import type { Policy } from "../shared/identity.ts";
 import { ask, type Asked } from "./ask.ts";
 import { Here, type HereParts } from "./here.ts";

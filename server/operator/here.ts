@@ -1,5 +1,5 @@
 import type { Authenticator } from "../auth/authenticator.ts";
-import { seesAll, seesOffice } from "../auth/policy.ts";
+import { seesAll, seesOffice } from "../shared/identity.ts";
 import type { Policy } from "../shared/identity.ts";
 import type { Journal } from "../shared/journal.ts";
 import type { Seat } from "../shared/member.ts";

@@ -1,6 +1,6 @@
 import { ErrorCode, ProtocolError, type Role } from "../../protocol/mod.ts";
 import type { Policy } from "../shared/identity.ts";
-import { restrictsNames } from "../auth/policy.ts";
+import { restrictsNames } from "../shared/identity.ts";
 import type { Member } from "../shared/member.ts";
 
 /** What a request claims about its sender. */

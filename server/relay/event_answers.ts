@@ -1,5 +1,5 @@
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
-import { endOf } from "../observe/call_outcome.ts";
+import { endOf } from "../shared/call_end.ts";
 import { partyOf, seatOf } from "../shared/audit.ts";
 import type { CallEnd } from "../shared/call_end.ts";
 import { errorPayloadOf } from "../shared/error_payload.ts";

@@ -1,5 +1,5 @@
 import { type Role, toErrorPayload } from "../../protocol/mod.ts";
-import { endOf } from "../observe/call_outcome.ts";
+import { endOf } from "../shared/call_end.ts";
 import { type CallEnd, isFaultOf } from "../shared/call_end.ts";
 import type { SessionRecord } from "../shared/session.ts";
 import type { Payload } from "../wire/mod.ts";

@@ -24,7 +24,7 @@ import { noteWaiting } from "../observe/watch_calls.ts";
 import type { Journal } from "../shared/journal.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { CallObserver, ObservedCall } from "../observe/call_observer.ts";
-import { endOf } from "../observe/call_outcome.ts";
+import { endOf } from "../shared/call_end.ts";
 import type {
   Exchange,
   RemoteCall,

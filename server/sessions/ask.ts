@@ -8,7 +8,7 @@ import {
   type ToolProgress,
   type Waiting,
 } from "../../protocol/mod.ts";
-import { endOf } from "../observe/call_outcome.ts";
+import { endOf } from "../shared/call_end.ts";
 import { type ShownCall, tellCall } from "../observe/watch_calls.ts";
 import type { Desk, Exchange, RemoteCall } from "../offices/exchange.ts";
 import type { OfficeNews } from "../offices/office_news.ts";

@@ -22,3 +22,113 @@ export interface Policy {
   /** Patterns of allowed names of members; `*` matches any text. They say nothing of an operator. */
   readonly names?: readonly string[];
 }
+
+/** The seat that a join asks for. */
+export interface WantedSeat {
+  readonly role: Role;
+  readonly office: string;
+  readonly name: string;
+}
+
+/**
+ * Decides whether an identity may join (spec §10).
+ *
+ * @param now milliseconds since 1970
+ * @returns why not, as a message for people, or `undefined` when it may
+ */
+export function checkIdentity(
+  { policy, expiresAt }: Identity,
+  wanted: WantedSeat,
+  now: number,
+): string | undefined {
+  if (expiresAt !== undefined && now >= expiresAt) {
+    return "The credentials have expired: connect again with new ones";
+  }
+  return policy && checkPolicy(policy, wanted);
+}
+
+/**
+ * Decides whether an identity may use an office through a gateway, whose Agent sits there: as that of
+ * an Agent of its own, except for the name, which is the gateway's.
+ *
+ * @param now milliseconds since 1970
+ * @returns as {@linkcode checkIdentity}
+ */
+export function checkGatewayUse(
+  { policy: { names: _, ...policy } = {}, ...identity }: Identity,
+  office: string,
+  now: number,
+): string | undefined {
+  const wanted = { role: "agent", office, name: "" } as const;
+  return checkIdentity({ ...identity, policy }, wanted, now);
+}
+
+/**
+ * Decides whether a policy allows a join (spec §10).
+ *
+ * @returns why not, as a message for people, or `undefined` when it does
+ */
+export function checkPolicy(
+  { roles, offices, names }: Policy,
+  { role, office, name }: WantedSeat,
+): string | undefined {
+  if (roles && !roles.includes(role)) {
+    return `Not allowed to join as ${role}: the credentials are for ${
+      roles.join(" and ") || "no role"
+    }`;
+  }
+  if (offices && !offices.some((pattern) => matches(pattern, office))) {
+    return "Not allowed to join this office";
+  }
+  if (names && !names.some((pattern) => matches(pattern, name))) {
+    return `Not allowed to join under the name ${JSON.stringify(name)}`;
+  }
+  return undefined;
+}
+
+/** Returns whether a policy lets its holder use the operator API: it must say so. */
+export const mayOperate = (policy: Policy | undefined): boolean =>
+  policy?.roles?.includes("operator") === true;
+
+/** Returns whether an operator sees an office. */
+export const seesOffice = (
+  { offices }: Policy,
+  office: string,
+): boolean =>
+  offices === undefined || offices.some((pattern) => matches(pattern, office));
+
+/** Returns whether an operator sees every office, whatever its name: what concerns all is for it alone. */
+export const seesAll = ({ offices }: Policy): boolean =>
+  offices === undefined || offices.includes("*");
+
+/**
+ * Checks that what restricts an operator can restrict it.
+ *
+ * @returns what is wrong, and what to do; `undefined` when nothing is
+ */
+export const checkOperatorPolicy = (
+  { roles, names }: Policy,
+): string | undefined =>
+  names !== undefined && roles?.every((role) => role === "operator")
+    ? '"names" restricts who joins, and an operator joins nowhere: restrict it with "offices", or leave "names" out'
+    : undefined;
+
+/** Returns whether a policy restricts the names of its members. */
+export const restrictsNames = ({ names }: Policy): boolean =>
+  names !== undefined && !names.includes("*");
+
+/** Returns whether the whole text matches a pattern; `*` matches any text, and nothing else is special. */
+export function matches(pattern: string, text: string): boolean {
+  const [head = "", ...middle] = pattern.split("*");
+  const tail = middle.pop();
+  if (tail === undefined) return text === pattern;
+  if (!text.startsWith(head)) return false;
+  // Not a regular expression: this is linear for any pattern.
+  let at = head.length;
+  for (const part of middle) {
+    const found = text.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return text.length - tail.length >= at && text.endsWith(tail);
+}

@@ -7,7 +7,7 @@ import { TapSocket } from "./websocket/tap_socket.ts";
 import { admitStock } from "./stock/stock_engine.ts";
 import { JsonText } from "./json/json_text.ts";
 import { PacketDecoder } from "./packet/packet_decoder.ts";
-import { Payload } from "./json/payload.ts";
+import { Payload } from "../shared/payload.ts";
 import {
   decoderOf,
   hasQueuedPackets,

@@ -10,7 +10,7 @@ export { type Ack, type Answer, type Incoming, Link } from "./link.ts";
 export { guardedParser, type PacketGuard } from "./packet/packet_decoder.ts";
 export { bytesOfPayload, payloadOfBytes } from "./packet/payload_bytes.ts";
 export { purposeOf } from "./packet/packet_head.ts";
-export { Payload } from "./json/payload.ts";
+export { Payload } from "../shared/payload.ts";
 export {
   connectionsOf,
   hasQueuedPackets,

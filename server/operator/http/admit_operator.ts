@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { ErrorCode } from "../../../protocol/mod.ts";
 import type { Authenticator, Refused } from "../../auth/authenticator.ts";
-import { mayOperate } from "../../auth/policy.ts";
+import { mayOperate } from "../../shared/identity.ts";
 import {
   addressedOf,
   type AdmissionParts,

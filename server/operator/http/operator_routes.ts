@@ -1,7 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import { ProtocolError } from "../../../protocol/mod.ts";
-import { seesAll, seesOffice } from "../../auth/policy.ts";
+import { seesAll, seesOffice } from "../../shared/identity.ts";
 import { OpenExchanges } from "../../gateway/open_exchanges.ts";
 import { closed } from "../../http/closing.ts";
 import type { SmcpEnv } from "../../http/http_app.ts";

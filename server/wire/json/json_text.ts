@@ -1,5 +1,5 @@
 import type { Buffer } from "node:buffer";
-import { Payload } from "./payload.ts";
+import { Payload } from "../../shared/payload.ts";
 
 /** The findings of a scan about the members of an object. */
 export interface Members {

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { Decoder, Encoder, type Packet, PacketType } from "socket.io-parser";
 import { JsonText } from "../json/json_text.ts";
-import { Payload } from "../json/payload.ts";
+import { Payload } from "../../shared/payload.ts";
 
 /** What the bytes are; the first of them. */
 const NOTHING = 0;

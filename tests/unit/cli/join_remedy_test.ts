@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { joinRemedy } from "../../../cli/join_remedy.ts";
-import { checkPolicy } from "../../../server/auth/policy.ts";
+import { checkPolicy } from "../../../server/shared/identity.ts";
 import { decideJoin, type Joiner } from "../../../server/mod.ts";
 import { member } from "../../support/member.ts";
 

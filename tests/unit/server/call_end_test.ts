@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { endOf } from "../../../server/observe/call_outcome.ts";
+import { endOf } from "../../../server/shared/call_end.ts";
 import { endOfCancelled } from "../../../server/relay/relay_rule.ts";
 import {
   AGENT_GONE,

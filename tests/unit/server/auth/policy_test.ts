@@ -4,7 +4,7 @@ import {
   checkIdentity,
   checkPolicy,
   matches,
-} from "../../../../server/auth/policy.ts";
+} from "../../../../server/shared/identity.ts";
 import { exposure, isLoopback } from "../../../../server/http/bind_rule.ts";
 import { checkOrigin } from "../../../../server/http/origin_rule.ts";
 

@@ -3,7 +3,7 @@ import {
   mayOperate,
   seesAll,
   seesOffice,
-} from "../../../../server/auth/policy.ts";
+} from "../../../../server/shared/identity.ts";
 import { apiKeys, createSmcpServer } from "../../../../server/mod.ts";
 import { Bars } from "../../../../server/offices/bars.ts";
 import { isOwnPage } from "../../../../shared/http/own_page.ts";
