@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
+import { nameOnly } from "../../protocol/validation/identifiers.ts";
 import type { ServerConfig } from "./server_config.ts";
 
 /** How an MCP server is reached, as far as it tells servers apart; placeholders are not filled in. */
@@ -36,15 +37,6 @@ export const deriveBundleId = (
   name: string,
   connection: ConnectionIdentity,
 ): string => nameOnly(name) ?? `bundle_${digestOf(connection)}`;
-
-/** Returns what is left of a name that may be part of an id; undefined if nothing is. */
-export function nameOnly(name: string): string | undefined {
-  // By code point, hence the flag: an emoji is one "_", as in languages without surrogates.
-  const left = name.replaceAll(/[^A-Za-z0-9_-]/gu, "_")
-    .replaceAll(/_+/g, "_")
-    .replaceAll(/^[_-]+|[_-]+$/g, "");
-  return left === "" ? undefined : left;
-}
 
 function identityOf(config: ServerConfig): ConnectionIdentity {
   switch (config.type) {

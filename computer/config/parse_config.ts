@@ -6,7 +6,8 @@ import {
   type MCPServerConfig,
   mcpServerConfigSchema,
 } from "../../protocol/payloads/config.ts";
-import { bundleIdOf, nameOnly } from "./bundle_id.ts";
+import { nameOnly } from "../../protocol/validation/identifiers.ts";
+import { bundleIdOf } from "./bundle_id.ts";
 import { draftConfig, type ServerDraft } from "./draft.ts";
 import type { ForeignContext } from "./foreign_variables.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem } from "./problem.ts";

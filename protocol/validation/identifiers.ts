@@ -43,3 +43,12 @@ export const bundleId = z.string().check(z.regex(
   BUNDLE_ID,
   'expected letters, digits, "_" and "-", without "__"; leave it out to derive it from the name',
 ));
+
+/** Returns what is left of a name that may be part of an id; undefined if nothing is. */
+export function nameOnly(name: string): string | undefined {
+  // By code point, hence the flag: an emoji is one "_", as in languages without surrogates.
+  const left = name.replaceAll(/[^A-Za-z0-9_-]/gu, "_")
+    .replaceAll(/_+/g, "_")
+    .replaceAll(/^[_-]+|[_-]+$/g, "");
+  return left === "" ? undefined : left;
+}
