@@ -49,6 +49,11 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   mcp: ["mod.ts"],
 };
 
+/** Rooms of rules alone, with all that each may import besides itself: neither packages nor `node:`. */
+const PURE_ROOMS: Readonly<Record<string, readonly string[]>> = {
+  "server/office": ["protocol", "shared", "server/shared"],
+};
+
 /** Rooms that only commands import; roles do not depend on them. */
 const COMMANDS_ONLY: readonly string[] = ["mcp"] satisfies Room[];
 
@@ -72,10 +77,28 @@ export function judgeImport(
     };
   }
   if (!specifier.startsWith(".")) {
-    return judgePackage(room, packageOf(specifier));
+    return judgePure(file, specifier) ??
+      judgePackage(room, packageOf(specifier));
   }
   const target = posix.join(posix.dirname(file), specifier);
-  return judgeFile(room, file, target) ?? judgeFence(file, target);
+  return judgePure(file, target) ?? judgeFile(room, file, target) ??
+    judgeFence(file, target);
+}
+
+/** Checks whether a room of rules imports an edge. */
+function judgePure(file: string, target: string): Fault | undefined {
+  const [room, allowed = []] = Object.entries(PURE_ROOMS)
+    .find(([room]) => file.startsWith(`${room}/`)) ?? [];
+  if (room === undefined) return undefined;
+  if ([room, ...allowed].some((each) => target.startsWith(`${each}/`))) {
+    return undefined;
+  }
+  return {
+    message: `${room} imports ${target}; it has rules alone, and imports ${
+      allowed.join(", ")
+    }`,
+    hint: "Take what you need through an interface of server/office/peer.ts",
+  };
 }
 
 /** Checks whether an import bypasses the entries of a fenced room. */

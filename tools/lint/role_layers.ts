@@ -32,6 +32,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   server: [
     "shared",
+    "office",
     "wire/stock",
     "wire/json",
     "wire/websocket",
@@ -44,6 +45,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "observe",
     "relay",
     "sessions",
+    "doors",
     "cluster/redis",
     "cluster/directory",
     "cluster/links",

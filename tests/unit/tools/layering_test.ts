@@ -49,6 +49,23 @@ const forbidden: [file: string, source: string, why: string][] = [
     `import { Server } from "@modelcontextprotocol/server";`,
     "belongs to mcp",
   ],
+  ["server/office/a.ts", `import { a } from "node:timers";`, "rules alone"],
+  ["server/office/a.ts", `import { a } from "../wire/mod.ts";`, "rules alone"],
+  [
+    "server/office/a.ts",
+    `import type { Hono } from "hono";`,
+    "rules alone",
+  ],
+  [
+    "server/office/a.ts",
+    `import { a } from "../../console/a.ts";`,
+    "rules alone",
+  ],
+  [
+    "server/shared/a.ts",
+    `import { a } from "../office/a.ts";`,
+    "above its own",
+  ],
   ["client/a.ts", `import { Command } from "commander";`, "belongs to cli"],
   [
     "server/a.ts",

@@ -11,7 +11,7 @@ import {
   PUT_BLOB_EVENT,
   TOOL_CALL_EVENT,
   UPDATE_RESOURCES_NOTIFICATION,
-} from "../../../protocol/mod.ts";
+} from "../../../../protocol/mod.ts";
 import {
   isTranslated,
   newServerNames,
@@ -20,7 +20,7 @@ import {
   translateNotice,
   translateRequest,
   unknownTo,
-} from "../../../protocol/translate.ts";
+} from "../../../../protocol/translate.ts";
 
 const OLD = PROFILES["0.2"];
 const NEW = PROFILES["0.4"];

@@ -2,8 +2,8 @@ import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import {
   checkVersion,
   type VersionCheck,
-} from "../../../protocol/handshake.ts";
-import { ProtocolError } from "../../../protocol/errors/protocol_error.ts";
+} from "../../../../protocol/handshake.ts";
+import { ProtocolError } from "../../../../protocol/errors/protocol_error.ts";
 import {
   isCompatible,
   parseVersion,
@@ -11,7 +11,7 @@ import {
   SMCP_NAMESPACE,
   supportedRange,
   VERSION_PARAMETER,
-} from "../../../protocol/version.ts";
+} from "../../../../protocol/version.ts";
 
 /** Spec §2's table: client, server, whether the gate lets it pass. */
 const TABLE: [client: string, server: string, compatible: boolean][] = [

@@ -1,0 +1,274 @@
+import {
+  CLIENT_EVENTS,
+  type ClientEvent,
+  ErrorCode,
+  eventOf,
+  hasNotificationPrefix,
+  isClientEvent,
+  JOIN_OFFICE_EVENT,
+  LEAVE_OFFICE_EVENT,
+  type OfficeAck,
+  parseEnterOfficeReq,
+  parseLeaveOfficeReq,
+  ProtocolError,
+  type Role,
+  SERVER_EVENTS,
+  type ServerEvent,
+  TOOL_CALL_PROGRESS_EVENT,
+} from "../../protocol/mod.ts";
+import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
+import { quote } from "../shared/log.ts";
+import { Payload } from "../shared/payload.ts";
+import { checkIdentity } from "../shared/identity.ts";
+import { judgeJoiner } from "./join_rule.ts";
+import {
+  type Ack,
+  type OfficeParts,
+  type Offices,
+  partyOf,
+  type Peer,
+  type Refusal,
+  type Seat,
+  type WantedSeat,
+} from "./peer.ts";
+import { refuseOutsider } from "./request_rule.ts";
+
+/** An event that a client may send. */
+type AnyEvent = ClientEvent | ServerEvent;
+
+/** A seat of a member, which an operator is not. */
+export interface MemberSeat extends WantedSeat {
+  readonly role: Role;
+}
+
+/** The client's seat. */
+export interface OwnSeat extends MemberSeat {
+  readonly seat: Seat;
+}
+
+/** What a connection works with. */
+export interface ConnectionParts extends Pick<OfficeParts, "audit" | "clock"> {
+  readonly offices: Offices;
+  /** Notes an event that the client's version does not have. */
+  readonly unknownEvent: (peer: Peer, name: string) => void;
+}
+
+/**
+ * A client of the Server, in an office or in none: it joins and leaves, and its other events go to its
+ * seat. They take effect in the order of their arrival, also while a join waits for another node (spec
+ * §3). No method throws.
+ */
+export class Connection {
+  readonly #peer: Peer;
+  readonly #parts: ConnectionParts;
+  #role: Role | undefined;
+  #own: OwnSeat | undefined;
+  #isGone = false;
+  /** What arrived while a join waits; `undefined` when none does. */
+  #waiting: (() => void)[] | undefined;
+
+  /** @param role declared at connect, if it was (spec §2) */
+  constructor(peer: Peer, parts: ConnectionParts, role?: Role) {
+    this.#peer = peer;
+    this.#parts = parts;
+    this.#role = role;
+  }
+
+  /** The seat that the client holds. */
+  get held(): OwnSeat | undefined {
+    return this.#own?.seat.isHeld ? this.#own : undefined;
+  }
+
+  /**
+   * Handles an event.
+   *
+   * @param name as the client sent it, which may be an older name or none at all
+   * @param ack called once, or not at all if the client is gone before its event had its turn; absent if
+   *   it did not ask for an answer
+   */
+  receive(name: string, payload: Payload, ack?: Ack): void {
+    const event = eventOf(this.#peer.profile, name);
+    if (event === undefined) {
+      return this.#inTurn(() => this.#refuseName(name, ack));
+    }
+    // Answers of calls wait for no turn: the last progress must not come after them.
+    if (this.#waiting === undefined || event === TOOL_CALL_PROGRESS_EVENT) {
+      return this.#handle(event, payload, ack);
+    }
+    this.#waiting.push(() => {
+      if (!this.#isGone) return this.#handle(event, payload, ack);
+      // A client that is gone needs no answers, but its earlier cancel still counts.
+      if (ackOf(event) === "none") this.#handle(event, payload, undefined);
+    });
+  }
+
+  #inTurn(run: () => void): void {
+    if (this.#waiting) this.#waiting.push(run);
+    else run();
+  }
+
+  /** Answers an event with an error instead of handling it, in the form of its ack. */
+  refuse(name: string, error: ProtocolError, ack: Ack): void {
+    const event = eventOf(this.#peer.profile, name);
+    if (event !== undefined && ackOf(event) === "office") {
+      ack([false, error.message]);
+    } else ack(Payload.of(error.toPayload()));
+  }
+
+  /** Leaves the office, after all earlier events: the connection stays, or is closed afterwards. */
+  depart(then?: () => void): void {
+    this.#inTurn(() => {
+      this.#own?.seat.leave();
+      then?.();
+    });
+  }
+
+  /** Notes that the connection is closed. */
+  gone(): void {
+    this.#isGone = true;
+    this.#inTurn(() => this.#own?.seat.gone());
+  }
+
+  #handle(event: AnyEvent, payload: Payload, ack: Ack | undefined): void {
+    if (event === JOIN_OFFICE_EVENT) return this.#join(payload, ack);
+    if (event === LEAVE_OFFICE_EVENT) {
+      const answer = this.#leave(payload);
+      return ack?.(answer);
+    }
+    const held = this.held;
+    if (held) return held.seat.receive(event, payload, ack);
+    try {
+      // Members leave before their connections close: the answer gives the reason.
+      if (this.#parts.offices.isClosed && isClientEvent(event)) {
+        CLIENT_EVENTS[event].parseRequest(payload.peek());
+        throw shuttingDown();
+      }
+      refuseOutsider(event, payload);
+    } catch (error) {
+      ack?.(Payload.of(errorPayloadOf(error)));
+    }
+  }
+
+  /** Answers 400, unless it is a notification: a client's own is ignored (spec §3). */
+  #refuseName(name: string, ack: Ack | undefined): void {
+    if (this.#isGone) return;
+    if (hasNotificationPrefix(name)) return ack?.([]);
+    this.#parts.unknownEvent(this.#peer, name);
+    const error = new ProtocolError(
+      ErrorCode.BAD_REQUEST,
+      `Unknown event ${quote(name)}`,
+    );
+    ack?.(Payload.of(error.toPayload()));
+  }
+
+  // ---------------------------------------------------------------- joining and leaving (spec §5)
+
+  /** Answers `(true, null)` or `(false, reason)`, never an error object (spec §3). */
+  #join(payload: Payload, ack: Ack | undefined): void {
+    const answer = this.#tryJoin(payload, ack);
+    if (answer) ack?.(answer);
+  }
+
+  /** @returns `undefined` while another node decides */
+  #tryJoin(payload: Payload, ack: Ack | undefined): OfficeAck | undefined {
+    let wanted: MemberSeat | undefined;
+    try {
+      const { role, name, office_id } = parseEnterOfficeReq(payload.parse());
+      wanted = { role, name, office: office_id };
+      const verdict = this.#judge(wanted);
+      if (verdict === "already") return [true, null];
+      const seat = verdict ??
+        this.#parts.offices.join(this.#peer, wanted, this.held?.seat);
+      if (!(seat instanceof Promise)) return this.#joined(wanted, seat);
+      this.#wait(seat, wanted, ack);
+      return undefined;
+    } catch (error) {
+      return this.#refuseJoin(refusalOf(error), wanted);
+    }
+  }
+
+  /** Keeps later events back until another node has answered. */
+  #wait(
+    joining: Promise<Seat | Refusal>,
+    wanted: MemberSeat,
+    ack: Ack | undefined,
+  ): void {
+    this.#waiting = [];
+    joining.catch(refusalOf).then((seat) => {
+      const answer = this.#joined(wanted, seat);
+      if (!this.#isGone) ack?.(answer);
+      const waiting = this.#takeWaiting();
+      for (const [at, run] of waiting.entries()) {
+        run();
+        if (this.#waiting === undefined) continue;
+        this.#waiting.push(...waiting.slice(at + 1)); // another join waits
+        break;
+      }
+    });
+  }
+
+  #takeWaiting(): (() => void)[] {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
+    return waiting;
+  }
+
+  #judge(wanted: MemberSeat): Refusal | "already" | undefined {
+    const { offices, clock } = this.#parts;
+    if (offices.isClosed) return refusalOf(shuttingDown());
+    const { identity } = this.#peer;
+    const refused = identity && checkIdentity(identity, wanted, clock.date());
+    return refused === undefined
+      ? judgeJoiner(wanted, { role: this.#role, seat: this.held })
+      : { refused };
+  }
+
+  #joined(wanted: MemberSeat, seat: Seat | Refusal): OfficeAck {
+    if ("refused" in seat) return this.#refuseJoin(seat, wanted);
+    this.#role = wanted.role;
+    this.#own = { ...wanted, seat };
+    return [true, null];
+  }
+
+  #refuseJoin(
+    { refused: reason }: Refusal,
+    wanted: MemberSeat | undefined,
+  ): OfficeAck {
+    const party = partyOf(this.#peer);
+    this.#parts.audit({ event: "join_refused", reason, ...wanted, ...party });
+    return [false, reason];
+  }
+
+  #leave(payload: Payload): OfficeAck {
+    try {
+      const { office_id: office } = parseLeaveOfficeReq(payload.parse());
+      const held = this.held;
+      if (held === undefined) return [false, "Not in an office"];
+      if (held.office !== office) return this.#refuseLeave(held);
+      held.seat.leave();
+      return [true, null];
+    } catch (error) {
+      return [false, refusalOf(error).refused];
+    }
+  }
+
+  /** Audits an attempt to act in another office (spec §10). */
+  #refuseLeave({ office, role, name }: OwnSeat): OfficeAck {
+    const reason = "Cannot leave an office that you are not in";
+    const [request, code] = [LEAVE_OFFICE_EVENT, ErrorCode.CROSS_ROOM_ACCESS];
+    this.#parts.audit({
+      ...{ event: "access_refused", request, code, reason },
+      ...{ office, role, name },
+      ...partyOf(this.#peer),
+    });
+    return [false, reason];
+  }
+}
+
+const refusalOf = (error: unknown): Refusal => ({
+  refused: errorPayloadOf(error).message,
+});
+
+/** The form of an event's answer. */
+const ackOf = (event: AnyEvent): "office" | "answer" | "none" =>
+  isClientEvent(event) ? "answer" : SERVER_EVENTS[event].ack;

@@ -1,0 +1,109 @@
+import type { Role } from "../../protocol/mod.ts";
+import type { Peer, Refusal, Seated, WantedSeat } from "./peer.ts";
+
+/** What a connection is before a join. */
+export interface Joiner {
+  /** Declared at connect or fixed by the first join, also after leaving. */
+  readonly role: Role | undefined;
+  /** The seat that it holds. */
+  readonly seat: WantedSeat | undefined;
+}
+
+/**
+ * Decides what the state of the connection alone decides about a join (spec §5).
+ *
+ * @returns `already` for its own seat, of which nobody is notified; `undefined` when it may have the
+ *   seat if the office agrees
+ */
+export function judgeJoiner(
+  { role, name, office }: WantedSeat,
+  joiner: Joiner,
+): Refusal | "already" | undefined {
+  if (joiner.role !== undefined && joiner.role !== role) {
+    return {
+      refused:
+        `Cannot join as ${role}: the role of this connection is ${joiner.role}`,
+    };
+  }
+  const { seat } = joiner;
+  if (seat?.office === office) {
+    return seat.name === name ? "already" : {
+      refused:
+        `Cannot join under another name: this connection is in the office as ${
+          JSON.stringify(seat.name)
+        }`,
+    };
+  }
+  if (seat?.role === "agent") {
+    return {
+      refused:
+        "Cannot join a second office: an agent is in one office at a time, leave the other first",
+    };
+  }
+  return undefined;
+}
+
+/**
+ * Decides what the office alone decides about a join (spec §5, §9, §10).
+ *
+ * @param holder has the seat now: that of the Agent, or of the Computer with the name
+ * @param isFull whether the office has as many members as it may; a seat can still be taken over
+ * @returns why not, or `undefined` when the peer gets the seat, and the holder loses it
+ */
+export function judgeSeat(
+  peer: Peer,
+  { role, name }: WantedSeat,
+  holder: Seated | undefined,
+  isFull: boolean,
+): Refusal | undefined {
+  if (holder === undefined) return isFull ? ROOM_FULL : undefined;
+  if (isSameInstance(holder.peer, peer)) return undefined;
+  return {
+    refused: role === "agent"
+      ? "Room already has an agent"
+      : `Computer ${JSON.stringify(name)} already exists in the room`,
+  };
+}
+
+/** The refusal when every seat is taken. */
+export const ROOM_FULL: Refusal = {
+  refused: "Room is full: it has as many members as this server allows",
+};
+
+/** Another principal with the same instance id has guessed it (spec §9). */
+const isSameInstance = (a: Peer, b: Peer): boolean =>
+  a.instance !== undefined && a.instance === b.instance &&
+  a.identity?.principal === b.identity?.principal;
+
+/** A seat that cannot be taken for now. */
+interface Hold {
+  readonly reason: string;
+  /** Milliseconds since 1970. */
+  readonly until: number;
+}
+
+/**
+ * The seats that operators hold free for a while after a kick: clients reconnect by themselves, and the
+ * answer to their next join gives them the reason.
+ */
+export class Holds {
+  readonly #holds = new Map<string, Hold>();
+
+  /** Holds a seat free until a time; it and `now` are milliseconds since 1970. */
+  add(seat: WantedSeat, reason: string, until: number, now: number): void {
+    for (const [key, hold] of this.#holds) {
+      if (hold.until <= now) this.#holds.delete(key);
+    }
+    if (until > now) this.#holds.set(keyOf(seat), { reason, until });
+  }
+
+  /** Returns why a seat cannot be taken at a time; `undefined` when it can. */
+  reasonFor(seat: WantedSeat, now: number): string | undefined {
+    if (this.#holds.size === 0) return undefined;
+    const hold = this.#holds.get(keyOf(seat));
+    return hold && hold.until > now ? hold.reason : undefined;
+  }
+}
+
+const keyOf = ({ office, role, name }: WantedSeat): string =>
+  JSON.stringify([office, role, name]);

@@ -1,0 +1,469 @@
+/**
+ * An office: one Agent, its Computers, and everything that passes between them, in the order of the
+ * specification: who takes a seat (§5, §9), what a member sends (§3), how a request gets to a Computer
+ * (§7, in `call.ts`), and how a member leaves (§5).
+ *
+ * Everything takes effect in the order of its arrival, in one process, so nothing here is asynchronous.
+ * No socket, no other node, no timer: a member is a {@linkcode Peer}, the rest is {@linkcode OfficeParts}.
+ *
+ * @module
+ */
+import {
+  CANCEL_TOOL_CALL_EVENT,
+  CANCEL_TOOL_CALL_NOTIFICATION,
+  CLIENT_EVENTS,
+  type ClientEvent,
+  ENTER_OFFICE_NOTIFICATION,
+  ErrorCode,
+  isClientEvent,
+  LEAVE_OFFICE_NOTIFICATION,
+  LIST_ROOM_EVENT,
+  type ListRoomRet,
+  type Notification,
+  SERVER_EVENTS,
+  TOOL_CALL_EVENT,
+  TOOL_CALL_PROGRESS_EVENT,
+  TOOL_CALL_PROGRESS_NOTIFICATION,
+  type ToolCallCancel,
+  UPDATE_RESOURCES_EVENT,
+} from "../../protocol/mod.ts";
+import { shownTo } from "../../protocol/translate.ts";
+import {
+  AGENT_GONE,
+  CANCELLED_BY_OPERATOR,
+  endOf,
+} from "../shared/call_end.ts";
+import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
+import { log, short } from "../shared/log.ts";
+import { Payload } from "../shared/payload.ts";
+import type { Call, Calls } from "./call.ts";
+import { judgeSeat, ROOM_FULL } from "./join_rule.ts";
+import {
+  type Member,
+  Members,
+  newMember,
+  noteFailure,
+  notifyMember,
+} from "./members.ts";
+import {
+  type Ack,
+  type MemberEvent,
+  type OfficeParts,
+  partyOf,
+  type Peer,
+  type Refusal,
+  type Seat,
+  type WantedSeat,
+} from "./peer.ts";
+import {
+  agentName,
+  asOfSeat,
+  checkAccess,
+  computerLeft,
+  endOfCancelled,
+  forbidden,
+  notInOffice,
+  refuseOutsider,
+} from "./request_rule.ts";
+
+/** Who changes something as an operator, and why. */
+export interface Order {
+  /** Who the operator is authenticated as. */
+  readonly by: string;
+  /** Shown to those whom it concerns. */
+  readonly reason: string;
+}
+
+/** A kick. */
+export interface Kick extends Order {
+  /** Milliseconds for which the seat is held free; 0 lets the client rejoin immediately. */
+  readonly holdMs: number;
+}
+
+/** The events with which Computers report changes. */
+type UpdateEvent = Exclude<
+  MemberEvent,
+  | ClientEvent
+  | typeof LIST_ROOM_EVENT
+  | typeof CANCEL_TOOL_CALL_EVENT
+  | typeof TOOL_CALL_PROGRESS_EVENT
+>;
+
+/** The fields of a report of progress. */
+const PROGRESS = "computer agent req_id progress total message waiting"
+  .split(" ");
+
+/** One office; it exists while somebody has a seat. */
+export class Office {
+  /** The `office_id` of the wire. */
+  readonly name: string;
+  readonly #calls: Calls;
+  readonly #parts: OfficeParts;
+  readonly #emptied: () => void;
+  readonly #members = new Members();
+
+  /**
+   * @param calls the calls of all offices of the process
+   * @param emptied called when the last seat was left
+   */
+  constructor(
+    name: string,
+    calls: Calls,
+    parts: OfficeParts,
+    emptied: () => void,
+  ) {
+    this.name = name;
+    this.#calls = calls;
+    this.#parts = parts;
+    this.#emptied = emptied;
+  }
+
+  /** The members: the Agent first, the Computers in the order of their joins. */
+  get members(): Member[] {
+    return this.#members.all;
+  }
+
+  /** The pending calls: those of the Agent, then those of operators. */
+  get calls(): Call[] {
+    return this.#members.callers.flatMap(({ calls }) => calls);
+  }
+
+  /** Whether no seat is taken. */
+  get isEmpty(): boolean {
+    return this.#members.isEmpty;
+  }
+
+  // ---------------------------------------------------------------- taking a seat (spec §5, §9)
+
+  /**
+   * Takes a seat, and notifies the others. The seat of the Agent and each name of a Computer are
+   * exclusive; only the same instance takes its own seat over, and its former connection is closed.
+   *
+   * @param former a seat in another office, left before this one is taken
+   */
+  join(peer: Peer, wanted: WantedSeat, former?: Seat): Seat | Refusal {
+    const { audit, clock } = this.#parts;
+    const member = newMember(peer, wanted, clock.date());
+    const { role, name, office } = member;
+    const refusal = role === "operator"
+      ? undefined
+      : this.#makeFree(member, former);
+    if (refusal) return refusal;
+    this.#members.add(member);
+    if (role !== "operator") {
+      this.#notifyOf(ENTER_OFFICE_NOTIFICATION, member);
+      audit({ event: "joined", office, role, name, ...partyOf(peer) });
+    }
+    return this.#seatOf(member);
+  }
+
+  /** Makes the seat of a new member free, unless the rules refuse it. */
+  #makeFree(member: Member, former: Seat | undefined): Refusal | undefined {
+    const { limiter } = this.#parts;
+    const { peer } = member;
+    const holder = this.#members.holder(member);
+    const isFull = this.#members.size >= limiter.limits.membersPerOffice;
+    const refusal = judgeSeat(peer, member, holder, isFull);
+    if (refusal === ROOM_FULL) {
+      limiter.recordHit("membersPerOffice", partyOf(peer));
+    }
+    if (refusal) return refusal;
+    former?.leave();
+    if (holder) {
+      this.#remove(holder, false, "its seat was taken over");
+      holder.peer.end("its client joined with another connection", true);
+    }
+    return undefined;
+  }
+
+  #seatOf(member: Member): Seat {
+    const members = this.#members;
+    return {
+      get isHeld() {
+        return members.holds(member);
+      },
+      receive: (event, payload, ack) =>
+        this.#receive(member, event, payload, ack),
+      leave: () => this.#leave(member, false),
+      gone: () => this.#leave(member, true),
+    };
+  }
+
+  // ---------------------------------------------------------------- events of members (spec §3)
+
+  #receive(
+    member: Member,
+    event: MemberEvent,
+    payload: Payload,
+    ack: Ack | undefined,
+  ): void {
+    try {
+      if (!this.#members.holds(member)) refuseOutsider(event, payload);
+      if (isClientEvent(event)) {
+        return this.#request(member, event, payload, ack);
+      }
+      const answer = this.#serve(member, event, payload.parse());
+      ack?.(answer);
+    } catch (error) {
+      this.#refuse(member, event, error, ack);
+    }
+  }
+
+  /** @returns the arguments of the ack */
+  #serve(
+    member: Member,
+    event: Exclude<MemberEvent, ClientEvent>,
+    payload: unknown,
+  ): Payload | [] {
+    switch (event) {
+      case LIST_ROOM_EVENT:
+        return Payload.of(this.#list(member, payload));
+      case CANCEL_TOOL_CALL_EVENT:
+        this.#cancel(member, payload);
+        return [];
+      case TOOL_CALL_PROGRESS_EVENT:
+        this.#progress(member, payload);
+        return [];
+      default:
+        this.#update(member, event, payload);
+        return [];
+    }
+  }
+
+  /** Answers with the error; audits attempts to reach another office or to exceed a role. */
+  #refuse(
+    member: Member,
+    event: MemberEvent,
+    error: unknown,
+    ack: Ack | undefined,
+  ): void {
+    const { peer, office, role, name } = member;
+    const refusal = errorPayloadOf(error);
+    const { code, message: reason } = refusal;
+    if (code === ErrorCode.FORBIDDEN || code === ErrorCode.CROSS_ROOM_ACCESS) {
+      this.#parts.audit({
+        ...{ event: "access_refused", request: event, code, reason },
+        ...partyOf(peer),
+        ...(role !== "operator" && { office, role, name }),
+      });
+    }
+    const body = Payload.of(refusal);
+    noteFailure(member, body, endOf(body), this.#parts.clock.date());
+    ack?.(body);
+  }
+
+  /** The members, each with its own version (spec §4). */
+  #list(reader: Member, payload: unknown): ListRoomRet {
+    const { from, parseRequest } = SERVER_EVENTS[LIST_ROOM_EVENT];
+    const { agent, office_id, req_id } = parseRequest(payload);
+    checkAccess(reader, { role: from, name: agent, office: office_id });
+    const sessions = [];
+    for (const { peer, role, name } of this.members) {
+      if (role === "operator") continue;
+      sessions.push(shownTo(reader.peer.profile, {
+        sid: peer.id,
+        ...{ name, role, office_id },
+        a2c_version: peer.version,
+      }));
+    }
+    return { sessions, req_id };
+  }
+
+  /** Notifies the whole office, the Agent included: other programs of its own may show the call. */
+  #cancel(sender: Member, payload: unknown): void {
+    const { from, parseRequest } = SERVER_EVENTS[CANCEL_TOOL_CALL_EVENT];
+    const { agent, req_id, reason } = parseRequest(payload);
+    checkAccess(sender, { role: from, name: agent });
+    for (const call of sender.calls) {
+      if (call.reqId !== req_id) continue;
+      call.stopped ??= endOfCancelled(call, reason, this.#parts.clock.now());
+    }
+    const isShown = reason === "timeout";
+    this.#notifyCancel(
+      agentName(sender),
+      req_id,
+      sender.role === "operator" ? "operator" : isShown ? reason : undefined,
+    );
+  }
+
+  #notifyCancel(
+    agent: string,
+    req_id: string,
+    reason: ToolCallCancel["reason"],
+  ): void {
+    const cancelled = { agent, req_id, ...(reason && { reason }) };
+    this.#members.notify(CANCEL_TOOL_CALL_NOTIFICATION, cancelled);
+  }
+
+  /**
+   * Passes the progress of a call on to the Agent that made it, and to nobody else (spec §7). That of a
+   * call which has ended, or whose Agent did not ask for it, is dropped: its Computer cannot know yet.
+   */
+  #progress(computer: Member, payload: unknown): void {
+    const { from, parseRequest } = SERVER_EVENTS[TOOL_CALL_PROGRESS_EVENT];
+    const report = parseRequest(payload);
+    checkAccess(computer, { role: from, name: report.computer });
+    const { agent, req_id } = report;
+    const call = computer.calls.find((call) =>
+      call.reqId === req_id && call.event === TOOL_CALL_EVENT &&
+      agentName(call.agent) === agent
+    );
+    if (call === undefined) return;
+    const { waiting } = report;
+    if (waiting !== undefined) {
+      call.waiting = waiting ?? undefined;
+      this.#parts.waits(call, waiting);
+    }
+    const wantsThis = call.progress === true ||
+      call.progress === "waiting" && waiting !== undefined;
+    if (!wantsThis) return;
+    const notice = known(report, ...PROGRESS);
+    notifyMember(
+      call.agent,
+      TOOL_CALL_PROGRESS_NOTIFICATION,
+      Payload.of(notice),
+    );
+  }
+
+  #update(computer: Member, event: UpdateEvent, payload: unknown): void {
+    const { from, parseRequest, notification } = SERVER_EVENTS[event];
+    const report = parseRequest(payload);
+    checkAccess(computer, { role: from, name: report.computer });
+    const notice = event === UPDATE_RESOURCES_EVENT
+      ? known(report, "computer", "mcp_server", "uri")
+      : known(report, "computer");
+    if (notification) this.#members.notify(notification, notice, computer);
+  }
+
+  #notifyOf(event: Notification, member: Member): void {
+    const { office, role, name } = member;
+    this.#members.notify(event, { office_id: office, [role]: name }, member);
+  }
+
+  // ---------------------------------------------------------------- requests to Computers (spec §7)
+
+  #request(
+    agent: Member,
+    event: ClientEvent,
+    payload: Payload,
+    ack: Ack | undefined,
+  ): void {
+    const about = CLIENT_EVENTS[event].parseRequest(payload.peek());
+    checkAccess(agent, { role: "agent", name: about.agent });
+    logOtherName(agent, about.agent);
+    const forwarded = asOfSeat(agent, about, payload);
+    this.#calls.forward(
+      { agent, event, about, payload: forwarded },
+      this.#members.computer(about.computer),
+      ack,
+    );
+  }
+
+  // ---------------------------------------------------------------- leaving (spec §5, §9)
+
+  #leave(member: Member, isGone: boolean): void {
+    if (!this.#members.holds(member)) return;
+    this.#remove(member, isGone);
+    if (this.isEmpty) this.#emptied();
+  }
+
+  /**
+   * Frees a seat, notifies the others, and ends the calls of the member: those that a Computer has to
+   * answer with 404, those of an Agent with 4103, or silently where its connection is gone.
+   */
+  #remove(member: Member, isGone: boolean, reason?: string): void {
+    const { office, role, name, peer } = member;
+    this.#members.remove(member);
+    if (role !== "operator") {
+      this.#notifyOf(LEAVE_OFFICE_NOTIFICATION, member);
+    }
+    const error = role === "computer"
+      ? computerLeft(name)
+      : isGone
+      ? undefined
+      : notInOffice();
+    const how = role === "operator" ? CANCELLED_BY_OPERATOR : AGENT_GONE;
+    for (const call of [...member.calls]) {
+      if (role === "computer") call.end(error);
+      else call.end(error, call.stopped ?? how);
+    }
+    if (role === "operator") return;
+    this.#parts.audit({
+      ...{ event: "left", office, role, name },
+      ...partyOf(peer),
+      ...(reason !== undefined && { reason }),
+    });
+  }
+
+  /** Ends all calls, and makes everybody leave, at shutdown. */
+  close(): void {
+    for (const call of this.calls) call.end(shuttingDown());
+    for (const member of [...this.members, ...this.#members.callers]) {
+      this.#leave(member, false);
+    }
+  }
+
+  // ---------------------------------------------------------------- orders of operators
+
+  /**
+   * Kicks a member. The protocol has no event for it: its calls end with the reason, its office is
+   * notified that it left, and its connection is closed, so that its client reconnects by itself.
+   */
+  kick(member: Member, { by, reason, holdMs }: Kick): void {
+    const { peer, office, role, name } = member;
+    if (role === "operator" || !this.#members.holds(member)) return;
+    this.#parts.audit({
+      event: "member_kicked",
+      ...{ by, reason, hold_ms: holdMs },
+      ...partyOf(peer),
+      ...{ office, role, name },
+    });
+    const shown = kickedFor(reason);
+    if (role === "agent") {
+      for (const call of [...member.calls]) {
+        call.end(forbidden(shown), CANCELLED_BY_OPERATOR);
+      }
+    }
+    this.#leave(member, false);
+    peer.end(shown, false);
+  }
+
+  /** Cancels a call for its Agent with an error, and for its Computer as the Agent's own cancel would. */
+  cancel(call: Call, { by, reason }: Order): void {
+    const { event, reqId: req_id, computer } = call;
+    const agent = agentName(call.agent);
+    this.#parts.audit({
+      event: "call_cancelled",
+      ...{ by, reason, office: this.name, agent },
+      ...{ computer: computer.name, req_id, request: event },
+    });
+    // Other requests than tool calls have no cancel.
+    if (event === TOOL_CALL_EVENT) {
+      this.#notifyCancel(agent, req_id, "operator");
+    }
+    const error = forbidden(`Cancelled by an operator: ${reason}`);
+    call.end(error, CANCELLED_BY_OPERATOR);
+  }
+}
+
+/** The answer to a join for a seat that is held free. */
+export const kickedFor = (reason: string): string =>
+  `Kicked by an operator: ${reason}`;
+
+/** Logs, once a seat, that an Agent's requests give another name; its seat's counts (0.4 §10). */
+function logOtherName(agent: Member, claimed: string): void {
+  if (agent.saidOtherName || claimed === agentName(agent)) return;
+  agent.saidOtherName = true;
+  log.debug("An agent's requests say {claimed}, its seat is {name}", {
+    claimed: short(claimed),
+    name: short(agent.name),
+    socket: agent.peer.id,
+  });
+}
+
+/** The fields of a report that its receivers get: what a Computer adds is not for them to rely on. */
+const known = (report: object, ...fields: string[]): object =>
+  Object.fromEntries(
+    fields.map((field) => [field, Object(report)[field]])
+      .filter(([, value]) => value !== undefined),
+  );

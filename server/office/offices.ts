@@ -1,0 +1,111 @@
+import { shuttingDown } from "../shared/error_payload.ts";
+import { Calls } from "./call.ts";
+import { Holds } from "./join_rule.ts";
+import type { Member } from "./members.ts";
+import { type Kick, kickedFor, Office } from "./office.ts";
+import type {
+  OfficeParts,
+  Offices,
+  Peer,
+  Refusal,
+  Seat,
+  WantedSeat,
+} from "./peer.ts";
+
+/** A member of an office, found by the id of its connection. */
+export interface FoundMember {
+  readonly office: Office;
+  readonly member: Member;
+}
+
+/** The offices whose home is this process, by name. */
+export class LocalOffices implements Offices {
+  readonly #parts: OfficeParts;
+  readonly #calls: Calls;
+  readonly #offices = new Map<string, Office>();
+  readonly #holds = new Holds();
+  #isClosed = false;
+
+  /** @param parts what the offices work with */
+  constructor(parts: OfficeParts) {
+    this.#parts = parts;
+    this.#calls = new Calls(parts);
+  }
+
+  /** Whether the server is shutting down. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** The number of calls that were sent to Computers so far. */
+  get sentCalls(): number {
+    return this.#calls.sent;
+  }
+
+  /** Returns the open offices. */
+  [Symbol.iterator](): Iterator<Office> {
+    return this.#offices.values();
+  }
+
+  /** Finds an office that somebody is in. */
+  find(name: string): Office | undefined {
+    return this.#offices.get(name);
+  }
+
+  /** Finds a member by the id of its connection. */
+  findMember(id: string): FoundMember | undefined {
+    for (const office of this.#offices.values()) {
+      const member = office.members.find(({ peer }) => peer.id === id);
+      if (member) return { office, member };
+    }
+    return undefined;
+  }
+
+  /** Takes a seat; an office exists from its first seat on until the last one is left. */
+  join(peer: Peer, wanted: WantedSeat, former?: Seat): Seat | Refusal {
+    if (this.#isClosed) return { refused: shuttingDown().message };
+    const now = this.#parts.clock.date();
+    const refused = this.#holds.reasonFor(wanted, now);
+    if (refused !== undefined) return { refused };
+    const { office: name } = wanted;
+    const office = this.#offices.get(name) ?? this.#open(name);
+    const seat = office.join(peer, wanted, former);
+    if (office.isEmpty) this.#offices.delete(name);
+    return seat;
+  }
+
+  #open(name: string): Office {
+    const office = new Office(
+      name,
+      this.#calls,
+      this.#parts,
+      () => this.#offices.delete(name),
+    );
+    this.#offices.set(name, office);
+    return office;
+  }
+
+  /** Kicks a member, whose client then gets the reason as the answer to its joins for a while. */
+  kick({ office, member }: FoundMember, order: Kick): void {
+    this.hold(member, order);
+    office.kick(member, order);
+  }
+
+  /** Holds a seat free; also for a kick at another node, since the office may move here. */
+  hold(seat: WantedSeat, { reason, holdMs }: Omit<Kick, "by">): void {
+    const now = this.#parts.clock.date();
+    this.#holds.add(seat, kickedFor(reason), now + holdMs, now);
+  }
+
+  /**
+   * Refuses joins and calls, waits for pending calls, ends those that remain, and makes everybody leave.
+   *
+   * @param graceMs how long to wait at most
+   */
+  async drain(graceMs: number): Promise<void> {
+    this.#isClosed = true;
+    this.#calls.close();
+    await this.#calls.idle(graceMs);
+    for (const office of [...this.#offices.values()]) office.close();
+  }
+}

@@ -1,0 +1,205 @@
+import type {
+  ClientEvent,
+  JOIN_OFFICE_EVENT,
+  LEAVE_OFFICE_EVENT,
+  Profile,
+  ProtocolError,
+  Role,
+  ServerEvent,
+  Waiting,
+} from "../../protocol/mod.ts";
+import type { AuditEvent, AuditParty } from "../shared/audit.ts";
+import type { CallEnd } from "../shared/call_end.ts";
+import type { Deadline } from "../shared/deadlines.ts";
+import type { Identity } from "../shared/identity.ts";
+import type { Payload } from "../shared/payload.ts";
+
+/** A member's role; an operator has a seat without being a member: nobody sees it, and it only asks. */
+export type SeatRole = Role | "operator";
+
+/** The answer to an event: a payload, or all arguments of its ack. */
+export type Answer = Payload | readonly unknown[];
+
+/**
+ * Sends the answer to an event; called once, with `undefined` when its sender is gone. How it ended is
+ * given where the answer alone does not say it.
+ */
+export type Ack = (answer: Answer | undefined, end?: CallEnd) => void;
+
+/** Forgets a request, whose answer does not matter any more. */
+export type Forget = () => void;
+
+/**
+ * The way from an office to a client: a session, a stream from another node, a connection in this
+ * process. No method throws but {@linkcode Peer.ask}, and none calls the office before it returns.
+ */
+export interface Peer {
+  /** The id of its connection, as `list_room` shows it. */
+  readonly id: string;
+  /** The version that it speaks. */
+  readonly profile: Profile;
+  /** The `a2c_version` that it sent; that of the profile if it sent none. */
+  readonly version: string;
+  /** Random per client instance, never revealed to others; without it, no other connection counts as the same (spec §9). */
+  readonly instance: string | undefined;
+  /** Who it is authenticated as, and what it may do; absent without authentication. A recheck replaces it. */
+  readonly identity: Identity | undefined;
+  /** The client's network address. */
+  readonly address: string;
+  /**
+   * Sends a notification. All members get the same payload object, so that its encoding can be kept.
+   *
+   * @param event the name in the client's version
+   */
+  send(event: string, payload: Payload): void;
+  /**
+   * Sends a request.
+   *
+   * @param event the name in the client's version
+   * @param answered called at most once with the first argument of the ack, and not before this
+   *   returns; never when the request was forgotten
+   * @throws when the payload cannot be encoded
+   */
+  ask(
+    event: string,
+    payload: Payload,
+    answered: (answer: Payload | undefined) => void,
+  ): Forget;
+  /**
+   * Closes the connection.
+   *
+   * @param isReplaced whether its client has another one; else it closes as a network would, so that
+   *   the client reconnects
+   */
+  end(reason: string, isReplaced: boolean): void;
+}
+
+/**
+ * The way from a member to its office. Events take effect in the order of the calls; no method throws.
+ * One that does not hold its seat any more gets 4103.
+ */
+export interface Seat {
+  /** Whether the seat is held; not any more after a leave, a kick, or when another connection took it over. */
+  readonly isHeld: boolean;
+  /**
+   * Handles an event.
+   *
+   * @param event its name in the event table, not an older one
+   * @param ack absent if the sender did not ask for an answer
+   */
+  receive(event: MemberEvent, payload: Payload, ack?: Ack): void;
+  /** Leaves the office; pending calls of the member are answered (spec §5). */
+  leave(): void;
+  /** Notes that the connection is closed; pending calls of the member are dropped silently (spec §5). */
+  gone(): void;
+}
+
+/** An event of a member: all but those that come and go. */
+export type MemberEvent =
+  | ClientEvent
+  | Exclude<ServerEvent, typeof JOIN_OFFICE_EVENT | typeof LEAVE_OFFICE_EVENT>;
+
+/** The seat that a client asks for. */
+export interface WantedSeat {
+  readonly role: SeatRole;
+  readonly name: string;
+  readonly office: string;
+}
+
+/** Why a client gets no seat, as a message for people. */
+export interface Refusal {
+  readonly refused: string;
+}
+
+/** Finds offices by their names, here or at other nodes. */
+export interface Offices {
+  /** Whether the server is shutting down. */
+  readonly isClosed: boolean;
+  /**
+   * Takes a seat, and notifies its office.
+   *
+   * @param former the seat that the client has elsewhere, left before the new one is taken
+   * @returns synchronously where the office is in this process
+   */
+  join(
+    peer: Peer,
+    wanted: WantedSeat,
+    former?: Seat,
+  ): Seat | Refusal | Promise<Seat | Refusal>;
+}
+
+/** A seat that is held, and its holder. */
+export interface Seated extends WantedSeat {
+  readonly peer: Peer;
+}
+
+/** A request that passed its checks (spec §5). */
+export interface ObservedCall {
+  readonly event: ClientEvent;
+  /** The Agent, or an operator. */
+  readonly agent: Seated;
+  /** The name of the requested Computer, in its office or not. */
+  readonly computer: string;
+  /** The request as the Computer gets it, unless versions differ. */
+  readonly payload: Payload;
+}
+
+/** A call that waits for a person. */
+export interface WaitingCall {
+  readonly agent: Seated;
+  readonly computer: Seated;
+  readonly reqId: string;
+  readonly tool: string | undefined;
+}
+
+/** The clocks, both in milliseconds. */
+export interface Clock {
+  /** Monotonic, for durations. */
+  now(): number;
+  /** Since 1970. */
+  date(): number;
+}
+
+/** The two limits that an office applies. */
+export interface OfficeLimits {
+  readonly limits: {
+    readonly callsPerAgent: number;
+    readonly membersPerOffice: number;
+  };
+  /** Records that a client reached a limit, and returns the error for it. */
+  refuse(limit: "callsPerAgent", subject: AuditParty): ProtocolError;
+  /** Records that a client reached a limit. */
+  recordHit(limit: "membersPerOffice", subject: AuditParty): void;
+}
+
+/** What the offices of a process work with. */
+export interface OfficeParts {
+  readonly clock: Clock;
+  /** Expires deadlines; the only timer of an office. */
+  readonly deadlines: {
+    add(deadline: Deadline, now: number): void;
+    remove(deadline: Deadline): void;
+  };
+  readonly limiter: OfficeLimits;
+  /** Takes the lines of the audit log. */
+  readonly audit: (event: AuditEvent) => void;
+  /**
+   * Called for each request when it arrives; the returned function is called once when it ended, with
+   * the answer, or `undefined` if the sender is gone, and how it ended. What that captures stays in
+   * memory until then.
+   */
+  readonly observe: (
+    call: ObservedCall,
+  ) => (answer: Payload | undefined, end: CallEnd) => void;
+  /** Called when a call begins to wait for a person at its Computer, and with `null` when it ends. */
+  readonly waits: (call: WaitingCall, waiting: Waiting | null) => void;
+  /** How long to wait for an answer to requests without a timeout of their own. */
+  readonly requestTimeoutMs: number;
+}
+
+/** Returns the client of a peer, for an audit line. */
+export const partyOf = ({ address, id, identity }: Peer): AuditParty => ({
+  address,
+  socket: id,
+  ...(identity && { principal: identity.principal }),
+});
