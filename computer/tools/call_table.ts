@@ -85,8 +85,11 @@ export class CallTable {
 
   /** Aborts a running call; unknown and ended calls are ignored (spec §7.6). */
   cancel(call: ToolCallCancel): void {
-    const { reason = "cancelled" } = call;
-    this.#running.get(keyOf(call))?.abort.abort(reason satisfies AbortReason);
+    const { reason } = call;
+    const why: AbortReason = reason === "timeout" || reason === "operator"
+      ? reason
+      : "cancelled"; // a Server passes on any other value
+    this.#running.get(keyOf(call))?.abort.abort(why);
   }
 
   /** Aborts all running calls and forgets all results. */

@@ -99,6 +99,23 @@ Deno.test("CallTable refuses a req_id used for another tool or other params with
   await refused();
 });
 
+Deno.test("CallTable.cancel() takes a reason that is none of its own for absence (spec §7.6)", () => {
+  for (
+    const [reason, aborted] of [
+      ["timeout", "timeout"],
+      ["operator", "operator"],
+      ["left", "cancelled"],
+      [{ any: "thing" }, "cancelled"],
+    ]
+  ) {
+    const table = new CallTable();
+    const work = execution();
+    void table.run(request(), work.run);
+    table.cancel(Object({ agent: "planner", req_id: "1", reason }));
+    assertEquals(work.signals[0]?.reason, aborted);
+  }
+});
+
 Deno.test("CallTable.cancel() aborts only a running call", async () => {
   const table = new CallTable();
   const [one, two] = [execution(), execution()];
