@@ -9,7 +9,7 @@ import { Seat } from "./seat.ts";
 
 /** How long the end waits for the results of calls that have ended. */
 const END_TIMEOUT_MS = 1000;
-/** How long an Agent that wants the seat waits for the end of requests. */
+/** How long a join waits for the end of requests. */
 const MAKE_WAY_MS = 2000;
 /** The share of an Agent's limits that is for calls; the rest is for all else. */
 const CALL_SHARE = 0.9;
@@ -127,18 +127,20 @@ export class OfficeGateway {
     const { seat, users, requests, calls } = served;
     const { agentName, seatIdleMs } = this.#options;
     const who = JSON.stringify(agentName);
-    if (!users.areOnly(principal)) {
-      return `${who} has it for MCP clients with other credentials, until ${
+    const shared =
+      `${who} has it for MCP clients with other credentials, until ${
         seatIdleMs / 1000
       } seconds after their last request or stream`;
-    }
+    if (!users.areOnly(principal)) return shared;
     const isQuiet = await requests.ended(MAKE_WAY_MS) &&
-      await calls.ended(MAKE_WAY_MS);
+      await calls.ended(MAKE_WAY_MS) &&
+      requests.count === 0; // others may have begun meanwhile
     if (!isQuiet) {
       return `${who} has it for MCP clients, until their calls have ended: ${
         Math.max(calls.count, 1)
       } in flight`;
     }
+    if (!users.areOnly(principal)) return shared;
     await seat.lend();
     return undefined;
   }
