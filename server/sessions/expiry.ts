@@ -54,7 +54,11 @@ export function atTime(
  *
  * @returns a function to call when the identity of the session has another expiry
  */
-export function endAtExpiry(session: Session, journal: Journal): () => void {
+export function endAtExpiry(
+  session: Session,
+  journal: Journal,
+  clock: Clock = SYSTEM_CLOCK,
+): () => void {
   const { socket } = session;
   let prevent = () => {};
   const end = () => {
@@ -68,7 +72,9 @@ export function endAtExpiry(session: Session, journal: Journal): () => void {
   const start = () => {
     prevent();
     const { expiresAt = Infinity } = session.identity ?? {};
-    prevent = expiresAt === Infinity ? () => {} : atTime(expiresAt, end);
+    prevent = expiresAt === Infinity || socket.disconnected
+      ? () => {}
+      : atTime(expiresAt, end, clock);
   };
   start();
   socket.once("disconnect", () => prevent());

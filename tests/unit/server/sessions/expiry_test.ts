@@ -1,5 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { atTime, type Clock } from "../../../../server/sessions/expiry.ts";
+import { EventEmitter } from "node:events";
+import {
+  atTime,
+  type Clock,
+  endAtExpiry,
+} from "../../../../server/sessions/expiry.ts";
+import type { Session } from "../../../../server/shared/session.ts";
+import { Journal } from "../../../../server/shared/journal.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -62,4 +69,19 @@ Deno.test("atTime() waits longer than a timer can, and can be canceled at any mo
   atTime(Infinity, () => called++, clock);
   fire();
   assertEquals([called, waiting.size], [0, 1]);
+});
+
+Deno.test("endAtExpiry() starts no timer for a session that is gone when its identity is renewed", () => {
+  const socket = Object.assign(new EventEmitter(), { disconnected: false });
+  const identity = { principal: "key:a", policy: {}, expiresAt: Infinity };
+  const session: Session = Object({ socket, identity });
+  const { clock, waiting } = standingClock(0);
+  const renewed = endAtExpiry(session, new Journal(), clock);
+  identity.expiresAt = DAY_MS;
+  renewed();
+  assertEquals(waiting.size, 1);
+  socket.disconnected = true;
+  socket.emit("disconnect");
+  renewed();
+  assertEquals(waiting.size, 0);
 });
