@@ -108,9 +108,10 @@ async function connect(
   }
 }
 
-/** Returns whether a Server may be there later: it was not reached, or it failed itself. */
+/** Returns whether a Server may be there later: it, or the proxy to it, was not reached or failed itself. */
 const isAbsent = (error: unknown): boolean =>
-  error instanceof ConnectionError && error.code === "unreachable" &&
+  error instanceof ConnectionError &&
+    (error.code === "unreachable" || error.code === "proxy") &&
     !isDenied(error.cause) ||
   error instanceof ProtocolError && !isFinal(error);
 

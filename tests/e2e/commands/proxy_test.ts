@@ -21,7 +21,8 @@ import { fixture } from "../../support/computer/mcp_servers.ts";
 import { startHttpProxy } from "../../support/http_proxy.ts";
 import { CLIENTS } from "../../support/mcp/clients.ts";
 import { pipeCommand } from "../../support/mcp/pipe.ts";
-import { OFFICE } from "../../support/office.ts";
+import { OFFICE, startOffice } from "../../support/office.ts";
+import { startProxy } from "../../support/proxy.ts";
 import { scratch } from "../../support/scratch.ts";
 
 const HOST = "smcp.example";
@@ -222,4 +223,23 @@ Deno.test({
   await using client = await connect(pipeCommand(server.here));
   assertStringIncludes(client.instructions ?? "", "with --tls-ca");
   await client.close();
+});
+
+Deno.test({
+  name:
+    "smcp-computer run --wait also waits behind a proxy that does not reach the Server yet",
+  timeout,
+}, async () => {
+  await using office = await startOffice();
+  await using early = await startHttpProxy(office.url, { refuse: 503 });
+  await using ready = await startHttpProxy(office.url);
+  await using way = await startProxy(early.url);
+  await using config = await configFile({ servers: {} });
+  await using computer = startMain("computer", [
+    ...["run", "--wait", "--name", "pc", "--config", config.file],
+    ...["--url", office.url, "--proxy", way.url, "--office", OFFICE],
+  ]);
+  await computer.line(/^waiting for the Server: .* does not reach .*HTTP 503/);
+  way.turnTo(ready.url);
+  await computer.line(/^joined office north as pc$/);
 });
