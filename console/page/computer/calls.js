@@ -5,7 +5,7 @@
 import { fill, h } from "../ui/element.js";
 import { keyed } from "../ui/keyed.js";
 import { empty } from "../ui/parts.js";
-import { clock, durationText, runningText } from "../ui/text.js";
+import { clock, durationText, hasFailed, runningText } from "../ui/text.js";
 import { hashOf } from "../routes.js";
 
 /** The most that are shown; a filter finds the others. */
@@ -176,7 +176,13 @@ function updateRow(row, call, { from, to }) {
  * @param {Call} call
  */
 export const classOf = ({ outcome }) =>
-  outcome === undefined ? "warn" : outcome === "ok" ? "good" : "bad";
+  outcome === undefined
+    ? "warn"
+    : outcome === "ok"
+    ? "good"
+    : hasFailed(outcome)
+    ? "bad"
+    : "muted";
 
 /**
  * Says how a call ended, or how far it is.

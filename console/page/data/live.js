@@ -1,7 +1,7 @@
 // @ts-check
 /// <reference lib="dom" />
 /** @import { Api } from "./api.js" */
-import { outcomeText } from "../ui/text.js";
+import { hasFailed, outcomeText } from "../ui/text.js";
 import { ProblemError } from "./api.js";
 import { Pulse } from "./pulse.js";
 import { Samples } from "./samples.js";
@@ -173,8 +173,9 @@ export function createLive(api, signal) {
       pending.delete(idOf(ended));
       if (!known) add(call);
       seconds.add(at, ms, outcomeText(data));
-      pulse.add(at, data["outcome"] !== "ok");
-      ofOffice?.add(at, data["outcome"] !== "ok");
+      const failed = hasFailed(String(data["outcome"]));
+      pulse.add(at, failed);
+      ofOffice?.add(at, failed);
     }
   };
 

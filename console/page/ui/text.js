@@ -58,6 +58,14 @@ export const outcomeText = ({ outcome, ended_by: by }) =>
     : `${outcome} ${outcome === "timeout" ? "of" : "by"} the ${by}`;
 
 /**
+ * Returns whether a call failed: nobody is at fault for one that was cancelled, or whose Agent has left.
+ *
+ * @param {string} outcome
+ */
+export const hasFailed = (outcome) =>
+  !/^(ok$|cancelled|agent gone$)/.test(outcome);
+
+/**
  * Writes how long ago a time was.
  *
  * @param {string} time in ISO 8601

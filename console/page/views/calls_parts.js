@@ -6,7 +6,7 @@ import { UNSEEN } from "../data/live.js";
 import { askReason } from "../ui/dialog.js";
 import { h } from "../ui/element.js";
 import { notify } from "../ui/notice.js";
-import { runningText } from "../ui/text.js";
+import { hasFailed, runningText } from "../ui/text.js";
 
 /**
  * Returns the look of a call's outcome.
@@ -16,11 +16,11 @@ import { runningText } from "../ui/text.js";
 export const classOf = ({ outcome }) =>
   outcome === undefined
     ? "warn"
-    : outcome === UNSEEN
-    ? "muted"
     : outcome === "ok"
     ? "good"
-    : "bad";
+    : outcome !== UNSEEN && hasFailed(outcome)
+    ? "bad"
+    : "muted";
 
 /**
  * Says how a call ended, or what it does.

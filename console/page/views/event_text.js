@@ -1,5 +1,10 @@
 // @ts-check
-import { durationText, outcomeText, runningText } from "../ui/text.js";
+import {
+  durationText,
+  hasFailed,
+  outcomeText,
+  runningText,
+} from "../ui/text.js";
 
 /**
  * The fields of an event.
@@ -68,7 +73,9 @@ export function sentenceOf(event, data) {
  * @returns {Tone}
  */
 export function toneOf(event, { outcome, level }) {
-  if (event === "call_ended") return outcome === "ok" ? "good" : "bad";
+  if (event === "call_ended") {
+    return outcome === "ok" ? "good" : hasFailed(outcome) ? "bad" : "muted";
+  }
   if (event === "joined") return "good";
   if (/^call_(began|waiting)$/.test(event)) return "busy";
   if (/error|fatal/.test(level ?? "")) return "bad";

@@ -69,6 +69,12 @@ Deno.test("events of every kind are sentences, and those that need an operator s
         "bad",
       ],
       [
+        "call_ended",
+        { ...call, outcome: "cancelled", ended_by: "operator" },
+        "order of pc: cancelled by the operator after 12 ms",
+        "muted",
+      ],
+      [
         "call_cancelled",
         { ...call, ...by },
         "key:ops cancelled a call of planner to pc: it hangs",
