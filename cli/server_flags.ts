@@ -76,7 +76,7 @@ const addWay = (command: Command): Command =>
     .addOption(
       command.createOption(
         "--tls-cert <file>",
-        "a client certificate in PEM form, for a Server that wants one",
+        "a client certificate in PEM form, for a Server that requires one",
       ).env("SMCP_TLS_CERT"),
     )
     .addOption(

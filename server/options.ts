@@ -226,7 +226,7 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
   };
 }
 
-/** Lists the options that are numbers, by the names that callers know them by. */
+/** Lists the options that are numbers, by the names that callers use. */
 function numbersOf(options: SmcpServerOptions): Record<string, unknown> {
   const { maxMessageBytes, maxConnectBytes, requestTimeoutMs } = options;
   const { handshakeTimeoutMs, connectTimeoutMs, headerTimeoutMs } = options;

@@ -3,7 +3,7 @@
  *
  * A text such as `"5"` compares like a number, but is appended where a number would be added.
  *
- * @param options by the names that callers know them by
+ * @param options by the names that callers use
  * @throws {TypeError} that names the first option that is no number
  */
 export function checkNumbers(options: Readonly<Record<string, unknown>>): void {

@@ -481,7 +481,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
     tests: ["reports of waiting go to Agents that ask for them, and to no others"] },
   { id: "7.41", clause: "A cancel may say why: the Agent's timeout, or an operator",
     tests: ["a call that timed out at its Agent keeps that outcome when the Agent leaves, and is no error of the Computer",
-      "a call that an operator cancels, or whose Agent one puts out, ends as cancelled by the operator"] },
+      "a call that an operator cancels, or whose Agent one kicks, ends as cancelled by the operator"] },
 
   // §8 Resources
   { id: "8.0.1", clause: "Only MCP servers that declare resources.subscribe take part in Desktop and Finder",

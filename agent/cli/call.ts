@@ -161,7 +161,7 @@ function failure(tool: string, result: CallToolResult): Error {
   );
 }
 
-/** What helps where a person at the Computer did not do in time what they were asked for. */
+/** Remedies for calls in which a person at the Computer did not answer in time. */
 const NOBODY: Readonly<Record<Waiting, string>> = {
   confirmation:
     "nobody confirmed it: somebody at the Computer has to answer its question, or its configuration allows the tool with auto_apply",

@@ -28,8 +28,8 @@ export interface CallToolOptions extends AgentRequestOptions {
   /**
    * Receives how far the tool is, as its MCP server counts it: increasing, at most ten times a
    * second, and nothing after the call has ended. A report with `waiting` says that the call waits for
-   * a person at the Computer, or with `null` no more; `waitedFor` tells the same of a result. Older
-   * Servers and Computers tell nothing.
+   * a person at the Computer, or with `null` no more; `waitedFor` returns the same for a result.
+   * Older Servers and Computers report nothing.
    */
   onProgress?: (progress: ToolProgress) => unknown;
   /**

@@ -32,7 +32,7 @@ export class Requests {
   readonly #connection: Connection;
   readonly #options: RequestsOptions;
   readonly #pacer = new Pacer();
-  /** What receives the progress of calls, by their `req_id`. */
+  /** The receivers of the progress of calls, by `req_id`. */
   readonly #followed = new Map<string, Set<(told: ToolProgress) => unknown>>();
   /** Present only with `offline: "wait"`. */
   readonly #arrivals: Arrivals | undefined;

@@ -41,7 +41,7 @@ export interface ToolCallNeeds extends ToolCallContext {
   readonly throttles: ProgressThrottles;
   /** Tells the progress of a call that asked for it. */
   readonly onProgress: (call: ToolCallStarted, progress: ToolProgress) => void;
-  /** Tells that a call waits for a person, asked for or not. */
+  /** Reports that a call waits for a person, asked for or not. */
   readonly onWaiting: (
     call: ToolCallStarted,
     progress: ToolProgress & Required<Pick<ToolProgress, "waiting">>,

@@ -46,11 +46,11 @@ export class CallWaits {
 
   #changed(): void {
     if (this.#isEnded) return;
-    if (this.now === undefined || this.now === this.#reported) this.#tell();
-    else this.#stopTimer ??= this.#clock.after(GRACE_MS, () => this.#tell());
+    if (this.now === undefined || this.now === this.#reported) this.#send();
+    else this.#stopTimer ??= this.#clock.after(GRACE_MS, () => this.#send());
   }
 
-  #tell(): void {
+  #send(): void {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
     if (this.now === this.#reported) return;

@@ -42,7 +42,7 @@ export interface ConfirmRefusal {
   readonly code: number;
   /** The reason, for users and models. */
   readonly text: string;
-  /** What else the result says of it, for programs. */
+  /** Metadata of the result, for programs. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 

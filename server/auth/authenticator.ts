@@ -17,7 +17,7 @@ export interface Refused {
   readonly refused: string;
   /**
    * The reason for the client, where only the holder of the credentials can get it, such as "the API
-   * key expired …". Absent: the client gets no reason, as spec §10 wants it.
+   * key expired …". Absent: the client gets no reason, as spec §10 requires.
    */
   readonly shown?: string;
 }

@@ -3,7 +3,7 @@ import { type Answer, Payload } from "../wire/mod.ts";
 import { endOf } from "../shared/call_end.ts";
 
 /**
- * Tells how an event was answered, for metrics.
+ * Returns how an event was answered, for metrics.
  *
  * @param answer `undefined` if its sender was gone
  * @returns as {@linkcode endOf}; `refused` for a join or a leave that was answered with `false`

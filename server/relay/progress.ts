@@ -37,7 +37,7 @@ export interface FollowedCall {
   readonly seat: Member;
   /** The `req_id`. */
   readonly reqId: string;
-  /** What it asked for. */
+  /** The reports that it asked for. */
   readonly asked: ToolCallReq["progress"];
 }
 

@@ -74,7 +74,7 @@ export class Relay {
    * @param profile the protocol version of the server
    * @param requestTimeoutMs how long to wait for requests without a timeout of their own
    * @param observer called for each request that passed its checks
-   * @param journal told what calls wait for
+   * @param journal notes what calls wait for
    * @param limiter limits the pending calls of an Agent
    */
   constructor(

@@ -156,7 +156,7 @@ async function wait(
   }
 }
 
-/** Tells the onlookers what a call waits for. */
+/** Notifies observers what a call waits for. */
 function tellWaiting(
   { by, office, request }: Question,
   { computer, event, reqId: req_id = "" }: RemoteCall,

@@ -77,7 +77,7 @@ export async function kick(
 }
 
 /**
- * Tells an office that an operator wants a tool call no more.
+ * Notifies an office that an operator has cancelled a tool call.
  *
  * @param from keeps the order of what is sent to other nodes
  */

@@ -22,7 +22,7 @@ export interface CallEnd {
 export const OK: CallEnd = { outcome: "ok" };
 /** Its Agent left the office, or lost its connection, before the answer. */
 export const AGENT_GONE: CallEnd = { outcome: "agent gone" };
-/** An operator ended it, or put its Agent out. */
+/** An operator ended it, or kicked its Agent. */
 export const CANCELLED_BY_OPERATOR: CallEnd = {
   outcome: "cancelled",
   ended_by: "operator",
@@ -62,7 +62,7 @@ const CANCELLED_BY_COMPUTER: CallEnd = {
 };
 
 /**
- * Tells by its answer how a request ended.
+ * Derives from its answer how a request ended.
  *
  * @param body the answer; `undefined` if the Agent was gone
  * @param stopped how the request ends if the answer is that of a cancelled one, or there is none: its

@@ -85,7 +85,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "MCP makes way for an Agent of the same Server; one of another Server is told who has the seat",
+    "MCP makes way for an Agent of the same Server; one of another Server gets the name of who has the seat",
   timeout: 120_000,
 }, async () => {
   await using _ends = pollingEnds();

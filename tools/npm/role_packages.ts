@@ -4,11 +4,11 @@ import { MIN_NODE } from "./commands_package.ts";
 import { rangesOf, splitOptional } from "./dependencies.ts";
 import { peersOf } from "./gates.ts";
 
-/** What the package of a role is for. */
+/** The purpose of a role's package. */
 interface RoleText {
   /** One sentence. */
   readonly description: string;
-  /** What a reader will use first. */
+  /** The export to begin with. */
   readonly example: string;
 }
 
@@ -126,7 +126,7 @@ interface RoleEntry {
   readonly path: string;
   /** The name of its files there, without an extension. */
   readonly name: string;
-  /** What it leads to, as programs import it from the library. */
+  /** The specifier of the library's entrypoint. */
   readonly target: string;
   /** The module of that. */
   readonly file: string;

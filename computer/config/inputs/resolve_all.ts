@@ -10,7 +10,7 @@ export class TransientInputError extends Error {
 export interface InputValues {
   /** Resolves a value; rejects with a sentence that names the input. */
   value(id: string): Promise<unknown>;
-  /** Tells whether Agents may see the value, and if so, hides it no more in output. */
+  /** Returns whether Agents may see the value; if so, output shows it from now on. */
   show(id: string): boolean;
 }
 

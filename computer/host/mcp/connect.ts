@@ -121,7 +121,7 @@ async function connectHttp(
   }
 }
 
-/** What Deno begins the reason with: the address, with all that is secret in it. */
+/** Matches the beginning of Deno's reason: the address, with all that is secret in it. */
 const DENO_PREFIX = /^error sending request for url \([^)]*\): /;
 
 /** Finds the reason of a failed connection over HTTP: Node's "fetch failed" has it as its cause. */

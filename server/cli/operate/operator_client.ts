@@ -152,5 +152,5 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** What a Server says only to the holder of credentials that were valid. */
+/** Matches the reason that a Server gives only to the holder of credentials that were valid. */
 const EXPIRED = /the (API key|token) expired at [^;]+/;

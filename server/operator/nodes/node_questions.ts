@@ -48,7 +48,7 @@ export const NODE_QUESTIONS = {
     question: cancelSchema.extend({ by, office }),
     answer: count,
   },
-  /** Kicks a member, if it has its connection there; answers how many, and who did not hear of it. */
+  /** Kicks a member, if it has its connection there; answers how many, and the nodes that did not answer. */
   kick: {
     question: kickSchema.extend({ by, policy, id: z.string() }),
     answer: z.object({ done: count, unanswered: z.array(z.string()) }),

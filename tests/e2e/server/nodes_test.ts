@@ -103,7 +103,7 @@ Deno.test("nodes: bytes, large texts and empty acks are the same as on one node"
   assertEquals(wrong.map((answer) => failureOf(answer).code), [500, 500]);
 });
 
-Deno.test("nodes: an Agent that asks for it is told that its call waits at a Computer of another node", async () => {
+Deno.test("nodes: an Agent that asks for it is notified that its call waits at a Computer of another node", async () => {
   await using nodes = await twoNodes();
   const { agent, computer } = nodes;
   const asked = Promise.withResolvers<(answer: unknown) => void>();

@@ -188,7 +188,7 @@ Deno.test("a request that the Computer does not answer is a timeout of the serve
   assertEquals(lastError.ended_by, "server");
 });
 
-Deno.test("a call that an operator cancels, or whose Agent one puts out, ends as cancelled by the operator", async () => {
+Deno.test("a call that an operator cancels, or whose Agent one kicks, ends as cancelled by the operator", async () => {
   for (const isKick of [false, true]) {
     using log = captureLog();
     await using office = await calling();

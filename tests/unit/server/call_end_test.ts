@@ -17,7 +17,7 @@ const read = (answer: unknown) =>
   answer === undefined ? undefined : Payload.of(answer);
 const TIMEOUT_OF_AGENT: CallEnd = { outcome: "timeout", ended_by: "agent" };
 
-Deno.test("endOf() tells by its answer how a call ended", () => {
+Deno.test("endOf() derives from its answer how a call ended", () => {
   const table: [answer: unknown, end: string][] = [
     [undefined, "agent gone"],
     [{ code: 408, message: "late" }, "timeout of the computer"],

@@ -149,7 +149,7 @@ Deno.test("no Agent makes way for another; a Server with MCP says who has the se
   assertEquals(first.office, "north");
 });
 
-Deno.test("an MCP client waits a while for an Agent that has come in between, then is told who it is", async () => {
+Deno.test("an MCP client waits a while for an Agent that has come in between, then gets its name", async () => {
   await using served = await startGateway();
   assertEquals((await listTools(served)).status, 200);
   using timers = hurryTimers(LOAN_MS);

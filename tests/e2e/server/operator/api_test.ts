@@ -156,7 +156,7 @@ Deno.test("an operator's cancel ends the call for the Agent, tells the Computer,
   assertEquals(again.body.errors[0].field, "req_id");
 });
 
-Deno.test("a member that is kicked leaves, hears the reason when it comes back, and stays out for a while", async () => {
+Deno.test("a member that is kicked leaves, gets the reason when it rejoins, and stays out for a while", async () => {
   using log = captureLog();
   await using server = createSmcpServer({ operator });
   const { url } = await server.listen();

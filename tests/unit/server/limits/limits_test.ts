@@ -271,7 +271,7 @@ Deno.test("LogThrottle counts every omitted line: in the next one, when it forge
   assertEquals(told, sent);
 });
 
-Deno.test("eventEnd() tells how an event was answered", () => {
+Deno.test("eventEnd() returns how an event was answered", () => {
   const rows = [
     [[], "ok"],
     [[true, null], "ok"],
