@@ -14,11 +14,11 @@ import { ConnectionError } from "./errors.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { codeOf, describeFailure } from "./request_failure.ts";
 import { environment, hasNodeModules, nodeModule } from "./tls/node_modules.ts";
-import type { ClientTlsOptions } from "./tls/tls.ts";
+import { type ClientTlsOptions, isTls } from "./tls/tls.ts";
 
 /** A proxy that was chosen. */
 export interface Proxy {
-  /** Its URL, with the user and the password if it wants them. */
+  /** Its URL, with the user and the password that it requires, if any. */
   readonly url: URL;
   /** The variable of the environment that names it; none for the option. */
   readonly variable?: string;
@@ -60,18 +60,18 @@ export function chooseProxy(
       `Cannot use ${option} in a browser, which has settings of its own: leave it out`,
     );
   }
-  const { protocol, hostname, port } = new URL(serverUrl);
-  const isTls = /^(https|wss):$/.test(protocol);
+  const { hostname, port } = new URL(serverUrl);
+  const secure = isTls(serverUrl);
   if (isLoopback(hostname)) return undefined;
   const find = (...names: string[]) =>
     names.flatMap((name) => [name.toLowerCase(), name])
       .map((name) => ({ name, text: variable(name) ?? "" }))
       .find(({ text }) => text !== "");
   const exempt = find("NO_PROXY")?.text ?? "";
-  if (isExempt(hostname, port || (isTls ? "443" : "80"), exempt)) {
+  if (isExempt(hostname, port || (secure ? "443" : "80"), exempt)) {
     return undefined;
   }
-  const named = find(isTls ? "HTTPS_PROXY" : "HTTP_PROXY", "ALL_PROXY");
+  const named = find(secure ? "HTTPS_PROXY" : "HTTP_PROXY", "ALL_PROXY");
   return named && {
     url: parse(named.text, named.name, `; ${option} goes before it`),
     variable: named.name,
