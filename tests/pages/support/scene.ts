@@ -108,7 +108,6 @@ async function run(scene: Scene): Promise<void> {
   const state = `${machine.home}/state.sh`;
   await Deno.writeTextFile(state, "");
   const serving: Child[] = [];
-  const awaited: (() => Promise<unknown>)[] = [];
   const seen = new Set<string>();
   // A program is run by what is given for it.
   for (const line of language === "sh" ? linesOf(code) : []) {
@@ -153,7 +152,6 @@ async function run(scene: Scene): Promise<void> {
     assertEquals(troublesOf(child, scene), [], line);
   }
   assertEquals(Object.keys(sees).filter((part) => !seen.has(part)), []);
-  for (const wait of awaited) await wait();
   await then?.(given);
   for (const child of serving.toReversed()) {
     child.signal("SIGINT");
