@@ -1,6 +1,14 @@
+/**
+ * What the pages refer to exists: files, headings, and messages.
+ *
+ * @module
+ */
 import { assert, assertEquals } from "@std/assert";
+import { posix } from "node:path";
+import { readPages } from "./support/blocks.ts";
 
 const root = new URL("../../", import.meta.url);
+const pages = await readPages();
 
 /** The sources of messages; Deno's own are excluded. */
 const SOURCES = [
@@ -25,8 +33,9 @@ Deno.test("the documentation explains messages that exist in the source", async 
   const explained = ["troubleshooting", "tool-owners", "mcp"]
     .map((name) => `docs/${name}.md`);
   for (const page of explained) {
-    const text = await Deno.readTextFile(new URL(page, root));
-    const quoted = messagesIn(text).filter((message) => !DENO.test(message));
+    const quoted = messagesIn(pages.get(page) ?? "").filter((message) =>
+      !DENO.test(message)
+    );
     assert(quoted.length > 5, page);
     for (const message of quoted) {
       const parts = message.split(FILLED_IN);
@@ -57,3 +66,35 @@ async function readAll(directory: string): Promise<string> {
   }
   return text;
 }
+
+Deno.test("every link of the pages leads to a file, and to a heading that it has", async () => {
+  const broken: string[] = [];
+  let anchors = 0;
+  for (const [page, text] of pages) {
+    for (const [, link = ""] of text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+      const [path = "", anchor] = link.split("#");
+      const target = path === "" ? page : posix.join(posix.dirname(page), path);
+      const there = await Deno.stat(new URL(target, root)).catch(() => null);
+      if (there === null) broken.push(`${page}: ${link}`);
+      if (anchor === undefined) continue;
+      anchors++;
+      const headings = anchorsOf(pages.get(target) ?? "");
+      if (!headings.includes(anchor)) broken.push(`${page}: ${link}`);
+    }
+  }
+  assert(anchors > 20);
+  assertEquals(broken, []);
+});
+
+/** What GitHub makes of the headings of a page. */
+function anchorsOf(page: string): string[] {
+  return [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
+    heading.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-")
+  );
+}
+
+Deno.test("the README is one that a newcomer reads to its end", () => {
+  const words = pages.get("README.md")?.split(/\s+/).length ?? Infinity;
+  assert(words <= 900, `${words} words`);
+});
