@@ -17,6 +17,7 @@ export const computerService: ServiceRole<RunFlags> = {
   findSecret(flag, text) {
     if (flag === "--api-key") return ["SMCP_API_KEY", text];
     if (flag === "--token") return ["SMCP_TOKEN", text];
+    if (flag === "--proxy" && text.includes("@")) return ["SMCP_PROXY", text];
     if (flag !== "--input") return undefined;
     const [id, value] = parseInputFlag(text);
     return [variableOf(id), value];

@@ -136,6 +136,16 @@ would write ${join(home.path, UNIT)}:
   assertEquals((end.stdout + end.stderr).includes(KEY), false);
 });
 
+Deno.test("service install takes a proxy's user and password for a credential, also without http://", async () => {
+  await using home = await serviceHome();
+  const end = await home.run("computer", [
+    ...[...INSTALL, "--print", "--proxy", `ada:${KEY}@proxy.example:3128`],
+  ]);
+  assertEquals(end.code, 0, end.stderr);
+  assertStringIncludes(end.stderr, "\n  SMCP_PROXY=(not shown)\n");
+  assertEquals((end.stdout + end.stderr).includes(KEY), false);
+});
+
 Deno.test("service install says that nobody can be asked, unless there is a page or --yes", async () => {
   await using home = await serviceHome();
   const said = async (...flags: string[]) => {
