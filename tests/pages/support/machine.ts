@@ -14,8 +14,8 @@ import { readPages } from "../../docs/support/blocks.ts";
 import { type Outside, servePort, serveRegistries } from "./outside.ts";
 
 /**
- * A machine of somebody who reads the pages, so that commands run as they are written: a home of its
- * own, a user who is not root, and a network of its own, in which every port is free and the names and
+ * A machine of somebody who reads the pages, so that commands run as they are written: a home,
+ * processes and a network of its own, and a user who is not root. Every port is free, and the names and
  * addresses of the pages are this machine.
  */
 export interface Machine extends AsyncDisposable {
@@ -61,21 +61,47 @@ const REGISTRIES_PORT = 3128;
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 const isRoot = Deno.build.os === "linux" && Deno.uid() === 0;
-const UNSHARE = [...(isRoot ? [] : ["--user", "--map-root-user"])];
-const NSENTER = [...(isRoot ? [] : ["--user", "--preserve-credentials"])];
+/**
+ * Starts a machine: with its first process all others of it end, and that one ends with the thread
+ * which has started it, also if this runs into its time limit.
+ */
+const UNSHARE = [
+  ...["setpriv", "--pdeathsig", "KILL", "unshare"],
+  ...(isRoot ? [] : ["--user", "--map-root-user"]),
+  ...["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"],
+];
+const NSENTER = isRoot ? [] : ["--user", "--preserve-credentials"];
+
+/**
+ * Runs a line of a shell in a machine. `nsenter` waits for the process in it: it ignores the signals that
+ * are for that process, and passes on its exit code, but no end by a signal, of which the first shell
+ * therefore makes a code.
+ */
+const enterCommand = (
+  pid: number,
+  env: Readonly<Record<string, string>>,
+  line: string,
+): string[] => [
+  ...["env", "--ignore-signal=INT,TERM", "nsenter", ...NSENTER],
+  ...["--target", `${pid}`, "--net", "--mount"],
+  `--pid=/proc/${pid}/ns/pid_for_children`,
+  ...["unshare", "--user", "--map-user=1000", "--map-group=1000"],
+  ...["env", "-i", "--default-signal=INT,TERM"],
+  ...Object.entries(env).map((pair) => pair.join("=")),
+  ...["bash", "-c", 'trap : INT TERM; bash -c "$1"; exit $?', "bash", line],
+];
 
 /** Says why the commands of the pages cannot be run here; "" where they can. */
 export const WITHOUT_MACHINES: string = await whyNot();
 
 async function whyNot(): Promise<string> {
-  const test = new Deno.Command("unshare", {
+  const [command = "", ...args] = UNSHARE;
+  const test = new Deno.Command(command, {
     args: [
-      ...[...UNSHARE, "--net", "--mount"],
-      ...[
-        "bash",
-        "-ec",
-        "ip link set lo up; unshare --user --map-user=1000 id",
-      ],
+      ...args,
+      "bash",
+      "-ec",
+      "ip link set lo up; unshare --user --map-user=1000 env --default-signal=INT id",
     ],
     stdout: "null",
     stderr: "null",
@@ -83,7 +109,7 @@ async function whyNot(): Promise<string> {
   const { success } = await test.output().catch(() => ({ success: false }));
   return success
     ? ""
-    : " (skipped: no network namespaces here; Linux, util-linux and iproute2 have them)";
+    : " (skipped: no namespaces here; Linux, util-linux, coreutils and iproute2 have them)";
 }
 
 /** Starts a machine. */
@@ -117,20 +143,20 @@ export async function startMachine(
     ...(isNew ? registries() : { DENO_DIR: await cacheOfDeno() }),
   };
 
-  const network = stack.use(start("unshare", [
-    ...UNSHARE,
-    ...["--net", "--mount", "bash", "-ec", await systemOf(home)],
-  ]));
-  stack.defer(() => network.signal("SIGKILL"));
-  await network.line(/^ready$/);
-  const enter = (line: string, extra: Readonly<Record<string, string>>) =>
-    start("nsenter", [
-      ...[...NSENTER, "--target", `${network.pid}`, "--net", "--mount"],
-      ...["unshare", "--user", "--map-user=1000", "--map-group=1000"],
-      ...["env", "-i"],
-      ...Object.entries({ ...env, ...extra }).map((pair) => pair.join("=")),
-      ...["bash", "-c", `cd "${folder}"\n${line}`],
-    ], { group: true });
+  const [unshare = "", ...options] = UNSHARE;
+  const system = stack.use(
+    start(unshare, [...options, "bash", "-ec", await systemOf(home)]),
+  );
+  stack.defer(() => system.signal("SIGKILL"));
+  await system.line(/^ready$/);
+  const enter = (line: string, extra: Readonly<Record<string, string>>) => {
+    const [command = "", ...args] = enterCommand(
+      system.pid,
+      { ...env, ...extra },
+      `cd "${folder}"\n${line}`,
+    );
+    return start(command, args, { group: true });
+  };
   const parts = new AsyncDisposableStack();
   const forward = async (
     port: number,
