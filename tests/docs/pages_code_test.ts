@@ -10,7 +10,12 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { SmcpAgent } from "../../agent/mod.ts";
-import { localDirResolver, SmcpComputer } from "../../computer/mod.ts";
+import {
+  type Confirm,
+  type ConfirmAnswer,
+  localDirResolver,
+  SmcpComputer,
+} from "../../computer/mod.ts";
 import { createSmcpServer } from "../../server/mod.ts";
 import { notes } from "../../examples/notes.ts";
 import { fixture } from "../support/computer/mcp_servers.ts";
@@ -31,8 +36,12 @@ async function exported<F>(name: string): Promise<F> {
   return found;
 }
 
-/** An office with a Computer that has what the pages speak of. */
-async function startOffice() {
+/**
+ * An office with a Computer that has what the pages speak of.
+ *
+ * @param confirm answers for the person at the Computer
+ */
+async function startOffice(confirm: Confirm) {
   const stack = new AsyncDisposableStack();
   const server = stack.use(createSmcpServer());
   const { url } = await server.listen();
@@ -41,12 +50,16 @@ async function startOffice() {
       url,
       name: "laptop",
       servers: {
-        files: fixture({ only: ["echo", "slow"] }, {
-          tool_meta: { echo: { alias: "read" }, slow: { alias: "build" } },
+        files: fixture({ only: ["echo", "meta", "slow"] }, {
+          tool_meta: {
+            echo: { alias: "read" },
+            meta: { alias: "pay" },
+            slow: { alias: "build" },
+          },
         }),
         notes,
       },
-      confirm: () => "once",
+      confirm,
     }),
   );
   const folder = await Deno.makeTempDir({ prefix: "smcp-docs-" });
@@ -68,7 +81,7 @@ async function startOffice() {
 /** What is printed while something runs. */
 async function printed(
   run: () => Promise<unknown>,
-  onLine = () => {},
+  onLine: () => unknown = () => {},
 ): Promise<string[]> {
   const lines: string[] = [];
   const { log } = console;
@@ -102,11 +115,22 @@ Deno.test({
 
 type Use<T> = (agent: SmcpAgent) => Promise<T>;
 
+/** What of an Agent calls tools. */
+type Caller = Pick<SmcpAgent, "callTool">;
+
+/** An Agent that waits a second for each call, where the page would wait for minutes. */
+const impatientOf = (agent: SmcpAgent): Caller => ({
+  callTool: (computer, tool, params, options) =>
+    agent.callTool(computer, tool, params, { ...options, timeoutMs: 1000 }),
+});
+
 Deno.test({
   name: "the functions of the page for builders of agents do what it says",
   timeout: 180_000,
   fn: async () => {
-    await using office = await startOffice();
+    const once: Confirm = () => "once";
+    let person = once;
+    await using office = await startOffice((...request) => person(...request));
     const { agent, computer } = office;
 
     const modelTools = await exported<(agent: SmcpAgent) => ModelTool[]>(
@@ -115,12 +139,40 @@ Deno.test({
     await agent.toolsSettled();
     assertEquals(modelTools(agent).map(({ name }) => name), [
       "laptop__read",
+      "laptop__pay",
       "laptop__build",
       "laptop__add_note",
     ]);
 
     const callFirst = await exported<Use<unknown>>("callFirst");
     assertEquals(await callFirst(agent), [{ type: "text", text: "hello" }]);
+
+    const calls: unknown[] = [];
+    person = ({ name, params }) => {
+      calls.push([name, params]);
+      return "once";
+    };
+    await (await exported<Use<void>>("readNotes"))(agent);
+    assertEquals(calls, [["read", { path: "notes.txt" }]]);
+
+    const pay = await exported<(agent: Caller) => Promise<string>>("pay");
+    for (
+      const [answer, end] of [
+        ["once", "answered"],
+        ["no", "the person refused"],
+        [undefined, "nobody was there"],
+      ] as const
+    ) {
+      const said = Promise.withResolvers<ConfirmAnswer>();
+      person = () => said.promise;
+      const caller = answer ? agent : impatientOf(agent);
+      const lines = await printed(
+        async () => console.log(await pay(caller)),
+        () => answer && said.resolve(answer), // once the Agent has printed that it waits
+      );
+      assertEquals(lines, ["waits for confirmation at laptop", end]);
+    }
+    person = once;
 
     const read = await exported<Use<string[]>>("read");
     assertEquals(await read(agent), []); // nothing is about reports

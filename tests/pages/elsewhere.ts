@@ -58,9 +58,11 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     test:
       "deno task release writes archives for five platforms, with license, completions and checksums",
   },
+  { ...functions, has: "function readNotes(" },
   { ...functions, has: "function modelTools(" },
   { ...functions, has: "function callFirst(" },
   { ...functions, has: "function tell(" },
+  { ...functions, has: "function pay(" },
   { ...functions, has: "function impatient(" },
   { ...functions, has: "function look(" },
   { ...functions, has: "function read(" },

@@ -29,6 +29,8 @@ export interface HttpProxyOptions {
   readonly refuse?: number | "hang up" | "no answer";
   /** What its 407 asks for; default Basic, that is a user and a password. */
   readonly scheme?: string;
+  /** Where it listens; default: a free port of loopback. */
+  readonly at?: { readonly host: string; readonly port: number };
 }
 
 /**
@@ -38,8 +40,10 @@ export interface HttpProxyOptions {
  */
 export async function startHttpProxy(
   server: string,
-  { credentials, tls, refuse, scheme = "Basic" }: HttpProxyOptions = {},
+  options: HttpProxyOptions = {},
 ): Promise<HttpProxy> {
+  const { credentials, tls, refuse, scheme = "Basic" } = options;
+  const { at = { host: "127.0.0.1", port: 0 } } = options;
   const { hostname, port } = new URL(server);
   const targets: string[] = [];
   const [asked, left] = [
@@ -82,9 +86,7 @@ export async function startHttpProxy(
     far.on("close", () => near.destroy());
     near.on("close", () => far.destroy());
   });
-  await new Promise<void>((resolve) =>
-    proxy.listen(0, "127.0.0.1", () => resolve())
-  );
+  await new Promise<void>((resolve) => proxy.listen(at, () => resolve()));
   const address = proxy.address() as AddressInfo;
   const user = credentials ? `${credentials}@` : "";
   const cut = () => open.forEach((socket) => socket.destroy());

@@ -1,4 +1,5 @@
 import { assertStringIncludes } from "@std/assert";
+import { fileURLToPath } from "node:url";
 import {
   givenCertificates,
   givenConfiguration,
@@ -57,9 +58,32 @@ await agent.close();
   },
 });
 
+/** A Server that only a proxy leads to: its name is that of another address. */
+async function givenProxy(given: Given): Promise<Record<string, string>> {
+  await givenConfiguration(given);
+  await givenCertificates(given);
+  await givenKeys(given);
+  await given.serve(
+    "smcp-server --host 10.0.0.5 --port 443 --api-keys keys.json --tls-cert cert.pem --tls-key key.pem",
+  );
+  const proxy = fileURLToPath(
+    new URL("../support/company_proxy.ts", import.meta.url),
+  );
+  await given.serve(
+    `exec deno run -A --no-config "${proxy}" tcp://10.0.0.5:443`,
+    /^proxying$/,
+  );
+  return { SMCP_API_KEY: KEYS.laptop, SMCP_TLS_CA: "ca.pem" };
+}
+
 /** The blocks of docs/agent-builders.md and docs/getting-started.md that need nothing from a registry. */
 export const AGENTS: readonly Scene[] = [
   used("save", "0.2", "result: 12000000"),
+  {
+    ...used("fetchReport", "0.2", "12 application/pdf\nresult: undefined"),
+    then: async ({ machine }) =>
+      void await machine.run("grep -x 'All is well.' report.pdf"),
+  },
   used("convert", "0.4", "6 of 6 bytes\nresult: undefined"),
   used("useSkill", "0.4", "result: # pdf-forms"),
   {
@@ -144,6 +168,23 @@ export const AGENTS: readonly Scene[] = [
       "--arg path=.": /\[FILE\] computer\.json/,
       "--params": /\[FILE\] computer\.json/,
       desktop: /notes\.txt/,
+    },
+  },
+  {
+    page: started,
+    has: "export HTTPS_PROXY=",
+    given: givenProxy,
+    then: async ({ machine }) => {
+      const url = "https://smcp.example.com";
+      const members = `smcp-agent members --office demo --url ${url}`;
+      const env = { SMCP_API_KEY: KEYS.planner, SMCP_TLS_CA: "ca.pem" };
+      const proxy = "http://user:p%40ssword@proxy.example:3128";
+      await machine.run(`${members} | grep computer`, {
+        ...env,
+        HTTPS_PROXY: proxy,
+      });
+      const error = `Cannot connect to ${url}`;
+      await machine.run(`${members} 2>&1 | grep "${error}"`, env);
     },
   },
 ];

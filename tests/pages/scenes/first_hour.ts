@@ -14,6 +14,8 @@ import { blockOf, type Given, type Scene } from "../support/scene.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../../../", import.meta.url));
 
+const started = "docs/getting-started.md";
+
 /** An office of `smcp up` for programs with a framework, whose model is one of our own. */
 async function givenModel(
   given: Given,
@@ -110,6 +112,26 @@ export const FIRST_HOUR: readonly Scene[] = [
     folder: "~/a2c-smcp",
     given: async ({ machine }) =>
       void await machine.run(`git clone "${REPOSITORY}" ~/a2c-smcp`),
+  },
+  {
+    page: started,
+    has: "npm install ~/a2c-smcp/a2c-smcp-sdk-",
+    machine: { isNew: true, withoutClone: true },
+    given: async ({ machine }) =>
+      void await machine.run(
+        `git clone "${REPOSITORY}" ~/a2c-smcp && cd ~/a2c-smcp && deno task pack`,
+      ),
+    then: async ({ machine, serve }) => {
+      const { code } = await blockOf({
+        page: started,
+        has: "createSmcpServer();",
+      });
+      await machine.write(
+        "server.ts",
+        code.replace("@a2c-smcp/sdk/", "@a2c-smcp/"),
+      );
+      await serve("exec node server.ts", /^Serving http/);
+    },
   },
   {
     page: "docs/mcp.md",

@@ -41,6 +41,12 @@ mcp.registerTool(
   { inputSchema: { path: z.string() } },
   ({ path }) => text(path),
 );
+mcp.registerTool("report", {}, () => ({
+  content: [
+    { type: "text", text: "Here it is" },
+    { type: "resource_link", uri: "file:///report.pdf", name: "report.pdf" },
+  ],
+}));
 mcp.registerTool("wait", {}, () => new Promise(() => {}));
 
 mcp.registerResource("The folder", "window://files/folder", {}, ({ href }) => ({
@@ -52,6 +58,18 @@ mcp.registerResource(
   { mimeType: "image/png" },
   ({ href }) => ({
     contents: [{ uri: href, mimeType: "image/png", blob: "iVBORw0KGgo=" }],
+  }),
+);
+mcp.registerResource(
+  "The report",
+  "file:///report.pdf",
+  { mimeType: "application/pdf" },
+  ({ href }) => ({
+    contents: [{
+      uri: href,
+      mimeType: "application/pdf",
+      blob: btoa("All is well."),
+    }],
   }),
 );
 mcp.registerResource(

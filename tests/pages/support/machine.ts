@@ -50,7 +50,7 @@ export interface MachineOptions {
 /** Names of the pages that are this machine. */
 const HOSTS = [
   ...["smcp.example.com", "login.example", "tracker.example"],
-  "s3.example.com",
+  ...["s3.example.com", "proxy.example"],
 ];
 
 /** Addresses of the pages that are this machine. */

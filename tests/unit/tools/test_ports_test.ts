@@ -23,6 +23,8 @@ const HELD: Readonly<Record<string, string>> = {
   "e2e/server/gate_test.ts": "another Server holds it, and it must be refused",
   "e2e/server/hostile/log_reader_test.ts":
     "another Server holds it, and it must be refused",
+  "pages/support/forward.ts":
+    "it runs in a network of its own, in which every port is free",
   "unit/computer/config/redact_test.ts": "nothing is started",
   "unit/server/cli/command_test.ts": "nothing is started",
 };
