@@ -1,5 +1,5 @@
 /**
- * Writes the list of all names that the entrypoints export, for review: tests/docs/exported_names.txt.
+ * Writes the list of all names that the entrypoints export, for review: tests/docs/api/exported_names.txt.
  *
  * @module
  */
@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** The file with the list. */
 export const EXPORTED_NAMES_FILE = new URL(
-  "../../tests/docs/exported_names.txt",
+  "../../tests/docs/api/exported_names.txt",
   import.meta.url,
 );
 

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import config from "../../deno.json" with { type: "json" };
-import { run } from "../../tools/process.ts";
+import config from "../../../deno.json" with { type: "json" };
+import { run } from "../../../tools/process.ts";
 
 /** Fields of the wire, of the log, of the configuration file, of DPE resolvers (spec §8.3) and of Hono. */
 const KEPT = [
@@ -40,7 +40,7 @@ Deno.test("options and events of the API are in camelCase, and times end in Ms",
 
 /** The names of all properties that an entrypoint documents, those of the wire's types left out. */
 async function propertiesOf(file: string): Promise<string[]> {
-  const root = fileURLToPath(new URL("../../", import.meta.url));
+  const root = fileURLToPath(new URL("../../../", import.meta.url));
   const output: {
     nodes: Record<string, {
       symbols: {

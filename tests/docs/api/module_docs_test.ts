@@ -5,18 +5,18 @@
  * @module
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import config from "../../deno.json" with { type: "json" };
-import { SmcpComputer } from "../../computer/mod.ts";
-import { createSmcpServer } from "../../server/mod.ts";
-import { start } from "../support/child.ts";
-import { fixture } from "../support/computer/mcp_servers.ts";
-import { withVersions } from "../support/computer/reference_servers.ts";
-import { commandsOf, mistakeIn } from "./support/commands.ts";
-import { type Home, makeHome } from "./support/home.ts";
+import config from "../../../deno.json" with { type: "json" };
+import { SmcpComputer } from "../../../computer/mod.ts";
+import { createSmcpServer } from "../../../server/mod.ts";
+import { start } from "../../support/child.ts";
+import { fixture } from "../../support/computer/mcp_servers.ts";
+import { withVersions } from "../../support/computer/reference_servers.ts";
+import { commandsOf, mistakeIn } from "../support/commands.ts";
+import { type Home, makeHome } from "../support/home.ts";
 
 /** The first code block of a module's documentation. */
 async function exampleOf(entrypoint: string, language: string) {
-  const url = new URL(`../../${entrypoint}`, import.meta.url);
+  const url = new URL(`../../../${entrypoint}`, import.meta.url);
   const [doc = ""] = (await Deno.readTextFile(url)).split("*/");
   const [, code] = doc.replaceAll(/^ \* ?/gm, "")
     .match(RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\`$`, "m")) ?? [];

@@ -1,17 +1,17 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import config from "../../deno.json" with { type: "json" };
-import * as agent from "../../agent/mod.ts";
-import * as computer from "../../computer/mod.ts";
-import * as root from "../../mod.ts";
-import * as protocol from "../../protocol/mod.ts";
-import * as server from "../../server/mod.ts";
-import * as testing from "../../testing/mod.ts";
-import { parseFindings } from "../../tools/docs/doc_findings.ts";
+import config from "../../../deno.json" with { type: "json" };
+import * as agent from "../../../agent/mod.ts";
+import * as computer from "../../../computer/mod.ts";
+import * as root from "../../../mod.ts";
+import * as protocol from "../../../protocol/mod.ts";
+import * as server from "../../../server/mod.ts";
+import * as testing from "../../../testing/mod.ts";
+import { parseFindings } from "../../../tools/docs/doc_findings.ts";
 import {
   EXPORTED_NAMES_FILE,
   exportedNames,
-} from "../../tools/docs/exported_names.ts";
+} from "../../../tools/docs/exported_names.ts";
 
 Deno.test("the exported names are those of exported_names.txt: deno task docs:names", async () => {
   assertEquals(
@@ -28,7 +28,7 @@ Deno.test("every entrypoint exports ErrorCode, and it is the same one", () => {
 
 Deno.test("every member of ErrorCode has a sentence", async () => {
   const source = await Deno.readTextFile(
-    new URL("../../protocol/errors/protocol_error.ts", import.meta.url),
+    new URL("../../../protocol/errors/protocol_error.ts", import.meta.url),
   );
   for (const [name, code] of Object.entries(protocol.ErrorCode)) {
     assertMatch(
@@ -57,7 +57,7 @@ for (const role of ["agent", "computer", "server", "mcp"] as const) {
 async function privateTypes(entry: string) {
   const { stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["doc", "--lint", entry],
-    cwd: fileURLToPath(new URL("../../", import.meta.url)),
+    cwd: fileURLToPath(new URL("../../../", import.meta.url)),
     env: { NO_COLOR: "1" },
   }).output();
   const output = new TextDecoder().decode(stderr);
