@@ -20,7 +20,7 @@ import {
   startTerminal,
 } from "../support/terminal/terminal.ts";
 import { findNode, NODE_VERSIONS } from "../../tools/npm/node.ts";
-import { BINS, CLI_NAME } from "../../tools/npm/commands_package.ts";
+import { BINS, CLI_NAME, MIN_NODE } from "../../tools/npm/commands_package.ts";
 import {
   installPackages,
   npmPackages,
@@ -353,7 +353,7 @@ Deno.test({
     const path = join(folder, "node_modules", name, "package.json");
     const manifest = JSON.parse(await Deno.readTextFile(path));
     assertEquals(Object.keys(manifest.bin ?? {}), Object.keys(bins));
-    assertEquals(manifest.engines, { node: `>=${NODE_VERSIONS[0]}` });
+    assertEquals(manifest.engines, { node: `>=${MIN_NODE}` });
     assertEquals(manifest.version, config.version);
   }
 });

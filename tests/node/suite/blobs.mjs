@@ -49,7 +49,11 @@ test("blobs: an image of 5 MB arrives whole, and as a stream", async (t) => {
   const handle = kept.content[1]._meta.a2c_blob_handle;
   for await (const chunk of agent.openBlob("pc", handle)) hash.update(chunk);
   assert.equal(hash.digest("hex"), kept.content[0].text);
-  await assert.rejects(agent.putFile("pc", new Uint8Array(1)), BlobError);
+  const options = { name: "note.txt" };
+  await assert.rejects(
+    agent.putFile("pc", new Uint8Array(1), options),
+    BlobError,
+  );
 });
 
 test("blobs: a file goes up by its path, and a cancel leaves nothing", async (t) => {
