@@ -6,15 +6,18 @@ import {
   LEAVE_OFFICE_EVENT,
   LEAVE_OFFICE_NOTIFICATION,
   TOOL_CALL_EVENT,
-} from "../../../protocol/mod.ts";
+} from "../../../../protocol/mod.ts";
 import {
   createMetrics,
   createSmcpServer,
   type SmcpServerOptions,
-} from "../../../server/mod.ts";
-import { captureLog, type LogCapture } from "../../support/log_capture.ts";
-import { openEvents, operate } from "../../support/server/operator_client.ts";
-import { joinRaw } from "../../support/wire/raw_client.ts";
+} from "../../../../server/mod.ts";
+import { captureLog, type LogCapture } from "../../../support/log_capture.ts";
+import {
+  openEvents,
+  operate,
+} from "../../../support/server/operator_client.ts";
+import { joinRaw } from "../../../support/wire/raw_client.ts";
 
 const TOKEN = "0123456789abcdef0123456789abcdef";
 const CALL = {
