@@ -48,7 +48,7 @@ Deno.test("smcp-server --cluster exits with 2 where the address, a file or the n
     [["--cluster=http://127.0.0.1"], "Cannot use the URL of Redis"],
     [
       ["--cluster=rediss://127.0.0.1:1", "--cluster-ca=/missing.pem"],
-      "Cannot read the file of --cluster-ca: there is no such file",
+      "Cannot read /missing.pem, the file of --cluster-ca: there is no such file",
     ],
     [
       ["--cluster=redis://127.0.0.1:1", "--cluster-name=a.b"],
