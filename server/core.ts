@@ -1,60 +1,104 @@
+import { PROFILES, SMCP_NAMESPACE } from "../protocol/mod.ts";
+import { InProcessDoor } from "./doors/in_process.ts";
+import { Sessions } from "./doors/sessions.ts";
+import { GatewaySeats } from "./gateway/gateway_seats.ts";
+import { Connections } from "./http/connections.ts";
+import { addressGroup } from "./limits/client_address.ts";
 import { ConnectionSlots } from "./limits/connection_slots.ts";
 import { Limiter } from "./limits/limiter.ts";
-import {
-  createLogicalServers,
-  type LogicalServer,
-  statsByProtocol,
-  totalStats,
-} from "./logical_server.ts";
-import { Journal, type Window } from "./shared/journal.ts";
-import type { MetricsSource } from "./observe/metrics.ts";
+import { LogThrottle } from "./limits/log_throttle.ts";
+import { eventEnd } from "./observe/event_outcome.ts";
+import type { Metrics, MetricsSource } from "./observe/metrics.ts";
 import type { SmcpServerStats } from "./observe/stats.ts";
-import type { ClusterMember } from "./offices/cluster.ts";
+import { watchCalls, watchWaits } from "./observe/watch_calls.ts";
+import type { ConnectionParts, OwnSeat } from "./office/connection.ts";
+import { LocalOffices } from "./office/offices.ts";
+import type { Clock, Offices, Peer } from "./office/peer.ts";
 import type { ResolvedOptions } from "./options.ts";
+import { type Deadline, Deadlines } from "./shared/deadlines.ts";
+import { Journal } from "./shared/journal.ts";
+import { log, short } from "./shared/log.ts";
 import type { WsOption } from "./wire/mod.ts";
-import type { Connections } from "./http/connections.ts";
 
-/** A server without the way on which requests reach it: sessions, offices and limits. */
+const CLOCK: Clock = { now: () => performance.now(), date: () => Date.now() };
+
+/** A server without the way on which requests reach it: connections, offices and limits. */
 export class ServerCore {
   /** The limits. */
   readonly limiter: Limiter;
   /** The sessions of each address. */
   readonly slots: ConnectionSlots;
-  /** What serves each protocol version, oldest first. */
-  readonly logical: readonly LogicalServer[];
-  /** Handle the requests that pass the gate, oldest version first. */
-  readonly served: readonly Connections[];
-  readonly #cluster: ClusterMember | undefined;
-  /** Notes what belongs to no version. */
-  readonly journal: Journal;
-  /** Where onlookers of all versions look in. */
-  readonly window: Window = { onlooker: undefined };
+  /** Handle the requests that pass the gate. */
+  readonly connections: Connections;
+  /** The Socket.IO sessions. */
+  readonly sessions: Sessions;
+  /** Where clients of this process connect. */
+  readonly door: InProcessDoor;
+  /** The offices of all nodes. */
+  readonly offices: Offices;
+  /** Those whose home is here. */
+  readonly local: LocalOffices;
+  /** The same offices, as a gateway shares their seats. */
+  readonly seats: GatewaySeats | undefined;
+  /** What the connections of all doors work with. */
+  readonly parts: ConnectionParts;
+  /** Notes what happens. */
+  readonly journal = new Journal();
+  readonly #all: ResolvedOptions;
+  readonly #deadlines = new Deadlines<Deadline>();
   #isDraining = false;
 
   /** @param ws the WebSocket implementation */
   constructor(all: ResolvedOptions, ws: WsOption) {
-    const { metrics } = all;
-    const journal = this.journal = new Journal(this.window);
-    this.limiter = new Limiter(
-      all.limits,
+    const { metrics, cluster, gateway, limits } = all;
+    this.#all = all;
+    const { journal } = this;
+    const limiter = this.limiter = new Limiter(
+      limits,
       (limit) => metrics?.limitHit(limit),
       journal,
     );
-    this.slots = new ConnectionSlots(all.limits.connectionsPerAddress);
-    this.logical = createLogicalServers(all, {
-      limiter: this.limiter,
-      slots: this.slots,
-      ws,
-      window: this.window,
+    this.slots = new ConnectionSlots(limits.connectionsPerAddress);
+    const local = this.local = new LocalOffices({
+      clock: CLOCK,
+      deadlines: this.#deadlines,
+      limiter,
+      audit: journal.write,
+      observe: watchCalls(all.observer, journal, all.auditPayloads),
+      waits: watchWaits(journal),
+      requestTimeoutMs: all.requestTimeoutMs,
     });
-    this.served = this.logical.map(({ connections }) => connections);
-    this.#cluster = all.cluster;
-    this.#cluster?.start({
-      protocols: all.profiles.map(({ protocol }) => protocol),
-      membersPerOffice: all.limits.membersPerOffice,
+    const offices: Offices = cluster?.start({
+      protocols: all.protocols,
+      membersPerOffice: limits.membersPerOffice,
       maxMessageBytes: all.maxMessageBytes,
       pingIntervalMs: all.heartbeat.intervalMs,
       pingTimeoutMs: all.heartbeat.timeoutMs,
+    }, local) ?? local;
+    this.seats = gateway &&
+      new GatewaySeats(offices, gateway.pass.identity, this.agentOf);
+    this.offices = this.seats ?? offices;
+    this.parts = {
+      offices: this.offices,
+      audit: journal.write,
+      clock: CLOCK,
+      unknownEvent: unknownEvents(),
+      measure: metrics && measuring(metrics),
+    };
+    this.door = new InProcessDoor(this.parts);
+    const shared = { ...all, limiter, slots: this.slots };
+    this.connections = new Connections({
+      ...shared,
+      ws,
+      sessionPrefix: cluster && `${cluster.name}.`,
+    });
+    const { io, arrivals, guards } = this.connections;
+    this.sessions = new Sessions(io.of(SMCP_NAMESPACE), {
+      ...shared,
+      connections: this.parts,
+      arrivals,
+      guards,
+      journal,
     });
   }
 
@@ -62,21 +106,30 @@ export class ServerCore {
   readonly draining = (): boolean => this.#isDraining;
 
   /** Returns current counts. */
-  readonly stats = (): SmcpServerStats => totalStats(this.logical);
+  readonly stats = (): SmcpServerStats =>
+    countsOf([...this.sessions.open.values(), ...this.door.open]);
 
   /** Returns the counts of each version; `undefined` where there is one alone. */
   readonly protocols = ():
     | Readonly<Record<string, SmcpServerStats>>
-    | undefined => statsByProtocol(this.logical);
+    | undefined => {
+    const { protocols } = this.#all;
+    if (protocols.length === 1) return undefined;
+    const all = [...this.sessions.open.values(), ...this.door.open];
+    return Object.fromEntries(protocols.map((protocol) => [
+      protocol,
+      countsOf(all.filter(({ profile }) => profile === PROFILES[protocol])),
+    ]));
+  };
+
+  /** Finds the name of the Agent of an office whose home is here. */
+  readonly agentOf = (office: string): string | undefined =>
+    this.local.find(office)?.members.find(({ role }) => role === "agent")?.name;
 
   /** The counts for the metrics. */
-  get counts(): Pick<MetricsSource, "stats" | "statsByProtocol" | "cluster"> {
-    return {
-      stats: this.stats,
-      ...(this.#cluster && { cluster: this.#cluster }),
-      ...(this.logical.length > 1 &&
-        { statsByProtocol: () => this.protocols() ?? {} }),
-    };
+  get counts(): Pick<MetricsSource, "stats" | "cluster"> {
+    const { cluster } = this.#all;
+    return { stats: this.stats, ...(cluster && { cluster }) };
   }
 
   /**
@@ -85,25 +138,65 @@ export class ServerCore {
    * @throws {Error} that says why not, when that takes too long
    */
   async ready(): Promise<void> {
-    await this.#cluster?.joined();
+    await this.#all.cluster?.joined();
   }
 
   /** Checks the credentials of all open sessions again. */
-  async recheck(): Promise<void> {
-    await Promise.all(this.logical.map(({ sessions }) => sessions.recheck()));
+  recheck(): Promise<void> {
+    return this.sessions.recheck();
   }
 
   /** Refuses new sessions, joins and calls, and waits for pending calls. */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
-    await Promise.all(
-      this.logical.map(({ sessions }) => sessions.drain(graceMs)),
-    );
+    await this.offices.drain(graceMs);
+    this.#deadlines.clear();
   }
 
   /** Disconnects all clients once their queued packets are sent, and leaves the cluster. */
   async disconnect(): Promise<void> {
-    await Promise.all(this.served.map((each) => each.close()));
-    await this.#cluster?.leave();
+    this.door.close("the server is shutting down");
+    await this.connections.close();
+    await this.#all.cluster?.leave();
   }
 }
+
+/** A connection of any door. */
+interface Client extends Pick<Peer, "profile"> {
+  readonly connection: { readonly held: OwnSeat | undefined };
+}
+
+function countsOf(clients: readonly Client[]): SmcpServerStats {
+  const seats = clients.flatMap(({ connection }) => connection.held ?? []);
+  return {
+    connections: clients.length,
+    offices: new Set(seats.map(({ office }) => office)).size,
+    members: seats.length,
+  };
+}
+
+/** Logs events that clients make up, unless there are many. */
+function unknownEvents(): ConnectionParts["unknownEvent"] {
+  const lines = new LogThrottle<{ name: string; socket: string }>(
+    (line, omitted) =>
+      log.warn("Unknown event {name}", {
+        ...line,
+        ...(omitted > 0 && { omitted }),
+      }),
+  );
+  return ({ id, address }, name) => {
+    const line = { name: short(name), socket: id };
+    const kind = `${addressGroup(address)} ${line.name}`;
+    lines.take(kind, line, performance.now());
+  };
+}
+
+/** Times events; those that a client made up share one label. */
+const measuring = (
+  metrics: Metrics,
+): NonNullable<ConnectionParts["measure"]> =>
+(event) => {
+  const began = performance.now();
+  return (answer, end = eventEnd(answer)) =>
+    metrics.answered(event ?? "unknown", end, performance.now() - began);
+};

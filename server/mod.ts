@@ -76,15 +76,7 @@ export type {
   ClusterSource,
   ClusterStatus,
 } from "./shared/cluster_status.ts";
-export type { Member } from "./shared/member.ts";
-export {
-  decideJoin,
-  type JoinDecision,
-  type Joiner,
-} from "./offices/join_rule.ts";
-export type { Cluster } from "./offices/cluster.ts";
-export { MemoryRegistry } from "./offices/memory.ts";
-export type { Claim, OfficeRegistry, Seat } from "./offices/registry.ts";
+export type { Cluster } from "./shared/cluster.ts";
 export type { SmcpServerStats } from "./observe/stats.ts";
 export type {
   Gateway,

@@ -1,5 +1,6 @@
 import { checkNumbers } from "../shared/check_numbers.ts";
-import type { ProtocolName } from "../protocol/mod.ts";
+import { PROFILES, type ProtocolName } from "../protocol/mod.ts";
+import type { AdmitParts } from "./doors/admission/admit.ts";
 import { bothForms } from "./http/gate.ts";
 import { readHosts } from "./http/host_rule.ts";
 import type { ConnectionsOptions } from "./http/connections.ts";
@@ -8,10 +9,12 @@ import { MAX_CONNECT_BYTES } from "./limits/early_budget.ts";
 import { type Limits, resolveLimits } from "./limits/limits.ts";
 import { auditCalls } from "./observe/audit_calls.ts";
 import { CallSources } from "./observe/call_sources.ts";
-import { combineObservers } from "./observe/call_observer.ts";
+import {
+  type CallObserver,
+  combineObservers,
+} from "./observe/call_observer.ts";
 import { type CallTracer, traceCalls } from "./observe/trace_calls.ts";
-import { type NamedProfile, readProtocols } from "./protocols.ts";
-import type { SessionsOptions } from "./sessions/sessions.ts";
+import { readProtocols } from "./protocols.ts";
 import { MIN_UPLOAD_RATE, type WsEngine } from "./shared/ws_settings.ts";
 import {
   type Authenticator,
@@ -23,18 +26,17 @@ import {
   type Cluster,
   type ClusterMember,
   memberOf,
-} from "./offices/cluster.ts";
-import type { OfficeRegistry } from "./offices/registry.ts";
+} from "./shared/cluster.ts";
 import type { Gateway, GatewayHost } from "./gateway/gateway.ts";
-import { GatewaySeats } from "./gateway/gateway_seats.ts";
+import type { GatewaySetup } from "./gateway/mount_gateway.ts";
 import type { Heartbeat, WsOptions } from "./http/new_engine.ts";
 
 /** Options for `createSmcpServer()`. */
 export interface SmcpServerOptions {
   /**
-   * The protocol version that the server accepts, several of them, or `"all"`; default `"0.2"` alone.
-   * Each version has offices of its own, which never meet, even under one id (0.4 §18). With `"0.1"`
-   * older SDKs without the version handshake are served too (spec §12).
+   * The protocol version that the server lets in, several of them, or `"all"`; default `"0.2"` alone.
+   * Members of all versions meet in one office. With `"0.1"` older SDKs without the version handshake
+   * are served too (spec §12).
    */
   protocol?: ProtocolName | readonly ProtocolName[] | "all";
   /** Paths of the Engine.IO endpoint, with and without a trailing slash; default `/smcp/` and `/socket.io/` (spec §2). */
@@ -62,8 +64,6 @@ export interface SmcpServerOptions {
   authenticator?: Authenticator;
   /** Whether the audit log includes parameters and results of tool calls; default `false` (spec §10). */
   auditPayloads?: boolean;
-  /** Stores the members of every office, for one protocol version; default in memory, for a single node. */
-  registry?: OfficeRegistry;
   /**
    * The cluster that the server belongs to, from `joinCluster` of `@a2c-smcp/sdk/server/cluster`; the
    * server takes it over, and leaves it at its `close`. Default none: a single server.
@@ -130,24 +130,16 @@ const MEBIBYTE = 2 ** 20;
 
 /** Options with all defaults filled in. */
 export type ResolvedOptions =
-  & Omit<ConnectionsOptions, "limiter" | "profile" | "slots" | "ws">
+  & Omit<ConnectionsOptions, "limiter" | "slots" | "ws">
   & Omit<WsOptions, "unfinishedBytes">
-  & Omit<
-    SessionsOptions,
-    | "limiter"
-    | "arrivals"
-    | "guards"
-    | "profile"
-    | "registry"
-    | "versions"
-    | "exchange"
-    | "journal"
-  >
+  & Pick<AdmitParts, "profiles" | "authenticator" | "pass">
   & Pick<HttpAppParts, "paths" | "origins" | "hosts">
   & {
-    /** The versions to serve, oldest first. */
-    readonly profiles: readonly NamedProfile[];
-    readonly registry: OfficeRegistry | undefined;
+    /** The names of the versions that the server lets in, oldest first. */
+    readonly protocols: readonly ProtocolName[];
+    readonly requestTimeoutMs: number;
+    /** Called for each request of an Agent. */
+    readonly observer: CallObserver;
     readonly cluster: ClusterMember | undefined;
     readonly limits: Limits;
     readonly auditPayloads: boolean;
@@ -158,18 +150,6 @@ export type ResolvedOptions =
     readonly operator: { readonly token: string | undefined } | undefined;
   };
 
-/** A gateway that is wanted, and what it shares with other parts. */
-export interface GatewaySetup {
-  /** Makes it. */
-  readonly start: (host: GatewayHost) => Gateway;
-  /** The credentials of its Agents. */
-  readonly pass: GatewayPass;
-  /** Who makes the calls of its Agents. */
-  readonly sources: CallSources;
-  /** The seats of its Agents. */
-  readonly seats: GatewaySeats;
-}
-
 /**
  * Fills in the defaults of a server's options.
  *
@@ -179,23 +159,14 @@ export interface GatewaySetup {
 export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
   const { tracer } = options;
   checkAuthenticator(options.authenticator);
-  const profiles = readProtocols(options.protocol ?? "0.2");
-  if (profiles.length > 1 && options.registry !== undefined) {
-    throw new TypeError(
-      "Cannot serve several protocol versions with one registry, where their offices would meet: create a server for each version, or leave out the registry",
-    );
-  }
-  if (options.cluster !== undefined && options.registry !== undefined) {
-    throw new TypeError(
-      "Cannot use a registry with a cluster, which has its own: leave out one of them",
-    );
-  }
+  const protocols = readProtocols(options.protocol ?? "0.2");
   checkNumbers(numbersOf(options));
   const gateway = options.gateway && gatewaySetup(options.gateway);
   const { auditPayloads = false } = options;
   const logCall = auditCalls(auditPayloads, gateway?.sources);
   return {
-    profiles,
+    protocols,
+    profiles: protocols.map((protocol) => PROFILES[protocol]),
     paths: bothForms(options.paths ?? ["/smcp/", "/socket.io/"]),
     maxMessageBytes: options.maxMessageBytes ?? 8 * MEBIBYTE,
     maxConnectBytes: options.maxConnectBytes ?? MAX_CONNECT_BYTES,
@@ -203,7 +174,6 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
     origins: options.origins ?? [],
     hosts: options.hosts && readHosts(options.hosts),
     authenticator: options.authenticator,
-    registry: options.registry,
     cluster: options.cluster && memberOf(options.cluster),
     limits: resolveLimits(options.limits, gateway !== undefined),
     proxies: options.trustedProxies ?? 0,
@@ -220,7 +190,6 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
     metrics: options.metrics,
     gateway,
     pass: gateway?.pass,
-    sharer: gateway?.seats,
     operator: readOperator(options.operator),
     authorizationServers: (options.authorizationServers ?? []).map(readIssuer),
   };
@@ -256,13 +225,7 @@ function readOperator(
 
 function gatewaySetup(start: GatewaySetup["start"]): GatewaySetup {
   const pass = new GatewayPass();
-  const { identity } = pass;
-  return {
-    start,
-    pass,
-    sources: new CallSources(identity),
-    seats: new GatewaySeats(identity),
-  };
+  return { start, pass, sources: new CallSources(pass.identity) };
 }
 
 /** @throws {TypeError} naming what is no URL */

@@ -1,30 +1,21 @@
-import { type Profile, PROFILES, type ProtocolName } from "../protocol/mod.ts";
+import type { ProtocolName } from "../protocol/mod.ts";
 import { PROTOCOL_NAMES } from "../protocol/version.ts";
 
-/** A protocol version with its name. */
-export interface NamedProfile {
-  /** Its name. */
-  readonly protocol: ProtocolName;
-  /** Its properties. */
-  readonly profile: Profile;
-}
-
 /**
- * Reads which versions a server serves.
+ * Reads which versions a server lets in.
  *
  * @returns each once, oldest first
  * @throws {TypeError} for none, or one that there is not
  */
 export function readProtocols(
   wanted: ProtocolName | readonly ProtocolName[] | "all",
-): NamedProfile[] {
+): ProtocolName[] {
   const names = wanted === "all" ? PROTOCOL_NAMES : [wanted].flat();
   for (const name of names) {
     if (!PROTOCOL_NAMES.includes(name)) throw unknown(JSON.stringify(name));
   }
   if (names.length === 0) throw unknown("an empty list");
-  return PROTOCOL_NAMES.filter((name) => names.includes(name))
-    .map((protocol) => ({ protocol, profile: PROFILES[protocol] }));
+  return PROTOCOL_NAMES.filter((name) => names.includes(name));
 }
 
 const unknown = (what: string): TypeError =>

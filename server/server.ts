@@ -105,26 +105,31 @@ class PartedServer implements SmcpServer {
       all,
       wsOption({ ...all, unfinishedBytes }),
     );
-    const { limiter, slots, served, logical, draining } = core;
+    const { limiter, slots, connections, sessions, local, draining } = core;
     const sockets = new SocketSlots({ limiter, proxies });
     const feed = metrics && new MetricsFeed(metrics, core.counts, draining);
     const front = {
       ...all,
-      served,
+      connections,
       limiter,
       slots,
       draining,
       webSocketOnly: false,
     };
     const gateway = this.#gateway = all.gateway &&
-      mountGateway(all.gateway, { ...front, sockets, logical });
+      mountGateway(all.gateway, {
+        ...front,
+        sockets,
+        seats: core.seats,
+        agentOf: core.agentOf,
+      });
     const operator = this.#operator = all.operator && new OperatorRoutes({
       ...front,
-      logical,
-      others: all.cluster?.others,
+      ...{ local, sessions },
+      questions: { ...core.parts, auditPayloads: all.auditPayloads },
+      stats: core.stats,
       token: all.operator.token,
       journal: core.journal,
-      window: core.window,
       version: PACKAGE_VERSION,
       since: Date.now(),
       recheck: () => this.#recheckClients(),

@@ -67,7 +67,7 @@ export interface ServerEnd {
  */
 export class InProcessDoor {
   readonly #parts: ConnectionParts;
-  readonly #open = new Set<Peer>();
+  readonly #open = new Map<Peer, Connection>();
   #isClosed = false;
 
   /** @param parts what the connections of all doors work with */
@@ -75,9 +75,11 @@ export class InProcessDoor {
     this.#parts = parts;
   }
 
-  /** The number of open connections. */
-  get size(): number {
-    return this.#open.size;
+  /** The open connections. */
+  get open(): { readonly profile: Profile; readonly connection: Connection }[] {
+    return [...this.#open].map(([{ profile }, connection]) => ({
+      ...{ profile, connection },
+    }));
   }
 
   /**
@@ -99,7 +101,7 @@ export class InProcessDoor {
     };
     const peer = peerOf(client, end, { deliver, close });
     const connection = new Connection(peer, this.#parts, client.role);
-    open.add(peer);
+    open.set(peer, connection);
     return {
       id: peer.id,
       send(event, payload, answered) {
@@ -116,7 +118,7 @@ export class InProcessDoor {
   /** Closes all connections, and opens no more. */
   close(reason: string): void {
     this.#isClosed = true;
-    for (const peer of this.#open) peer.end(reason, false);
+    for (const peer of this.#open.keys()) peer.end(reason, false);
   }
 }
 

@@ -4,7 +4,6 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Server as Engine } from "engine.io";
 import type { Hono } from "hono";
 import { ErrorCode } from "../../protocol/mod.ts";
-import { isRefusal } from "../http/admit_request.ts";
 import { exposure, isLoopback } from "../http/bind_rule.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { admitUpgrade, type UpgradeParts } from "../http/upgrade.ts";
@@ -112,13 +111,13 @@ export class FetchRequests {
       connection: carrier,
     };
     try {
-      const admitted = admitUpgrade(kept, carrier, this.#parts);
-      if (isRefusal(admitted)) {
+      const refused = admitUpgrade(kept, carrier, this.#parts);
+      if (refused) {
         carrier.end();
-        return toResponse(closing(admitted));
+        return toResponse(closing(refused));
       }
       // The same duck types as in node:http, of which Engine.IO uses what these have.
-      admitted.engine.handleUpgrade(
+      this.#parts.connections.engine.handleUpgrade(
         kept as unknown as EngineRequest,
         carrier as unknown as EngineSocket,
         EMPTY,

@@ -84,10 +84,10 @@ class HandlerServer implements FetchServer {
       all,
       fetchWsOption(earlyBytes(all.maxConnectBytes), bytes),
     );
-    const { limiter, slots, served, draining } = core;
+    const { limiter, slots, connections, draining } = core;
     const front = {
       ...all,
-      served,
+      connections,
       limiter,
       slots,
       draining,

@@ -43,11 +43,10 @@ export interface GatewayHost {
   readonly maxMessageBytes: number;
   /**
    * Where the Agent of an office connects to, as nobody else can: an address of this process alone,
-   * with headers that hold a secret. Where the Server serves several protocol versions, it is that of
-   * the newest in which the office has Computers right now, else 0.2, or the newest without that.
+   * with headers that hold a secret.
    */
   connect(office: string): Promise<GatewayAddress>;
-  /** Finds the name of the Agent that sits in an office, of the version that `connect` leads to. */
+  /** Finds the name of the Agent that sits in an office, if this process has it. */
   agentOf(office: string): Promise<string | undefined>;
   /** Names in the audit log who makes the call with this `req_id`; returns what forgets it again. */
   attribute(reqId: string, source: CallSource): () => void;

@@ -1,35 +1,126 @@
-import type { SeatSharer } from "../offices/membership.ts";
+import { AGENT_SEAT_TAKEN } from "../office/join_rule.ts";
+import type {
+  Offices,
+  Peer,
+  Refusal,
+  Seat,
+  WantedSeat,
+} from "../office/peer.ts";
 import type { Identity } from "../shared/identity.ts";
-import type { Session } from "../shared/session.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** The seats of a gateway's Agents, as offices see them: these are made before their gateway. */
-export class GatewaySeats implements SeatSharer {
-  readonly #agents: Identity;
-  #gateway: Pick<Gateway, "makeWay" | "seatFreed"> | undefined;
+/** Who gives up seats: a gateway. */
+type Sharer = Pick<Gateway, "makeWay" | "seatFreed">;
 
-  /** @param agents the identity of the gateway's Agents */
-  constructor(agents: Identity) {
+/** The offices of a server with a gateway, whose Agents make way for others. */
+export class GatewaySeats implements Offices {
+  readonly #offices: Offices;
+  readonly #agents: Identity;
+  readonly #agentOf: (office: string) => string | undefined;
+  readonly #own = new Map<string, Seat>();
+  #gateway: Sharer | undefined;
+
+  /**
+   * @param agents the identity of the gateway's Agents
+   * @param agentOf finds the name of the Agent of an office, if its home is here
+   */
+  constructor(
+    offices: Offices,
+    agents: Identity,
+    agentOf: (office: string) => string | undefined,
+  ) {
+    this.#offices = offices;
     this.#agents = agents;
+    this.#agentOf = agentOf;
   }
 
-  /** Connects them with their gateway. */
-  serve(gateway: Pick<Gateway, "makeWay" | "seatFreed">): void {
+  /** Connects them with the gateway, which is made after them. */
+  serve(gateway: Sharer): void {
     this.#gateway = gateway;
   }
 
-  isOwn({ identity }: Session): boolean {
-    return identity === this.#agents;
+  get isClosed(): boolean {
+    return this.#offices.isClosed;
   }
 
-  async makeWay(
-    office: string,
-    principal: string | undefined,
-  ): Promise<string | undefined> {
-    return await this.#gateway?.makeWay(office, principal);
+  drain(graceMs: number): Promise<void> {
+    return this.#offices.drain(graceMs);
   }
 
-  seatFreed(office: string): void {
-    this.#gateway?.seatFreed(office);
+  join(
+    peer: Peer,
+    wanted: WantedSeat,
+    former?: Seat,
+  ): Seat | Refusal | Promise<Seat | Refusal> {
+    const joining = this.#offices.join(peer, wanted, former);
+    if (wanted.role !== "agent") return joining;
+    return joining instanceof Promise
+      ? joining.then((joined) => this.#judge(joined, peer, wanted))
+      : this.#judge(joining, peer, wanted);
   }
+
+  /** Makes way for an Agent that was refused because of the gateway's own. */
+  #judge(
+    joined: Seat | Refusal,
+    peer: Peer,
+    wanted: WantedSeat,
+  ): Seat | Refusal | Promise<Seat | Refusal> {
+    const { office } = wanted;
+    if (peer.identity === this.#agents) {
+      if (!("refused" in joined)) this.#own.set(office, joined);
+      return joined;
+    }
+    const gateway = this.#gateway;
+    if (gateway === undefined) return joined;
+    if (!("refused" in joined)) return returned(joined, office, gateway);
+    if (joined.refused !== AGENT_SEAT_TAKEN) return joined;
+    if (this.#own.get(office)?.isHeld) {
+      return this.#tryAgain(peer, wanted, gateway);
+    }
+    const holder = this.#agentOf(office);
+    return holder === undefined
+      ? joined
+      : because(`${JSON.stringify(holder)} has it until it leaves`);
+  }
+
+  async #tryAgain(
+    peer: Peer,
+    wanted: WantedSeat,
+    gateway: Sharer,
+  ): Promise<Seat | Refusal> {
+    const { office } = wanted;
+    const why = await gateway.makeWay(office, peer.identity?.principal);
+    if (why !== undefined) return because(why);
+    const joined = await this.#offices.join(peer, wanted);
+    if (!("refused" in joined)) return returned(joined, office, gateway);
+    gateway.seatFreed(office);
+    return joined;
+  }
+}
+
+const because = (why: string): Refusal => ({
+  refused: `${AGENT_SEAT_TAKEN}: ${why}`,
+});
+
+/** A seat that the gateway may take again once it is left. */
+function returned(seat: Seat, office: string, gateway: Sharer): Seat {
+  let isFreed = false;
+  const free = () => {
+    if (!isFreed) gateway.seatFreed(office);
+    isFreed = true;
+  };
+  return {
+    get isHeld() {
+      return seat.isHeld;
+    },
+    receive: (event, payload, ack) => seat.receive(event, payload, ack),
+    leave: () => {
+      seat.leave();
+      free();
+    },
+    gone: () => {
+      seat.gone();
+      free();
+    },
+  };
 }

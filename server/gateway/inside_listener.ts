@@ -16,21 +16,15 @@ import { minimalRequest } from "../http/upgrade.ts";
 
 /** How long a shutdown waits for WebSockets to close. */
 const CLOSE_TIMEOUT_MS = 1000;
-/** The path of each version: the Agents of a gateway may speak another one than they are served in. */
-const pathOf = (protocol: ProtocolName): string => `/${protocol}/`;
-
-/** What carries the sessions of one protocol version. */
-export interface EngineOfVersion {
-  /** The version. */
-  readonly protocol: ProtocolName;
-  /** Carries them. */
-  readonly connections: ServedEngine;
-}
+/** The path of Socket.IO. */
+const PATH = "/smcp/";
 
 /** The parts of a server that {@linkcode InsideListener} needs. */
 export interface InsideParts {
-  /** Carry the sessions of each protocol version. */
-  readonly logical: readonly EngineOfVersion[];
+  /** Carries the sessions. */
+  readonly connections: ServedEngine;
+  /** The versions that the server lets in, oldest first. */
+  readonly protocols: readonly ProtocolName[];
   /** Known by those who may connect. */
   readonly pass: GatewayPass;
   /** Limits TCP connections. */
@@ -68,17 +62,18 @@ export class InsideListener {
     parts.sockets.guard(this.#server);
   }
 
-  /** Returns where to connect to for a protocol version, and with what. */
-  async connect(protocol: ProtocolName): Promise<GatewayAddress> {
+  /** Returns where to connect to, in the newest version. */
+  async connect(): Promise<GatewayAddress> {
+    const protocol = this.#parts.protocols.at(-1);
     this.#url ??= this.#listen().catch((error) => {
       this.#url = undefined;
       throw error;
     });
     return {
       url: await this.#url,
-      path: pathOf(protocol),
+      path: PATH,
       headers: this.#parts.pass.headers,
-      ...(protocol !== "0.1" && { protocol }),
+      ...(protocol && protocol !== "0.1" && { protocol }),
     };
   }
 
@@ -117,11 +112,10 @@ export class InsideListener {
 
   /** @returns `undefined` for who may not connect, or not now */
   #servedFor({ headers, url = "" }: IncomingMessage): ServedEngine | undefined {
-    const { logical, pass, draining } = this.#parts;
+    const { connections, pass, draining } = this.#parts;
     const { path, query } = splitTarget(url);
     if (!pass.matches(headers)) return undefined;
     if (draining() && sessionOf(query) === undefined) return undefined;
-    return logical.find(({ protocol }) => path === pathOf(protocol))
-      ?.connections;
+    return path === PATH ? connections : undefined;
   }
 }

@@ -1,15 +1,19 @@
-import type { CallSources } from "../observe/call_sources.ts";
-import type { GatewayPass } from "../auth/gateway_pass.ts";
 import type { Gateway, GatewayHost } from "./gateway.ts";
-import type { GatewaySeats } from "./gateway_seats.ts";
-import { type OfficesOfVersion, versionFor } from "./version_for.ts";
 import { type GatewayParts, GatewayRoutes } from "./gateway_routes.ts";
-import {
-  type EngineOfVersion,
-  InsideListener,
-  type InsideParts,
-} from "./inside_listener.ts";
+import type { GatewaySeats } from "./gateway_seats.ts";
+import { InsideListener, type InsideParts } from "./inside_listener.ts";
+import type { GatewayPass } from "../auth/gateway_pass.ts";
+import type { CallSources } from "../observe/call_sources.ts";
 
+/** A gateway that is wanted, and what it shares with other parts. */
+export interface GatewaySetup {
+  /** Makes it. */
+  readonly start: (host: GatewayHost) => Gateway;
+  /** The credentials of its Agents. */
+  readonly pass: GatewayPass;
+  /** Who makes the calls of its Agents. */
+  readonly sources: CallSources;
+}
 /** The two doors of a gateway: where its clients come in, and where its Agents do. */
 export interface GatewayMount {
   /** Of its clients. */
@@ -21,30 +25,26 @@ export interface GatewayMount {
 /** The parts of a server that {@linkcode mountGateway} needs. */
 export interface MountParts
   extends Omit<GatewayParts, "gateway">, Omit<InsideParts, "pass"> {
-  /** Know who is in an office, one for each protocol version, oldest first. */
-  readonly logical: readonly (OfficesOfVersion & EngineOfVersion)[];
+  /** The seats of its Agents. */
+  readonly seats: GatewaySeats | undefined;
+  /** Finds the name of the Agent of an office, if its home is here. */
+  readonly agentOf: (office: string) => string | undefined;
 }
 
 /** Makes a gateway, and what connects it with its Server. */
 export function mountGateway(
-  { start, pass, sources, seats }: {
-    readonly start: (host: GatewayHost) => Gateway;
-    readonly pass: GatewayPass;
-    readonly sources: CallSources;
-    readonly seats: GatewaySeats;
-  },
+  { start, pass, sources }: GatewaySetup,
   parts: MountParts,
 ): GatewayMount {
   const inside = new InsideListener({ ...parts, pass });
-  const gateway = start({
+  const host: GatewayHost = {
     limits: parts.limiter.limits,
     maxMessageBytes: parts.maxMessageBytes,
-    connect: async (office) =>
-      inside.connect((await versionFor(office, parts.logical)).protocol),
-    agentOf: async (office) =>
-      (await versionFor(office, parts.logical)).sessions.agentOf(office),
+    connect: () => inside.connect(),
+    agentOf: (office) => Promise.resolve(parts.agentOf(office)),
     attribute: (reqId, source) => sources.add(reqId, source),
-  });
-  seats.serve(gateway);
+  };
+  const gateway: Gateway = start(host);
+  parts.seats?.serve(gateway);
   return { routes: new GatewayRoutes({ ...parts, gateway }), inside };
 }

@@ -1,11 +1,15 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { ErrorCode, type ErrorPayload } from "../../protocol/mod.ts";
-import type { ClusterMember } from "../offices/cluster.ts";
+import {
+  ErrorCode,
+  type ErrorPayload,
+  type Profile,
+} from "../../protocol/mod.ts";
+import type { ClusterMember } from "../shared/cluster.ts";
 import { notServing, shuttingDown } from "../shared/error_payload.ts";
 import { quote } from "../shared/log.ts";
 import { type Refusal, refusal } from "../shared/refusal.ts";
 import { sessionOf } from "../shared/request_target.ts";
-import { checkTransport, chooseServed, type Served } from "./gate.ts";
+import { checkTransport, chooseProfile, isRefusal } from "./gate.ts";
 import { type Addressed, checkHost, type HostRule } from "./host_rule.ts";
 import { clientAddress } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";
@@ -25,6 +29,8 @@ export interface AdmissionParts extends HostRule {
   readonly metrics: Metrics | undefined;
   /** Whether polling is refused, as no request of a session is sure to reach this process. */
   readonly webSocketOnly: boolean;
+  /** The versions that the server lets in, oldest first. */
+  readonly profiles: readonly Profile[];
   /** The node that the server is in a cluster, if it is in one. */
   readonly cluster: ClusterMember | undefined;
   /** Whether new sessions are refused. */
@@ -107,31 +113,25 @@ export function judgeOrigin(
  * treated alike; checks origin, transport, version, shutdown and the sessions of the address, in this
  * order (spec §2, §10).
  *
- * @param served what serves each version, oldest first
- * @returns the refusal, or what serves the request when it may pass
+ * @returns the refusal, or `undefined` when the request may pass
  */
-export function admitRequest<S extends Served>(
+export function admitRequest(
   request: HandshakeRequest,
-  served: readonly S[],
   parts: AdmissionParts,
-): S | Refusal {
+): Refusal | undefined {
   const { query, origin, site, address } = request;
-  let admitted = checkOrigin(request, parts.origins) ??
-    checkTransport(query, parts.webSocketOnly) ?? chooseServed(query, served);
-  if (!isRefusal(admitted)) {
+  const chosen = checkOrigin(request, parts.origins) ??
+    checkTransport(query, parts.webSocketOnly) ??
+    chooseProfile(query, parts.profiles);
+  let refused = isRefusal(chosen) ? chosen : undefined;
+  if (refused === undefined) {
     const session = sessionOf(query);
     if (session) parts.cluster?.unknownSession(session);
-    else admitted = admitSession(request, parts) ?? admitted;
+    else refused = admitSession(request, parts);
   }
-  if (isRefusal(admitted)) {
-    recordRefusal(admitted, address, origin ?? site, parts);
-  }
-  return admitted;
+  if (refused) recordRefusal(refused, address, origin ?? site, parts);
+  return refused;
 }
-
-/** Returns whether a request was refused. */
-export const isRefusal = (admitted: Served | Refusal): admitted is Refusal =>
-  "status" in admitted;
 
 /**
  * Records a refusal in the audit log, and counts it.

@@ -1,12 +1,11 @@
 import type { Server as Engine, Socket as Connection } from "engine.io";
 import { Server as SocketServer } from "socket.io";
-import type { Profile } from "../../protocol/mod.ts";
 import { Arrivals } from "../limits/arrivals.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { PacketGuards } from "../limits/packet_guards.ts";
 import type { ConnectionSlots } from "../limits/connection_slots.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { guardConnection } from "../sessions/guard_connection.ts";
+import { guardConnection } from "./guard_connection.ts";
 import { connectionsOf } from "../wire/mod.ts";
 import { endWhenAsked, flushed } from "./closing.ts";
 import type { ServedEngine } from "./served_engine.ts";
@@ -17,8 +16,6 @@ const FLUSH_TIMEOUT_MS = 1000;
 
 /** Options for {@linkcode Connections}. */
 export interface ConnectionsOptions extends EngineOptions {
-  /** The protocol version. */
-  readonly profile: Profile;
   /** Maximum size of a packet that requests a session. */
   readonly maxConnectBytes: number;
   /** Limits the sessions of each address. */
@@ -35,9 +32,8 @@ export interface ConnectionsOptions extends EngineOptions {
   readonly proxies: number;
 }
 
-/** The Engine.IO and Socket.IO servers of one protocol version, and the limits of their connections. */
+/** The Engine.IO and Socket.IO servers, and the limits of their connections. */
 export class Connections implements ServedEngine {
-  readonly profile: Profile;
   /** Handles the requests and upgrades that passed the gate. */
   readonly engine: Engine;
   /** The Socket.IO server on top of it. */
@@ -50,7 +46,6 @@ export class Connections implements ServedEngine {
   /** @throws {TypeError} when an option is invalid */
   constructor(options: ConnectionsOptions) {
     const { limiter, metrics, proxies, slots, handshakeTimeoutMs } = options;
-    this.profile = options.profile;
     this.guards = new PacketGuards(options);
     this.engine = newEngine(options);
     this.io = new SocketServer({

@@ -26,38 +26,38 @@ export function checkGate(
   return check.ok ? undefined : refusal(400, check.body);
 }
 
-/** What serves one protocol version. */
-export interface Served {
-  /** The version. */
-  readonly profile: Profile;
-}
-
 /**
- * Chooses what serves the version of a request (0.4 §18).
+ * Chooses the version that a client is served in (0.4 §18).
  *
- * A version that none serves is refused with the newest, and with the lowest and highest of all.
+ * A version that the server does not let in is refused with the newest, and with the lowest and highest
+ * of all.
  *
  * @param query the request's query, without `?`
- * @param served what there is, oldest version first
+ * @param profiles those that the server lets in, oldest first
  */
-export function chooseServed<S extends Served>(
+export function chooseProfile(
   query: string,
-  served: readonly S[],
-): S | Refusal {
+  profiles: readonly Profile[],
+): Profile | Refusal {
   let refused: Refusal | undefined;
-  for (const each of served) {
-    refused = checkGate(query, each.profile);
-    if (refused === undefined) return each;
+  for (const profile of profiles) {
+    refused = checkGate(query, profile);
+    if (refused === undefined) return profile;
   }
-  const [oldest] = served;
+  const [oldest] = profiles;
   if (oldest === undefined || refused === undefined) {
     throw new Error("Cannot choose a version: none is served");
   }
   const body: ErrorPayload = JSON.parse(refused.body);
   if (body.code !== ErrorCode.PROTOCOL_VERSION_MISMATCH) return refused;
-  const { min } = supportedRange(oldest.profile.version);
+  const { min } = supportedRange(oldest.version);
   return refusal(400, { ...body, min_supported: min });
 }
+
+/** Returns whether a request was refused. */
+export const isRefusal = (
+  admitted: Profile | Refusal | undefined,
+): admitted is Refusal => admitted !== undefined && "status" in admitted;
 
 /**
  * Refuses JSONP, Engine.IO's transport for browsers without CORS: any page could load it as a script.

@@ -11,7 +11,6 @@ import {
   addressedOf,
   type AdmissionParts,
   admitRequest,
-  isRefusal,
   judgeHost,
   provenanceOf,
 } from "./admit_request.ts";
@@ -31,8 +30,8 @@ export interface SmcpEnv {
 
 /** The parts of a server that {@linkcode httpApp} needs. */
 export interface HttpAppParts extends AdmissionParts {
-  /** Handle the requests that pass the gate, oldest version first. */
-  readonly served: readonly ServedEngine[];
+  /** Handles the requests that pass the gate. */
+  readonly connections: ServedEngine;
   /** Paths of Engine.IO, with and without a trailing slash. */
   readonly paths: readonly string[];
   /** Decides who may read `/metrics`. */
@@ -58,7 +57,7 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
     const protocols = parts.protocols();
     return c.json({
       status: parts.draining() ? "draining" : "ok",
-      protocol_version: parts.served.at(-1)?.profile.version,
+      protocol_version: parts.profiles.at(-1)?.version,
       ...parts.stats(),
       ...(protocols && { protocols }),
       ...(parts.cluster && { cluster: shown(parts.cluster.status()) }),
@@ -130,7 +129,7 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
   const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
   const { query } = splitTarget(incoming?.url ?? c.req.url);
   const address = incoming ? addressOf(incoming, parts) : "";
-  const admitted = admitRequest(
+  const refused = admitRequest(
     {
       query,
       ...(incoming
@@ -141,12 +140,11 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
         incoming === undefined || outgoing === undefined ||
         parts.slots.reserve(incoming, outgoing, address),
     },
-    parts.served,
     parts,
   );
-  if (isRefusal(admitted)) {
+  if (refused) {
     incoming?.resume(); // an unread body would hold the connection open
-    return toResponse(admitted);
+    return toResponse(refused);
   }
   if (incoming === undefined || outgoing === undefined) {
     return toResponse(
@@ -164,8 +162,8 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
     });
     if (parts.origins !== "*") outgoing.setHeader("Vary", "Origin");
   }
-  admitted.guards.watch(incoming, sessionOf(query));
-  admitted.engine.handleRequest(
+  parts.connections.guards.watch(incoming, sessionOf(query));
+  parts.connections.engine.handleRequest(
     incoming as Parameters<Engine["handleRequest"]>[0],
     outgoing,
   );

@@ -27,7 +27,7 @@ export class MetricsFeed {
    */
   constructor(
     metrics: Metrics,
-    counts: Pick<MetricsSource, "stats" | "statsByProtocol" | "cluster">,
+    counts: Pick<MetricsSource, "stats" | "cluster">,
     isClosed: () => boolean,
   ) {
     this.#metrics = metrics;

@@ -8,7 +8,6 @@ import {
   addressedOf,
   type AdmissionParts,
   admitRequest,
-  isRefusal,
   judgeHost,
   provenanceOf,
   type RequestHead,
@@ -28,8 +27,8 @@ type EngineRequest = Parameters<Engine["handleUpgrade"]>[0];
 
 /** The parts of a server that {@linkcode upgradeListener} needs. */
 export interface UpgradeParts extends AdmissionParts {
-  /** Handle the requests that pass the gate, oldest version first. */
-  readonly served: readonly ServedEngine[];
+  /** Handles the requests that pass the gate. */
+  readonly connections: ServedEngine;
   /** Paths of Engine.IO, with and without a trailing slash. */
   readonly paths: readonly string[];
 }
@@ -39,13 +38,13 @@ export interface UpgradeParts extends AdmissionParts {
  *
  * @param request what Engine.IO will keep as the request of the session
  * @param carrier closes when the request was refused, or its WebSocket has ended
- * @returns the refusal, or what serves the request
+ * @returns the refusal, or `undefined` when it may pass
  */
 export function admitUpgrade(
   request: RequestHead,
   carrier: Carrier,
   parts: UpgradeParts,
-): ServedEngine | Refusal {
+): Refusal | undefined {
   const address = clientAddress(
     request.socket.remoteAddress ?? "",
     request.headers["x-forwarded-for"],
@@ -60,7 +59,6 @@ export function admitUpgrade(
         address,
         reserveSlot: () => parts.slots.reserve(request, carrier, address),
       },
-      parts.served,
       parts,
     );
 }
@@ -92,13 +90,10 @@ export const upgradeListener =
         return alone;
       }
       const kept = minimalRequest(request);
-      const admitted = admitUpgrade(kept, socket, parts);
-      if (isRefusal(admitted)) {
-        refuseUpgrade(socket, admitted);
-      } else {
-        // Synchronous up to here: an await would lose the first frames.
-        admitted.engine.handleUpgrade(kept, socket, head);
-      }
+      const refused = admitUpgrade(kept, socket, parts);
+      // Synchronous up to here: an await would lose the first frames.
+      if (refused) refuseUpgrade(socket, refused);
+      else parts.connections.engine.handleUpgrade(kept, socket, head);
     } catch (error) {
       log.warn("Cannot answer an upgrade request", failure(error));
       refuseUpgrade(socket, invalidRequest());

@@ -7,7 +7,7 @@ import {
   SMCP_NAMESPACE,
 } from "../../protocol/mod.ts";
 import { toConnectError } from "../shared/error_payload.ts";
-import type { Session } from "../shared/session.ts";
+import type { AuditParty } from "../shared/audit.ts";
 import { holdReading, type PacketGuard, purposeOf } from "../wire/mod.ts";
 import { EarlyBudget } from "./early_budget.ts";
 
@@ -35,8 +35,8 @@ export interface PacketLimits {
 export class ConnectionGuard implements PacketGuard {
   readonly #connection: Connection;
   readonly #limits: PacketLimits;
-  readonly #refused: (reason: string, session: Session | undefined) => void;
-  #session: Session | undefined;
+  readonly #refused: (reason: string, party: AuditParty | undefined) => void;
+  #party: AuditParty | undefined;
   /** Set while the connection has no session. */
   #early: EarlyBudget | undefined;
   #connects = 0;
@@ -48,7 +48,7 @@ export class ConnectionGuard implements PacketGuard {
   constructor(
     connection: Connection,
     limits: PacketLimits,
-    refused: (reason: string, session: Session | undefined) => void,
+    refused: (reason: string, party: AuditParty | undefined) => void,
   ) {
     this.#connection = connection;
     this.#limits = limits;
@@ -59,9 +59,9 @@ export class ConnectionGuard implements PacketGuard {
     });
   }
 
-  /** Notes that the connection has a session now. */
-  admit(session: Session): void {
-    this.#session = session;
+  /** Notes that the connection has a session now, and whose it is. */
+  admit(party: AuditParty): void {
+    this.#party = party;
     this.#early = undefined;
     this.#connects = 0;
     this.#connection.off("packet", this.#count);
@@ -69,7 +69,7 @@ export class ConnectionGuard implements PacketGuard {
 
   /** Notes that the connection has no session any more. */
   leave(): void {
-    this.#session = undefined;
+    this.#party = undefined;
     this.#early = new EarlyBudget(this.#limits.maxConnectBytes);
     this.#connection.on("packet", this.#count);
   }
@@ -117,7 +117,7 @@ export class ConnectionGuard implements PacketGuard {
   refuse(reason: string): void {
     if (this.#isRefused) return;
     this.#isRefused = true;
-    this.#refused(reason, this.#session);
+    this.#refused(reason, this.#party);
     this.#connection.close(true);
   }
 

@@ -4,7 +4,8 @@ import {
   type ToolCallReq,
 } from "../../protocol/mod.ts";
 import { audit } from "../shared/audit.ts";
-import type { CallObserver, ObservedCall } from "./call_observer.ts";
+import type { ObservedCall } from "../office/peer.ts";
+import type { CallObserver } from "./call_observer.ts";
 import { describeRead } from "./described_read.ts";
 import type { CallSource, CallSources } from "./call_sources.ts";
 import type { Payload } from "../wire/mod.ts";
@@ -17,13 +18,12 @@ import type { Payload } from "../wire/mod.ts";
  */
 export const auditCalls =
   (payloads: boolean, sources?: CallSources): CallObserver => (call) => {
-    const { event, payload, agent } = call;
+    const { event, payload, agent: { peer: { identity } } } = call;
     const isCall = event === TOOL_CALL_EVENT;
     const read = isCall ? undefined : describeRead(event, payload);
     if (!isCall && read === undefined) return () => {};
     const request = payload.peek() as AgentCallData; // checked by now
-    const source = sources?.of(agent.identity, request.req_id) ??
-      agent.identity;
+    const source = sources?.of(identity, request.req_id) ?? identity;
     const about = aboutOf(call, request.req_id, source);
     if (read) return endingRead({ ...about, ...read }, payloads);
     const { tool_name } = request as ToolCallReq;
@@ -35,12 +35,12 @@ export const auditCalls =
 
 /** What is known of a request when it comes. */
 const aboutOf = (
-  { seat, computer }: ObservedCall,
+  { agent: { office, name }, computer }: ObservedCall,
   req_id: string,
   source: CallSource | undefined,
 ) => ({
-  office: seat.office,
-  agent: seat.name,
+  office,
+  agent: name,
   ...(source?.principal !== undefined && { principal: source.principal }),
   ...(source?.client !== undefined && { client: source.client }),
   computer,

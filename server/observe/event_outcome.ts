@@ -1,5 +1,6 @@
 import type { CallEnd } from "../shared/call_end.ts";
-import { type Answer, Payload } from "../wire/mod.ts";
+import type { Answer } from "../office/peer.ts";
+import { Payload } from "../shared/payload.ts";
 import { endOf } from "../shared/call_end.ts";
 
 /**

@@ -7,8 +7,6 @@ import type { SmcpServerStats } from "./stats.ts";
 export interface MetricsSource {
   /** Returns current counts. */
   stats(): SmcpServerStats;
-  /** Returns the counts of each protocol version; absent where the server serves one alone. */
-  statsByProtocol?(): Readonly<Record<string, SmcpServerStats>>;
   /** The node that the server is in a cluster; absent where it is in none. */
   readonly cluster?: ClusterSource;
   /** Returns the bytes on the wire so far. */
@@ -39,31 +37,10 @@ export interface Metrics {
    * @param end as what it ended, and for `cancelled` and `timeout` by whom; `refused` for a join or a
    * leave that was answered with `false`
    * @param durationMs from its arrival to its answer
-   * @param protocol the protocol version, where the server serves several
    */
-  answered(
-    event: string,
-    end: CallEnd,
-    durationMs: number,
-    protocol?: string,
-  ): void;
+  answered(event: string, end: CallEnd, durationMs: number): void;
   /** The content type of {@linkcode Metrics.text}. */
   readonly contentType: string;
   /** Renders all metrics in the Prometheus text format. */
   text(): string | Promise<string>;
 }
-
-/** Returns metrics that count the events of one protocol version of several. */
-export const labelled = (
-  metrics: Metrics | undefined,
-  protocol: string,
-): Metrics | undefined =>
-  metrics && {
-    observe: (source) => metrics.observe(source),
-    handshakeRefused: (...refused) => metrics.handshakeRefused(...refused),
-    limitHit: (limit) => metrics.limitHit(limit),
-    answered: (event, end, durationMs) =>
-      metrics.answered(event, end, durationMs, protocol),
-    contentType: metrics.contentType,
-    text: () => metrics.text(),
-  };

@@ -92,11 +92,9 @@ export function createMetrics(): Metrics {
     handshakeRefused: (stage, code) =>
       refused.count({ reason: REFUSAL_REASONS[stage][code] ?? String(code) }),
     limitHit: (limit) => limited.count({ limit: labelOf(limit) }),
-    answered: (event, end, durationMs, protocol) => {
-      // Left out, not empty: a server of one version has no such label.
-      const version = protocol === undefined ? undefined : { protocol };
-      answered.count({ event, ...end, ...version });
-      duration.add({ event, ...version }, durationMs / 1000);
+    answered: (event, end, durationMs) => {
+      answered.count({ event, ...end });
+      duration.add({ event }, durationMs / 1000);
     },
     contentType: TEXT_TYPE,
     text: () => textOf(families),
@@ -105,18 +103,8 @@ export function createMetrics(): Metrics {
 
 /** Returns the metrics whose values a server has when they are read. */
 function sourceFamilies(source: MetricsSource): Family[] {
-  const count = (name: keyof SmcpServerStats, help: string): Family => ({
-    name: `smcp_${name}`,
-    help,
-    type: "gauge",
-    samples() {
-      const counts = source.statsByProtocol?.();
-      if (counts === undefined) return [[{}, source.stats()[name]]];
-      return Object.entries(counts).map((
-        [protocol, stats],
-      ) => [{ protocol }, stats[name]]);
-    },
-  });
+  const count = (name: keyof SmcpServerStats, help: string): Family =>
+    newGauge(`smcp_${name}`, help, () => source.stats()[name]);
   return [
     ...(source.cluster ? clusterFamilies(source.cluster) : []),
     count("connections", "Connections of the namespace, members or not."),

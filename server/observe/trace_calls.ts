@@ -26,14 +26,14 @@ const ERROR_STATUS = 2;
 /** Creates a span for every relayed request; never with parameters or results. */
 export const traceCalls = (tracer: CallTracer): CallObserver =>
 (
-  { event, seat, computer, payload },
+  { event, agent: { office, name }, computer, payload },
 ) => {
   const { req_id, tool_name } = payload.peek() as Record<string, unknown>; // checked by now
   const span = tracer.startSpan(event, {
     kind: SERVER_KIND,
     attributes: {
-      "smcp.office": seat.office,
-      "smcp.agent": seat.name,
+      "smcp.office": office,
+      "smcp.agent": name,
       "smcp.computer": computer,
       "smcp.req_id": String(req_id),
       ...(typeof tool_name === "string" && { "smcp.tool": tool_name }),

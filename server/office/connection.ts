@@ -17,7 +17,7 @@ import {
   TOOL_CALL_PROGRESS_EVENT,
 } from "../../protocol/mod.ts";
 import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
-import { quote } from "../shared/log.ts";
+import { log, quote, short } from "../shared/log.ts";
 import { Payload } from "../shared/payload.ts";
 import { checkIdentity } from "../shared/identity.ts";
 import { judgeJoiner } from "./join_rule.ts";
@@ -34,7 +34,7 @@ import {
 import { refuseOutsider } from "./request_rule.ts";
 
 /** An event that a client may send. */
-type AnyEvent = ClientEvent | ServerEvent;
+export type AnyEvent = ClientEvent | ServerEvent;
 
 /** A seat of a member, which an operator is not. */
 export interface MemberSeat extends WantedSeat {
@@ -51,6 +51,12 @@ export interface ConnectionParts extends Pick<OfficeParts, "audit" | "clock"> {
   readonly offices: Offices;
   /** Notes an event that the client's version does not have. */
   readonly unknownEvent: (peer: Peer, name: string) => void;
+  /**
+   * Called when an event arrives; the returned function is called with its answer.
+   *
+   * @param event its name in the event table; absent for one that the client's version does not have
+   */
+  readonly measure?: ((event: AnyEvent | undefined) => Ack) | undefined;
 }
 
 /**
@@ -88,18 +94,31 @@ export class Connection {
    */
   receive(name: string, payload: Payload, ack?: Ack): void {
     const event = eventOf(this.#peer.profile, name);
+    const answer = this.#measured(event, ack);
     if (event === undefined) {
-      return this.#inTurn(() => this.#refuseName(name, ack));
+      return this.#inTurn(() => this.#refuseName(name, answer));
     }
     // Answers of calls wait for no turn: the last progress must not come after them.
     if (this.#waiting === undefined || event === TOOL_CALL_PROGRESS_EVENT) {
-      return this.#handle(event, payload, ack);
+      return this.#handle(event, payload, answer);
     }
     this.#waiting.push(() => {
-      if (!this.#isGone) return this.#handle(event, payload, ack);
+      if (!this.#isGone) return this.#handle(event, payload, answer);
       // A client that is gone needs no answers, but its earlier cancel still counts.
       if (ackOf(event) === "none") this.#handle(event, payload, undefined);
     });
+  }
+
+  #measured(
+    event: AnyEvent | undefined,
+    ack: Ack | undefined,
+  ): Ack | undefined {
+    const measure = this.#parts.measure?.(event);
+    if (measure === undefined) return ack;
+    return (answer, end) => {
+      measure(answer, end);
+      ack?.(answer, end);
+    };
   }
 
   #inTurn(run: () => void): void {
@@ -108,11 +127,12 @@ export class Connection {
   }
 
   /** Answers an event with an error instead of handling it, in the form of its ack. */
-  refuse(name: string, error: ProtocolError, ack: Ack): void {
+  refuse(name: string, error: ProtocolError, ack?: Ack): void {
     const event = eventOf(this.#peer.profile, name);
+    const answer = this.#measured(event, ack);
     if (event !== undefined && ackOf(event) === "office") {
-      ack([false, error.message]);
-    } else ack(Payload.of(error.toPayload()));
+      answer?.([false, error.message]);
+    } else answer?.(Payload.of(error.toPayload()));
   }
 
   /** Leaves the office, after all earlier events: the connection stays, or is closed afterwards. */
@@ -152,7 +172,13 @@ export class Connection {
   /** Answers 400, unless it is a notification: a client's own is ignored (spec §3). */
   #refuseName(name: string, ack: Ack | undefined): void {
     if (this.#isGone) return;
-    if (hasNotificationPrefix(name)) return ack?.([]);
+    if (hasNotificationPrefix(name)) {
+      log.debug("A client's own {name} is not relayed", {
+        name: short(name),
+        socket: this.#peer.id,
+      });
+      return ack?.([]);
+    }
     this.#parts.unknownEvent(this.#peer, name);
     const error = new ProtocolError(
       ErrorCode.BAD_REQUEST,

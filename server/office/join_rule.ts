@@ -60,10 +60,13 @@ export function judgeSeat(
   if (isSameInstance(holder.peer, peer)) return undefined;
   return {
     refused: role === "agent"
-      ? "Room already has an agent"
+      ? AGENT_SEAT_TAKEN
       : `Computer ${JSON.stringify(name)} already exists in the room`,
   };
 }
+
+/** The reason when the office has another Agent. */
+export const AGENT_SEAT_TAKEN = "Room already has an agent";
 
 /** The refusal when every seat is taken. */
 export const ROOM_FULL: Refusal = {

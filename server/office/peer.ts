@@ -126,6 +126,12 @@ export interface Offices {
     wanted: WantedSeat,
     former?: Seat,
   ): Seat | Refusal | Promise<Seat | Refusal>;
+  /**
+   * Refuses joins and calls, waits for pending calls, ends those that remain, and makes everybody leave.
+   *
+   * @param graceMs how long to wait at most
+   */
+  drain(graceMs: number): Promise<void>;
 }
 
 /** A seat that is held, and its holder. */
@@ -148,6 +154,7 @@ export interface ObservedCall {
 export interface WaitingCall {
   readonly agent: Seated;
   readonly computer: Seated;
+  readonly event: ClientEvent;
   readonly reqId: string;
   readonly tool: string | undefined;
 }

@@ -1,9 +1,5 @@
 import type { z } from "zod";
-import type {
-  ClientEvent,
-  ClientEvents,
-  ProtocolName,
-} from "../../protocol/mod.ts";
+import type { ClientEvent, ClientEvents } from "../../protocol/mod.ts";
 import { seesAll, seesOffice } from "../shared/identity.ts";
 import type { Policy } from "../shared/identity.ts";
 import { ask, type Asked } from "./ask.ts";
@@ -23,7 +19,7 @@ import type {
   revokeSchema,
   statusSchema,
 } from "./schemas.ts";
-import { joinOffices, strangerView } from "./views.ts";
+import type { OfficeView } from "./views.ts";
 
 /** The parts of a server that {@linkcode OperatorApi} needs. */
 export interface ApiParts extends HereParts {
@@ -53,12 +49,12 @@ export class OperatorApi {
 
   /** Counts what an operator sees; of processes it tells operators of all offices alone. */
   async status(operator: Operator): Promise<z.infer<typeof statusSchema>> {
-    const { version, since, logical } = this.#parts;
+    const { version, since, protocols } = this.#parts;
     const { offices, process, told } = await this.#look(operator);
     return {
       ...this.#answering(told),
       version,
-      protocols: logical.map(({ protocol }) => protocol),
+      protocols: [...protocols],
       since: new Date(since).toISOString(),
       offices: offices.length,
       members: sum(
@@ -91,31 +87,19 @@ export class OperatorApi {
     office: string,
   ): Promise<z.infer<typeof membersSchema>> {
     this.#check(operator, office);
-    const { others, logical } = this.#parts;
-    const told = await others.askAll("members", { office });
-    const views = new Map(
-      this.here.members({ office }).map((view) => [keyOf(view), view]),
-    );
-    for (const [node, there] of told.answers) {
-      for (const view of there) views.set(keyOf(view), { ...view, node });
+    const told = await this.#parts.others.askAll("members", { office });
+    const members = [
+      ...this.here.members({ office }),
+      ...[...told.answers.values()].flat(),
+    ];
+    if (members.length === 0 && told.unanswered.length === 0) {
+      throw noOffice(office);
     }
-    const members = [];
-    for (const { protocol, sessions } of logical) {
-      for (const seat of await sessions.list(office)) {
-        members.push(
-          views.get(keyOf({ id: seat.socket, protocol })) ?? {
-            ...strangerView(seat, protocol),
-            ...(seat.node !== undefined && { node: seat.node }),
-          },
-        );
-      }
-    }
-    if (members.length === 0) throw noOffice(office);
     return { ...this.#answering(told), members };
   }
 
   /**
-   * Lists the calls on their way of the Agents of an office.
+   * Lists the calls on their way in an office, those of operators too.
    *
    * @throws {ProblemError} 404
    */
@@ -135,7 +119,7 @@ export class OperatorApi {
   /**
    * Asks a Computer what an Agent could.
    *
-   * @throws {ProblemError} 403, 404, 409, 502, 503, 504
+   * @throws {ProblemError} 403, 404, 502, 503, 504
    */
   async ask<E extends ClientEvent>(
     operator: Operator,
@@ -144,7 +128,8 @@ export class OperatorApi {
     request: Readonly<Record<string, unknown>> = {},
   ): Promise<ClientEvents[E]["answer"]> {
     this.#check(operator, asked.office);
-    return await ask(this.#parts.logical, operator, asked, event, request);
+    const { questions } = this.#parts;
+    return await ask(operator, asked, { event, request }, questions);
   }
 
   /**
@@ -176,7 +161,7 @@ export class OperatorApi {
   }
 
   /**
-   * Cancels a call of the Agent of an office.
+   * Cancels a call in an office.
    *
    * @throws {ProblemError} 404, 503
    */
@@ -236,8 +221,12 @@ export class OperatorApi {
     const seen = seenBy(policy);
     const { offices, process } = this.here.status(seen, streams());
     const told = await others.askAll("status", seen);
-    const there = told.answers.values().map(({ offices }) => offices);
-    return { offices: joinOffices([offices, ...there]), process, told };
+    const there = [...told.answers].flatMap(([node, { offices }]) =>
+      offices.map((view) => ({ ...view, node }))
+    );
+    const { node } = this.#answering(told);
+    const here = offices.map((view) => ({ ...view, ...(node && { node }) }));
+    return { offices: byName([...here, ...there]), process, told };
   }
 
   /** @throws {ProblemError} 404, as if there were no such office */
@@ -249,7 +238,7 @@ export class OperatorApi {
   #answering(
     { unanswered }: Pick<Told<NodeQuestion>, "unanswered">,
   ): { node?: string; unanswered?: string[] } {
-    const node = this.#parts.logical[0]?.sessions.node;
+    const node = this.#parts.cluster?.status().node;
     return {
       ...(node && { node }), // one that has not joined has no name
       ...(unanswered.length > 0 && { unanswered: [...unanswered] }),
@@ -281,9 +270,10 @@ const seenBy = (
   policy: { ...(offices && { offices }) },
 });
 
-const keyOf = (
-  { id, protocol }: { readonly id: string; readonly protocol: ProtocolName },
-): string => `${protocol} ${id}`;
+/** An office that moves may be shown by two nodes for a moment. */
+const byName = (views: readonly OfficeView[]): OfficeView[] =>
+  [...new Map(views.map((view) => [view.office, view])).values()]
+    .sort((a, b) => a.office < b.office ? -1 : 1);
 
 const sum = <T>(list: readonly T[], of: (each: T) => number): number =>
   list.reduce((all, each) => all + of(each), 0);

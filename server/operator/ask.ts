@@ -5,11 +5,14 @@ import {
   ErrorCode,
   type ErrorPayload,
   ProtocolError,
-  type ProtocolName,
   toErrorPayload,
 } from "../../protocol/mod.ts";
-import type { Answered } from "../sessions/ask.ts";
-import type { OperatedOffices, Operator } from "./operated.ts";
+import {
+  type Answered,
+  askComputer,
+  type QuestionParts,
+} from "../doors/question.ts";
+import type { Operator } from "./operated.ts";
 import { type ProblemError, problemOf } from "./problem.ts";
 
 /** The Computer that an operator asks. */
@@ -18,63 +21,38 @@ export interface Asked {
   readonly office: string;
   /** Its name. */
   readonly computer: string;
-  /** The version of its office; absent where only one has such a Computer. */
-  readonly protocol: string | undefined;
   /** By which events name the request; default random. */
   readonly reqId?: string | undefined;
   /** Aborted when the operator waits no more. */
   readonly signal: AbortSignal;
 }
 
+/** What an operator asks. */
+export interface AskedRequest<E extends ClientEvent> {
+  /** The event that an Agent would send. */
+  readonly event: E;
+  /** The fields of its request but those that say who asks whom. */
+  readonly request: Readonly<Record<string, unknown>>;
+}
+
 /**
  * Asks a Computer for an operator, and checks its answer.
  *
- * @param logical the offices of each protocol version
- * @throws {ProblemError} 403, 404, 409, 502, 503, 504
+ * @throws {ProblemError} 403, 404, 502, 503, 504
  */
 export async function ask<E extends ClientEvent>(
-  logical: readonly OperatedOffices[],
   { by }: Operator,
-  asked: Asked,
-  event: E,
-  request: Readonly<Record<string, unknown>>,
+  { reqId, ...asked }: Asked,
+  { event, request }: AskedRequest<E>,
+  parts: QuestionParts,
 ): Promise<ClientEvents[E]["answer"]> {
-  const { office, computer, reqId, signal } = asked;
-  const { sessions } = await find(logical, asked);
-  const answered = await sessions.ask({
-    ...{ by, office, computer, event, request, reqId, signal },
-  });
-  return read(answered, computer, event);
-}
-
-/** @throws {ProblemError} 404, 409 */
-async function find(
-  logical: readonly OperatedOffices[],
-  { office, computer, protocol }: Asked,
-): Promise<OperatedOffices> {
-  const wanted = logical.filter((of) =>
-    protocol === undefined || of.protocol === protocol
-  );
-  const found = await Promise.all(wanted.map(async (of) => {
-    const members = await of.sessions.list(office);
-    return members.some(({ role, name }) =>
-        role === "computer" && name === computer
-      )
-      ? [of]
-      : [];
-  }));
-  const [one, ...others] = found.flat();
-  if (one === undefined) throw gone(computer);
-  if (others.length === 0) return one;
-  const versions: ProtocolName[] = [one, ...others].map((of) => of.protocol);
-  throw problemOf(
-    409,
-    "protocol",
-    `offices of the versions ${
-      versions.join(" and ")
-    } have a Computer of that name`,
-    "name one, as in ?protocol=0.2",
-  );
+  const answered = await askComputer({
+    ...{ by, event, request },
+    ...asked,
+    ...(reqId !== undefined && { reqId }),
+  }, parts);
+  if (answered === undefined) throw late("nobody waits for its answer");
+  return read(answered, asked.computer, event);
 }
 
 /** @throws {ProblemError} 403, 404, 502, 503, 504 */

@@ -1,12 +1,10 @@
 import type { Authenticator } from "../auth/authenticator.ts";
-import { seesAll, seesOffice } from "../shared/identity.ts";
-import type { Policy } from "../shared/identity.ts";
+import type { FoundMember } from "../office/offices.ts";
 import type { Journal } from "../shared/journal.ts";
-import type { Seat } from "../shared/member.ts";
-import type { PendingCall, Session } from "../shared/session.ts";
+import { type Policy, seesAll, seesOffice } from "../shared/identity.ts";
 import { carriedBy } from "../wire/mod.ts";
 import type { Answerers } from "./nodes/node_questions.ts";
-import type { OperatedOffices } from "./operated.ts";
+import type { OperatedServer } from "./operated.ts";
 import { processOf, type ProcessView } from "./process.ts";
 import {
   type CallView,
@@ -14,13 +12,11 @@ import {
   type MemberView,
   memberView,
   type OfficeView,
-  officeViews,
+  officeView,
 } from "./views.ts";
 
 /** The parts of a server that {@linkcode Here} needs. */
-export interface HereParts {
-  /** The offices of each protocol version, oldest first. */
-  readonly logical: readonly OperatedOffices[];
+export interface HereParts extends OperatedServer {
   /** Refuses keys. */
   readonly authenticator: Authenticator | undefined;
   /** Notes what was changed. */
@@ -31,91 +27,81 @@ export interface HereParts {
   recheck(): Promise<void>;
 }
 
-/** A member with a connection here. */
-export interface Seated {
-  readonly of: OperatedOffices;
-  readonly session: Session;
-  readonly seat: Seat;
-}
-
 /** What this node has, and does, for operators of whatever node. */
 export class Here
   implements
-    Pick<Answerers, "members" | "calls" | "cancel" | "bar" | "revoke"> {
+    Pick<Answerers, "members" | "calls" | "cancel" | "hold" | "revoke"> {
   readonly #parts: HereParts;
 
   constructor(parts: HereParts) {
     this.#parts = parts;
   }
 
-  /** The offices with members here that may be seen, and the process where all may be. */
+  /** The offices here that the operator may see, and the process where it may see all. */
   status(
     { policy }: { readonly policy: Policy },
     streams: number,
   ): { offices: OfficeView[]; process?: ProcessView } {
-    const { logical, draining } = this.#parts;
-    const offices = logical.flatMap(({ protocol, sessions }) =>
-      officeViews(
-        sessions.open(),
-        protocol,
-        (office) => seesOffice(policy, office),
-      )
-    );
-    const isDraining = draining();
+    const { local, draining } = this.#parts;
+    const seen = [...local].filter(({ name }) => seesOffice(policy, name));
     return {
-      offices,
+      offices: seen.flatMap((office) => officeView(office) ?? []),
       ...(seesAll(policy) &&
-        { process: processOf(logical, streams, isDraining) }),
+        { process: processOf(this.#parts, streams, draining()) }),
     };
   }
 
-  /** The members of an office with a connection here. */
+  /** The members of an office here. */
   members({ office }: { readonly office: string }): MemberView[] {
-    return this.#seated().filter(({ seat }) => seat.office === office)
-      .map(({ of: { protocol }, session, seat }) =>
-        memberView(seat, session, carriedBy(session.socket.conn), protocol)
-      );
+    const { local, sessions } = this.#parts;
+    const views = [];
+    for (const member of local.find(office)?.members ?? []) {
+      const { role, peer } = member;
+      const session = sessions.open.get(peer.id);
+      if (role === "operator") continue;
+      const carried = session && carriedBy(session.socket.conn);
+      views.push(memberView({ ...member, role }, carried));
+    }
+    return views;
   }
 
-  /** The calls on their way of the Agents of an office here. */
+  /** The calls on their way in an office here, those of operators too. */
   calls({ office }: { readonly office: string }): CallView[] {
     const now = performance.now();
-    return this.#callsOf(office).map(({ of, session, seat, call }) =>
-      callView(seat, session, call, of.protocol, now)
-    );
+    const calls = this.#parts.local.find(office)?.calls ?? [];
+    return calls.map((call) => callView(call, now));
   }
 
   /** Ends calls; returns how many. */
   cancel(
-    { by, office, req_id, protocol, reason }: Parameters<
-      Answerers["cancel"]
-    >[0],
+    { by, office, req_id, reason }: Parameters<Answerers["cancel"]>[0],
   ): number {
-    const found = this.#callsOf(office).filter(({ of, call }) =>
-      call.reqId === req_id && (protocol ?? of.protocol) === of.protocol
-    );
-    for (const { of, session, call } of found) {
-      of.sessions.cancel(session, call, { by, reason });
-    }
-    return found.length;
+    const found = this.#parts.local.find(office);
+    const calls = found?.calls.filter(({ reqId }) => reqId === req_id) ?? [];
+    for (const call of calls) found?.cancel(call, { by, reason });
+    return calls.length;
   }
 
-  /** Finds a member that may be seen. */
-  find(id: string, policy: Policy): Seated | undefined {
-    return this.#seated().find(({ seat }) =>
-      seat.socket === id && seesOffice(policy, seat.office)
-    );
+  /** Finds a member that the operator may see. */
+  find(id: string, policy: Policy): FoundMember | undefined {
+    const found = this.#parts.local.findMember(id);
+    return found && seesOffice(policy, found.office.name) ? found : undefined;
   }
 
-  /** Keeps a seat closed. */
-  bar(
-    { protocol, seat, reason, hold_ms: holdMs }: Parameters<
-      Answerers["bar"]
-    >[0],
+  /** Kicks a member. */
+  kick(
+    found: FoundMember,
+    order: Parameters<OperatedServer["local"]["kick"]>[1],
+  ): void {
+    this.#parts.local.kick(found, order);
+  }
+
+  /** Holds a seat free; returns 1. */
+  hold(
+    { seat, reason, hold_ms: holdMs }: Parameters<Answerers["hold"]>[0],
   ): number {
-    const of = this.#parts.logical.find((of) => of.protocol === protocol);
-    of?.sessions.bar(seat, { reason, holdMs });
-    return of ? 1 : 0;
+    this.#parts.local.hold(seat, { reason, holdMs });
+    return 1;
   }
 
   /** Refuses a key; returns how many it knows. */
@@ -127,21 +113,5 @@ export class Here
     journal.write({ event: "key_revoked", by, reason, principal });
     await recheck();
     return 1;
-  }
-
-  #seated(): Seated[] {
-    return this.#parts.logical.flatMap((of) =>
-      [...of.sessions.open()].flatMap((session) =>
-        session.member ? [{ of, session, seat: session.member }] : []
-      )
-    );
-  }
-
-  #callsOf(office: string): (Seated & { readonly call: PendingCall })[] {
-    return this.#seated()
-      .filter(({ seat }) => seat.office === office && seat.role === "agent")
-      .flatMap((seated) =>
-        seated.session.calls.map((call) => ({ ...seated, call }))
-      );
   }
 }

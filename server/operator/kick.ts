@@ -1,25 +1,23 @@
-import { seatOf } from "../shared/audit.ts";
 import type { Here } from "./here.ts";
 import type { Answers, Questions } from "./nodes/node_questions.ts";
 import type { OtherOperators } from "./nodes/other_operators.ts";
 
 /**
- * Kicks a member that has its connection here. First its seat is closed on all nodes, since its
- * client may come back to any.
+ * Kicks a member of an office here. First its seat is held free on all nodes, since the home of its
+ * office may change.
  */
 export async function kickHere(
-  { by, id, reason, hold_ms: holdMs, policy }: Questions["kick"],
+  { by, id, reason, hold_ms, policy }: Questions["kick"],
   here: Here,
   others: OtherOperators,
 ): Promise<Answers["kick"]> {
   const found = here.find(id, policy);
   if (found === undefined) return { done: 0, unanswered: [] };
-  const { of: { protocol, sessions }, session, seat } = found;
-  const { unanswered } = await others.askAll("bar", {
-    ...{ protocol, reason },
-    seat: seatOf(seat),
-    hold_ms: holdMs,
+  const { office, role, name } = found.member;
+  const { unanswered } = await others.askAll("hold", {
+    seat: { office, role, name },
+    ...{ reason, hold_ms },
   });
-  await sessions.kick(session, seat, { by, reason, holdMs });
+  here.kick(found, { by, reason, holdMs: hold_ms });
   return { done: 1, unanswered: [...unanswered] };
 }

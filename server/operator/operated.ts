@@ -1,12 +1,12 @@
+import type { Socket } from "socket.io";
+import type { QuestionParts } from "../doors/question.ts";
+import type { LocalOffices } from "../office/offices.ts";
 import type { ProtocolName } from "../../protocol/mod.ts";
+import type { ClusterMember } from "../shared/cluster.ts";
 import type { Policy } from "../shared/identity.ts";
-import type { AuditSeat } from "../shared/audit.ts";
-import type { Hold, Order } from "../sessions/operate.ts";
-import type { Member, Seat } from "../shared/member.ts";
-import type { Answered, Question } from "../sessions/ask.ts";
-import type { PendingCall, Session } from "../shared/session.ts";
+import type { SmcpServerStats } from "../observe/stats.ts";
 
-/** Who looks on and changes things. */
+/** Who looks at a Server and changes things. */
 export interface Operator {
   /** Names it in the audit log. */
   readonly by: string;
@@ -14,31 +14,20 @@ export interface Operator {
   readonly policy: Policy;
 }
 
-/** The offices of one protocol version. */
-export interface OperatedOffices {
-  /** The version. */
-  readonly protocol: ProtocolName;
-  /** Its sessions. */
+/** What operators see of a server. */
+export interface OperatedServer {
+  /** The versions that it lets in, oldest first. */
+  readonly protocols: readonly ProtocolName[];
+  /** The offices whose home is here. */
+  readonly local: LocalOffices;
+  /** The Socket.IO sessions by their ids. */
   readonly sessions: {
-    /** This node, in a cluster. */
-    readonly node: string | undefined;
-    /** The calls that were sent so far. */
-    readonly calls: number;
-    /** Returns the sessions of this node. */
-    open(): Iterable<Session>;
-    /** Lists the members of an office, on all nodes. */
-    list(office: string): Promise<readonly (Member & Partial<Seat>)[]>;
-    /** Kicks a member. */
-    kick(
-      session: Session,
-      member: Seat,
-      order: Order & Hold,
-    ): Promise<void>;
-    /** Keeps a seat closed. */
-    bar(seat: AuditSeat, order: Pick<Order, "reason"> & Hold): void;
-    /** Asks a Computer what an Agent could. */
-    ask(question: Question): Promise<Answered>;
-    /** Ends a call for both sides. */
-    cancel(session: Session, call: PendingCall, order: Order): void;
+    readonly open: ReadonlyMap<string, { readonly socket: Socket }>;
   };
+  /** What questions to Computers work with. */
+  readonly questions: QuestionParts;
+  /** The node that it is in a cluster. */
+  readonly cluster: ClusterMember | undefined;
+  /** Returns current counts. */
+  stats(): SmcpServerStats;
 }

@@ -1,7 +1,7 @@
 import process from "node:process";
 import type { z } from "zod";
 import { carriedBy } from "../wire/mod.ts";
-import type { OperatedOffices } from "./operated.ts";
+import type { OperatedServer } from "./operated.ts";
 import type { processSchema } from "./schemas.ts";
 
 /** A process as operators of all offices see it. */
@@ -9,21 +9,24 @@ export type ProcessView = z.infer<typeof processSchema>;
 
 /** Counts what the process has in all. */
 export function processOf(
-  logical: readonly OperatedOffices[],
+  { sessions, local, stats }: Pick<
+    OperatedServer,
+    "sessions" | "local" | "stats"
+  >,
   streams: number,
   draining: boolean,
 ): ProcessView {
   const { rss, heapUsed } = process.memoryUsage();
-  const sessions = logical.flatMap(({ sessions }) => [...sessions.open()]);
+  let queued = 0;
+  for (const { socket } of sessions.open.values()) {
+    queued += carriedBy(socket.conn)?.queued ?? 0;
+  }
   return {
     draining,
-    connections: sessions.length,
-    calls: logical.reduce((all, { sessions }) => all + sessions.calls, 0),
+    connections: stats().connections,
+    calls: local.sentCalls,
     streams,
-    queued_bytes: sessions.reduce(
-      (all, { socket }) => all + (carriedBy(socket.conn)?.queued ?? 0),
-      0,
-    ),
+    queued_bytes: queued,
     memory_bytes: rss,
     heap_bytes: heapUsed,
   };

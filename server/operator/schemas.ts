@@ -1,11 +1,8 @@
 import { z } from "zod";
+import { PROTOCOL_NAMES } from "../../protocol/version.ts";
 
 const time = z.iso.datetime().describe("a time, in ISO 8601");
 const count = z.int().min(0);
-/** A protocol version. */
-export const protocolSchema = z.enum(["0.1", "0.2", "0.3", "0.4"])
-  .describe("a protocol version; offices of different versions never meet");
-const protocol = protocolSchema;
 /** What every answer of a node of a cluster has. */
 const ofNode = {
   node: z.string().exactOptional()
@@ -36,10 +33,11 @@ const reason = z.string().trim().min(1).max(200)
 /** An office. */
 export const officeSchema = z.object({
   office: z.string(),
-  protocol,
   agent: z.string().nullable().describe("the name of its Agent"),
   computers: count.describe("its Computers"),
   pending_calls: count.describe("calls on their way"),
+  node: z.string().exactOptional()
+    .describe("the node of a cluster where it has its home"),
 });
 
 /** The offices. */
@@ -48,15 +46,13 @@ export const officesSchema = z.object({
   offices: z.array(officeSchema),
 });
 
-/** A member of an office; of those of a node that does not answer only who they are. */
+/** A member of an office. */
 export const memberSchema = z.object({
   id: z.string().describe("its connection; a new one after each reconnect"),
   office: z.string(),
-  protocol,
   role: z.enum(["agent", "computer"]),
   name: z.string(),
   version: z.string().describe("the a2c_version that it speaks"),
-  node: z.string().exactOptional().describe("its node, if it is another"),
   principal: z.string().exactOptional().describe("who it is authenticated as"),
   address: z.string().exactOptional(),
   since: time.exactOptional().describe("when it joined, in ISO 8601"),
@@ -66,7 +62,9 @@ export const memberSchema = z.object({
     received: count,
     sent: count,
     queued: count.describe("waiting for it to read"),
-  }).exactOptional().describe("of its WebSocket; absent over polling"),
+  }).exactOptional().describe(
+    "of its WebSocket; absent over polling, and where another node carries it",
+  ),
   last_error: z.object({
     at: time,
     ...endFields,
@@ -85,7 +83,6 @@ export const membersSchema = z.object({
 /** A call on its way. */
 export const callSchema = z.object({
   office: z.string(),
-  protocol,
   agent: z.string(),
   computer: z.string(),
   req_id: z.string(),
@@ -117,7 +114,9 @@ export const processSchema = z.object({
 export const statusSchema = z.object({
   ...ofNode,
   version: z.string().describe("of this package"),
-  protocols: z.array(protocol),
+  protocols: z.array(z.enum(PROTOCOL_NAMES)).describe(
+    "the protocol versions of which it lets clients in",
+  ),
   since: time.describe("when the Server was made, in ISO 8601"),
   offices: count,
   members: count,
@@ -187,7 +186,6 @@ export const kickSchema = z.strictObject({
 export const cancelSchema = z.strictObject({
   req_id: z.string().min(1).max(256)
     .describe("the req_id of a call on its way"),
-  protocol: protocol.exactOptional(),
   reason,
 });
 
@@ -210,7 +208,6 @@ export const doneSchema = z.object({
 export const eventSchema = z.looseObject({
   at: time,
   event: z.string(),
-  protocol: protocol.exactOptional(),
   office: z.string().exactOptional(),
   waiting: waiting.nullable().exactOptional(),
   outcome: endFields.outcome.exactOptional(),

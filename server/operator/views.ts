@@ -1,7 +1,8 @@
 import type { z } from "zod";
-import type { ProtocolName } from "../../protocol/mod.ts";
-import type { Member, Seat } from "../shared/member.ts";
-import type { PendingCall, Session } from "../shared/session.ts";
+import type { Call } from "../office/call.ts";
+import type { Member } from "../office/members.ts";
+import type { Office } from "../office/office.ts";
+import { agentName } from "../office/request_rule.ts";
 import type { Carried } from "../wire/mod.ts";
 import type { callSchema, memberSchema, officeSchema } from "./schemas.ts";
 
@@ -14,19 +15,21 @@ export type OfficeView = z.infer<typeof officeSchema>;
 
 const iso = (at: number): string => new Date(at).toISOString();
 
-/** Shows a member with a connection here. */
+/**
+ * Shows a member.
+ *
+ * @param carried the bytes of its WebSocket, if it is here
+ */
 export function memberView(
-  seat: Seat,
-  { address, identity, record, calls }: Pick<
-    Session,
-    "address" | "identity" | "record" | "calls"
-  >,
+  { peer, office, role, name, record, calls }: Member & {
+    readonly role: MemberView["role"];
+  },
   carried: Carried | undefined,
-  protocol: ProtocolName,
 ): MemberView {
+  const { id, version, identity, address } = peer;
   const { lastError } = record;
   return {
-    ...strangerView(seat, protocol),
+    ...{ id, office, role, name, version },
     ...(identity && { principal: identity.principal }),
     address,
     since: iso(record.joinedAt),
@@ -39,82 +42,39 @@ export function memberView(
   };
 }
 
-/** Shows a member of which only the seat is known. */
-export const strangerView = (
-  { socket, office, role, name, version }: Member,
-  protocol: ProtocolName,
-): MemberView => ({ id: socket, office, protocol, role, name, version });
-
 /**
- * Shows a call.
+ * Shows a call, of an operator too.
  *
- * @param seat its Agent's
  * @param now milliseconds of a monotonic clock
  */
-export const callView = (
-  { office, name: agent }: Seat,
-  { identity }: Pick<Session, "identity">,
-  { computer, reqId, event, tool, began, waiting }: PendingCall,
-  protocol: ProtocolName,
+export function callView(
+  { agent, computer, reqId, event, tool, began, waiting }: Call,
   now: number,
-): CallView => ({
-  office,
-  protocol,
-  agent,
-  computer,
-  req_id: reqId ?? "",
-  request: event,
-  ...(tool !== undefined && { tool }),
-  ...(identity && { principal: identity.principal }),
-  ...(waiting !== undefined && { waiting }),
-  ms: Math.round(now - began),
-});
-
-/** Shows the offices of one version. */
-export function officeViews(
-  sessions: Iterable<Pick<Session, "member" | "calls">>,
-  protocol: ProtocolName,
-  sees: (office: string) => boolean,
-): OfficeView[] {
-  const offices = new Map<string, OfficeView>();
-  for (const { member, calls } of sessions) {
-    if (member === undefined || !sees(member.office)) continue;
-    const { office, role, name } = member;
-    const view = offices.get(office) ??
-      { office, protocol, agent: null, computers: 0, pending_calls: 0 };
-    offices.set(office, view);
-    if (role === "computer") view.computers++;
-    else {
-      view.agent = name;
-      view.pending_calls += calls.length;
-    }
-  }
-  return [...offices.values()];
+): CallView {
+  const { office, peer: { identity } } = agent;
+  return {
+    office,
+    agent: agentName(agent),
+    computer: computer.name,
+    req_id: reqId,
+    request: event,
+    ...(tool !== undefined && { tool }),
+    ...(identity && { principal: identity.principal }),
+    ...(waiting !== undefined && { waiting }),
+    ms: Math.round(now - began),
+  };
 }
 
-/** Makes one list, by name, of those that nodes have of the same offices. */
-export function joinOffices(
-  lists: Iterable<readonly OfficeView[]>,
-): OfficeView[] {
-  const all = new Map<string, OfficeView>();
-  for (const view of [...lists].flat()) {
-    const key = `${view.protocol} ${view.office}`;
-    const known = all.get(key);
-    all.set(
-      key,
-      known
-        ? {
-          ...known,
-          agent: known.agent ?? view.agent,
-          computers: known.computers + view.computers,
-          pending_calls: known.pending_calls + view.pending_calls,
-        }
-        : view,
-    );
-  }
-  return [...all.values()].sort((a, b) =>
-    a.protocol === b.protocol
-      ? (a.office < b.office ? -1 : 1)
-      : (a.protocol < b.protocol ? -1 : 1)
-  );
+/** Shows an office; `undefined` of one in which only operators are. */
+export function officeView(
+  { name: office, members, calls }: Office,
+): OfficeView | undefined {
+  if (members.length === 0) return undefined;
+  const agent = members.find(({ role }) => role === "agent");
+  return {
+    office,
+    agent: agent?.name ?? null,
+    computers: members.length - (agent ? 1 : 0),
+    pending_calls: calls.length,
+  };
 }

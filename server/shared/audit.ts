@@ -1,8 +1,6 @@
 import { getLogger, type Logger } from "@logtape/logtape";
 import type { Role } from "../../protocol/mod.ts";
 import type { CallEnd } from "./call_end.ts";
-import type { Member } from "./member.ts";
-import type { Session } from "./session.ts";
 
 /** The client of an {@linkcode AuditEvent}. */
 export interface AuditParty {
@@ -197,18 +195,8 @@ export function audit({ event, ...fields }: AuditEvent): void {
   logger.emit(record);
 }
 
-/** Returns the client of a session, for an audit line. */
-export const partyOf = (
-  { address, socket, identity }: Session,
-): AuditParty => ({
-  address,
-  socket: socket.id,
-  ...(identity && { principal: identity.principal }),
-});
-
-/** Returns the seat of a member, for an audit line. */
-export const seatOf = ({ office, role, name }: Member): AuditSeat => ({
-  office,
-  role,
-  name,
-});
+/** Returns a seat, for an audit line. */
+export const seatOf = (
+  seat: AuditSeat | undefined,
+): AuditSeat | undefined =>
+  seat && { office: seat.office, role: seat.role, name: seat.name };

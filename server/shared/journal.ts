@@ -1,4 +1,4 @@
-import type { ProtocolName, Waiting } from "../../protocol/mod.ts";
+import type { Waiting } from "../../protocol/mod.ts";
 import { audit, type AuditEvent } from "./audit.ts";
 import type { CallEnd } from "./call_end.ts";
 
@@ -41,38 +41,17 @@ export type SeenEvent =
     & SeenCall
   );
 
-/** Told of events while somebody looks on. */
-export type Onlooker = (
-  event: SeenEvent,
-  protocol: ProtocolName | undefined,
-) => void;
+/** Told of events while somebody looks on; nobody does most of the time. */
+export type Onlooker = (event: SeenEvent) => void;
 
-/** Where the journals of a server find who looks on; nobody does most of the time. */
-export interface Window {
+/** Where a server notes what happens. */
+export class Journal {
   /** Told of events. */
   onlooker: Onlooker | undefined;
-}
-
-/** Where one server, or one protocol version of it, notes what happens. */
-export class Journal {
-  readonly #window: Window;
-  readonly #protocol: ProtocolName | undefined;
-
-  /**
-   * @param window has the onlooker, if there is one
-   * @param protocol the version that it notes about; absent for all
-   */
-  constructor(
-    window: Window = { onlooker: undefined },
-    protocol?: ProtocolName,
-  ) {
-    this.#window = window;
-    this.#protocol = protocol;
-  }
 
   /** Whether anybody looks on: only then is it worth telling of calls. */
   get isWatched(): boolean {
-    return this.#window.onlooker !== undefined;
+    return this.onlooker !== undefined;
   }
 
   /** Writes a line of the audit log, and tells the onlooker. */
@@ -83,6 +62,6 @@ export class Journal {
 
   /** Tells the onlooker alone. */
   tell(event: SeenEvent): void {
-    this.#window.onlooker?.(event, this.#protocol);
+    this.onlooker?.(event);
   }
 }

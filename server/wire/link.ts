@@ -51,7 +51,7 @@ const encoder = new Encoder();
 /**
  * Sends and receives the events and acks of one session, whatever its transport.
  *
- * Works in parallel to Socket.IO, which manages the connection, the namespace and the rooms. Payloads
+ * Works in parallel to Socket.IO, which manages the connection and the namespace. Payloads
  * that Socket.IO would parse, queue and stringify pass through here as bytes. All packets take effect
  * synchronously, in the order of their arrival.
  */
@@ -93,6 +93,12 @@ export class Link {
     if (this.#frames) return; // a WebSocket never changes its transport
     this.#upgraded = (transport) => this.#listen(transport);
     this.#conn.on("upgrade", this.#upgraded);
+  }
+
+  /** Sends a notification; its encoding is kept for the next member that gets the same payload. */
+  notify(event: string, payload: Payload): void {
+    if (this.#ended) return;
+    for (const part of encodingOf(event, payload)) this.#conn.write(part);
   }
 
   /**
@@ -288,6 +294,27 @@ export class Link {
   #encode(packet: Packet): void {
     for (const part of encoder.encode(packet)) this.#conn.write(part);
   }
+}
+
+type Encoding = readonly Parameters<Socket["conn"]["write"]>[0][];
+
+/** The packets of a payload by the names of its event. */
+const encodings = new WeakMap<Payload, Map<string, Encoding>>();
+
+/** Encodes a notification, once for all members that get it. */
+function encodingOf(event: string, payload: Payload): Encoding {
+  const known = encodings.get(payload) ?? new Map<string, Encoding>();
+  encodings.set(payload, known);
+  const encoding = known.get(event) ??
+    (payload instanceof JsonText
+      ? [`2${SMCP_NAMESPACE},[${JSON.stringify(event)},${payload.text()}]`]
+      : encoder.encode({
+        type: PacketType.EVENT,
+        nsp: SMCP_NAMESPACE,
+        data: [event, payload.parse()],
+      }));
+  known.set(event, encoding);
+  return encoding;
 }
 
 /** The packet with which a client leaves the namespace. */

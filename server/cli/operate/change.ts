@@ -8,8 +8,6 @@ import { pathOf } from "./show.ts";
 export interface ChangeFlags extends OperatorFlags {
   /** What the member is told. */
   readonly reason: string;
-  /** The protocol version of the office. */
-  readonly protocol?: string;
 }
 
 /** Flags of `kick`. */
@@ -30,15 +28,14 @@ export async function kick(
   name: string,
   flags: KickFlags,
 ): Promise<void> {
-  const { reason, role, protocol, hold } = flags;
+  const { reason, role, hold } = flags;
   const client = new OperatorClient(flags);
   const { members } = await client.get(
     pathOf(office, "members"),
     membersSchema,
   );
   const found = members.filter((each) =>
-    each.name === name && (role ?? each.role) === each.role &&
-    (protocol ?? each.protocol) === each.protocol
+    each.name === name && (role ?? each.role) === each.role
   );
   const [member] = found;
   if (member === undefined) {
@@ -51,10 +48,7 @@ export async function kick(
   if (found.length > 1) {
     throw new Error(
       `several members are called ${plain(name)}: ${
-        found.map(({ role, protocol }) =>
-          `--role ${role} --protocol ${protocol}`
-        )
-          .join(", or ")
+        found.map(({ role }) => `--role ${role}`).join(", or ")
       }`,
     );
   }
@@ -77,10 +71,10 @@ export async function cancel(
   req_id: string,
   flags: ChangeFlags,
 ): Promise<void> {
-  const { reason, protocol } = flags;
+  const { reason } = flags;
   await new OperatorClient(flags).post(
     pathOf(office, "calls/cancel"),
-    { req_id, reason, ...(protocol !== undefined && { protocol }) },
+    { req_id, reason },
     doneSchema,
   );
   console.log(`cancelled: ${plain(req_id)}`);

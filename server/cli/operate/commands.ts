@@ -2,7 +2,6 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { addHelp } from "../../../cli/add_help.ts";
 import { integer } from "../../../cli/integer.ts";
 import { addWayFlags } from "../../../cli/server_flags.ts";
-import { PROTOCOL_NAMES } from "../../../protocol/version.ts";
 import { parseExpiry } from "../../auth/parse_expiry.ts";
 
 const ROLES = ["agent", "computer", "operator"];
@@ -152,10 +151,7 @@ function addKeys(program: Command): void {
 
 /** Adds the flags of changes. */
 const addChange = (command: Command): Command =>
-  addWayFlags(command).addOption(reason()).addOption(
-    new Option("--protocol <version>", "where several versions have the office")
-      .choices(PROTOCOL_NAMES).env("SMCP_CLIENT_PROTOCOL"),
-  );
+  addWayFlags(command).addOption(reason());
 
 const reason = (): Option =>
   new Option("--reason <text>", "what those are told whom it concerns")

@@ -18,26 +18,27 @@ export interface ShowFlags extends OperatorFlags {
 
 /** Prints the offices. */
 export async function offices(flags: ShowFlags): Promise<void> {
-  const { offices, unanswered } = await new OperatorClient(flags).get(
+  const { offices, node, unanswered } = await new OperatorClient(flags).get(
     "/offices",
     officesSchema,
   );
   warnUnanswered(unanswered, MISSING);
+  const isCluster = node !== undefined;
   print(flags, offices, "nobody is in any office that you may see", [
-    ["OFFICE", "AGENT", "COMPUTERS", "CALLS", "PROTOCOL"],
+    ["OFFICE", "AGENT", "COMPUTERS", "CALLS", ...(isCluster ? ["NODE"] : [])],
     ...offices.map((each) => [
       each.office,
       each.agent ?? "-",
       String(each.computers),
       String(each.pending_calls),
-      each.protocol,
+      ...(isCluster ? [each.node ?? "-"] : []),
     ]),
   ]);
 }
 
 /** Prints the members of an office. */
 export async function members(office: string, flags: ShowFlags): Promise<void> {
-  const { members, node, unanswered } = await new OperatorClient(flags).get(
+  const { members, unanswered } = await new OperatorClient(flags).get(
     pathOf(office, "members"),
     membersSchema,
   );
@@ -45,7 +46,6 @@ export async function members(office: string, flags: ShowFlags): Promise<void> {
   print(flags, members, "", [
     [
       ...["NAME", "ROLE", "VERSION", "SINCE", "CALLS", "RECEIVED", "SENT"],
-      ...(node === undefined ? [] : ["NODE"]),
       ...["ADDRESS", "LAST ERROR"],
     ],
     ...members.map((each) => [
@@ -58,7 +58,6 @@ export async function members(office: string, flags: ShowFlags): Promise<void> {
         : `${each.calls} (${each.pending_calls ?? 0})`,
       bytesText(each.bytes?.received),
       bytesText(each.bytes?.sent),
-      ...(node === undefined ? [] : [each.node ?? node]),
       each.address ?? "-",
       each.last_error?.message ??
         (each.last_error ? endText(each.last_error) : "-"),

@@ -1,5 +1,4 @@
-import type { ProtocolName } from "../../../protocol/mod.ts";
-import type { SeenEvent, Window } from "../../shared/journal.ts";
+import type { Journal, SeenEvent } from "../../shared/journal.ts";
 import { TimeText } from "../../shared/time_text.ts";
 import type { FeedEvent } from "./event_pages.ts";
 import { showLog } from "./log_events.ts";
@@ -21,39 +20,39 @@ export interface EventTaker {
 
 /** An event that is not written yet. */
 interface Collected {
-  /** When it was heard, in milliseconds since 1970. */
+  /** When it happened, in milliseconds since 1970. */
   readonly at: number;
-  readonly protocol: ProtocolName | undefined;
   readonly event: SeenEvent;
 }
 
 /** Writes down what happens on this node while anybody takes it; otherwise it hears of nothing. */
 export class Recorder {
-  readonly #window: Window;
+  readonly #journal: Journal;
   readonly #takers = new Set<EventTaker>();
   readonly #times = new TimeText();
   #collected: Collected[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #unlisten: () => void = () => {};
 
-  /** @param window where it looks in */
-  constructor(window: Window) {
-    this.#window = window;
+  /** @param journal tells it of events */
+  constructor(journal: Journal) {
+    this.#journal = journal;
   }
 
   /** Gives events to a taker from now on, until the returned function is called. */
   record(taker: EventTaker): () => void {
     this.seal(); // what follows is new to it
     if (this.#takers.size === 0) {
-      this.#window.onlooker = (event, protocol) => this.#hear(event, protocol);
-      this.#unlisten = showLog((event) => this.#hear(event, undefined));
+      const take = (event: SeenEvent) => this.#take(event);
+      this.#journal.onlooker = take;
+      this.#unlisten = showLog(take);
     }
     this.#takers.add(taker);
     return () => {
       if (!this.#takers.delete(taker) || this.#takers.size > 0) return;
       clearTimeout(this.#timer);
       this.#timer = undefined;
-      this.#window.onlooker = undefined;
+      this.#journal.onlooker = undefined;
       this.#unlisten();
       this.#collected = [];
     };
@@ -68,8 +67,8 @@ export class Recorder {
   }
 
   /** Costs a call as little as can be: the rest is done for many events together. */
-  #hear(event: SeenEvent, protocol: ProtocolName | undefined): void {
-    this.#collected.push({ at: Date.now(), protocol, event });
+  #take(event: SeenEvent): void {
+    this.#collected.push({ at: Date.now(), event });
     if (this.#collected.length >= MAX_COLLECTED_EVENTS) this.seal();
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
@@ -78,11 +77,9 @@ export class Recorder {
     }, FLUSH_INTERVAL_MS);
   }
 
-  #toText({ at, protocol, event }: Collected): FeedEvent {
+  #toText({ at, event }: Collected): FeedEvent {
     // Neither a Date nor a copy, with which JSON.stringify() takes several times as long.
-    const head = `{"at":"${this.#times.of(at)}",${
-      protocol === undefined ? "" : `"protocol":"${protocol}",`
-    }`;
+    const head = `{"at":"${this.#times.of(at)}",`;
     let json = head + JSON.stringify(event).slice(1);
     if (json.length > MAX_EVENT_CHARS) {
       const small = { ...event, params: undefined, result: undefined };

@@ -74,18 +74,13 @@ const office = { office: "the id of an office" };
 /** What is common to all questions to a Computer. */
 const QUESTION = {
   params: { ...office, computer: "the name of a Computer" },
-  query: {
-    protocol:
-      "the protocol version of the office, where several have such a Computer",
-  },
-  problems: [404, 409, 502, 504],
+  problems: [404, 502, 504],
   isLong: true,
 };
 
-const askedOf = ({ param, query, signal }: Call): Asked => ({
+const askedOf = ({ param, signal }: Call): Asked => ({
   office: param("office"),
   computer: param("computer"),
-  protocol: query("protocol"),
   signal,
 });
 

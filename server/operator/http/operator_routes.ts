@@ -7,9 +7,7 @@ import { closed } from "../../http/closing.ts";
 import type { SmcpEnv } from "../../http/http_app.ts";
 import { RequestRates } from "../../limits/request_rates.ts";
 import { failure, log } from "../../shared/log.ts";
-import type { Window } from "../../shared/journal.ts";
 import { notFound, toResponse } from "../../shared/refusal.ts";
-import type { OtherNodes } from "../../shared/other_nodes.ts";
 import { type ApiParts, OperatorApi } from "../api.ts";
 import { kickHere } from "../kick.ts";
 import { EventTap } from "../feed/event_tap.ts";
@@ -36,10 +34,6 @@ const END_TIMEOUT_MS = 1000;
 /** The parts of a server that {@linkcode OperatorRoutes} needs. */
 export interface OperatorParts
   extends OperatorAdmission, Omit<ApiParts, "others" | "streams"> {
-  /** The other nodes, in a cluster. */
-  readonly others: OtherNodes | undefined;
-  /** Where streams look in. */
-  readonly window: Window;
   /** The largest message of a client, in bytes. */
   readonly maxMessageBytes: number;
 }
@@ -62,8 +56,8 @@ export class OperatorRoutes {
 
   constructor(parts: OperatorParts) {
     this.#parts = parts;
-    const others = new OtherOperators(parts.others);
-    const recorder = new Recorder(parts.window);
+    const others = new OtherOperators(parts.cluster?.others);
+    const recorder = new Recorder(parts.journal);
     const feed = this.#feed = new EventFeed(recorder, followNodes(others));
     const tap = this.#tap = new EventTap(recorder);
     const api = this.#api = new OperatorApi({
@@ -82,7 +76,7 @@ export class OperatorRoutes {
       calls: (asked) => here.calls(asked),
       cancel: (asked) => here.cancel(asked),
       kick: (asked) => kickHere(asked, here, others),
-      bar: (asked) => here.bar(asked),
+      hold: (asked) => here.hold(asked),
       revoke: (asked) => here.revoke(asked),
       events: ({ cursor }) => tap.take(cursor),
     });
@@ -161,7 +155,7 @@ export class OperatorRoutes {
     } catch (error) {
       node.incoming.resume();
       if (error instanceof ProblemError) return toProblemResponse(error);
-      if (error instanceof ProtocolError) { // the cluster's registry
+      if (error instanceof ProtocolError) { // of the cluster
         return toProblemResponse(
           problemOf(503, "server", error.message, "try again in a moment", {
             "Retry-After": "1",

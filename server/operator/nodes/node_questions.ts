@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { AuditSeat } from "../../shared/audit.ts";
+import type { WantedSeat } from "../../office/peer.ts";
 import {
   callSchema,
   cancelSchema,
@@ -7,7 +7,6 @@ import {
   memberSchema,
   officeSchema,
   processSchema,
-  protocolSchema,
   revokeSchema,
 } from "../schemas.ts";
 
@@ -19,13 +18,13 @@ const office = z.string();
 const count = z.int().min(0);
 const seat = z.object({
   office,
-  role: z.enum(["agent", "computer"]),
+  role: z.enum(["agent", "computer", "operator"]),
   name: z.string(),
-}) satisfies z.ZodType<AuditSeat>;
+}) satisfies z.ZodType<WantedSeat>;
 
 /** What the nodes of a cluster ask each other for operators: each a question and its answer. */
 export const NODE_QUESTIONS = {
-  /** The offices with members there that may be seen, and its process where all may be. */
+  /** The offices whose home is there that may be seen, and its process where all may be. */
   status: {
     question: z.object({ policy }),
     answer: z.object({
@@ -33,12 +32,12 @@ export const NODE_QUESTIONS = {
       process: processSchema.exactOptional(),
     }),
   },
-  /** The members of an office with a connection there. */
+  /** The members of an office whose home is there. */
   members: {
     question: z.object({ office }),
     answer: z.array(memberSchema),
   },
-  /** The calls on their way of the Agents of an office there. */
+  /** The calls on their way in an office whose home is there. */
   calls: {
     question: z.object({ office }),
     answer: z.array(callSchema),
@@ -48,15 +47,14 @@ export const NODE_QUESTIONS = {
     question: cancelSchema.extend({ by, office }),
     answer: count,
   },
-  /** Kicks a member, if it has its connection there; answers how many, and the nodes that did not answer. */
+  /** Kicks a member, if the home of its office is there; answers how many, and the nodes that did not answer. */
   kick: {
     question: kickSchema.extend({ by, policy, id: z.string() }),
     answer: z.object({ done: count, unanswered: z.array(z.string()) }),
   },
-  /** Keeps a seat closed for a while, by the clock of the node that is asked. */
-  bar: {
+  /** Holds a seat free for a while, by the clock of the node that is asked. */
+  hold: {
     question: z.object({
-      protocol: protocolSchema,
       seat,
       reason: z.string(),
       hold_ms: count,

@@ -16,7 +16,7 @@ import {
   type RawClient,
   rawPair,
 } from "../../support/wire/raw_client.ts";
-import { yieldingRegistry } from "../../support/server/yielding_registry.ts";
+import { slowCluster } from "../../support/server/slow_cluster.ts";
 
 const membersOf = async (agent: RawClient, name: string, office_id: string) => {
   const { sessions } = await agent.ask(LIST_ROOM_EVENT, {
@@ -235,14 +235,13 @@ Deno.test("enter_office is sent after the join took effect: its receivers can ca
   assertEquals(await joined, [true, null]);
 });
 
-for (const kind of ["memory", "slow"] as const) {
-  const registry = () => kind === "slow" ? yieldingRegistry() : undefined;
-  const options = () => {
-    const own = registry();
-    return { limits: false as const, ...(own && { registry: own }) };
-  };
+for (const kind of ["local", "slow"] as const) {
+  const options = () => ({
+    limits: false as const,
+    ...(kind === "slow" && { cluster: slowCluster() }),
+  });
 
-  Deno.test(`12 agents racing for one office: exactly one wins, 100 rounds (spec §5), ${kind} registry`, async () => {
+  Deno.test(`12 agents racing for one office: exactly one wins, 100 rounds (spec §5), ${kind} offices`, async () => {
     await using server = createSmcpServer(options());
     const { url } = await server.listen();
     const agents = await Promise.all(
@@ -265,7 +264,7 @@ for (const kind of ["memory", "slow"] as const) {
     await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()));
   });
 
-  Deno.test(`the same instance takes its seat over: leave, disconnect, enter (spec §9), ${kind} registry`, async () => {
+  Deno.test(`the same instance takes its seat over: leave, disconnect, enter (spec §9), ${kind} offices`, async () => {
     await using server = createSmcpServer(options());
     const { url } = await server.listen();
     const auth = { instance_id: "i-1" };
@@ -301,7 +300,7 @@ for (const kind of ["memory", "slow"] as const) {
     assertEquals((await nameless.join("computer", "c", "o"))[0], false);
   });
 
-  Deno.test(`an agent of the same instance takes its seat over under any name (spec §9), ${kind} registry`, async () => {
+  Deno.test(`an agent of the same instance takes its seat over under any name (spec §9), ${kind} offices`, async () => {
     await using server = createSmcpServer(options());
     const { url } = await server.listen();
     const auth = { instance_id: "i-1" };
@@ -327,7 +326,7 @@ for (const kind of ["memory", "slow"] as const) {
     ]);
   });
 
-  Deno.test(`events of one socket take effect in the order of their arrival (spec §3), ${kind} registry`, async () => {
+  Deno.test(`events of one socket take effect in the order of their arrival (spec §3), ${kind} offices`, async () => {
     await using server = createSmcpServer(options());
     const { url } = await server.listen();
     await using client = await connectRaw(url);
@@ -348,7 +347,7 @@ for (const kind of ["memory", "slow"] as const) {
     assertEquals(answers.map(outcome), [4103, true, 1, true, 4103, true]);
   });
 
-  Deno.test(`a join whose socket is already closed leaves no member behind (spec §3), ${kind} registry`, async () => {
+  Deno.test(`a join whose socket is already closed leaves no member behind (spec §3), ${kind} offices`, async () => {
     await using server = createSmcpServer(options());
     const { url } = await server.listen();
     await using watcher = await joinRaw(url, "agent", "a", "o");

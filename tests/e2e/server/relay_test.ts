@@ -19,7 +19,7 @@ import { createSmcpServer } from "../../../server/mod.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { ownNamesAlone } from "../../support/own_names.ts";
 import { connectRaw, joinRaw, rawPair } from "../../support/wire/raw_client.ts";
-import { yieldingRegistry } from "../../support/server/yielding_registry.ts";
+import { slowCluster } from "../../support/server/slow_cluster.ts";
 
 /** Valid for all of them. */
 const REQUEST = {
@@ -388,8 +388,8 @@ Deno.test("unknown events of every prefix are acked 400 (spec §3)", async () =>
   }
 });
 
-Deno.test("an asynchronous registry makes no difference for calls", async () => {
-  await using server = createSmcpServer({ registry: yieldingRegistry() });
+Deno.test("offices that take a while to join make no difference for calls", async () => {
+  await using server = createSmcpServer({ cluster: slowCluster() });
   const { url } = await server.listen();
   await using pair = await rawPair(url);
   pair.computer.handle(
@@ -414,27 +414,23 @@ Deno.test("an asynchronous registry makes no difference for calls", async () => 
   assertEquals(codeOf(await after), 4103);
 });
 
-Deno.test("a failing registry causes an error answer without details (spec §6)", async () => {
-  const registry = yieldingRegistry();
+Deno.test("a failing cluster causes an error answer without details (spec §6)", async () => {
   let failing = false;
-  const failable = {
-    ...registry,
-    list: (office: string) => {
-      if (failing) throw new Error("redis://user:secret@10.0.0.1 is gone");
-      return registry.list(office);
-    },
-  };
-  await using server = createSmcpServer({ registry: failable });
+  const cluster = slowCluster(() => {
+    if (failing) throw new Error("redis://user:secret@10.0.0.1 is gone");
+  });
+  await using server = createSmcpServer({ cluster });
   const { url } = await server.listen();
   await using pair = await rawPair(url);
   pair.computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ ok: 1 }));
   const list = { agent: "agent", office_id: "office", req_id: "r1" };
   failing = true;
-  assertEquals(await pair.agent.ask(LIST_ROOM_EVENT, list), {
-    code: 500,
-    message: "Internal error",
-  });
-  // Who sits where is known here: calls go on while the registry is away.
+  await using late = await connectRaw(url);
+  assertEquals(await late.join("computer", "late", "office"), [
+    false,
+    "Internal error",
+  ]);
+  // Those who have joined go on.
   assertEquals(await pair.agent.ask(TOOL_CALL_EVENT, REQUEST), { ok: 1 });
   failing = false;
   const answer = await pair.agent.ask(LIST_ROOM_EVENT, list);

@@ -1,7 +1,8 @@
 import { clearTimeout, setTimeout } from "node:timers";
-import { partyOf, seatOf } from "../shared/audit.ts";
-import type { Journal } from "../shared/journal.ts";
-import type { Session } from "../shared/session.ts";
+import { partyOf } from "../../office/peer.ts";
+import { seatOf } from "../../shared/audit.ts";
+import type { Journal } from "../../shared/journal.ts";
+import type { Session } from "../session.ts";
 
 /** The clock and timers that {@linkcode atTime} uses. */
 export interface Clock {
@@ -46,6 +47,12 @@ export function atTime(
   return () => prevent();
 }
 
+/** A session that can be ended. */
+export type EndingSession =
+  & Pick<Session, "socket" | "identity">
+  & Parameters<typeof partyOf>[0]
+  & { readonly connection: Pick<Session["connection"], "held"> };
+
 /**
  * Ends a session when its credentials expire (spec §10).
  *
@@ -55,7 +62,7 @@ export function atTime(
  * @returns a function to call when the identity of the session has another expiry
  */
 export function endAtExpiry(
-  session: Session,
+  session: EndingSession,
   journal: Journal,
   clock: Clock = SYSTEM_CLOCK,
 ): () => void {
@@ -65,7 +72,7 @@ export function endAtExpiry(
     journal.write({
       event: "session_expired",
       ...partyOf(session),
-      ...(session.member && seatOf(session.member)),
+      ...seatOf(session.connection.held),
     });
     socket.conn.close();
   };

@@ -3,7 +3,7 @@ import {
   parseRole,
   ProtocolError,
   type Role,
-} from "../../protocol/mod.ts";
+} from "../../../protocol/mod.ts";
 
 /** The `auth` fields of a connection that the server reads (spec §2, §9). */
 export interface HandshakeAuth {

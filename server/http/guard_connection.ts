@@ -1,6 +1,5 @@
 import type { Socket as Connection } from "engine.io";
 import { ErrorCode } from "../../protocol/mod.ts";
-import { partyOf } from "../shared/audit.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Arrivals } from "../limits/arrivals.ts";
 import { clientAddress } from "../limits/client_address.ts";
@@ -43,10 +42,8 @@ export function guardConnection(
     limiter.limits.queuedBytes,
     (limit) => limiter.recordHit(limit, { address }),
   );
-  guards.add(connection, (reason, session) => {
-    if (session) {
-      return limiter.recordRefusedPacket({ reason, ...partyOf(session) });
-    }
+  guards.add(connection, (reason, party) => {
+    if (party) return limiter.recordRefusedPacket({ reason, ...party });
     const code = ErrorCode.BAD_REQUEST;
     metrics?.handshakeRefused("namespace", code);
     limiter.recordRefusedHandshake({ code, reason, address });

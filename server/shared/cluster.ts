@@ -1,11 +1,12 @@
 import type { ProtocolName } from "../../protocol/mod.ts";
+import type { LocalOffices } from "../office/offices.ts";
+import type { Offices } from "../office/peer.ts";
 import type {
   ClusterHindrance,
   ClusterSource,
   ClusterStatus,
-} from "../shared/cluster_status.ts";
-import type { OtherNodes } from "../shared/other_nodes.ts";
-import type { ClusterOffices } from "./exchange.ts";
+} from "./cluster_status.ts";
+import type { OtherNodes } from "./other_nodes.ts";
 
 /**
  * Membership in a cluster, made by `joinCluster` of `@a2c-smcp/sdk/server/cluster`, for one server:
@@ -33,7 +34,7 @@ export interface AgreedSettings {
 }
 
 /** The node that a server is in a cluster. */
-export interface ClusterMember extends ClusterOffices, ClusterSource {
+export interface ClusterMember extends ClusterSource {
   /** What the ids of its polling sessions begin with, before a dot. */
   readonly name: string;
   /** The other nodes, for those who operate this one. */
@@ -41,11 +42,13 @@ export interface ClusterMember extends ClusterOffices, ClusterSource {
   /** Why this node may not serve now. */
   readonly hindrance: ClusterHindrance | undefined;
   /**
-   * Begins to join, once all offices are connected.
+   * Begins to join.
    *
+   * @param local holds the offices whose home is this node
+   * @returns the offices of all nodes
    * @throws {TypeError} when it belongs to another server already
    */
-  start(settings: AgreedSettings): void;
+  start(settings: AgreedSettings, local: LocalOffices): Offices;
   /**
    * Resolves when it has joined.
    *

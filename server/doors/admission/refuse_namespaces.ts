@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { Server, Socket } from "socket.io";
-import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
-import { toConnectError } from "../shared/error_payload.ts";
-import { opensSession, splitTarget } from "../shared/request_target.ts";
-import { clientAddress } from "../limits/client_address.ts";
-import type { Limiter } from "../limits/limiter.ts";
-import type { Metrics } from "../observe/metrics.ts";
-import { namespaceCount } from "../wire/mod.ts";
+import { ErrorCode, ProtocolError } from "../../../protocol/mod.ts";
+import { toConnectError } from "../../shared/error_payload.ts";
+import { opensSession, splitTarget } from "../../shared/request_target.ts";
+import { clientAddress } from "../../limits/client_address.ts";
+import type { Limiter } from "../../limits/limiter.ts";
+import type { Metrics } from "../../observe/metrics.ts";
+import { namespaceCount } from "../../wire/mod.ts";
 
 /** The parts of a server that record refusals. */
 export interface RefusalParts {

@@ -1,0 +1,41 @@
+import type { Offices } from "../../../server/office/peer.ts";
+import { type Cluster, newCluster } from "../../../server/shared/cluster.ts";
+
+/**
+ * A cluster of one node whose joins take turns of the event loop, as those of offices at other nodes do.
+ *
+ * @param check called with each join; what it throws makes the join fail
+ */
+export const slowCluster = (check: () => void = () => {}): Cluster =>
+  newCluster({
+    name: "node",
+    hindrance: undefined,
+    others: {
+      nodes: new Set(),
+      ask: () => Promise.resolve(undefined),
+      answerWith: () => {},
+    },
+    start: (_settings, local): Offices => ({
+      get isClosed() {
+        return local.isClosed;
+      },
+      drain: (graceMs) => local.drain(graceMs),
+      join: async (peer, wanted, former) => {
+        await turn();
+        check();
+        const joined = local.join(peer, wanted, former);
+        await turn();
+        return joined;
+      },
+    }),
+    joined: () => Promise.resolve(),
+    leave: () => Promise.resolve(),
+    unknownSession: () => {},
+    status: () => ({ node: "", leaseMs: 0, redis: "connected", nodes: 1 }),
+    figures: () => {
+      throw new Error("this cluster counts nothing");
+    },
+    onClaim: () => {},
+  });
+
+const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
