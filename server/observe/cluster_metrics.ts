@@ -30,6 +30,7 @@ const GAUGES: readonly (readonly [
     "1 where Redis answers, else 0.",
     ({ redis }) => redis === "connected" ? 1 : 0,
   ],
+  ["homes", "Offices whose home is this node.", (_, { homes }) => homes],
   [
     "calls_open",
     "Calls that wait for an answer of another node.",
@@ -65,15 +66,10 @@ const COUNTERS: readonly (readonly [
     messagesFull: "queue full",
     messagesAway: "away",
   }],
-  ["seats_reconciled_total", "Seats made alike in Redis and here.", "action", {
-    seatsRestored: "restored",
-    seatsReleased: "released",
-    seatsLost: "lost",
-  }],
   count("links_lost_total", "How often messages may be lost.", "linksLost"),
   count("nodes_silent_total", "How often a node was silent.", "nodesSilent"),
   count("nodes_gone_total", "Nodes that ended without leaving.", "nodesGone"),
-  count("seats_reaped_total", "Seats freed of such nodes.", "seatsReaped"),
+  count("homes_lost_total", "Homes that other nodes had.", "homesLost"),
   count("beats_failed_total", "Beats without an answer.", "beatsFailed"),
   count("data_lost_total", "How often Redis had lost its data.", "dataLost"),
   count("fences_total", "How often this node was fenced.", "fences"),
@@ -88,7 +84,7 @@ const COUNTERS: readonly (readonly [
 export function clusterFamilies(source: ClusterSource): Family[] {
   const claims = newHistogram(
     "smcp_cluster_claim_duration_seconds",
-    "Time of claims of seats in Redis, by outcome.",
+    "Time of claims of homes in Redis, by outcome.",
     CLAIM_BUCKETS,
   );
   source.onClaim((outcome, durationMs) =>

@@ -12,7 +12,7 @@ export interface ClusterStatus {
 
 /** Why a node may not serve; `undefined` when it may. */
 export type ClusterHindrance =
-  /** Its lease has ended, and others may have its seats; it joins again as a new node. */
+  /** Its lease has ended, and others may have its homes; it joins again as a new node. */
   | "fenced"
   /** It has not joined yet, or Redis does not answer: nobody can join an office. */
   | "registry unavailable";
@@ -45,14 +45,10 @@ export interface ClusterFigures {
   readonly nodesSilent: number;
   /** Nodes that have ended without leaving. */
   readonly nodesGone: number;
-  /** Seats of such nodes that this node has freed. */
-  readonly seatsReaped: number;
-  /** Seats that were taken again, since Redis had lost them. */
-  readonly seatsRestored: number;
-  /** Seats that were released, since nobody here holds them. */
-  readonly seatsReleased: number;
-  /** Members that were disconnected, since others had their seats. */
-  readonly seatsLost: number;
+  /** Offices whose home is this node now. */
+  readonly homes: number;
+  /** Homes that have ended, since another node had them after Redis lost data. */
+  readonly homesLost: number;
   /** Beats without an answer. */
   readonly beatsFailed: number;
   /** How often Redis had lost its data. */
@@ -63,8 +59,8 @@ export interface ClusterFigures {
   readonly misrouted: number;
 }
 
-/** How a claim of a seat ended. */
-export type ClaimOutcome = "admitted" | "refused" | "failed";
+/** Which node a claim of a home has found: this one, which may have got it by that, or another. */
+export type ClaimOutcome = "here" | "elsewhere" | "failed";
 
 /** What a node tells to metrics. */
 export interface ClusterSource {
@@ -72,6 +68,6 @@ export interface ClusterSource {
   status(): ClusterStatus;
   /** Returns what it has counted. */
   figures(): ClusterFigures;
-  /** Calls back for each claim of a seat, with its duration. */
+  /** Calls back for each claim of the home of an office, with its duration. */
   onClaim(listener: (outcome: ClaimOutcome, durationMs: number) => void): void;
 }

@@ -1,58 +1,59 @@
-import type { ProtocolName } from "../../../protocol/mod.ts";
-import type { OfficeRegistry, Seat } from "../../offices/registry.ts";
-import type { Member } from "../../shared/member.ts";
-
-/** A member of an office of one protocol version. */
-export interface Seated<M extends Member = Member> {
-  /** The version; offices of different versions never meet (0.4 §18). */
-  readonly protocol: ProtocolName;
-  /** The member. */
-  readonly member: M;
+/** The home of an office: the one node that has its members, their seats and their calls. */
+export interface Home {
+  /** The node. */
+  readonly node: string;
+  /** Milliseconds until its lease ends, unless it is renewed before. */
+  readonly leaseLeftMs: number;
 }
 
-/** What a node learns when it renews its lease. */
+/** Which node is the home of which office. */
+export interface Directory {
+  /** This node: random at each term; empty while it is not in the cluster. */
+  readonly node: string;
+  /**
+   * Returns the home of an office, which becomes this node where the office has none, or one whose lease
+   * has ended. After a restart of Redis it waits, for up to a lease, until all homes are known again.
+   *
+   * @throws {RegistryUnavailableError} when Redis does not answer, or the lease of this node has ended
+   */
+  claim(office: string): Promise<Home>;
+  /**
+   * Ends the home of an office at this node; does nothing for one whose home is elsewhere. What Redis
+   * does not answer is repeated, and never ends a home that was claimed later.
+   */
+  release(office: string): Promise<void>;
+}
+
+/** The answer to a beat. */
 export type Beat =
   /** The lease is renewed. */
   | {
     readonly state: "ok";
-    /** Whether the data was lost since the last beat: all seats must be claimed again. */
-    readonly emptied: boolean;
-    /** The number of seats that this node holds. */
-    readonly seats: number;
-    /** All nodes whose lease has not ended, without this one, with what they tell of themselves. */
+    /** The other nodes whose lease has not ended, with what each publishes about itself. */
     readonly nodes: ReadonlyMap<string, string>;
-    /** Members of nodes whose lease has ended, told to one caller only, who tells their offices. */
-    readonly gone: readonly Seated<Seat>[];
+    /** Whether it is the first one, or Redis was restarted, replaced or emptied since the last one. */
+    readonly isNew: boolean;
+    /** Whether Redis had no data of a cluster when it was last restarted, replaced or emptied. */
+    readonly isEmpty: boolean;
+    /** Milliseconds for which an office without a home gets none. */
+    readonly settleMs: number;
+    /** Offices that were at home here, and are elsewhere now. */
+    readonly lost: readonly string[];
   }
-  /** The lease has ended, and the seats of this node are free: others were told that its members left. */
+  /** The lease has ended, with all homes at this node; another one needs another id. */
   | { readonly state: "reaped" };
 
-/** Who sits where, and which nodes live: what all nodes of a cluster share. */
-export interface Directory extends AsyncDisposable {
-  /** This node: random at each start. */
-  readonly node: string;
-  /** Returns the seats of the offices of one protocol version. */
-  registry(protocol: ProtocolName): OfficeRegistry;
+/** The {@linkcode Directory} of one term of a node, whose lease it renews. */
+export interface LeasedDirectory extends Directory, AsyncDisposable {
+  /** The offices whose home is this node, as keys. */
+  readonly homes: ReadonlyMap<string, unknown>;
   /**
-   * Renews the lease of this node; the first one takes it.
+   * Renews the lease of this node and of all its homes; the first one takes it.
    *
-   * @param about what this node tells of itself
+   * @param about what this node publishes about itself
+   * @throws {RegistryUnavailableError} when it was not answered: the lease may be renewed or not
    */
   beat(about: string): Promise<Beat>;
-  /**
-   * Frees the seats of a node whose process is proved to have ended, at most 500 in one step.
-   *
-   * @returns all members that sat there, each to one caller only
-   */
-  reap(node: string): Promise<readonly Seated<Seat>[]>;
-  /** Lists the seats of this node. */
-  own(): Promise<readonly Seated<Seat>[]>;
-  /**
-   * Takes a seat again after the data was lost.
-   *
-   * @returns the seat that it holds now; `undefined` when another has taken it
-   */
-  restore(seat: Seated<Seat>): Promise<Seat | undefined>;
-  /** Gives up the lease, when no seats are left: nobody has to reap this node. */
+  /** Ends the lease at once; all offices that are at home here are without a home. */
   leave(): Promise<void>;
 }

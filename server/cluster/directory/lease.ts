@@ -6,18 +6,13 @@ export interface Instant {
   readonly wall: number;
 }
 
-/** The times of a lease; the same for all nodes of a cluster. */
-export interface LeaseTimes {
-  /** How often a lease is renewed. */
-  readonly beatMs: number;
-  /** How long it is valid: longer than a fail-over of Redis takes. */
-  readonly leaseMs: number;
-}
+/** How long a lease is valid where an operator sets no other time. */
+export const LEASE_MS = 6000;
 
-/** The times where an operator names no others. */
-export const LEASE_TIMES: LeaseTimes = { beatMs: 3000, leaseMs: 15_000 };
+/** A lease is renewed so often in its time: some beats may fail. */
+const BEATS = 4;
 
-/** A node stops so long before others may be given its seats. */
+/** A node stops serving so long before others may have its homes. */
 const MARGIN_MS = 1000;
 
 /** When a beat has failed, the next one does not wait for its turn. */
@@ -29,32 +24,23 @@ export type LeaseState =
   | "valid"
   /** Its clocks disagree: it refuses what is asked of it until a beat was answered. */
   | "doubtful"
-  /** Others may have its seats: it closes the connections of all clients. */
+  /** Others may have its homes: it closes the connections of all clients. */
   | "over";
 
 /**
- * Knows when a node may serve (the other half is Redis, which gives nobody a seat of a living node).
+ * Decides when a node may serve (the other half is Redis, which gives nobody a home of a living node).
  *
- * It has no clock and no timer: whoever uses it tells the time, and asks at each event, since a
- * process that was frozen runs its timers late. The lease is counted from before its beat was sent;
- * Redis counts from when it arrived, which is later.
+ * It has no clock and no timer: it gets the time, and is asked at each event, since a process that was
+ * frozen runs its timers late. The lease is counted from before its beat was sent; Redis counts from when
+ * it arrived, which is later.
  */
 export class Lease {
-  readonly #times: LeaseTimes;
+  readonly #leaseMs: number;
   #sent: Instant | undefined;
   #next = -Infinity;
 
-  /** @throws {RangeError} when too few beats fit into a lease */
-  constructor(times: LeaseTimes = LEASE_TIMES) {
-    const { beatMs, leaseMs } = times;
-    if (!(beatMs > 0 && leaseMs - MARGIN_MS >= 3 * beatMs)) {
-      throw new RangeError(
-        `A lease of ${leaseMs} ms is too short for a beat each ${beatMs} ms: it must be at least ${
-          3 * beatMs + MARGIN_MS
-        } ms`,
-      );
-    }
-    this.#times = times;
+  constructor(leaseMs: number = LEASE_MS) {
+    this.#leaseMs = leaseMs;
   }
 
   /**
@@ -64,7 +50,7 @@ export class Lease {
    */
   renewed(sent: Instant): void {
     this.#sent = sent;
-    this.#next = sent.steady + this.#times.beatMs;
+    this.#next = sent.steady + this.#leaseMs / BEATS;
   }
 
   /** Notes that a beat has failed, or was not answered in time. */
@@ -81,7 +67,7 @@ export class Lease {
   /** Tells what the node may do; `over` before the first beat. */
   state(now: Instant): LeaseState {
     if (this.#sent === undefined) return "over";
-    const limit = this.#times.leaseMs - MARGIN_MS;
+    const limit = this.#leaseMs - MARGIN_MS;
     if (now.steady - this.#sent.steady >= limit) return "over";
     const wall = now.wall - this.#sent.wall;
     return wall >= limit ? "doubtful" : "valid";
@@ -97,7 +83,7 @@ export class Lease {
   /** In how many milliseconds the lease is over, if no beat is answered until then; 0 when it is. */
   untilOver({ steady }: Instant): number {
     if (this.#sent === undefined) return 0;
-    const end = this.#sent.steady + this.#times.leaseMs - MARGIN_MS;
+    const end = this.#sent.steady + this.#leaseMs - MARGIN_MS;
     return Math.max(0, end - steady);
   }
 }

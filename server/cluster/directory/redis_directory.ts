@@ -1,151 +1,245 @@
 import { randomBytes } from "node:crypto";
-import type { ProtocolName } from "../../../protocol/mod.ts";
-import type { OfficeRegistry, Seat } from "../../offices/registry.ts";
-import type { Redis, Reply } from "../redis/redis.ts";
-import type { Beat, Directory, Seated } from "./directory.ts";
-import { LEASE_TIMES, type LeaseTimes } from "./lease.ts";
-import { OfficeSeats } from "./office_seats.ts";
-import { listOf, pairsOf } from "./replies.ts";
-import { ScriptRunner } from "./script_runner.ts";
-import { BEAT, LEAVE, OWN, REAP, RESTORE } from "./scripts.ts";
+import { sleep } from "../../../shared/async.ts";
+import { log } from "../../shared/log.ts";
 import {
-  claimKey,
-  memberCode,
-  officeCode,
-  readSeat,
-  readSeated,
-  slotCode,
-} from "./seat_code.ts";
+  NotConnectedError,
+  type Redis,
+  type Reply,
+  type Script,
+} from "../redis/redis.ts";
+import type { Beat, Home, LeasedDirectory } from "./directory.ts";
+import { LEASE_MS } from "./lease.ts";
+import {
+  BEAT,
+  CLAIM,
+  LEAVE,
+  RELEASE,
+  RESTORE,
+  ROUTING_KEY,
+} from "./scripts.ts";
+import { RegistryUnavailableError } from "./unavailable.ts";
 
-/** How long free seats wait for those who had them, after lost data; asked for a little longer. */
-const SETTLE_BEATS = 2;
+/** When a claim asks again for a home that is not known yet: at first soon, later less often. */
+const FIRST_RETRY_MS = 20;
+const MAX_RETRY_MS = 250;
+
+/** How much longer than a lease a claim waits until homes are known. */
 const PATIENCE_MS = 1000;
+
+/** How many homes one script takes again: more would hold Redis for too long. */
+const RESTORE_STEP = 500;
 
 /** A random id of a node, or of the data. */
 const newId = (): string => randomBytes(12).toString("hex");
 
-/** The {@linkcode Directory} in Redis. Its owner closes Redis. */
-export class RedisDirectory implements Directory {
+/**
+ * The {@linkcode LeasedDirectory} in Redis. Its owner closes Redis.
+ *
+ * Claims are numbered, and each home in Redis has the number of its last claim: a release ends what was
+ * claimed up to a number, so that one which arrives late, or is repeated, ends nothing that was claimed
+ * since.
+ */
+export class RedisDirectory implements LeasedDirectory {
   /** This node. */
   readonly node: string = newId();
-  readonly #runner: ScriptRunner;
-  readonly #times: LeaseTimes;
-  readonly #registries = new Map<ProtocolName, OfficeSeats>();
-  /** Leaves that were told here, and that Redis still keeps for the case that they were not. */
-  readonly #told = new Set<string>();
+  readonly #redis: Redis;
+  readonly #leaseMs: number;
+  readonly #homes = new Map<string, number>();
+  /** Releases without an answer, by office, each with its number. */
+  readonly #unreleased = new Map<string, number>();
+  readonly #closing = new AbortController();
+  #epoch = "";
+  #claims = 0;
+  #isRefused = false;
 
-  /** @param times the same for all nodes of the cluster */
-  constructor(redis: Redis, times: LeaseTimes = LEASE_TIMES) {
-    this.#times = times;
-    this.#runner = new ScriptRunner(
-      redis,
-      this.node,
-      SETTLE_BEATS * times.beatMs + PATIENCE_MS,
-    );
+  /** @param leaseMs the same for all nodes of the cluster */
+  constructor(redis: Redis, leaseMs: number = LEASE_MS) {
+    this.#redis = redis;
+    this.#leaseMs = leaseMs;
   }
 
-  /** Returns the seats of the offices of one version. */
-  registry(protocol: ProtocolName): OfficeRegistry {
-    const known = this.#registries.get(protocol);
-    if (known !== undefined) return known;
-    const registry = new OfficeSeats(protocol, this.#runner);
-    this.#registries.set(protocol, registry);
-    return registry;
+  /** The offices whose home is this node, with the numbers of their last claims. */
+  get homes(): ReadonlyMap<string, number> {
+    return this.#homes;
   }
 
-  /** Renews the lease; the first one takes it. */
-  async beat(about: string): Promise<Beat> {
-    const { beatMs, leaseMs } = this.#times;
-    const acknowledged = [...this.#told];
-    const [state, ...rest] = listOf(
-      await this.#runner.run(
-        BEAT,
-        newId(),
-        String(leaseMs),
-        String(SETTLE_BEATS * beatMs),
-        about,
-        ...acknowledged,
-      ),
-    );
-    if (state === "REAPED") return { state: "reaped" };
-    const [epoch, emptied, seats, rev, nodes, owed] = rest;
-    for (const leave of acknowledged) this.#told.delete(leave);
-    this.#runner.epoch = String(epoch);
-    this.#runner.saw(Number(rev));
-    return {
-      state: "ok",
-      emptied: emptied === 1,
-      seats: Number(seats),
-      nodes: new Map(pairsOf(listOf(nodes))),
-      gone: this.#tell(owed, acknowledged),
-    };
-  }
-
-  /** Frees the seats of a node whose process has ended, in steps. */
-  async reap(node: string): Promise<readonly Seated<Seat>[]> {
+  /** Asks Redis, again while it does not know all homes. */
+  async claim(office: string): Promise<Home> {
+    const end = performance.now() + this.#leaseMs + PATIENCE_MS;
+    let delay = FIRST_RETRY_MS;
     for (;;) {
-      const { rest: [done, owed] } = await this.#runner.ask(REAP, node);
-      // What an earlier step has freed is still among them.
-      if (done === 1) return this.#tell(owed, []);
+      const home = await this.#claim(office);
+      if (typeof home === "object") return home;
+      if (home === "REAPED" || performance.now() >= end) {
+        throw new RegistryUnavailableError();
+      }
+      await sleep(delay, this.#closing.signal).catch((cause) => {
+        throw new RegistryUnavailableError(cause);
+      });
+      delay = Math.min(2 * delay, MAX_RETRY_MS);
     }
   }
 
-  /** Lists the seats of this node. */
-  async own(): Promise<readonly Seated<Seat>[]> {
-    const seats = new Map<string, Seated<Seat>>();
-    let cursor = "0";
-    do {
-      const [next, page] = listOf(await this.#runner.run(OWN, cursor));
-      for (const [place, code] of pairsOf(listOf(page))) {
-        const seated = readSeated(place, code);
-        if (seated !== undefined) seats.set(place, seated);
-      }
-      cursor = String(next);
-    } while (cursor !== "0");
-    return [...seats.values()];
+  /** Resolves also without an answer: then it is repeated with the next beats. */
+  async release(office: string): Promise<void> {
+    const number = this.#homes.get(office);
+    if (number === undefined) return;
+    this.#homes.delete(office);
+    await this.#release(office, number);
   }
 
-  /** Takes a seat again after the data was lost. */
-  async restore(
-    { protocol, member }: Seated<Seat>,
-  ): Promise<Seat | undefined> {
-    const slot = slotCode(member);
-    this.#runner.saw(member.rev);
-    const { state, rest: [code] } = await this.#runner.ask(
-      RESTORE,
-      officeCode(protocol, member.office),
-      slot,
-      member.socket,
-      claimKey(member),
-      String(member.rev),
-      memberCode(member),
+  /** Renews the lease; in a new epoch once all homes are taken again. */
+  async beat(about: string): Promise<Beat> {
+    const [state, epoch, settleMs, others] = listOf(
+      await this.#run(BEAT, newId(), String(this.#leaseMs), about),
     );
-    if (state === "TAKEN") return undefined;
-    return readSeat(member.office, slot, String(code));
+    if (state === "REAPED") return { state: "reaped" };
+    const isNew = epoch !== this.#epoch;
+    const lost = isNew ? await this.#restore(String(epoch)) : [];
+    for (const release of [...this.#unreleased]) void this.#release(...release);
+    return {
+      state: "ok",
+      nodes: pairsOf(listOf(others)),
+      isNew,
+      isEmpty: this.#epoch.endsWith(":empty"),
+      settleMs: Number(settleMs),
+      lost,
+    };
   }
 
-  /** Gives up the lease. */
+  /** Ends the lease. */
   async leave(): Promise<void> {
-    await this.#runner.run(LEAVE, ...this.#told);
+    this.#homes.clear();
+    await this.#run(LEAVE);
   }
 
-  /** Ends what waits for Redis. */
+  /** Ends claims that wait. */
   [Symbol.asyncDispose](): Promise<void> {
-    this.#runner.close();
+    this.#closing.abort();
     return Promise.resolve();
   }
 
-  /** Leaves that were not told yet; an answer that is lost brings them again with the next beat. */
-  #tell(
-    owed: Reply | undefined,
-    acknowledged: readonly string[],
-  ): readonly Seated<Seat>[] {
-    const known = new Set([...this.#told, ...acknowledged]);
-    return pairsOf(listOf(owed)).flatMap(([leave, code]) => {
-      if (known.has(leave)) return [];
-      this.#told.add(leave);
-      const seated = readSeated(leave, code);
-      return seated === undefined ? [] : [seated];
-    });
+  /** @returns why there is no answer yet, or never */
+  async #claim(office: string): Promise<Home | string> {
+    const number = ++this.#claims;
+    const epoch = this.#epoch;
+    const isHere = () =>
+      this.#homes.set(
+        office,
+        Math.max(number, this.#homes.get(office) ?? number),
+      );
+    try {
+      const reply = listOf(await this.#run(CLAIM, office, String(number)));
+      const [state, node, leaseLeftMs] = reply;
+      if (state !== "HOME") return String(state);
+      // A new epoch has begun meanwhile, in which this claim was not made.
+      if (epoch !== this.#epoch) return "STALE";
+      if (node === this.node) isHere();
+      return { node: String(node), leaseLeftMs: Number(leaseLeftMs) };
+    } catch (error) {
+      // It may have been done.
+      if (this.#homes.has(office)) isHere();
+      else if (wasSent(error)) this.#unreleased.set(office, number);
+      throw error;
+    }
+  }
+
+  async #release(office: string, number: number): Promise<void> {
+    const isLast = () => number >= (this.#unreleased.get(office) ?? number);
+    try {
+      await this.#run(RELEASE, office, String(number));
+      if (isLast()) this.#unreleased.delete(office);
+    } catch {
+      if (isLast()) this.#unreleased.set(office, number);
+    }
+  }
+
+  /**
+   * Takes all homes again, which others cannot have got: in a new epoch nobody gets one for a lease, and
+   * by then this node serves no more unless this is done.
+   *
+   * @returns the offices whose home is elsewhere nevertheless: an other node has another lease
+   */
+  async #restore(epoch: string): Promise<readonly string[]> {
+    const lost: string[] = [];
+    const restored = new Set<string>();
+    for (;;) {
+      const offices = [...this.#homes.keys()]
+        .filter((office) => !restored.has(office)).slice(0, RESTORE_STEP);
+      if (offices.length === 0) break;
+      const number = this.#claims;
+      const [state, ...taken] = listOf(
+        await this.#runIn(epoch, RESTORE, String(number), ...offices),
+      );
+      if (state !== "OK") throw new RegistryUnavailableError();
+      for (const office of offices) {
+        restored.add(office);
+        if (this.#homes.has(office)) this.#homes.set(office, number);
+      }
+      for (const office of taken.map(String)) {
+        this.#homes.delete(office);
+        lost.push(office);
+      }
+    }
+    this.#epoch = epoch;
+    return lost;
+  }
+
+  #run(script: Script, ...args: readonly string[]): Promise<Reply> {
+    return this.#runIn(this.#epoch, script, ...args);
+  }
+
+  async #runIn(
+    epoch: string,
+    script: Script,
+    ...args: readonly string[]
+  ): Promise<Reply> {
+    let reply: Reply;
+    try {
+      reply = await this.#redis.run(
+        script,
+        [ROUTING_KEY],
+        [this.node, epoch, ...args],
+      );
+    } catch (error) {
+      this.#failed(error);
+      throw new RegistryUnavailableError(error);
+    }
+    if (this.#isRefused) {
+      this.#isRefused = false;
+      log.info("Redis at {place} does again what this node asks", {
+        place: this.#redis.place,
+      });
+    }
+    return reply;
+  }
+
+  /** What fails without an answer fails beats too: the node logs it. */
+  #failed(error: unknown): void {
+    const isRefusal = error instanceof Error &&
+      /^[A-Z]{2,} /.test(error.message);
+    if (!isRefusal || this.#isRefused || this.#closing.signal.aborted) return;
+    this.#isRefused = true;
+    log.warn(
+      "Redis at {place} refuses what this node asks, look into its memory and its access list: {reason}",
+      { place: this.#redis.place, reason: String(error) },
+    );
   }
 }
+
+const wasSent = (error: unknown): boolean =>
+  !(error instanceof Error && error.cause instanceof NotConnectedError);
+
+function listOf(reply: Reply | undefined): readonly Reply[] {
+  if (Array.isArray(reply)) return reply;
+  throw new TypeError(`Redis answers ${typeof reply} instead of a list`);
+}
+
+/** Reads a list in which names and values take turns. */
+const pairsOf = (list: readonly Reply[]): ReadonlyMap<string, string> =>
+  new Map(
+    Array.from(
+      { length: list.length / 2 },
+      (_, index) => [String(list[2 * index]), String(list[2 * index + 1])],
+    ),
+  );

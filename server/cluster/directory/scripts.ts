@@ -1,238 +1,152 @@
 import { newScript } from "../redis/script.ts";
 import type { Script } from "../redis/redis.ts";
-import { PRELUDE, REAPING } from "./prelude.ts";
 
 /**
- * Takes a seat: `judgeSeat()` in Lua. A holder whose node's lease has ended counts as none, and is
- * told to whoever gets its seat.
+ * The begin of each name in Redis: the layout's version, as the hash tag that keeps all keys of a Redis
+ * Cluster together, since a claim must see homes and leases in one step.
  *
- * Arguments: place, slot, socket, claim key, number of the claim, capacity, member, `1` for all seats.
- * Answers `EMPTIED`, `REAPED`, `TAKEN`, `FULL`, `WAIT`, or `OK`, its step, who held it or "", and seats.
+ * | key | type | value |
+ * |---|---|---|
+ * | `{smcp2}:epoch` | string | the process of Redis, a random id, and `kept` or `empty`; see `epoch()` |
+ * | `{smcp2}:settle` | string | until when an office without a home gets none, in ms of Redis' own clock |
+ * | `{smcp2}:nodes` | sorted set | the end of each node's lease, in ms of Redis' own clock |
+ * | `{smcp2}:about` | hash | what each node publishes about itself |
+ * | `{smcp2}:h:NODE` | hash | the offices whose home is this node, with the numbers of their claims |
+ *
+ * Homes are kept by node: with the lease they end in one step, however many they are.
+ */
+export const PREFIX = "{smcp2}:";
+
+/** The key by which a Redis Cluster finds the server for all scripts. */
+export const ROUTING_KEY = `${PREFIX}nodes`;
+
+/** All scripts begin with it; the first arguments are the node, and the epoch that it has seen. */
+const PRELUDE = `
+local P = '${PREFIX}'
+local NODE, EPOCH = ARGV[1], ARGV[2]
+local call = redis.call
+local time = call('TIME')
+local NOW = time[1] * 1000 + math.floor(time[2] / 1000)
+local RUN = string.match(call('INFO', 'server'), 'run_id:(%x+)') or ''
+
+local function text(number) return string.format('%.0f', number) end
+
+-- The epoch of the data, nil where none is valid. A process of Redis that was started again, or took
+-- over from another one, may lack writes that were answered: its data count for nothing.
+local function epoch()
+  local known = call('GET', P .. 'epoch')
+  if known and string.sub(known, 1, #RUN + 1) == RUN .. ':' then return known end
+end
+
+-- Milliseconds until the lease of a node ends; not positive where it has ended.
+local function leaseOf(node)
+  return tonumber(call('ZSCORE', P .. 'nodes', node) or 0) - NOW
+end
+
+local living
+local function homeOf(office)
+  living = living or call('ZRANGEBYSCORE', P .. 'nodes', '(' .. text(NOW), '+inf')
+  for _, node in ipairs(living) do
+    if call('HEXISTS', P .. 'h:' .. node, office) == 1 then return node end
+  end
+end
+
+local function settleMs()
+  return math.max(0, tonumber(call('GET', P .. 'settle') or 0) - NOW)
+end
+`;
+
+/**
+ * Returns the home of an office, or takes it. Arguments: the office, and the number of the claim.
+ *
+ * Answers `STALE` for an epoch that is over, `REAPED`, `WAIT` and the ms until homes are known, or `HOME`,
+ * the node, and the ms until its lease ends.
  */
 export const CLAIM: Script = newScript(`${PRELUDE}
-local place, slot, socket, k, claim = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
-local capacity, rest, withSeats = tonumber(ARGV[9]), ARGV[10], ARGV[11] == '1'
-local why = refused()
-if why then return { why } end
-local office = P .. 'o:' .. place
-
-local before = holderAt(place, slot)
-local holder = before
-if holder and not lives(holder.node) then holder = nil end
--- The same claim once more, after an answer that was lost.
-local again = holder and holder.node == NODE and holder.socket == socket
-
-if holder and not again and (k == '' or k ~= holder.k) then return { 'TAKEN' } end
-if not holder and slot == 'A' then
-  local held = call('GET', P .. 'h:' .. place)
-  if held and (k == '' or k ~= held) then return { 'TAKEN' } end
+local office, number = ARGV[3], ARGV[4]
+if epoch() ~= EPOCH then return { 'STALE' } end
+if leaseOf(NODE) <= 0 then return { 'REAPED' } end
+local home = homeOf(office)
+if not home then
+  local wait = settleMs()
+  if wait > 0 then return { 'WAIT', wait } end
+  home = NODE
 end
-if not holder then
-  if call('HLEN', office) >= capacity then
-    local size = 0
-    for _, code in ipairs(call('HVALS', office)) do
-      if isAlive(code) then size = size + 1 end
-    end
-    if size >= capacity then return { 'FULL' } end
-  end
-end
-if settling() then return { 'WAIT' } end
-
--- Either its claimer hears of it, or who sat there before has it again.
-if before and before.over ~= '' and not again then return { 'WAIT' } end
-
-local over = ''
-if again then over = holder.over elseif before then over = pack(before) end
-if before then free(place, slot, before) end
-local rev = step()
-put(place, slot, { node = NODE, rev = text(rev), socket = socket, k = k, claim = claim, over = over, rest = rest })
-
-local answer = { 'OK', rev, unpacked(over) or '' }
-if withSeats then
-  local all = call('HGETALL', office)
-  for i = 1, #all, 2 do
-    if isAlive(all[i + 1]) then
-      answer[#answer + 1] = all[i]
-      answer[#answer + 1] = all[i + 1]
-    end
-  end
-end
-return answer
-`);
-
-/** Notes that the answer of a claim has arrived. Arguments: place, slot, socket, number of the claim. */
-export const CONFIRM: Script = newScript(`${PRELUDE}
-local place, slot = ARGV[4], ARGV[5]
-local seat = seatAt(place, slot)
-if refused() or not seat or seat.node ~= NODE or seat.socket ~= ARGV[6] or seat.claim ~= ARGV[7] then return 0 end
-seat.over = ''
-put(place, slot, seat)
-return 1
+if home == NODE then call('HSET', P .. 'h:' .. NODE, office, number) end
+return { 'HOME', home, leaseOf(home) }
 `);
 
 /**
- * Takes a claim back whose answer did not arrive. Arguments: place, slot, socket, number of the claim.
- * Nothing happens where the same socket has claimed again since.
- */
-export const UNDO: Script = newScript(`${PRELUDE}
-local place, slot = ARGV[4], ARGV[5]
-local function isMeant(seat)
-  return seat and seat.node == NODE and seat.socket == ARGV[6] and seat.claim == ARGV[7]
-end
-local seat = seatAt(place, slot)
-if refused() or not seat then return 0 end
-if isMeant(seat) then
-  free(place, slot, seat)
-  giveBack(place, slot, seat.over)
-elseif isMeant(read(unpacked(seat.over))) then
-  seat.over = ''
-  put(place, slot, seat)
-end
-return 1
-`);
-
-/**
- * Releases a seat. Arguments: place, slot, socket. Answers its step, or 0 where there was nothing to
- * release: also for a node whose lease has ended, whose leaves are told by others.
+ * Ends a home that was not claimed after a number. Arguments: the office, and the number.
  */
 export const RELEASE: Script = newScript(`${PRELUDE}
-local place, slot = ARGV[4], ARGV[5]
-local seat = seatAt(place, slot)
-local function isMeant(seat) return seat and seat.node == NODE and seat.socket == ARGV[6] end
-if refused() or not seat then return 0 end
-if isMeant(seat) then
-  free(place, slot, seat)
-  return step()
-elseif isMeant(read(unpacked(seat.over))) then
-  seat.over = ''
-  put(place, slot, seat)
-end
-return 0
+local homes = P .. 'h:' .. NODE
+local number = tonumber(call('HGET', homes, ARGV[3]))
+if number and number <= tonumber(ARGV[4]) then call('HDEL', homes, ARGV[3]) end
+return 1
 `);
 
 /**
- * Takes a seat again that was lost with the data, or by a fail-over; it keeps its step.
- * Arguments: place, slot, socket, claim key, step, member. Answers `EMPTIED`, `REAPED`, `TAKEN`, or
- * `OK` and the seat.
+ * Renews the lease, or takes it where the node has seen no epoch yet, and ends homes of dead nodes.
+ *
+ * Without a valid epoch it begins one: nothing that Redis has is valid then, and what it does not have
+ * may be. Nodes that serve do so by a lease of before, and all of those are over after a lease.
+ *
+ * Arguments: a random id, the lease in ms, and what the node publishes about itself. Answers `REAPED`, or
+ * `OK`, the epoch, the ms until homes are known, and the other nodes with what they publish.
+ */
+export const BEAT: Script = newScript(`${PRELUDE}
+local lease = tonumber(ARGV[4])
+local nodes = P .. 'nodes'
+local function forget(dead)
+  call('UNLINK', P .. 'h:' .. dead)
+  call('ZREM', nodes, dead)
+  call('HDEL', P .. 'about', dead)
+end
+
+local current = epoch()
+if not current then
+  local state = call('GET', P .. 'epoch') and 'kept' or 'empty'
+  current = table.concat({ RUN, ARGV[3], state }, ':')
+  call('SET', P .. 'epoch', current)
+  call('SET', P .. 'settle', text(NOW + lease))
+  for _, node in ipairs(call('ZRANGEBYSCORE', nodes, '-inf', '+inf')) do forget(node) end
+elseif EPOCH == current and leaseOf(NODE) <= 0 then
+  return { 'REAPED' }
+end
+for _, dead in ipairs(call('ZRANGEBYSCORE', nodes, '-inf', text(NOW))) do forget(dead) end
+call('ZADD', nodes, text(NOW + lease), NODE)
+call('HSET', P .. 'about', NODE, ARGV[5])
+
+local others = {}
+for _, node in ipairs(call('ZRANGEBYSCORE', nodes, '-inf', '+inf')) do
+  if node ~= NODE then
+    others[#others + 1] = node
+    others[#others + 1] = call('HGET', P .. 'about', node) or ''
+  end
+end
+return { 'OK', current, settleMs(), others }
+`);
+
+/**
+ * Takes homes again in a new epoch. Arguments: the number of the last claim, and offices. Answers `STALE`
+ * for an epoch that is over, or `OK`, and offices whose home is elsewhere.
  */
 export const RESTORE: Script = newScript(`${PRELUDE}
-local place, slot, socket, k, rev, rest = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
-local why = refused()
-if why then return { why } end
-local holder = holderAt(place, slot)
-if holder and lives(holder.node) then
-  if holder.node ~= NODE or holder.socket ~= socket then return { 'TAKEN' } end
-  return { 'OK', write(holder) }
-end
-if holder then
-  free(place, slot, holder)
-  owe(place, slot, write(holder))
-end
-local seat = { node = NODE, rev = rev, socket = socket, k = k, claim = '', over = '', rest = rest }
-put(place, slot, seat)
-return { 'OK', write(seat) }
-`);
-
-/**
- * Lists the seats of an office whose holders' nodes live. Argument: place. Answers `EMPTIED`, `WAIT`, or
- * `OK`, slots and seats.
- */
-export const LIST: Script = newScript(`${PRELUDE}
-if call('GET', P .. 'epoch') ~= EPOCH then return { 'EMPTIED' } end
-if settling() then return { 'WAIT' } end
-local all, answer = call('HGETALL', P .. 'o:' .. ARGV[4]), { 'OK' }
-for i = 1, #all, 2 do
-  if isAlive(all[i + 1]) then
-    answer[#answer + 1] = all[i]
-    answer[#answer + 1] = all[i + 1]
-  end
+if epoch() ~= EPOCH or leaseOf(NODE) <= 0 then return { 'STALE' } end
+local answer = { 'OK' }
+for i = 4, #ARGV do
+  local home = homeOf(ARGV[i])
+  if home and home ~= NODE then answer[#answer + 1] = ARGV[i]
+  else call('HSET', P .. 'h:' .. NODE, ARGV[i], ARGV[3]) end
 end
 return answer
 `);
 
-/**
- * Renews the lease, or takes it where the node knows no epoch yet, and frees seats of dead nodes.
- *
- * Arguments: a new epoch, the lease and the time to settle in ms, what the node tells of itself, and
- * the leaves that it has been told of. Answers `REAPED`, or `OK`, the epoch, `1` where data was lost, the
- * number of its seats, the last step, the nodes with what they tell, and the leaves to tell.
- */
-export const BEAT: Script = newScript(`${PRELUDE}${REAPING}
-local fresh, lease, settle, about = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
-for i = 8, #ARGV do call('HDEL', P .. 'g:' .. NODE, ARGV[i]) end
-
-local epoch = call('GET', P .. 'epoch')
-if not epoch then
-  epoch = fresh
-  call('SET', P .. 'epoch', epoch)
-  -- A step per microsecond is more than Redis can do: it never falls back behind what it was.
-  call('SET', P .. 'rev', text(time[1] * 1000000 + time[2]))
-end
-local emptied = EPOCH ~= '' and EPOCH ~= epoch
-if emptied then
-  if not call('GET', P .. 'settle') then call('SET', P .. 'settle', text(NOW + settle)) end
-elseif EPOCH ~= '' and not lives(NODE) then
-  return { 'REAPED' }
-end
-if tonumber(call('GET', P .. 'rev') or 0) < FLOOR then call('SET', P .. 'rev', text(FLOOR)) end
-call('ZADD', P .. 'nodes', text(NOW + lease), NODE)
-call('HSET', P .. 'about', NODE, about)
-living[NODE] = true
-
-for _, dead in ipairs(call('ZRANGEBYSCORE', P .. 'nodes', '-inf', text(NOW))) do reap(dead) end
-
-local nodes = {}
-for _, node in ipairs(call('ZRANGEBYSCORE', P .. 'nodes', '(' .. text(NOW), '+inf')) do
-  if node ~= NODE then
-    nodes[#nodes + 1] = node
-    nodes[#nodes + 1] = call('HGET', P .. 'about', node) or ''
-  end
-end
-return {
-  'OK', epoch, emptied and 1 or 0, call('SCARD', P .. 'n:' .. NODE), tonumber(call('GET', P .. 'rev')),
-  nodes, call('HGETALL', P .. 'g:' .. NODE),
-}
-`);
-
-/**
- * Ends the lease of another node, and frees seats of it. Argument: that node. Answers `EMPTIED`,
- * `REAPED`, or `OK`, `1` when nothing is left, and all leaves that this node has to tell.
- */
-export const REAP: Script = newScript(`${PRELUDE}${REAPING}
-local why = refused()
-if why then return { why } end
-local dead = ARGV[4]
-local ends = tonumber(call('ZSCORE', P .. 'nodes', dead) or 0)
-if ends > 0 then call('ZADD', P .. 'nodes', 'XX', text(-ends), dead) end
-living[dead] = false
-reap(dead)
-local done = call('SCARD', P .. 'n:' .. dead) == 0 and left > 0
-return { 'OK', done and 1 or 0, call('HGETALL', P .. 'g:' .. NODE) }
-`);
-
-/** Lists the seats of this node, a page at a time. Argument: the cursor. */
-export const OWN: Script = newScript(`${PRELUDE}
-local page = call('SSCAN', P .. 'n:' .. NODE, ARGV[4], 'COUNT', 500)
-local answer = {}
-for _, each in ipairs(page[2]) do
-  local place, slot = string.match(each, '^([^\\n]*)\\n(.*)$')
-  local seat = seatAt(place, slot)
-  if seat and seat.node == NODE then
-    answer[#answer + 1] = each
-    answer[#answer + 1] = write(seat)
-  end
-end
-return { page[1], answer }
-`);
-
-/** Gives up the lease; others tell what this node leaves behind. Arguments: the leaves it knows. */
+/** Ends the lease of this node, and all its homes. */
 export const LEAVE: Script = newScript(`${PRELUDE}
-for i = 4, #ARGV do call('HDEL', P .. 'g:' .. NODE, ARGV[i]) end
-if call('SCARD', P .. 'n:' .. NODE) > 0 or call('HLEN', P .. 'g:' .. NODE) > 0 then
-  call('ZADD', P .. 'nodes', 'XX', 0, NODE)
-else
-  call('ZREM', P .. 'nodes', NODE)
-end
+call('UNLINK', P .. 'h:' .. NODE)
+call('ZREM', P .. 'nodes', NODE)
 call('HDEL', P .. 'about', NODE)
 return 1
 `);

@@ -1,20 +1,13 @@
 import { ErrorCode, ProtocolError } from "../../../protocol/mod.ts";
 
-/** The error for what needs the registry while Redis is away; a join tells its text. */
+/** The error for what needs the directory while Redis is away; a join is answered with its text. */
 export class RegistryUnavailableError extends ProtocolError {
-  /** Whether it may have been done nevertheless: it was sent, and not answered. */
-  readonly mayBeDone: boolean;
-
-  /**
-   * @param mayBeDone whether it was sent
-   * @param cause what Redis said, which clients do not hear
-   */
-  constructor(mayBeDone: boolean, cause?: unknown) {
+  /** @param cause the error of Redis, which clients do not get */
+  constructor(cause?: unknown) {
     super(
       ErrorCode.INTERNAL_ERROR,
       "The registry of offices cannot be reached: try again",
       { cause, fields: { reason: "registry unavailable" } },
     );
-    this.mayBeDone = mayBeDone;
   }
 }

@@ -1,5 +1,6 @@
-import type { AgreedSettings, ClusterMember } from "../../offices/cluster.ts";
-import type { Desk, Exchange } from "../../offices/exchange.ts";
+import type { LocalOffices } from "../../office/offices.ts";
+import type { Offices } from "../../office/peer.ts";
+import type { AgreedSettings } from "../../offices/cluster.ts";
 import type {
   ClaimOutcome,
   ClusterFigures,
@@ -7,11 +8,9 @@ import type {
   ClusterStatus,
 } from "../../shared/cluster_status.ts";
 import type { OtherNodes } from "../../shared/other_nodes.ts";
-import type { ProtocolName } from "../../../protocol/mod.ts";
 import type { Directory } from "../directory/directory.ts";
-import type { LeaseTimes } from "../directory/lease.ts";
+import { RegistryUnavailableError } from "../directory/unavailable.ts";
 import type { LinkEvents, Messenger } from "../links/links.ts";
-import { Switchboard } from "../switchboard/switchboard.ts";
 import { type About, aboutOf } from "./about.ts";
 import { NO_DIRECTORY, NO_LINKS } from "./absent.ts";
 import { causeOf } from "./cause_of.ts";
@@ -19,6 +18,7 @@ import type { Clock } from "./clock.ts";
 import { type FenceReason, NodeLog } from "./node_log.ts";
 import { Tally } from "./tally.ts";
 import { type Connect, type Connected, Term } from "./term.ts";
+import type { NodeTunnel, TunnelNode } from "./tunnel.ts";
 
 /** How long it takes at least from one try to join to the next. */
 const RETRY_MS = 1000;
@@ -36,24 +36,26 @@ export interface ClusterNodeParts {
   readonly place: string;
   /** What the ids of its sessions begin with. */
   readonly name: string;
-  readonly times: LeaseTimes;
+  readonly leaseMs: number;
   readonly clock: Clock;
+  /** Creates what carries events between offices. */
+  readonly newTunnel: (node: TunnelNode) => NodeTunnel;
 }
 
-/** What a term gives to the offices. */
+/** What a term gives to the tunnel. */
 interface Serving {
   readonly term: Term;
-  readonly directory: Pick<Directory, "node" | "registry">;
+  readonly directory: Directory;
   readonly links: Messenger;
 }
 
 /** A server as a node of a cluster: one term after the other, each under an id of its own. */
-export class ClusterNode implements ClusterMember {
+export class ClusterNode implements TunnelNode {
   readonly name: string;
   readonly #parts: ClusterNodeParts;
   readonly #log: NodeLog;
   readonly #tally = new Tally();
-  readonly #switchboard: Switchboard;
+  readonly #tunnel: NodeTunnel;
   #joined = newPromise();
   #about: About | undefined;
   #serving: Serving | undefined;
@@ -66,19 +68,23 @@ export class ClusterNode implements ClusterMember {
     this.#parts = parts;
     this.name = parts.name;
     this.#log = new NodeLog(parts.place);
-    this.#switchboard = new Switchboard({
-      directory: () => this.#serving?.directory ?? NO_DIRECTORY,
-      links: () => this.#serving?.links ?? NO_LINKS,
-      isServing: () => this.#serving?.term.isServing() ?? false,
-    });
+    this.#tunnel = parts.newTunnel(this);
   }
 
   get others(): OtherNodes {
-    return this.#switchboard.questions;
+    return this.#tunnel.others;
   }
 
-  exchange(protocol: ProtocolName, desk: Desk): Exchange {
-    return this.#switchboard.exchange(protocol, desk);
+  get directory(): Directory {
+    return this.#serving?.directory ?? NO_DIRECTORY;
+  }
+
+  get links(): Messenger {
+    return this.#serving?.links ?? NO_LINKS;
+  }
+
+  isServing(): boolean {
+    return this.#serving?.term.isServing() ?? false;
   }
 
   get hindrance(): ClusterHindrance | undefined {
@@ -99,10 +105,12 @@ export class ClusterNode implements ClusterMember {
   }
 
   figures(): ClusterFigures {
+    const connected = this.#serving?.term.connected;
     return {
       ...this.#tally,
-      ...this.#switchboard.counts,
-      queuedBytes: this.#serving?.term.connected.links.queuedBytes ?? 0,
+      ...this.#tunnel.counts,
+      queuedBytes: connected?.links.queuedBytes ?? 0,
+      homes: connected?.directory.homes.size ?? 0,
     };
   }
 
@@ -110,15 +118,17 @@ export class ClusterNode implements ClusterMember {
     this.#tally.onClaim(listener);
   }
 
-  start(settings: AgreedSettings): void {
+  start(settings: AgreedSettings, local: LocalOffices): Offices {
     if (this.#about !== undefined) {
       throw new TypeError(
         "Cannot use a cluster twice: it belongs to another server, each needs a joinCluster() of its own",
       );
     }
-    const { leaseMs } = this.#parts.times;
+    const { leaseMs } = this.#parts;
     this.#about = aboutOf(this.name, { ...settings, leaseMs });
+    const offices = this.#tunnel.start(local);
     this.#running = this.#run(this.#about, settings);
+    return offices;
   }
 
   async joined(): Promise<void> {
@@ -153,12 +163,11 @@ export class ClusterNode implements ClusterMember {
     this.#joined.resolve();
     if (this.#running === undefined) await this.#parts.close();
     await this.#running;
-    this.#switchboard.questions.end();
+    this.#tunnel.close();
   }
 
   /** Joins, again and again, until it leaves. */
   async #run(about: About, settings: AgreedSettings): Promise<void> {
-    let former: string | undefined;
     while (!this.#isLeaving) {
       const over = Promise.withResolvers<void>();
       const term = await this.#join(about, settings, over.resolve);
@@ -166,9 +175,6 @@ export class ClusterNode implements ClusterMember {
         await this.#pause();
         continue;
       }
-      const { node } = term.connected.directory;
-      if (former !== undefined) void term.reap(former);
-      former = node;
       this.#wake = over.resolve;
       if (!this.#isLeaving) await over.promise;
       this.#serving = undefined;
@@ -187,7 +193,7 @@ export class ClusterNode implements ClusterMember {
       const connected = await this.#connect(settings, () => term);
       term = new Term(connected, {
         ...this.#parts,
-        switchboard: this.#switchboard,
+        tunnel: this.#tunnel,
         about,
         log: this.#log,
         tally: this.#tally,
@@ -196,7 +202,7 @@ export class ClusterNode implements ClusterMember {
         over();
       });
       this.#serving = this.#serve(term);
-      this.#switchboard.connected(true); // the former term may have ended without
+      this.#tunnel.connected(true); // the former term may have ended without
       await term.begin();
     } catch (error) {
       this.#serving = undefined;
@@ -233,24 +239,31 @@ export class ClusterNode implements ClusterMember {
 
   #serve(term: Term): Serving {
     const { directory, links } = term.connected;
+    const { node, claim, release } = this.#tally.timing(directory);
     return {
       term,
       directory: {
-        node: directory.node,
-        registry: (protocol) =>
-          this.#tally.timing(directory.registry(protocol)),
+        node,
+        async claim(office) {
+          const home = await claim(office);
+          // An answer that came too late: other nodes may have the office by now.
+          if (!term.isServing()) throw new RegistryUnavailableError();
+          return home;
+        },
+        release,
       },
       links: this.#tally.counting(links),
     };
   }
 
-  /** Disconnects all clients, at once: others may have their seats. */
+  /** Disconnects all clients, synchronously: other nodes may have their offices. */
   #fence(reason: FenceReason): void {
+    const homes = this.#serving?.term.connected.directory.homes.size ?? 0;
     this.#tally.fences++;
     this.#hindrance = "fenced";
     this.#serving = undefined;
-    this.#log.fenced(reason, this.#switchboard.seats().length);
-    this.#switchboard.fence(
+    this.#log.fenced(reason, homes);
+    this.#tunnel.fence(
       reason === "reaped"
         ? "its server was taken for dead"
         : "its server has lost Redis",

@@ -2,39 +2,35 @@ import { type About, readAbout } from "./about.ts";
 
 /** What became of another node. */
 export interface NodeChange {
-  /**
-   * `joined`: it is new. `left`: it has said goodbye. `ended`: its lease has ended. `missing`: it was
-   * not in the directory for a whole lease, so that nobody tells of its members.
-   */
-  readonly kind: "joined" | "left" | "ended" | "missing";
+  /** `joined`: it is new. `left`: it has said goodbye. `ended`: its lease has ended, and it has not. */
+  readonly kind: "joined" | "left" | "ended";
   /** The node. */
   readonly node: string;
-  /** What it told of itself. */
+  /** What it published about itself. */
   readonly about: About;
 }
+
+/** A goodbye may arrive after the beat that does not find its node any more. */
+const MISSING_BEATS = 2;
 
 interface Neighbour {
   readonly about: About;
-  /** When it was found missing. */
-  missing: number | undefined;
+  /** How many beats in a row have not found it. */
+  missing: number;
 }
 
-/** The other nodes, as the directory and the links tell of them. Has no side effects. */
+/** The other nodes, as the directory and the links report them. Has no side effects. */
 export class Neighbours {
-  readonly #patienceMs: number;
   readonly #known = new Map<string, Neighbour>();
-
-  /** @param patienceMs how long a node may be missing: a fail-over or lost data bring it back */
-  constructor(patienceMs: number) {
-    this.#patienceMs = patienceMs;
-  }
+  /** Nodes whose process has ended, and their lease has not. */
+  readonly #gone = new Set<string>();
 
   /** The number of nodes. */
   get size(): number {
     return this.#known.size;
   }
 
-  /** Returns what a node told of itself. */
+  /** Returns what a node published about itself. */
   about(node: string): About | undefined {
     return this.#known.get(node)?.about;
   }
@@ -45,56 +41,44 @@ export class Neighbours {
   }
 
   /**
-   * Takes what a beat has told.
+   * Takes the nodes that a beat has found.
    *
    * @param nodes all nodes of the directory
-   * @param ended nodes whose lease has ended
+   * @param isComplete whether nodes that are missing have ended: after a restart of Redis they come back
    * @param isLinked whether a node has not said goodbye
-   * @param now milliseconds of a monotonic clock
    */
   take(
     nodes: ReadonlyMap<string, string>,
-    ended: ReadonlySet<string>,
+    isComplete: boolean,
     isLinked: (node: string) => boolean,
-    now: number,
   ): NodeChange[] {
     const changes: NodeChange[] = [];
     for (const [node, known] of this.#known) {
-      const kind = ended.has(node)
-        ? "ended"
-        : this.#judge(known, nodes.has(node), isLinked(node), now);
-      if (kind === undefined) continue;
+      if (nodes.has(node)) known.missing = 0;
+      else if (isComplete) known.missing++;
+      const hasEnded = known.missing >= MISSING_BEATS;
+      if (nodes.has(node) || isLinked(node) && !hasEnded) continue;
       this.#known.delete(node);
+      const kind = isLinked(node) ? "ended" : "left";
       changes.push({ kind, node, about: known.about });
     }
+    for (const node of this.#gone) {
+      if (!nodes.has(node)) this.#gone.delete(node);
+    }
     for (const [node, text] of nodes) {
-      if (this.#known.has(node) || ended.has(node)) continue;
+      if (this.#known.has(node) || this.#gone.has(node)) continue;
       const about = readAbout(text);
-      this.#known.set(node, { about, missing: undefined });
+      this.#known.set(node, { about, missing: 0 });
       changes.push({ kind: "joined", node, about });
     }
     return changes;
   }
 
-  /** Forgets a node whose process has ended; returns what it told of itself. */
+  /** Forgets a node whose process has ended; returns what it published about itself. */
   forget(node: string): About | undefined {
     const about = this.about(node);
     this.#known.delete(node);
+    this.#gone.add(node);
     return about;
-  }
-
-  #judge(
-    known: Neighbour,
-    isThere: boolean,
-    isLinked: boolean,
-    now: number,
-  ): "left" | "missing" | undefined {
-    if (isThere) {
-      known.missing = undefined;
-      return undefined;
-    }
-    if (!isLinked) return "left";
-    known.missing ??= now;
-    return now - known.missing >= this.#patienceMs ? "missing" : undefined;
   }
 }

@@ -7,16 +7,16 @@ import type { NodeChange } from "./neighbours.ts";
 export type FenceReason =
   /** Its lease has ended without an answer of Redis. */
   | "lease over"
-  /** Others were told that its members have left. */
+  /** Others may have its homes already: Redis says that its lease has ended. */
   | "reaped";
 
-/** How many differences are remembered, so that each is told once. */
-const MAX_TOLD = 1000;
+/** How many differences are remembered, so that each is logged once. */
+const MAX_LOGGED = 1000;
 
 /** What an operator must know of a node: one line for each event, with its remedy. */
 export class NodeLog {
   readonly #place: string;
-  readonly #told = new Set<string>();
+  readonly #logged = new Set<string>();
   readonly #misrouted = new LogThrottle<{ readonly name: string }>(
     ({ name }, omitted) =>
       log.warn(
@@ -72,7 +72,7 @@ export class NodeLog {
     log.info("Redis at {place} answers again", { place: this.#place });
   }
 
-  /** Another node came or went. */
+  /** Another node joined, left or ended. */
   changed({ kind, node, about: { name } }: NodeChange): void {
     switch (kind) {
       case "joined":
@@ -86,13 +86,8 @@ export class NodeLog {
           name,
         });
       case "ended":
-        return log.warn(
-          "The lease of the node {node} ({name}) has ended: its members have left their offices. If it still runs, it could not reach Redis, or was stopped for too long",
-          { node, name },
-        );
-      case "missing":
         log.warn(
-          "The node {node} ({name}) is in the cluster no more, and did not say so: Redis has lost data about it",
+          "The lease of the node {node} ({name}) has ended: its offices are free. If it still runs, it could not reach Redis, or was stopped for too long",
           { node, name },
         );
     }
@@ -101,7 +96,7 @@ export class NodeLog {
   /** The process of a node has ended. */
   gone(node: string, about: About | undefined): void {
     log.warn(
-      "The node {node} ({name}) has ended without leaving: it was killed, or failed. Its calls end, its members leave; its own log may say why",
+      "The node {node} ({name}) has ended without leaving: it was killed, or failed. Its calls end, and its offices are free when its lease ends; its own log may say why",
       { node, name: about?.name ?? "" },
     );
   }
@@ -109,7 +104,7 @@ export class NodeLog {
   /** A node was not heard of for a while. */
   silent(node: string, about: About | undefined): void {
     log.warn(
-      "The node {node} ({name}) is silent: calls on their way to it end. It is overloaded or stopped, or cannot send through Redis; its members stay until its lease ends",
+      "The node {node} ({name}) is silent: calls on their way to it end. It is overloaded or stopped, or cannot send through Redis; its offices are free when its lease ends",
       { node, name: about?.name ?? "" },
     );
   }
@@ -117,73 +112,62 @@ export class NodeLog {
   /** Messages between this node and another may be lost. */
   lost(node: string, about: About | undefined): void {
     log.warn(
-      "Messages between this node and the node {node} ({name}) may be lost: calls on their way end, offices are read anew. Frequent ones mean that Redis disconnects the nodes, as its own log says",
+      "Messages between this node and the node {node} ({name}) may be lost: clients here whose office lives there, and the other way round, reconnect. Frequent ones mean that Redis disconnects the nodes, as its own log says",
       { node, name: about?.name ?? "" },
     );
   }
 
-  /** This node has freed seats of nodes that have ended. */
-  reaped(seats: number): void {
-    log.info("Freed {seats} seats of nodes that have ended", { seats });
-  }
-
-  /** This node could not free the seats of a node that has ended. */
-  notReaped(node: string, reason: string): void {
+  /** Redis was restarted, replaced or emptied. */
+  newData(isEmpty: boolean, homes: number, lost: number): void {
+    const about = { place: this.#place, homes, lost };
+    if (isEmpty) {
+      log.warn(
+        "Redis at {place} has lost its data: the {homes} offices that live here are registered again. If nobody emptied it, check that it is not used by others, and its maxmemory-policy",
+        about,
+      );
+    } else {
+      log.info(
+        "Redis at {place} was restarted or has failed over: the {homes} offices that live here are registered again",
+        about,
+      );
+    }
+    if (lost === 0) return;
     log.warn(
-      "Cannot free the seats of the node {node} now, its lease frees them: {reason}",
-      { node, reason },
-    );
-  }
-
-  /** Redis has lost its data. */
-  dataLost(seats: number): void {
-    log.warn(
-      "Redis at {place} has lost its data: the {seats} members here take their seats again. If nobody emptied it, check that it is not used by others, and its maxmemory-policy",
-      { place: this.#place, seats },
-    );
-  }
-
-  /** Seats here and in Redis were made alike. */
-  reconciled(
-    done: { restored: number; released: number; lost: number },
-  ): void {
-    if (done.restored + done.released + done.lost === 0) return;
-    log.warn(
-      "Made the seats in Redis those of the members here: {restored} taken again, {released} released, {lost} members disconnected whose seats others have. After a fail-over of Redis, or lost answers of it, that is expected",
-      done,
-    );
-  }
-
-  /** The seats could not be compared, or not all of them. */
-  notReconciled(reason: string): void {
-    log.warn(
-      "Cannot compare the seats in Redis with the members here, trying again with the next beat: {reason}",
-      { reason },
+      "{lost} offices that lived here live at other nodes by now: their members are disconnected. Give all nodes the same lease",
+      about,
     );
   }
 
   /** This node may not serve any more. */
-  fenced(reason: FenceReason, members: number): void {
-    const about = { place: this.#place, members };
+  fenced(reason: FenceReason, homes: number): void {
+    const about = { place: this.#place, homes };
     if (reason === "reaped") {
       log.error(
-        "Fenced: others were told that the {members} members here have left, since this node did not renew its lease. All clients are disconnected, and reconnect; check whether the process was stopped or overloaded",
+        "Fenced: this node did not renew its lease, and others may have the {homes} offices that lived here. All clients are disconnected, and reconnect; check whether the process was stopped or overloaded",
         about,
       );
     } else {
       log.error(
-        "Fenced: this node could not renew its lease with Redis at {place}, and others may have the seats of the {members} members here. All clients are disconnected, and reconnect; bring Redis back, or the network to it, or check whether the process was stopped",
+        "Fenced: this node could not renew its lease with Redis at {place}, and others may have the {homes} offices that lived here. All clients are disconnected, and reconnect; bring Redis back, or the network to it, or check whether the process was stopped",
         about,
       );
     }
   }
 
-  /** Another node has settings that this one has not; each difference is told once. */
+  /** Redis was restarted just before this node came: it does not know yet which offices live where. */
+  settling(waitMs: number): void {
+    log.info(
+      "Redis at {place} has no data of the cluster yet: the first joins wait for up to {seconds} s, until no former node can serve any more",
+      { place: this.#place, seconds: Math.ceil(waitMs / 1000) },
+    );
+  }
+
+  /** Another node has settings that this one has not; each difference is logged once. */
   differs(node: string, about: About, found: readonly Difference[]): void {
     for (const { setting, own, other } of found) {
       const key = `${setting} ${other}`;
-      if (this.#told.has(key) || this.#told.size >= MAX_TOLD) continue;
-      this.#told.add(key);
+      if (this.#logged.has(key) || this.#logged.size >= MAX_LOGGED) continue;
+      this.#logged.add(key);
       log.warn(
         "The nodes differ in {setting}: {own} here, {other} at the node {node} ({name}). Give all nodes the same, unless this is an update on its way",
         { setting, own, other, node, name: about.name },
@@ -204,7 +188,7 @@ export class NodeLog {
   /** Leaving has failed; the lease ends by itself. */
   notLeft(reason: string): void {
     log.warn(
-      "Cannot leave the cluster in order: others free the seats of this node when its lease ends: {reason}",
+      "Cannot leave the cluster in order: its offices are free when its lease ends: {reason}",
       { reason },
     );
   }

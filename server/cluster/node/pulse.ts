@@ -1,4 +1,4 @@
-import { Lease, type LeaseState, type LeaseTimes } from "../directory/lease.ts";
+import { Lease, type LeaseState } from "../directory/lease.ts";
 import type { Clock } from "./clock.ts";
 
 /** A failed beat waits so long for the next one. */
@@ -12,7 +12,7 @@ export interface PulseActions {
   over(): void;
 }
 
-/** Renews a lease in time, one beat after the other, and tells when it is over. */
+/** Renews a lease in time, one beat after the other, and calls back when it is over. */
 export class Pulse {
   readonly #clock: Clock;
   readonly #actions: PulseActions;
@@ -25,10 +25,10 @@ export class Pulse {
   #cancel = () => {};
 
   /** Does nothing before {@linkcode Pulse.start}. */
-  constructor(clock: Clock, times: LeaseTimes, actions: PulseActions) {
+  constructor(clock: Clock, leaseMs: number, actions: PulseActions) {
     this.#clock = clock;
     this.#actions = actions;
-    this.#lease = new Lease(times);
+    this.#lease = new Lease(leaseMs);
   }
 
   /** Sends the first beat; rejects without an answer. */

@@ -3,7 +3,7 @@ import type {
   ClaimOutcome,
   ClusterFigures,
 } from "../../shared/cluster_status.ts";
-import type { OfficeRegistry } from "../../offices/registry.ts";
+import type { Directory } from "../directory/directory.ts";
 import type { Links, Messenger } from "../links/links.ts";
 
 /** Counts what a node does. */
@@ -11,7 +11,7 @@ export class Tally implements
   Record<
     Exclude<
       keyof ClusterFigures,
-      "callsOut" | "callsIn" | "callsOpen" | "queuedBytes"
+      "callsOut" | "callsIn" | "callsOpen" | "queuedBytes" | "homes"
     >,
     number
   > {
@@ -24,10 +24,7 @@ export class Tally implements
   linksLost = 0;
   nodesSilent = 0;
   nodesGone = 0;
-  seatsReaped = 0;
-  seatsRestored = 0;
-  seatsReleased = 0;
-  seatsLost = 0;
+  homesLost = 0;
   beatsFailed = 0;
   dataLost = 0;
   fences = 0;
@@ -65,23 +62,24 @@ export class Tally implements
     };
   }
 
-  /** Returns a registry that measures claims. */
-  timing(registry: OfficeRegistry): OfficeRegistry {
+  /** Returns a directory that measures claims. */
+  timing(directory: Directory): Directory {
+    const { node } = directory;
     return {
-      claim: async (...claim) => {
+      node,
+      claim: async (office) => {
         const began = performance.now();
         let outcome: ClaimOutcome = "failed";
         try {
-          const answer = await registry.claim(...claim);
-          outcome = answer.kind === "refuse" ? "refused" : "admitted";
-          return answer;
+          const home = await directory.claim(office);
+          outcome = home.node === node ? "here" : "elsewhere";
+          return home;
         } finally {
           const duration = performance.now() - began;
-          for (const tell of this.#listeners) tell(outcome, duration);
+          for (const listener of this.#listeners) listener(outcome, duration);
         }
       },
-      release: (member) => registry.release(member),
-      list: (office) => registry.list(office),
+      release: (office) => directory.release(office),
     };
   }
 }

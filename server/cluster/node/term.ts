@@ -1,22 +1,19 @@
 import type { Buffer } from "node:buffer";
-import type { Seat } from "../../shared/member.ts";
-import type { Beat, Directory, Seated } from "../directory/directory.ts";
-import type { LeaseTimes } from "../directory/lease.ts";
+import type { Beat, LeasedDirectory } from "../directory/directory.ts";
 import type { LinkEvents, Links } from "../links/links.ts";
-import type { Switchboard } from "../switchboard/switchboard.ts";
 import { type About, differences } from "./about.ts";
+import { causeOf } from "./cause_of.ts";
 import type { Clock } from "./clock.ts";
 import { Neighbours } from "./neighbours.ts";
 import type { FenceReason, NodeLog } from "./node_log.ts";
-import { causeOf } from "./cause_of.ts";
 import { Pulse } from "./pulse.ts";
-import { SeatKeeper } from "./seat_keeper.ts";
 import type { Tally } from "./tally.ts";
+import type { NodeTunnel } from "./tunnel.ts";
 
 /** What a node has under one id. */
 export interface Connected {
-  /** Who sits where. */
-  readonly directory: Directory;
+  /** The homes of offices. */
+  readonly directory: LeasedDirectory;
   /** Messages to other nodes. */
   readonly links: Links;
   /** Closes both, and the connections to Redis. */
@@ -29,26 +26,11 @@ export type Connect = (
   settings: { readonly maxMessageBytes: number },
 ) => Promise<Connected>;
 
-/** What of the switchboard a term needs. */
-export type TermSwitchboard = Pick<
-  Switchboard,
-  | "received"
-  | "lost"
-  | "silent"
-  | "gone"
-  | "connected"
-  | "left"
-  | "seats"
-  | "evict"
-  | "reload"
-  | "retry"
->;
-
 /** What all terms of a node share. */
 export interface TermParts {
-  readonly switchboard: TermSwitchboard;
+  readonly tunnel: LinkEvents & Pick<NodeTunnel, "homeLost">;
   readonly clock: Clock;
-  readonly times: LeaseTimes;
+  readonly leaseMs: number;
   readonly about: About;
   readonly log: NodeLog;
   readonly tally: Tally;
@@ -57,24 +39,24 @@ export interface TermParts {
 /**
  * One time of a node in a cluster, under one id: from its first beat until it leaves, or its lease ends.
  *
- * It renews the lease, and keeps what the directory and the links tell of other nodes.
+ * It renews the lease, and keeps what the directory and the links report of other nodes.
  */
 export class Term {
   /** What it has. */
   readonly connected: Connected;
+  /** The other nodes. */
+  readonly neighbours: Neighbours = new Neighbours();
   readonly #parts: TermParts;
   readonly #fenced: (reason: FenceReason) => void;
   readonly #pulse: Pulse;
-  readonly #neighbours: Neighbours;
-  readonly #keeper: SeatKeeper;
   readonly #about: string;
   #isReady = false;
   #isOver = false;
+  #isReaped = false;
   #isConnected = true;
-  #lostDataAt = -Infinity;
   #met: Promise<void> = Promise.resolve();
 
-  /** @param fenced is called at once when this node may not serve any more */
+  /** @param fenced is called synchronously when this node may not serve any more */
   constructor(
     connected: Connected,
     parts: TermParts,
@@ -83,16 +65,10 @@ export class Term {
     this.connected = connected;
     this.#parts = parts;
     this.#fenced = fenced;
-    this.#pulse = new Pulse(parts.clock, parts.times, {
+    this.#pulse = new Pulse(parts.clock, parts.leaseMs, {
       beat: () => this.#beat(),
       over: () => this.#end("lease over"),
     });
-    this.#neighbours = new Neighbours(parts.times.leaseMs);
-    this.#keeper = new SeatKeeper(
-      connected.directory,
-      parts,
-      () => this.#isOver,
-    );
     this.#about = JSON.stringify(parts.about);
   }
 
@@ -101,11 +77,6 @@ export class Term {
     await this.#pulse.start();
     await this.#met;
     this.#isReady = !this.#isOver;
-  }
-
-  /** The other nodes. */
-  get neighbours(): Neighbours {
-    return this.#neighbours;
   }
 
   /** Whether Redis has answered last, and is connected. */
@@ -126,71 +97,49 @@ export class Term {
     return false;
   }
 
-  /** Frees the seats of a node that is proved to have ended. */
-  async reap(node: string): Promise<void> {
-    const { directory } = this.connected;
-    const { log, switchboard } = this.#parts;
-    try {
-      this.#tell(await directory.reap(node));
-      // With the data Redis has also forgotten who was there.
-      const { steady } = this.#parts.clock.now();
-      const wasLost = steady - this.#lostDataAt < this.#parts.times.leaseMs;
-      if (wasLost && !this.#isOver) await switchboard.reload();
-    } catch (error) {
-      if (!this.#isOver) log.notReaped(node, causeOf(error));
-    }
-  }
-
-  /** Ends it: it beats no more, and does not serve. */
-  stop(): void {
-    this.#isOver = true;
-    this.#pulse.stop();
-  }
-
-  /** Gives up the lease, if it has one, and closes the connections. */
+  /** Gives up the lease, unless it is lost, and closes the connections. */
   async leave(): Promise<void> {
     const wasOver = this.#isOver;
-    this.stop();
+    this.#stop();
     try {
-      if (!wasOver) await this.connected.directory.leave();
+      if (!this.#isReaped) await this.connected.directory.leave();
     } catch (error) {
-      this.#parts.log.notLeft(causeOf(error));
+      if (!wasOver) this.#parts.log.notLeft(causeOf(error));
     }
     await this.connected.close();
   }
 
-  /** Takes what the links tell. */
+  /** Takes what the links report. */
   readonly events: LinkEvents = {
     received: (from: string, message: Buffer) => {
       this.#parts.tally.received(message);
       if (this.#isOver) return;
       // A process that was frozen finds messages before its timers.
       if (this.#pulse.state === "over") this.#pulse.hurry();
-      else this.#parts.switchboard.received(from, message);
+      else this.#parts.tunnel.received(from, message);
     },
     lost: (node) => {
       if (this.#isOver) return;
       this.#parts.tally.linksLost++;
-      this.#parts.log.lost(node, this.#neighbours.about(node));
-      this.#parts.switchboard.lost(node);
+      this.#parts.log.lost(node, this.neighbours.about(node));
+      this.#parts.tunnel.lost(node);
     },
     silent: (node) => {
       if (this.#isOver) return;
       this.#parts.tally.nodesSilent++;
-      this.#parts.log.silent(node, this.#neighbours.about(node));
-      this.#parts.switchboard.silent(node);
+      this.#parts.log.silent(node, this.neighbours.about(node));
+      this.#parts.tunnel.silent(node);
     },
     gone: (node) => {
       if (this.#isOver) return;
       this.#parts.tally.nodesGone++;
-      this.#parts.log.gone(node, this.#neighbours.forget(node));
-      this.#parts.switchboard.gone(node);
-      void this.reap(node);
+      this.#parts.log.gone(node, this.neighbours.forget(node));
+      this.#parts.tunnel.gone(node);
     },
     connected: (isConnected) => {
       if (this.#isOver) return;
       this.#isConnected = isConnected;
-      this.#parts.switchboard.connected(isConnected);
+      this.#parts.tunnel.connected(isConnected);
       // Whatever has happened meanwhile, it is known at once.
       if (isConnected) this.#pulse.want();
       else this.#parts.log.away(this.leaseMs, "the connection was lost");
@@ -211,69 +160,66 @@ export class Term {
     }
     if (this.#isOver) return false;
     if (beat.state === "reaped") {
+      this.#isReaped = true;
       this.#end("reaped");
       return false;
     }
     if (this.#isConnected) log.back();
-    this.#met = this.#take(beat);
+    this.#followData(beat);
+    this.#met = this.#followNodes(beat);
     this.#met.catch((error) => log.failed(error));
     return true;
   }
 
-  /** Takes what a beat has told; resolves when new nodes have answered. */
-  async #take(beat: Extract<Beat, { state: "ok" }>): Promise<void> {
-    const { clock, tally, log, switchboard } = this.#parts;
-    const { steady } = clock.now();
-    if (beat.emptied) {
-      tally.dataLost++;
-      this.#lostDataAt = steady;
-      log.dataLost(switchboard.seats().length);
+  #followData({ isNew, isEmpty, settleMs, lost }: Renewed): void {
+    const { tally, log, tunnel } = this.#parts;
+    if (!isNew) return;
+    if (!this.#isReady) {
+      if (settleMs > 0) log.settling(settleMs);
+      return;
     }
-    const met = this.#follow(beat, steady);
-    this.#keeper.check(beat);
-    const meeting = this.connected.links.meet(met);
-    // The first beat tells of nodes that nobody here has met yet: they must hear of it too.
-    if (!this.#isReady) await meeting;
-    this.#tell(beat.gone);
-    switchboard.retry();
-    await meeting;
+    const { homes } = this.connected.directory;
+    if (isEmpty) tally.dataLost++;
+    tally.homesLost += lost.length;
+    log.newData(isEmpty, homes.size, lost.length);
+    for (const office of lost) tunnel.homeLost(office);
   }
 
-  /** @returns the nodes that are new */
-  #follow(
-    { nodes, gone }: Extract<Beat, { state: "ok" }>,
-    now: number,
-  ): readonly string[] {
+  /** Resolves when new nodes have answered. */
+  async #followNodes({ nodes, settleMs }: Renewed): Promise<void> {
     const { links } = this.connected;
-    const { log, about, switchboard } = this.#parts;
-    const ended = new Set(gone.flatMap(({ member: { node } }) => node ?? []));
-    const isLinked = (node: string) => links.peers.has(node);
-    const changes = this.#neighbours.take(nodes, ended, isLinked, now);
+    const { log, about, tunnel } = this.#parts;
+    const changes = this.neighbours.take(
+      nodes,
+      settleMs === 0,
+      (node) => links.peers.has(node),
+    );
+    const joined: string[] = [];
     for (const change of changes) {
       const { kind, node } = change;
       log.changed(change);
       if (kind === "joined") {
+        joined.push(node);
         log.differs(node, change.about, differences(about, change.about));
         continue;
       }
       links.drop(node);
-      switchboard.gone(node);
-      if (kind === "missing") this.#keeper.reload();
+      tunnel.gone(node);
     }
-    return changes.flatMap(({ kind, node }) => kind === "joined" ? node : []);
-  }
-
-  /** Tells the offices of members whose node has ended. */
-  #tell(seats: readonly Seated<Seat>[]): void {
-    if (seats.length === 0 || this.#isOver) return;
-    this.#parts.tally.seatsReaped += seats.length;
-    this.#parts.log.reaped(seats.length);
-    this.#parts.switchboard.left(seats);
+    await links.meet(joined);
   }
 
   #end(reason: FenceReason): void {
     if (this.#isOver) return;
-    this.stop();
+    this.#stop();
     this.#fenced(reason);
   }
+
+  #stop(): void {
+    this.#isOver = true;
+    this.#pulse.stop();
+  }
 }
+
+/** A beat that has renewed the lease. */
+type Renewed = Extract<Beat, { state: "ok" }>;

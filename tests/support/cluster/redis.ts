@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { createClient } from "redis";
+import { PREFIX } from "../../../server/cluster/directory/scripts.ts";
 import type { Certificate } from "../certificates.ts";
 import { type Child, start } from "../child.ts";
 import { scratch } from "../scratch.ts";
@@ -18,6 +19,8 @@ export interface RedisOptions {
   settings?: readonly string[];
   /** What is started; default: what the whole suite is run with. */
   server?: ServerName;
+  /** Whether a cluster has used it before, so that nobody waits for former nodes; default: yes. */
+  used?: boolean;
   /** The number of ports in a row that it needs; it gets them in `settings` as `$PORT+1`. */
   ports?: number;
 }
@@ -68,11 +71,20 @@ export async function startRedis(
       }),
       saysTaken,
     );
-    return newRedis(folder, port, child, options);
+    const redis = newRedis(folder, port, child, options);
+    if (options.used ?? true) await use(redis);
+    return redis;
   } catch (error) {
     await folder[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** Makes its data those of a cluster of which no node is left. */
+export async function use(redis: Pick<TestRedis, "command">): Promise<void> {
+  const info = String(await redis.command("INFO", "server"));
+  const [, run] = /run_id:(\w+)/.exec(info) ?? [];
+  await redis.command("SET", `${PREFIX}epoch`, `${run}:test:kept`);
 }
 
 function newRedis(

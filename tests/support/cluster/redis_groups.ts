@@ -32,7 +32,10 @@ export async function startSentinels(
   try {
     const master = stack.use(await startRedis());
     const replica = stack.use(
-      await startRedis({ settings: [`replicaof 127.0.0.1 ${master.port}`] }),
+      await startRedis({
+        settings: [`replicaof 127.0.0.1 ${master.port}`],
+        used: false,
+      }),
     );
     await until(async () =>
       /master_link_status:up/.test(
@@ -134,6 +137,7 @@ export async function startRedisCluster(): Promise<ClusterRedis> {
         await startRedis({
           ports: 2,
           settings: ["cluster-enabled yes", "cluster-port $PORT+1"],
+          used: false,
         }),
       );
       await server.command("CLUSTER", "ADDSLOTSRANGE", ...slots.split(" "));
