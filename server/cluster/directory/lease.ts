@@ -1,10 +1,4 @@
-/** A moment, as two clocks tell it, in milliseconds. */
-export interface Instant {
-  /** `performance.now()`: it never jumps, but may stand still while a machine sleeps. */
-  readonly steady: number;
-  /** `Date.now()`: it goes on while a machine sleeps, but may be set. */
-  readonly wall: number;
-}
+import type { Instant } from "./clock.ts";
 
 /** How long a lease is valid where an operator sets no other time. */
 export const LEASE_MS = 6000;
@@ -87,9 +81,3 @@ export class Lease {
     return Math.max(0, end - steady);
   }
 }
-
-/** Reads both clocks. */
-export const readClocks = (): Instant => ({
-  steady: performance.now(),
-  wall: Date.now(),
-});

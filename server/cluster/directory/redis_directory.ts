@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { sleep } from "../../../shared/async.ts";
+import { onAbort } from "../../../shared/async.ts";
 import { log } from "../../shared/log.ts";
 import {
   NotConnectedError,
@@ -7,6 +7,7 @@ import {
   type Reply,
   type Script,
 } from "../redis/redis.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import type { Beat, Home, LeasedDirectory } from "./directory.ts";
 import { LEASE_MS } from "./lease.ts";
 import {
@@ -29,6 +30,9 @@ const PATIENCE_MS = 1000;
 /** How many homes one script takes again: more would hold Redis for too long. */
 const RESTORE_STEP = 500;
 
+/** What the directory needs of Redis. */
+export type ScriptRedis = Pick<Redis, "place" | "run">;
+
 /** A random id of a node, or of the data. */
 const newId = (): string => randomBytes(12).toString("hex");
 
@@ -42,8 +46,9 @@ const newId = (): string => randomBytes(12).toString("hex");
 export class RedisDirectory implements LeasedDirectory {
   /** This node. */
   readonly node: string = newId();
-  readonly #redis: Redis;
+  readonly #redis: ScriptRedis;
   readonly #leaseMs: number;
+  readonly #clock: Clock;
   readonly #homes = new Map<string, number>();
   /** Releases without an answer, by office, each with its number. */
   readonly #unreleased = new Map<string, number>();
@@ -53,9 +58,14 @@ export class RedisDirectory implements LeasedDirectory {
   #isRefused = false;
 
   /** @param leaseMs the same for all nodes of the cluster */
-  constructor(redis: Redis, leaseMs: number = LEASE_MS) {
+  constructor(
+    redis: ScriptRedis,
+    leaseMs: number = LEASE_MS,
+    clock: Clock = systemClock,
+  ) {
     this.#redis = redis;
     this.#leaseMs = leaseMs;
+    this.#clock = clock;
   }
 
   /** The offices whose home is this node, with the numbers of their last claims. */
@@ -65,17 +75,15 @@ export class RedisDirectory implements LeasedDirectory {
 
   /** Asks Redis, again while it does not know all homes. */
   async claim(office: string): Promise<Home> {
-    const end = performance.now() + this.#leaseMs + PATIENCE_MS;
+    const end = this.#now + this.#leaseMs + PATIENCE_MS;
     let delay = FIRST_RETRY_MS;
     for (;;) {
       const home = await this.#claim(office);
       if (typeof home === "object") return home;
-      if (home === "REAPED" || performance.now() >= end) {
+      if (home === "REAPED" || this.#now >= end) {
         throw new RegistryUnavailableError();
       }
-      await sleep(delay, this.#closing.signal).catch((cause) => {
-        throw new RegistryUnavailableError(cause);
-      });
+      await this.#wait(delay);
       delay = Math.min(2 * delay, MAX_RETRY_MS);
     }
   }
@@ -117,6 +125,21 @@ export class RedisDirectory implements LeasedDirectory {
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     return Promise.resolve();
+  }
+
+  get #now(): number {
+    return this.#clock.now().steady;
+  }
+
+  async #wait(milliseconds: number): Promise<void> {
+    const { signal } = this.#closing;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#clock.after(milliseconds, resolve);
+    const off = onAbort(signal, resolve);
+    await promise;
+    cancel();
+    off();
+    if (signal.aborted) throw new RegistryUnavailableError();
   }
 
   /** @returns why there is no answer yet, or never */

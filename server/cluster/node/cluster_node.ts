@@ -14,7 +14,7 @@ import type { LinkEvents, Messenger } from "../links/links.ts";
 import { type About, aboutOf } from "./about.ts";
 import { NO_DIRECTORY, NO_LINKS } from "./absent.ts";
 import { causeOf } from "./cause_of.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../directory/clock.ts";
 import { type FenceReason, NodeLog } from "./node_log.ts";
 import { Tally } from "./tally.ts";
 import { type Connect, type Connected, Term } from "./term.ts";

@@ -1,5 +1,5 @@
 import { Lease, type LeaseState } from "../directory/lease.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../directory/clock.ts";
 
 /** A failed beat waits so long for the next one. */
 const RETRY_MS = 500;

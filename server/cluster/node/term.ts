@@ -3,7 +3,7 @@ import type { Beat, LeasedDirectory } from "../directory/directory.ts";
 import type { LinkEvents, Links } from "../links/links.ts";
 import { type About, differences } from "./about.ts";
 import { causeOf } from "./cause_of.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../directory/clock.ts";
 import { Neighbours } from "./neighbours.ts";
 import type { FenceReason, NodeLog } from "./node_log.ts";
 import { Pulse } from "./pulse.ts";

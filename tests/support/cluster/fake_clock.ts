@@ -1,4 +1,4 @@
-import type { Clock } from "../../../server/cluster/node/clock.ts";
+import type { Clock } from "../../../server/cluster/directory/clock.ts";
 
 interface Timer {
   readonly at: number;

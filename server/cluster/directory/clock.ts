@@ -1,6 +1,12 @@
-import { type Instant, readClocks } from "../directory/lease.ts";
+/** A moment by two clocks, in milliseconds. */
+export interface Instant {
+  /** `performance.now()`: it never jumps, but may stand still while a machine sleeps. */
+  readonly steady: number;
+  /** `Date.now()`: it goes on while a machine sleeps, but may be set. */
+  readonly wall: number;
+}
 
-/** Tells the time, and calls back later. */
+/** Reads the time, and calls back later. */
 export interface Clock {
   /** The time by two clocks. */
   now(): Instant;
@@ -14,7 +20,7 @@ export interface Clock {
 
 /** The clock of this machine. */
 export const systemClock: Clock = {
-  now: readClocks,
+  now: () => ({ steady: performance.now(), wall: Date.now() }),
   after(milliseconds, callback) {
     // Rounded up: what is due in half a millisecond is not due yet.
     const timer = setTimeout(callback, Math.ceil(milliseconds));
