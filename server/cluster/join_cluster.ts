@@ -1,15 +1,19 @@
 import { randomBytes } from "node:crypto";
-import { type Cluster, newCluster } from "../offices/cluster.ts";
-import type { LinkEvents } from "./links/links.ts";
-import { LEASE_TIMES, type LeaseTimes } from "./directory/lease.ts";
+import { type Cluster, newCluster } from "../shared/cluster.ts";
+import { ClusterOffices } from "./cluster_offices.ts";
+import { systemClock } from "./directory/clock.ts";
+import { LEASE_MS } from "./directory/lease.ts";
 import { RedisDirectory } from "./directory/redis_directory.ts";
+import type { LinkEvents } from "./links/links.ts";
 import { openLinks } from "./links/redis_links.ts";
-import { systemClock } from "./node/clock.ts";
 import { ClusterNode } from "./node/cluster_node.ts";
 import type { Connected } from "./node/term.ts";
 import { connectRedis } from "./redis/connect.ts";
 import type { Redis } from "./redis/redis.ts";
 import type { RedisTls } from "./redis/tls.ts";
+
+/** What passes between two nodes ends when one of them is silent for so long, however long leases are. */
+const MAX_SILENT_MS = 6000;
 
 /** Options for {@linkcode joinCluster}. */
 export interface JoinClusterOptions {
@@ -21,8 +25,8 @@ export interface JoinClusterOptions {
    */
   name?: string;
   /**
-   * Milliseconds that a server keeps its seats without an answer of Redis; longer than a fail-over of
-   * Redis takes, at least 4000. Default 15,000.
+   * Milliseconds that a server keeps its offices without an answer of Redis, the same for all; longer
+   * than a fail-over of Redis takes, at least 4000. Default 6000.
    */
   leaseMs?: number;
 }
@@ -49,7 +53,7 @@ export async function joinCluster(
   options: JoinClusterOptions = {},
 ): Promise<Cluster> {
   const name = checkName(options.name ?? randomBytes(4).toString("hex"));
-  const times = timesOf(options.leaseMs ?? LEASE_TIMES.leaseMs);
+  const leaseMs = checkLease(options.leaseMs ?? LEASE_MS);
   const first = await connectRedis(url, options.tls);
   let unused: Redis | undefined = first;
   const connect = async (
@@ -58,9 +62,12 @@ export async function joinCluster(
   ): Promise<Connected> => {
     const redis = unused ?? await connectRedis(url, options.tls);
     unused = undefined;
-    const directory = new RedisDirectory(redis, times);
+    const directory = new RedisDirectory(redis, leaseMs);
     try {
-      const links = await openLinks(redis, directory.node, events, settings);
+      const links = await openLinks(redis, directory.node, events, {
+        ...settings,
+        silentMs: Math.min(leaseMs, MAX_SILENT_MS),
+      });
       return {
         directory,
         links,
@@ -81,8 +88,9 @@ export async function joinCluster(
       close: async () => await unused?.close(),
       place: first.place,
       name,
-      times,
+      leaseMs,
       clock: systemClock,
+      newTunnel: (node) => new ClusterOffices(node, leaseMs),
     }),
   );
 }
@@ -97,10 +105,8 @@ function checkName(name: string): string {
 }
 
 /** Several beats fit into each lease. */
-function timesOf(leaseMs: number): LeaseTimes {
-  if (Number.isFinite(leaseMs) && leaseMs >= 4000) {
-    return { leaseMs, beatMs: Math.min(LEASE_TIMES.beatMs, leaseMs / 5) };
-  }
+function checkLease(leaseMs: number): number {
+  if (Number.isFinite(leaseMs) && leaseMs >= 4000) return leaseMs;
   throw new TypeError(
     `Cannot use a lease of ${leaseMs} ms: it is at least 4000 ms`,
   );

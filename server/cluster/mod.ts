@@ -16,7 +16,7 @@
  * @module
  */
 import "../../shared/check_runtime.ts";
-export type { Cluster } from "../offices/cluster.ts";
+export type { Cluster } from "../shared/cluster.ts";
 export type { ClusterStatus } from "../shared/cluster_status.ts";
 export { joinCluster, type JoinClusterOptions } from "./join_cluster.ts";
 export type { RedisTls } from "./redis/tls.ts";

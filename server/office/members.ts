@@ -72,6 +72,11 @@ export class Members {
     return [...(this.#agent ? [this.#agent] : []), ...this.#operators];
   }
 
+  /** The operators. */
+  get operators(): Member[] {
+    return [...this.#operators];
+  }
+
   /** The number of members. */
   get size(): number {
     return this.#computers.size + (this.#agent ? 1 : 0);

@@ -157,18 +157,25 @@ export class Office {
     return this.#seatOf(member);
   }
 
-  /** Makes the seat of a new member free, unless the rules refuse it. */
-  #makeFree(member: Member, former: Seat | undefined): Refusal | undefined {
+  /** Returns why a client would get no seat now; `undefined` when it would. */
+  judge(peer: Peer, wanted: WantedSeat): Refusal | undefined {
+    if (wanted.role === "operator") return undefined;
     const { limiter } = this.#parts;
-    const { peer } = member;
-    const holder = this.#members.holder(member);
+    const holder = this.#members.holder(wanted);
     const isFull = this.#members.size >= limiter.limits.membersPerOffice;
-    const refusal = judgeSeat(peer, member, holder, isFull);
+    const refusal = judgeSeat(peer, wanted, holder, isFull);
     if (refusal === ROOM_FULL) {
       limiter.recordHit("membersPerOffice", partyOf(peer));
     }
+    return refusal;
+  }
+
+  /** Makes the seat of a new member free, unless the rules refuse it. */
+  #makeFree(member: Member, former: Seat | undefined): Refusal | undefined {
+    const refusal = this.judge(member.peer, member);
     if (refusal) return refusal;
     former?.leave();
+    const holder = this.#members.holder(member);
     if (holder) {
       this.#remove(holder, false, "its seat was taken over");
       holder.peer.end("its client joined with another connection", true);
@@ -401,6 +408,16 @@ export class Office {
     for (const member of [...this.members, ...this.#members.callers]) {
       this.#leave(member, false);
     }
+  }
+
+  /**
+   * Closes the connections of all members as a network would, and frees their seats, at once: another
+   * process may be the home of the office.
+   */
+  disband(reason: string): void {
+    const members = [...this.members, ...this.#members.operators];
+    for (const { peer } of members) peer.end(reason, false);
+    for (const member of members) this.#leave(member, true);
   }
 
   // ---------------------------------------------------------------- orders of operators

@@ -18,6 +18,14 @@ export interface FoundMember {
   readonly member: Member;
 }
 
+/** What follows the offices of a process. No method calls them before it returns. */
+export interface OfficesFollower {
+  /** Called when the last seat of an office was left. */
+  emptied(office: string): void;
+  /** Called when a kick holds a seat free. */
+  held(seat: WantedSeat, hold: Omit<Kick, "by">): void;
+}
+
 /** The offices whose home is this process, by name. */
 export class LocalOffices implements Offices {
   readonly #parts: OfficeParts;
@@ -25,6 +33,7 @@ export class LocalOffices implements Offices {
   readonly #offices = new Map<string, Office>();
   readonly #holds = new Holds();
   #isClosed = false;
+  #follower: OfficesFollower | undefined;
 
   /** @param parts what the offices work with */
   constructor(parts: OfficeParts) {
@@ -61,6 +70,19 @@ export class LocalOffices implements Offices {
     return undefined;
   }
 
+  /** Sets what follows them. */
+  follow(follower: OfficesFollower): void {
+    this.#follower = follower;
+  }
+
+  /** Returns why a client would get no seat now; `undefined` when it would. */
+  judge(peer: Peer, wanted: WantedSeat): Refusal | undefined {
+    if (this.#isClosed) return { refused: shuttingDown().message };
+    const refused = this.#holds.reasonFor(wanted, this.#parts.clock.date());
+    if (refused !== undefined) return { refused };
+    return this.#offices.get(wanted.office)?.judge(peer, wanted);
+  }
+
   /** Takes a seat; an office exists from its first seat on until the last one is left. */
   join(peer: Peer, wanted: WantedSeat, former?: Seat): Seat | Refusal {
     if (this.#isClosed) return { refused: shuttingDown().message };
@@ -79,7 +101,10 @@ export class LocalOffices implements Offices {
       name,
       this.#calls,
       this.#parts,
-      () => this.#offices.delete(name),
+      () => {
+        this.#offices.delete(name);
+        this.#follower?.emptied(name);
+      },
     );
     this.#offices.set(name, office);
     return office;
@@ -88,6 +113,7 @@ export class LocalOffices implements Offices {
   /** Kicks a member, whose client then gets the reason as the answer to its joins for a while. */
   kick({ office, member }: FoundMember, order: Kick): void {
     this.hold(member, order);
+    this.#follower?.held(member, order);
     office.kick(member, order);
   }
 

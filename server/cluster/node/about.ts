@@ -1,7 +1,7 @@
 import { PACKAGE_VERSION } from "../../../cli/version.ts";
-import type { AgreedSettings } from "../../offices/cluster.ts";
+import type { AgreedSettings } from "../../shared/cluster.ts";
 
-/** What a node tells the others of itself. */
+/** What a node publishes about itself. */
 export interface About {
   /** What the ids of its sessions begin with. */
   readonly name: string;
@@ -19,7 +19,7 @@ export interface Difference {
   readonly other: string;
 }
 
-/** Returns what a node tells of itself. */
+/** Returns what a node publishes about itself. */
 export const aboutOf = (
   name: string,
   settings: AgreedSettings & { readonly leaseMs: number },
@@ -38,7 +38,7 @@ export const aboutOf = (
 
 const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`;
 
-/** Reads what another node tells; of another version it may tell less, or more. */
+/** Reads what another node publishes; of another version it may be less, or more. */
 export function readAbout(text: string): About {
   const { name, settings } = toRecord(text);
   return {
@@ -60,7 +60,7 @@ function toRecord(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Compares the settings of two nodes; what only one of them knows is not compared. */
+/** Compares the settings of two nodes; what only one of them has is not compared. */
 export const differences = (own: About, other: About): Difference[] =>
   Object.entries(own.settings).flatMap(([setting, value]) => {
     const there = other.settings[setting];

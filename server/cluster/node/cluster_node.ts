@@ -1,6 +1,6 @@
 import type { LocalOffices } from "../../office/offices.ts";
 import type { Offices } from "../../office/peer.ts";
-import type { AgreedSettings } from "../../offices/cluster.ts";
+import type { AgreedSettings, ClusterMember } from "../../shared/cluster.ts";
 import type {
   ClaimOutcome,
   ClusterFigures,
@@ -50,7 +50,7 @@ interface Serving {
 }
 
 /** A server as a node of a cluster: one term after the other, each under an id of its own. */
-export class ClusterNode implements TunnelNode {
+export class ClusterNode implements ClusterMember, TunnelNode {
   readonly name: string;
   readonly #parts: ClusterNodeParts;
   readonly #log: NodeLog;

@@ -1,16 +1,20 @@
+import { Buffer } from "node:buffer";
 import { failure, log } from "../../shared/log.ts";
 import type { OtherNodes } from "../../shared/other_nodes.ts";
-import { encodeMessage, type NodeMessage, type Of } from "./messages.ts";
+import { encodeHead, Kind, type TunnelFrame } from "./frames.ts";
 
-/** The parts of a node that {@linkcode Questions} needs. */
+/** The parts of a tunnel that {@linkcode Questions} needs. */
 export interface QuestionsParts {
   /** The nodes that can be asked. */
   peers(): ReadonlySet<string>;
   /** The largest message that a node takes, in bytes. */
   maxMessageBytes(): number;
-  /** Sends a message; those of one stream arrive in order. Returns whether it is on its way. */
-  send(node: string, stream: string, message: NodeMessage): boolean;
+  /** Sends a frame; those of one stream arrive in order. Returns whether it is on its way. */
+  send(node: string, stream: string, frame: readonly Uint8Array[]): boolean;
 }
+
+/** The most that a frame has besides its text. */
+const ENVELOPE_BYTES = 64;
 
 interface Open {
   readonly node: string;
@@ -43,12 +47,8 @@ export class Questions implements OtherNodes {
       };
       const timer = setTimeout(end, timeoutMs);
       this.#open.set(id, { node, end });
-      const isSent = this.#parts.send(
-        node,
-        streamOf(id),
-        { kind: "question", id, question },
-      );
-      if (!isSent) end();
+      const text = JSON.stringify({ value: question });
+      if (!this.#send(node, { kind: Kind.question, id, text })) end();
     });
   }
 
@@ -56,11 +56,12 @@ export class Questions implements OtherNodes {
     this.#answer = answer;
   }
 
-  /** Takes what a node has asked, or told. */
-  take(from: string, message: Of<"question" | "reply">): void {
-    if (message.kind === "question") return void this.#reply(from, message);
-    const open = this.#open.get(message.id);
-    if (open?.node === from) open.end(message.reply);
+  /** Takes what a node asks, or answers. */
+  take(from: string, { kind, id, text }: TunnelFrame): void {
+    const { value } = JSON.parse(text);
+    if (kind === Kind.question) return void this.#reply(from, id, value);
+    const open = this.#open.get(id);
+    if (open?.node === from) open.end(value);
   }
 
   /**
@@ -74,22 +75,27 @@ export class Questions implements OtherNodes {
     }
   }
 
-  async #reply(from: string, { id, question }: Of<"question">): Promise<void> {
-    const reply: NodeMessage = {
-      kind: "reply",
-      id,
-      reply: await this.#answerTo(question, from),
-    };
-    const { send, maxMessageBytes } = this.#parts;
-    const isTooLarge = encodeMessage(reply)
-      .reduce((size, part) => size + part.byteLength, 0) > maxMessageBytes();
+  async #reply(from: string, id: number, question: unknown): Promise<void> {
+    const value = await this.#answerTo(question, from);
+    const text = JSON.stringify({ value });
+    const isTooLarge =
+      Buffer.byteLength(text) > this.#parts.maxMessageBytes() - ENVELOPE_BYTES;
     if (isTooLarge) {
       log.warn(
         "An answer to the node {node} is not sent: it is larger than a message may be",
         { node: from },
       );
     }
-    send(from, streamOf(id), isTooLarge ? { kind: "reply", id } : reply);
+    this.#send(from, { kind: Kind.reply, id, text: isTooLarge ? "{}" : text });
+  }
+
+  /** A large answer does not hold others up. */
+  #send(
+    node: string,
+    head: { readonly kind: number; readonly id: number; readonly text: string },
+  ): boolean {
+    const stream = `operators ${head.id}`;
+    return this.#parts.send(node, stream, [encodeHead({ ...head, stream: 0 })]);
   }
 
   async #answerTo(question: unknown, from: string): Promise<unknown> {
@@ -104,6 +110,3 @@ export class Questions implements OtherNodes {
     }
   }
 }
-
-/** A large answer does not hold others up. */
-const streamOf = (id: number): string => `operators ${id}`;

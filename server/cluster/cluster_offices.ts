@@ -1,0 +1,318 @@
+import { type ProtocolError } from "../../protocol/mod.ts";
+import { sleep } from "../../shared/async.ts";
+import type { LocalOffices } from "../office/offices.ts";
+import type {
+  Ack,
+  MemberEvent,
+  Offices,
+  Peer,
+  Refusal,
+  Seat,
+  WantedSeat,
+} from "../office/peer.ts";
+import {
+  errorPayloadOf,
+  notServing,
+  shuttingDown,
+} from "../shared/error_payload.ts";
+import type { OtherNodes } from "../shared/other_nodes.ts";
+import { Payload } from "../shared/payload.ts";
+import type { Home } from "./directory/directory.ts";
+import { RegistryUnavailableError } from "./directory/unavailable.ts";
+import type { NodeTunnel, TunnelNode } from "./node/tunnel.ts";
+import { unreachable } from "./tunnel/errors.ts";
+import type { Opening } from "./tunnel/frames.ts";
+import type { Hosted } from "./tunnel/hosted.ts";
+import { type Opened, protocolOf, Tunnel } from "./tunnel/tunnel.ts";
+
+/** A join waits so long beyond the lease of a home that has ended. */
+const PATIENCE_MS = 2000;
+
+/** How often the home of an office is claimed while another node does not answer. */
+const RETRY_MS = 250;
+
+/** How soon it is claimed again when the other node says that it is not the home any more. */
+const FIRST_RETRY_MS = 10;
+
+/** How long at most those who leave wait for their last answers. */
+const DEPART_MS = 1000;
+
+/**
+ * The offices of a cluster. Each has one home: the node that claimed it first, and has its members, their
+ * seats and their calls in its {@linkcode LocalOffices}. Clients of other nodes are carried there by the
+ * tunnel. An office without members has no home.
+ *
+ * Joins to an office whose home does not answer are held, and not refused: until the lease of that node
+ * has ended, and a little longer.
+ */
+export class ClusterOffices implements Offices, NodeTunnel {
+  readonly #node: TunnelNode;
+  readonly #leaseMs: number;
+  readonly #tunnel: Tunnel;
+  /** The offices whose home is here. */
+  readonly #homes = new Set<string>();
+  readonly #claims = new Map<string, Promise<Home>>();
+  readonly #closing = new AbortController();
+  #local: LocalOffices | undefined;
+  /** Begins anew with each fence: what was claimed before does not count. */
+  #term = 0;
+
+  /** @param leaseMs of all nodes */
+  constructor(node: TunnelNode, leaseMs: number) {
+    this.#node = node;
+    this.#leaseMs = leaseMs;
+    this.#tunnel = new Tunnel({
+      links: () => node.links,
+      isClosed: () => this.isClosed,
+      host: (opening, hosted) => void this.#host(opening, hosted),
+      hold: (seat) => this.#local?.hold(seat, seat),
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  get others(): OtherNodes {
+    return this.#tunnel.questions;
+  }
+
+  get counts() {
+    return { ...this.#tunnel.counts, callsOpen: this.#tunnel.callsOpen };
+  }
+
+  start(local: LocalOffices): Offices {
+    this.#local = local;
+    local.follow({
+      emptied: (office) => this.#release(office),
+      held: (seat, { reason, holdMs }) => {
+        const { role, name, office } = seat;
+        this.#tunnel.hold({ role, name, office, reason, holdMs });
+      },
+    });
+    return this;
+  }
+
+  // ---------------------------------------------------------------- joins of clients of this node
+
+  join(
+    peer: Peer,
+    wanted: WantedSeat,
+    former?: Seat,
+  ): Seat | Refusal | Promise<Seat | Refusal> {
+    if (this.isClosed) return refusalOf(shuttingDown());
+    return this.#isHome(wanted.office)
+      ? this.#joinHere(peer, wanted, former)
+      : this.#joinSomewhere(peer, wanted, former);
+  }
+
+  /** Whether an office may be served here, now. */
+  #isHome(office: string): boolean {
+    return this.#homes.has(office) && this.#node.isServing();
+  }
+
+  #joinHere(
+    peer: Peer,
+    wanted: WantedSeat,
+    former: Seat | undefined,
+  ): Seat | Refusal {
+    const seat = this.#local?.join(peer, wanted, former) ??
+      refusalOf(notServing());
+    if ("refused" in seat) {
+      if (!this.#local?.find(wanted.office)) this.#release(wanted.office);
+      return seat;
+    }
+    return new LocalSeat(seat, this.#node);
+  }
+
+  async #joinSomewhere(
+    peer: Peer,
+    wanted: WantedSeat,
+    former: Seat | undefined,
+  ): Promise<Seat | Refusal> {
+    const end = performance.now() + this.#leaseMs + PATIENCE_MS;
+    for (let delay = FIRST_RETRY_MS;; delay = Math.min(2 * delay, RETRY_MS)) {
+      const home = await this.#homeOf(wanted.office);
+      if (this.isClosed) return refusalOf(shuttingDown());
+      if (this.#isHome(wanted.office)) {
+        return this.#joinHere(peer, wanted, former);
+      }
+      const left = end - performance.now();
+      if (left <= 0) return refusalOf(unreachable());
+      if (home) {
+        const waitMs = Math.min(left, Math.max(RETRY_MS, home.leaseLeftMs));
+        const at = { node: home.node, waitMs };
+        const opened = await this.#joinAt(at, peer, wanted, former);
+        if (typeof opened === "object") return opened;
+        if (opened === "lost") delay = RETRY_MS;
+      }
+      await sleep(Math.min(delay, left), this.#closing.signal).catch(() => {});
+    }
+  }
+
+  /** The client leaves its former office when it is known that it gets the new seat, and before it does. */
+  async #joinAt(
+    { node, waitMs }: { readonly node: string; readonly waitMs: number },
+    peer: Peer,
+    wanted: WantedSeat,
+    former: Seat | undefined,
+  ): Promise<Opened> {
+    const ask = (isQuestion: boolean) => {
+      const opening = { ...openingOf(peer, wanted), isQuestion };
+      return this.#tunnel.open(node, peer, opening, waitMs);
+    };
+    if (former?.isHeld) {
+      const judged = await ask(true);
+      if (judged !== "free") return judged;
+      former.leave();
+    }
+    return await ask(false);
+  }
+
+  // ---------------------------------------------------------------- homes
+
+  /** @returns `undefined` where this node was the home, and may be it still */
+  async #homeOf(office: string): Promise<Home | undefined> {
+    if (this.#isHome(office)) return undefined;
+    const home = await (this.#claims.get(office) ?? this.#claim(office));
+    return home.node === this.#node.directory.node ? undefined : home;
+  }
+
+  /** A claim that was answered after the lease has ended does not count. */
+  #claim(office: string): Promise<Home> {
+    const term = this.#term;
+    const { directory } = this.#node;
+    const { node } = directory;
+    const claim = directory.claim(office).then((home) => {
+      if (term !== this.#term || !this.#node.isServing()) {
+        throw new RegistryUnavailableError();
+      }
+      if (home.node === node) this.#homes.add(office);
+      return home;
+    }).finally(() => {
+      if (this.#claims.get(office) === claim) this.#claims.delete(office);
+    });
+    this.#claims.set(office, claim);
+    return claim;
+  }
+
+  /** An office that is empty needs no home. */
+  #release(office: string): void {
+    if (!this.#homes.delete(office)) return;
+    this.#node.directory.release(office).catch(() => {}); // its lease ends it
+  }
+
+  // ---------------------------------------------------------------- joins of clients of other nodes
+
+  async #host(opening: Opening, hosted: Hosted): Promise<void> {
+    const { office } = opening;
+    // The answer to the claim of this node may be on its way.
+    await this.#claims.get(office)?.catch(() => {});
+    const local = this.#local;
+    if (local === undefined || this.isClosed || !this.#isHome(office)) {
+      // Without effect, unless a claim of this node had effect and no answer in time.
+      if (!this.#homes.has(office)) void this.#node.directory.release(office);
+      return hosted.refuse();
+    }
+    const wanted = opening;
+    if (opening.isQuestion) {
+      const refusal = local.judge(hosted, wanted);
+      return refusal ? hosted.refuse(refusal.refused) : hosted.agree();
+    }
+    const seat = this.#joinHere(hosted, wanted, undefined);
+    if ("refused" in seat) hosted.refuse(seat.refused);
+    else hosted.seated(seat);
+  }
+
+  // ---------------------------------------------------------------- what happens to nodes
+
+  received(node: string, message: Parameters<NodeTunnel["received"]>[1]): void {
+    this.#tunnel.received(node, message);
+  }
+
+  lost(node: string): void {
+    this.#tunnel.lose(node, unreachable(), "messages were lost");
+  }
+
+  silent(node: string): void {
+    this.#tunnel.lose(node, unreachable(), "the server of its office is silent");
+  }
+
+  gone(node: string): void {
+    this.#tunnel.drop(node, unreachable(), "the server of its office has ended");
+  }
+
+  connected(): void {}
+
+  homeLost(office: string): void {
+    this.#homes.delete(office);
+    this.#local?.find(office)?.disband("another server has its office");
+  }
+
+  fence(reason: string): void {
+    this.#term++;
+    this.#homes.clear();
+    this.#claims.clear();
+    this.#tunnel.dropAll(notServing(), reason);
+    for (const office of [...this.#local ?? []]) office.disband(reason);
+  }
+
+  async drain(graceMs: number): Promise<void> {
+    this.#closing.abort();
+    await Promise.all([
+      this.#local?.drain(graceMs),
+      this.#tunnel.idle(graceMs),
+    ]);
+    this.#tunnel.depart("its server is shutting down");
+    await this.#tunnel.idle(DEPART_MS);
+  }
+
+  close(): void {
+    this.#closing.abort();
+    this.#tunnel.dropAll(shuttingDown(), "its server is shutting down");
+    this.#tunnel.questions.end();
+  }
+}
+
+/** A seat in an office here, as long as this node may serve: timers may be late. */
+class LocalSeat implements Seat {
+  readonly #seat: Seat;
+  readonly #node: TunnelNode;
+
+  constructor(seat: Seat, node: TunnelNode) {
+    this.#seat = seat;
+    this.#node = node;
+  }
+
+  get isHeld(): boolean {
+    return this.#seat.isHeld;
+  }
+
+  receive(event: MemberEvent, payload: Payload, ack?: Ack): void {
+    if (this.#node.isServing()) return this.#seat.receive(event, payload, ack);
+    ack?.(Payload.of(notServing().toPayload()));
+  }
+
+  leave(): void {
+    this.#seat.leave();
+  }
+
+  gone(): void {
+    this.#seat.gone();
+  }
+}
+
+const openingOf = (
+  { id, profile, version, instance, identity, address }: Peer,
+  { role, name, office }: WantedSeat,
+): Omit<Opening, "isQuestion"> => ({
+  ...{ role, name, office, version, address },
+  client: id,
+  protocol: protocolOf(profile),
+  ...(instance !== undefined && { instance }),
+  ...(identity && { identity }),
+});
+
+const refusalOf = (error: ProtocolError): Refusal => ({
+  refused: errorPayloadOf(error).message,
+});
