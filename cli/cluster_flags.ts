@@ -55,7 +55,7 @@ export const clusterOptions = (): Option[] => [
   new Option(
     "--cluster-lease <seconds>",
     "how long the server goes on without Redis; longer than a fail-over takes, the same at all servers",
-  ).default(15).env("SMCP_CLUSTER_LEASE").argParser(integer(4, 3600)),
+  ).default(6).env("SMCP_CLUSTER_LEASE").argParser(integer(4, 3600)),
 ];
 
 /**

@@ -10,9 +10,10 @@ import {
   UPDATE_DESKTOP_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../../protocol/mod.ts";
-import { agreed, startCluster } from "../support/cluster/rig/cluster.ts";
+import { startCluster } from "../support/cluster/rig/cluster.ts";
 import { until } from "../support/cluster/programs.ts";
 import {
+  askForSeat,
   callTool,
   comings,
   heard,
@@ -147,7 +148,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "offices of different versions stay apart on different nodes too",
+  name: "members of different versions meet in one office, on different nodes",
   timeout: TIMEOUT_MS,
 }, async () => {
   await using cluster = await startCluster({
@@ -155,21 +156,33 @@ Deno.test({
     flags: ["--protocol", "0.2,0.4"],
   });
   const [a, b] = [cluster.node(0).url, cluster.node(1).url];
-  await using first = await joinAgent(a, "first", "o");
-  await using second = await joinAgent(b, "second", "o", { version: "0.4.0" });
-  await using old = await joinComputer(b, "pc", "o");
-  await using young = await joinComputer(a, "pc", "o", { version: "0.4.0" });
-  await Promise.all([heard(first, "enter pc"), heard(second, "enter pc")]);
+  await using agent = await joinAgent(a, "planner", "o");
+  await using old = await joinComputer(b, "old", "o");
+  await using young = await joinComputer(b, "young", "o", {
+    version: "0.4.0",
+  });
+  await using far = await joinAgent(b, "far", "p", { version: "0.4.0" });
+  await using near = await joinComputer(a, "near", "p");
+  await Promise.all([heard(agent, "enter young"), heard(far, "enter near")]);
   assertEquals(PROTOCOL_VERSION.startsWith("0.2"), true);
-  await callTool(first, "first", "pc");
-  assertEquals([old.called.length, young.called.length], [1, 0]);
-  await callTool(second, "second", "pc");
-  assertEquals([old.called.length, young.called.length], [1, 1]);
-  assertEquals(await roomOf(first, "first", "o"), [
-    "agent first",
-    "computer pc",
+  for (const name of ["old", "young"]) {
+    assertEquals((await callTool(agent, "planner", name)).code, undefined);
+  }
+  assertEquals((await callTool(far, "far", "near")).code, undefined);
+  assertEquals(
+    [old, young, near].map(({ called }) => called.length),
+    [1, 1, 1],
+  );
+  assertEquals(await roomOf(agent, "planner", "o"), [
+    "agent planner",
+    "computer old",
+    "computer young",
   ]);
-  await agreed(cluster.redis, cluster.nodes); // one office of each version
+  const second = await askForSeat(b, "agent", "second", "o", {
+    version: "0.4.0",
+  });
+  assertEquals(second, { refusal: "Room already has an agent" });
+  await cluster.proved();
 });
 
 Deno.test({

@@ -38,7 +38,7 @@ export interface TestCluster extends AsyncDisposable {
   grown(): Promise<void>;
   /**
    * Proves at the end of a test that no two Agents of an office were served at one time, that no node
-   * ended by itself, and that the seats in Redis become those of the nodes' sessions.
+   * ended by itself, and that the homes in Redis become those of the offices that have members.
    */
   proved(): Promise<void>;
 }
@@ -112,7 +112,7 @@ export async function startCluster(
   }
 }
 
-/** Waits until Redis has the seats of exactly the members that the living nodes have. */
+/** Waits until Redis has homes of exactly the offices in which the living nodes have members. */
 export async function agreed(
   redis: Pick<TestRedis, "command">,
   nodes: readonly TestNode[],
@@ -120,18 +120,19 @@ export async function agreed(
   const look = async () => {
     const running = nodes.filter(({ isRunning }) => isRunning);
     return {
-      seats: (await seatedSockets(redis)).sort(),
-      sessions: running.flatMap(membersOf).map(({ socket = "" }) => socket)
-        .sort(),
+      homes: (await homesIn(redis)).sort(),
+      offices: running.flatMap((node) => [
+        ...new Set(membersOf(node).map(({ office = "" }) => office)),
+      ]).sort(),
     };
   };
   const until = Date.now() + AGREE_WITHIN_MS;
   const last = await found(
     look,
-    ({ seats, sessions }) =>
-      seats.join() === sessions.join() || Date.now() > until,
+    ({ homes, offices }) =>
+      homes.join("\n") === offices.join("\n") || Date.now() > until,
   );
-  assertEquals(last.seats, last.sessions, "seats in Redis, and sessions");
+  assertEquals(last.homes, last.offices, "homes in Redis, and offices");
 }
 
 /** More than the 2 s in which a node that has just connected believes no proof of another's end. */
@@ -140,15 +141,15 @@ const GROWN_MS = 2500;
 /** More than a lease and some beats: what only a lease can free is free by then. */
 const AGREE_WITHIN_MS = 30_000;
 
-/** The Socket.IO ids of all seats in Redis. */
-async function seatedSockets(
+/** The offices that have a home in Redis, each as often as it has one. */
+async function homesIn(
   redis: Pick<TestRedis, "command">,
 ): Promise<string[]> {
-  const keys = await redis.command("KEYS", "{smcp1}:o:*") as string[];
-  const offices = await Promise.all(
-    keys.map((key) => redis.command("HVALS", key) as Promise<string[]>),
+  const keys = await redis.command("KEYS", "{smcp2}:h:*") as string[];
+  const homes = await Promise.all(
+    keys.map((key) => redis.command("HKEYS", key) as Promise<string[]>),
   );
-  return offices.flat().map((seat) => seat.split("\n")[2] ?? "");
+  return homes.flat();
 }
 
 function at<T>(list: readonly T[], index: number): T {
