@@ -283,7 +283,9 @@ export class Office {
     checkAccess(sender, { role: from, name: agent });
     for (const call of sender.calls) {
       if (call.reqId !== req_id) continue;
-      call.stopped ??= endOfCancelled(call, reason, this.#parts.clock.now());
+      call.stopped ??= sender.role === "operator"
+        ? CANCELLED_BY_OPERATOR
+        : endOfCancelled(call, reason, this.#parts.clock.now());
     }
     const isShown = reason === "timeout";
     this.#notifyCancel(

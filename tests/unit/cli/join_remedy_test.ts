@@ -1,31 +1,32 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { joinRemedy } from "../../../cli/join_remedy.ts";
 import { checkPolicy } from "../../../server/shared/identity.ts";
-import { decideJoin, type Joiner } from "../../../server/mod.ts";
-import { member } from "../../support/member.ts";
+import { judgeSeat, ROOM_FULL } from "../../../server/office/join_rule.ts";
+import type { Seated } from "../../../server/office/peer.ts";
+import type { Role } from "../../../protocol/mod.ts";
 
-const FRESH: Joiner = { role: undefined, member: undefined };
+const seated = (role: Role, name: string): Seated & { role: Role } => ({
+  ...{ role, name, office: "north" },
+  peer: Object({ id: name }),
+});
 
-/** What the Server answers; it must refuse. */
-function refusal(...join: Parameters<typeof decideJoin>): string {
-  const decision = decideJoin(...join);
-  assertEquals(decision.kind, "refuse");
-  return decision.kind === "refuse" ? decision.reason : "";
-}
+/** What the Server answers to who wants the seat of another. */
+const taken = (holder: Seated): string | undefined =>
+  judgeSeat(Object({ id: "other" }), holder, holder, false)?.refused;
 
 Deno.test("joinRemedy() knows the Server's refusals by their wording", () => {
-  const agent = member({ role: "agent", name: "planner" });
-  const computer = member();
+  const agent = seated("agent", "planner");
+  const computer = seated("computer", "pc");
   const rows: [reason: string | undefined, remedy: RegExp][] = [
     [
-      refusal(agent, FRESH, { ...agent, name: "first", socket: "s0" }),
+      taken(agent),
       /join another office with --office/,
     ],
     [
-      refusal(computer, FRESH, { ...computer, socket: "s0" }),
+      taken(computer),
       /another name with --name/,
     ],
-    [refusal(computer, FRESH, undefined, true), /leave some other member out/],
+    [ROOM_FULL.refused, /leave some other member out/],
     [
       'Room already has an agent: "mcp" has it for MCP clients, until …',
       /^try again then, .*--office/,

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { endOf } from "../../../server/shared/call_end.ts";
-import { endOfCancelled } from "../../../server/relay/relay_rule.ts";
+import { endOfCancelled } from "../../../server/office/request_rule.ts";
 import {
   AGENT_GONE,
   type CallEnd,

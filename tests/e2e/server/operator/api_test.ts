@@ -55,7 +55,6 @@ Deno.test("operators see offices, members and calls on their way", async () => {
   assertEquals((await operate(url, "/offices", operator)).body, {
     offices: [{
       office: "north",
-      protocol: "0.2",
       agent: "planner",
       computers: 1,
       pending_calls: 1,
@@ -90,7 +89,6 @@ Deno.test("operators see offices, members and calls on their way", async () => {
     }),
     [{
       office: "north",
-      protocol: "0.2",
       agent: "planner",
       computer: "pc",
       req_id: "r1",
@@ -258,18 +256,22 @@ Deno.test("a revoked key ends its sessions and streams, and opens none until the
   assert(back.socket.connected);
 });
 
-Deno.test("members of several protocol versions are told apart", async () => {
+Deno.test("members of several protocol versions are in one office, each with its version", async () => {
   await using server = createSmcpServer({ operator, protocol: "all" });
   const { url } = await server.listen();
   await using old = await joinRaw(url, "computer", "pc", "north");
-  await using young = await joinRaw(url, "computer", "pc", "north", {
+  await using young = await joinRaw(url, "computer", "young", "north", {
     version: "0.4.0",
   });
   const { body } = await operate(url, "/offices/north/members", operator);
   assertEquals(
-    body.members.map((m: Record<string, unknown>) => [m.protocol, m.id]),
-    [["0.2", old.socket.id], ["0.4", young.socket.id]],
+    body.members.map((m: Record<string, unknown>) => [m.version, m.id]),
+    [["0.2.0", old.socket.id], ["0.4.0", young.socket.id]],
   );
+  const { body: { offices } } = await operate(url, "/offices", operator);
+  assertEquals(offices, [
+    { office: "north", agent: null, computers: 2, pending_calls: 0 },
+  ]);
 });
 
 Deno.test("every answer and problem is as the OpenAPI document says", async () => {

@@ -57,7 +57,7 @@ Deno.test({
 
   const offices = await run("offices");
   assertMatch(offices.stdout, /^OFFICE +AGENT +COMPUTERS/);
-  assertMatch(offices.stdout, /\nnorth +planner +1 +1 +0\.2\n$/);
+  assertMatch(offices.stdout, /\nnorth +planner +1 +1\n$/);
   const members = JSON.parse((await run("members", "north", "--json")).stdout);
   assertEquals(
     members.map(({ name, role }: { name: string; role: string }) => [

@@ -49,7 +49,6 @@ Deno.test("the stream tells who comes and goes, and of each call", async () => {
   const seen = [];
   for (let i = 0; i < 5; i++) seen.push(steady((await events.next()).data));
   const about = {
-    protocol: "0.2",
     office: "north",
     agent: "planner",
     computer: "pc",
@@ -57,7 +56,7 @@ Deno.test("the stream tells who comes and goes, and of each call", async () => {
     request: TOOL_CALL_EVENT,
     tool: "echo",
   };
-  const pc = { protocol: "0.2", office: "north", role: "computer", name: "pc" };
+  const pc = { office: "north", role: "computer", name: "pc" };
   const planner = { ...pc, role: "agent", name: "planner" };
   assertEquals(seen, [
     { event: "joined", ...pc },

@@ -2,8 +2,11 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   CANCEL_TOOL_CALL_NOTIFICATION,
   ENTER_OFFICE_NOTIFICATION,
+  GET_CONFIG_EVENT,
   LEAVE_OFFICE_NOTIFICATION,
+  OPERATOR_AGENT,
   TOOL_CALL_EVENT,
+  TOOL_CALL_PROGRESS_EVENT,
 } from "../../../../protocol/mod.ts";
 import { apiKeys } from "../../../../server/mod.ts";
 import { runMain } from "../../../support/command.ts";
@@ -71,7 +74,6 @@ Deno.test("nodes: an operator of any sees offices, members, calls and counters o
       node,
       offices: [{
         office: "north",
-        protocol: "0.2",
         agent: "planner",
         computers: 1,
         pending_calls: 1,
@@ -286,4 +288,55 @@ Deno.test("nodes: a stream ends when events of another node are missing, and say
     lastEventId: open.id,
   });
   assertEquals((await again.nextOf("open")).data, { missed: true });
+});
+
+Deno.test("nodes: an operator asks a Computer of another node, and cancels there", async () => {
+  const bus = new Bus();
+  const PC = "/offices/north/computers/pc";
+  const left = await bus.serve("left", { operator });
+  const right = await bus.serve("right", { operator });
+  await using _left = left.server;
+  await using _right = right.server;
+  await using computer = await joinRaw(right.url, "computer", "pc", "north");
+  computer.handle(GET_CONFIG_EVENT, (_request, ack) => ack({ servers: {} }));
+  const config = await operate(left.url, `${PC}/config`, operator);
+  assertEquals([config.status, config.body], [200, { servers: {} }]);
+  const called = Promise.withResolvers<Record<string, unknown>>();
+  computer.handle(
+    TOOL_CALL_EVENT,
+    (payload) => called.resolve(payload as Record<string, unknown>),
+  );
+  const leaving = new AbortController();
+  const answer = fetch(`${left.url}/operator/v1${PC}/call`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${operator.token}`,
+      "Content-Type": "application/json",
+    },
+    body: JSON.stringify({ tool_name: "wait", params: {} }),
+    signal: leaving.signal,
+  }).catch(() => "gone");
+  const { req_id } = await called.promise;
+  await using events = await openEvents(left.url, operator);
+  await events.nextOf("open");
+  await computer.request(TOOL_CALL_PROGRESS_EVENT, {
+    agent: OPERATOR_AGENT,
+    computer: "pc",
+    req_id,
+    progress: 0,
+    waiting: "confirmation",
+  });
+  const { data } = await events.nextOf("call_waiting");
+  assertEquals([data.req_id, data.computer, data.waiting], [
+    req_id,
+    "pc",
+    "confirmation",
+  ]);
+  leaving.abort();
+  await answer;
+  assertEquals(await computer.next(CANCEL_TOOL_CALL_NOTIFICATION), {
+    agent: OPERATOR_AGENT,
+    req_id,
+    reason: "operator",
+  });
 });

@@ -7,14 +7,12 @@ import {
   GET_TOOLS_EVENT,
   OPERATOR_AGENT,
   TOOL_CALL_EVENT,
-  TOOL_CALL_PROGRESS_EVENT,
 } from "../../../../protocol/mod.ts";
 import {
   apiKeys,
   createSmcpServer,
   type SmcpServerOptions,
 } from "../../../../server/mod.ts";
-import { Bus } from "../../../support/cluster/bus.ts";
 import { captureLog } from "../../../support/log_capture.ts";
 import {
   openEvents,
@@ -179,10 +177,6 @@ Deno.test("problems: no Computer, a bad field, an error, and no answer", async (
     404,
     "computer",
   ]);
-  assertEquals(await problemOf(tools(`${PC}/tools?protocol=0.4`)), [
-    404,
-    "computer",
-  ]);
   assertEquals(await problemOf(post(url, { params: {} })), [400, "tool_name"]);
   assertEquals(await problemOf(post(url, { ...CALL, timeout_ms: 1 })), [
     400,
@@ -282,73 +276,24 @@ Deno.test("a question ends with its operator's credentials, and with the Server"
   assertEquals([status, body.errors[0].field], [503, "computer"]);
 });
 
-Deno.test("an office in several versions: an operator has to name one", async () => {
+Deno.test("an operator asks the Computers of an office as each one's version has it", async () => {
   await using office = await served({ protocol: "all" });
   const { url, computer } = office;
-  await using young = await joinRaw(url, "computer", "pc", "north", {
-    version: "0.4.0",
+  await using old = await joinRaw(url, "computer", "old", "north", {
+    version: null,
   });
   answering(computer, GET_CONFIG_EVENT, { servers: {} });
-  answering(young, GET_CONFIG_EVENT, { servers: {}, inputs: [] });
-  const both = await operate(url, `${PC}/config`, operator);
-  assertEquals([both.status, both.body.errors[0].field], [409, "protocol"]);
-  assertStringIncludes(both.body.detail, "0.2 and 0.4");
-  const old = await operate(url, `${PC}/config?protocol=0.2`, operator);
-  const now = await operate(url, `${PC}/config?protocol=0.4`, operator);
-  assertEquals([old.body, now.body], [
+  answering(old, "client:get_mcp_config", { servers: {}, inputs: [] });
+  const now = await operate(url, `${PC}/config`, operator);
+  const then = await operate(
+    url,
+    `${PC.replace(/pc$/, "old")}/config`,
+    operator,
+  );
+  assertEquals([now.body, then.body], [
     { servers: {} },
     { servers: {}, inputs: [] },
   ]);
-});
-
-Deno.test("nodes: an operator asks a Computer of another node, and cancels there", async () => {
-  const bus = new Bus();
-  const left = await bus.serve("left", { operator });
-  const right = await bus.serve("right", { operator });
-  await using _left = left.server;
-  await using _right = right.server;
-  await using computer = await joinRaw(right.url, "computer", "pc", "north");
-  answering(computer, GET_CONFIG_EVENT, { servers: {} });
-  const config = await operate(left.url, `${PC}/config`, operator);
-  assertEquals([config.status, config.body], [200, { servers: {} }]);
-  const called = Promise.withResolvers<Record<string, unknown>>();
-  computer.handle(
-    TOOL_CALL_EVENT,
-    (payload) => called.resolve(payload as Record<string, unknown>),
-  );
-  const leaving = new AbortController();
-  const answer = fetch(`${left.url}/operator/v1${PC}/call`, {
-    method: "POST",
-    headers: {
-      Authorization: `Bearer ${TOKEN}`,
-      "Content-Type": "application/json",
-    },
-    body: JSON.stringify(CALL),
-    signal: leaving.signal,
-  }).catch(() => "gone");
-  const { req_id } = await called.promise;
-  await using events = await openEvents(left.url, { token: TOKEN });
-  await events.nextOf("open");
-  await computer.request(TOOL_CALL_PROGRESS_EVENT, {
-    agent: OPERATOR_AGENT,
-    computer: "pc",
-    req_id,
-    progress: 0,
-    waiting: "confirmation",
-  });
-  const { data } = await events.nextOf("call_waiting");
-  assertEquals([data.req_id, data.computer, data.waiting], [
-    req_id,
-    "pc",
-    "confirmation",
-  ]);
-  leaving.abort();
-  await answer;
-  assertEquals(await computer.next(CANCEL_TOOL_CALL_NOTIFICATION), {
-    agent: OPERATOR_AGENT,
-    req_id,
-    reason: "operator",
-  });
 });
 
 Deno.test("no Agent can pass for an operator", async () => {

@@ -191,7 +191,7 @@ Deno.test("a client that closes leaves its office after what it sent took effect
     CANCEL_TOOL_CALL_NOTIFICATION,
     LEAVE_OFFICE_NOTIFICATION,
   ]);
-  assertEquals([answers, agent.heard, agent.closed, door.size], [
+  assertEquals([answers, agent.heard, agent.closed, door.open.length], [
     [],
     [],
     [],
@@ -209,5 +209,5 @@ Deno.test("a door that closes ends its connections with the reason, and lets nob
   door.close("bye");
   await Promise.resolve();
   assertEquals([agent.closed, computer.closed], [["bye"], ["bye"]]);
-  assertEquals(door.size, 0);
+  assertEquals(door.open.length, 0);
 });

@@ -171,6 +171,7 @@ function slowOffices() {
     get isClosed() {
       return local.isClosed;
     },
+    drain: (graceMs) => local.drain(graceMs),
     join: (peer, wanted, former) => {
       const { promise, resolve, reject } = Promise.withResolvers<
         Seat | { refused: string }

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { EventTap } from "../../../../server/operator/feed/event_tap.ts";
 import { Recorder } from "../../../../server/operator/feed/recorder.ts";
-import type { SeenEvent, Window } from "../../../../server/shared/journal.ts";
+import { Journal, type SeenEvent } from "../../../../server/shared/journal.ts";
 
 const event = (req_id: string, params?: string): SeenEvent => ({
   ...{ event: "call_began", office: "north", agent: "planner" },
@@ -10,12 +10,12 @@ const event = (req_id: string, params?: string): SeenEvent => ({
 });
 
 function newTap() {
-  const window: Window = { onlooker: undefined };
-  const tap = new EventTap(new Recorder(window));
+  const journal = new Journal();
+  const tap = new EventTap(new Recorder(journal));
   return {
-    window,
+    journal,
     tap,
-    tell: (event: SeenEvent) => window.onlooker?.(event, "0.2"),
+    tell: (event: SeenEvent) => journal.tell(event),
     [Symbol.dispose]: () => tap.close(),
   };
 }
@@ -25,7 +25,7 @@ const idsOf = (answer: Awaited<ReturnType<EventTap["take"]>>) =>
 
 Deno.test("EventTap: the first answer comes at once, the next with the next event, each event once", async () => {
   using node = newTap();
-  assertEquals(node.window.onlooker, undefined);
+  assertEquals(node.journal.onlooker, undefined);
   const first = await node.tap.take(undefined);
   assertEquals([first?.missed, idsOf(first)], [false, []]);
   const waiting = node.tap.take(first?.cursor);
@@ -77,5 +77,5 @@ Deno.test("EventTap: its end answers those who wait, and records no more", async
   node.tap.close();
   assertEquals(idsOf(await waiting), []);
   assertEquals(await node.tap.take(cursor), undefined);
-  assertEquals(node.window.onlooker, undefined);
+  assertEquals(node.journal.onlooker, undefined);
 });

@@ -5,7 +5,7 @@ import { acceptsGzip } from "../../../../server/operator/feed/packing.ts";
 import { EventFeed } from "../../../../server/operator/feed/event_feed.ts";
 import { Recorder } from "../../../../server/operator/feed/recorder.ts";
 import { readCursor } from "../../../../server/operator/feed/sse.ts";
-import type { SeenEvent, Window } from "../../../../server/shared/journal.ts";
+import { Journal, type SeenEvent } from "../../../../server/shared/journal.ts";
 
 const view = { key: "all", sees: () => true };
 
@@ -19,24 +19,24 @@ const event = (req_id: string): SeenEvent => ({
 });
 
 Deno.test("EventFeed looks in only while there are streams, and a while longer", async () => {
-  const window: Window = { onlooker: undefined };
-  const feed = new EventFeed(new Recorder(window));
-  assertEquals(window.onlooker, undefined);
+  const journal = new Journal();
+  const feed = new EventFeed(new Recorder(journal));
+  assertEquals(journal.onlooker, undefined);
   let ended = 0;
   const { stream } = feed.open(view, undefined, false, () => ended++);
-  assert(window.onlooker !== undefined);
+  assert(journal.onlooker !== undefined);
   assertEquals(feed.streams, 1);
   await stream.cancel();
   assertEquals([feed.streams, ended], [0, 1]);
-  assert(window.onlooker !== undefined, "one who comes back misses nothing");
+  assert(journal.onlooker !== undefined, "one who comes back misses nothing");
   feed.close();
-  assertEquals(window.onlooker, undefined);
+  assertEquals(journal.onlooker, undefined);
   assert(feed.isFull, "no streams after the end");
 });
 
 Deno.test("EventFeed ends a stream that is read too slowly, and says so; others go on", async () => {
-  const window: Window = { onlooker: undefined };
-  const feed = new EventFeed(new Recorder(window));
+  const journal = new Journal();
+  const feed = new EventFeed(new Recorder(journal));
   let ended = 0;
   const slow = feed.open(view, undefined, false, () => ended++).stream
     .getReader();
@@ -44,7 +44,7 @@ Deno.test("EventFeed ends a stream that is read too slowly, and says so; others 
   const text = (bytes: Uint8Array | undefined) =>
     new TextDecoder().decode(bytes);
   assert(text(first.value).includes("event: open"));
-  for (let i = 0; i < 34_000; i++) window.onlooker?.(event(`r${i}`), "0.2");
+  for (let i = 0; i < 34_000; i++) journal.tell(event(`r${i}`));
   let all = "";
   for await (const bytes of readAll(slow)) all += text(bytes);
   const [, last] = /event: (\w+)\ndata: [^\n]*\n\n$/.exec(all) ?? [];
@@ -62,8 +62,8 @@ async function* readAll(reader: ReadableStreamDefaultReader<Uint8Array>) {
 }
 
 Deno.test("EventFeed gives those who see the same the same bytes", async () => {
-  const window: Window = { onlooker: undefined };
-  const feed = new EventFeed(new Recorder(window));
+  const journal = new Journal();
+  const feed = new EventFeed(new Recorder(journal));
   const readers = [1, 2].map(() =>
     feed.open(view, undefined, false, () => {}).stream.getReader()
   );
@@ -75,7 +75,7 @@ Deno.test("EventFeed gives those who see the same the same bytes", async () => {
   ).stream.getReader();
   for (const reader of [...readers, other]) await reader.read();
   const reads = readers.map((reader) => reader.read());
-  window.onlooker?.(event("r1"), "0.2");
+  journal.tell(event("r1"));
   const [a, b] = await Promise.all(reads);
   assert(a?.value !== undefined && a.value === b?.value);
   feed.close();
@@ -93,8 +93,8 @@ Deno.test("readCursor() reads what the server wrote, and nothing else", () => {
 });
 
 Deno.test("EventFeed gives those who read gzip the same packed bytes, and ends them well", async () => {
-  const window: Window = { onlooker: undefined };
-  const feed = new EventFeed(new Recorder(window));
+  const journal = new Journal();
+  const feed = new EventFeed(new Recorder(journal));
   const open = () => feed.open(view, undefined, true, () => {}).stream;
   const readers = [open(), open()].map((stream) => stream.getReader());
   const parts = await Promise.all(readers.map(async (reader) => {
@@ -103,7 +103,7 @@ Deno.test("EventFeed gives those who read gzip the same packed bytes, and ends t
     return [head, begin];
   }));
   const reads = readers.map((reader) => reader.read());
-  window.onlooker?.(event("r1"), "0.2");
+  journal.tell(event("r1"));
   const [a, b] = await Promise.all(reads);
   assert(a?.value !== undefined && a.value === b?.value);
   const [reader] = readers;

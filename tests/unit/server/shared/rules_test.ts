@@ -6,39 +6,36 @@ import {
   ProtocolError,
   TOOL_CALL_EVENT,
 } from "../../../../protocol/mod.ts";
-import { checkAccess } from "../../../../server/relay/access_rule.ts";
-import { readHandshakeAuth } from "../../../../server/sessions/handshake_auth.ts";
-import type { Member } from "../../../../server/mod.ts";
+import type { Seated } from "../../../../server/office/peer.ts";
 import {
   answerDeadline,
+  checkAccess,
   readAnswer,
-} from "../../../../server/relay/relay_rule.ts";
+} from "../../../../server/office/request_rule.ts";
+import type { Policy } from "../../../../server/mod.ts";
+import { readHandshakeAuth } from "../../../../server/doors/admission/handshake_auth.ts";
 import { Payload } from "../../../../server/wire/mod.ts";
 
-const agent: Member = {
-  role: "agent",
-  name: "planner",
-  office: "north",
-  socket: "s1",
-  version: "0.2.0",
-  instance: undefined,
-  principal: undefined,
-};
+const seated = (role: Seated["role"], policy?: Policy): Seated => ({
+  ...{ role, name: "planner", office: "north" },
+  peer: Object({ identity: policy && { principal: "key:a", policy } }),
+});
+
+const agent = seated("agent");
 
 const codeOf = (act: () => unknown): number =>
   assertThrows(act, ProtocolError).code;
 
-Deno.test("checkAccess() checks member, role, name and office in this order", () => {
+Deno.test("checkAccess() checks role, name and office in this order", () => {
   const wrong = { role: "computer", name: "other", office: "south" } as const;
-  assertEquals(codeOf(() => checkAccess(undefined, wrong)), 4103);
   assertEquals(codeOf(() => checkAccess(agent, wrong)), 403);
   const role = { ...wrong, role: "agent" } as const;
-  const held = { names: ["plan*"] };
-  assertEquals(codeOf(() => checkAccess(agent, role, held)), 403);
+  const held = seated("agent", { names: ["plan*"] });
+  assertEquals(codeOf(() => checkAccess(held, role)), 403);
   const name = { ...role, name: "planner" };
   assertEquals(codeOf(() => checkAccess(agent, name)), 4104);
-  assertEquals(checkAccess(agent, { ...name, office: "north" }), agent);
-  assertEquals(checkAccess(agent, { role: "agent", name: "planner" }), agent);
+  checkAccess(agent, { ...name, office: "north" });
+  checkAccess(agent, { role: "agent", name: "planner" });
 });
 
 Deno.test("checkAccess() requires the exact name of computers, and of agents whose credentials restrict names", () => {
@@ -46,14 +43,20 @@ Deno.test("checkAccess() requires the exact name of computers, and of agents who
   for (
     const policy of [undefined, {}, { offices: ["north"] }, { names: ["*"] }]
   ) {
-    assertEquals(checkAccess(agent, other, policy), agent);
+    checkAccess(seated("agent", policy), other);
   }
   for (const names of [["planner"], ["*n*"], ["somebody", "planner"], []]) {
-    assertEquals(codeOf(() => checkAccess(agent, other, { names })), 403);
+    const held = seated("agent", { names });
+    assertEquals(codeOf(() => checkAccess(held, other)), 403);
   }
-  const computer: Member = { ...agent, role: "computer" };
   const about = { role: "computer", name: "somebody" } as const;
-  assertEquals(codeOf(() => checkAccess(computer, about)), 403);
+  assertEquals(codeOf(() => checkAccess(seated("computer"), about)), 403);
+});
+
+Deno.test("checkAccess() lets operators ask what Agents may, and nothing else", () => {
+  checkAccess(seated("operator"), { role: "agent", name: "somebody" });
+  const about = { role: "computer", name: "planner" } as const;
+  assertEquals(codeOf(() => checkAccess(seated("operator"), about)), 403);
 });
 
 Deno.test("checkAccess() never reveals which other offices exist", () => {
