@@ -14,8 +14,9 @@ export const REQUIREMENTS_0_4: readonly Requirement[] = [
     tests: ["from 0.3 on a connection begins with polling, whatever its user wants (0.4 §1.4)"] },
   { id: "0.4 §1.4.2", clause: "Close code 4900: no reconnect, one request over polling for the 4008, then the version error",
     tests: ["close code 4900 ends the attempt; its reason ${outcome} (0.4 §1.4)"] },
-  { id: "0.4 §1.5.1", clause: "Members of one office have one version",
-    tests: ["offices of two versions under one id do not meet (0.4 §18)", "a session stays with its version: a request for it with another one finds none (0.4 §18)"] },
+  { id: "0.4 §1.5.1", clause: "Each member of an office has the version of its connection",
+    tests: ["members of all versions meet in one office, each with its own version (0.4 §18)",
+      "a session keeps the version of its first request, whatever its later ones say (0.4 §2)"] },
 
   // §2 What changed
   { id: "0.4 §2.1", clause: "The rule of compatibility holds for each version that a Server serves",
@@ -126,14 +127,14 @@ export const REQUIREMENTS_0_4: readonly Requirement[] = [
     tests: ["a refused version is audited with both versions (0.4 §15.1)", "the error about a version says what helps against each Server"] },
 
   // §18 Several versions
-  { id: "0.4 §18.1", clause: "One front, one logical server for each version, chosen by a2c_version",
-    tests: ["offices of two versions under one id do not meet (0.4 §18)", "this package's clients of each version work at a server of all (0.4 §18)", "--protocol takes a list, all, and nothing else (0.4 §18)"] },
+  { id: "0.4 §18.1", clause: "One front and one office of a name for all versions, chosen by a2c_version at the gate",
+    tests: ["members of all versions meet in one office, each with its own version (0.4 §18)", "this package's clients of each version work at a server of all (0.4 §18)", "--protocol takes a list, all, and nothing else (0.4 §18)"] },
   { id: "0.4 §18.2", clause: "Limits per address, metrics and shutdown are shared",
     tests: ["sessions of an address count together, whatever their versions (0.4 §18)", "close() ends the sessions of every version, and their offices hear of it (0.4 §18)",
-      "/health and /metrics of several versions tell them apart; of one version they are as before (0.4 §18)"] },
-  { id: "0.4 §18.3", clause: "The log says once that an office has members of two versions", tests: ["the log says once that an office has members of two versions, and names both (0.4 §18)"] },
-  { id: "0.4 §18.4", clause: "MCP sits in the newest version that has Computers in the office, else in 0.2",
-    tests: ["MCP shows the office of the newest version that has Computers there (0.4 §18)", "without Computers MCP sits in 0.2, or in the newest version without that (0.4 §18)",
+      "/health of several versions counts each; of one version it is as before, and so are /metrics (0.4 §18)"] },
+  { id: "0.4 §18.3", clause: "Operators see the version of each member", tests: ["members of several protocol versions are in one office, each with its version"] },
+  { id: "0.4 §18.4", clause: "MCP serves Computers of every version of an office",
+    tests: ["MCP shows the tools of Computers of every version in one office (0.4 §18)", "MCP's Agent makes way for one of any version (0.4 §18)",
       "an office of ${protocol} is served as an MCP server (0.4 §18)"] },
   { id: "0.4 §18.5", clause: "A client has one version a connection; left the choice, it follows a 4008 once",
     tests: ["a client without a wish speaks the version of a Server of ${protocol} (0.4 §18)", "VersionChoice starts with 0.2, and follows a refusal once until it is accepted (0.4 §18)",

@@ -68,7 +68,7 @@ for (const protocol of ["0.1", "0.2", "0.3", "0.4"] as const) {
   });
 }
 
-Deno.test("MCP shows the tools of Computers of every version in one office (heart: one office)", async () => {
+Deno.test("MCP shows the tools of Computers of every version in one office (0.4 §18)", async () => {
   await using server = createSmcpServer({
     protocol: "all",
     gateway: mcpGateway(),
@@ -83,7 +83,7 @@ Deno.test("MCP shows the tools of Computers of every version in one office (hear
   ]);
 });
 
-Deno.test("MCP's Agent makes way for one of any version", async () => {
+Deno.test("MCP's Agent makes way for one of any version (0.4 §18)", async () => {
   await using server = createSmcpServer({
     protocol: "all",
     gateway: mcpGateway(),

@@ -45,7 +45,7 @@ async function mixedOffice(url: string) {
   };
 }
 
-Deno.test("members of all versions meet in one office, each with its own version (heart: one office)", async () => {
+Deno.test("members of all versions meet in one office, each with its own version (0.4 §18)", async () => {
   await using server = createSmcpServer({ protocol: ["0.4", "0.2"] });
   const { url } = await server.listen();
   await using office = await mixedOffice(url);
