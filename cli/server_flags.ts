@@ -3,7 +3,7 @@ import type { Agent } from "node:http";
 import type { RequestOptions } from "node:https";
 import type { ConnectionError } from "../client/errors.ts";
 import { unreachable } from "../client/failures.ts";
-import type { ConnectionOptions } from "../client/options.ts";
+import type { UrlOptions } from "../client/options.ts";
 import { chooseProxy, proxyRoute } from "../client/proxy.ts";
 import { checkTls, type ClientTlsOptions } from "../client/tls/tls.ts";
 import { parseServerUrl } from "../client/url.ts";
@@ -107,7 +107,7 @@ export const protocolOption = (command: Command): Option =>
 export const connectionOptions = (
   flags: ServerFlags,
   read: (file: string) => string,
-): ConnectionOptions => ({
+): UrlOptions => ({
   ...wayOptions(flags, read),
   path: flags.path,
   ...(flags.protocol && { protocol: flags.protocol }),
@@ -149,7 +149,7 @@ export function httpWay(
 function wayOptions(
   { url, proxy, tlsCert, tlsKey, tlsCa }: WayFlags,
   read: (file: string) => string,
-): Pick<ConnectionOptions, "url" | "proxy" | "tls"> {
+): Pick<UrlOptions, "url" | "proxy" | "tls"> {
   parseServerUrl(url);
   const files = { cert: tlsCert, key: tlsKey, ca: tlsCa };
   const tls: { -readonly [N in keyof ClientTlsOptions]: string } = {};

@@ -14,12 +14,16 @@ export function checkOptions(options: ConnectionOptions): void {
   const given: { readonly [N in keyof ConnectionOptions]?: unknown } = Object(
     options,
   );
-  if (given.url === undefined && given.name === undefined) {
+  const { url, connection } = options ?? {};
+  if (url === undefined && connection === undefined) {
     throw new TypeError(
-      'Cannot connect without options: give them as { url: "http://127.0.0.1:8787", name: "planner" }',
+      given.name === undefined
+        ? 'Cannot connect without options: give them as { url: "http://127.0.0.1:8787", name: "planner" }'
+        : 'Cannot connect without the option url: expected a URL such as "http://127.0.0.1:8787", or the option connection, made by connect() of a Server in this process',
     );
   }
-  parseServerUrl(options.url);
+  if (connection !== undefined) checkInProcess(given);
+  if (url !== undefined) parseServerUrl(url);
   if (!isOfficeName(given.name)) {
     throw invalid(
       "name",
@@ -42,7 +46,40 @@ export function checkOptions(options: ConnectionOptions): void {
   if (given.transports !== undefined && !isTransports(given.transports)) {
     throw invalid("transports", '["polling", "websocket"] or one of them');
   }
-  checkTls(options.tls, options.url);
+  if (url !== undefined) checkTls(options.tls, url);
+}
+
+/** What options of a network connection have no use for in this process, and what to do instead. */
+const NETWORK_ONLY = {
+  url: "give one of them",
+  protocol: "give it to connect() of the Server",
+  auth: "give the identity to connect() of the Server",
+  path: "leave it out",
+  tls: "leave it out",
+  proxy: "leave it out",
+  headers: "leave it out",
+  transports: "leave it out",
+} as const satisfies Partial<Record<keyof ConnectionOptions, string>>;
+
+/** The names of the options that a connection in this process refuses. */
+export const NETWORK_OPTIONS: readonly string[] = Object.keys(NETWORK_ONLY);
+
+function checkInProcess(
+  given: { readonly [N in keyof ConnectionOptions]?: unknown },
+): void {
+  const { open }: { open?: unknown } = Object(given.connection);
+  if (typeof open !== "function") {
+    throw invalid(
+      "connection",
+      "what connect() of a Server in this process returns",
+    );
+  }
+  for (const [name, remedy] of Object.entries(NETWORK_ONLY)) {
+    if (Reflect.get(given, name) === undefined) continue;
+    throw new TypeError(
+      `Cannot use the option ${name} with connection, which needs no network: ${remedy}`,
+    );
+  }
 }
 
 function checkProxy(proxy: unknown): void {

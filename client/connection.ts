@@ -1,5 +1,4 @@
 import { ProtocolError } from "../protocol/errors/protocol_error.ts";
-import { CLOSE_TIMEOUT_MS } from "./closing.ts";
 import { Emitter, type Listener } from "./emitter.ts";
 import { Membership } from "./membership.ts";
 import { until } from "./next_change.ts";
@@ -12,6 +11,7 @@ import type {
 import { type Receiver, refuseRequest } from "./receive.ts";
 import { type RoleOptions, ServerLink } from "./server_link.ts";
 import type { ClientProtocol } from "./version_choice.ts";
+import { CLOSE_TIMEOUT_MS } from "./wire.ts";
 
 /**
  * A client's connection to a Server: handshake, membership, reconnect (spec §2, §9).

@@ -12,7 +12,7 @@ import {
 } from "../protocol/version.ts";
 import { checkAuth } from "./check_options.ts";
 import { BACKOFF } from "./backoff.ts";
-import type { ConnectionOptions } from "./options.ts";
+import type { UrlOptions } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
 import { parseServerUrl } from "./url.ts";
 import type { ClientProtocol } from "./version_choice.ts";
@@ -22,7 +22,7 @@ export const HANDSHAKE_TIMEOUT_MS = 20_000;
 
 /** The target of a connection, with credentials. */
 export interface Dial {
-  readonly options: ConnectionOptions;
+  readonly options: UrlOptions;
   /** The way through a proxy, if there is one. */
   readonly route: () => ProxyRoute | undefined;
   /** The version of the next attempt. */
@@ -32,7 +32,7 @@ export interface Dial {
 
 /** Builds the `auth` of a handshake: credentials, role and instance id (spec §9). */
 export async function credentialsOf(
-  { auth, role }: ConnectionOptions & { role: Role },
+  { auth, role }: Pick<UrlOptions, "auth"> & { role: Role },
   instanceId: string,
 ): Promise<Record<string, unknown>> {
   const given = typeof auth === "function" ? await auth() : auth;
@@ -42,7 +42,7 @@ export async function credentialsOf(
 
 /** From 0.3 on every connection begins with polling, whatever its user wants (0.4 §1). */
 function transportsOf(
-  { transports = ["polling", "websocket"] }: ConnectionOptions,
+  { transports = ["polling", "websocket"] }: UrlOptions,
   protocol: ClientProtocol,
 ): readonly string[] {
   return protocol === "0.2" || transports.includes("polling")
@@ -89,9 +89,9 @@ export interface EngineWatch {
 }
 
 /**
- * Watches each handshake of a socket (spec §9; 0.4 §1.4); call it right after the first `connect`.
+ * Watches each handshake of a socket (spec §9; 0.4 §1.4).
  *
- * @returns a function to call right after each further `connect`
+ * @returns a function to call right after each `connect`
  */
 export function watchEngine(
   socket: Socket,
@@ -107,14 +107,13 @@ export function watchEngine(
       mismatched(new ProtocolVersionError("unknown", sent));
     });
   };
-  watch();
   // The new engine exists right after this event; its handshake comes later.
   socket.io.on("reconnect_attempt", () => queueMicrotask(watch));
   return watch;
 }
 
 /** Why a handshake failed. */
-export interface Refusal {
+export interface FailedHandshake {
   /** The Server's error, if there is one. */
   readonly known: ProtocolError | ProtocolVersionError | undefined;
   /** The error of Socket.IO. */
@@ -130,7 +129,7 @@ export interface Refusal {
 export async function explainRefusal(
   target: Dial,
   cause: unknown,
-): Promise<Refusal> {
+): Promise<FailedHandshake> {
   const known = parseConnectError(cause);
   const closed = cause instanceof ProtocolVersionError ? cause : undefined;
   const tried = target.options.transports ?? ["polling"];

@@ -1,7 +1,7 @@
 import { ProtocolVersionError } from "../protocol/connect_error.ts";
 import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
 import { ConnectionError } from "./errors.ts";
-import type { ConnectionOptions } from "./options.ts";
+import type { UrlOptions } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
 import { codeOf, describeFailure, systemError } from "./request_failure.ts";
 import { tlsReason } from "./tls/tls_failure.ts";
@@ -24,7 +24,7 @@ export const isFinal = (error: unknown): boolean =>
  * @param route the proxy on the way, if any
  */
 export async function unreachable(
-  { url, tls }: Pick<ConnectionOptions, "url" | "tls">,
+  { url, tls }: Pick<UrlOptions, "url" | "tls">,
   cause: unknown,
   route?: ProxyRoute,
 ): Promise<ConnectionError> {

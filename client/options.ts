@@ -1,6 +1,7 @@
 import type { ProtocolVersionError } from "../protocol/connect_error.ts";
 import type { ProtocolError } from "../protocol/errors/protocol_error.ts";
 import type { Notifications } from "../protocol/events.ts";
+import type { InProcessConnection } from "../shared/in_process.ts";
 import type { ClientTlsOptions } from "./tls/tls.ts";
 import type { ClientProtocol } from "./version_choice.ts";
 
@@ -14,10 +15,15 @@ export interface Credentials {
   [field: string]: unknown;
 }
 
-/** Options of a connection (spec §2, §9). */
+/** Options of a connection (spec §2, §9): to a `url`, or to a Server in this process by a `connection`. */
 export interface ConnectionOptions {
   /** Address of the Server, such as `https://smcp.example.com`. */
-  url: string;
+  url?: string;
+  /**
+   * In place of `url`: a connection to a Server in this process, from its `connect()`. Nothing is sent
+   * over a network, so `name` is the only other option of those here.
+   */
+  connection?: InProcessConnection;
   /** The name to join offices with. */
   name: string;
   /** HTTP path of the Server's Socket.IO endpoint; default `/smcp/`. */
@@ -53,6 +59,9 @@ export interface ConnectionOptions {
    */
   transports?: ("polling" | "websocket")[];
 }
+
+/** The options of a connection over a network. */
+export type UrlOptions = ConnectionOptions & { readonly url: string };
 
 /** The events of a connection. */
 export interface ConnectionEvents {

@@ -11,7 +11,7 @@
 import { loadPackages } from "../shared/packages.ts";
 import { isLoopback } from "./url.ts";
 import { ConnectionError } from "./errors.ts";
-import type { ConnectionOptions } from "./options.ts";
+import type { UrlOptions } from "./options.ts";
 import { codeOf, describeFailure } from "./request_failure.ts";
 import { environment, hasNodeModules, nodeModule } from "./tls/node_modules.ts";
 import { type ClientTlsOptions, isTls } from "./tls/tls.ts";
@@ -187,7 +187,7 @@ export function loadProxiesBy(loader: () => Promise<ProxyLibrary>): void {
  * @throws {TypeError} as {@linkcode chooseProxy}
  */
 export function proxyRoute(
-  { url, tls, proxy }: Pick<ConnectionOptions, "url" | "tls" | "proxy">,
+  { url, tls, proxy }: Pick<UrlOptions, "url" | "tls" | "proxy">,
 ): (() => Promise<ProxyRoute>) | undefined {
   const chosen = chooseProxy(url, proxy);
   if (chosen === undefined) return undefined;

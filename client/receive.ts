@@ -1,4 +1,3 @@
-import type { Socket } from "socket.io-client";
 import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
 import { isNotification, NOTIFICATIONS } from "../protocol/event_table.ts";
 import type { AnyNotification, RequestHandler } from "./options.ts";
@@ -13,20 +12,11 @@ export interface Receiver {
   readonly onThrow: (error: unknown) => void;
 }
 
-/** Passes all events of a socket to the receiver. */
-export function listen(socket: Socket, receiver: Receiver): void {
-  socket.onAny((event, ...args) => {
-    const { id } = socket;
-    const isCurrent = () => socket.connected && socket.id === id;
-    receive(String(event), args, receiver, isCurrent);
-  });
-}
-
 /**
  * Handles one event of the Server: answers a request, passes on a known notification, ignores
  * the rest (spec §3, §6).
  *
- * @param args the arguments of `socket.onAny`: the ack callback last, if the Server expects an ack
+ * @param args the payload, then the ack callback if the Server expects an ack
  * @param isCurrent returns whether the event's session still exists: a late ack must be dropped,
  * since its id may be reused by the next session
  */

@@ -1,19 +1,11 @@
-import type { Socket } from "socket.io-client";
 import type { Role } from "../protocol/payloads/offices.ts";
 import { ask } from "./ask.ts";
 import { Retry } from "./backoff.ts";
-import { whenClosed } from "./closing.ts";
 import { checkOptions } from "./check_options.ts";
-import {
-  credentialsOf,
-  type Dial,
-  dial,
-  explainRefusal,
-  watchEngine,
-} from "./dial.ts";
+import { credentialsOf } from "./dial.ts";
 import type { Emitter } from "./emitter.ts";
 import { ConnectionError } from "./errors.ts";
-import { isFinal, unreachable } from "./failures.ts";
+import { InProcessWire } from "./in_process_wire.ts";
 import { reasonOf } from "./reason.ts";
 import { checkRequest } from "./message_limits.ts";
 import { firstOutcome } from "./next_change.ts";
@@ -22,10 +14,13 @@ import type {
   ConnectionState,
   LinkEvents,
   RequestOptions,
+  UrlOptions,
 } from "./options.ts";
 import { type ProxyRoute, proxyRoute } from "./proxy.ts";
-import { listen, type Receiver } from "./receive.ts";
+import type { Receiver } from "./receive.ts";
+import { SocketWire } from "./socket_wire.ts";
 import { type ClientProtocol, VersionChoice } from "./version_choice.ts";
+import type { Wire, WireListeners } from "./wire.ts";
 
 /** Options of a connection, with the client's role. */
 export type RoleOptions = ConnectionOptions & { role: Role };
@@ -47,27 +42,25 @@ export interface LinkListeners {
 const CLOSED = "close() was called, which is permanent; create another client";
 
 /**
- * The socket of a connection: reconnects with backoff and jitter after a loss, but not after a
+ * The wire of a connection: reconnects with backoff and jitter after a loss, but not after a
  * refusal (spec §2, §9).
  */
 export class ServerLink {
-  readonly #options: RoleOptions;
-  readonly #dial: Dial;
+  readonly #newWire: (listeners: WireListeners) => Wire;
   readonly #listeners: LinkListeners;
   /** Identifies this client after a reconnect; not shown to other members (spec §9). */
   readonly #instanceId = crypto.randomUUID();
   readonly #retry = new Retry();
   readonly #version: VersionChoice;
-  readonly #findRoute: ReturnType<typeof proxyRoute>;
+  #findRoute: ReturnType<typeof proxyRoute>;
   #route: ProxyRoute | undefined;
-  #socket: Socket | undefined;
+  #wire: Wire | undefined;
   #state: ConnectionState = "idle";
   #maxPayload: number | undefined;
   #opened: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
   /** Whether `close` was called, which is permanent. */
   #isClosed = false;
-  #watchHandshake: (() => void) | undefined;
 
   /** @throws {TypeError} when an option is invalid */
   constructor(
@@ -75,20 +68,28 @@ export class ServerLink {
     listeners: LinkListeners,
   ) {
     checkOptions(options);
-    this.#findRoute = proxyRoute(options);
-    this.#options = options;
+    const { connection, role } = options;
     this.#listeners = listeners;
-    this.#version = new VersionChoice(options.protocol);
-    this.#dial = {
+    this.#version = new VersionChoice(connection?.protocol ?? options.protocol);
+    const client = { role, instance: this.#instanceId };
+    this.#newWire = connection
+      ? (listeners) => new InProcessWire(connection, client, listeners)
+      : this.#overNetwork(options as RoleOptions & UrlOptions);
+  }
+
+  #overNetwork(options: RoleOptions & UrlOptions) {
+    this.#findRoute = proxyRoute(options);
+    const target = {
       options,
       route: () => this.#route,
       protocol: () => this.#version.current,
-      credentials: (give) =>
+      credentials: (give: (auth: Record<string, unknown>) => void) =>
         credentialsOf(options, this.#instanceId).then(
           give,
           (error) => this.#authFailed(error),
         ),
     };
+    return (listeners: WireListeners) => new SocketWire(target, listeners);
   }
 
   /** The state of the connection. */
@@ -98,7 +99,7 @@ export class ServerLink {
 
   /** Whether there is a connection right now. */
   get isOpen(): boolean {
-    return this.#socket?.connected === true;
+    return this.#wire?.isOpen === true;
   }
 
   /** Maximum message size in bytes that the Server accepts, as announced in the handshake. */
@@ -142,7 +143,7 @@ export class ServerLink {
    */
   close(leave: () => Promise<void> | undefined): Promise<void> {
     this.#isClosed = true;
-    if (this.#socket !== undefined && this.#state !== "closed") {
+    if (this.#wire !== undefined && this.#state !== "closed") {
       this.#closing = this.#leaveAndClose(leave)
         .finally(() => this.#closing = undefined);
     }
@@ -157,46 +158,44 @@ export class ServerLink {
     options: RequestOptions,
     onAck?: (args: unknown[]) => void,
   ): Promise<unknown[]> {
-    const socket = this.#socket;
-    if (!socket?.connected) throw this.offline();
+    const wire = this.#wire;
+    if (!wire?.isOpen) throw this.offline();
     checkRequest(event, payload, this.#maxPayload);
     const leaving = this.#state === "closed";
-    const isLost = () =>
-      !socket.connected || !leaving && this.#state === "closed";
-    return await ask(socket, event, payload, options, isLost, onAck);
+    const isLost = () => !wire.isOpen || !leaving && this.#state === "closed";
+    return await ask(wire, { event, payload, options, isLost, onAck });
   }
 
   /** Sends without waiting for an answer; returns false without a connection. */
   send(event: string, payload: object): boolean {
-    const socket = this.#socket;
-    if (!socket?.connected) return false;
+    const wire = this.#wire;
+    if (!wire?.isOpen) return false;
     checkRequest(event, payload, this.#maxPayload);
-    socket.emit(event, payload);
+    wire.send(event, payload);
     return true;
   }
 
   /** Fails the first connect; later the source of tokens may be unavailable for a while, so it retries. */
   #authFailed(error: unknown): void {
-    const socket = this.#socket;
-    if (this.#state !== "reconnecting" || socket === undefined) {
+    const wire = this.#wire;
+    if (this.#state !== "reconnecting" || wire === undefined) {
       return this.#end(`the auth function failed: ${reasonOf(error)}`);
     }
     this.#listeners.receiver.onThrow(error);
-    socket.disconnect();
-    this.#connectLater(socket);
+    wire.pause();
+    this.#connectLater(wire);
   }
 
   async #leaveAndClose(
     leave: () => Promise<void> | undefined,
   ): Promise<void> {
-    const socket = this.#socket;
+    const wire = this.#wire;
     this.#state = "closed";
     // Leave first: the Server may notice the end of the connection, and release the seat, only later.
-    const leaving = socket?.connected ? leave() : undefined;
+    const leaving = wire?.isOpen ? leave() : undefined;
     if (leaving) await leaving.catch(() => {}); // the connection ends anyway
-    const gone = whenClosed(socket);
     this.#end("closed by this client");
-    await gone;
+    await wire?.whenClosed();
   }
 
   async #open(): Promise<void> {
@@ -204,7 +203,7 @@ export class ServerLink {
     this.#version.restart();
     if (this.#findRoute) await this.#takeRoute(this.#findRoute);
     const first = firstOutcome(this.#listeners.events);
-    this.#openSocket(first.fail);
+    this.#openWire(first.fail);
     await first.done;
   }
 
@@ -221,41 +220,45 @@ export class ServerLink {
   }
 
   /** @param failed called when the attempt fails permanently */
-  #openSocket(failed: (error: Error) => void): void {
-    const socket = dial(this.#dial);
-    this.#socket = socket;
-    socket.on("connect", () => this.#onConnect());
-    socket.on("disconnect", (reason) => this.#onDisconnect(socket, reason));
-    const refused = async (error: unknown) => {
-      // The first attempt is the only one, even if its explanation takes longer than a retry's delay.
-      if (this.#state === "connecting") socket.io.reconnection(false);
-      const { known, cause } = await explainRefusal(this.#dial, error);
-      if (this.#socket !== socket || socket.connected) return;
-      if (this.#state === "closed") return; // by a call of close() meanwhile
-      if (this.#version.refused(known)) {
-        socket.removeAllListeners().disconnect();
-        return this.#openSocket(failed);
-      }
-      if (this.#state === "reconnecting" && !isFinal(known)) {
-        if (!socket.active) this.#connectLater(socket);
-        return;
-      }
-      const failure = known ??
-        await unreachable(this.#options, cause, this.#route);
-      if (this.#socket !== socket) return; // closed meanwhile
-      failed(failure);
-      this.#end(failure.message);
-      if (!(failure instanceof ConnectionError)) {
-        this.#listeners.events.emit("refused", failure);
-      }
-    };
-    socket.on("connect_error", refused);
-    listen(socket, this.#listeners.receiver);
-    socket.connect();
-    this.#watchHandshake = watchEngine(socket, {
-      found: (bytes) => this.#maxPayload = bytes,
-      mismatched: refused,
+  #openWire(failed: (error: Error) => void): void {
+    const wire = this.#newWire({
+      receiver: this.#listeners.receiver,
+      connected: () => this.#onConnect(),
+      disconnected: (reason, isRetrying) => {
+        if (this.#wire === wire) this.#onDisconnect(reason, isRetrying);
+      },
+      refused: (cause) => this.#onRefusal(wire, cause, failed),
+      limited: (bytes) => this.#maxPayload = bytes,
     });
+    this.#wire = wire;
+    wire.connect();
+  }
+
+  async #onRefusal(
+    wire: Wire,
+    cause: unknown,
+    failed: (error: Error) => void,
+  ): Promise<void> {
+    // The first attempt is the only one, even if its explanation takes longer than a retry's delay.
+    if (this.#state === "connecting") wire.stopRetrying();
+    const { known, isFinal, failure } = await wire.explain(cause);
+    if (this.#wire !== wire || wire.isOpen) return;
+    if (this.#state === "closed") return; // by a call of close() meanwhile
+    if (this.#version.refused(known)) {
+      wire.close();
+      return this.#openWire(failed);
+    }
+    if (this.#state === "reconnecting" && !isFinal) {
+      if (!wire.isRetrying) this.#connectLater(wire);
+      return;
+    }
+    const error = await failure();
+    if (this.#wire !== wire) return; // closed meanwhile
+    failed(error);
+    this.#end(error.message);
+    if (!(error instanceof ConnectionError)) {
+      this.#listeners.events.emit("refused", error);
+    }
   }
 
   #onConnect(): void {
@@ -267,33 +270,27 @@ export class ServerLink {
     this.#listeners.connected();
   }
 
-  #onDisconnect(socket: Socket, reason: string): void {
-    if (this.#socket !== socket) return;
+  #onDisconnect(reason: string, isRetrying: boolean): void {
     this.#listeners.lost();
-    // Queued packets would be sent before this client is back in its office.
-    socket.sendBuffer = [];
     const isClosing = this.#state === "closed";
-    if (!socket.active || isClosing) return this.#end(reason);
+    if (!isRetrying || isClosing) return this.#end(reason);
     this.#state = "reconnecting";
     this.#listeners.events.emit("disconnected", { reason, reconnecting: true });
   }
 
   /** Reconnects after a refusal; Socket.IO itself retries only when it reached no Server. */
-  #connectLater(socket: Socket): void {
-    this.#retry.later(() => {
-      socket.connect();
-      this.#watchHandshake?.();
-    });
+  #connectLater(wire: Wire): void {
+    this.#retry.later(() => wire.connect());
   }
 
   #end(reason: string): void {
-    const socket = this.#socket;
-    if (socket === undefined) return;
-    this.#socket = undefined;
+    const wire = this.#wire;
+    if (wire === undefined) return;
+    this.#wire = undefined;
     this.#state = "closed";
     this.#listeners.ended();
     this.#retry.reset();
-    socket.disconnect();
+    wire.close();
     this.#listeners.events.emit("disconnected", {
       reason,
       reconnecting: false,

@@ -46,6 +46,7 @@ export function secretsInClear(
     "url" | "auth" | "headers"
   >,
 ): string | undefined {
+  if (url === undefined) return undefined; // in this process
   const { host, hostname } = new URL(url);
   if (isTls(url) || isLoopback(hostname)) return undefined;
   const inAuth = typeof auth === "function" ||

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { secretsInClear } from "../../client/url.ts";
-import type { ConnectionOptions } from "../../client/options.ts";
+import type { UrlOptions } from "../../client/options.ts";
 import { orUsageError } from "../../cli/run.ts";
 import { connectionOptions } from "../../cli/server_flags.ts";
 import { firstSignal } from "../../cli/signals.ts";
@@ -40,7 +40,7 @@ export interface McpView {
 /** Connects the program that has started this one with an office; `pipeOffice` of the room `mcp` is one. */
 export type PipeOffice = (
   options: {
-    readonly agent: ConnectionOptions;
+    readonly agent: UrlOptions;
     readonly office: string;
     readonly view: McpView;
     readonly log: (line: string) => void;

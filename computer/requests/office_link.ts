@@ -61,9 +61,9 @@ export class OfficeLink implements OfficeOutlet {
     return this.#options.name;
   }
 
-  /** URL of the Server. */
+  /** URL of the Server, or that it is in this process. */
   get url(): string {
-    return this.#options.url;
+    return this.#options.url ?? "in process";
   }
 
   /** The state of the connection. */
@@ -128,7 +128,9 @@ export class OfficeLink implements OfficeOutlet {
    * @throws {TypeError} when the URL is invalid; nothing has changed then
    */
   async switchServer(target: { url?: string; name?: string }): Promise<void> {
-    const options = { ...this.#options, ...target };
+    const { connection, ...others } = this.#options;
+    const kept = target.url === undefined && connection ? { connection } : {};
+    const options = { ...others, ...kept, ...target };
     const before = this.#connection;
     this.#connection = createConnection(options);
     this.#options = options;

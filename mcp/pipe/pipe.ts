@@ -24,7 +24,7 @@ import { Remote } from "./remote.ts";
 /** Options of `pipeOffice`. */
 export interface PipeOptions {
   /** How to reach the Server; its `headers` carry the credentials, and its `auth` is for the seat alone. */
-  readonly agent: SmcpAgentOptions;
+  readonly agent: SmcpAgentOptions & { readonly url: string };
   /** The office. */
   readonly office: string;
   /** How its client sees the office. */

@@ -1,62 +1,47 @@
-import { type Profile, PROFILES, type Role } from "../../protocol/mod.ts";
+import { setImmediate } from "node:timers";
+import {
+  type Profile,
+  PROFILES,
+  type ProtocolName,
+} from "../../protocol/mod.ts";
+import type {
+  ClientEnd,
+  InProcessClient,
+  InProcessConnection,
+  ServerEnd,
+} from "../../shared/in_process.ts";
 import { Connection, type ConnectionParts } from "../office/connection.ts";
 import type { Answer, Peer } from "../office/peer.ts";
-import { shuttingDown } from "../shared/error_payload.ts";
+import { shuttingDown, unauthorized } from "../shared/error_payload.ts";
 import type { Identity } from "../shared/identity.ts";
 import { Payload } from "../shared/payload.ts";
+import { atTime } from "./admission/expiry.ts";
 
-/** Who connects from inside the process: what a handshake says of any other client. */
-export interface InProcessClient {
-  /** The version that it speaks; default 0.4. */
-  readonly profile?: Profile;
-  /** The role that it must join with. */
-  readonly role?: Role;
-  /** Random per client instance, so that it can take its own seat over. */
-  readonly instance?: string;
-  /** Who it is, and what it may join as; absent where the server authenticates nobody. */
-  readonly identity?: Identity;
-  /** Shown to operators in place of a network address; default `in process`. */
-  readonly address?: string;
+/** Options of `SmcpServer.connect()`. */
+export interface ConnectOptions {
+  /** The protocol version that the client speaks, whichever the server lets in; default `"0.4"`. */
+  readonly protocol?: InProcessConnection["protocol"] | undefined;
+  /**
+   * Who the client is, and what it may join as; default: nobody, and anything. The server's authenticator
+   * is not asked, since the program itself vouches for the client.
+   */
+  readonly identity?: Identity | undefined;
 }
 
-/** What a client in this process gets. No method may throw. */
-export interface ClientEnd {
-  /**
-   * Handles a notification, or a request.
-   *
-   * @param answer sends the answer to a request; absent for a notification
-   */
-  receive(
-    event: string,
-    payload: unknown,
-    answer?: (value?: unknown) => void,
-  ): void;
-  /**
-   * Notes that the server closed the connection; nothing follows.
-   *
-   * @param isReplaced whether this client has another connection, and must not reconnect
-   */
-  closed(reason: string, isReplaced: boolean): void;
+/** A client of this process, and what its handshake would have shown. */
+export interface InProcessGuest extends InProcessClient {
+  /** The version that it speaks. */
+  readonly protocol: ProtocolName;
+  /** Who it is, and what it may join as; absent where nothing restricts it. */
+  readonly identity?: Identity | undefined;
 }
 
-/** What a client in this process uses in place of a socket. */
-export interface ServerEnd {
-  /** The id of the connection, as `list_room` shows it. */
-  readonly id: string;
-  /**
-   * Sends an event.
-   *
-   * @param answered called with all arguments of the ack, unless the connection is closed before
-   * @throws {TypeError} when the payload cannot be converted to JSON
-   */
-  send(
-    event: string,
-    payload: unknown,
-    answered?: (args: readonly unknown[]) => void,
-  ): void;
-  /** Closes the connection, after all that was sent has taken effect. */
-  close(): void;
-}
+const PROTOCOLS: readonly unknown[] = ["0.2", "0.3", "0.4"];
+
+/** Shown to operators in place of a network address. */
+const ADDRESS = "in process";
+/** How many batches of messages run before timers and sockets get their turn. */
+const BATCHES_PER_TURN = 200;
 
 /**
  * Where clients of this process connect, without a socket: with the order, the rules and the identity of
@@ -68,6 +53,7 @@ export interface ServerEnd {
 export class InProcessDoor {
   readonly #parts: ConnectionParts;
   readonly #open = new Map<Peer, Connection>();
+  readonly #queue = new MessageQueue();
   #isClosed = false;
 
   /** @param parts what the connections of all doors work with */
@@ -83,25 +69,69 @@ export class InProcessDoor {
   }
 
   /**
-   * Opens a connection.
+   * Makes what a client takes in place of a URL, and opens as often as it needs.
    *
+   * @param maxPayload bytes of a message
+   * @throws {TypeError} naming the option that cannot be used
    * @throws {ProtocolError} 500 when the server is shutting down
    */
-  connect(client: InProcessClient, end: ClientEnd): ServerEnd {
-    if (this.#isClosed || this.#parts.offices.isClosed) throw shuttingDown();
+  offer(
+    { protocol = "0.4", identity }: ConnectOptions,
+    maxPayload: number,
+  ): InProcessConnection {
+    if (!PROTOCOLS.includes(protocol)) {
+      throw new TypeError(
+        `Cannot connect with the protocol ${
+          JSON.stringify(protocol)
+        }: expected "0.2", "0.3" or "0.4"`,
+      );
+    }
+    if (identity !== undefined && !identity.principal) {
+      throw new TypeError(
+        'Cannot connect with an identity without principal: expected { principal: "NAME" }, with a policy if it is to be restricted',
+      );
+    }
+    if (this.isClosed) throw shuttingDown();
+    return {
+      ...{ protocol, maxPayload },
+      open: (client, end) =>
+        this.connect({ ...client, protocol, identity }, end),
+    };
+  }
+
+  /** Whether it opens no more connections. */
+  get isClosed(): boolean {
+    return this.#isClosed || this.#parts.offices.isClosed;
+  }
+
+  /**
+   * Opens a connection.
+   *
+   * @throws {ProtocolError} 500 when the server is shutting down, 401 when the identity has expired
+   */
+  connect(guest: InProcessGuest, end: ClientEnd): ServerEnd {
+    if (this.isClosed) throw shuttingDown();
+    const { expiresAt = Infinity } = guest.identity ?? {};
+    if (expiresAt <= this.#parts.clock.date()) throw unauthorized();
     const open = this.#open;
-    /** Microtasks run in the order in which they were added, which is that of the messages. */
     const deliver = (run: () => void) =>
-      queueMicrotask(() => {
+      this.#queue.add(() => {
         if (open.has(peer)) run();
       });
     const close = () => {
+      prevent();
       open.delete(peer);
       connection.gone();
     };
-    const peer = peerOf(client, end, { deliver, close });
-    const connection = new Connection(peer, this.#parts, client.role);
+    const peer = peerOf(guest, end, {
+      ...{ deliver, close },
+      isFinal: (isReplaced) => isReplaced || this.isClosed,
+    });
+    const connection = new Connection(peer, this.#parts, guest.role);
     open.set(peer, connection);
+    const prevent = expiresAt === Infinity
+      ? () => {}
+      : atTime(expiresAt, () => peer.end("its credentials expired", false));
     return {
       id: peer.id,
       send(event, payload, answered) {
@@ -111,7 +141,13 @@ export class InProcessDoor {
         };
         deliver(() => connection.receive(event, copy, answered && ack));
       },
-      close: () => deliver(close),
+      close: () =>
+        new Promise((resolve) =>
+          this.#queue.add(() => {
+            if (open.has(peer)) close();
+            resolve();
+          })
+        ),
     };
   }
 
@@ -127,18 +163,21 @@ interface Wire {
   /** Runs later, in order, while the connection is open. */
   readonly deliver: (run: () => void) => void;
   readonly close: () => void;
+  /** Whether the client must not reconnect. */
+  readonly isFinal: (isReplaced: boolean) => boolean;
 }
 
 function peerOf(
-  { profile = PROFILES["0.4"], instance, identity, address }: InProcessClient,
+  { protocol, instance, identity }: InProcessGuest,
   end: ClientEnd,
-  { deliver, close }: Wire,
+  { deliver, close, isFinal }: Wire,
 ): Peer {
+  const profile = PROFILES[protocol];
   return {
     id: crypto.randomUUID(),
     ...{ profile, instance, identity },
     version: profile.version,
-    address: address ?? "in process",
+    address: ADDRESS,
     send: (event, payload) =>
       // All members get the same object.
       deliver(() => end.receive(event, copyOf(payload.parse()))),
@@ -158,8 +197,29 @@ function peerOf(
     end: (reason, isReplaced) =>
       deliver(() => {
         close();
-        end.closed(reason, isReplaced);
+        end.closed(reason, isFinal(isReplaced));
       }),
+  };
+}
+
+/**
+ * Runs functions later, in order: before timers and sockets get their turn, as a rule. But two clients
+ * that answer each other without end must not keep them waiting.
+ */
+class MessageQueue {
+  #waiting: (() => void)[] = [];
+  #batches = 0;
+
+  add(run: () => void): void {
+    if (this.#waiting.push(run) > 1) return;
+    if (++this.#batches % BATCHES_PER_TURN === 0) setImmediate(this.#run);
+    else queueMicrotask(this.#run);
+  }
+
+  readonly #run = () => {
+    const batch = this.#waiting;
+    this.#waiting = [];
+    for (const run of batch) run();
   };
 }
 

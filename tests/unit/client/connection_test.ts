@@ -45,13 +45,16 @@ Deno.test("Emitter.emit() keeps what one listener throws from the others", async
 
 Deno.test("checkOptions() names the option that is invalid, and what is expected, without credentials", () => {
   const right = { url: "http://127.0.0.1:8787", name: "planner" };
+  const connection = { open: () => assert(false, "must not connect") };
+  const inside = { connection, name: "planner" };
   const wrong: [options: unknown, says: RegExp][] = [
     [undefined, /without options: give them as \{ url: .*, name: /],
     [{}, /without options: give them as \{ url: .*, name: /],
     [
       { name: "planner" },
-      /Cannot connect to undefined: expected a URL such as/,
+      /without the option url: expected a URL such as .*, or the option connection/,
     ],
+    [{ ...right, url: 5 }, /Cannot connect to 5: expected a URL such as/],
     [{ url: right.url }, /option name: expected a text of 1 to 256/],
     [{ ...right, name: "" }, /option name: expected a text of 1 to 256/],
     [{ ...right, name: "a\nb" }, /option name: .* without control characters/],
@@ -68,6 +71,37 @@ Deno.test("checkOptions() names the option that is invalid, and what is expected
     [{ ...right, transports: "websocket" }, /option transports: expected \["/],
     [{ ...right, transports: [] }, /option transports: expected \["polling"/],
     [{ ...right, transports: ["ws"] }, /option transports: expected \["poll/],
+    [
+      { name: "planner", connection: {} },
+      /option connection: expected what conn/,
+    ],
+    [
+      { ...right, connection },
+      /option url with connection.*: give one of them/,
+    ],
+    [
+      { ...inside, auth: { token: "s3cret" } },
+      /option auth with .*the identity/,
+    ],
+    [
+      { ...inside, protocol: "0.2" },
+      /option protocol with .*give it to connect/,
+    ],
+    [{ ...inside, path: "/a/" }, /option path with connection.*leave it out/],
+    [{ ...inside, tls: {} }, /option tls with connection.*: leave it out/],
+    [
+      { ...inside, proxy: false },
+      /option proxy with connection.*: leave it out/,
+    ],
+    [
+      { ...inside, headers: {} },
+      /option headers with connection.*leave it out/,
+    ],
+    [
+      { ...inside, transports: ["polling"] },
+      /option transports with .*leave it/,
+    ],
+    [{ ...inside, name: "" }, /option name: expected a text of 1 to 256/],
   ];
   for (const [options, says] of wrong) {
     const { message } = assertThrows(

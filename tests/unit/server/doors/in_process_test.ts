@@ -7,30 +7,29 @@ import {
   JOIN_OFFICE_EVENT,
   LEAVE_OFFICE_EVENT,
   LEAVE_OFFICE_NOTIFICATION,
-  PROFILES,
   ProtocolError,
   TOOL_CALL_EVENT,
   UPDATE_CONFIG_EVENT,
 } from "../../../../protocol/mod.ts";
 import {
-  type InProcessClient,
   InProcessDoor,
-  type ServerEnd,
+  type InProcessGuest,
 } from "../../../../server/doors/in_process.ts";
+import type { ServerEnd } from "../../../../shared/in_process.ts";
 import { ANY_REQUEST } from "../../../support/any_request.ts";
 import { plainOffices } from "../../../support/server/plain_offices.ts";
 
 const REQUEST = { ...ANY_REQUEST, office_id: "north" };
 
 /** A client that keeps what it gets. */
-function connect(door: InProcessDoor, options: InProcessClient = {}) {
+function connect(door: InProcessDoor, guest: Partial<InProcessGuest> = {}) {
   const heard: [string, unknown][] = [];
   const closed: string[] = [];
   /** Answer the requests that have no handler. */
   const answers: ((value?: unknown) => void)[] = [];
   type Handler = (payload: unknown) => unknown;
   const handlers = new Map<string, Handler>();
-  const end: ServerEnd = door.connect(options, {
+  const end: ServerEnd = door.connect({ protocol: "0.4", ...guest }, {
     receive(event, payload, answer) {
       heard.push([event, payload]);
       const handle = handlers.get(event);
@@ -60,7 +59,7 @@ async function trio() {
     unknownEvent: () => {},
   });
   const agent = connect(door);
-  const computer = connect(door, { profile: PROFILES["0.2"] });
+  const computer = connect(door, { protocol: "0.2" });
   assertEquals(await agent.join("agent", "agent"), [true, null]);
   assertEquals(await computer.join("computer", "computer"), [true, null]);
   agent.heard.splice(0);

@@ -1,0 +1,131 @@
+import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
+import type {
+  ClientEnd,
+  InProcessClient,
+  InProcessConnection,
+  ServerEnd,
+} from "../shared/in_process.ts";
+import { Retry } from "./backoff.ts";
+import { reasonOf } from "./reason.ts";
+import { receive } from "./receive.ts";
+import type { Refusal, Wire, WireListeners } from "./wire.ts";
+
+/** The way to a Server in this process. It connects at once; a refusal is final, since the Server is gone. */
+export class InProcessWire implements Wire {
+  readonly isRetrying = false;
+  readonly #connection: InProcessConnection;
+  readonly #client: InProcessClient;
+  readonly #listeners: WireListeners;
+  readonly #retry = new Retry();
+  /** Settle the requests that wait, as lost. */
+  readonly #waiting = new Set<() => void>();
+  #end: ServerEnd | undefined;
+  #isClosed = false;
+  #closed: Promise<void> = Promise.resolve();
+
+  constructor(
+    connection: InProcessConnection,
+    client: InProcessClient,
+    listeners: WireListeners,
+  ) {
+    this.#connection = connection;
+    this.#client = client;
+    this.#listeners = listeners;
+  }
+
+  get isOpen(): boolean {
+    return this.#end !== undefined;
+  }
+
+  connect(): void {
+    queueMicrotask(() => this.#open());
+  }
+
+  send(event: string, payload: object): void {
+    this.#end?.send(event, payload);
+  }
+
+  ask(
+    event: string,
+    payload: object,
+    timeoutMs: number,
+    settled: (args: unknown[] | undefined) => void,
+  ): void {
+    const settle = (args?: readonly unknown[]) => {
+      clearTimeout(timer);
+      if (this.#waiting.delete(lost)) settled(args && [...args]);
+    };
+    const lost = () => settle();
+    const timer = setTimeout(lost, timeoutMs);
+    this.#waiting.add(lost);
+    this.#end?.send(event, payload, settle);
+  }
+
+  explain(cause: unknown): Promise<Refusal> {
+    const known = cause instanceof ProtocolError
+      ? cause
+      : new ProtocolError(ErrorCode.INTERNAL_ERROR, reasonOf(cause));
+    const failure = () => Promise.resolve(known);
+    return Promise.resolve({ known, isFinal: true, failure });
+  }
+
+  stopRetrying(): void {}
+
+  pause(): void {
+    this.#retry.reset();
+    this.#leave();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.pause();
+  }
+
+  whenClosed(): Promise<void> {
+    return this.#closed;
+  }
+
+  #open(): void {
+    if (this.#isClosed || this.#end) return;
+    const isCurrent = () => this.#end === end;
+    const own: ClientEnd = {
+      receive: (event, payload, answer) => {
+        if (!isCurrent()) return;
+        const args = answer ? [payload, answer] : [payload];
+        receive(event, args, this.#listeners.receiver, isCurrent);
+      },
+      closed: (reason, isFinal) => {
+        if (isCurrent()) this.#lost(reason, isFinal);
+      },
+    };
+    let end: ServerEnd;
+    try {
+      end = this.#connection.open(this.#client, own);
+    } catch (error) {
+      return this.#listeners.refused(error);
+    }
+    this.#end = end;
+    this.#retry.reset();
+    this.#listeners.limited(this.#connection.maxPayload);
+    this.#listeners.connected();
+  }
+
+  #lost(reason: string, isFinal: boolean): void {
+    this.#end = undefined;
+    this.#settleAll();
+    this.#listeners.disconnected(reason, !isFinal);
+    if (!isFinal && !this.#isClosed) this.#retry.later(() => this.#open());
+  }
+
+  #leave(): void {
+    const end = this.#end;
+    if (end === undefined) return;
+    this.#end = undefined;
+    this.#closed = end.close();
+    this.#settleAll();
+  }
+
+  #settleAll(): void {
+    for (const lost of [...this.#waiting]) lost();
+  }
+}
