@@ -1,5 +1,6 @@
 import { PROFILES, SMCP_NAMESPACE } from "../protocol/mod.ts";
-import { InProcessDoor } from "./doors/in_process.ts";
+import type { InProcessConnection } from "../shared/in_process.ts";
+import { type ConnectOptions, InProcessDoor } from "./doors/in_process.ts";
 import { Sessions } from "./doors/sessions.ts";
 import { GatewaySeats } from "./gateway/gateway_seats.ts";
 import { Connections } from "./http/connections.ts";
@@ -100,6 +101,11 @@ export class ServerCore {
       guards,
       journal,
     });
+  }
+
+  /** Makes what a client of this process takes in place of a URL. */
+  connect(options: ConnectOptions = {}): InProcessConnection {
+    return this.door.offer(options, this.#all.maxMessageBytes);
   }
 
   /** Whether the server is shutting down. */

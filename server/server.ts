@@ -9,7 +9,9 @@ import { Listeners } from "./http/listeners.ts";
 import { MetricsFeed } from "./http/metrics_feed.ts";
 import type { TlsOptions } from "./http/tls.ts";
 import { upgradeListener } from "./http/upgrade.ts";
+import type { InProcessConnection } from "../shared/in_process.ts";
 import { ServerCore } from "./core.ts";
+import type { ConnectOptions } from "./doors/in_process.ts";
 import { wsOption } from "./http/new_engine.ts";
 import { OperatorRoutes } from "./operator/http/operator_routes.ts";
 import { SocketSlots } from "./limits/socket_slots.ts";
@@ -55,6 +57,28 @@ export interface SmcpServer extends AsyncDisposable {
    * @throws {TypeError} when they are invalid, or when they add or remove `clientCa`; the old ones stay in use
    */
   reloadTls(tls: TlsOptions): void;
+  /**
+   * Connects a client of this process without a socket: an Agent or a Computer takes the result as its
+   * option `connection`, in place of a `url`. Messages are copied as JSON would carry them, in their
+   * order. Works with or without `listen`; in a cluster, once `listen` has resolved.
+   *
+   * ```ts
+   * import { SmcpAgent } from "@a2c-smcp/sdk/agent";
+   * import { createSmcpServer } from "@a2c-smcp/sdk/server";
+   *
+   * const smcp = createSmcpServer();
+   * const agent = new SmcpAgent({ connection: smcp.connect(), name: "planner" });
+   * await agent.connect();
+   * await agent.join("office-1");
+   *
+   * await agent.close();
+   * await smcp.close();
+   * ```
+   *
+   * @throws {TypeError} naming the option that cannot be used
+   * @throws {ProtocolError} 500 when the server is shutting down
+   */
+  connect(options?: ConnectOptions): InProcessConnection;
   /**
    * Checks the credentials of all open sessions again with the authenticator's `refresh`.
    *
@@ -163,6 +187,10 @@ class PartedServer implements SmcpServer {
 
   get stats(): SmcpServerStats {
     return this.#core.stats();
+  }
+
+  connect(options?: ConnectOptions): InProcessConnection {
+    return this.#core.connect(options);
   }
 
   attach(server: HttpServer | HttpsServer): void {

@@ -1,4 +1,6 @@
+import type { InProcessConnection } from "../../shared/in_process.ts";
 import { ServerCore } from "../core.ts";
+import type { ConnectOptions } from "../doors/in_process.ts";
 import { closed, OpenSockets } from "../http/closing.ts";
 import { httpApp } from "../http/http_app.ts";
 import { earlyBytes } from "../limits/early_budget.ts";
@@ -32,6 +34,8 @@ export interface FetchServer extends AsyncDisposable {
    * @param info the second argument of the platform's handler, which has the client's address
    */
   readonly fetch: (request: Request, info?: FetchInfo) => Promise<Response>;
+  /** Connects a client of this process without a socket, as that of `createSmcpServer()` does. */
+  connect(options?: ConnectOptions): InProcessConnection;
   /**
    * Checks the credentials of all open sessions again with the authenticator's `refresh`, as that of
    * `createSmcpServer()` does.
@@ -122,6 +126,10 @@ class HandlerServer implements FetchServer {
 
   get stats(): SmcpServerStats {
     return this.#core.stats();
+  }
+
+  connect(options?: ConnectOptions): InProcessConnection {
+    return this.#core.connect(options);
   }
 
   recheckSessions(): Promise<void> {

@@ -57,6 +57,8 @@ export {
 export { jwt, type JwtOptions } from "../auth/jwt.ts";
 export type { JwtKey } from "../auth/jwt_keys.ts";
 export { parseApiKeys } from "../auth/parse_api_keys.ts";
+export type { ConnectOptions } from "../doors/in_process.ts";
+export type { InProcessConnection } from "../../shared/in_process.ts";
 export type { Identity, Policy } from "../shared/identity.ts";
 export type { Limits } from "../limits/limits.ts";
 export { createMetrics } from "../observe/prometheus.ts";
