@@ -113,6 +113,12 @@ export type {
   ConnectionState,
   Credentials,
 } from "../client/options.ts";
+export type {
+  ClientEnd,
+  InProcessClient,
+  InProcessConnection,
+  ServerEnd,
+} from "../shared/in_process.ts";
 export type { ClientTlsOptions } from "../client/tls/tls.ts";
 export type { ClientProtocol } from "../client/version_choice.ts";
 export {

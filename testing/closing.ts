@@ -9,9 +9,14 @@ export class CloseStack implements AsyncDisposable {
    * @throws {Error} when the stack is closed already: nothing would close the item
    */
   use<T extends AsyncDisposable>(item: T): T {
-    if (this.#closed) throw new Error("Cannot add to an office that is closed");
+    this.checkOpen();
     this.#items.push(item);
     return item;
+  }
+
+  /** @throws {Error} when the stack is closed */
+  checkOpen(): void {
+    if (this.#closed) throw new Error("Cannot add to an office that is closed");
   }
 
   /**

@@ -8,7 +8,7 @@ export interface TestOfficeOptions {
   officeId?: string;
   /** Options of the Server. */
   server?: SmcpServerOptions;
-  /** Options of the Agent; its name is `"agent"` and its `url` the Server's unless given here. */
+  /** Options of the Agent; unless given here its name is `"agent"`, and it connects to the Server. */
   agent?: Partial<SmcpAgentOptions>;
   /** The Computers by name: the options of each, or a script in place of MCP servers. */
   computers?: Readonly<Record<string, TestComputerOptions | ComputerScript>>;
@@ -17,7 +17,7 @@ export interface TestOfficeOptions {
 /**
  * Options of a Computer in a test.
  *
- * Its `url` is the Server's unless given. Without `servers` it hosts none, and without `confirm`
+ * It connects to the office's Server unless given a `url` or `connection`. Without `servers` it hosts none, and without `confirm`
  * every tool runs unasked.
  */
 export type TestComputerOptions = Partial<Omit<SmcpComputerOptions, "name">>;

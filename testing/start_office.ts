@@ -1,10 +1,12 @@
-import {
-  type ConnectionOptions,
-  SmcpAgent,
-  type SmcpAgentOptions,
-} from "../agent/mod.ts";
+import { type ConnectionOptions, SmcpAgent } from "../agent/mod.ts";
+import { NETWORK_OPTIONS } from "../client/check_options.ts";
+import { CLIENT_PROTOCOLS } from "../client/version_choice.ts";
 import { SmcpComputer } from "../computer/mod.ts";
-import { createSmcpServer, type SmcpServer } from "../server/mod.ts";
+import {
+  createSmcpServer,
+  type SmcpServer,
+  type SmcpServerOptions,
+} from "../server/mod.ts";
 import { CloseStack } from "./closing.ts";
 import type {
   ComputerScript,
@@ -16,9 +18,12 @@ import {
   scriptedComputer,
 } from "./scripted_computer.ts";
 
-/** A Server on a free port of this machine, with an Agent and Computers that joined one office. */
+/**
+ * A Server with an Agent and Computers of this process, which joined one office without a socket. It
+ * listens on a free port of this machine too, for others.
+ */
 export interface TestOffice extends AsyncDisposable {
-  /** Address of the Server. */
+  /** Address of the Server, for clients that are to come over the network. */
   readonly url: string;
   /** The office that everybody joined. */
   readonly officeId: string;
@@ -56,6 +61,9 @@ export interface TestOffice extends AsyncDisposable {
 /**
  * Starts a Server, Computers and an Agent in this process, all joined.
  *
+ * They connect within the process, except those whose options need the network, such as `url` or `auth`,
+ * and all where the Server has an `authenticator`.
+ *
  * Resolves when the MCP servers of all Computers run or have failed, and the Agent knows the tools.
  * If anything fails to start, what had started is closed.
  *
@@ -69,7 +77,8 @@ export async function startOffice(
     const { officeId = "test", computers = {} } = options;
     const server = members.use(createSmcpServer(options.server));
     const { url } = await server.listen({ port: 0 });
-    const office = new Office(members, server, url, officeId, options.agent);
+    const way = wayTo(server, url, options.server);
+    const office = new Office({ members, server, url, officeId, way }, options);
     for (const [name, computer] of Object.entries(computers)) {
       await (typeof computer === "function"
         ? office.addScriptedComputer(name, computer)
@@ -86,26 +95,53 @@ export async function startOffice(
   }
 }
 
+/** How members reach the Server, from their own options. */
+type Way = (
+  options: Partial<ConnectionOptions>,
+) => Pick<ConnectionOptions, "url" | "connection">;
+
+/** In the process where nothing needs the network, with the version that a client would choose there. */
+function wayTo(
+  server: SmcpServer,
+  url: string,
+  { authenticator, protocol: served = "0.2" }: SmcpServerOptions = {},
+): Way {
+  const protocol =
+    CLIENT_PROTOCOLS.find((name) =>
+      served === "all" || [served].flat().includes(name)
+    ) ?? "0.2";
+  return (options) => {
+    if (options.connection) return {};
+    return authenticator || needsNetwork(options)
+      ? { url }
+      : { connection: server.connect({ protocol }) };
+  };
+}
+
+const needsNetwork = (options: Partial<ConnectionOptions>): boolean =>
+  NETWORK_OPTIONS.some((name) => Reflect.get(options, name) !== undefined);
+
 class Office implements TestOffice {
   readonly url: string;
   readonly officeId: string;
   readonly server: SmcpServer;
   readonly agent: SmcpAgent;
+  readonly #way: Way;
   readonly #members: CloseStack;
   readonly #computers = new Map<string, SmcpComputer>();
 
   constructor(
-    members: CloseStack,
-    server: SmcpServer,
-    url: string,
-    officeId: string,
-    agent: Partial<SmcpAgentOptions> = {},
+    { members, server, url, officeId, way }:
+      & Pick<TestOffice, "server" | "url" | "officeId">
+      & { readonly members: CloseStack; readonly way: Way },
+    { agent = {} }: TestOfficeOptions,
   ) {
     this.#members = members;
+    this.#way = way;
     this.server = server;
     this.url = url;
     this.officeId = officeId;
-    this.agent = new SmcpAgent({ url, name: "agent", ...agent });
+    this.agent = new SmcpAgent({ ...way(agent), name: "agent", ...agent });
   }
 
   computer(name: string): SmcpComputer {
@@ -119,9 +155,10 @@ class Office implements TestOffice {
     name: string,
     options: TestComputerOptions = {},
   ): Promise<SmcpComputer> {
+    this.#members.checkOpen();
     const computer = this.use(
       new SmcpComputer({
-        url: this.url,
+        ...this.#way(options),
         servers: {},
         confirm: () => "once",
         ...options,
@@ -142,8 +179,9 @@ class Office implements TestOffice {
     script: ComputerScript,
     options: Partial<ConnectionOptions> = {},
   ): Promise<ScriptedComputer> {
+    this.#members.checkOpen();
     const computer = this.use(
-      scriptedComputer({ url: this.url, ...options, name, script }),
+      scriptedComputer({ ...this.#way(options), ...options, name, script }),
     );
     await computer.connect();
     await computer.join(this.officeId);

@@ -58,7 +58,12 @@ export { jwt, type JwtOptions } from "../auth/jwt.ts";
 export type { JwtKey } from "../auth/jwt_keys.ts";
 export { parseApiKeys } from "../auth/parse_api_keys.ts";
 export type { ConnectOptions } from "../doors/in_process.ts";
-export type { InProcessConnection } from "../../shared/in_process.ts";
+export type {
+  ClientEnd,
+  InProcessClient,
+  InProcessConnection,
+  ServerEnd,
+} from "../../shared/in_process.ts";
 export type { Identity, Policy } from "../shared/identity.ts";
 export type { Limits } from "../limits/limits.ts";
 export { createMetrics } from "../observe/prometheus.ts";
