@@ -83,7 +83,12 @@ export type {
   ViewOptions,
 };
 export type { SmcpAgent, SmcpAgentOptions } from "../agent/mod.ts";
-export type { ProtocolName } from "../protocol/mod.ts";
+export type {
+  ClientEnd,
+  InProcessClient,
+  InProcessConnection,
+  ServerEnd,
+} from "../shared/in_process.ts";
 
 /** An office as one MCP server, made by {@linkcode officeMcp}. */
 export interface OfficeMcp extends AsyncDisposable {

@@ -77,7 +77,7 @@ export class ServerCore {
       pingTimeoutMs: all.heartbeat.timeoutMs,
     }, local) ?? local;
     this.seats = gateway &&
-      new GatewaySeats(offices, gateway.pass.identity, this.agentOf);
+      new GatewaySeats(offices, gateway.agents, this.agentOf);
     this.offices = this.seats ?? offices;
     this.parts = {
       offices: this.offices,

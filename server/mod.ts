@@ -85,12 +85,7 @@ export type {
 } from "./shared/cluster_status.ts";
 export type { Cluster } from "./shared/cluster.ts";
 export type { SmcpServerStats } from "./observe/stats.ts";
-export type {
-  Gateway,
-  GatewayAddress,
-  GatewayCaller,
-  GatewayHost,
-} from "./gateway/gateway.ts";
+export type { Gateway, GatewayCaller, GatewayHost } from "./gateway/gateway.ts";
 export type { CallSource } from "./observe/call_sources.ts";
 export type { ListenAddress, ListenOptions } from "./http/listen_options.ts";
 export type { Heartbeat } from "./http/new_engine.ts";

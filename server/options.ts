@@ -15,12 +15,12 @@ import {
 } from "./observe/call_observer.ts";
 import { type CallTracer, traceCalls } from "./observe/trace_calls.ts";
 import { readProtocols } from "./protocols.ts";
+import type { Identity } from "./shared/identity.ts";
 import { MIN_UPLOAD_RATE, type WsEngine } from "./shared/ws_settings.ts";
 import {
   type Authenticator,
   checkAuthenticator,
 } from "./auth/authenticator.ts";
-import { GatewayPass } from "./auth/gateway_pass.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import {
   type Cluster,
@@ -132,7 +132,7 @@ const MEBIBYTE = 2 ** 20;
 export type ResolvedOptions =
   & Omit<ConnectionsOptions, "limiter" | "slots" | "ws">
   & Omit<WsOptions, "unfinishedBytes">
-  & Pick<AdmitParts, "profiles" | "authenticator" | "pass">
+  & Pick<AdmitParts, "profiles" | "authenticator">
   & Pick<HttpAppParts, "paths" | "origins" | "hosts">
   & {
     /** The names of the versions that the server lets in, oldest first. */
@@ -189,7 +189,6 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
       : logCall,
     metrics: options.metrics,
     gateway,
-    pass: gateway?.pass,
     operator: readOperator(options.operator),
     authorizationServers: (options.authorizationServers ?? []).map(readIssuer),
   };
@@ -224,8 +223,11 @@ function readOperator(
 }
 
 function gatewaySetup(start: GatewaySetup["start"]): GatewaySetup {
-  const pass = new GatewayPass();
-  return { start, pass, sources: new CallSources(pass.identity) };
+  const agents: Identity = {
+    principal: "gateway",
+    policy: { roles: ["agent"] },
+  };
+  return { start, agents, sources: new CallSources(agents) };
 }
 
 /** @throws {TypeError} naming what is no URL */

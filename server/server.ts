@@ -1,9 +1,8 @@
 import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Hono } from "hono";
-import { PACKAGE_VERSION } from "../cli/version.ts";
-import { hostGuard, httpApp, type SmcpEnv } from "./http/http_app.ts";
-import { type GatewayMount, mountGateway } from "./gateway/mount_gateway.ts";
+import { ServerFront } from "./front.ts";
+import { hostGuard, type SmcpEnv } from "./http/http_app.ts";
 import type { ListenAddress, ListenOptions } from "./http/listen_options.ts";
 import { Listeners } from "./http/listeners.ts";
 import { MetricsFeed } from "./http/metrics_feed.ts";
@@ -13,7 +12,6 @@ import type { InProcessConnection } from "../shared/in_process.ts";
 import { ServerCore } from "./core.ts";
 import type { ConnectOptions } from "./doors/in_process.ts";
 import { wsOption } from "./http/new_engine.ts";
-import { OperatorRoutes } from "./operator/http/operator_routes.ts";
 import { SocketSlots } from "./limits/socket_slots.ts";
 import type { SmcpServerStats } from "./observe/stats.ts";
 import {
@@ -116,8 +114,7 @@ class PartedServer implements SmcpServer {
   readonly #core: ServerCore;
   readonly #listeners: Listeners;
   readonly #feed: MetricsFeed | undefined;
-  readonly #gateway: GatewayMount | undefined;
-  readonly #operator: OperatorRoutes | undefined;
+  readonly #front: ServerFront;
   readonly #listenMetrics: (to: ListenOptions) => Promise<ListenAddress>;
   #closing: Promise<void> | undefined;
 
@@ -129,45 +126,19 @@ class PartedServer implements SmcpServer {
       all,
       wsOption({ ...all, unfinishedBytes }),
     );
-    const { limiter, slots, connections, sessions, local, draining } = core;
+    const { limiter, slots, connections, draining } = core;
     const sockets = new SocketSlots({ limiter, proxies });
     const feed = metrics && new MetricsFeed(metrics, core.counts, draining);
-    const front = {
+    const parts = {
       ...all,
-      connections,
-      limiter,
-      slots,
-      draining,
+      ...{ connections, limiter, slots, draining },
       webSocketOnly: false,
     };
-    const gateway = this.#gateway = all.gateway &&
-      mountGateway(all.gateway, {
-        ...front,
-        sockets,
-        seats: core.seats,
-        agentOf: core.agentOf,
-      });
-    const operator = this.#operator = all.operator && new OperatorRoutes({
-      ...front,
-      ...{ local, sessions },
-      questions: { ...core.parts, auditPayloads: all.auditPayloads },
-      stats: core.stats,
-      token: all.operator.token,
-      journal: core.journal,
-      version: PACKAGE_VERSION,
-      since: Date.now(),
-      recheck: () => this.#recheckClients(),
-    });
-    this.app = httpApp({
-      ...front,
-      stats: core.stats,
-      protocols: core.protocols,
-      gateway: gateway?.routes,
-      operator,
-    });
+    this.#front = new ServerFront(core, parts);
+    this.app = this.#front.app;
     this.#listeners = new Listeners({
       app: this.app,
-      onUpgrade: upgradeListener(front),
+      onUpgrade: upgradeListener(parts),
       feed,
       limiter,
       sockets,
@@ -177,7 +148,7 @@ class PartedServer implements SmcpServer {
       draining,
     });
     this.#listenMetrics = (to) => {
-      if (feed) return feed.listen(to, { guard: hostGuard(front), sockets });
+      if (feed) return feed.listen(to, { guard: hostGuard(parts), sockets });
       throw new TypeError(
         "Cannot serve metrics: the option metrics is not set, createMetrics() makes it",
       );
@@ -211,7 +182,7 @@ class PartedServer implements SmcpServer {
   }
 
   async recheckSessions(): Promise<void> {
-    await Promise.all([this.#recheckClients(), this.#operator?.recheck()]);
+    await this.#front.recheck();
   }
 
   close({ graceMs = 10_000 }: CloseOptions = {}): Promise<void> {
@@ -222,19 +193,8 @@ class PartedServer implements SmcpServer {
     return this.close();
   }
 
-  async #recheckClients(): Promise<void> {
-    await Promise.all([
-      this.#core.recheck(),
-      this.#gateway?.routes.recheck(),
-    ]);
-  }
-
   async #shutDown(graceMs: number): Promise<void> {
-    await this.#core.drain(graceMs);
-    this.#operator?.close();
-    await this.#gateway?.routes.close();
-    await this.#core.disconnect();
-    await this.#gateway?.inside.close();
+    await this.#front.close(graceMs);
     await this.#listeners.close();
     await this.#feed?.close();
     this.#core.limiter.flush();

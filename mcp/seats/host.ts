@@ -1,4 +1,4 @@
-import type { ProtocolName } from "../../protocol/mod.ts";
+import type { InProcessConnection } from "../../shared/in_process.ts";
 
 /** Who makes a call, for the Server's audit log. */
 export interface CallSource {
@@ -17,13 +17,8 @@ export interface SeatHost {
   };
   /** The largest request, in bytes. */
   readonly maxMessageBytes: number;
-  /** Where and how the Agent of an office connects. */
-  connect(office: string): Promise<{
-    readonly url: string;
-    readonly path: string;
-    readonly protocol?: Exclude<ProtocolName, "0.1">;
-    readonly headers: Record<string, string>;
-  }>;
+  /** Connects an Agent within the process. */
+  connect(): InProcessConnection;
   /** Finds the name of the Agent that sits in an office. */
   agentOf(office: string): Promise<string | undefined>;
   /** Names who makes a call; returns what forgets it again. */

@@ -85,11 +85,7 @@ export class Seat {
   async #take(): Promise<SmcpAgent> {
     const { office, name, host } = this.#parts;
     await this.#leaving;
-    const agent = new SmcpAgent({
-      ...await host.connect(office),
-      name,
-      transports: ["websocket"],
-    });
+    const agent = new SmcpAgent({ connection: host.connect(), name });
     try {
       await agent.connect();
       await agent.join(office);

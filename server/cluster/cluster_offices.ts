@@ -235,11 +235,19 @@ export class ClusterOffices implements Offices, NodeTunnel {
   }
 
   silent(node: string): void {
-    this.#tunnel.lose(node, unreachable(), "the server of its office is silent");
+    this.#tunnel.lose(
+      node,
+      unreachable(),
+      "the server of its office is silent",
+    );
   }
 
   gone(node: string): void {
-    this.#tunnel.drop(node, unreachable(), "the server of its office has ended");
+    this.#tunnel.drop(
+      node,
+      unreachable(),
+      "the server of its office has ended",
+    );
   }
 
   connected(): void {}

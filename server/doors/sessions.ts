@@ -127,10 +127,10 @@ export class Sessions {
   }
 
   #again(session: Session): Promise<void> {
-    const { authenticator, pass, journal } = this.#parts;
+    const { authenticator, journal } = this.#parts;
     return recheck(
       session,
-      session.identity === pass?.identity ? undefined : authenticator,
+      authenticator,
       journal,
       () => this.#expiries.get(session)?.(),
     );

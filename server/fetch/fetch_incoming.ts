@@ -7,6 +7,8 @@ export interface Ends {
   readonly remoteAddress: string;
   /** The address of this end. */
   readonly localAddress: string | undefined;
+  /** Whether the client used HTTPS. */
+  readonly encrypted: boolean;
 }
 
 /** Returns the headers of a request as `node:http` has them. */
@@ -44,7 +46,9 @@ export class FetchIncoming extends Readable {
   }
 
   override _read(): void {
-    if (this.#body === null) return void this.push(null);
+    // Who reads the request itself reads its body.
+    const isOurs = this.#reader !== undefined || this.#body?.locked === false;
+    if (this.#body === null || !isOurs) return void this.push(null);
     this.#reader ??= this.#body.getReader();
     this.#reader.read().then(
       ({ value }) => {

@@ -5,9 +5,6 @@ import type { SmcpServerOptions } from "../options.ts";
 export interface FetchServerOptions extends
   Omit<
     SmcpServerOptions,
-    | "gateway"
-    | "authorizationServers"
-    | "operator"
     | "wsEngine"
     | "minUploadRate"
     | "headerTimeoutMs"
@@ -29,9 +26,6 @@ export interface FetchServerOptions extends
 const NOT_KEPT: Readonly<
   Record<Exclude<keyof SmcpServerOptions, keyof FetchServerOptions>, string>
 > = {
-  gateway: "its Agents connect to a listener of node:http in the process",
-  authorizationServers: "only a gateway tells its clients about them",
-  operator: "its streams end with the responses of node:http",
   wsEngine: "the WebSockets are the platform's",
   minUploadRate: "the platform shows a message when it is complete",
   headerTimeoutMs: "the platform shows a request when its headers are complete",

@@ -19,6 +19,8 @@ export class FetchOutgoing extends EventEmitter {
   #status = 200;
   #body: Body;
   #isClosed = false;
+  /** Ends the body of a response that is passed on. */
+  #cut: (() => void) | undefined;
   /** Takes the body of a response that has begun. */
   #ended: (() => void) | undefined;
 
@@ -62,6 +64,58 @@ export class FetchOutgoing extends EventEmitter {
     this.#isClosed = true;
     // Deferred: Engine.IO answers a handshake before it says that there is a connection.
     queueMicrotask(() => this.emit("close"));
+  }
+
+  /** Whether nobody waits for it any more. */
+  get closed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Ends it early. */
+  destroy(): void {
+    this.#cut?.();
+    this.close();
+  }
+
+  /**
+   * Passes a response on, and closes with its body.
+   *
+   * @param isHead whether nobody reads its body
+   */
+  passed(response: Response, isHead: boolean): Response {
+    const { body, status, headers } = response;
+    if (body === null || isHead || this.#isClosed) {
+      void body?.cancel().catch(() => {});
+      this.close();
+      return body === null ? response : new Response(null, { status, headers });
+    }
+    const reader = body.getReader();
+    const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      start: (controller) => {
+        this.#cut = () => {
+          controller.error(new Error("The server ended the response"));
+          reader.cancel().catch(() => {});
+        };
+      },
+      pull: async (controller) => {
+        const { value, done } = await reader.read();
+        if (this.#isClosed) return;
+        if (value !== undefined) {
+          this.#bytes.sent += value.length;
+          return controller.enqueue(value);
+        }
+        if (!done) return;
+        controller.close();
+        this.#cut = undefined;
+        this.close();
+      },
+      cancel: (reason) => {
+        this.#cut = undefined;
+        this.close();
+        return reader.cancel(reason);
+      },
+    });
+    return new Response(stream, { status, headers });
   }
 
   /** Returns the response once it is written; 400 when it never will be. */

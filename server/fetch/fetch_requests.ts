@@ -68,6 +68,7 @@ export class FetchRequests {
     const ends = {
       remoteAddress: peer,
       localAddress: isLoopback(peer) ? peer : undefined,
+      encrypted: request.url.startsWith("https:"),
     };
     if (this.#asksForUpgrade(request)) {
       return this.#upgrade(request, ends, release);
@@ -132,36 +133,48 @@ export class FetchRequests {
   }
 
   async #exchange(
-    request: Request,
+    given: Request,
     ends: Ends,
     release: () => void,
   ): Promise<Response> {
     const { app, bytes } = this.#parts;
-    const incoming = new FetchIncoming(request, ends, bytes);
     const outgoing = new FetchOutgoing(bytes);
-    const timer = request.body === null ? undefined : setTimeout(
+    const timer = given.body === null ? undefined : setTimeout(
       () => outgoing.writeHead(408).end(),
       BODY_TIMEOUT_MS,
     );
+    const request = whenRead(given, () => clearTimeout(timer));
+    const incoming = new FetchIncoming(request, ends, bytes);
     outgoing.once("close", () => {
       clearTimeout(timer);
       incoming.destroy();
       release();
     });
     // A client that is gone before its body has arrived waits for no answer.
-    incoming.once("close", () => outgoing.close());
-    const answer = await app.fetch(
-      request,
-      { incoming, outgoing } as unknown as HttpBindings,
-    );
+    incoming.once("close", () => {
+      if (!incoming.readableEnded) outgoing.close();
+    });
+    const answer = await Promise.race([
+      app.fetch(
+        request,
+        { incoming, outgoing } as unknown as HttpBindings,
+      ),
+      outgoing.written(), // late, or of a client that is gone
+    ]);
     if (!answer.headers.has(ALREADY_SENT)) {
-      outgoing.close();
-      return answer;
+      return outgoing.passed(answer, request.method === "HEAD");
     }
     return request.method === "GET"
       ? outgoing.streamed()
       : await outgoing.written();
   }
+}
+
+/** Calls back when the body of a request has been read to its end. */
+function whenRead(request: Request, callBack: () => void): Request {
+  if (request.body === null) return request;
+  const watch = new TransformStream({ flush: callBack });
+  return new Request(request, { body: request.body.pipeThrough(watch) });
 }
 
 const EMPTY = Buffer.alloc(0);

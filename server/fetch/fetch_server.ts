@@ -2,7 +2,7 @@ import type { InProcessConnection } from "../../shared/in_process.ts";
 import { ServerCore } from "../core.ts";
 import type { ConnectOptions } from "../doors/in_process.ts";
 import { closed, OpenSockets } from "../http/closing.ts";
-import { httpApp } from "../http/http_app.ts";
+import { ServerFront } from "../front.ts";
 import { earlyBytes } from "../limits/early_budget.ts";
 import { SocketSlots } from "../limits/socket_slots.ts";
 import { LoopLag } from "../observe/loop_lag.ts";
@@ -75,6 +75,7 @@ export const createFetchServer = (
 class HandlerServer implements FetchServer {
   readonly fetch: FetchServer["fetch"];
   readonly #core: ServerCore;
+  readonly #front: ServerFront;
   readonly #open = new OpenSockets();
   readonly #lag: LoopLag | undefined;
   #closing: Promise<void> | undefined;
@@ -89,24 +90,15 @@ class HandlerServer implements FetchServer {
       fetchWsOption(earlyBytes(all.maxConnectBytes), bytes),
     );
     const { limiter, slots, connections, draining } = core;
-    const front = {
+    const parts = {
       ...all,
-      connections,
-      limiter,
-      slots,
-      draining,
+      ...{ connections, limiter, slots, draining },
       webSocketOnly: all.cluster !== undefined,
     };
-    const app = httpApp({
-      ...front,
-      stats: core.stats,
-      protocols: core.protocols,
-      gateway: undefined,
-      operator: undefined,
-    });
+    this.#front = new ServerFront(core, parts);
     const requests = new FetchRequests({
-      ...front,
-      app,
+      ...parts,
+      app: this.#front.app,
       bytes,
       upgrade,
       sockets: new SocketSlots({ limiter, proxies: all.proxies }),
@@ -133,7 +125,7 @@ class HandlerServer implements FetchServer {
   }
 
   recheckSessions(): Promise<void> {
-    return this.#core.recheck();
+    return this.#front.recheck();
   }
 
   close({ graceMs = 10_000 }: CloseOptions = {}): Promise<void> {
@@ -148,8 +140,7 @@ class HandlerServer implements FetchServer {
     // At SIGTERM `deno serve` stops its listener and all WebSockets: nothing else keeps the process then.
     const hold = setInterval(() => {}, HOLD_INTERVAL_MS);
     try {
-      await this.#core.drain(graceMs);
-      await this.#core.disconnect();
+      await this.#front.close(graceMs);
       await closed(this.#open, CLOSE_TIMEOUT_MS);
     } finally {
       clearInterval(hold);

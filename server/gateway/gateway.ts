@@ -1,4 +1,4 @@
-import type { ProtocolName } from "../../protocol/mod.ts";
+import type { InProcessConnection } from "../../shared/in_process.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { CallSource } from "../observe/call_sources.ts";
 
@@ -42,24 +42,13 @@ export interface GatewayHost {
   /** The largest request, in bytes. */
   readonly maxMessageBytes: number;
   /**
-   * Where the Agent of an office connects to, as nobody else can: an address of this process alone,
-   * with headers that hold a secret.
+   * Connects an Agent of the gateway within the process, as the gateway's and nobody else's.
+   *
+   * @throws {ProtocolError} 500 when the Server is shutting down
    */
-  connect(office: string): Promise<GatewayAddress>;
+  connect(): InProcessConnection;
   /** Finds the name of the Agent that sits in an office, if this process has it. */
   agentOf(office: string): Promise<string | undefined>;
   /** Names in the audit log who makes the call with this `req_id`; returns what forgets it again. */
   attribute(reqId: string, source: CallSource): () => void;
-}
-
-/** Where the Agents of a gateway connect to. */
-export interface GatewayAddress {
-  /** The URL. */
-  readonly url: string;
-  /** The path of Socket.IO. */
-  readonly path: string;
-  /** The protocol version to speak; absent for 0.1, where any is accepted. */
-  readonly protocol?: Exclude<ProtocolName, "0.1">;
-  /** Headers of their requests; secret. */
-  readonly headers: Record<string, string>;
 }

@@ -134,8 +134,10 @@ export class Carried implements Seat {
         if (!this.#isHeld) return;
         return this.#peer.send(frame.text, frame.payload() ?? NOTHING);
       case Kind.ack:
-        return this.#answer(frame.id, (ack) =>
-          ack(frame.payload(), endOfText(frame.text)));
+        return this.#answer(
+          frame.id,
+          (ack) => ack(frame.payload(), endOfText(frame.text)),
+        );
       case Kind.ackList:
         return this.#answer(frame.id, (ack) => ack(JSON.parse(frame.text)));
       case Kind.ask:

@@ -1,5 +1,9 @@
 import type { Buffer } from "node:buffer";
-import { type Profile, type ProtocolError, PROFILES } from "../../../protocol/mod.ts";
+import {
+  type Profile,
+  PROFILES,
+  type ProtocolError,
+} from "../../../protocol/mod.ts";
 import type { Peer, Refusal, Seat } from "../../office/peer.ts";
 import { failure, log } from "../../shared/log.ts";
 import type { Payload } from "../../shared/payload.ts";

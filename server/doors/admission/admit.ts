@@ -1,7 +1,6 @@
 import type { Socket } from "socket.io";
 import { type Profile, VERSION_PARAMETER } from "../../../protocol/mod.ts";
 import type { Authenticator } from "../../auth/authenticator.ts";
-import type { GatewayPass } from "../../auth/gateway_pass.ts";
 import { chooseProfile, isRefusal } from "../../http/gate.ts";
 import { clientAddress } from "../../limits/client_address.ts";
 import { toConnectError, unauthorized } from "../../shared/error_payload.ts";
@@ -16,8 +15,6 @@ export interface AdmitParts extends RefusalParts {
   readonly profiles: readonly Profile[];
   /** Decides who may connect; without it, everybody may. */
   readonly authenticator: Authenticator | undefined;
-  /** Shown by the gateway's own Agents, who have no other credentials. */
-  readonly pass: GatewayPass | undefined;
 }
 
 /**
@@ -27,7 +24,7 @@ export interface AdmitParts extends RefusalParts {
  */
 export async function admit(
   { handshake: { auth, headers, address: peer, query, url } }: Socket,
-  { authenticator, pass, limiter, proxies, metrics, profiles }: AdmitParts,
+  { authenticator, limiter, proxies, metrics, profiles }: AdmitParts,
 ): Promise<Admission | Error> {
   const address = clientAddress(peer, headers["x-forwarded-for"], proxies);
   const refuse = (error: unknown, why?: string) => {
@@ -39,9 +36,9 @@ export async function admit(
     return refusal;
   };
   try {
-    const verdict = pass?.matches(headers)
-      ? pass.identity
-      : await authenticator?.authenticate({ auth, headers, address });
+    const verdict = await authenticator?.authenticate({
+      ...{ auth, headers, address },
+    });
     if (verdict && "refused" in verdict) {
       return refuse(unauthorized(verdict), verdict.refused);
     }

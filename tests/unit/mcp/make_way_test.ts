@@ -11,7 +11,9 @@ function startGateway() {
     {
       limits: { eventsPerSecond: 100, callsPerAgent: 10 },
       maxMessageBytes: 1000,
-      connect: () => Promise.reject(new Error("nothing takes the seat")),
+      connect: () => {
+        throw new Error("nothing takes the seat");
+      },
       agentOf: () => Promise.resolve(undefined),
       attribute: () => () => {},
     },

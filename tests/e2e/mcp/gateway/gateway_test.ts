@@ -145,35 +145,6 @@ Deno.test("the seat is taken behind TLS with client certificates, keys and the p
   }
 });
 
-Deno.test("nobody else can come in where the gateway's Agents do", async () => {
-  const address = Promise.withResolvers<{ url: string; path: string }>();
-  const make = mcpGateway();
-  await using server = createSmcpServer({
-    gateway: (host) =>
-      make({
-        ...host,
-        connect: async () => {
-          const found = await host.connect("north");
-          address.resolve(found);
-          return found;
-        },
-      }),
-  });
-  const { url } = await server.listen();
-  await listTools({ url: new URL("/mcp/north", url) });
-  const inside = await address.promise;
-  assertEquals((await post(inside.url)).status, 404);
-  const stranger = new SmcpAgent({
-    url: inside.url,
-    path: inside.path,
-    name: "stranger",
-    transports: ["websocket"],
-    headers: { "x-smcp-gateway": "guess" },
-  });
-  await assertRejects(() => stranger.connect(), ConnectionError);
-  await stranger.close();
-});
-
 Deno.test("at most so many offices are served: the one that was used longest ago makes room", async () => {
   await using served = await startGateway({ gateway: { maxOffices: 2 } });
   const at = (office: string) => ({
