@@ -8,6 +8,11 @@ export class Fifo<T> {
     return this.#items.length - this.#head;
   }
 
+  /** Iterates over all that wait. */
+  [Symbol.iterator](): Iterator<T> {
+    return this.#items.values().drop(this.#head);
+  }
+
   /** Adds an item at the end. */
   push(item: T): void {
     this.#items.push(item);

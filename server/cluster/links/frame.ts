@@ -1,70 +1,56 @@
 import { Buffer } from "node:buffer";
 
 /** The version of what nodes say to each other; they work with one that is older or newer by one. */
-export const LINK_VERSION = 1;
+export const LINK_VERSION = 3;
 
 /** Bytes in front of the items of a `data` frame. */
-export const DATA_HEADER_BYTES = 19;
+export const DATA_HEADER_BYTES = 23;
 
 /** Exclusive bound of tokens: they are random, and have 48 bits. */
 export const TOKEN_BOUND = 2 ** 48;
 
+/** What one end has received of the other since the two nodes met, in bytes of `data` frames with items. */
+export interface Counts {
+  /** How much the sender has taken. */
+  readonly taken: number;
+  /** How much more may follow. */
+  readonly room: number;
+}
+
+/** A frame of a link. */
+export interface Numbered extends Counts {
+  readonly link: number;
+  readonly seq: number;
+}
+
+interface Greeting extends Counts {
+  readonly version: number;
+  readonly from: string;
+  /** The token of the sender's end. */
+  readonly token: number;
+}
+
 /**
- * What is sent to the channel of a node, as one message of Redis.
- *
- * A link is named by the random tokens of both its ends (see {@linkcode linkOf}). `granted` is how many
- * bytes of `data` frames with items, since the link began, the receiver may send in all.
+ * What is sent to the channel of a node, as one message of Redis. A link is named by the random tokens of
+ * both its ends (see {@linkcode linkOf}).
  */
 export type Frame =
   /** Begins a link. */
-  | {
-    readonly kind: "hello";
-    readonly version: number;
-    readonly from: string;
-    /** The token of the sender's end. */
-    readonly token: number;
-    readonly granted: number;
-    /** Whether the sender had a link to the receiver before. */
-    readonly isAgain: boolean;
-  }
+  | Greeting & { readonly kind: "hello" }
   /** Answers a `hello`. */
-  | {
+  | Greeting & {
     readonly kind: "welcome";
-    readonly version: number;
-    readonly from: string;
-    /** The token of the sender's end. */
-    readonly token: number;
-    readonly granted: number;
-    /** Whether the sender had a link to the receiver before. */
-    readonly isAgain: boolean;
     /** The token that the `hello` had. */
     readonly echo: number;
     /** The number of the sender's next frame on this link. */
     readonly next: number;
   }
-  /** Has messages, or pieces of them, behind {@linkcode DATA_HEADER_BYTES}; or only `granted`. */
-  | {
-    readonly kind: "data";
-    readonly link: number;
-    readonly seq: number;
-    readonly granted: number;
-  }
+  /** Has messages, or pieces of them, behind {@linkcode DATA_HEADER_BYTES}; or only counts. */
+  | Numbered & { readonly kind: "data" }
   /** Says that the sender lives. */
-  | {
-    readonly kind: "beat";
-    readonly link: number;
-    readonly seq: number;
-    readonly granted: number;
-    readonly from: string;
-  }
-  /** Ends a link for good. `granted` is how many bytes the sender has taken, instead of may be sent. */
-  | {
-    readonly kind: "bye";
-    readonly link: number;
-    readonly seq: number;
-    readonly granted: number;
-    readonly from: string;
-  };
+  | Numbered & { readonly kind: "beat"; readonly from: string }
+  /** Ends a link for good. */
+  | Numbered & { readonly kind: "bye"; readonly from: string };
 
 /** Returns the name of a link, which is the same at both ends. */
 export const linkOf = (token: number, other: number): number =>
@@ -91,20 +77,20 @@ export function decodeFrame(bytes: Buffer): Frame {
     case DATA:
       return { kind: "data", ...numbersOf(bytes) };
     case BEAT:
-      return { kind: "beat", ...numbersOf(bytes), from: nameAt(bytes, 19) };
+      return { kind: "beat", ...numbersOf(bytes), from: nameAt(bytes, 23) };
     case BYE:
-      return { kind: "bye", ...numbersOf(bytes), from: nameAt(bytes, 19) };
+      return { kind: "bye", ...numbersOf(bytes), from: nameAt(bytes, 23) };
     case HELLO:
-      need(bytes, 15);
-      return { kind: "hello", ...greetingOf(bytes), from: nameAt(bytes, 15) };
+      need(bytes, 18);
+      return { kind: "hello", ...greetingOf(bytes), from: nameAt(bytes, 18) };
     case WELCOME:
-      need(bytes, 27);
+      need(bytes, 30);
       return {
         kind: "welcome",
         ...greetingOf(bytes),
-        echo: bytes.readUIntBE(15, 6),
-        next: bytes.readUIntBE(21, 6),
-        from: nameAt(bytes, 27),
+        echo: bytes.readUIntBE(18, 6),
+        next: bytes.readUIntBE(24, 6),
+        from: nameAt(bytes, 30),
       };
     default:
       throw new FrameError(
@@ -120,9 +106,9 @@ export function writeDataHeader(
   frame: Buffer,
   link: number,
   seq: number,
-  granted: number,
+  counts: Counts,
 ): Buffer {
-  return writeNumbers(frame, DATA, link, seq, granted);
+  return writeNumbers(frame, DATA, { link, seq, ...counts });
 }
 
 /** Encodes any other frame. */
@@ -132,22 +118,20 @@ export function encodeFrame(frame: Exclude<Frame, { kind: "data" }>): Buffer {
     throw new TypeError("The id of a node has 1 to 255 bytes");
   }
   if (frame.kind === "beat" || frame.kind === "bye") {
-    const bytes = Buffer.allocUnsafe(20 + name.length);
-    const { link, seq, granted } = frame;
-    const kind = frame.kind === "beat" ? BEAT : BYE;
-    writeNumbers(bytes, kind, link, seq, granted);
-    return writeName(bytes, 19, name);
+    const bytes = Buffer.allocUnsafe(24 + name.length);
+    writeNumbers(bytes, frame.kind === "beat" ? BEAT : BYE, frame);
+    return writeName(bytes, 23, name);
   }
-  const at = frame.kind === "hello" ? 15 : 27;
+  const at = frame.kind === "hello" ? 18 : 30;
   const bytes = Buffer.allocUnsafe(at + 1 + name.length);
   bytes[0] = frame.kind === "hello" ? HELLO : WELCOME;
   bytes[1] = frame.version;
   bytes.writeUIntBE(frame.token, 2, 6);
-  bytes.writeUIntBE(frame.granted, 8, 6);
-  bytes[14] = frame.isAgain ? 1 : 0;
+  bytes.writeUIntBE(frame.taken, 8, 6);
+  bytes.writeUInt32BE(frame.room, 14);
   if (frame.kind === "welcome") {
-    bytes.writeUIntBE(frame.echo, 15, 6);
-    bytes.writeUIntBE(frame.next, 21, 6);
+    bytes.writeUIntBE(frame.echo, 18, 6);
+    bytes.writeUIntBE(frame.next, 24, 6);
   }
   return writeName(bytes, at, name);
 }
@@ -155,14 +139,13 @@ export function encodeFrame(frame: Exclude<Frame, { kind: "data" }>): Buffer {
 function writeNumbers(
   bytes: Buffer,
   kind: number,
-  link: number,
-  seq: number,
-  granted: number,
+  { link, seq, taken, room }: Numbered,
 ): Buffer {
   bytes[0] = kind;
   bytes.writeUIntBE(link, 1, 6);
   bytes.writeUIntBE(seq, 7, 6);
-  bytes.writeUIntBE(granted, 13, 6);
+  bytes.writeUIntBE(taken, 13, 6);
+  bytes.writeUInt32BE(room, 19);
   return bytes;
 }
 
@@ -177,7 +160,8 @@ function numbersOf(bytes: Buffer) {
   return {
     link: bytes.readUIntBE(1, 6),
     seq: bytes.readUIntBE(7, 6),
-    granted: bytes.readUIntBE(13, 6),
+    taken: bytes.readUIntBE(13, 6),
+    room: bytes.readUInt32BE(19),
   };
 }
 
@@ -185,8 +169,8 @@ function greetingOf(bytes: Buffer) {
   return {
     version: bytes.readUInt8(1),
     token: bytes.readUIntBE(2, 6),
-    granted: bytes.readUIntBE(8, 6),
-    isAgain: bytes[14] === 1,
+    taken: bytes.readUIntBE(8, 6),
+    room: bytes.readUInt32BE(14),
   };
 }
 

@@ -1,12 +1,15 @@
 import { Buffer } from "node:buffer";
 import {
+  type Counts,
   DATA_HEADER_BYTES,
   encodeFrame,
   type Frame,
   LINK_VERSION,
   linkOf,
+  type Numbered,
   writeDataHeader,
 } from "./frame.ts";
+import { Fifo } from "./fifo.ts";
 import { Inbox } from "./inbox.ts";
 import type { LinkLimits, LinkPort } from "./link_port.ts";
 import { Outbox } from "./outbox.ts";
@@ -14,30 +17,40 @@ import { Window } from "./window.ts";
 
 type Greeting = Extract<Frame, { kind: "hello" | "welcome" }>;
 
+/** A frame that the peer has not confirmed yet. */
+interface Sent {
+  frame: Buffer;
+  /** How many bytes were sent with it, in all. */
+  readonly end: number;
+}
+
 /**
  * The link to one node: greeting, numbering and windows, without clock and network.
  *
  * Each end has a random token, new with each beginning. All frames but greetings are numbered; at the
- * first that is not the next one, both ends begin anew.
+ * first that is not the next one, both ends begin anew. A beginning loses nothing: each end says how many
+ * bytes it has taken since the two nodes met, and the other one sends again what is missing.
  */
 export class Link {
   readonly #port: LinkPort;
-  readonly #limits: LinkLimits;
   readonly #outbox: Outbox;
-  #inbox: Inbox;
+  readonly #inbox: Inbox;
+  readonly #window = new Window();
+  /** What may have to be sent again; never more than a window. */
+  readonly #sent = new Fifo<Sent>();
   #token: number;
   #theirs: number | undefined;
   #name: number | undefined;
   #nextOut = 0;
   #nextIn = 0;
-  #window = new Window();
-  #isAgain = false;
 
   constructor(limits: LinkLimits, port: LinkPort) {
     this.#port = port;
-    this.#limits = limits;
     this.#outbox = new Outbox(limits.pieceBytes, limits.queueBytes);
-    this.#inbox = this.#newInbox();
+    this.#inbox = new Inbox(
+      limits.maxMessageBytes,
+      (message) => port.received(message),
+    );
     this.#token = port.nextToken();
   }
 
@@ -63,8 +76,7 @@ export class Link {
       version: LINK_VERSION,
       from: this.#port.own,
       token: this.#token,
-      granted: this.#grant(),
-      isAgain: this.#isAgain,
+      ...this.#taken(),
     }));
   }
 
@@ -81,7 +93,8 @@ export class Link {
     while (this.#mayTransmit()) {
       const frame = this.#outbox.take(this.#port.allocate, DATA_HEADER_BYTES);
       if (frame === undefined) break;
-      this.#window.send(frame.length);
+      const end = this.#window.send(frame.length);
+      this.#sent.push({ frame, end });
       this.#transmitData(frame);
       isTold = true;
     }
@@ -98,7 +111,7 @@ export class Link {
       kind: "beat",
       link: this.#name,
       seq: this.#nextOut++,
-      granted: this.#grant(),
+      ...this.#taken(),
       from: this.#port.own,
     }));
   }
@@ -109,7 +122,7 @@ export class Link {
       kind: "bye",
       link: this.#name ?? 0,
       seq: this.#nextOut++,
-      granted: this.#window.taken,
+      ...this.#taken(),
       from: this.#port.own,
     }));
     this.close();
@@ -119,17 +132,19 @@ export class Link {
   close(): void {
     this.#inbox.close();
     this.#outbox.clear();
+    this.#sent.clear();
+    this.#interrupt();
+  }
+
+  #interrupt(): void {
     if (this.#name !== undefined) this.#port.closed(this.#name);
     this.#name = this.#theirs = undefined;
   }
 
-  /** Ends the link; what was on its way counts as missing. The next one begins with a greeting. */
+  /** Ends the link; the next one begins with a greeting, and goes on where this one ended. */
   reset(): void {
-    this.#isAgain ||= this.isOpen || !this.#outbox.isEmpty;
-    this.close();
-    this.#inbox = this.#newInbox();
+    this.#interrupt();
     this.#token = this.#port.nextToken();
-    this.#window = new Window();
   }
 
   /** Ends the link, and greets the peer for a new one. */
@@ -162,11 +177,9 @@ export class Link {
       case "data":
         if (frame.link !== this.#name || !this.#takeNumbered(frame)) return;
         if (bytes.length === DATA_HEADER_BYTES) return;
-        this.#inbox.take(bytes, DATA_HEADER_BYTES);
-        // A message may have ended this link, or made it begin anew.
-        if (frame.link !== this.#name) return;
         this.#window.take(bytes.length);
         if (this.#owesGrant()) this.#port.schedule();
+        this.#inbox.take(bytes, DATA_HEADER_BYTES);
     }
   }
 
@@ -175,7 +188,7 @@ export class Link {
     const isNew = !this.isOpen;
     if (isNew) this.#open(frame);
     this.#welcome();
-    if (isNew) this.#opened(frame);
+    if (isNew) this.#opened();
   }
 
   #takeWelcome(frame: Extract<Frame, { kind: "welcome" }>): void {
@@ -184,11 +197,11 @@ export class Link {
     // Without all from the first frame on, the link cannot be used.
     if (this.isOpen || next !== 0) return this.restart();
     this.#open(frame);
-    this.#opened(frame);
+    this.#opened();
   }
 
   #takeBye(frame: Extract<Frame, { kind: "bye" }>): void {
-    const { link, seq, granted: taken } = frame;
+    const { link, seq, taken } = frame;
     const isComplete = this.#outbox.isEmpty &&
       (!this.isOpen ||
         link === this.#name && seq === this.#nextIn &&
@@ -199,32 +212,43 @@ export class Link {
   }
 
   /** Checks the number of a frame; returns whether the link goes on. */
-  #takeNumbered({ seq, granted }: { seq: number; granted: number }): boolean {
+  #takeNumbered({ seq, ...counts }: Numbered): boolean {
     if (seq !== this.#nextIn) {
       this.restart();
       return false;
     }
     this.#nextIn++;
-    this.#window.allow(granted);
+    this.#confirm(counts);
     if (this.#mayTransmit()) this.#port.schedule();
     return true;
   }
 
-  #open({ token, granted }: Greeting): void {
+  #open({ token, ...counts }: Greeting): void {
     this.#theirs = token;
     this.#name = linkOf(this.#token, token);
     this.#nextOut = this.#nextIn = 0;
-    this.#window.allow(granted);
+    this.#confirm(counts);
   }
 
-  /**
-   * Reports a loss now, and not when the last link ended: until the greeting came, the peer may have
-   * sent more on that one.
-   */
-  #opened({ isAgain }: Greeting): void {
-    if (this.#mayTransmit()) this.#port.schedule();
+  #opened(): void {
     this.#port.opened(this.#name ?? 0);
-    if (isAgain || this.#isAgain) this.#port.lost();
+    // Copies, since the connection may still have the former ones to send.
+    for (const sent of this.#sent) {
+      sent.frame = Buffer.from(sent.frame);
+      this.#transmitData(sent.frame);
+    }
+    if (this.#mayTransmit()) this.#port.schedule();
+  }
+
+  /** The peer has taken so many bytes, and may get more. */
+  #confirm({ taken, room }: Counts): void {
+    this.#window.allow(taken + room);
+    for (;;) {
+      const sent = this.#sent.peek();
+      if (sent === undefined || sent.end > taken) return;
+      this.#sent.shift();
+      this.#port.free(sent.frame);
+    }
   }
 
   #welcome(): void {
@@ -236,8 +260,7 @@ export class Link {
       token: this.#token,
       echo: this.#theirs,
       next: this.#nextOut,
-      granted: this.#grant(),
-      isAgain: this.#isAgain,
+      ...this.#taken(),
     }));
   }
 
@@ -247,7 +270,7 @@ export class Link {
         frame,
         this.#name ?? 0,
         this.#nextOut++,
-        this.#grant(),
+        this.#taken(),
       ),
     );
   }
@@ -256,18 +279,11 @@ export class Link {
     return this.isOpen && !this.#outbox.isEmpty && this.#window.isOpen;
   }
 
-  #grant(): number {
+  #taken(): Counts {
     return this.#window.grant(this.#port.window());
   }
 
   #owesGrant(): boolean {
     return this.#window.owes(this.#port.window());
-  }
-
-  #newInbox(): Inbox {
-    return new Inbox(
-      this.#limits.maxMessageBytes,
-      (message) => this.#port.received(message),
-    );
   }
 }

@@ -20,8 +20,10 @@ export interface LinkPort {
   window(): number;
   /** Returns memory for a frame. */
   readonly allocate: (length: number) => Buffer;
-  /** Sends a frame, whose memory belongs to the receiver of this call; frames arrive in order, or are missing. */
+  /** Sends a frame; frames arrive in order, or are missing. */
   transmit(frame: Buffer): void;
+  /** Takes the memory of a frame back, which has arrived. */
+  free(frame: Buffer): void;
   /** Asks for its `flush()`, at the end of this turn of the event loop. */
   schedule(): void;
   /** Takes a message. */
@@ -30,7 +32,7 @@ export interface LinkPort {
   opened(name: number): void;
   /** That link has ended. */
   closed(name: number): void;
-  /** Messages of the former link, from or to the peer, may be missing; after `opened`. */
+  /** Messages to the peer are missing: it has ended before it took them. */
   lost(): void;
   /** The peer said goodbye. */
   ended(): void;

@@ -2,30 +2,24 @@ import type { Buffer } from "node:buffer";
 
 /** What became of a message to another node. */
 export type Sent =
-  /** It is on its way, or waits for the peer; if it cannot arrive, the node is reported as lost or gone. */
+  /** It waits for the peer, or is on its way; if it cannot arrive, the node is reported as silent, lost or gone. */
   | "sent"
   /** The queue to that node is full. */
   | "full"
-  /** What connects the nodes cannot be reached, or that node is not known. */
+  /** That node is not known. */
   | "away";
 
 /** What a node hears of the others. Handlers must not throw. */
 export interface LinkEvents {
   /** A message arrived; all of one stream in order. `message` is the receiver's own. */
   received(from: string, message: Buffer): void;
-  /**
-   * Messages from or to a node may be missing, after a gap or a new connection.
-   *
-   * Both nodes are told, once for each gap, as soon as they agree to begin anew: whatever one of them
-   * sent before and did not arrive is missing, and nothing of what arrives afterwards. What was sent
-   * while they did not agree yet follows.
-   */
+  /** Messages from or to a node are missing: it has left before it took them, or one cannot be read. */
   lost(node: string): void;
   /** A node was not heard of for a while, but its process may live; told once, until it is heard again. */
   silent(node: string): void;
   /** The process of a node is proved to have ended. Nothing of it follows. */
   gone(node: string): void;
-  /** What connects the nodes was reached no more, or is reached again; then each peer is lost. */
+  /** What connects the nodes was reached no more, or is reached again. */
   connected(isConnected: boolean): void;
 }
 

@@ -5,6 +5,9 @@ import { itemBytes, type Piece, writeItem } from "./items.ts";
 /** What a queue costs for each message, above its bytes. */
 const OVERHEAD_BYTES = 64;
 
+/** Short messages still fit into a full queue: what says that another one did not is one of them. */
+const SHORT_BYTES = 1024;
+
 /** How many messages in pieces are on their way at once: the receiver has room for these only. */
 export const MAX_OPEN_MESSAGES = 4;
 
@@ -67,7 +70,8 @@ export class Outbox {
     let length = 0;
     for (const part of parts) length += part.length;
     const bytes = length + OVERHEAD_BYTES;
-    if (this.#bytes > 0 && this.#bytes + bytes > this.#maxBytes) return false;
+    const most = length > SHORT_BYTES ? this.#maxBytes : 2 * this.#maxBytes;
+    if (this.#bytes > 0 && this.#bytes + bytes > most) return false;
     this.#bytes += bytes;
 
     const message = { parts, length };

@@ -33,13 +33,14 @@ export class Publisher {
   /** Returns memory for a frame that will be sent. */
   readonly allocate = (length: number): Buffer => this.#pool.take(length);
 
-  /** Sends a frame; its memory is used again. */
+  /** Takes the memory of a frame back. */
+  readonly free = (frame: Buffer): void => this.#pool.give(frame);
+
+  /** Sends a frame. */
   send(peer: Peer, frame: Buffer): void {
     const { name } = peer.link;
     peer.published = this.#redis.publish(channelOf(peer.node), frame).then(
       (receivers) => {
-        // Redis has it all. After a failure nobody knows who may still send it.
-        this.#pool.give(frame);
         if (receivers > 0) return peer.watch.present();
         this.#port.nobody(peer);
         this.#missed(peer, name);

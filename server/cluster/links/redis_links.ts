@@ -143,9 +143,7 @@ class RedisLinks implements Links {
 
   send(to: string, stream: string, message: readonly Uint8Array[]): Sent {
     const peer = this.#peers.get(to);
-    if (peer === undefined || !this.#isConnected || this.#isClosed) {
-      return "away";
-    }
+    if (peer === undefined || this.#isClosed) return "away";
     return peer.link.send(stream, message) ? "sent" : "full";
   }
 
@@ -180,6 +178,7 @@ class RedisLinks implements Links {
       nextToken: () => randomInt(TOKEN_BOUND - 1),
       window: () => windowOf(this.#settings, this.#peers.size),
       allocate: this.#publisher.allocate,
+      free: this.#publisher.free,
       transmit: (frame) => this.#publisher.send(peer, frame),
       schedule: () => this.#schedule(peer),
       received: (message) => this.#events.received(node, message),
@@ -235,6 +234,7 @@ class RedisLinks implements Links {
         "Cannot read what the node {node} sent, its link begins anew: {reason}",
         { node: peer.node, reason: error.message },
       );
+      this.#events.lost(peer.node);
       peer.link.restart();
     }
   }

@@ -1,8 +1,10 @@
+import type { Counts } from "./frame.ts";
+
 /**
  * How many bytes may be on their way between two nodes, at one end of a link.
  *
- * Each end tells the other how many bytes it may send in all since the link began, which is what this
- * end has taken and the size of its window. Only frames with messages count.
+ * Each end tells the other how many bytes it has taken since the two met, and how many more may follow.
+ * Only frames with messages count.
  */
 export class Window {
   #sent = 0;
@@ -15,19 +17,14 @@ export class Window {
     return this.#sent;
   }
 
-  /** Bytes that were taken. */
-  get taken(): number {
-    return this.#taken;
-  }
-
   /** Whether a frame may be sent; the last one may be longer than what is left. */
   get isOpen(): boolean {
     return this.#sent < this.#maySend;
   }
 
-  /** A frame was sent. */
-  send(bytes: number): void {
-    this.#sent += bytes;
+  /** A frame is sent; returns how many bytes were sent with it, in all. */
+  send(bytes: number): number {
+    return this.#sent += bytes;
   }
 
   /** The peer says how many bytes may be sent in all. */
@@ -40,9 +37,11 @@ export class Window {
     this.#taken += bytes;
   }
 
-  /** Returns how many bytes the peer may send in all, to tell it; this never becomes less. */
-  grant(size: number): number {
-    return this.#granted = Math.max(this.#granted, this.#taken + size);
+  /** Returns what was taken and may follow, to tell the peer; their sum never becomes less. */
+  grant(size: number): Counts {
+    const taken = this.#taken;
+    this.#granted = Math.max(this.#granted, taken + size);
+    return { taken, room: this.#granted - taken };
   }
 
   /** Whether the peer should be told that it may send more: else its window would close. */

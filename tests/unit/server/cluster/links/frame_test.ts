@@ -13,12 +13,13 @@ import {
 
 const number = fc.integer({ min: 0, max: TOKEN_BOUND - 1 });
 const from = fc.string({ minLength: 1, maxLength: 60, unit: "grapheme" });
-const numbers = { link: number, seq: number, granted: number };
+const room = fc.nat(2 ** 32 - 1);
+const counts = { taken: number, room };
+const numbers = { link: number, seq: number, ...counts };
 const greeting = {
   version: fc.nat(255),
   token: number,
-  granted: number,
-  isAgain: fc.boolean(),
+  ...counts,
   from,
 };
 const named = fc.oneof(
@@ -40,10 +41,11 @@ Deno.test("decodeFrame() reads what encodeFrame() wrote", () => {
 });
 
 Deno.test("decodeFrame() reads the header of messages", () => {
-  fc.assert(fc.property(number, number, number, (link, seq, granted) => {
+  const header = fc.record(numbers);
+  fc.assert(fc.property(header, ({ link, seq, ...counts }) => {
     const frame = Buffer.alloc(DATA_HEADER_BYTES + 5);
-    writeDataHeader(frame, link, seq, granted);
-    assertEquals(decodeFrame(frame), { kind: "data", link, seq, granted });
+    writeDataHeader(frame, link, seq, counts);
+    assertEquals(decodeFrame(frame), { kind: "data", link, seq, ...counts });
   }));
 });
 
@@ -54,7 +56,10 @@ Deno.test("decodeFrame() refuses a frame that ends early, at each byte", () => {
       assertThrows(() => decodeFrame(bytes.subarray(0, length)), FrameError);
     }
   }));
-  const header = writeDataHeader(Buffer.alloc(DATA_HEADER_BYTES), 1, 2, 3);
+  const header = writeDataHeader(Buffer.alloc(DATA_HEADER_BYTES), 1, 2, {
+    taken: 3,
+    room: 4,
+  });
   for (let length = 0; length < header.length; length++) {
     assertThrows(() => decodeFrame(header.subarray(0, length)), FrameError);
   }
@@ -80,8 +85,8 @@ Deno.test("decodeFrame() reads a greeting of a later version that has more field
     version: 2,
     from: "north",
     token: 7,
-    granted: 8,
-    isAgain: true,
+    taken: 8,
+    room: 9,
   });
   assertEquals(
     decodeFrame(Buffer.concat([hello, Buffer.from("more")])),

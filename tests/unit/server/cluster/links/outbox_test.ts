@@ -177,14 +177,18 @@ Deno.test("Outbox has only a few messages in pieces on their way at once", () =>
   }
 });
 
-Deno.test("Outbox refuses what is over its bound, and takes one message of any size", () => {
-  const outbox = new Outbox(PIECE, 1_000);
-  assert(outbox.push("a", [new Uint8Array(5_000)]));
+Deno.test("Outbox refuses what is over its bound, takes one message of any size, and short ones up to twice its bound", () => {
+  const outbox = new Outbox(PIECE, 20_000);
+  assert(outbox.push("a", [new Uint8Array(50_000)]));
   assert(!outbox.push("b", [new Uint8Array(1)]));
   while (outbox.take(allocate, 0));
-  let taken = 0;
-  while (outbox.push("a", [new Uint8Array(100)])) taken++;
-  assertEquals(taken, 6, "each costs its bytes and some more");
+  const fill = (length: number) => {
+    let taken = 0;
+    while (outbox.push("a", [new Uint8Array(length)])) taken++;
+    return taken;
+  };
+  assertEquals(fill(2_000), 9, "each costs its bytes and some more");
+  assertEquals(fill(1_000), 20);
   outbox.clear();
   assertEquals(outbox.bytes, 0);
   assert(outbox.push("a", [new Uint8Array(100)]));

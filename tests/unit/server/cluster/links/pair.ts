@@ -31,7 +31,8 @@ export class End {
       nextToken: () => tokens.update(own).copy().digest().readUIntBE(0, 6),
       window: () => window,
       allocate: (length) => Buffer.allocUnsafe(length),
-      transmit: (frame) => this.peer?.incoming.push(frame),
+      free: () => {},
+      transmit: (frame) => this.peer?.incoming.push(Buffer.from(frame)),
       schedule: () => this.isScheduled = true,
       received: (message) => {
         const [stream = "", index = ""] = message.toString().split(/[/;]/);
