@@ -101,7 +101,7 @@ export class ClusterOffices implements Offices, NodeTunnel {
     former?: Seat,
   ): Seat | Refusal | Promise<Seat | Refusal> {
     if (this.isClosed) return refusalOf(shuttingDown());
-    return this.#isHome(wanted.office)
+    return this.#isHome(wanted.office) && !isElsewhere(former)
       ? this.#joinHere(peer, wanted, former)
       : this.#joinSomewhere(peer, wanted, former);
   }
@@ -135,7 +135,11 @@ export class ClusterOffices implements Offices, NodeTunnel {
       const home = await this.#homeOf(wanted.office);
       if (this.isClosed) return refusalOf(shuttingDown());
       if (this.#isHome(wanted.office)) {
-        return this.#joinHere(peer, wanted, former);
+        if (!isElsewhere(former)) return this.#joinHere(peer, wanted, former);
+        const refusal = this.#local?.judge(peer, wanted);
+        if (refusal) return refusal;
+        await former.leave();
+        continue;
       }
       const left = end - performance.now();
       if (left <= 0) return refusalOf(unreachable());
@@ -164,7 +168,7 @@ export class ClusterOffices implements Offices, NodeTunnel {
     if (former?.isHeld) {
       const judged = await ask(true);
       if (judged !== "free") return judged;
-      former.leave();
+      await former.leave();
     }
     return await ask(false);
   }
@@ -282,6 +286,9 @@ export class ClusterOffices implements Offices, NodeTunnel {
   }
 }
 
+const isElsewhere = (seat: Seat | undefined): seat is Seat =>
+  seat !== undefined && seat.isHeld && !(seat instanceof LocalSeat);
+
 /** A seat in an office here, as long as this node may serve: timers may be late. */
 class LocalSeat implements Seat {
   readonly #seat: Seat;
@@ -301,8 +308,8 @@ class LocalSeat implements Seat {
     ack?.(Payload.of(notServing().toPayload()));
   }
 
-  leave(): void {
-    this.#seat.leave();
+  leave(): Promise<void> | undefined {
+    return this.#seat.leave();
   }
 
   gone(): void {

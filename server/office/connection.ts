@@ -46,6 +46,12 @@ export interface OwnSeat extends MemberSeat {
   readonly seat: Seat;
 }
 
+/** The most bytes of events that wait for another node to answer. */
+const MAX_WAITING_BYTES = 2 ** 20;
+
+/** What an event costs above its bytes. */
+const WAITING_OVERHEAD_BYTES = 256;
+
 /** What a connection works with. */
 export interface ConnectionParts extends Pick<OfficeParts, "audit" | "clock"> {
   readonly offices: Offices;
@@ -70,8 +76,10 @@ export class Connection {
   #role: Role | undefined;
   #own: OwnSeat | undefined;
   #isGone = false;
-  /** What arrived while a join waits; `undefined` when none does. */
+  /** What arrived while another node is to answer; `undefined` when none is. */
   #waiting: (() => void)[] | undefined;
+  /** Bytes of what waits. */
+  #waitingBytes = 0;
 
   /** @param role declared at connect, if it was (spec §2) */
   constructor(peer: Peer, parts: ConnectionParts, role?: Role) {
@@ -102,6 +110,9 @@ export class Connection {
     if (this.#waiting === undefined || event === TOOL_CALL_PROGRESS_EVENT) {
       return this.#handle(event, payload, answer);
     }
+    if (this.#isTooMuch(payload)) {
+      return this.#peer.end("too much arrived while its join waits", false);
+    }
     this.#waiting.push(() => {
       if (!this.#isGone) return this.#handle(event, payload, answer);
       // A client that is gone needs no answers, but its earlier cancel still counts.
@@ -119,6 +130,13 @@ export class Connection {
       measure(answer, end);
       ack?.(answer, end);
     };
+  }
+
+  /** A join may wait for some seconds; one event of any size may follow it. */
+  #isTooMuch({ size = 0 }: Payload): boolean {
+    const isFirst = this.#waitingBytes === 0;
+    this.#waitingBytes += size + WAITING_OVERHEAD_BYTES;
+    return !isFirst && this.#waitingBytes > MAX_WAITING_BYTES;
   }
 
   #inTurn(run: () => void): void {
@@ -151,10 +169,7 @@ export class Connection {
 
   #handle(event: AnyEvent, payload: Payload, ack: Ack | undefined): void {
     if (event === JOIN_OFFICE_EVENT) return this.#join(payload, ack);
-    if (event === LEAVE_OFFICE_EVENT) {
-      const answer = this.#leave(payload);
-      return ack?.(answer);
-    }
+    if (event === LEAVE_OFFICE_EVENT) return this.#leave(payload, ack);
     const held = this.held;
     if (held) return held.seat.receive(event, payload, ack);
     try {
@@ -206,7 +221,10 @@ export class Connection {
       const seat = verdict ??
         this.#parts.offices.join(this.#peer, wanted, this.held?.seat);
       if (!(seat instanceof Promise)) return this.#joined(wanted, seat);
-      this.#wait(seat, wanted, ack);
+      const seatOf = wanted;
+      const joined = seat.catch(refusalOf)
+        .then((seat) => this.#joined(seatOf, seat));
+      this.#wait(joined, ack);
       return undefined;
     } catch (error) {
       return this.#refuseJoin(refusalOf(error), wanted);
@@ -214,20 +232,15 @@ export class Connection {
   }
 
   /** Keeps later events back until another node has answered. */
-  #wait(
-    joining: Promise<Seat | Refusal>,
-    wanted: MemberSeat,
-    ack: Ack | undefined,
-  ): void {
+  #wait(answer: Promise<OfficeAck>, ack: Ack | undefined): void {
     this.#waiting = [];
-    joining.catch(refusalOf).then((seat) => {
-      const answer = this.#joined(wanted, seat);
+    answer.then((answer) => {
       if (!this.#isGone) ack?.(answer);
       const waiting = this.#takeWaiting();
       for (const [at, run] of waiting.entries()) {
         run();
         if (this.#waiting === undefined) continue;
-        this.#waiting.push(...waiting.slice(at + 1)); // another join waits
+        this.#waiting.push(...waiting.slice(at + 1)); // another one waits
         break;
       }
     });
@@ -236,6 +249,7 @@ export class Connection {
   #takeWaiting(): (() => void)[] {
     const waiting = this.#waiting ?? [];
     this.#waiting = undefined;
+    this.#waitingBytes = 0;
     return waiting;
   }
 
@@ -265,17 +279,21 @@ export class Connection {
     return [false, reason];
   }
 
-  #leave(payload: Payload): OfficeAck {
+  #leave(payload: Payload, ack: Ack | undefined): void {
+    let answer: OfficeAck = [true, null];
     try {
       const { office_id: office } = parseLeaveOfficeReq(payload.parse());
       const held = this.held;
-      if (held === undefined) return [false, "Not in an office"];
-      if (held.office !== office) return this.#refuseLeave(held);
-      held.seat.leave();
-      return [true, null];
+      if (held === undefined) answer = [false, "Not in an office"];
+      else if (held.office !== office) answer = this.#refuseLeave(held);
+      else {
+        const left = held.seat.leave();
+        if (left) return this.#wait(left.then(() => answer), ack);
+      }
     } catch (error) {
-      return [false, refusalOf(error).refused];
+      answer = [false, refusalOf(error).refused];
     }
+    ack?.(answer);
   }
 
   /** Audits an attempt to act in another office (spec §10). */

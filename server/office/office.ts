@@ -191,7 +191,7 @@ export class Office {
       },
       receive: (event, payload, ack) =>
         this.#receive(member, event, payload, ack),
-      leave: () => this.#leave(member, false),
+      leave: () => void this.#leave(member, false),
       gone: () => this.#leave(member, true),
     };
   }

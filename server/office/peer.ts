@@ -88,8 +88,12 @@ export interface Seat {
    * @param ack absent if the sender did not ask for an answer
    */
   receive(event: MemberEvent, payload: Payload, ack?: Ack): void;
-  /** Leaves the office; pending calls of the member are answered (spec §5). */
-  leave(): void;
+  /**
+   * Leaves the office; pending calls of the member are answered (spec §5).
+   *
+   * @returns resolves when the seat is free; `undefined` where it is on return
+   */
+  leave(): Promise<void> | undefined;
   /** Notes that the connection is closed; pending calls of the member are dropped silently (spec §5). */
   gone(): void;
 }

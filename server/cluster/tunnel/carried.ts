@@ -44,6 +44,7 @@ export class Carried implements Seat {
   #identity: Peer["identity"];
   #isHeld = true;
   #isClosed = false;
+  #left = () => {};
   #id = 0;
   /** What came before the client got the answer to its join. */
   #early: TunnelFrame[] | undefined = [];
@@ -96,10 +97,13 @@ export class Carried implements Seat {
     this.#send({ kind: Kind.identity, text: JSON.stringify(identity ?? null) });
   }
 
-  leave(): void {
-    if (!this.#isHeld) return;
+  leave(): Promise<void> | undefined {
+    if (!this.#isHeld) return undefined;
     this.#release();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#left = resolve;
     this.#send({ kind: Kind.leave });
+    return promise;
   }
 
   gone(): void {
@@ -206,6 +210,7 @@ export class Carried implements Seat {
     this.#port.close();
     for (const ack of this.#acks.values()) answer(ack);
     this.#acks.clear();
+    this.#left();
     this.#port.idle();
   }
 }

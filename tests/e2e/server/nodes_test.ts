@@ -223,98 +223,222 @@ Deno.test("nodes: a seat is taken over from another node: leave, enter, the old 
   await right.server.close({ graceMs: 0 });
 });
 
-Deno.test("nodes: without the others calls on the same node go on, and those to other nodes end with 500", async () => {
+Deno.test("nodes: what cannot be sent to another node ends with 500, and calls on the same node go on", async () => {
   await using nodes = await twoNodes();
   const { bus, left, agent, computer } = nodes;
   await using near = await joinRaw(left.url, "computer", "near", "office");
   near.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ from: "near" }));
-  const asked = Promise.withResolvers<void>();
-  computer.handle(TOOL_CALL_EVENT, () => asked.resolve());
-  const running = agent.ask(TOOL_CALL_EVENT, REQUEST);
-  await asked.promise;
   bus.isConnected = false;
-  left.switchboard.connected(false);
-  const away = { code: 500, reason: "registry unavailable" };
-  assertEquals(failureOf(await running), away);
+  const away = { code: 500, reason: "node unreachable" };
   assertEquals(failureOf(await agent.ask(TOOL_CALL_EVENT, REQUEST)), away);
   assertEquals(
     await agent.ask(TOOL_CALL_EVENT, { ...REQUEST, computer: "near" }),
     { from: "near" },
   );
   bus.isConnected = true;
-  left.switchboard.connected(true);
   computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ from: "far" }));
   assertEquals(await agent.ask(TOOL_CALL_EVENT, REQUEST), { from: "far" });
 });
 
-Deno.test("nodes: a call to a Computer that this node has not heard of looks into the registry once", async () => {
+Deno.test("nodes: a node that is silent ends its calls with 404 and frees its seats; its clients come back", async () => {
   await using nodes = await twoNodes();
-  const { bus, right, agent } = nodes;
-  bus.isConnected = false; // its coming is not heard of
-  await using fresh = await joinRaw(right.url, "computer", "fresh", "office");
-  bus.isConnected = true;
-  fresh.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ from: "fresh" }));
-  const call = (computer: string) =>
-    agent.ask(TOOL_CALL_EVENT, { ...REQUEST, computer });
-  assertEquals(
-    await Promise.all([call("fresh"), call("fresh")]),
-    [{ from: "fresh" }, { from: "fresh" }],
-  );
-  assertEquals(failureOf(await call("nobody")).code, 404);
-  assertEquals(agent.heard, [{
-    event: ENTER_OFFICE_NOTIFICATION,
-    payload: { office_id: "office", computer: "fresh" },
-  }]);
-});
-
-Deno.test("nodes: after a loss the rosters are read again, and what Computers told may have changed", async () => {
-  await using nodes = await twoNodes();
-  const { bus, left, right, agent } = nodes;
-  bus.isConnected = false; // whoever comes now is not heard of
-  await using _missed = await joinRaw(
+  const { bus, right, agent, computer } = nodes;
+  const asked = Promise.withResolvers<void>();
+  computer.handle(TOOL_CALL_EVENT, () => asked.resolve());
+  const running = agent.ask(TOOL_CALL_EVENT, REQUEST);
+  await asked.promise;
+  const closed = computer.disconnected();
+  bus.lose("left", "right");
+  assertEquals(failureOf(await running), {
+    code: 404,
+    reason: "computer disconnected",
+  });
+  assertEquals(await closed, "transport close");
+  await using again = await joinRaw(
     right.url,
     "computer",
-    "missed",
+    "computer",
     "office",
   );
-  bus.isConnected = true;
-  left.switchboard.lost("right");
-  assertEquals(
-    await agent.next(ENTER_OFFICE_NOTIFICATION),
-    { office_id: "office", computer: "missed" },
-  );
-  assertEquals(
-    await agent.next(UPDATE_TOOL_LIST_NOTIFICATION),
-    { computer: "computer" },
-  );
+  again.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ from: "again" }));
+  assertEquals(await agent.ask(TOOL_CALL_EVENT, REQUEST), { from: "again" });
+  assertEquals(agent.heard.map(({ event }) => event), [
+    LEAVE_OFFICE_NOTIFICATION,
+    ENTER_OFFICE_NOTIFICATION,
+  ]);
 });
 
-Deno.test("nodes: a node that is fenced closes its connections, and tells the others nothing", async () => {
-  await using nodes = await twoNodes();
-  const { right, agent, computer } = nodes;
-  const closed = computer.disconnected();
-  right.switchboard.fence("its lease has ended");
-  assertEquals(await closed, "transport close");
-  assertEquals(agent.heard, []);
-  // The node that frees its seats tells it.
-  nodes.left.switchboard.left([{
-    protocol: "0.2",
-    member: {
-      role: "computer",
-      name: "computer",
-      office: "office",
-      socket: "any",
-      version: "0.2.0",
-      instance: undefined,
-      principal: undefined,
-      rev: 2,
-      node: "right",
-    },
-  }]);
+Deno.test("nodes: a fenced node closes all connections; its offices move, with the members of other nodes", async () => {
+  for (const fenced of ["left", "right"]) {
+    await using nodes = await twoNodes();
+    const { bus, left, right, agent, computer } = nodes;
+    await using other = await joinRaw(left.url, "agent", "agent", "of left");
+    assertEquals(bus.homeOf("office"), "left");
+    const pending = agent.ask(TOOL_CALL_EVENT, REQUEST);
+    const closed = computer.disconnected();
+    bus.fence(fenced);
+    assertEquals(await closed, "transport close");
+    if (fenced === "right") {
+      assertEquals(failureOf(await pending).code, 404);
+      await agent.heardOf(LEAVE_OFFICE_NOTIFICATION);
+      assertEquals(other.socket.connected, true);
+      continue;
+    }
+    await agent.disconnected();
+    await other.disconnected();
+    await using _back = await joinRaw(
+      right.url,
+      "computer",
+      "computer",
+      "office",
+    );
+    assertEquals(bus.homeOf("office"), "right");
+  }
+});
+
+Deno.test("nodes: an office lives where it was joined first, until its last member has left", async () => {
+  const bus = new Bus();
+  const left = await bus.serve("left");
+  const right = await bus.serve("right");
+  const join = (url: string, name: string) =>
+    joinRaw(url, "computer", name, "office");
+  const leave = (client: RawClient) =>
+    client.request(LEAVE_OFFICE_EVENT, { office_id: "office" });
+  await using first = await join(left.url, "first");
+  await using second = await join(right.url, "second");
+  await leave(first);
+  assertEquals(bus.homeOf("office"), "left");
+  await leave(second);
+  assertEquals(bus.homeOf("office"), undefined);
+  await using third = await join(right.url, "third");
+  assertEquals(bus.homeOf("office"), "right");
+  // A join that is refused does not keep it, and one that races with the end gets a home.
+  const races = await Promise.all([
+    leave(third),
+    first.join("computer", "first", "office"),
+    second.join("computer", "second", "office"),
+  ]);
+  assertEquals(races.map(([ok]) => ok), [true, true, true]);
+  await using agent = await joinRaw(left.url, "agent", "agent", "office");
   assertEquals(
-    await agent.next(LEAVE_OFFICE_NOTIFICATION),
-    { office_id: "office", computer: "computer" },
+    (await agent.ask(LIST_ROOM_EVENT, {
+      agent: "agent",
+      office_id: "office",
+      req_id: "r",
+    }) as { sessions: unknown[] }).sessions.length,
+    3,
   );
+  await left.server.close({ graceMs: 0 });
+  await right.server.close({ graceMs: 0 });
+});
+
+Deno.test("nodes: who moves to an office at another node leaves its old one first, and keeps it when refused (spec §5)", async () => {
+  const bus = new Bus();
+  const nodes = await Promise.all(
+    ["left", "right"].map((name) => bus.serve(name)),
+  );
+  const [left, right] = nodes.map(({ url }) => url) as [string, string];
+  const order: string[] = [];
+  await using old = await joinRaw(left, "agent", "agent", "old");
+  await using next = await joinRaw(right, "agent", "agent", "next");
+  for (const [name, client] of Object.entries({ old, next })) {
+    client.socket.onAny((event) => order.push(`${name}: ${event}`));
+  }
+  for (const url of [left, right]) {
+    order.length = 0;
+    await using pc = await joinRaw(url, "computer", "pc", "old");
+    await using rival = await joinRaw(right, "computer", "pc", "next");
+    assertEquals(await pc.join("computer", "pc", "next"), [
+      false,
+      'Computer "pc" already exists in the room',
+    ]);
+    await rival.request(LEAVE_OFFICE_EVENT, { office_id: "next" });
+    await next.next(LEAVE_OFFICE_NOTIFICATION);
+    assertEquals(await pc.join("computer", "pc", "next"), [true, null]);
+    await old.heardOf(LEAVE_OFFICE_NOTIFICATION);
+    await next.heardOf(ENTER_OFFICE_NOTIFICATION);
+    assertEquals(order, [
+      `old: ${ENTER_OFFICE_NOTIFICATION}`,
+      `next: ${ENTER_OFFICE_NOTIFICATION}`,
+      `next: ${LEAVE_OFFICE_NOTIFICATION}`,
+      `old: ${LEAVE_OFFICE_NOTIFICATION}`,
+      `next: ${ENTER_OFFICE_NOTIFICATION}`,
+    ]);
+    await pc.request(LEAVE_OFFICE_EVENT, { office_id: "next" });
+    await next.heardOf(LEAVE_OFFICE_NOTIFICATION);
+    for (const client of [old, next]) client.heard.length = 0;
+  }
+  for (const { server } of nodes) await server.close({ graceMs: 0 });
+});
+
+Deno.test("nodes: a notification is one frame for all members of a node", async () => {
+  await using nodes = await twoNodes();
+  const { bus, left, right, agent } = nodes;
+  const more = await Promise.all(
+    [1, 2, 3, 4, 5].map((i) =>
+      joinRaw(right.url, "computer", `pc ${i}`, "office")
+    ),
+  );
+  await using near = await joinRaw(left.url, "computer", "near", "office");
+  await more[0]?.heardOf(ENTER_OFFICE_NOTIFICATION);
+  await agent.ask(LIST_ROOM_EVENT, {
+    agent: "agent",
+    office_id: "office",
+    req_id: "r",
+  });
+  bus.sent.length = 0;
+  await near.request(LEAVE_OFFICE_EVENT, { office_id: "office" });
+  await Promise.all(
+    more.map((client) => client.heardOf(LEAVE_OFFICE_NOTIFICATION)),
+  );
+  assertEquals(bus.sent, ["left to right"]);
+  for (const client of more) await client[Symbol.asyncDispose]();
+});
+
+Deno.test("nodes: a join is held while the home of the office is not reached, with what its client sends meanwhile", async () => {
+  await using nodes = await twoNodes();
+  const { bus, right } = nodes;
+  await using late = await connectRaw(right.url);
+  bus.isConnected = false;
+  const joined = late.join("computer", "late", "office");
+  const left = late.request(LEAVE_OFFICE_EVENT, { office_id: "office" });
+  assertEquals(
+    await Promise.race([
+      joined,
+      new Promise((resolve) => setTimeout(resolve, 100, "held")),
+    ]),
+    "held",
+  );
+  bus.isConnected = true;
+  assertEquals(await joined, [true, null]);
+  assertEquals(await left, [true, null]);
+});
+
+Deno.test("nodes: the home of an office that shuts down answers its calls, then its members go on elsewhere", async () => {
+  const bus = new Bus();
+  const left = await bus.serve("left");
+  const right = await bus.serve("right");
+  await using near = await joinRaw(left.url, "computer", "near", "office");
+  await using agent = await joinRaw(right.url, "agent", "agent", "office");
+  await near.next(ENTER_OFFICE_NOTIFICATION);
+  const asked = Promise.withResolvers<(answer: unknown) => void>();
+  near.handle(TOOL_CALL_EVENT, (_payload, ack) => asked.resolve(ack));
+  const answer = agent.ask(TOOL_CALL_EVENT, { ...REQUEST, computer: "near" });
+  const ack = await asked.promise;
+  const gone = agent.disconnected();
+  const closed = left.server.close();
+  const refused = await agent.ask(TOOL_CALL_EVENT, {
+    ...REQUEST,
+    computer: "near",
+  });
+  assertEquals(failureOf(refused).reason, "server shutting down");
+  ack({ content: [] });
+  assertEquals(await answer, { content: [] });
+  assertEquals(await gone, "transport close");
+  await closed;
+  await using _back = await joinRaw(right.url, "agent", "agent", "office");
+  assertEquals(bus.homeOf("office"), "right");
+  await right.server.close({ graceMs: 0 });
 });
 
 Deno.test("nodes: list_room has the members of all nodes, and one Agent of many gets the seat", async () => {

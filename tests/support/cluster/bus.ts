@@ -1,81 +1,86 @@
 import { Buffer } from "node:buffer";
+import { ClusterOffices } from "../../../server/cluster/cluster_offices.ts";
+import type { Directory } from "../../../server/cluster/directory/directory.ts";
 import type { Messenger } from "../../../server/cluster/links/links.ts";
-import { Switchboard } from "../../../server/cluster/switchboard/switchboard.ts";
-import { createSmcpServer, MemoryRegistry } from "../../../server/mod.ts";
-import { newCluster } from "../../../server/offices/cluster.ts";
+import { createSmcpServer } from "../../../server/mod.ts";
 import type { SmcpServerOptions } from "../../../server/options.ts";
-import type { ProtocolName } from "../../../protocol/mod.ts";
-import type { Seat } from "../../../server/shared/member.ts";
-import type { OfficeRegistry } from "../../../server/offices/registry.ts";
+import { newCluster } from "../../../server/shared/cluster.ts";
 import { fakeMember } from "./fake_member.ts";
+
+const LEASE_MS = 6000;
 
 /** Servers of one process that share their offices, without Redis: what passes between them is in memory. */
 export class Bus {
-  readonly #nodes = new Map<string, Switchboard>();
+  readonly #nodes = new Map<string, ClusterOffices>();
   readonly #homes = new Map<string, string>();
-  readonly #registries = new Map<ProtocolName, MemoryRegistry>();
   /** Whether messages are passed on; otherwise they cannot be sent. */
   isConnected = true;
+  /** The frames that were sent so far: who sends to whom. */
+  readonly sent: string[] = [];
 
   /** Starts a server as the node `name`. */
   async serve(name: string, options: SmcpServerOptions = {}) {
-    const { cluster, switchboard } = this.join(name);
+    const { cluster, offices } = this.join(name);
     const server = createSmcpServer({ ...options, cluster });
     const { url } = await server.listen();
-    return { server, url, switchboard };
+    return { server, url, offices };
   }
 
   /** Makes the node `name`, for a server. */
   join(name: string) {
-    const switchboard = new Switchboard({
-      directory: () => ({
-        node: name,
-        registry: (protocol) => this.#registry(name, protocol),
-      }),
-      links: () => this.#links(name),
+    const offices = new ClusterOffices({
+      directory: this.#directory(name),
+      links: this.#links(name),
       isServing: () => true,
-    });
-    this.#nodes.set(name, switchboard);
+    }, LEASE_MS);
+    this.#nodes.set(name, offices);
     const leave = async () => {
-      switchboard.questions.end();
       await turn(); // what is on its way arrives
+      offices.close();
+      this.#nodes.delete(name);
+      this.#free(name);
+      for (const other of this.#nodes.values()) other.gone(name);
     };
-    const cluster = newCluster(fakeMember(switchboard, { leave }));
-    return { cluster, switchboard };
+    return { cluster: newCluster(fakeMember(offices, { leave })), offices };
   }
 
-  /** Tells a node that messages from or to another may be missing. */
+  /** The node that is the home of an office. */
+  homeOf(office: string): string | undefined {
+    return this.#homes.get(office);
+  }
+
+  /** Ends what passes between a node and another, as a node that finds the other one silent. */
   lose(node: string, other: string): void {
-    this.#nodes.get(node)?.lost(other);
+    this.#nodes.get(node)?.silent(other);
   }
 
-  #registry(node: string, protocol: ProtocolName): OfficeRegistry {
-    const memory = this.#registries.get(protocol) ?? new MemoryRegistry();
-    this.#registries.set(protocol, memory);
-    const withNode = (seat: Seat): Seat => {
-      const home = this.#homes.get(seat.socket);
-      return home === undefined ? seat : { ...seat, node: home };
-    };
+  /** Fences a node, whose homes are free. */
+  fence(name: string): void {
+    this.#nodes.get(name)?.fence("its lease has ended");
+    this.#free(name);
+    for (const other of this.#nodes.values()) other.gone(name);
+  }
+
+  #free(name: string): void {
+    for (const [office, home] of [...this.#homes]) {
+      if (home === name) this.#homes.delete(office);
+    }
+  }
+
+  #directory(node: string): Directory {
+    const homes = this.#homes;
     return {
-      claim: async (wanted, ...rest) => {
+      node,
+      async claim(office) {
         await turn();
-        const claim = memory.claim(wanted, ...rest);
-        if (claim.kind !== "admit") return claim;
-        this.#homes.set(wanted.socket, node);
+        const home = homes.get(office) ?? node;
+        homes.set(office, home);
         await turn();
-        return {
-          ...claim,
-          ...(claim.evict && { evict: withNode(claim.evict) }),
-          ...(claim.seats && { seats: claim.seats.map(withNode) }),
-        };
+        return { node: home, leaseLeftMs: LEASE_MS };
       },
-      release: async (member) => {
-        await turn();
-        return memory.release(member);
-      },
-      list: async (office) => {
-        await turn();
-        return memory.list(office).map(withNode);
+      release(office) {
+        if (homes.get(office) === node) homes.delete(office);
+        return Promise.resolve();
       },
     };
   }
@@ -83,10 +88,13 @@ export class Bus {
   #links(from: string): Messenger {
     const nodes = this.#nodes;
     return {
-      peers: new Set([...nodes.keys()].filter((node) => node !== from)),
+      get peers() {
+        return new Set([...nodes.keys()].filter((node) => node !== from));
+      },
       maxMessageBytes: 2 ** 24,
       send: (to, _stream, message) => {
-        if (!this.isConnected) return "away";
+        if (!this.isConnected || !nodes.has(to)) return "away";
+        this.sent.push(`${from} to ${to}`);
         const bytes = Buffer.concat(message);
         setTimeout(() => nodes.get(to)?.received(from, bytes), 0);
         return "sent";

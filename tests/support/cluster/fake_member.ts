@@ -1,20 +1,24 @@
 import { Tally } from "../../../server/cluster/node/tally.ts";
-import type { Switchboard } from "../../../server/cluster/switchboard/switchboard.ts";
-import type { ClusterMember } from "../../../server/offices/cluster.ts";
+import type { NodeTunnel } from "../../../server/cluster/node/tunnel.ts";
+import type { ClusterMember } from "../../../server/shared/cluster.ts";
 
-/** A node that has always joined, and whose other nodes are the switchboard's. */
+/** A node that has always joined. */
 export const fakeMember = (
-  switchboard: Switchboard,
+  tunnel: NodeTunnel,
   changes: Partial<ClusterMember> = {},
 ): ClusterMember => ({
   name: "node",
   hindrance: undefined,
-  others: switchboard.questions,
-  exchange: (...offices) => switchboard.exchange(...offices),
+  others: tunnel.others,
   status: () => ({ node: "", leaseMs: 0, redis: "connected", nodes: 0 }),
-  figures: () => ({ ...new Tally(), ...switchboard.counts, queuedBytes: 0 }),
+  figures: () => ({
+    ...new Tally(),
+    ...tunnel.counts,
+    queuedBytes: 0,
+    homes: 0,
+  }),
   onClaim: () => {},
-  start: () => {},
+  start: (_settings, local) => tunnel.start(local),
   joined: () => Promise.resolve(),
   unknownSession: () => {},
   leave: () => Promise.resolve(),
