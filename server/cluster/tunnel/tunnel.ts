@@ -152,6 +152,7 @@ export class Tunnel {
 
   /** Ends all streams between this node and another. */
   lose(node: string, error: ProtocolError, reason: string): void {
+    this.questions.end(node);
     const route = this.#routes.get(node);
     if (route === undefined) return;
     const { hosted, carried, joining } = route;

@@ -4,19 +4,18 @@ import {
   assertRejects,
   assertThrows,
 } from "@std/assert";
+import { ClusterOffices } from "../../../server/cluster/cluster_offices.ts";
 import { NO_DIRECTORY, NO_LINKS } from "../../../server/cluster/node/absent.ts";
-import { Switchboard } from "../../../server/cluster/switchboard/switchboard.ts";
 import {
   createMetrics,
   createSmcpServer,
-  MemoryRegistry,
   type SmcpServerOptions,
 } from "../../../server/mod.ts";
 import {
   type AgreedSettings,
   type ClusterMember,
   newCluster,
-} from "../../../server/offices/cluster.ts";
+} from "../../../server/shared/cluster.ts";
 import type { ClusterHindrance } from "../../../server/shared/cluster_status.ts";
 import { fakeMember } from "../../support/cluster/fake_member.ts";
 import { modulesOf } from "../../support/modules.ts";
@@ -29,19 +28,22 @@ function newServer(
   changes: Partial<ClusterMember> = {},
   options: SmcpServerOptions = {},
 ) {
-  const switchboard = new Switchboard({
-    directory: () => NO_DIRECTORY,
-    links: () => NO_LINKS,
+  const offices = new ClusterOffices({
+    directory: NO_DIRECTORY,
+    links: NO_LINKS,
     isServing: () => false,
-  });
+  }, 6000);
   const asked: string[] = [];
   const state: { hindrance: ClusterHindrance | undefined } = {
     hindrance: undefined,
   };
   const started: AgreedSettings[] = [];
   const member: ClusterMember = Object.defineProperty(
-    fakeMember(switchboard, {
-      start: (settings) => void started.push(settings),
+    fakeMember(offices, {
+      start: (settings, local) => {
+        started.push(settings);
+        return offices.start(local);
+      },
       unknownSession: (sid) => void asked.push(sid),
       leave: () => {
         asked.push("leave");
@@ -106,7 +108,7 @@ Deno.test("a join is refused with a reason where the node may not serve", async 
   await using client = await connectRaw(url);
   assertEquals(
     await client.join("agent", "a", "office"),
-    [false, "This server has lost its cluster: reconnect and try again"],
+    [false, "The registry of offices cannot be reached: try again"],
   );
 });
 
@@ -162,9 +164,7 @@ Deno.test("listen() waits until the cluster is joined, and fails with its reason
   );
 });
 
-Deno.test("createSmcpServer() refuses a registry beside a cluster, and what is no cluster", () => {
-  const registry = new MemoryRegistry();
-  assertThrows(() => newServer({}, { registry }), TypeError, "leave out one");
+Deno.test("createSmcpServer() refuses what is no cluster", () => {
   const cluster = {
     status: { node: "", leaseMs: 0, redis: "away" as const, nodes: 0 },
     close: () => Promise.resolve(),
@@ -180,7 +180,7 @@ Deno.test("createSmcpServer() refuses a registry beside a cluster, and what is n
 Deno.test("/metrics has the cluster's figures, and none of them without a cluster", async () => {
   const { server } = newServer({
     status: () => ({ node: "n1", leaseMs: 9500, redis: "connected", nodes: 3 }),
-    onClaim: (listener) => listener("admitted", 20),
+    onClaim: (listener) => listener("here", 20),
   }, { metrics: createMetrics() });
   await using _ = server;
   const linesOf = async (url: string) =>
@@ -195,7 +195,7 @@ Deno.test("/metrics has the cluster's figures, and none of them without a cluste
       'smcp_cluster_calls_total{direction="received"} 0',
       "smcp_cluster_fences_total 0",
       "smcp_cluster_misrouted_total 0",
-      'smcp_cluster_claim_duration_seconds_sum{outcome="admitted"} 0.02',
+      'smcp_cluster_claim_duration_seconds_sum{outcome="here"} 0.02',
     ]
   ) {
     assertEquals(lines.filter((each) => each === line), [line]);

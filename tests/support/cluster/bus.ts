@@ -41,7 +41,14 @@ export class Bus {
       this.#free(name);
       for (const other of this.#nodes.values()) other.gone(name);
     };
-    return { cluster: newCluster(fakeMember(offices, { leave })), offices };
+    const status = () => ({
+      node: name,
+      leaseMs: LEASE_MS,
+      redis: "connected" as const,
+      nodes: this.#nodes.size,
+    });
+    const member = fakeMember(offices, { leave, status });
+    return { cluster: newCluster(member), offices };
   }
 
   /** The node that is the home of an office. */

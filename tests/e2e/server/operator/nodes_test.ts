@@ -74,6 +74,7 @@ Deno.test("nodes: an operator of any sees offices, members, calls and counters o
       node,
       offices: [{
         office: "north",
+        node: "left", // its home
         agent: "planner",
         computers: 1,
         pending_calls: 1,
@@ -83,18 +84,11 @@ Deno.test("nodes: an operator of any sees offices, members, calls and counters o
     assertEquals(
       members.map((m: Record<string, unknown>) => [
         m.name,
-        m.node ?? node,
         m.address,
         m.pending_calls,
         m.calls,
       ]),
-      [["planner", "left", "127.0.0.1", 1, 1], [
-        "pc",
-        "right",
-        "127.0.0.1",
-        1,
-        1,
-      ]],
+      [["planner", "127.0.0.1", 1, 1], ["pc", "127.0.0.1", 1, 1]],
     );
     const { calls } = await get(url, "/offices/north/calls");
     assertEquals(calls.map((c: Record<string, unknown>) => c.req_id), ["r1"]);
@@ -197,11 +191,7 @@ Deno.test("nodes: a stream has the events of all, each once, with the node of th
   });
   await two.computer.socket.disconnect();
   for (
-    const [stream, ofLeft, ofRight] of [[here, undefined, "right"], [
-      there,
-      "left",
-      undefined,
-    ]] as const
+    const [stream, home] of [[here, undefined], [there, "left"]] as const
   ) {
     const seen: string[] = [];
     const has = (kind: string) => seen.some((event) => event.startsWith(kind));
@@ -211,17 +201,17 @@ Deno.test("nodes: a stream has the events of all, each once, with the node of th
       seen.push(`${kind} ${data.name ?? data.req_id} ${data.node}`);
     }
     assertEquals(seen.filter((event) => event.includes(" r1 ")), [
-      `call_began r1 ${ofLeft}`,
-      `call_cancelled r1 ${ofLeft}`,
-      `call_ended r1 ${ofLeft}`,
+      `call_began r1 ${home}`,
+      `call_cancelled r1 ${home}`,
+      `call_ended r1 ${home}`,
     ]);
     assertEquals(seen.filter((event) => !event.includes(" r1 ")), [
-      `left pc ${ofRight}`,
+      `left pc ${home}`,
     ]);
   }
 });
 
-Deno.test("nodes: one that does not answer is named, and its members are known by the registry", async () => {
+Deno.test("nodes: one that does not answer is named, and its clients are known at the home of their office", async () => {
   await using two = await officeOfTwo();
   two.bus.isConnected = false;
   const { status, body } = await operate(
@@ -231,7 +221,7 @@ Deno.test("nodes: one that does not answer is named, and its members are known b
   );
   assertEquals([status, body.unanswered], [200, ["right"]]);
   const [, pc] = body.members;
-  assertEquals([pc.name, pc.node, pc.address], ["pc", "right", undefined]);
+  assertEquals([pc.name, pc.address], ["pc", "127.0.0.1"]);
   const kick = await operate(two.left, "/members/nobody/kick", {
     ...operator,
     post: { reason: "because" },

@@ -1,17 +1,34 @@
 import { assertEquals } from "@std/assert";
-import type { NodeMessage } from "../../../../server/cluster/switchboard/messages.ts";
-import { Questions } from "../../../../server/cluster/switchboard/questions.ts";
+import { Buffer } from "node:buffer";
+import {
+  decodeFrame,
+  encodeHead,
+  Kind,
+} from "../../../../server/cluster/tunnel/frames.ts";
+import { Questions } from "../../../../server/cluster/tunnel/questions.ts";
+
+interface Sent {
+  readonly kind: number;
+  readonly id: number;
+  readonly value?: unknown;
+}
+
+const frameOf = ({ kind, id, value }: Sent) =>
+  decodeFrame(
+    encodeHead({ kind, id, stream: 0, text: JSON.stringify({ value }) }),
+  );
 
 /** A node whose messages the test carries. */
 function newNode(
   { isAway = false, maxMessageBytes = 1000 } = {},
-): { questions: Questions; sent: NodeMessage[] } {
-  const sent: NodeMessage[] = [];
+): { questions: Questions; sent: Sent[] } {
+  const sent: Sent[] = [];
   const questions = new Questions({
     peers: () => new Set(["other"]),
     maxMessageBytes: () => maxMessageBytes,
-    send: (_node, _stream, message) => {
-      sent.push(message);
+    send: (_node, _stream, frame) => {
+      const { kind, id, text } = decodeFrame(Buffer.concat(frame));
+      sent.push({ kind, id, ...JSON.parse(text) });
       return !isAway;
     },
   });
@@ -21,10 +38,13 @@ function newNode(
 /** A question as its node sends it, and its answer. */
 async function replyTo(
   questions: Questions,
-  sent: NodeMessage[],
+  sent: Sent[],
   question: unknown,
-): Promise<NodeMessage | undefined> {
-  questions.take("other", { kind: "question", id: 7, question });
+): Promise<Sent | undefined> {
+  questions.take(
+    "other",
+    frameOf({ kind: Kind.question, id: 7, value: question }),
+  );
   await new Promise((resolve) => setTimeout(resolve, 0));
   return sent.at(-1);
 }
@@ -33,11 +53,13 @@ Deno.test("Questions: an answer counts from the node that was asked, once", asyn
   const { questions, sent } = newNode();
   const answer = questions.ask("other", "how many?", 60_000);
   const [asked] = sent;
-  assertEquals(asked, { kind: "question", id: 1, question: "how many?" });
-  questions.take("stranger", { kind: "reply", id: 1, reply: 0 });
-  questions.take("other", { kind: "reply", id: 2, reply: 1 });
-  questions.take("other", { kind: "reply", id: 1, reply: 2 });
-  questions.take("other", { kind: "reply", id: 1, reply: 3 });
+  const reply = (id: number, value: number) =>
+    frameOf({ kind: Kind.reply, id, value });
+  assertEquals(asked, { kind: Kind.question, id: 1, value: "how many?" });
+  questions.take("stranger", reply(1, 0));
+  questions.take("other", reply(2, 1));
+  questions.take("other", reply(1, 2));
+  questions.take("other", reply(1, 3));
   assertEquals(await answer, 2);
 });
 
@@ -56,20 +78,17 @@ Deno.test("Questions: none is waited for in vain", async () => {
 
 Deno.test("Questions: each is answered, without an answer where there is none", async () => {
   const { questions, sent } = newNode();
-  const NONE: NodeMessage = { kind: "reply", id: 7, reply: undefined };
+  const NONE: Sent = { kind: Kind.reply, id: 7 };
   assertEquals(await replyTo(questions, sent, "early"), NONE);
   questions.answerWith((question) => {
     if (question === "bad") throw new Error("cannot");
     return question === "large" ? "x".repeat(1000) : { question };
   });
   assertEquals(await replyTo(questions, sent, "good"), {
-    kind: "reply",
+    kind: Kind.reply,
     id: 7,
-    reply: { question: "good" },
+    value: { question: "good" },
   });
   assertEquals(await replyTo(questions, sent, "bad"), NONE);
-  assertEquals(await replyTo(questions, sent, "large"), {
-    kind: "reply",
-    id: 7,
-  });
+  assertEquals(await replyTo(questions, sent, "large"), NONE);
 });
