@@ -22,9 +22,9 @@ import {
  * A user of the access list needs no more than this; tests/cluster/redis/acl_test.ts shows that none of
  * it can be left out:
  *
- * | where | `ACL SETUSER node on >PASSWORD ~{smcp1}:* &smcp1:* …` |
+ * | where | `ACL SETUSER node on >PASSWORD ~{smcp2}:* &smcp1:* …` |
  * |---|---|
- * | everywhere | `+evalsha +eval +info +time +get +set +incr +del +hget +hset +hdel +hlen +hgetall +hvals +sadd +srem +scard +spop +sscan +zadd +zrem +zscore +zrangebyscore` |
+ * | everywhere | `+evalsha +eval +info +time +get +set +unlink +hget +hset +hdel +hexists +zadd +zrem +zscore +zrangebyscore` |
  * | one server | `+ping +publish +subscribe +pubsub\|numsub` |
  * | sentinels | `+role +publish +subscribe +pubsub\|numsub`; on the sentinels themselves, where they have a password: `+sentinel\|get-master-addr-by-name` |
  * | Redis Cluster | `+role +spublish +ssubscribe +pubsub\|shardnumsub +cluster\|slots` |

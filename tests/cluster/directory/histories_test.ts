@@ -23,6 +23,8 @@ const STEPS = {
   "lose data": 1,
   "restart empty": 1,
   "restart with data": 1,
+  remember: 3,
+  "fail over": 1,
 } as const;
 
 const FATES: Readonly<Record<Fate, number>> = {
@@ -103,6 +105,7 @@ class World {
   async start(): Promise<void> {
     this.#redis.fates = [];
     await this.#redis.empty(true);
+    await this.#redis.remember();
     for (let index = 0; index < NODES; index++) await this.#begin(index);
     await this.#pass(LEASE_MS - 500);
   }
@@ -150,7 +153,14 @@ class World {
         await this.#redis.empty(true);
         break;
       case "restart with data":
-        await this.#redis.restart();
+        await this.#redis.replace("keep");
+        break;
+      case "remember":
+        await this.#redis.remember();
+        break;
+      case "fail over":
+        // The replica may lack writes that were answered.
+        await this.#redis.replace("recall");
     }
     await this.#redis.quiet();
     await this.#check();

@@ -1,144 +1,107 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { ROUTING_KEY } from "../../../server/cluster/directory/prelude.ts";
-import { CLAIM } from "../../../server/cluster/directory/scripts.ts";
-import {
-  claimKey,
-  memberCode,
-} from "../../../server/cluster/directory/seat_code.ts";
+import { LEASE_MS } from "../../../server/cluster/directory/lease.ts";
+import { RedisDirectory } from "../../../server/cluster/directory/redis_directory.ts";
+import { PREFIX } from "../../../server/cluster/directory/scripts.ts";
 import { RegistryUnavailableError } from "../../../server/cluster/directory/unavailable.ts";
-import { openNode } from "../../support/cluster/directories.ts";
+import { connectRedis } from "../../../server/cluster/redis/connect.ts";
+import { openNode, type TestNode } from "../../support/cluster/directories.ts";
 import { until } from "../../support/cluster/programs.ts";
 import { startRedis, type TestRedis } from "../../support/cluster/redis.ts";
-import { member } from "../../support/member.ts";
-import { admitted, fresh, seen } from "../../support/server/claims.ts";
+import { SlowRedis } from "../../support/cluster/slow_redis.ts";
 
 /** Lets Redis do what it is asked only after its clients have given up waiting. */
-const unanswered = async (redis: TestRedis, ask: () => unknown) => {
+async function unanswered(
+  redis: TestRedis,
+  ask: () => Promise<unknown>,
+): Promise<void> {
   redis.freeze();
   try {
-    await assertRejects(
-      async () => await ask(),
-      RegistryUnavailableError,
-      "try again",
-    );
+    await ask();
   } finally {
     redis.thaw();
   }
-};
+}
 
-const sockets = async (redis: TestRedis): Promise<string[]> => {
-  const seats = await redis.command("HVALS", "{smcp1}:o:0.2:north");
-  return Array.isArray(seats)
-    ? seats.map((seat) => String(seat).split("\n")[2] ?? "")
-    : [];
-};
+const homes = (redis: TestRedis, { id }: TestNode) =>
+  redis.command("HKEYS", `${PREFIX}h:${id}`);
 
-Deno.test("a claim that was not answered is taken back, although Redis seated it", async () => {
+const isUnavailable = (work: Promise<unknown>) =>
+  assertRejects(() => work, RegistryUnavailableError, "try again");
+
+Deno.test("a claim that was not answered is released with the next beat, although Redis has done it", async () => {
   await using redis = await startRedis();
   await using node = await openNode(redis.url);
-  await unanswered(redis, () => node.registry.claim(member(), fresh, 10));
-  await until(async () => (await sockets(redis)).length === 0);
-  const steps = Number(await redis.command("GET", "{smcp1}:rev"));
+  await using other = await openNode(redis.url);
+  await unanswered(redis, () => isUnavailable(node.claim("north")));
+  await until(async () => String(await homes(redis, node)) === "north");
   await node.beat();
-  const claim = await node.registry.claim(member({ socket: "s2" }), fresh, 10);
-  // The one before was seated: it has made a step.
-  assertEquals(admitted(claim).rev, steps + 1);
+  await until(async () => await other.claim("north") === other.id);
 });
 
-Deno.test("who was evicted by a claim that was not answered has its seat again, as before", async () => {
+Deno.test("a claim that was not answered may be repeated: the home stays", async () => {
   await using redis = await startRedis();
+  await using node = await openNode(redis.url);
+  await unanswered(redis, () => isUnavailable(node.claim("north")));
+  await until(async () =>
+    await node.claim("north").catch(() => undefined) === node.id
+  );
+  await node.beat();
+  await node.beat();
+  assertEquals(await homes(redis, node), ["north"]);
+});
+
+Deno.test("a claim that was not answered does not end the home that this node has already", async () => {
+  await using redis = await startRedis();
+  await using node = await openNode(redis.url);
+  await node.claim("north");
+  await unanswered(redis, () => isUnavailable(node.claim("north")));
+  await node.beat();
+  await node.beat();
+  assertEquals(await homes(redis, node), ["north"]);
+  await node.directory.release("north");
+  assertEquals(await homes(redis, node), []);
+});
+
+Deno.test("a release that was not sent is repeated with the next beat", async () => {
+  await using redis = await startRedis({ persistent: true });
   await using node = await openNode(redis.url);
   await using other = await openNode(redis.url);
-  const before = member({ instance: "i" });
-  admitted(await other.registry.claim(before, fresh, 10));
-  const seats = await other.registry.list("north");
-  await unanswered(
-    redis,
-    () => node.registry.claim({ ...before, socket: "s2" }, fresh, 10),
-  );
-  await until(async () => (await sockets(redis))[0] === "s1");
-  assertEquals(await other.registry.list("north"), seats);
-  assertEquals((await other.beat()).seats, 1);
-  assertEquals((await node.beat()).seats, 0);
+  await node.claim("north");
+  await redis.kill();
+  await until(() => Promise.resolve(!node.redis.connected));
+  await node.directory.release("north");
+  await redis.restart({ keepData: true });
+  await until(() => Promise.resolve(node.redis.connected));
+  await node.beat();
+  await other.beat();
+  await redis.command("DEL", `${PREFIX}settle`);
+  await until(async () => await other.claim("north") === other.id);
 });
 
-Deno.test("a dead holder that was evicted by a claim that was not answered is told with the next beat", async () => {
-  await using redis = await startRedis();
-  await using node = await openNode(redis.url);
-  await using dead = await openNode(redis.url);
-  admitted(await dead.registry.claim(member(), fresh, 10));
-  await redis.command("ZADD", "{smcp1}:nodes", "0", dead.directory.node);
-  await unanswered(
-    redis,
-    () => node.registry.claim(member({ socket: "s2" }), fresh, 10),
-  );
-  await until(async () => (await sockets(redis)).length === 0);
-  const { gone } = await node.beat();
-  assertEquals(gone.map(({ member }) => seen(member)), [seen(member())]);
+Deno.test("a release that arrives late does not end the home that was claimed since", async () => {
+  await using redis = await startRedis({ used: false });
+  await using client = await connectRedis(redis.url);
+  const slow = new SlowRedis(client);
+  await slow.turn(0);
+  const directory = new RedisDirectory(slow.connect());
+  await directory.beat("");
+  await slow.turn(LEASE_MS);
+  await directory.beat("");
+  await directory.claim("north");
+  slow.fates = ["late"];
+  await directory.release("north");
+  await directory.claim("north");
+  for (let i = 0; i < 3; i++) await slow.deliver();
+  assertEquals(await slow.homesOf(directory.node), ["north"]);
+  await directory[Symbol.asyncDispose]();
 });
 
-Deno.test("the same socket may claim again after an answer that was lost, and keeps its seat", async () => {
-  await using redis = await startRedis();
-  await using node = await openNode(redis.url);
-  await using other = await openNode(redis.url);
-  const before = member({ instance: "i" });
-  admitted(await other.registry.claim(before, fresh, 10));
-  const back = { ...before, socket: "s2" };
-  await unanswered(redis, () => node.registry.claim(back, fresh, 10));
-  const claim = admitted(
-    await again(() => node.registry.claim(back, fresh, 10)),
-  );
-  // Whom it has evicted is told now, since nobody was told before.
-  assertEquals(claim.evict && seen(claim.evict), seen(before));
-  await node.beat(); // behind whatever takes the first one back
-  assertEquals(await sockets(redis), ["s2"]);
-});
-
-Deno.test("the holder of a claim that was not answered gets its seat back also when that node is reaped", async () => {
-  await using redis = await startRedis();
-  await using other = await openNode(redis.url);
-  const before = member({ instance: "i" });
-  const { rev } = admitted(await other.registry.claim(before, fresh, 10));
-  await using node = await openNode(redis.url);
-  // What a claim asks whose node is killed before it hears the answer.
-  const epoch = String(await redis.command("GET", "{smcp1}:epoch"));
-  const place = ["0.2:north", "Cpc", "s2", claimKey(before), "1", "10"];
-  const ids = [node.directory.node, epoch, "0"];
-  await node.redis.run(
-    CLAIM,
-    [ROUTING_KEY],
-    [...ids, ...place, memberCode(before), ""],
-  );
-  assertEquals(await sockets(redis), ["s2"]);
-  await other.directory.reap(node.directory.node);
-  const [seat] = await other.registry.list("north");
-  assertEquals(seat?.socket, "s1");
-  assertEquals(seat?.rev, rev);
-});
-
-Deno.test("without Redis a claim fails at once, with nothing to take back", async () => {
+Deno.test("without Redis a claim and a beat fail at once, and a release does not", async () => {
   await using redis = await startRedis();
   await using node = await openNode(redis.url);
   await redis.kill();
   await until(() => Promise.resolve(!node.redis.connected));
-  const error = await assertRejects(
-    async () => await node.registry.claim(member(), fresh, 10),
-    RegistryUnavailableError,
-  );
-  assertEquals(error.mayBeDone, false);
-  await assertRejects(
-    async () => await node.registry.list("north"),
-    RegistryUnavailableError,
-  );
+  await isUnavailable(node.claim("north"));
+  await isUnavailable(node.beat());
+  await node.directory.release("north");
 });
-
-/** Asks until Redis goes on. */
-async function again<T>(ask: () => T | Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!(error instanceof RegistryUnavailableError)) throw error;
-    }
-  }
-}

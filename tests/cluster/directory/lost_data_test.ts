@@ -1,119 +1,141 @@
-import { assertEquals, assertGreater } from "@std/assert";
-import type { Seat } from "../../../server/mod.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { PREFIX } from "../../../server/cluster/directory/scripts.ts";
+import { RegistryUnavailableError } from "../../../server/cluster/directory/unavailable.ts";
 import { openNode, type TestNode } from "../../support/cluster/directories.ts";
-import { startRedis, type TestRedis } from "../../support/cluster/redis.ts";
 import { until } from "../../support/cluster/programs.ts";
-import { member } from "../../support/member.ts";
-import { admitted, fresh, seen } from "../../support/server/claims.ts";
+import { startRedis, type TestRedis } from "../../support/cluster/redis.ts";
 
-/** Free seats wait for 400 ms for those who had them. */
-const TIMES = { beatMs: 200, leaseMs: 15_000 };
+const LEASE_MS = 1500;
 
-const agent = member({ role: "agent", name: "boss", socket: "a1" });
-const stranger = member({ role: "agent", name: "other", socket: "a2" });
+/** Starts Redis again; resolves when the nodes have reached it. */
+async function restart(
+  redis: TestRedis,
+  nodes: readonly TestNode[],
+  keepData: boolean,
+): Promise<void> {
+  await redis.restart({ keepData });
+  await until(() =>
+    Promise.resolve(nodes.every(({ redis }) => redis.connected))
+  );
+}
 
-const taken = async (node: TestNode, wanted = agent): Promise<Seat> => {
-  const claim = admitted(await node.registry.claim(wanted, fresh, 10));
-  return { ...wanted, rev: claim.rev, node: node.directory.node };
-};
-
-const WAYS_TO_LOSE: Readonly<
-  Record<string, (redis: TestRedis, nodes: TestNode[]) => Promise<void>>
+const WAYS: Readonly<
+  Record<
+    string,
+    {
+      readonly isEmpty: boolean;
+      happen(redis: TestRedis, nodes: readonly TestNode[]): Promise<unknown>;
+    }
+  >
 > = {
-  "FLUSHALL": async (redis) => void await redis.command("FLUSHALL"),
-  "a Redis that starts again empty": async (redis, nodes) => {
-    await redis.restart({ keepData: false });
-    await until(() =>
-      Promise.resolve(nodes.every(({ redis }) => redis.connected))
-    );
+  "FLUSHALL": {
+    isEmpty: true,
+    happen: (redis) => redis.command("FLUSHALL"),
+  },
+  "a Redis that starts again empty": {
+    isEmpty: true,
+    happen: (redis, nodes) => restart(redis, nodes, false),
+  },
+  "a Redis that starts again with its data": {
+    isEmpty: false,
+    happen: (redis, nodes) => restart(redis, nodes, true),
   },
 };
 
-for (const [what, lose] of Object.entries(WAYS_TO_LOSE)) {
-  Deno.test(`${what}: nodes take their seats again, with their steps, before any stranger may`, async () => {
+for (const [what, { happen, isEmpty }] of Object.entries(WAYS)) {
+  Deno.test(`${what}: a node has its homes again before any other may`, async () => {
     await using redis = await startRedis();
-    await using node = await openNode(redis.url, TIMES);
-    await using other = await openNode(redis.url, TIMES);
-    const seat = await taken(node);
-    await lose(redis, [node, other]);
+    await using node = await openNode(redis.url, LEASE_MS);
+    await using other = await openNode(redis.url, LEASE_MS);
+    await node.claim("north");
+    await happen(redis, [node, other]);
 
-    // Asked before anybody has noticed: it waits, and is refused in the end.
-    const claim = other.registry.claim(stranger, fresh, 10);
-    const list = other.registry.list("north");
-    const [first, second] = [await node.beat(), await other.beat()];
-    assertEquals([first.emptied, second.emptied], [true, true]);
-    assertEquals(first.seats, 0);
-    assertEquals(
-      await node.directory.restore({ protocol: "0.2", member: seat }),
-      seat,
-    );
-    assertEquals(await claim, {
-      kind: "refuse",
-      reason: "Room already has an agent",
-    });
-    assertEquals((await list).map(seen), [seen(agent)]);
-    assertEquals((await node.beat()).emptied, false);
-
-    // The history goes on after all that was.
-    assertGreater(await node.registry.release(agent), seat.rev);
-    assertGreater((await taken(other, stranger)).rev, seat.rev);
+    // Claimed before any node has noticed, and before the home is known again.
+    const early = other.claim("north");
+    const beat = await other.beat();
+    assertEquals([beat.isNew, beat.isEmpty, beat.lost], [true, isEmpty, []]);
+    assertEquals(beat.nodes.size, 0);
+    assert(beat.settleMs > 0 && beat.settleMs <= LEASE_MS);
+    const restored = await node.beat();
+    assertEquals([restored.isNew, restored.lost], [true, []]);
+    assertEquals([...restored.nodes.keys()], [other.id]);
+    assertEquals(await early, node.id);
+    assertEquals((await node.beat()).isNew, false);
   });
 }
 
-Deno.test("after lost data a free seat is given when nobody has taken it again", async () => {
+Deno.test("after lost data an office without a home gets one when all former leases are over", async () => {
   await using redis = await startRedis();
-  await using node = await openNode(redis.url, TIMES);
-  const { rev } = await taken(node, member());
+  await using node = await openNode(redis.url, LEASE_MS);
   await redis.command("FLUSHALL");
   await node.beat();
-  assertGreater((await taken(node)).rev, rev);
+  const settled = Number(await redis.command("GET", `${PREFIX}settle`));
+  assertEquals(await node.claimInTime("north"), node.id);
+  const [seconds, micros] = [await redis.command("TIME")].flat().map(Number);
+  assert((seconds ?? 0) * 1000 + (micros ?? 0) / 1000 >= settled);
 });
 
-Deno.test("a cold start waits for nobody", async () => {
+Deno.test("a node that comes just after the loss gets no home of a node that serves", async () => {
   await using redis = await startRedis();
-  // By default it would wait for 6 seconds.
-  await using node = await openNode(redis.url);
-  const before = performance.now();
-  await taken(node);
-  assertGreater(3000, performance.now() - before);
-});
-
-Deno.test("restore() gives no seat that another has by now, and what this node has already stays", async () => {
-  await using redis = await startRedis();
-  await using node = await openNode(redis.url, TIMES);
-  await using other = await openNode(redis.url, TIMES);
-  const seat = { protocol: "0.2", member: await taken(node) } as const;
-  assertEquals(await node.directory.restore(seat), seat.member);
-  await node.registry.release(agent);
-  await taken(other, stranger);
-  assertEquals(await node.directory.restore(seat), undefined);
-  assertEquals((await node.beat()).seats, 0);
-  await other.registry.release(stranger);
-  assertEquals(await node.directory.restore(seat), seat.member);
-});
-
-Deno.test("restore() takes a seat from a dead node, whose leave it tells with the next beat", async () => {
-  await using redis = await startRedis();
-  await using node = await openNode(redis.url, TIMES);
-  await using dead = await openNode(redis.url, TIMES);
-  const member = await taken(node);
-  await node.registry.release(agent);
-  await taken(dead, stranger);
-  await redis.command("ZADD", "{smcp1}:nodes", "0", dead.directory.node);
-  const restored = await node.directory.restore({ protocol: "0.2", member });
-  assertEquals(restored, member);
-  const { gone } = await node.beat();
-  assertEquals(gone.map(({ member }) => seen(member)), [seen(stranger)]);
-});
-
-Deno.test("a node's own steps are the least that Redis goes on from", async () => {
-  await using redis = await startRedis();
-  await using node = await openNode(redis.url, TIMES);
-  const seat = await taken(node);
-  // A replica that had not got the last writes, on a machine whose clock is behind.
-  await redis.command("SET", "{smcp1}:rev", "7");
-  assertGreater(await node.registry.release(agent), seat.rev);
-  await redis.command("SET", "{smcp1}:rev", "7");
+  await using node = await openNode(redis.url, LEASE_MS);
+  await node.claim("north");
+  await redis.command("FLUSHALL");
+  await using newcomer = await openNode(redis.url, LEASE_MS);
+  const claim = newcomer.claim("north");
   await node.beat();
-  assertGreater(Number(await redis.command("GET", "{smcp1}:rev")), seat.rev);
+  assertEquals(await claim, node.id);
+});
+
+Deno.test("the first nodes of an empty Redis wait for a lease, in which former nodes may serve", async () => {
+  await using redis = await startRedis({ used: false });
+  await using node = await openNode(redis.url, LEASE_MS);
+  const { settleMs } = await node.beat();
+  assert(settleMs > 0, String(settleMs));
+  assertEquals(await node.claimInTime("north"), node.id);
+  assertEquals((await node.beat()).settleMs, 0);
+});
+
+Deno.test("a node takes thousands of homes again in steps", async () => {
+  await using redis = await startRedis();
+  await using node = await openNode(redis.url);
+  const offices = Array.from({ length: 2100 }, (_, index) => `o${index}`);
+  await Promise.all(offices.map(node.claim));
+  await redis.command("FLUSHALL");
+  assertEquals((await node.beat()).lost, []);
+  assertEquals(await redis.command("HLEN", `${PREFIX}h:${node.id}`), 2100);
+});
+
+Deno.test("what was released during the loss is not taken again", async () => {
+  await using redis = await startRedis();
+  await using node = await openNode(redis.url);
+  await node.claim("north");
+  await node.claim("south");
+  await redis.command("FLUSHALL");
+  const beat = node.beat();
+  await node.directory.release("north");
+  await beat;
+  assertEquals(await redis.command("HKEYS", `${PREFIX}h:${node.id}`), [
+    "south",
+  ]);
+});
+
+Deno.test("a beat returns homes that are elsewhere by now, as where another node has a shorter lease", async () => {
+  await using redis = await startRedis();
+  await using node = await openNode(redis.url);
+  await node.claim("north");
+  await node.claim("south");
+  await redis.command("FLUSHALL");
+  await using other = await openNode(redis.url, 100);
+  await until(async () => (await other.beat()).settleMs === 0);
+  assertEquals(await other.claim("north"), other.id);
+  await other.beat();
+  assertEquals((await node.beat()).lost, ["north"]);
+  assertEquals([...node.directory.homes.keys()], ["south"]);
+});
+
+Deno.test("a claim gives up when homes do not become known", async () => {
+  await using redis = await startRedis();
+  await using node = await openNode(redis.url, 300);
+  await redis.command("SET", `${PREFIX}epoch`, "another");
+  await assertRejects(() => node.claim("north"), RegistryUnavailableError);
 });

@@ -3,6 +3,7 @@ import type { Beat } from "../../../server/cluster/directory/directory.ts";
 import { RedisDirectory } from "../../../server/cluster/directory/redis_directory.ts";
 import { connectRedis } from "../../../server/cluster/redis/connect.ts";
 import type { Redis } from "../../../server/cluster/redis/redis.ts";
+import { until } from "./programs.ts";
 import type { RedisTls } from "../../../server/cluster/redis/tls.ts";
 
 /** A node of a test, without links, beats or clients. */
@@ -15,6 +16,8 @@ export interface TestNode extends AsyncDisposable {
   beat(): Promise<Extract<Beat, { state: "ok" }>>;
   /** Returns the node that an office lives at, after claiming it. */
   claim(office: string): Promise<string>;
+  /** Claims, and renews the lease until that is answered. */
+  claimInTime(office: string): Promise<string>;
 }
 
 /** Connects a node to Redis, which takes its lease. */
@@ -35,6 +38,15 @@ export async function openNode(
       return beat;
     },
     claim: async (office) => (await directory.claim(office)).node,
+    async claimInTime(office) {
+      let isOver = false;
+      const claim = node.claim(office).finally(() => isOver = true);
+      await until(async () => {
+        if (!isOver) await node.beat();
+        return isOver;
+      });
+      return await claim;
+    },
     [Symbol.asyncDispose]: async () => {
       await directory[Symbol.asyncDispose]();
       await redis.close();

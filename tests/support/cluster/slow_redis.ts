@@ -25,8 +25,19 @@ export type Fate =
   | "slow";
 
 const WORLD = newScript(`
-if ARGV[3] == 'empty' then redis.call('FLUSHALL') end
-redis.call('HSET', 'world', 'now', ARGV[1], 'run', ARGV[2])
+local now, run, data = ARGV[1], ARGV[2], ARGV[3]
+local function keys() return redis.call('KEYS', '${PREFIX}*') end
+if data == 'remember' then
+  redis.call('DEL', 'remembered')
+  for _, key in ipairs(keys()) do redis.call('HSET', 'remembered', key, redis.call('DUMP', key)) end
+elseif data ~= 'keep' then
+  for _, key in ipairs(keys()) do redis.call('DEL', key) end
+end
+if data == 'recall' then
+  local all = redis.call('HGETALL', 'remembered')
+  for i = 1, #all, 2 do redis.call('RESTORE', all[i], 0, all[i + 1]) end
+end
+redis.call('HSET', 'world', 'now', now, 'run', run)
 `);
 
 /** Redis whose clock, process and network are the test's. */
@@ -43,20 +54,25 @@ export class SlowRedis {
     this.#redis = redis;
   }
 
-  /** Begins with a process that has no data, and the clock where it was. */
+  /** Loses all data, and is another process or not. */
   empty(isOtherProcess: boolean): Promise<void> {
-    return this.#set(isOtherProcess, "empty");
+    return this.#set("empty", isOtherProcess);
   }
 
-  /** Goes on as another process, with all data. */
-  restart(): Promise<void> {
-    return this.#set(true, "kept");
+  /** Remembers all data, as a replica that gets no more. */
+  remember(): Promise<void> {
+    return this.#set("remember", false);
+  }
+
+  /** Goes on as another process, with all data or those that were remembered last. */
+  replace(data: "keep" | "recall"): Promise<void> {
+    return this.#set(data, true);
   }
 
   /** Turns its clock. */
-  async turn(milliseconds: number): Promise<void> {
+  turn(milliseconds: number): Promise<void> {
     this.#now += milliseconds;
-    await this.#set(false, "kept");
+    return this.#set("keep", false);
   }
 
   /** Returns a connection of a node, which executes and answers in order; what is late has been on another. */
@@ -138,7 +154,7 @@ export class SlowRedis {
     return reply;
   }
 
-  async #set(isOtherProcess: boolean, data: "empty" | "kept"): Promise<void> {
+  async #set(data: string, isOtherProcess: boolean): Promise<void> {
     if (isOtherProcess) this.#run++;
     const args = [String(this.#now), String(this.#run), data];
     await this.#redis.run(WORLD, [ROUTING_KEY], args);
