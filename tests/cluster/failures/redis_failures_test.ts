@@ -47,7 +47,10 @@ Deno.test({
     "whatever happens to Redis: calls inside a node go on, all others are answered, joins end, and no seat is lost",
   timeout: 300_000,
 }, async (t) => {
-  await using cluster = await startCluster({ redis: { persistent: true } });
+  const flags = ["--cluster-lease", "15"];
+  await using cluster = await startCluster({
+    ...{ redis: { persistent: true }, flags },
+  });
   const [a, b] = [cluster.node(0), cluster.node(1)];
   await using agent = await joinAgent(a.url, "planner", "o");
   await using near = await joinComputer(a.url, "near", "o");
