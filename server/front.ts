@@ -5,6 +5,7 @@ import type { GatewayRoutes } from "./gateway/gateway_routes.ts";
 import { mountGateway } from "./gateway/mount_gateway.ts";
 import type { AdmissionParts } from "./http/admit_request.ts";
 import { httpApp, type SmcpEnv } from "./http/http_app.ts";
+import { refuseOperators } from "./operator/nodes/other_operators.ts";
 import { OperatorRoutes } from "./operator/http/operator_routes.ts";
 import type { ResolvedOptions } from "./options.ts";
 
@@ -38,6 +39,7 @@ export class ServerFront {
       since: Date.now(),
       recheck: () => this.#recheckClients(),
     });
+    if (all.cluster && !all.operator) refuseOperators(all.cluster.others);
     this.app = httpApp({
       ...all,
       ...{ connections, stats },

@@ -4,7 +4,6 @@ import { seesAll, seesOffice } from "../shared/identity.ts";
 import type { Policy } from "../shared/identity.ts";
 import { ask, type Asked } from "./ask.ts";
 import { Here, type HereParts } from "./here.ts";
-import { kickHere } from "./kick.ts";
 import type { OtherOperators, Told } from "./nodes/other_operators.ts";
 import type { NodeQuestion } from "./nodes/node_questions.ts";
 import { problemOf } from "./problem.ts";
@@ -133,7 +132,7 @@ export class OperatorApi {
   }
 
   /**
-   * Kicks a member, on whatever node it is.
+   * Kicks a member, wherever its office has its home.
    *
    * @throws {ProblemError} 404, 503
    */
@@ -143,15 +142,12 @@ export class OperatorApi {
     order: z.output<typeof kickSchema>,
   ): Promise<z.infer<typeof doneSchema>> {
     const kick = { ...order, ...seenBy(policy), by, id };
-    const here = await kickHere(kick, this.here, this.#parts.others);
-    if (here.done > 0) return this.#done(here.done, here.unanswered);
-    const told = await this.#parts.others.askAll("kick", kick);
-    const done = sum([...told.answers.values()], ({ done }) => done);
-    const unanswered = done > 0 ? [] : told.unanswered;
-    return this.#done(done, [
-      ...unanswered,
-      ...[...told.answers.values()].flatMap(({ unanswered }) => unanswered),
-    ], () =>
+    const here = this.here.kick(kick);
+    const told = here > 0
+      ? NOTHING_ASKED
+      : await this.#parts.others.askAll("kick", kick);
+    const done = here + sum([...told.answers.values()], (count) => count);
+    return this.#done(done, done > 0 ? NOTHING_ASKED : told, () =>
       problemOf(
         404,
         "id",
@@ -175,7 +171,7 @@ export class OperatorApi {
     const here = this.here.cancel(cancel);
     const told = await this.#parts.others.askAll("cancel", cancel);
     const done = here + sum([...told.answers.values()], (count) => count);
-    return this.#done(done, done > 0 ? [] : told.unanswered, () =>
+    return this.#done(done, done > 0 ? NOTHING_ASKED : told, () =>
       problemOf(
         404,
         "req_id",
@@ -207,7 +203,7 @@ export class OperatorApi {
       this.#parts.others.askAll("revoke", revoke),
     ]);
     const done = here + sum([...told.answers.values()], (count) => count);
-    return this.#done(done, told.unanswered, () =>
+    return this.#done(done, told, () =>
       problemOf(
         404,
         "principal",
@@ -234,24 +230,26 @@ export class OperatorApi {
     if (!seesOffice(policy, office)) throw noOffice(office);
   }
 
-  /** Says which node answers, in a cluster, and which did not. */
+  /** Says which node answers, in a cluster, and of which nothing is known. */
   #answering(
-    { unanswered }: Pick<Told<NodeQuestion>, "unanswered">,
-  ): { node?: string; unanswered?: string[] } {
+    { unanswered, notOperated }: Missing,
+  ): { node?: string; unanswered?: string[]; not_operated?: string[] } {
     const node = this.#parts.cluster?.status().node;
     return {
       ...(node && { node }), // one that has not joined has no name
       ...(unanswered.length > 0 && { unanswered: [...unanswered] }),
+      ...(notOperated.length > 0 && { not_operated: [...notOperated] }),
     };
   }
 
   /** @throws {ProblemError} what `none` returns, or 503 where a node that did not answer may have it */
   #done(
     done: number,
-    unanswered: readonly string[],
+    missing: Missing,
     none?: () => Error,
   ): z.infer<typeof doneSchema> {
-    if (done > 0) return { ...this.#answering({ unanswered }), done };
+    const { unanswered } = missing;
+    if (done > 0) return { ...this.#answering(missing), done };
     if (unanswered.length === 0 && none) throw none();
     throw problemOf(
       503,
@@ -262,6 +260,15 @@ export class OperatorApi {
     );
   }
 }
+
+/** The nodes of which nothing is known. */
+type Missing = Pick<Told<NodeQuestion>, "unanswered" | "notOperated">;
+
+const NOTHING_ASKED: Told<never> = {
+  answers: new Map<string, never>(),
+  unanswered: [],
+  notOperated: [],
+};
 
 /** What other nodes have to know of a policy. */
 const seenBy = (

@@ -1,9 +1,8 @@
 import type { Authenticator } from "../auth/authenticator.ts";
-import type { FoundMember } from "../office/offices.ts";
 import type { Journal } from "../shared/journal.ts";
 import { type Policy, seesAll, seesOffice } from "../shared/identity.ts";
 import { carriedBy } from "../wire/mod.ts";
-import type { Answerers } from "./nodes/node_questions.ts";
+import type { Answerers, Questions } from "./nodes/node_questions.ts";
 import type { OperatedServer } from "./operated.ts";
 import { processOf, type ProcessView } from "./process.ts";
 import {
@@ -30,7 +29,7 @@ export interface HereParts extends OperatedServer {
 /** What this node has, and does, for operators of whatever node. */
 export class Here
   implements
-    Pick<Answerers, "members" | "calls" | "cancel" | "hold" | "revoke"> {
+    Pick<Answerers, "members" | "calls" | "cancel" | "kick" | "revoke"> {
   readonly #parts: HereParts;
 
   constructor(parts: HereParts) {
@@ -74,7 +73,7 @@ export class Here
 
   /** Ends calls; returns how many. */
   cancel(
-    { by, office, req_id, reason }: Parameters<Answerers["cancel"]>[0],
+    { by, office, req_id, reason }: Questions["cancel"],
   ): number {
     const found = this.#parts.local.find(office);
     const calls = found?.calls.filter(({ reqId }) => reqId === req_id) ?? [];
@@ -82,31 +81,18 @@ export class Here
     return calls.length;
   }
 
-  /** Finds a member that the operator may see. */
-  find(id: string, policy: Policy): FoundMember | undefined {
-    const found = this.#parts.local.findMember(id);
-    return found && seesOffice(policy, found.office.name) ? found : undefined;
-  }
-
-  /** Kicks a member. */
-  kick(
-    found: FoundMember,
-    order: Parameters<OperatedServer["local"]["kick"]>[1],
-  ): void {
-    this.#parts.local.kick(found, order);
-  }
-
-  /** Holds a seat free; returns 1. */
-  hold(
-    { seat, reason, hold_ms: holdMs }: Parameters<Answerers["hold"]>[0],
-  ): number {
-    this.#parts.local.hold(seat, { reason, holdMs });
+  /** Kicks a member of an office that the operator may see; returns how many. */
+  kick({ id, policy, by, reason, hold_ms }: Questions["kick"]): number {
+    const { local } = this.#parts;
+    const found = local.findMember(id);
+    if (found === undefined || !seesOffice(policy, found.office.name)) return 0;
+    local.kick(found, { by, reason, holdMs: hold_ms });
     return 1;
   }
 
   /** Refuses a key; returns how many it knows. */
   async revoke(
-    { by, principal, reason }: Parameters<Answerers["revoke"]>[0],
+    { by, principal, reason }: Questions["revoke"],
   ): Promise<number> {
     const { authenticator, journal, recheck } = this.#parts;
     if (authenticator?.revoke?.(principal) !== true) return 0;

@@ -9,6 +9,9 @@ const ofNode = {
     .describe("the node of a cluster that answers, for all of them"),
   unanswered: z.array(z.string()).exactOptional()
     .describe("other nodes that did not answer: what they have is missing"),
+  not_operated: z.array(z.string()).exactOptional().describe(
+    "other nodes that were started without this API: what they have is missing",
+  ),
 };
 
 /** How a call ended. */

@@ -20,6 +20,24 @@ export interface GetBlobNeeds {
   readonly maxPayload: number | undefined;
 }
 
+/**
+ * Returns how many bytes a chunk has: at least one while any are left, since a reader could not go on
+ * from an empty one. With less room its answer cannot be sent, which its own check says.
+ *
+ * @param wanted the request's `max_chunk_bytes`; 0 and absent mean as many as a chunk may have
+ * @param left from the offset to the end
+ * @param room for bytes in a message that the Server takes
+ */
+export const chunkLength = (
+  wanted: number | undefined,
+  left: number,
+  room: number,
+): number =>
+  Math.max(
+    Math.min(wanted || MAX_CHUNK_BYTES, MAX_CHUNK_BYTES, room, left),
+    Math.min(1, left),
+  );
+
 /** Returns a chunk of the bytes that a handle leads to (0.4 §7.2). */
 export const getBlob: Handler<typeof GET_BLOB_EVENT, GetBlobNeeds> = async (
   { blob_handle, chunk_offset = 0, max_chunk_bytes: wanted, req_id },
@@ -39,11 +57,7 @@ export const getBlob: Handler<typeof GET_BLOB_EVENT, GetBlobNeeds> = async (
     req_id,
   };
   const room = roomForBase64(answer, maxPayload);
-  // With less room the answer cannot be sent, which its own check says.
-  const length = Math.max(
-    Math.min(wanted || MAX_CHUNK_BYTES, MAX_CHUNK_BYTES, room, left),
-    Math.min(1, left),
-  );
+  const length = chunkLength(wanted, left, room);
   const bytes = length === 0
     ? new Uint8Array()
     : await source.read(chunk_offset, length);

@@ -10,8 +10,6 @@ import { readEvents } from "./sse.js";
 
 /** How long the page waits before it connects again, at first and at most. */
 const RETRY_MS = { first: 500, most: 10_000 };
-/** How a call ended that began before anybody looked on. */
-export const UNSEEN = "unseen";
 /** How many calls, and how many events, are kept. */
 const MAX_KEPT = 2000;
 /** How many more may gather before the oldest are dropped together. */
@@ -23,7 +21,6 @@ const MAX_PULSES = 5000;
  * @typedef {object} Call
  * @property {number} key numbers the calls of this page
  * @property {string} office
- * @property {string} protocol
  * @property {string} agent
  * @property {string} computer
  * @property {string} request
@@ -42,7 +39,7 @@ const MAX_PULSES = 5000;
  * @typedef {import("./pulse.js").LogEvent} LogEvent
  *
  * A call as the API lists those in flight.
- * @typedef {{ office: string, protocol: string, agent: string, computer: string, req_id: string, request: string, tool?: string, waiting?: string, ms: number }} PendingCall
+ * @typedef {{ office: string, agent: string, computer: string, req_id: string, request: string, tool?: string, waiting?: string, ms: number }} PendingCall
  *
  * What the stream of a Server says.
  * @typedef {object} Live
@@ -55,8 +52,8 @@ const MAX_PULSES = 5000;
  * @property {number} openedAt when the page began to count, in milliseconds since 1970
  * @property {Pulse} pulse of all offices
  * @property {(office: string) => Pulse | undefined} pulseOf of an office; `undefined` while it is quiet
- * @property {(calls: readonly PendingCall[], office: string) => void} adopt adds the calls in flight in
- * an office that began before anybody looked on, and ends those that are not among them any more
+ * @property {(calls: readonly PendingCall[]) => void} adopt adds the calls in flight that began before
+ * anybody looked on
  * @property {(listener: () => void, signal: AbortSignal) => void} subscribe told at most once a frame, and
  * at first
  */
@@ -79,8 +76,8 @@ export function createLive(api, signal) {
   let calls = [];
   /** Calls without an end, by what identifies them. @type {Map<string, Call>} */
   const pending = new Map();
-  /** Calls whose end is not told. @type {Set<Call>} */
-  const adopted = new Set();
+  /** Calls whose beginning is not told, or not yet. @type {WeakSet<Call>} */
+  const adopted = new WeakSet();
   /** @type {LogEvent[]} */
   let log = [];
   const seconds = new Seconds();
@@ -234,11 +231,9 @@ export function createLive(api, signal) {
     openedAt,
     pulse,
     pulseOf: (office) => pulses.get(office),
-    adopt: (listed, office) => {
-      const ids = new Set();
+    adopt: (listed) => {
       for (const each of listed) {
         const call = callOf(++keys, Date.now() - each.ms, each);
-        ids.add(idOf(call));
         const known = pending.get(idOf(call));
         if (known) {
           known.waiting = each.waiting ?? null;
@@ -247,15 +242,6 @@ export function createLive(api, signal) {
         adopted.add(call);
         pending.set(idOf(call), call);
         add(call);
-      }
-      // The stream tells nothing of them.
-      for (const call of adopted) {
-        if (call.office !== office || ids.has(idOf(call))) continue;
-        adopted.delete(call);
-        if (pending.get(idOf(call)) === call) pending.delete(idOf(call));
-        if (call.endedAt === undefined) {
-          Object.assign(call, { endedAt: Date.now(), outcome: UNSEEN });
-        }
       }
       changed();
     },
@@ -267,9 +253,9 @@ export function createLive(api, signal) {
   };
 }
 
-/** @param {Pick<Call, "protocol" | "office" | "agent" | "reqId">} call */
-const idOf = ({ protocol, office, agent, reqId }) =>
-  JSON.stringify([protocol, office, agent, reqId]);
+/** @param {Pick<Call, "office" | "agent" | "reqId">} call */
+const idOf = ({ office, agent, reqId }) =>
+  JSON.stringify([office, agent, reqId]);
 
 /**
  * @param {number} key
@@ -280,7 +266,6 @@ const idOf = ({ protocol, office, agent, reqId }) =>
 const callOf = (key, beganAt, data) => ({
   key,
   office: data["office"],
-  protocol: data["protocol"],
   agent: data["agent"],
   computer: data["computer"],
   request: data["request"],

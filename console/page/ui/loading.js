@@ -43,13 +43,21 @@ export function loading({ problems, signal, load, show, everyMs }) {
  * @param {any} value an answer of the API
  */
 const missing = (value) => {
-  /** @type {readonly string[]} */
-  const nodes = value?.unanswered ?? [];
-  return nodes.length === 0 ? [] : [problem(
-    `No answer came from ${nodes.join(", ")}: what is on ${
-      nodes.length > 1 ? "these nodes" : "this node"
-    } is missing.`,
-  )];
+  /** @type {readonly (readonly [readonly string[] | undefined, (nodes: string) => string])[]} */
+  const kinds = [
+    [value?.unanswered, (nodes) => `No answer came from ${nodes}`],
+    [
+      value?.not_operated,
+      (nodes) => `Started with --no-operator: ${nodes}`,
+    ],
+  ];
+  return kinds.flatMap(([nodes = [], said]) =>
+    nodes.length === 0 ? [] : [problem(
+      `${said(nodes.join(", "))}: what is on ${
+        nodes.length > 1 ? "these nodes" : "this node"
+      } is missing.`,
+    )]
+  );
 };
 
 /**

@@ -6,9 +6,6 @@ import { fill, h } from "../ui/element.js";
 import { bytesText, durationText } from "../ui/text.js";
 import { cancelButton, classOf, nameOf, stateOf } from "./calls_parts.js";
 
-/** How often a call is looked for that runs. */
-const RELOAD_MS = 2000;
-
 /** @param {Readonly<Record<string, string>>} params */
 export const title = ({ key = "" }) => `Call ${key}`;
 
@@ -29,16 +26,6 @@ export function show(root, { api, live, signal, params: { key = "" } }) {
   let drawn;
   const find = () =>
     live.calls.find((/** @type {Call} */ each) => String(each.key) === key);
-  // Of one that began before anybody looked on, the stream does not tell the end.
-  const timer = setInterval(async () => {
-    /** @type {Call | undefined} */
-    const call = find();
-    if (!call || call.endedAt !== undefined || document.hidden) return;
-    const path = `offices/${encodeURIComponent(call.office)}/calls`;
-    const answer = await api.get(path, signal).catch(() => undefined);
-    if (answer && !signal.aborted) live.adopt(answer.calls, call.office);
-  }, RELOAD_MS);
-  signal.addEventListener("abort", () => clearInterval(timer));
   live.subscribe(() => {
     /** @type {Call | undefined} */
     const call = find();
@@ -64,7 +51,6 @@ function partsOf(call, api) {
     ["Agent", call.agent],
     ["Computer", call.computer],
     ["Request", `${call.request}, ${call.reqId}`],
-    ["Protocol", call.protocol],
     ["Began", new Date(call.beganAt).toLocaleString()],
     [
       "Outcome",

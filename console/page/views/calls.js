@@ -114,7 +114,7 @@ export function show(root, { api, live, signal, params: { office } }) {
     signal,
     everyMs: RELOAD_MS,
     load: () => api.get(`offices/${encodeURIComponent(office)}/calls`, signal),
-    show: ({ calls }) => live.adopt(calls, office),
+    show: ({ calls }) => live.adopt(calls),
   });
 }
 

@@ -2,7 +2,6 @@
 /// <reference lib="dom" />
 /** @import { Api } from "../data/api.js" */
 /** @import { Call } from "../data/live.js" */
-import { UNSEEN } from "../data/live.js";
 import { askReason } from "../ui/dialog.js";
 import { h } from "../ui/element.js";
 import { notify } from "../ui/notice.js";
@@ -18,7 +17,7 @@ export const classOf = ({ outcome }) =>
     ? "warn"
     : outcome === "ok"
     ? "good"
-    : outcome !== UNSEEN && hasFailed(outcome)
+    : hasFailed(outcome)
     ? "bad"
     : "muted";
 
@@ -55,7 +54,7 @@ export const cancelButton = (call, api) =>
  * @param {Api} api
  */
 async function cancel(call, api) {
-  const { office, protocol, reqId } = call;
+  const { office, reqId } = call;
   const reason = await askReason({
     title: `Cancel ${nameOf(call)} of ${call.agent}`,
     action: "Cancel the call",
@@ -63,7 +62,7 @@ async function cancel(call, api) {
   if (reason === undefined) return;
   try {
     const path = `offices/${encodeURIComponent(office)}/calls/cancel`;
-    await api.post(path, { req_id: reqId, protocol, reason });
+    await api.post(path, { req_id: reqId, reason });
     notify(`${nameOf(call)} was cancelled.`);
   } catch (error) {
     notify(error instanceof Error ? error.message : String(error), "error");

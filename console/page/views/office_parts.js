@@ -8,11 +8,9 @@ import { hashOf } from "../routes.js";
  * A member as the API describes it.
  * @typedef {object} Member
  * @property {string} id
- * @property {string} protocol
  * @property {"agent" | "computer"} role
  * @property {string} name
  * @property {string} version
- * @property {string} [node]
  * @property {string} [principal]
  * @property {string} [address]
  * @property {string} [since]
@@ -73,7 +71,6 @@ export const cellsOf = (office, member) => {
     role,
     name,
     version,
-    node,
     principal,
     address,
     since,
@@ -82,7 +79,7 @@ export const cellsOf = (office, member) => {
     bytes,
     last_error: error,
   } = member;
-  const from = [address, principal, node && `node ${node}`].filter(Boolean)
+  const from = [address, principal].filter(Boolean)
     .join(" · ");
   return [
     h(

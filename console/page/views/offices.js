@@ -30,7 +30,7 @@ const MAX_EVENTS = 12;
 /** Compares many names quickly. */
 const ORDER = new Intl.Collator();
 
-/** @typedef {{ office: string, protocol: string, agent: string | null, computers: number, pending_calls: number }} Office */
+/** @typedef {{ office: string, node?: string, agent: string | null, computers: number, pending_calls: number }} Office */
 
 export const title = () => "Offices";
 
@@ -128,7 +128,7 @@ export function show(root, { api, live, signal }) {
     keyed(
       body,
       found.slice(0, MAX_ROWS),
-      ({ office, protocol }) => JSON.stringify([office, protocol]),
+      ({ office }) => office,
       (office) => row(office, live.pulseOf(office.office), now),
     );
     /** @type {readonly LogEvent[]} */
@@ -173,7 +173,6 @@ const HEADS = [
   "In flight",
   `Calls, ${PULSE_MINUTES} min`,
   "Last event",
-  "Protocol",
 ];
 
 /**
@@ -231,7 +230,7 @@ export const stateOf = ({ agent, computers, pending_calls: pending }) =>
  * @param {number} now
  */
 function row(about, pulse, now) {
-  const { office, protocol, agent, computers, pending_calls: pending } = about;
+  const { office, node, agent, computers, pending_calls: pending } = about;
   const last = pulse?.last;
   return h(
     "tr",
@@ -240,6 +239,7 @@ function row(about, pulse, now) {
       "th",
       { scope: "row" },
       h("a", { href: hashOf(["offices", office]) }, h("bdi", {}, office)),
+      node !== undefined && h("small", {}, ` at node ${node}`),
     ),
     h("td", { "data-label": "State" }, pill(...stateOf(about))),
     h(
@@ -266,7 +266,6 @@ function row(about, pulse, now) {
         ]
         : h("span", { class: "muted" }, "none yet"),
     ),
-    h("td", { "data-label": "Protocol", class: "number" }, protocol),
   );
 }
 

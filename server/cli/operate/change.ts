@@ -1,6 +1,5 @@
 import { plain } from "../../../cli/terminal_text.ts";
 import { doneSchema, membersSchema } from "../../operator/schemas.ts";
-import { warnUnanswered } from "./unanswered.ts";
 import { OperatorClient, type OperatorFlags } from "./operator_client.ts";
 import { pathOf } from "./show.ts";
 
@@ -52,13 +51,12 @@ export async function kick(
       }`,
     );
   }
-  const { unanswered } = await client.post(
+  await client.post(
     `/members/${encodeURIComponent(member.id)}/kick`,
     { reason, hold_ms: hold * 1000 },
     doneSchema,
   );
   console.log(`kicked: ${plain(name)}`);
-  warnUnanswered(unanswered, "it can come back there at once");
 }
 
 /**

@@ -3,7 +3,7 @@ import { columns, plain } from "../../../cli/terminal_text.ts";
 import { UsageError } from "../../../cli/run.ts";
 import type { ApiKey } from "../../auth/api_keys.ts";
 import { doneSchema } from "../../operator/schemas.ts";
-import { unanswered } from "./unanswered.ts";
+import { missingNodes } from "./missing_nodes.ts";
 import { type KeysFlags, readKeys, writeKeys } from "./keys_file.ts";
 import { OperatorClient, type OperatorFlags } from "./operator_client.ts";
 
@@ -125,14 +125,16 @@ export async function keyRevoke(
     await writeKeys({ apiKeys }, left);
     console.log(`removed from ${plain(apiKeys)}: ${plain(id)}`);
   }
-  const { unanswered: nodes } = await client.post(
-    "/keys/revoke",
-    { principal: `key:${id}`, reason },
-    doneSchema,
+  const missing = missingNodes(
+    await client.post(
+      "/keys/revoke",
+      { principal: `key:${id}`, reason },
+      doneSchema,
+    ),
   );
-  if (nodes !== undefined) {
+  if (missing.length > 0) {
     throw new Error(
-      `${unanswered(nodes)}: ${plain(id)} is refused by all others; try again`,
+      `${missing.join("; ")}: ${plain(id)} is refused by all others; try again`,
     );
   }
   console.log(

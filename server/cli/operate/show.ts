@@ -5,7 +5,7 @@ import {
   officesSchema,
 } from "../../operator/schemas.ts";
 import { endText } from "../../shared/call_end.ts";
-import { warnUnanswered } from "./unanswered.ts";
+import { warnMissing } from "./missing_nodes.ts";
 import { OperatorClient, type OperatorFlags } from "./operator_client.ts";
 
 const MISSING = "what is there is missing here";
@@ -18,11 +18,11 @@ export interface ShowFlags extends OperatorFlags {
 
 /** Prints the offices. */
 export async function offices(flags: ShowFlags): Promise<void> {
-  const { offices, node, unanswered } = await new OperatorClient(flags).get(
+  const { offices, node, ...missing } = await new OperatorClient(flags).get(
     "/offices",
     officesSchema,
   );
-  warnUnanswered(unanswered, MISSING);
+  warnMissing(missing, MISSING);
   const isCluster = node !== undefined;
   print(flags, offices, "nobody is in any office that you may see", [
     ["OFFICE", "AGENT", "COMPUTERS", "CALLS", ...(isCluster ? ["NODE"] : [])],
@@ -38,11 +38,11 @@ export async function offices(flags: ShowFlags): Promise<void> {
 
 /** Prints the members of an office. */
 export async function members(office: string, flags: ShowFlags): Promise<void> {
-  const { members, unanswered } = await new OperatorClient(flags).get(
+  const { members, ...missing } = await new OperatorClient(flags).get(
     pathOf(office, "members"),
     membersSchema,
   );
-  warnUnanswered(unanswered, MISSING);
+  warnMissing(missing, MISSING);
   print(flags, members, "", [
     [
       ...["NAME", "ROLE", "VERSION", "SINCE", "CALLS", "RECEIVED", "SENT"],
@@ -67,11 +67,11 @@ export async function members(office: string, flags: ShowFlags): Promise<void> {
 
 /** Prints the calls on their way in an office. */
 export async function calls(office: string, flags: ShowFlags): Promise<void> {
-  const { calls, unanswered } = await new OperatorClient(flags).get(
+  const { calls, ...missing } = await new OperatorClient(flags).get(
     pathOf(office, "calls"),
     callsSchema,
   );
-  warnUnanswered(unanswered, MISSING);
+  warnMissing(missing, MISSING);
   print(flags, calls, "no calls are on their way", [
     ["REQ_ID", "AGENT", "COMPUTER", "REQUEST", "SECONDS", "WAITS FOR"],
     ...calls.map((each) => [

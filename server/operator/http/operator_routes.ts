@@ -9,7 +9,6 @@ import { RequestRates } from "../../limits/request_rates.ts";
 import { failure, log } from "../../shared/log.ts";
 import { notFound, toResponse } from "../../shared/refusal.ts";
 import { type ApiParts, OperatorApi } from "../api.ts";
-import { kickHere } from "../kick.ts";
 import { EventTap } from "../feed/event_tap.ts";
 import { Recorder } from "../feed/recorder.ts";
 import { followNodes } from "../nodes/follow_nodes.ts";
@@ -75,8 +74,7 @@ export class OperatorRoutes {
       members: (asked) => here.members(asked),
       calls: (asked) => here.calls(asked),
       cancel: (asked) => here.cancel(asked),
-      kick: (asked) => kickHere(asked, here, others),
-      hold: (asked) => here.hold(asked),
+      kick: (asked) => here.kick(asked),
       revoke: (asked) => here.revoke(asked),
       events: ({ cursor }) => tap.take(cursor),
     });

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { WantedSeat } from "../../office/peer.ts";
 import {
   callSchema,
   cancelSchema,
@@ -16,12 +15,6 @@ const policy = z.object({
 const by = z.string();
 const office = z.string();
 const count = z.int().min(0);
-const seat = z.object({
-  office,
-  role: z.enum(["agent", "computer", "operator"]),
-  name: z.string(),
-}) satisfies z.ZodType<WantedSeat>;
-
 /** What the nodes of a cluster ask each other for operators: each a question and its answer. */
 export const NODE_QUESTIONS = {
   /** The offices whose home is there that may be seen, and its process where all may be. */
@@ -47,18 +40,9 @@ export const NODE_QUESTIONS = {
     question: cancelSchema.extend({ by, office }),
     answer: count,
   },
-  /** Kicks a member, if the home of its office is there; answers how many, and the nodes that did not answer. */
+  /** Kicks a member, if the home of its office is there; answers how many. */
   kick: {
     question: kickSchema.extend({ by, policy, id: z.string() }),
-    answer: z.object({ done: count, unanswered: z.array(z.string()) }),
-  },
-  /** Holds a seat free for a while, by the clock of the node that is asked. */
-  hold: {
-    question: z.object({
-      seat,
-      reason: z.string(),
-      hold_ms: count,
-    }),
     answer: count,
   },
   /** Refuses a key; answers how many it knows. */

@@ -10,11 +10,8 @@ import {
 
 /** How long a node has to answer. */
 const TIMEOUT_MS = 3000;
-/** Those that have to wait themselves, for other nodes and for events. */
-const LONGER_MS: Partial<Record<NodeQuestion, number>> = {
-  kick: 5000,
-  events: 20_000,
-};
+/** Those that have to wait themselves, for events. */
+const LONGER_MS: Partial<Record<NodeQuestion, number>> = { events: 20_000 };
 
 /** What all other nodes have answered. */
 export interface Told<K extends NodeQuestion> {
@@ -22,7 +19,16 @@ export interface Told<K extends NodeQuestion> {
   readonly answers: ReadonlyMap<string, Answers[K]>;
   /** The nodes without an answer. */
   readonly unanswered: readonly string[];
+  /** The nodes that operators cannot ask. */
+  readonly notOperated: readonly string[];
 }
+
+/** The answer of a node that operators cannot ask. */
+const NOT_OPERATED = { operated: false };
+
+/** Answers the questions of other nodes at one without an operator API, so that they can name it. */
+export const refuseOperators = (others: OtherNodes): void =>
+  others.answerWith(() => NOT_OPERATED);
 
 const schemas: {
   readonly [K in NodeQuestion]: {
@@ -54,12 +60,17 @@ export class OtherOperators {
     kind: K,
     question: Questions[K],
   ): Promise<Answers[K] | undefined> {
-    const answer = await this.#others?.ask(
-      node,
-      { kind, question },
-      LONGER_MS[kind] ?? TIMEOUT_MS,
-    );
+    const answer = await this.#ask(node, kind, question);
     return schemas[kind].answer.safeParse(answer).data;
+  }
+
+  async #ask<K extends NodeQuestion>(
+    node: string,
+    kind: K,
+    question: Questions[K],
+  ): Promise<unknown> {
+    const timeoutMs = LONGER_MS[kind] ?? TIMEOUT_MS;
+    return await this.#others?.ask(node, { kind, question }, timeoutMs);
   }
 
   /** Asks all of them. */
@@ -69,12 +80,15 @@ export class OtherOperators {
   ): Promise<Told<K>> {
     const answers = new Map<string, Answers[K]>();
     const unanswered: string[] = [];
+    const notOperated: string[] = [];
     await Promise.all([...this.nodes].map(async (node) => {
-      const answer = await this.ask(node, kind, question);
-      if (answer === undefined) unanswered.push(node);
-      else answers.set(node, answer);
+      const said = await this.#ask(node, kind, question);
+      const { data } = schemas[kind].answer.safeParse(said);
+      if (data !== undefined) answers.set(node, data);
+      else if (Object(said).operated === false) notOperated.push(node);
+      else unanswered.push(node);
     }));
-    return { answers, unanswered };
+    return { answers, unanswered, notOperated };
   }
 
   /** Answers what they ask. */

@@ -19,10 +19,10 @@ consoleTest(
     await using tab = await openTab();
     const { page } = tab;
     await signIn(tab, `${left.url}/console`);
-    await page.getByRole("row", { name: /north .*planner .*2/ }).waitFor();
-    await page.getByRole("link", { name: "north" }).click();
-    await page.getByRole("row", { name: /pc .*127\.0\.0\.1 · node right/ })
+    await page.getByRole("row", { name: /north at node left .*planner .*2/ })
       .waitFor();
+    await page.getByRole("link", { name: "north" }).click();
+    await page.getByRole("row", { name: /pc .*127\.0\.0\.1/ }).waitFor();
 
     await page.getByRole("button", { name: "Kick… pc" }).click();
     const dialog = page.getByRole("dialog", { name: /pc/ });

@@ -67,6 +67,31 @@ Deno.test("the stream tells who comes and goes, and of each call", async () => {
   ]);
 });
 
+Deno.test("the end of a call that began before anybody looked is in the stream, with what is known of the call", async () => {
+  await using server = createSmcpServer({ operator });
+  const { url } = await server.listen();
+  await using computer = await joinRaw(url, "computer", "pc", "north");
+  const called = Promise.withResolvers<(answer: unknown) => void>();
+  computer.handle(TOOL_CALL_EVENT, (_request, ack) => called.resolve(ack));
+  await using agent = await joinRaw(url, "agent", "planner", "north");
+  const answer = agent.ask(TOOL_CALL_EVENT, call("r1"));
+  const ack = await called.promise;
+  await using events = await openEvents(url, operator);
+  await events.nextOf("open");
+  ack({ content: [] });
+  await answer;
+  assertEquals(steady((await events.next()).data), {
+    event: "call_ended",
+    office: "north",
+    agent: "planner",
+    computer: "pc",
+    req_id: "r1",
+    request: TOOL_CALL_EVENT,
+    tool: "echo",
+    outcome: "ok",
+  });
+});
+
 Deno.test("contents of calls are in the stream only where payloads are audited", async () => {
   await using server = createSmcpServer({ operator, auditPayloads: true });
   const { url } = await server.listen();

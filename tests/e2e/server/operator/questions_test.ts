@@ -296,6 +296,34 @@ Deno.test("an operator asks the Computers of an office as each one's version has
   ]);
 });
 
+Deno.test("what an operator asks is among the calls on their way, until it is answered or cancelled", async () => {
+  await using office = await served();
+  const { url, computer } = office;
+  const called = Promise.withResolvers<void>();
+  computer.handle(TOOL_CALL_EVENT, () => called.resolve());
+  const answer = post(url, { ...CALL, req_id: "q1" });
+  await called.promise;
+  const calls = async () =>
+    (await operate(url, "/offices/north/calls", operator)).body.calls;
+  const [{ ms: _, ...shown }] = await calls();
+  assertEquals(shown, {
+    office: "north",
+    agent: OPERATOR_AGENT,
+    computer: "pc",
+    req_id: "q1",
+    request: TOOL_CALL_EVENT,
+    tool: "wait",
+    principal: "operator",
+  });
+  await operate(url, "/offices/north/calls/cancel", {
+    ...operator,
+    post: { req_id: "q1", reason: "enough" },
+  });
+  const { status, body } = await answer;
+  assertEquals([status, body.errors[0].field], [403, "computer"]);
+  assertEquals(await calls(), []);
+});
+
 Deno.test("no Agent can pass for an operator", async () => {
   await using office = await served();
   const { url, computer } = office;
