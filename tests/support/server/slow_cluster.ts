@@ -1,3 +1,4 @@
+import type { LocalOffices } from "../../../server/office/offices.ts";
 import type { Offices } from "../../../server/office/peer.ts";
 import { type Cluster, newCluster } from "../../../server/shared/cluster.ts";
 
@@ -7,6 +8,22 @@ import { type Cluster, newCluster } from "../../../server/shared/cluster.ts";
  * @param check called with each join; what it throws makes the join fail
  */
 export const slowCluster = (check: () => void = () => {}): Cluster =>
+  clusterOf((local) => ({
+    get isClosed() {
+      return local.isClosed;
+    },
+    drain: (graceMs) => local.drain(graceMs),
+    join: async (peer, wanted, former) => {
+      await turn();
+      check();
+      const joined = local.join(peer, wanted, former);
+      await turn();
+      return joined;
+    },
+  }));
+
+/** A cluster of one node, with whatever offices. */
+export const clusterOf = (offices: (local: LocalOffices) => Offices): Cluster =>
   newCluster({
     name: "node",
     hindrance: undefined,
@@ -15,19 +32,7 @@ export const slowCluster = (check: () => void = () => {}): Cluster =>
       ask: () => Promise.resolve(undefined),
       answerWith: () => {},
     },
-    start: (_settings, local): Offices => ({
-      get isClosed() {
-        return local.isClosed;
-      },
-      drain: (graceMs) => local.drain(graceMs),
-      join: async (peer, wanted, former) => {
-        await turn();
-        check();
-        const joined = local.join(peer, wanted, former);
-        await turn();
-        return joined;
-      },
-    }),
+    start: (_settings, local) => offices(local),
     joined: () => Promise.resolve(),
     leave: () => Promise.resolve(),
     unknownSession: () => {},
