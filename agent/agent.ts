@@ -319,8 +319,8 @@ export class SmcpAgent implements AsyncDisposable {
     uri: string,
     options: TimedRequestOptions = {},
   ): Promise<ResourceContents[]> {
-    const requests = this.#requests;
-    return extensions.readResource(requests, computer, mcpServer, uri, options);
+    const place = { computer, mcpServer, uri };
+    return extensions.readResource(this.#requests, place, options);
   }
 
   /**
@@ -335,14 +335,8 @@ export class SmcpAgent implements AsyncDisposable {
     uri: string,
     options: WatchResourceOptions = {},
   ): Promise<void> {
-    const requests = this.#requests;
-    return extensions.watchResource(
-      requests,
-      computer,
-      mcpServer,
-      uri,
-      options,
-    );
+    const place = { computer, mcpServer, uri };
+    return extensions.watchResource(this.#requests, place, options);
   }
 
   /** Fetches the prompts of all running MCP servers of a Computer. */
@@ -364,8 +358,8 @@ export class SmcpAgent implements AsyncDisposable {
     name: string,
     options: GetPromptOptions = {},
   ): Promise<GetPromptRet> {
-    const requests = this.#requests;
-    return extensions.prompt(requests, computer, mcpServer, name, options);
+    const place = { computer, mcpServer, name };
+    return extensions.prompt(this.#requests, place, options);
   }
 
   /** Fetches the skills of a Computer: names, descriptions and folders (0.4 §6). */

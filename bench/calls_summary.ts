@@ -36,8 +36,8 @@ export function summarize(runs: readonly CallsRun[]): CallsRow[] {
     if (first === undefined) return [];
     const { key, contestant } = first;
     const mid = (read: (run: CallsRun) => number) => median(mine.map(read));
-    const cpuRatio = ratioOf(runs, key, contestant, FLOOR, cpuOf);
-    const p99Ratio = ratioOf(runs, key, contestant, FLOOR, (run) => run.p99);
+    const cpuRatio = ratioOf(runs, key, [contestant, FLOOR], cpuOf);
+    const p99Ratio = ratioOf(runs, key, [contestant, FLOOR], (run) => run.p99);
     return [{
       key,
       contestant,
@@ -70,8 +70,7 @@ export const throughputOf = ({ calls, seconds }: CallsRun): number =>
 export function ratioOf(
   runs: readonly CallsRun[],
   key: string,
-  contestant: string,
-  base: string,
+  [contestant, base]: readonly [contestant: string, base: string],
   read: (run: CallsRun) => number,
 ): Spread | undefined {
   const of = (name: string) =>

@@ -92,7 +92,10 @@ const program = new Command("bench")
     const possible = (parts as Part[]).filter((part) =>
       why === undefined || part !== "cluster"
     );
-    const report = await measureParts(possible, plan, earlier, tools, keep);
+    const report = await measureParts(possible, plan, earlier, {
+      ...tools,
+      keep,
+    });
     for (const goal of report ? goalsOf(report) : []) {
       console.log(lineOfGoal(goal));
     }

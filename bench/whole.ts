@@ -13,14 +13,13 @@ import type { Tools } from "./tools.ts";
  * Measures parts of a plan; keeps the results of others.
  *
  * @param earlier previous results
- * @param keep receives the results after each part, so that an interrupted run is not lost
+ * @param tools.keep receives the results after each part, so that an interrupted run is not lost
  */
 export async function measureParts(
   parts: readonly Part[],
   plan: Plan,
   earlier: Report | undefined,
-  tools: Tools,
-  keep: (report: Report) => Promise<void>,
+  tools: Tools & { readonly keep: (report: Report) => Promise<void> },
 ): Promise<Report | undefined> {
   const { absent } = tools.field;
   let report = earlier;
@@ -51,7 +50,7 @@ export async function measureParts(
         [...absent].map(([name, why]) => [titleOfContestant(name), why]),
       ),
     };
-    await keep(report);
+    await tools.keep(report);
   }
   return report;
 }

@@ -107,9 +107,7 @@ async function readFrom(
     try {
       const contents = await extensions.readResource(
         requests,
-        computer,
-        mcpServer,
-        uri,
+        { computer, mcpServer, uri },
         options,
       );
       return { mcpServer, contents };

@@ -32,12 +32,24 @@ type Extension =
   | typeof GET_PROMPTS_EVENT
   | typeof GET_PROMPT_EVENT;
 
+/** Where a resource is. */
+interface ResourcePlace {
+  readonly computer: string;
+  readonly mcpServer: string;
+  readonly uri: string;
+}
+
+/** Where a prompt is. */
+interface PromptPlace {
+  readonly computer: string;
+  readonly mcpServer: string;
+  readonly name: string;
+}
+
 /** Requests the contents of a resource. */
 export async function readResource(
   requests: Requests,
-  computer: string,
-  mcpServer: string,
-  uri: string,
+  { computer, mcpServer, uri }: ResourcePlace,
   options: TimedRequestOptions,
 ): Promise<ResourceContents[]> {
   const request = { computer, mcp_server: mcpServer, uri };
@@ -47,9 +59,7 @@ export async function readResource(
 /** Begins or ends to watch a resource. */
 export async function watchResource(
   requests: Requests,
-  computer: string,
-  mcpServer: string,
-  uri: string,
+  { computer, mcpServer, uri }: ResourcePlace,
   { stop = false, ...options }: WatchResourceOptions,
 ): Promise<void> {
   const request = { computer, mcp_server: mcpServer, uri, watch: !stop };
@@ -69,9 +79,7 @@ export async function prompts(
 /** Requests a prompt, filled in. */
 export function prompt(
   requests: Requests,
-  computer: string,
-  mcpServer: string,
-  name: string,
+  { computer, mcpServer, name }: PromptPlace,
   { arguments: params, input, ...options }: GetPromptOptions,
 ): Promise<GetPromptRet> {
   return ask(requests, GET_PROMPT_EVENT, {
@@ -94,13 +102,11 @@ async function ask<E extends Extension>(
     ...(timeoutMs !== undefined && { timeout: wireTimeout(timeoutMs) }),
   } as Omit<ClientEvents[E]["request"], keyof AgentCallData>;
   try {
-    return await requests.request(
-      event,
-      timed,
-      (timeoutMs ?? REQUEST_TIMEOUT_MS) + ANSWER_GRACE_MS,
+    return await requests.request(event, timed, {
+      timeoutMs: (timeoutMs ?? REQUEST_TIMEOUT_MS) + ANSWER_GRACE_MS,
       signal,
       reqId,
-    );
+    });
   } catch (error) {
     explain(event, error);
     throw error;

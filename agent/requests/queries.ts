@@ -126,9 +126,11 @@ export async function dpe(
       uri,
       ...(timeoutMs !== undefined && { timeout: wireTimeout(timeoutMs) }),
     },
-    (timeoutMs ?? REQUEST_TIMEOUT_MS) + ANSWER_GRACE_MS,
-    signal,
-    reqId,
+    {
+      timeoutMs: (timeoutMs ?? REQUEST_TIMEOUT_MS) + ANSWER_GRACE_MS,
+      signal,
+      reqId,
+    },
   );
 }
 
@@ -175,9 +177,7 @@ export async function members(
   const answer = await requests.send(
     LIST_ROOM_EVENT,
     { office_id: office ?? NO_OFFICE },
-    REQUEST_TIMEOUT_MS,
-    signal,
-    reqId,
+    { timeoutMs: REQUEST_TIMEOUT_MS, signal, reqId },
   );
   return SERVER_EVENTS[LIST_ROOM_EVENT].parseAnswer(answer).sessions;
 }

@@ -27,6 +27,14 @@ interface RequestsOptions {
   readonly offline?: "fail" | "wait";
 }
 
+/** How one request is sent. */
+interface Sending {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+  /** Default: a random one. */
+  readonly reqId?: string | undefined;
+}
+
 /** Sends an Agent's requests with its name and a `req_id`, and validates the answers. */
 export class Requests {
   readonly #connection: Connection;
@@ -60,13 +68,8 @@ export class Requests {
     signal: AbortSignal | undefined,
     reqId?: string,
   ): Promise<ClientEvents[E]["answer"]> {
-    return this.request(
-      event,
-      request,
-      REQUEST_TIMEOUT_MS + ANSWER_GRACE_MS,
-      signal,
-      reqId,
-    );
+    const timeoutMs = REQUEST_TIMEOUT_MS + ANSWER_GRACE_MS;
+    return this.request(event, request, { timeoutMs, signal, reqId });
   }
 
   /**
@@ -77,9 +80,7 @@ export class Requests {
   async request<E extends ClientEvent>(
     event: E,
     request: Omit<ClientEvents[E]["request"], keyof AgentCallData>,
-    timeoutMs: number,
-    signal: AbortSignal | undefined,
-    reqId?: string,
+    { timeoutMs, signal, reqId }: Sending,
   ): Promise<ClientEvents[E]["answer"]> {
     const { parseRequest, parseAnswer } = CLIENT_EVENTS[event];
     const signed = this.#signed(request, reqId);
@@ -91,9 +92,7 @@ export class Requests {
   send(
     event: string,
     request: object,
-    timeoutMs: number,
-    signal: AbortSignal | undefined,
-    reqId?: string,
+    { timeoutMs, signal, reqId }: Sending,
   ): Promise<unknown> {
     return this.#send(event, this.#signed(request, reqId), timeoutMs, signal);
   }

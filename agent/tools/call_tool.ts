@@ -110,9 +110,7 @@ async function callOnce(
         progress: onProgress ? true : "waiting",
         ...(input && inputFields(input)),
       },
-      timeoutMs,
-      signal,
-      reqId,
+      { timeoutMs, signal, reqId },
     );
   } catch (error) {
     const timedOut = error instanceof ConnectionError &&

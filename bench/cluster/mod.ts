@@ -40,7 +40,7 @@ export async function measureCluster(
   const balanced = await measure([{ ...plan.balanced, contestants }]);
   const idle = await measureIdle(plan.idle, tools, start);
   const added = addedMs(paced);
-  const cpu = ratioOf(paced, plan.paced.key, "other", "same", cpuOf);
+  const cpu = ratioOf(paced, plan.paced.key, ["other", "same"], cpuOf);
   const { rate, pairs } = plan.paced.load;
   return {
     sizes: summarizeCluster(sizes),

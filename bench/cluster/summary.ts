@@ -43,8 +43,8 @@ export function summarizeCluster(runs: readonly CallsRun[]): ClusterRow[] {
 /** Compares arrangements at each size, round by round. */
 export function compareSizes(runs: readonly CallsRun[]): SizeCompared[] {
   return [...new Set(runs.map(({ key }) => key))].map((key) => {
-    const other = ratioOf(runs, key, "other", "same", cpuOf);
-    const within = ratioOf(runs, key, "same", "alone", cpuOf);
+    const other = ratioOf(runs, key, ["other", "same"], cpuOf);
+    const within = ratioOf(runs, key, ["same", "alone"], cpuOf);
     return { key, ...(other && { other }), ...(within && { within }) };
   });
 }
@@ -55,7 +55,7 @@ export function compareBalanced(runs: readonly CallsRun[]): BalancedCompared[] {
   return [...pairs].filter(([setting]) => setting !== "alone")
     .map(([setting, key]) => {
       const compare = (read: (run: CallsRun) => number) =>
-        ratioOf(runs, key, setting, "alone", read);
+        ratioOf(runs, key, [setting, "alone"], read);
       const [throughput, cpu] = [compare(throughputOf), compare(cpuOf)];
       return {
         setting,

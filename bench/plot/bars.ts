@@ -36,13 +36,7 @@ export function barPlot(plot: BarPlot): Svg {
   const bar = group * 0.84 / plot.series.length;
   const start = (g: number) => area.left + g * group + group * 0.08;
   return picture(WIDTH, area.height, plot.title, [
-    ...frame(
-      area,
-      plot.title,
-      plot.yLabel,
-      y,
-      plot.series,
-    ),
+    ...frame(area, y, plot),
     ...plot.groups.map((name, g) =>
       text(start(g) + group * 0.42, area.bottom + 18, name, {
         "text-anchor": "middle",
@@ -70,10 +64,8 @@ export function barPlot(plot: BarPlot): Svg {
     ...plot.goals?.values.flatMap((goal, g) =>
       goal === undefined ? [] : [
         line(
-          start(g),
-          y.at(goal),
-          start(g) + group * 0.84,
-          y.at(goal),
+          [start(g), y.at(goal)],
+          [start(g) + group * 0.84, y.at(goal)],
           "goal",
         ),
       ]

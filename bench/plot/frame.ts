@@ -37,22 +37,27 @@ export function areaOf(series: number): Area & { readonly height: number } {
   };
 }
 
+/** The words of a plot. */
+interface Words {
+  readonly title: string;
+  readonly yLabel: string;
+  readonly series: readonly Labelled[];
+}
+
 /** Draws the common parts of plots: title, vertical axis with its grid, and legend. */
 export function frame(
   area: Area,
-  title: string,
-  yLabel: string,
   y: Scale,
-  series: readonly Labelled[],
+  { title, yLabel, series }: Words,
 ): Svg[] {
   const { left, right, top, bottom } = area;
   return [
     text(left, 22, title, { class: "title" }),
     ...y.ticks.flatMap((tick) => [
-      line(left, y.at(tick), right, y.at(tick), "grid"),
+      line([left, y.at(tick)], [right, y.at(tick)], "grid"),
       text(left - 6, y.at(tick) + 4, short(tick), { "text-anchor": "end" }),
     ]),
-    line(left, bottom, right, bottom, "axis"),
+    line([left, bottom], [right, bottom], "axis"),
     text(0, 0, yLabel, {
       transform: `translate(16 ${(top + bottom) / 2}) rotate(-90)`,
       "text-anchor": "middle",
@@ -83,7 +88,7 @@ export function goalLine(
   words: string,
 ): Svg[] {
   return [
-    line(left, y, right, y, "goal"),
+    line([left, y], [right, y], "goal"),
     text(right, y - 5, words, { class: "goal-text", "text-anchor": "end" }),
   ];
 }

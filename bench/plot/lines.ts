@@ -38,15 +38,9 @@ export function linePlot(plot: LinePlot): Svg {
     ? logScale(Math.min(...ys), most, area.bottom, area.top)
     : linearScale(most, area.bottom, area.top);
   return picture(WIDTH, area.height, plot.title, [
-    ...frame(
-      area,
-      plot.title,
-      plot.yLabel,
-      y,
-      plot.series,
-    ),
+    ...frame(area, y, plot),
     ...xs.flatMap((value) => [
-      line(x(value), area.bottom, x(value), area.bottom + 4, "axis"),
+      line([x(value), area.bottom], [x(value), area.bottom + 4], "axis"),
       text(x(value), area.bottom + 18, short(value), {
         "text-anchor": "middle",
       }),

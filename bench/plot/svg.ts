@@ -23,14 +23,12 @@ export const text = (
   attributes: Readonly<Record<string, string | number>> = {},
 ): Svg => element("text", { x, y, ...attributes }, [escape(words)]);
 
+/** Horizontal and vertical offset. */
+export type Point = readonly [x: number, y: number];
+
 /** Draws a line from one point to another. */
-export const line = (
-  x1: number,
-  y1: number,
-  x2: number,
-  y2: number,
-  kind: string,
-): Svg => element("line", { x1, y1, x2, y2, class: kind });
+export const line = ([x1, y1]: Point, [x2, y2]: Point, kind: string): Svg =>
+  element("line", { x1, y1, x2, y2, class: kind });
 
 /** Formats the whole file, without a background, in colors that follow the reader's color scheme. */
 export function picture(

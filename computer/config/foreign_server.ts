@@ -69,8 +69,9 @@ export function draftForeign(
   const problems = misspelledGuards(source, GUARD_FIELDS);
   const urlField = URL_FIELDS.find((name) => name in source);
   const found: FoundVariables = { inputs: [], unknown: [] };
+  const variables = { ...context, bare: field === "mcpServers" };
   const expand = (name: string, value = source[name]): unknown =>
-    expandVariables(value, context, field === "mcpServers", found, [name]);
+    expandVariables(value, variables, found, [name]);
   const type = typeOf(source, urlField, problems);
   if ("envFile" in source) {
     problems.push({

@@ -23,6 +23,11 @@ export interface FoundVariables {
 
 const VARIABLE = /\$\{([^}]*)\}/g;
 
+/** What variables stand for, and which there are. */
+interface VariableContext extends ForeignContext {
+  readonly bare: boolean;
+}
+
 /** `${TOKEN}` and `${TOKEN:-default}` of Claude Code; lower-case names are left to the shell. */
 const BARE_NAME = /^([A-Z_][A-Z0-9_]*)(?::-([^]*))?$/;
 
@@ -32,22 +37,21 @@ const BARE_NAME = /^([A-Z_][A-Z0-9_]*)(?::-([^]*))?$/;
  * `${env:NAME}` becomes the placeholder `${input:env:NAME}`, so that the value stays out of the
  * configuration, and a missing variable affects only one server.
  *
- * @param bare whether `${NAME}` is a variable too
+ * @param context.bare whether `${NAME}` is a variable too
  * @param found receives what is found
  * @param path of the value
  */
 export function expandVariables(
   value: unknown,
-  context: ForeignContext,
-  bare: boolean,
+  context: VariableContext,
   found: FoundVariables,
   path: ConfigPath,
 ): unknown {
   const inside = (item: unknown, key: string | number) =>
-    expandVariables(item, context, bare, found, [...path, key]);
+    expandVariables(item, context, found, [...path, key]);
   if (typeof value === "string") {
     return value.replaceAll(VARIABLE, (variable, name: string) => {
-      const expanded = expandVariable(name, context, bare, found);
+      const expanded = expandVariable(name, context, found);
       if (expanded === undefined) found.unknown.push({ path, variable });
       return expanded ?? variable;
     });
@@ -62,12 +66,11 @@ export function expandVariables(
 
 function expandVariable(
   name: string,
-  context: ForeignContext,
-  bare: boolean,
+  context: VariableContext,
   { inputs }: FoundVariables,
 ): string | undefined {
   if (name.startsWith("input:")) return `\${${name}}`;
-  const [, bareName, fallback] = bare ? BARE_NAME.exec(name) ?? [] : [];
+  const [, bareName, fallback] = context.bare ? BARE_NAME.exec(name) ?? [] : [];
   const variable = name.startsWith("env:") ? name.slice(4) : bareName;
   if (variable === undefined) return knownVariable(name, context);
   const input = environmentInput(variable, fallback);

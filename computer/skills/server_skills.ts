@@ -45,7 +45,7 @@ export interface SkillConnection {
  * does not run (0.4 §6.4, §6.8).
  */
 export class ServerSkills {
-  readonly #place: StagingPlace;
+  readonly #place: Omit<StagingPlace, "isTaken">;
   readonly #changed: () => void;
   #server: SkillConnection | undefined;
   #abort = new AbortController();
@@ -57,7 +57,7 @@ export class ServerSkills {
   #subscribed = new Set<string>();
 
   /** @param changed called when a list or contents differ from what was seen before */
-  constructor(place: StagingPlace, changed: () => void) {
+  constructor(place: Omit<StagingPlace, "isTaken">, changed: () => void) {
     this.#place = place;
     this.#changed = changed;
   }
@@ -186,7 +186,8 @@ export class ServerSkills {
     signal: AbortSignal,
   ): Promise<Staged> {
     try {
-      const ref = await stageSkill(root, server, this.#place, isTaken, signal);
+      const place = { ...this.#place, isTaken };
+      const ref = await stageSkill(root, server, place, signal);
       return { root, ref, problem: undefined };
     } catch (error) {
       const problem = `Skill ${root.uri} is left out: ${reasonOf(error)}`;

@@ -147,7 +147,7 @@ export class Catalogue {
     const prefix = within.computer === undefined;
     const naming = { limit: within.nameLimit, prefix };
     const { bundle_id } = original;
-    const name = toolName(computer, tool, naming, 0, bundle_id);
+    const name = toolName(computer, tool, { ...naming, bundleId: bundle_id });
     return this.#within({ name, tags });
   }
 
@@ -168,7 +168,7 @@ export class Catalogue {
     for (let attempt = 0;; attempt++) {
       const prefix = only === undefined;
       const naming = { limit, prefix };
-      const name = toolName(computer, tool, naming, attempt, bundleId);
+      const name = toolName(computer, tool, { ...naming, bundleId }, attempt);
       const holder = this.#bindings.get(name);
       if (holder && (holder.computer !== computer || holder.tool !== tool)) {
         continue;

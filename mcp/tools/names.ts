@@ -14,6 +14,12 @@ export interface Naming {
   readonly prefix: boolean;
 }
 
+/** {@linkcode Naming} of a tool. */
+export interface ToolNaming extends Naming {
+  /** Of the tool's MCP server; where the name is too long, what says least of the tool. */
+  readonly bundleId?: string | null | undefined;
+}
+
 /**
  * Names a tool for MCP clients and models: `laptop__echo`, of `A-Z a-z 0-9 _ -` alone.
  *
@@ -21,14 +27,12 @@ export interface Naming {
  * was cut or replaced is made up for by a hash of the originals; the way back is a table.
  *
  * @param attempt above 0 gives another name, should one already stand for another tool
- * @param bundleId of the tool's MCP server; where the name is too long, what says least of the tool
  */
 export function toolName(
   computer: string,
   tool: string,
-  { limit, prefix }: Naming,
+  { limit, prefix, bundleId }: ToolNaming,
   attempt = 0,
-  bundleId?: string | null,
 ): string {
   const start = prefix ? computerPart(computer, limit) + SEPARATOR : "";
   const cleaned = clean(tool);

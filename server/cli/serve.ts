@@ -37,7 +37,7 @@ export async function serve(
     if (exposed) log.warn(`INSECURE: listening on ${exposed}`);
     const mcp = await loadGateway(settings, loadMcp);
     const cluster = await loadCluster(settings.clustering);
-    await run(settings, security, logging, mcp, cluster);
+    await run(settings, security, logging, { ...mcp, ...cluster });
   } finally {
     await logging.flush();
   }
@@ -60,15 +60,16 @@ async function run(
   settings: Settings,
   loaded: Security,
   logging: Logging,
-  mcp: Pick<SmcpServerOptions, "gateway" | "authorizationServers">,
-  cluster: Pick<SmcpServerOptions, "cluster">,
+  parts: Pick<
+    SmcpServerOptions,
+    "gateway" | "authorizationServers" | "cluster"
+  >,
 ): Promise<void> {
   let security = loaded;
   const token = operatorToken(settings, loaded);
   const server = createSmcpServer({
     ...settings,
-    ...mcp,
-    ...cluster,
+    ...parts,
     ...await loadObservers(settings.observe),
     ...(!settings.isOperated && { operator: false }),
     ...(token !== undefined && { operator: { token } }),
@@ -107,7 +108,7 @@ async function run(
     `A2C-SMCP ${
       settings.protocol.map((name) => PROFILES[name].version).join(", ")
     } server listening on ${url} (paths /smcp/ and /socket.io/, health ${url}/health${metrics}${
-      mcp.gateway ? `, MCP ${url}/mcp/OFFICE` : ""
+      parts.gateway ? `, MCP ${url}/mcp/OFFICE` : ""
     })`,
   );
   // Not in the log, which others may read.

@@ -5,7 +5,7 @@ import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
 import { swapRemove } from "../shared/swap_remove.ts";
 import { TapSocket } from "./websocket/tap_socket.ts";
 import { admitStock } from "./stock/stock_engine.ts";
-import { JsonText } from "./json/json_text.ts";
+import { type ByteRange, JsonText } from "./json/json_text.ts";
 import { PacketDecoder } from "./packet/packet_decoder.ts";
 import { Payload } from "../shared/payload.ts";
 import {
@@ -158,9 +158,9 @@ export class Link {
     this.#frames = frames;
     frames.admit();
     frames.progress = () => this.#progressed(frames);
-    frames.tap = (bytes, start, end, ownsBuffer, source) =>
-      bytes[start] === MESSAGE && this.#isPlain() &&
-      this.#takeText(bytes, start + 1, end, ownsBuffer, source);
+    frames.tap = (message) =>
+      message.bytes[message.start] === MESSAGE && this.#isPlain() &&
+      this.#takeText(message, message.start + 1);
   }
 
   /** Counts a part of a message as a pong: the real one has to wait until the message has ended. */
@@ -194,9 +194,8 @@ export class Link {
     }
     if (!OURS.test(data)) return false;
     const bytes = Buffer.from(data);
-    if (this.#collecting || !this.#takeText(bytes, 0, bytes.length, false)) {
-      this.#decode(data);
-    }
+    const text = { bytes, start: 0, end: bytes.length, ownsBuffer: false };
+    if (this.#collecting || !this.#takeText(text, 0)) this.#decode(data);
     return true;
   }
 
@@ -210,21 +209,8 @@ export class Link {
     this.#collecting = this.#stock.isCollecting;
   }
 
-  #takeText(
-    bytes: Buffer,
-    start: number,
-    end: number,
-    ownsBuffer: boolean,
-    source?: string,
-  ): boolean {
-    const packet = readPacket(
-      bytes,
-      start,
-      end,
-      this.#events,
-      ownsBuffer,
-      source,
-    );
+  #takeText(text: ByteRange, start: number): boolean {
+    const packet = readPacket(text, start, this.#events);
     if (packet === undefined) return false;
     this.#handle(packet);
     return true;

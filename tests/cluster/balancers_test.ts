@@ -97,9 +97,12 @@ async function play(cluster: TestCluster, url: string): Promise<void> {
   await owner.kill();
   assert((await waiting).status !== 200);
   assert((await polling.get()).status !== 200);
-  const again = await joinSoon(url, "computer", "again", "o0", {
-    transports: ["polling", "websocket"],
-  });
+  const again = await joinSoon(
+    { url, transports: ["polling", "websocket"] },
+    "computer",
+    "again",
+    "o0",
+  );
   stack.use(again.client);
 }
 

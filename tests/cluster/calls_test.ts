@@ -139,7 +139,7 @@ Deno.test({
   );
   const ids = Array.from({ length: 50 }, (_, i) => `c${i}`);
   for (const req_id of ids) {
-    void callTool(agent, "planner", "pc", {}, req_id);
+    void callTool(agent, "planner", "pc", { req_id });
     agent.socket.emit(CANCEL_TOOL_CALL_EVENT, { agent: "planner", req_id });
   }
   await until(() => Promise.resolve(order.length === 100));
@@ -178,9 +178,12 @@ Deno.test({
     "computer old",
     "computer young",
   ]);
-  const second = await askForSeat(b, "agent", "second", "o", {
-    version: "0.4.0",
-  });
+  const second = await askForSeat(
+    { url: b, version: "0.4.0" },
+    "agent",
+    "second",
+    "o",
+  );
   assertEquals(second, { refusal: "Room already has an agent" });
   await cluster.proved();
 });

@@ -49,7 +49,7 @@ export async function resolveDpe(
   try {
     const answer = await withTimeout(
       timeout * 1000,
-      (signal) => publish(uri, host, resolver, sources, signal),
+      (signal) => publish({ uri, host }, resolver, sources, signal),
     );
     return { ...answer, req_id };
   } catch (error) {
@@ -58,8 +58,7 @@ export async function resolveDpe(
 }
 
 async function publish(
-  uri: string,
-  host: string,
+  { uri, host }: { readonly uri: string; readonly host: string },
   resolver: DpeResolver,
   sources: DpeSources,
   signal: AbortSignal,

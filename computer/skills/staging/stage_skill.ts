@@ -13,7 +13,7 @@ import {
   type StagingLimits,
 } from "./staging_folder.ts";
 
-/** Where skills of MCP servers are put. */
+/** Where skills of an MCP server are put. */
 export interface StagingPlace {
   /** The private folder of all of them. */
   readonly folder: string;
@@ -23,6 +23,8 @@ export interface StagingPlace {
   readonly replacing: Replacing;
   /** How large a skill may be; default: as with the other SDKs. */
   readonly limits?: StagingLimits | undefined;
+  /** Returns whether another skill of the MCP server has a name already. */
+  isTaken(skill: string): boolean;
 }
 
 /** Below the folder of all: what is being made, and what is being removed. */
@@ -32,14 +34,12 @@ const WORKSHOP = ".staging";
  * Fetches a skill of an MCP server, and puts it in its place: whoever reads files of an earlier version
  * meanwhile finds those, or the new ones.
  *
- * @param isTaken tells whether another skill of the server has a name already
  * @throws {Error} that says why the skill cannot be had; an earlier version stays then
  */
 export async function stageSkill(
   root: SkillRoot,
   server: SkillServer,
   place: StagingPlace,
-  isTaken: (skill: string) => boolean,
   signal: AbortSignal,
 ): Promise<A2CSkillRef> {
   const draft = join(
@@ -62,7 +62,7 @@ export async function stageSkill(
         } is none for a skill: lower-case letters, digits and single hyphens, at most 64`,
       );
     }
-    if (isTaken(name)) {
+    if (place.isTaken(name)) {
       throw new Error(`another skill of its MCP server is named "${name}" too`);
     }
     signal.throwIfAborted();

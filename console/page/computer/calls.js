@@ -74,9 +74,11 @@ export function show(root, { live, signal }) {
     keyed(
       body,
       shown,
-      ({ key }) => String(key),
-      (call) => makeRow(call, times),
-      (row, call) => updateRow(row, call, times),
+      {
+        keyOf: ({ key }) => String(key),
+        make: (call) => makeRow(call, times),
+        update: (row, call) => updateRow(row, call, times),
+      },
     );
   };
   fill(

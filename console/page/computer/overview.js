@@ -94,14 +94,18 @@ function draw({ computer }, { about, problems, body, nothing, table }) {
   keyed(
     problems,
     computer.problems,
-    (text) => text,
-    (text) => h("li", { class: "problem" }, text),
+    {
+      keyOf: (text) => text,
+      make: (text) => h("li", { class: "problem" }, text),
+    },
   );
   keyed(
     body,
     servers,
-    ({ bundleId }) => bundleId,
-    (server) => h("tr", {}, cells(server)),
+    {
+      keyOf: ({ bundleId }) => bundleId,
+      make: (server) => h("tr", {}, cells(server)),
+    },
   );
 }
 

@@ -61,9 +61,12 @@ export const withQuestions = (view) => ({
       keyed(
         list,
         shown,
-        ({ id, endedBy }) => `${id} ${endedBy ?? "open"}`,
-        (question) => question.endedBy ? ended(question) : asked(question, api),
-        () => {}, // what was typed stays
+        {
+          keyOf: ({ id, endedBy }) => `${id} ${endedBy ?? "open"}`,
+          make: (question) =>
+            question.endedBy ? ended(question) : asked(question, api),
+          update: () => {}, // what was typed stays
+        },
       );
       const now = shown.map(({ id, endedBy = "open" }) => id + endedBy).join();
       if (now !== before) hold(list);

@@ -45,10 +45,12 @@ export function show(root, { api, live, signal }) {
     keyed(
       list,
       found.slice(0, MAX_SHOWN),
-      ({ name, bundleId, description }) =>
-        JSON.stringify([name, bundleId, description]),
-      (tool) => item(tool, () => schemaOf(tool.name)),
-      () => {}, // what was unfolded stays
+      {
+        keyOf: ({ name, bundleId, description }) =>
+          JSON.stringify([name, bundleId, description]),
+        make: (tool) => item(tool, () => schemaOf(tool.name)),
+        update: () => {}, // what was unfolded stays
+      },
     );
   };
   /** @param {string} name */

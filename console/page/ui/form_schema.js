@@ -31,19 +31,17 @@ const MAX_OPTIONS = 200;
  */
 export function planForm(schema) {
   const plan = { left: MAX_FIELDS };
-  const field = planField("", schema, true, 0, plan);
+  const field = planField("", schema, { isRequired: true, depth: 0, plan });
   return field.kind === "group" ? field : { ...field, kind: "json" };
 }
 
 /**
  * @param {string} name
  * @param {unknown} schema
- * @param {boolean} isRequired
- * @param {number} depth
- * @param {{ left: number }} plan
+ * @param {{ isRequired: boolean, depth: number, plan: { left: number } }} place in the form
  * @returns {FormField}
  */
-function planField(name, schema, isRequired, depth, plan) {
+function planField(name, schema, { isRequired, depth, plan }) {
   const about = isObject(schema) ? schema : {};
   plan.left--;
   /** @type {FormField} */
@@ -73,7 +71,11 @@ function planField(name, schema, isRequired, depth, plan) {
     case "boolean":
       return { ...field, kind: "boolean" };
     case "array": {
-      const item = planField("", about["items"], true, depth + 1, plan);
+      const item = planField("", about["items"], {
+        isRequired: true,
+        depth: depth + 1,
+        plan,
+      });
       return SCALARS.includes(item.kind)
         ? { ...field, kind: "list", item }
         : field;
@@ -105,7 +107,11 @@ function planGroup(field, about, depth, plan) {
   const listed = about["required"];
   const required = new Set(Array.isArray(listed) ? listed : []);
   const fields = names.map((name) =>
-    planField(name, properties[name], required.has(name), depth + 1, plan)
+    planField(name, properties[name], {
+      isRequired: required.has(name),
+      depth: depth + 1,
+      plan,
+    })
   );
   return { ...field, kind: "group", fields };
 }

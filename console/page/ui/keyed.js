@@ -11,17 +11,16 @@ const lists = new WeakMap();
  * @template Item
  * @param {Element} container
  * @param {readonly Item[]} items
- * @param {(item: Item) => string} keyOf unique in the list
- * @param {(item: Item) => HTMLElement} make
- * @param {(element: HTMLElement, item: Item) => void} [update] for one that stays; by default its
- * children that differ from those of a new one are replaced
+ * @param {object} element
+ * @param {(item: Item) => string} element.keyOf unique in the list
+ * @param {(item: Item) => HTMLElement} element.make
+ * @param {(element: HTMLElement, item: Item) => void} [element.update] for one that stays; by default
+ * its children that differ from those of a new one are replaced
  */
 export function keyed(
   container,
   items,
-  keyOf,
-  make,
-  update = (element, item) => renew(element, make(item)),
+  { keyOf, make, update = (element, item) => renew(element, make(item)) },
 ) {
   const before = lists.get(container) ?? new Map();
   /** @type {Map<string, HTMLElement>} */

@@ -82,9 +82,11 @@ export function show(root, { api, live, signal, params: { office } }) {
     keyed(
       body,
       shown,
-      ({ key }) => String(key),
-      (call) => update(makeRow(call, api), call, span),
-      (row, call) => void update(row, call, span),
+      {
+        keyOf: ({ key }) => String(key),
+        make: (call) => update(makeRow(call, api), call, span),
+        update: (row, call) => void update(row, call, span),
+      },
     );
   };
   fill(

@@ -155,14 +155,16 @@ export function show(root, { api, live, signal, params }) {
       keyed(
         list,
         found.slice(0, MAX_SHOWN),
-        ({ name }) => name,
-        (tool) =>
-          toolItem(tool, () => {
-            open(tool);
-            panel.scrollIntoView({ block: "nearest" });
-            panel.querySelector("h3")?.focus({ preventScroll: true });
-          }),
-        () => {},
+        {
+          keyOf: ({ name }) => name,
+          make: (tool) =>
+            toolItem(tool, () => {
+              open(tool);
+              panel.scrollIntoView({ block: "nearest" });
+              panel.querySelector("h3")?.focus({ preventScroll: true });
+            }),
+          update: () => {},
+        },
       );
     };
     fill(

@@ -76,9 +76,11 @@ export function show(root, { live, signal }) {
     keyed(
       body,
       found.slice(-MAX_SHOWN).reverse(),
-      ({ key }) => String(key),
-      row,
-      () => {}, // an event does not change
+      {
+        keyOf: ({ key }) => String(key),
+        make: row,
+        update: () => {}, // an event does not change
+      },
     );
   };
   fill(

@@ -94,14 +94,16 @@ export function show(root, { api, live, signal, params: { office = "" } }) {
     keyed(
       body,
       found.slice(0, MAX_ROWS),
-      ({ id }) => id,
-      (member) =>
-        h(
-          "tr",
-          {},
-          cellsOf(office, member),
-          h("td", { class: "actions" }, buttonsOf(member)),
-        ),
+      {
+        keyOf: ({ id }) => id,
+        make: (member) =>
+          h(
+            "tr",
+            {},
+            cellsOf(office, member),
+            h("td", { class: "actions" }, buttonsOf(member)),
+          ),
+      },
     );
   };
   let hadMembers = false;

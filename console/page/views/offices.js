@@ -128,8 +128,10 @@ export function show(root, { api, live, signal }) {
     keyed(
       body,
       found.slice(0, MAX_ROWS),
-      ({ office }) => office,
-      (office) => row(office, live.pulseOf(office.office), now),
+      {
+        keyOf: ({ office }) => office,
+        make: (office) => row(office, live.pulseOf(office.office), now),
+      },
     );
     /** @type {readonly LogEvent[]} */
     const log = live.log;
@@ -138,7 +140,11 @@ export function show(root, { api, live, signal }) {
     )
       .slice(-MAX_EVENTS).reverse();
     quiet.hidden = shown.length > 0;
-    keyed(events, shown, ({ key }) => String(key), eventItem, () => {});
+    keyed(events, shown, {
+      keyOf: ({ key }) => String(key),
+      make: eventItem,
+      update: () => {},
+    });
   };
   columns.hidden = nothing.hidden = true;
   loading({

@@ -182,7 +182,9 @@ export class FetchSocket extends TapSocket {
     }
     const bytes = encode(data);
     if (!this.#fits(bytes.length)) return;
-    if (this.tap(bytes, 0, bytes.length, false, data)) return;
+    const end = bytes.length;
+    const message = { bytes, start: 0, end, ownsBuffer: false, source: data };
+    if (this.tap(message)) return;
     this.emit("message", data, false);
   }
 

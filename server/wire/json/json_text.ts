@@ -9,6 +9,19 @@ export interface Members {
   readonly mayBeError: boolean;
 }
 
+/** Bytes in a buffer that came from a client. */
+export interface ByteRange {
+  readonly bytes: Buffer;
+  /** Their first byte in the buffer. */
+  readonly start: number;
+  /** Their end in the buffer, exclusive. */
+  readonly end: number;
+  /** Whether the rest of the buffer is unused. */
+  readonly ownsBuffer: boolean;
+  /** The text that all of the buffer encodes, if it came as text; ASCII before {@linkcode start}. */
+  readonly source?: string | undefined;
+}
+
 /** A JSON object from the wire: validated, but not parsed, so that the same bytes can be forwarded. */
 export class JsonText extends Payload {
   /** The buffer that contains it. */
@@ -25,17 +38,9 @@ export class JsonText extends Payload {
   readonly #source: string | undefined;
   #outline: Record<string, unknown> | undefined;
 
-  /**
-   * @param ownsBuffer whether the rest of `bytes` is unused
-   * @param source the text that all of `bytes` encode, ASCII before `start`
-   */
   constructor(
-    bytes: Buffer,
-    start: number,
-    end: number,
+    { bytes, start, end, ownsBuffer, source }: ByteRange,
     { large, mayBeError }: Members,
-    ownsBuffer: boolean,
-    source?: string,
   ) {
     super();
     this.mayBeError = mayBeError;

@@ -61,7 +61,8 @@ export function payloadOfBytes(
   const mayBeError = kind === JSON_TEXT_OF_ERROR;
   const end = bytes.length - TAIL.length;
   if (end < at) throw new RangeError("Cannot read a payload: it is cut off");
-  return new JsonText(bytes, at, end, { large, mayBeError }, true);
+  const range = { bytes, start: at, end, ownsBuffer: true };
+  return new JsonText(range, { large, mayBeError });
 }
 
 function headed(kind: number, numbers: readonly number[]): Uint8Array[] {

@@ -1,4 +1,3 @@
-import type { Buffer } from "node:buffer";
 import { SMCP_NAMESPACE, TOOL_CALL_EVENT } from "../../../protocol/mod.ts";
 import {
   BACKSLASH,
@@ -9,7 +8,7 @@ import {
   OPEN_OBJECT,
   QUOTE,
 } from "../json/characters.ts";
-import { JsonText } from "../json/json_text.ts";
+import { type ByteRange, JsonText } from "../json/json_text.ts";
 import { load, memory, NO_JSON, scanner } from "../json/scan_json.ts";
 
 /** Maximum number of elements of a packet; the protocol needs two. */
@@ -46,16 +45,11 @@ const NAMESPACE = [...`${SMCP_NAMESPACE},`].map((char) => char.charCodeAt(0));
  * Whatever this accepts, the stock parser accepts with the same meaning.
  *
  * @param start offset after the type of Engine.IO's packet
- * @param ownsBuffer whether `bytes` hold nothing else
- * @param source the text that all of `bytes` encode, where the message came as text
  */
 export function readPacket(
-  bytes: Buffer,
+  { bytes, end, ownsBuffer, source }: ByteRange,
   start: number,
-  end: number,
   events: ReadonlySet<string>,
-  ownsBuffer: boolean,
-  source?: string,
 ): TextPacket | undefined {
   const type = bytes[start];
   if (type !== EVENT && type !== ACK) return undefined;
@@ -96,12 +90,8 @@ export function readPacket(
     id,
     // All before the body is ASCII: it stands at the same offset of the source.
     body: new JsonText(
-      bytes,
-      body + shift,
-      at + shift,
+      { bytes, start: body + shift, end: at + shift, ownsBuffer, source },
       members,
-      ownsBuffer,
-      source,
     ),
   };
 }

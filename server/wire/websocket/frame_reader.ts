@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import type { ByteRange } from "../json/json_text.ts";
 import { MessageBuffer, PADDING } from "./message_buffer.ts";
 import { unmask } from "./unmask.ts";
 
@@ -37,15 +38,9 @@ export interface FrameListener {
   /**
    * Receives a complete message.
    *
-   * @param ownsBuffer whether `bytes` hold nothing else, with `PADDING` bytes before `start`
+   * @param message has `PADDING` bytes before it where it owns its buffer
    */
-  message(
-    bytes: Buffer,
-    start: number,
-    end: number,
-    isText: boolean,
-    ownsBuffer: boolean,
-  ): void;
+  message(message: ByteRange, isText: boolean): void;
   /** Receives a close, ping or pong frame. */
   control(opcode: number, payload: Buffer): void;
 }
@@ -178,7 +173,8 @@ export class FrameReader {
     const end = start + length;
     if (end <= chunk.length) {
       unmask(chunk, start, end, mask);
-      this.#take(chunk, start, end, fin, opcode);
+      const range = { bytes: chunk, start, end, ownsBuffer: false };
+      this.#take(range, fin, opcode);
       return end;
     }
     if (length < LARGE_FRAME_BYTES) return undefined;
@@ -223,19 +219,14 @@ export class FrameReader {
     return taken;
   }
 
-  #take(
-    bytes: Buffer,
-    start: number,
-    end: number,
-    fin: boolean,
-    opcode: number,
-  ): void {
+  #take(range: ByteRange, fin: boolean, opcode: number): void {
+    const { bytes, start, end } = range;
     if (opcode >= Opcode.CLOSE) {
       if (this.#message !== undefined) this.#countFrame();
       this.#listener.control(opcode, bytes.subarray(start, end));
     } else if (fin && opcode !== Opcode.CONTINUATION) {
       this.messages++;
-      this.#listener.message(bytes, start, end, opcode === Opcode.TEXT, false);
+      this.#listener.message(range, opcode === Opcode.TEXT);
     } else {
       const message = this.#message ?? new MessageBuffer(end - start);
       message.write(bytes.subarray(start, end), 0, this.#maxPayload);
@@ -258,7 +249,8 @@ export class FrameReader {
     this.#opcode = Opcode.CONTINUATION;
     this.messages++;
     const { bytes, end } = message;
-    this.#listener.message(bytes, PADDING, end, isText, true);
+    const range = { bytes, start: PADDING, end, ownsBuffer: true };
+    this.#listener.message(range, isText);
   }
 
   /** @throws {FrameError} when the message has too many frames */

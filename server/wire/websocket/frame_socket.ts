@@ -10,7 +10,7 @@ import {
   Opcode,
 } from "./frame_reader.ts";
 import { bytesFrame, jsonFrame, textFrame } from "./frame_writer.ts";
-import type { JsonText } from "../json/json_text.ts";
+import type { ByteRange, JsonText } from "../json/json_text.ts";
 import { Pongs } from "./pongs.ts";
 import { type CutOff, SendQueue } from "./send_queue.ts";
 import { TapSocket } from "./tap_socket.ts";
@@ -198,16 +198,10 @@ export class FrameSocket extends TapSocket implements FrameListener {
   }
 
   /** Called by the frame reader. */
-  message(
-    bytes: Buffer,
-    start: number,
-    end: number,
-    isText: boolean,
-    ownsBuffer: boolean,
-  ): void {
+  message(range: ByteRange, isText: boolean): void {
     if (this.#closeSent) return;
-    if (isText && this.tap?.(bytes, start, end, ownsBuffer)) return;
-    const message = bytes.subarray(start, end);
+    if (isText && this.tap?.(range)) return;
+    const message = range.bytes.subarray(range.start, range.end);
     if (isText && !isUtf8(message)) throw new FrameError(1007, "Invalid UTF-8");
     this.emit("message", message, !isText);
   }

@@ -1,21 +1,9 @@
-import type { Buffer } from "node:buffer";
 import { EventEmitter } from "node:events";
-import type { JsonText } from "../json/json_text.ts";
+import type { ByteRange, JsonText } from "../json/json_text.ts";
 import type { CutOff } from "./send_queue.ts";
 
-/**
- * Handles a text message ahead of Engine.IO; returns whether it did.
- *
- * @param ownsBuffer whether `bytes` hold nothing else
- * @param source the text that `bytes` encode, where the message came as text
- */
-export type Tap = (
-  bytes: Buffer,
-  start: number,
-  end: number,
-  ownsBuffer: boolean,
-  source?: string,
-) => boolean;
+/** Handles a text message ahead of Engine.IO; returns whether it did. */
+export type Tap = (message: ByteRange) => boolean;
 
 /**
  * The server's end of a WebSocket, with the interface of `ws` that Engine.IO expects, and a way around

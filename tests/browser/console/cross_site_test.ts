@@ -34,12 +34,18 @@ consoleTest(
       ]),
     });
     const { url } = await server.listen();
-    await using computer = await joinRaw(url, "computer", "pc", "north", {
-      auth: { api_key: "key-of-lab" },
-    });
-    await using agent = await joinRaw(url, "agent", "planner", "north", {
-      auth: { api_key: "key-of-lab" },
-    });
+    await using computer = await joinRaw(
+      { url, auth: { api_key: "key-of-lab" } },
+      "computer",
+      "pc",
+      "north",
+    );
+    await using agent = await joinRaw(
+      { url, auth: { api_key: "key-of-lab" } },
+      "agent",
+      "planner",
+      "north",
+    );
     const called = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<unknown>();
     computer.handle("client:tool_call", (_payload, ack) => {

@@ -126,11 +126,10 @@ consoleTest(
       auth,
     });
     await using barn = await joinRaw(
-      console.office.url,
+      { url: console.office.url, auth: { api_key: "key-of-barn" } },
       "computer",
       "tractor",
       "south",
-      { auth: { api_key: "key-of-barn" } },
     );
     await using tab = await console.open("#/offices");
     const { page } = tab;

@@ -21,11 +21,10 @@ consoleTest(
       auth,
     });
     await using south = await joinRaw(
-      console.office.url,
+      { url: console.office.url, auth },
       "computer",
       "pc",
       "south",
-      { auth },
     );
     await using tab = await openTab();
     const { page } = tab;

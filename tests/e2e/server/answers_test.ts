@@ -148,15 +148,17 @@ Deno.test("calls continue over polling, and over the WebSocket after the upgrade
       "polling" | "websocket"
     )[][]
   ) {
-    await using agent = await joinRaw(url, "agent", "agent", "office", {
-      transports,
-    });
+    await using agent = await joinRaw(
+      { url, transports },
+      "agent",
+      "agent",
+      "office",
+    );
     await using computer = await joinRaw(
-      url,
+      { url, transports },
       "computer",
       "computer",
       "office",
-      { transports },
     );
     const seen: unknown[] = [];
     computer.handle(TOOL_CALL_EVENT, (payload, ack) => {

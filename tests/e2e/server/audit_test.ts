@@ -58,13 +58,17 @@ const request = (over: Record<string, unknown> = {}) => ({
 
 /** An Agent "ada" and a Computer "lab-1" in office "north". */
 async function pair(url: string) {
-  const agent = await joinRaw(url, "agent", "ada", "north", as(KEYS.planner));
+  const agent = await joinRaw(
+    { url, ...as(KEYS.planner) },
+    "agent",
+    "ada",
+    "north",
+  );
   const computer = await joinRaw(
-    url,
+    { url, ...as(KEYS.lab) },
     "computer",
     "lab-1",
     "north",
-    as(KEYS.lab),
   );
   return {
     agent,
@@ -241,7 +245,12 @@ Deno.test("client data is never used as a log template: braces in names are logg
   const { server, url } = await served();
   await using _ = server;
   const key = as(KEYS.planner);
-  await using agent = await joinRaw(url, "agent", "{socket}", "north", key);
+  await using agent = await joinRaw(
+    { url, ...key },
+    "agent",
+    "{socket}",
+    "north",
+  );
   for (const event of ["client:{socket}", "{*}"]) await agent.ask(event, {});
   await agent.request("notify:{socket}");
   await agent.request(LEAVE_OFFICE_EVENT, { office_id: "north" });

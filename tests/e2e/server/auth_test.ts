@@ -267,7 +267,12 @@ Deno.test("a seat is only taken over by the same instance of the same principal 
   await using server = createSmcpServer({ authenticator });
   const { url } = await server.listen();
   const as = (api_key: string) => ({ auth: { api_key, instance_id: "i1" } });
-  await using old = await joinRaw(url, "agent", "x", "north", as("key-a"));
+  await using old = await joinRaw(
+    { url, ...as("key-a") },
+    "agent",
+    "x",
+    "north",
+  );
   await using thief = await connectRaw(url, as("key-b"));
   assertEquals(await thief.join("agent", "x", "north"), [
     false,
@@ -317,7 +322,7 @@ Deno.test("auth.token is checked as a key, then as a JWT; the header's key prece
     { token, api_key: "wrong" },
   ];
   for (const auth of ways) {
-    await using _ = await joinRaw(url, "agent", "ada", "north", { auth });
+    await using _ = await joinRaw({ url, auth }, "agent", "ada", "north");
   }
   const joins = log.audit.filter(({ event }) => event === "joined");
   assertEquals(joins.map(({ principal }) => principal), [

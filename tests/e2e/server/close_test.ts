@@ -91,10 +91,12 @@ for (const transport of ["polling", "websocket"] as const) {
   Deno.test(`clients reconnect by themselves after a restart, over ${transport}`, async () => {
     const first = createSmcpServer();
     await using proxy = await startProxy((await first.listen()).url);
-    await using client = await joinRaw(proxy.url, "agent", "a", "o", {
-      reconnection: true,
-      transports: [transport],
-    });
+    await using client = await joinRaw(
+      { url: proxy.url, reconnection: true, transports: [transport] },
+      "agent",
+      "a",
+      "o",
+    );
     const gone = client.disconnected();
     const back = gone.then(() => client.connected());
     await first.close();

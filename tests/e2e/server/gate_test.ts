@@ -135,14 +135,18 @@ Deno.test("the handshake announces the maximum message size, 8 MiB by default (s
 Deno.test("a client on each path, over polling or WebSocket, connects; its version is shown (spec §2, §4)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
-  await using agent = await joinRaw(url, "agent", "a", "o", {
-    version: "0.2.7",
-    path: "/socket.io/",
-    transports: ["polling"],
-  });
-  await using computer = await joinRaw(url, "computer", "c", "o", {
-    transports: ["polling", "websocket"],
-  });
+  await using agent = await joinRaw(
+    { url, version: "0.2.7", path: "/socket.io/", transports: ["polling"] },
+    "agent",
+    "a",
+    "o",
+  );
+  await using computer = await joinRaw(
+    { url, transports: ["polling", "websocket"] },
+    "computer",
+    "c",
+    "o",
+  );
   const { sessions } = await agent.ask("server:list_room", {
     agent: "a",
     req_id: "1",
@@ -412,9 +416,12 @@ Deno.test("the app works inside an existing Hono app and HTTP server, with other
     assertEquals(await (await fetch(url)).text(), "my own page");
     assertEquals(await (await fetch(`${url}/smcp/`)).text(), MISSING);
     assertEquals((await rawHttp(port, upgradeHead("/mine"))).status, 418);
-    await using client = await joinRaw(url, "agent", "a", "o", {
-      transports: ["polling", "websocket"],
-    });
+    await using client = await joinRaw(
+      { url, transports: ["polling", "websocket"] },
+      "agent",
+      "a",
+      "o",
+    );
     assertEquals(client.socket.connected, true);
     await smcp.close();
     assertEquals(await (await fetch(url)).text(), "my own page");

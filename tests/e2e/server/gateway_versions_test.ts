@@ -29,9 +29,12 @@ async function computerOf(url: string, protocol: ProtocolName) {
   };
   const answer = { tools: [tool], req_id: "1" };
   if (protocol === "0.1") {
-    const raw = await joinRaw(url, "computer", `pc ${protocol}`, "north", {
-      version: RAW_VERSIONS[protocol],
-    });
+    const raw = await joinRaw(
+      { url, version: RAW_VERSIONS[protocol] },
+      "computer",
+      `pc ${protocol}`,
+      "north",
+    );
     raw.handle(GET_TOOLS_EVENT, (_, ack) => ack(answer));
     return raw;
   }

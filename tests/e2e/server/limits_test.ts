@@ -247,7 +247,7 @@ Deno.test("an office has no more members than the limit; taking over one's own s
   await using server = createSmcpServer({ limits: { membersPerOffice: 2 } });
   const { url } = await server.listen();
   const auth = { instance_id: "i1" };
-  await using agent = await joinRaw(url, "agent", "agent", "o", { auth });
+  await using agent = await joinRaw({ url, auth }, "agent", "agent", "o");
   await using computer = await joinRaw(url, "computer", "a", "o");
   await using third = await connectRaw(url);
   const full = "Room is full: it has as many members as this server allows";
@@ -255,7 +255,7 @@ Deno.test("an office has no more members than the limit; taking over one's own s
   assertEquals(await third.join("computer", "b", "elsewhere"), [true, null]);
   assertEquals(await third.join("computer", "b", "o"), [false, full]);
   const gone = agent.disconnected();
-  await using back = await joinRaw(url, "agent", "agent", "o", { auth });
+  await using back = await joinRaw({ url, auth }, "agent", "agent", "o");
   await gone;
   assertEquals(await back.request("server:leave_office", { office_id: "o" }), [
     true,

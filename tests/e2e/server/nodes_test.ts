@@ -200,7 +200,7 @@ Deno.test("nodes: a seat is taken over from another node: leave, enter, the old 
   await using agent = await joinRaw(left.url, "agent", "agent", "office");
   const auth = { instance_id: "instance-of-the-computer" };
   const computerAt = (url: string) =>
-    joinRaw(url, "computer", "computer", "office", { auth });
+    joinRaw({ url, auth }, "computer", "computer", "office");
   await using old = await computerAt(right.url);
   await agent.next(ENTER_OFFICE_NOTIFICATION);
   const closed = old.disconnected();

@@ -269,7 +269,7 @@ for (const kind of ["local", "slow"] as const) {
     const { url } = await server.listen();
     const auth = { instance_id: "i-1" };
     await using agent = await joinRaw(url, "agent", "a", "o");
-    await using old = await joinRaw(url, "computer", "c", "o", { auth });
+    await using old = await joinRaw({ url, auth }, "computer", "c", "o");
     await agent.next(ENTER_OFFICE_NOTIFICATION);
     const call = agent.ask(GET_TOOLS_EVENT, {
       agent: "a",
@@ -305,10 +305,10 @@ for (const kind of ["local", "slow"] as const) {
     const { url } = await server.listen();
     const auth = { instance_id: "i-1" };
     await using computer = await joinRaw(url, "computer", "c", "o");
-    await using old = await joinRaw(url, "agent", "before", "o", { auth });
+    await using old = await joinRaw({ url, auth }, "agent", "before", "o");
     await computer.next(ENTER_OFFICE_NOTIFICATION);
     const gone = old.disconnected();
-    await using back = await joinRaw(url, "agent", "after", "o", { auth });
+    await using back = await joinRaw({ url, auth }, "agent", "after", "o");
     await gone;
     assertEquals(await heardBy(computer), [
       {
@@ -383,9 +383,12 @@ for (const kind of ["local", "slow"] as const) {
 Deno.test("list_room: own office only, agents only, never the instance_id (spec §4, §5, §9)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
-  await using agent = await joinRaw(url, "agent", "a", "o", {
-    auth: { instance_id: "secret-instance" },
-  });
+  await using agent = await joinRaw(
+    { url, auth: { instance_id: "secret-instance" } },
+    "agent",
+    "a",
+    "o",
+  );
   const list = (client: RawClient, office_id: string, name = "a") =>
     client.ask(LIST_ROOM_EVENT, { agent: name, req_id: "9", office_id });
   const own = await list(agent, "o");

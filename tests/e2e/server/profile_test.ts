@@ -35,9 +35,11 @@ async function oldOffice() {
   const server = stack.use(createSmcpServer({ protocol: "0.1" }));
   const { url, port } = await server.listen();
   const old = { version: null, path: "/socket.io/" };
-  const agent = stack.use(await joinRaw(url, "agent", "agent", "office", old));
+  const agent = stack.use(
+    await joinRaw({ url, ...old }, "agent", "agent", "office"),
+  );
   const computer = stack.use(
-    await joinRaw(url, "computer", "computer", "office", old),
+    await joinRaw({ url, ...old }, "computer", "computer", "office"),
   );
   await agent.next(ENTER_OFFICE_NOTIFICATION);
   return {
@@ -171,7 +173,12 @@ Deno.test("profile 0.1 keeps offices, isolation and errors, without the events o
   await using office = await oldOffice();
   const { url, agent, computer } = office;
   const old = { version: null, path: "/socket.io/" };
-  await using stranger = await joinRaw(url, "agent", "agent", "other", old);
+  await using stranger = await joinRaw(
+    { url, ...old },
+    "agent",
+    "agent",
+    "other",
+  );
   const codeOf = async (client: RawClient, event: string) => {
     const answer = await client.ask(event, REQUEST);
     return Reflect.get(Object(answer), "code");

@@ -133,13 +133,12 @@ Deno.test("a server of profile 0.1 does not know progress: calls that ask for it
   await using server = createSmcpServer({ protocol: "0.1" });
   const { url } = await server.listen();
   const old = { version: null };
-  await using agent = await joinRaw(url, "agent", "agent", OFFICE, old);
+  await using agent = await joinRaw({ url, ...old }, "agent", "agent", OFFICE);
   await using computer = await joinRaw(
-    url,
+    { url, ...old },
     "computer",
     "computer",
     OFFICE,
-    old,
   );
   const pair = { agent, computer };
   const call = await openCall(pair);

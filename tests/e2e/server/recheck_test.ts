@@ -53,11 +53,10 @@ Deno.test("recheckSessions() ends the sessions of a removed key, and no others (
   using log = captureLog();
   await using server = await served(apiKeys([ADA, LAB]));
   await using computer = await joinRaw(
-    server.url,
+    { url: server.url, ...as(LAB) },
     "computer",
     "lab",
     "north",
-    as(LAB),
   );
   await using agent = new SmcpAgent({
     url: server.url,
@@ -101,11 +100,10 @@ Deno.test("recheckSessions() ends the sessions of a removed key, and no others (
 Deno.test("recheckSessions() ends the sessions of a key that expired, whose client gets that as the reason (spec §10)", async () => {
   await using server = await served(apiKeys([ADA, LAB]));
   await using computer = await joinRaw(
-    server.url,
+    { url: server.url, ...as(LAB) },
     "computer",
     "lab",
     "north",
-    as(LAB),
   );
   await using agent = new SmcpAgent({
     url: server.url,
@@ -135,11 +133,10 @@ Deno.test("a session ends when its key expires, at the time that the last rechec
     apiKeys([{ ...ADA, expires: at(HOUR_MS) }, LAB]),
   );
   await using lab = await joinRaw(
-    server.url,
+    { url: server.url, ...as(LAB) },
     "computer",
     "lab",
     "north",
-    as(LAB),
   );
   await using ada = await connectRaw(server.url, as(ADA));
   const gone = ada.disconnected();
@@ -174,7 +171,7 @@ Deno.test("recheckSessions() keeps members whose key allows less, and applies it
   using log = captureLog();
   await using server = await served(apiKeys([ADA]));
   const { url } = server;
-  await using ada = await joinRaw(url, "agent", "ada", "north", as(ADA));
+  await using ada = await joinRaw({ url, ...as(ADA) }, "agent", "ada", "north");
   await server.change(apiKeys([{ ...ADA, offices: ["south"] }]));
   assertEquals(server.stats().members, 1);
   const north = { office_id: "north" };

@@ -52,8 +52,13 @@ Deno.test("TLS: https and wss, over both transports (spec §10)", async () => {
   });
   for (const transport of ["polling", "websocket"] as const) {
     const options = { tls: { ca: ca.cert }, transports: [transport] };
-    await using computer = await joinRaw(url, "computer", "c", "o", options);
-    await using agent = await joinRaw(url, "agent", "a", "o", options);
+    await using computer = await joinRaw(
+      { url, ...options },
+      "computer",
+      "c",
+      "o",
+    );
+    await using agent = await joinRaw({ url, ...options }, "agent", "a", "o");
     computer.handle(GET_TOOLS_EVENT, (_payload, ack) => ack({ tools: [] }));
     const asked = { agent: "a", req_id: "1", computer: "c" };
     assertEquals(await agent.ask(GET_TOOLS_EVENT, asked), { tools: [] });
@@ -102,7 +107,7 @@ Deno.test("reloadTls() replaces certificates for new connections, and open ones 
   await using server = createSmcpServer();
   const { url } = await server.listen({ tls: first });
   const trusting = { ca: ca.cert };
-  await using client = await joinRaw(url, "agent", "a", "o", { tls: trusting });
+  await using client = await joinRaw({ url, tls: trusting }, "agent", "a", "o");
   assertEquals((await health(url, trusting)).shown, "first");
   server.reloadTls(second);
   assertEquals((await health(url, trusting)).shown, "second");
@@ -187,9 +192,12 @@ Deno.test({
     ]);
     assertMatch(command.url, /^https:/);
     const { url } = command;
-    await using client = await joinRaw(url, "agent", "a", "o", {
-      tls: trusting,
-    });
+    await using client = await joinRaw(
+      { url, tls: trusting },
+      "agent",
+      "a",
+      "o",
+    );
     await write(await newCertificate("second", ca));
     command.kill("SIGHUP");
     await command.logged("read anew");

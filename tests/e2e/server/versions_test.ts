@@ -29,9 +29,15 @@ const codeOf = (answer: unknown) => Reflect.get(Object(answer), "code");
 /** An Agent of 0.2, and a Computer of each version, in the office "north" of a Server of 0.2 and 0.4. */
 async function mixedOffice(url: string) {
   const stack = new AsyncDisposableStack();
-  const agent = stack.use(await joinRaw(url, "agent", "agent", "north", OLD));
-  const old = stack.use(await joinRaw(url, "computer", "old", "north", OLD));
-  const recent = stack.use(await joinRaw(url, "computer", "pc", "north", NEW));
+  const agent = stack.use(
+    await joinRaw({ url, ...OLD }, "agent", "agent", "north"),
+  );
+  const old = stack.use(
+    await joinRaw({ url, ...OLD }, "computer", "old", "north"),
+  );
+  const recent = stack.use(
+    await joinRaw({ url, ...NEW }, "computer", "pc", "north"),
+  );
   for (const computer of ["old", "pc"]) {
     assertEquals(await agent.next(ENTER_OFFICE_NOTIFICATION), {
       office_id: "north",
@@ -160,7 +166,7 @@ Deno.test("a session keeps the version of its first request, whatever its later 
     body: `42/smcp,0${JSON.stringify([JOIN_OFFICE_EVENT, join])}`,
   });
   await joined.text();
-  await using agent = await joinRaw(url, "agent", "agent", "north", NEW);
+  await using agent = await joinRaw({ url, ...NEW }, "agent", "agent", "north");
   let sessions: { a2c_version: string }[] = [];
   while (sessions.length < 2) {
     const list = { agent: "agent", req_id: "1", office_id: "north" };
@@ -196,7 +202,12 @@ Deno.test("/health of several versions counts each; of one version it is as befo
     metrics: createMetrics(),
   });
   const { url } = await server.listen();
-  await using _member = await joinRaw(url, "computer", "pc", "north", NEW);
+  await using _member = await joinRaw(
+    { url, ...NEW },
+    "computer",
+    "pc",
+    "north",
+  );
   const one = { connections: 1, offices: 1, members: 1 };
   assertEquals(await (await fetch(`${url}/health`)).json(), {
     status: "ok",

@@ -44,10 +44,12 @@ for (const transport of ["polling", "websocket"] as const) {
       const transports = [transport];
       await using a = await joinRaw(url, "agent", "a", "A");
       await using b = await joinRaw(url, "agent", "b", "B");
-      await using computer = await joinRaw(url, "computer", "computer", "A", {
-        transports,
-        reconnection: true,
-      });
+      await using computer = await joinRaw(
+        { url, transports, reconnection: true },
+        "computer",
+        "computer",
+        "A",
+      );
       const late = acksOf(computer, 3);
       const lost = [0, 1, 2].map((i) => callAs(a, "a", `${i}`));
       const stale = await late;

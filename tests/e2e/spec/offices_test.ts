@@ -224,9 +224,9 @@ Deno.test("updates are accepted from the Computer that took the seat over (spec 
   const { url } = await server.listen();
   const auth = { instance_id: "i" };
   await using agent = await joinRaw(url, "agent", "agent", "office");
-  await using old = await joinRaw(url, "computer", "pc", "office", { auth });
+  await using old = await joinRaw({ url, auth }, "computer", "pc", "office");
   const gone = old.disconnected();
-  await using back = await joinRaw(url, "computer", "pc", "office", { auth });
+  await using back = await joinRaw({ url, auth }, "computer", "pc", "office");
   await gone;
   agent.heard.splice(0);
   assertEquals(await back.request(UPDATE_CONFIG_EVENT, { computer: "pc" }), []);

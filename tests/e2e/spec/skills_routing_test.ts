@@ -42,7 +42,7 @@ async function rawOffice(protocol: typeof PROTOCOLS[number]) {
   const { url } = await server.listen();
   const version = protocol === "0.1" ? null : PROTOCOL_VERSIONS[protocol];
   const join = async (role: "agent" | "computer", name: string) =>
-    stack.use(await joinRaw(url, role, name, "office", { version }));
+    stack.use(await joinRaw({ url, version }, role, name, "office"));
   const agent = await join("agent", "agent");
   const computer = await join("computer", "computer");
   await agent.next("notify:enter_office");

@@ -218,14 +218,19 @@ export async function connectRaw(
   return client;
 }
 
+/** The URL of a Server, alone or with the options of a connection to it. */
+export type RawServer = string | ({ readonly url: string } & RawOptions);
+
 /** Connects a raw client and joins it to an office. */
 export async function joinRaw(
-  url: string,
+  server: RawServer,
   role: Role,
   name: string,
   office: string,
-  options?: RawOptions,
 ): Promise<RawClient> {
+  const { url, ...options } = typeof server === "string"
+    ? { url: server }
+    : server;
   const client = await connectRaw(url, options);
   const [ok, reason] = await client.join(role, name, office);
   if (ok !== true) {

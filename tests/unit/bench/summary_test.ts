@@ -65,7 +65,7 @@ Deno.test("summarize() has no ratio without a floor in the same round", () => {
 
 Deno.test("ratioOf() keeps the loads apart", () => {
   const runs = [run("a", 0, 10), run("b", 0, 20, { key: "10k" })];
-  assertEquals(ratioOf(runs, "100", "b", "a", cpuOf), undefined);
+  assertEquals(ratioOf(runs, "100", ["b", "a"], cpuOf), undefined);
 });
 
 Deno.test("summarizeBroadcast() counts per delivery", () => {

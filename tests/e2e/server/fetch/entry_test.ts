@@ -38,9 +38,12 @@ for (
     const join = async (i: number) => {
       const role = i === 0 ? "agent" : "computer";
       const client = stack.use(
-        await joinRaw(server.url, role, `m${i}`, "office", {
-          transports: [...transports],
-        }),
+        await joinRaw(
+          { url: server.url, transports: [...transports] },
+          role,
+          `m${i}`,
+          "office",
+        ),
       );
       if (transports.length > 1) await upgraded(client);
       return client;

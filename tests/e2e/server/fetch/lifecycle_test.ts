@@ -27,18 +27,16 @@ for (const transport of ["websocket", "polling"] as const) {
     await using server = startFetchServer();
     const options = { transports: [transport] };
     await using agent = await joinRaw(
-      server.url,
+      { url: server.url, ...options },
       "agent",
       "agent",
       "office",
-      options,
     );
     await using computer = await joinRaw(
-      server.url,
+      { url: server.url, ...options },
       "computer",
       "computer",
       "office",
-      options,
     );
     await agent.next(ENTER_OFFICE_NOTIFICATION);
     const ack = Promise.withResolvers<(...args: unknown[]) => void>();
@@ -173,13 +171,12 @@ async function startPageModule(at: number, args: readonly string[]) {
 /** A call of a new office that waits for its answer. */
 async function pendingCall(url: string) {
   const options = { auth: { api_key: "a-key" } };
-  const agent = await joinRaw(url, "agent", "agent", "office", options);
+  const agent = await joinRaw({ url, ...options }, "agent", "agent", "office");
   const computer = await joinRaw(
-    url,
+    { url, ...options },
     "computer",
     "computer",
     "office",
-    options,
   );
   await agent.next(ENTER_OFFICE_NOTIFICATION);
   const ack = Promise.withResolvers<(...args: unknown[]) => void>();

@@ -230,7 +230,12 @@ Deno.test("a revoked key ends its sessions and streams, and opens none until the
   });
   const { url } = await server.listen();
   const lab = { auth: { api_key: "lab-key" } };
-  await using computer = await joinRaw(url, "computer", "pc", "north", lab);
+  await using computer = await joinRaw(
+    { url, ...lab },
+    "computer",
+    "pc",
+    "north",
+  );
   const gone = computer.disconnected();
   const revoke = (principal: string) =>
     operate(url, "/keys/revoke", {
@@ -252,7 +257,7 @@ Deno.test("a revoked key ends its sessions and streams, and opens none until the
   );
   current = apiKeys(keys);
   await server.recheckSessions();
-  await using back = await joinRaw(url, "computer", "pc", "north", lab);
+  await using back = await joinRaw({ url, ...lab }, "computer", "pc", "north");
   assert(back.socket.connected);
 });
 
@@ -260,9 +265,12 @@ Deno.test("members of several protocol versions are in one office, each with its
   await using server = createSmcpServer({ operator, protocol: "all" });
   const { url } = await server.listen();
   await using old = await joinRaw(url, "computer", "pc", "north");
-  await using young = await joinRaw(url, "computer", "young", "north", {
-    version: "0.4.0",
-  });
+  await using young = await joinRaw(
+    { url, version: "0.4.0" },
+    "computer",
+    "young",
+    "north",
+  );
   const { body } = await operate(url, "/offices/north/members", operator);
   assertEquals(
     body.members.map((m: Record<string, unknown>) => [m.version, m.id]),
@@ -285,10 +293,10 @@ Deno.test("every answer and problem is as the OpenAPI document says", async () =
   const check = async (
     path: string,
     real: string,
-    method: "get" | "post",
     status: number,
     post?: unknown,
   ) => {
+    const method = post === undefined ? "get" : "post";
     const answer = await operate(url, real, { ...operator, post });
     assertEquals(answer.status, status, `${method} ${real}`);
     const type = status === 200
@@ -302,39 +310,39 @@ Deno.test("every answer and problem is as the OpenAPI document says", async () =
     assert(validate, `${method} ${path} ${status} is not described`);
     assert(validate(answer.body), JSON.stringify(validate.errors));
   };
-  await check("/status", "/status", "get", 200);
-  await check("/offices", "/offices", "get", 200);
+  await check("/status", "/status", 200);
+  await check("/offices", "/offices", 200);
   const members = "/offices/{office}/members";
-  await check(members, "/offices/north/members", "get", 200);
-  await check(members, "/offices/none/members", "get", 404);
-  await check("/offices/{office}/calls", "/offices/north/calls", "get", 200);
+  await check(members, "/offices/north/members", 200);
+  await check(members, "/offices/none/members", 404);
+  await check("/offices/{office}/calls", "/offices/north/calls", 200);
   const asked = "/offices/{office}/computers/{computer}";
   const pc = "/offices/north/computers/pc";
   office.computer.handle(GET_CONFIG_EVENT, (_, ack) => ack({ servers: {} }));
   office.computer.handle(TOOL_CALL_EVENT, (_, ack) => ack({ content: [] }));
   office.computer.handle(GET_TOOLS_EVENT, (_, ack) => ack("nothing"));
-  await check(`${asked}/config`, `${pc}/config`, "get", 200);
-  await check(`${asked}/tools`, `${pc}/tools`, "get", 502);
-  await check(`${asked}/desktop`, `${pc}2/desktop`, "get", 404);
+  await check(`${asked}/config`, `${pc}/config`, 200);
+  await check(`${asked}/tools`, `${pc}/tools`, 502);
+  await check(`${asked}/desktop`, `${pc}2/desktop`, 404);
   const tool = { tool_name: "wait" };
-  await check(`${asked}/call`, `${pc}/call`, "post", 200, tool);
-  await check(`${asked}/call`, `${pc}/call`, "post", 400, {});
+  await check(`${asked}/call`, `${pc}/call`, 200, tool);
+  await check(`${asked}/call`, `${pc}/call`, 400, {});
   const cancel = "/offices/{office}/calls/cancel";
   const reason = "because";
-  await check(cancel, "/offices/north/calls/cancel", "post", 404, {
+  await check(cancel, "/offices/north/calls/cancel", 404, {
     req_id: "none",
     reason,
   });
   const kick = "/members/{id}/kick";
-  await check(kick, "/members/none/kick", "post", 404, { reason });
-  await check(kick, "/members/none/kick", "post", 400, { reson: reason });
-  await check(kick, "/members/none/kick", "post", 400, "not json");
-  await check(kick, "/members/none/kick", "post", 413, "x".repeat(20_000));
-  await check("/keys/revoke", "/keys/revoke", "post", 404, {
+  await check(kick, "/members/none/kick", 404, { reason });
+  await check(kick, "/members/none/kick", 400, { reson: reason });
+  await check(kick, "/members/none/kick", 400, "not json");
+  await check(kick, "/members/none/kick", 413, "x".repeat(20_000));
+  await check("/keys/revoke", "/keys/revoke", 404, {
     principal: "key:none",
     reason,
   });
-  await check(kick, `/members/${agent.socket.id}/kick`, "post", 200, {
+  await check(kick, `/members/${agent.socket.id}/kick`, 200, {
     reason,
   });
 });

@@ -170,7 +170,7 @@ Deno.test({
   await server.logged("are read anew");
   const auth = { auth: { api_key: key } };
   await using computer = await joinRaw(
-    ...[server.url, "computer", "pc", "north", auth] as const,
+    ...[{ url: server.url, ...auth }, "computer", "pc", "north"] as const,
   );
   const gone = computer.disconnected();
   const revoked = await runMain(

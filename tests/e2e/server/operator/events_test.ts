@@ -143,8 +143,18 @@ Deno.test("a stream has only the events of offices that its operator sees, and t
   await using all = await openEvents(url, operator);
   await operate(url, "/status", { token: "unknown" }); // an event of no office
   const auth = { auth: { api_key: "all" } };
-  await using _north = await joinRaw(url, "computer", "n", "north", auth);
-  await using _south = await joinRaw(url, "computer", "s", "south", auth);
+  await using _north = await joinRaw(
+    { url, ...auth },
+    "computer",
+    "n",
+    "north",
+  );
+  await using _south = await joinRaw(
+    { url, ...auth },
+    "computer",
+    "s",
+    "south",
+  );
   for (const stream of [restricted, asked]) {
     await stream.next();
     assertEquals((await stream.next()).data.name, "s");
@@ -167,7 +177,12 @@ Deno.test("the Server's own log is in the streams of operators of all offices, a
   await using all = await openEvents(url, operator);
   await using restricted = await openEvents(url, { token: "north" });
   const auth = { auth: { api_key: "all" } };
-  await using client = await joinRaw(url, "computer", "pc", "north", auth);
+  await using client = await joinRaw(
+    { url, ...auth },
+    "computer",
+    "pc",
+    "north",
+  );
   assertEquals((await restricted.nextOf("joined")).data.name, "pc");
   await client.ask("server:nonsense", {});
   const { at: _, ...line } = (await all.nextOf("log")).data;
@@ -178,7 +193,12 @@ Deno.test("the Server's own log is in the streams of operators of all offices, a
     fields: { name: "server:nonsense", socket: client.socket.id },
   });
   assert(log.text.includes("server:nonsense"));
-  await using _second = await joinRaw(url, "computer", "pc2", "north", auth);
+  await using _second = await joinRaw(
+    { url, ...auth },
+    "computer",
+    "pc2",
+    "north",
+  );
   assertEquals((await restricted.next()).data.name, "pc2");
 });
 

@@ -255,9 +255,12 @@ Deno.test("a question ends with its operator's credentials, and with the Server"
     },
   });
   const { url } = await server.listen();
-  await using computer = await joinRaw(url, "computer", "pc", "north", {
-    auth: { token: "pc" },
-  });
+  await using computer = await joinRaw(
+    { url, auth: { token: "pc" } },
+    "computer",
+    "pc",
+    "north",
+  );
   const calls: (() => void)[] = [];
   const called = () => new Promise<void>((resolve) => calls.push(resolve));
   computer.handle(TOOL_CALL_EVENT, () => calls.shift()?.());
@@ -279,9 +282,12 @@ Deno.test("a question ends with its operator's credentials, and with the Server"
 Deno.test("an operator asks the Computers of an office as each one's version has it", async () => {
   await using office = await served({ protocol: "all" });
   const { url, computer } = office;
-  await using old = await joinRaw(url, "computer", "old", "north", {
-    version: null,
-  });
+  await using old = await joinRaw(
+    { url, version: null },
+    "computer",
+    "old",
+    "north",
+  );
   answering(computer, GET_CONFIG_EVENT, { servers: {} });
   answering(old, "client:get_mcp_config", { servers: {}, inputs: [] });
   const now = await operate(url, `${PC}/config`, operator);

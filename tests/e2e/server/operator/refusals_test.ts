@@ -37,9 +37,12 @@ async function served() {
     authenticator: anyOf([apiKeys(KEYS), jwt({ key: { secret: SECRET } })]),
   });
   const { url } = await server.listen();
-  const computer = await joinRaw(url, "computer", "pc", "north", {
-    auth: { api_key: "key-of-lab" },
-  });
+  const computer = await joinRaw(
+    { url, auth: { api_key: "key-of-lab" } },
+    "computer",
+    "pc",
+    "north",
+  );
   return {
     url,
     computer,
@@ -257,9 +260,12 @@ Deno.test("an operator of other offices sees and changes nothing of this one, an
 
 Deno.test("an operator of several offices sees those", async () => {
   await using office = await served();
-  await using south = await joinRaw(office.url, "computer", "pc", "south-1", {
-    auth: { api_key: "key-of-lab" },
-  });
+  await using south = await joinRaw(
+    { url: office.url, auth: { api_key: "key-of-lab" } },
+    "computer",
+    "pc",
+    "south-1",
+  );
   const { body } = await operate(office.url, "/offices", {
     token: "key-of-south",
   });

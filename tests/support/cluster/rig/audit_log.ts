@@ -79,7 +79,7 @@ export const servedAgents = (nodes: readonly NodeHistory[]): Served[] =>
       const to = Math.min(
         left?.time ?? Infinity,
         node.endedAt ?? Infinity,
-        woken(node, name, office, from, left?.time),
+        woken(node, { name, office }, from, left?.time),
       );
       return { node: node.name, office, agent: name, socket, from, to };
     });
@@ -93,15 +93,14 @@ export const servedAgents = (nodes: readonly NodeHistory[]): Served[] =>
  */
 function woken(
   { frozen, audit }: NodeHistory,
-  agent: string,
-  office: string,
+  { name, office }: { readonly name: string; readonly office: string },
   from: number,
   left: number | undefined,
 ): number {
   for (const [stopped, went] of frozen) {
     if (stopped < from || left !== undefined && left < stopped) continue;
     const calls = audit.filter((line) =>
-      line.agent === agent && line.office === office &&
+      line.agent === name && line.office === office &&
       line.outcome === "ok" && went !== undefined &&
       line.time - (line.ms ?? 0) >= went
     );

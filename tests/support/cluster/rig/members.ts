@@ -4,7 +4,11 @@ import {
   type Role,
   TOOL_CALL_EVENT,
 } from "../../../../protocol/mod.ts";
-import { RawClient, type RawOptions } from "../../wire/raw_client.ts";
+import {
+  RawClient,
+  type RawOptions,
+  type RawServer,
+} from "../../wire/raw_client.ts";
 import { until } from "../programs.ts";
 
 /** A tool call as it came to a Computer. */
@@ -85,12 +89,14 @@ export type Asked =
 
 /** Asks for a seat once; a connection that fails is a refusal too. */
 export async function askForSeat(
-  url: string,
+  server: RawServer,
   role: Role,
   name: string,
   office: string,
-  options?: RawOptions,
 ): Promise<Asked> {
+  const { url, ...options } = typeof server === "string"
+    ? { url: server }
+    : server;
   let client: RawClient;
   try {
     client = await connected(url, options);
@@ -130,13 +136,15 @@ export interface Answer {
 
 let calls = 0;
 
+/** Parameters of a call, and its `req_id` if it is not a new one. */
+type CallParams = ArrivedCall["params"] & { readonly req_id?: string };
+
 /** Calls a tool; resolves with whatever the ack says. */
 export const callTool = (
   agent: RawClient,
   name: string,
   computer: string,
-  params: ArrivedCall["params"] = {},
-  req_id = `call-${++calls}`,
+  { req_id = `call-${++calls}`, ...params }: CallParams = {},
 ): Promise<Answer> =>
   agent.ask(TOOL_CALL_EVENT, {
     agent: name,

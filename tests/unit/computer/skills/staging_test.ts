@@ -69,8 +69,12 @@ const stage = (
   stageSkill(
     root,
     from,
-    { folder: join(folder, "mcp"), server: "fix", replacing },
-    (skill) => taken.includes(skill),
+    {
+      folder: join(folder, "mcp"),
+      server: "fix",
+      replacing,
+      isTaken: (skill) => taken.includes(skill),
+    },
     new AbortController().signal,
   );
 

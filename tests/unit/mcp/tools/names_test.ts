@@ -51,7 +51,7 @@ Deno.test("toolName() cuts a long tool, replaces what cannot stand, and adds a h
 
 Deno.test("0.4 §3.5: toolName() keeps a bundle_id where it fits, and leaves it out before the tool's own name", () => {
   const named = (tool: string, bundleId: string) =>
-    toolName("laptop", tool, naming, 0, bundleId);
+    toolName("laptop", tool, { ...naming, bundleId });
   assertEquals(named("files__read", "files"), "laptop__files__read");
   const id = "github-enterprise-server";
   const long = named(`${id}__create_pull_request`, id);
@@ -94,13 +94,15 @@ Deno.test("toolName() keeps to alphabet and limit for any names", () => {
     fc.property(
       anyName,
       anyName,
-      fc.integer({ min: 24, max: 128 }),
-      fc.boolean(),
+      fc.record({
+        limit: fc.integer({ min: 24, max: 128 }),
+        prefix: fc.boolean(),
+      }),
       fc.nat(3),
-      (computer, tool, limit, prefix, attempt) => {
-        const name = toolName(computer, tool, { limit, prefix }, attempt);
+      (computer, tool, naming, attempt) => {
+        const name = toolName(computer, tool, naming, attempt);
         assertMatch(name, A_NAME);
-        assert(name.length <= limit, name);
+        assert(name.length <= naming.limit, name);
       },
     ),
     { numRuns: 10_000 },

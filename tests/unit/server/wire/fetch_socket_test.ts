@@ -83,16 +83,20 @@ Deno.test("FetchSocket gives its tap the bytes and the text, of messages of any 
   for (const length of [1, 100, 65_536, 65_537, 300_000]) {
     for (const character of ["a", "é", "中"]) {
       const text = character.repeat(length);
-      let got:
-        | [string, number, number, boolean, string | undefined]
-        | undefined;
-      socket.tap = (bytes, start, end, ownsBuffer, source) => {
-        got = [String(bytes), start, end, ownsBuffer, source];
+      let got: unknown;
+      socket.tap = (message) => {
+        got = { ...message, bytes: String(message.bytes) };
         return true;
       };
       ws.onmessage?.({ data: text });
       const end = new TextEncoder().encode(text).length;
-      assertEquals(got, [text, 0, end, false, text]);
+      assertEquals(got, {
+        bytes: text,
+        start: 0,
+        end,
+        ownsBuffer: false,
+        source: text,
+      });
     }
   }
 });

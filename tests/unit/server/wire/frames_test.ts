@@ -41,7 +41,7 @@ interface Read {
 function read(bytes: Buffer, sizes: readonly number[], max = 2 ** 24): Read[] {
   const found: Read[] = [];
   const reader = new FrameReader(max, {
-    message: (bytes, start, end, isText) =>
+    message: ({ bytes, start, end }, isText) =>
       found.push({
         opcode: isText ? Opcode.TEXT : Opcode.BINARY,
         payload: bytes.toString("latin1", start, end),
@@ -218,7 +218,8 @@ Deno.test("jsonFrame() produces the same bytes as textFrame() with the joined te
       const json = `{"text":"${"é".repeat(length)}"}`;
       const bytes = Buffer.from("x".repeat(before) + json + "y".repeat(after));
       const end = before + Buffer.byteLength(json);
-      const body = new JsonText(bytes, before, end, NOTHING, ownsBuffer);
+      const range = { bytes, start: before, end, ownsBuffer };
+      const body = new JsonText(range, NOTHING);
       const head = '42/smcp,17["client:tool_call",';
       const expected = textFrame(`${head}${json}]`);
       const first = jsonFrame(head, body, "]");

@@ -9,14 +9,25 @@ import {
   readPacket,
   type TextPacket,
 } from "../../../../server/wire/packet/read_packet.ts";
+import type { ByteRange } from "../../../../server/wire/json/json_text.ts";
 import { unmask } from "../../../../server/wire/websocket/unmask.ts";
 
 const EVENTS = new Set([TOOL_CALL_EVENT]);
 
 function read(text: string): TextPacket | undefined {
   const bytes = Buffer.from(`4${text}{"]`);
-  return readPacket(bytes, 1, 1 + Buffer.byteLength(text), EVENTS, false);
+  const end = 1 + Buffer.byteLength(text);
+  return readPacket({ bytes, start: 0, end, ownsBuffer: false }, 1, EVENTS);
 }
+
+/** All of a text as a message. */
+const whole = (text: string, source?: string): ByteRange => ({
+  bytes: Buffer.from(text),
+  start: 0,
+  end: Buffer.byteLength(text),
+  ownsBuffer: false,
+  source,
+});
 
 /** Parses with the stock parser; `undefined` if it throws. */
 function stock(text: string): Packet | undefined {
@@ -77,8 +88,7 @@ Deno.test("readPacket() takes the text of the payload from the text of the messa
         data: [payload, ...more],
       });
       const source = `4${text}`;
-      const bytes = Buffer.from(source);
-      const packet = readPacket(bytes, 1, bytes.length, EVENTS, false, source);
+      const packet = readPacket(whole(source, source), 1, EVENTS);
       assertExists(packet);
       assertEquals(packet.body.text(), JSON.stringify(payload));
     },
@@ -87,24 +97,13 @@ Deno.test("readPacket() takes the text of the payload from the text of the messa
   // No other text has these bytes: this one shows where the payload is taken from.
   const other = source.replace("\u00e9", "b");
   const textOf = (given: string) =>
-    readPacket(
-      Buffer.from(source),
-      1,
-      Buffer.byteLength(source),
-      EVENTS,
-      false,
-      given,
-    )
-      ?.body.text();
+    readPacket(whole(source, given), 1, EVENTS)?.body.text();
   assertEquals(textOf(other), '{"a":"\u00e9"}', "from the bytes");
   const short = '43/smcp,7[{"a":"\u00e9"}]';
   const packet = readPacket(
-    Buffer.from(short),
+    whole(short, short.replace("\u00e9", "b")),
     1,
-    Buffer.byteLength(short),
     EVENTS,
-    false,
-    short.replace("\u00e9", "b"),
   );
   assertEquals(packet?.body.text(), '{"a":"b"}', "from the text");
 });
@@ -123,7 +122,8 @@ Deno.test("readPacket() reads packets of every length over 4 KiB from the memory
       key.writeInt32LE(mask);
       for (let i = 0; i < size; i++) bytes[before + i]! ^= key[i & 3]!;
       unmask(bytes, before, end, mask);
-      const packet = readPacket(bytes, before + 1, end, EVENTS, false);
+      const range = { bytes, start: before, end, ownsBuffer: false };
+      const packet = readPacket(range, before + 1, EVENTS);
       assertExists(packet, `mask ${mask}, ${size} bytes`);
       assertSame(packet, text.slice(1));
     }
@@ -232,11 +232,11 @@ Deno.test("peek() keeps large values that are neither objects nor arrays, such a
 });
 
 Deno.test("readPacket() leaves invalid UTF-8 to the stock parser", () => {
-  const bytes = Buffer.from('3/smcp,1[{"a":"??"}]');
-  bytes[15] = 0xc3;
-  assertEquals(readPacket(bytes, 0, bytes.length, EVENTS, false), undefined);
-  bytes[16] = 0xa9;
-  const packet = readPacket(bytes, 0, bytes.length, EVENTS, false);
+  const range = whole('3/smcp,1[{"a":"??"}]');
+  range.bytes[15] = 0xc3;
+  assertEquals(readPacket(range, 0, EVENTS), undefined);
+  range.bytes[16] = 0xa9;
+  const packet = readPacket(range, 0, EVENTS);
   assertEquals(packet?.body.parse(), { a: "é" });
 });
 

@@ -20,7 +20,8 @@ function sent(payload: Payload | undefined, before = 0): Payload | undefined {
 /** The payload of an ack as a client writes it. */
 function ofClient(value: unknown): Payload {
   const bytes = Buffer.from(`3/smcp,1[${JSON.stringify(value)}]`);
-  const packet = readPacket(bytes, 0, bytes.length, new Set(), true);
+  const range = { bytes, start: 0, end: bytes.length, ownsBuffer: true };
+  const packet = readPacket(range, 0, new Set());
   assert(packet);
   return packet.body;
 }
