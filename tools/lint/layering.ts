@@ -1,7 +1,8 @@
 /**
  * A plugin of `deno lint` that separates the layers: which files may import which, where the `Deno`
- * global and `using` may be used, and where the names of events are written. The rules themselves are in
- * `layering_rules.ts`; this file applies them to the syntax tree.
+ * global and `using` may be used, where the names of events are written, and where versions of the
+ * protocol are compared. The rules themselves are in `layering_rules.ts` and `version_rules.ts`; this
+ * file applies them to the syntax tree.
  *
  * @module
  */
@@ -14,6 +15,7 @@ import {
   judgeText,
   judgeUsing,
 } from "./layering_rules.ts";
+import { judgeComparer, judgeComparison, type Side } from "./version_rules.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -44,7 +46,7 @@ const imports = rule((file, report) => ({
   ImportExpression(node) {
     const specifier = textOf(node.source);
     if (specifier !== undefined) {
-      report(node, judgeImport(file, specifier));
+      report(node, judgeImport(file, specifier, true));
     }
   },
   TSImportType(node) {
@@ -99,6 +101,61 @@ function textOf(node: Deno.lint.Node): string | undefined {
     : undefined;
 }
 
+const versions = rule((file, report) => ({
+  BinaryExpression(node) {
+    if (!COMPARISONS.has(node.operator)) return;
+    const sides = [node.left, node.right].map(sideOf);
+    report(node, judgeComparison(file, sides));
+  },
+  SwitchCase(node) {
+    if (node.test !== null) {
+      report(node, judgeComparison(file, [sideOf(node.test)]));
+    }
+  },
+  ArrayExpression(node) {
+    if (isDefault(node)) return;
+    const sides = node.elements.map(sideOf).filter(({ text }) =>
+      text !== undefined
+    );
+    report(node, judgeComparison(file, sides));
+  },
+  ImportSpecifier(node) {
+    if (node.parent.type !== "ImportDeclaration") return;
+    const { imported } = node;
+    const name = imported.type === "Identifier" ? imported.name : "";
+    report(node, judgeComparer(file, node.parent.source.value, name));
+  },
+}));
+
+const COMPARISONS: ReadonlySet<string> = new Set(
+  ["===", "!==", "==", "!=", "<", "<=", ">", ">="],
+);
+
+/** Reads an operand: its text if it is a literal, its last name if it is a reference. */
+function sideOf(node: Deno.lint.Node | null): Side {
+  switch (node?.type) {
+    case "Literal":
+      // A number is none: 0.5 is not version 0.5.
+      return { text: typeof node.value === "string" ? node.value : "" };
+    case "Identifier":
+      return node.name === "undefined" ? { text: "undefined" } : {
+        name: node.name,
+      };
+    case "MemberExpression":
+      return sideOf(node.computed ? null : node.property);
+    case "ChainExpression":
+    case "TSNonNullExpression":
+    case "TSAsExpression":
+      return sideOf(node.expression);
+    default:
+      return {};
+  }
+}
+
+/** Whether an array is an argument of a call: a value that is given, not one that is searched. */
+const isDefault = ({ parent }: Deno.lint.ArrayExpression): boolean =>
+  parent.type === "CallExpression";
+
 const plugin: Deno.lint.Plugin = {
   name: "layering",
   rules: {
@@ -106,6 +163,7 @@ const plugin: Deno.lint.Plugin = {
     "deno-global": denoGlobal,
     using,
     "event-names": eventNames,
+    versions,
   },
 };
 export default plugin;

@@ -46,7 +46,13 @@ const PACKAGE_ROOMS: Readonly<Record<string, readonly Room[]>> = {
 /** Rooms of which others may import only these files. */
 const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   "server/wire": ["mod.ts", "fetch/mod.ts"],
+  "server/cluster": ["mod.ts"],
   mcp: ["mod.ts"],
+};
+
+/** Entries of rooms that one file alone imports, and only where it is used. */
+const LAZY_ENTRIES: Readonly<Record<string, string>> = {
+  "server/cluster/mod.ts": "server/cli/load_cluster.ts",
 };
 
 /** Rooms of rules alone, with all that each may import besides itself: neither packages nor `node:`. */
@@ -62,10 +68,12 @@ const COMMANDS_ONLY: readonly string[] = ["mcp"] satisfies Room[];
  *
  * @param file the path from the repository's root, with `/`
  * @param specifier as written in the source
+ * @param isLazy whether it is an `import()`
  */
 export function judgeImport(
   file: string,
   specifier: string,
+  isLazy = false,
 ): Fault | undefined {
   if (file === PACKAGE_ENTRY) return judgeFrontDoor(specifier);
   const room = roomOf(file);
@@ -82,7 +90,24 @@ export function judgeImport(
   }
   const target = posix.join(posix.dirname(file), specifier);
   return judgePure(file, target) ?? judgeFile(room, file, target) ??
-    judgeFence(file, target);
+    judgeFence(file, target) ?? judgeLazyEntry(file, target, isLazy);
+}
+
+/** Checks whether a file imports an entry that another file loads when it is needed. */
+function judgeLazyEntry(
+  file: string,
+  target: string,
+  isLazy: boolean,
+): Fault | undefined {
+  const importer = LAZY_ENTRIES[target];
+  const isInside = file.startsWith(`${posix.dirname(target)}/`);
+  if (importer === undefined || isInside) return undefined;
+  if (file === importer && isLazy) return undefined;
+  return {
+    message:
+      `${file} imports ${target}; only ${importer} does, with import() where it is needed`,
+    hint: "Take what you need through an interface of a room below",
+  };
 }
 
 /** Checks whether a room of rules imports an edge. */
@@ -217,7 +242,8 @@ function judgePackage(room: Room, name: string): Fault | undefined {
   };
 }
 
-function roomOf(file: string): Room | undefined {
+/** Returns the room of a file. */
+export function roomOf(file: string): Room | undefined {
   const [top, ...rest] = file.split("/");
   return rest.length > 0 && top !== undefined && isRoom(top) ? top : undefined;
 }

@@ -181,6 +181,36 @@ const forbidden: [file: string, source: string, why: string][] = [
     "a room above its own",
   ],
   ["mod.ts", `export { a } from "../tests/a.ts";`, "front door"],
+  [
+    "server/cli/a.ts",
+    `import type { A } from "../cluster/directory/a.ts";`,
+    "server/cluster shows its mod.ts alone",
+  ],
+  [
+    "server/operator/a.ts",
+    `const { a } = await import("../cluster/links/a.ts");`,
+    "server/cluster shows its mod.ts alone",
+  ],
+  [
+    "server/server.ts",
+    `import type { A } from "./cluster/mod.ts";`,
+    "only server/cli/load_cluster.ts does, with import\\(\\)",
+  ],
+  [
+    "server/cli/a.ts",
+    `await import("../cluster/mod.ts");`,
+    "only server/cli/load_cluster.ts does, with import\\(\\)",
+  ],
+  [
+    "server/cli/load_cluster.ts",
+    `import { joinCluster } from "../cluster/mod.ts";`,
+    "only server/cli/load_cluster.ts does, with import\\(\\)",
+  ],
+  [
+    "server/cluster/links/a.ts",
+    `import { a } from "../node/a.ts";`,
+    "a room above its own",
+  ],
 ];
 
 Deno.test("layering forbids imports across rooms, and says what to do", () => {
@@ -223,6 +253,10 @@ const allowed: [file: string, source: string][] = [
   ["server/relay/a.ts", `import { a } from "../wire/mod.ts";`],
   ["server/wire/a.ts", `import { a } from "./link.ts";`],
   ["server/wire/link.ts", `import { a } from "./packet/a.ts";`],
+  ["server/cli/load_cluster.ts", `await import("../cluster/mod.ts");`],
+  ["server/cluster/mod.ts", `export { a } from "./directory/a.ts";`],
+  ["server/cluster/a.ts", `import type { A } from "./mod.ts";`],
+  ["tests/a_test.ts", `import { a } from "../server/cluster/links/a.ts";`],
 ];
 
 Deno.test("layering allows imports of the own room, of protocol and of packages", () => {
@@ -274,4 +308,60 @@ Deno.test("layering forbids `using` in code that Node 22 must parse", () => {
   assertEquals(faults("server/main.ts", "await using s = start();"), rule);
   assertEquals(faults("server/a.ts", "const s = start();"), []);
   assertEquals(faults("tests/e2e/a_test.ts", "await using s = start();"), []);
+});
+
+const COMPARED = ["layering/versions 1"];
+
+Deno.test("layering forbids to compare a version of the protocol outside of protocol/ and the gate", () => {
+  for (
+    const source of [
+      `if (name === "0.4") a();`,
+      `if ("0.1" != peer.protocol) a();`,
+      `if (version < "0.3.1") a();`,
+      `if (a.protocol === b.protocol) a();`,
+      `if (peer?.profile !== own.profile) a();`,
+      `const isOld = OLD[protocol] === "0.2";`,
+      `const isSame = found!.protocol === protocol;`,
+      `switch (name) { case "0.2": a(); }`,
+      `const isOld = ["0.1", "0.2"].includes(name);`,
+      `const OLD = ["0.1", "0.2"] as const;`,
+      `const old = new Set(["0.1"]);`,
+      `import { isCompatible } from "../protocol/mod.ts";`,
+      `import { supportedRange as range } from "../protocol/version.ts";`,
+    ]
+  ) {
+    for (const file of ["server/a.ts", "agent/a.ts", "mcp/a.ts"]) {
+      assertEquals(faults(file, source), COMPARED, `${source} in ${file}`);
+    }
+    const free = source.replace("../protocol/mod.ts", "./version.ts")
+      .replace("../protocol/", "./");
+    assertEquals(faults("protocol/translate.ts", free), [], source);
+    assertEquals(faults("tests/e2e/a_test.ts", source), [], source);
+  }
+  const gate = `import { checkVersion } from "../../protocol/mod.ts";`;
+  assertEquals(faults("server/http/gate.ts", gate), []);
+  assertEquals(faults("server/http/a.ts", gate), COMPARED);
+  const choice = `const NAMES = ["0.2", "0.3"];`;
+  assertEquals(faults("client/version_choice.ts", choice), []);
+  assertEquals(faults("client/dial.ts", choice), COMPARED);
+});
+
+Deno.test("layering allows to name a version, to show it, and to read what its profile says", () => {
+  for (
+    const source of [
+      `const profile = PROFILES["0.4"];`,
+      `option.default(["0.2"], "0.2");`,
+      `type Client = Exclude<ProtocolName, "0.1">;`,
+      `if (protocol === undefined || null != profile) a();`,
+      `if (protocol !== "auto") a();`,
+      `if (url.protocol === "https:") a();`,
+      `if (profile.lacks.includes(event)) a();`,
+      `const buckets = [0.1, 0.2, 0.5];`,
+      `if (share === 0.5) a();`,
+      `import { checkVersion } from "./certificates.ts";`,
+      `import { PROTOCOL_VERSIONS } from "../protocol/mod.ts";`,
+    ]
+  ) {
+    assertEquals(faults("server/a.ts", source), [], source);
+  }
 });
