@@ -5,6 +5,7 @@
  * deno task bench
  * deno task bench relay --sizes 100,1m --contestants floor,ours
  * deno task bench call-path
+ * deno task bench against ../older-checkout
  * ```
  *
  * @module
@@ -12,6 +13,7 @@
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { Command, InvalidArgumentError } from "commander";
+import { againstCheckout, cpuAgainst, IN_TURN } from "./against.ts";
 import { measureBlobs, renderBlobs } from "./blobs/mod.ts";
 import { byFile, byRole, byRoom, pathTable } from "./call_path/count.ts";
 import { measureCallPath } from "./call_path/measure.ts";
@@ -143,6 +145,31 @@ program.command("relay")
       end(tools.failures, terminalTable(summarize(runs)));
     },
   );
+
+program.command("against")
+  .description("compares this Server with that of another checkout, in turn")
+  .argument("<folder>", "the root of the other checkout")
+  .option("--sizes <list>", "of answers", list, ["100", "10k"])
+  .option("--pairs <number>", "an Agent and a Computer each", Number, 50)
+  .option("--rounds <number>", "of both in turn", Number, 5)
+  .option("--warmup <seconds>", "before it counts", Number, 2)
+  .option("--seconds <seconds>", "that count", Number, 3)
+  .action(async (folder, { sizes, rounds, ...numbers }) => {
+    const both = await againstCheckout(resolve(folder)).catch(({ message }) =>
+      program.error(message)
+    );
+    const tools = await makeTools(both);
+    const load = { ...numbers, params: 10, inflight: 1, rate: 0 };
+    const groups = (sizes as string[]).map((key) => ({
+      key,
+      contestants: IN_TURN,
+      load: { ...load, rotate: false, payload: payloadOf(key) },
+    }));
+    const runs = await measureCalls(groups, rounds, tools);
+    const lines = [terminalTable(summarize(runs)), "", ...cpuAgainst(runs)];
+    // Without one of them there is nothing to compare.
+    end([...tools.failures, ...tools.field.absent.values()], lines.join("\n"));
+  });
 
 program.command("call-path")
   .description("counts the files and functions of one warm call")

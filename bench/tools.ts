@@ -1,4 +1,5 @@
 import { temporaryFolder } from "./leftovers.ts";
+import { CONTESTANTS } from "./contestants/mod.ts";
 import { Field } from "./contestants/field.ts";
 import { Generator } from "./generator.ts";
 import { Messages } from "./messages.ts";
@@ -15,13 +16,13 @@ export interface Tools {
 }
 
 /** Builds the tools. */
-export async function makeTools(): Promise<Tools> {
+export async function makeTools(contestants = CONTESTANTS): Promise<Tools> {
   const folder = temporaryFolder();
   const began = Date.now();
   return {
     generator: await Generator.build(folder),
     messages: new Messages(folder),
-    field: new Field(folder),
+    field: new Field(folder, contestants),
     failures: [],
     tell: (line) => console.error(`${sinceText(began)}  ${line}`),
   };

@@ -1,16 +1,18 @@
-import { CONTESTANTS } from "./mod.ts";
+import { type Contestant, CONTESTANTS } from "./mod.ts";
 import { type Recipe, type Running, start } from "./running.ts";
 
 /** The contestants of this machine; each is prepared once, on first use. */
 export class Field {
   readonly #folder: string;
+  readonly #contestants: Readonly<Record<string, Contestant>>;
   readonly #recipes = new Map<string, Recipe>();
   /** Reasons why contestants could not be measured, by name. */
   readonly absent: Map<string, string> = new Map();
 
   /** @param folder a folder for temporary files */
-  constructor(folder: string) {
+  constructor(folder: string, contestants = CONTESTANTS) {
     this.#folder = folder;
+    this.#contestants = contestants;
   }
 
   /**
@@ -35,7 +37,9 @@ export class Field {
     const known = this.#recipes.get(name);
     if (known || this.absent.has(name)) return known;
     try {
-      const recipe = await contestantOf(name).prepare(this.#folder);
+      const recipe = await contestantOf(name, this.#contestants).prepare(
+        this.#folder,
+      );
       this.#recipes.set(name, recipe);
       // A first run that does not count, for compilations and downloads.
       await using _server = await start(recipe, this.#folder);
@@ -51,12 +55,15 @@ export class Field {
 }
 
 /** @throws {RangeError} for an unknown name */
-export function contestantOf(name: string) {
-  const contestant = CONTESTANTS[name];
+export function contestantOf(
+  name: string,
+  contestants = CONTESTANTS,
+): Contestant {
+  const contestant = contestants[name];
   if (contestant) return contestant;
   throw new RangeError(
     `Unknown contestant "${name}", expected one of ${
-      Object.keys(CONTESTANTS).join(", ")
+      Object.keys(contestants).join(", ")
     }`,
   );
 }

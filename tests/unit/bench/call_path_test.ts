@@ -71,8 +71,14 @@ Deno.test({
     for (const role of ["agent", "client", "computer", "protocol", "server"]) {
       assert(RegExp(`^${role} +[1-9]`, "m").test(table), `${role}: ${table}`);
     }
-    // Where a call begins, turns and is answered; each runs for one call once.
-    for (const file of ["agent/agent", "server/relay/relay_rule"]) {
+    // Where a call begins, is passed on, and is answered.
+    for (
+      const file of [
+        "agent/agent",
+        "server/wire/link",
+        "computer/tools/run_tool",
+      ]
+    ) {
       assert(RegExp(`^${file}\\.ts +1 +[1-9]`, "m").test(table), table);
     }
   },

@@ -8,11 +8,8 @@ import { Groups } from "../../../bench/contestants/groups.ts";
 import type { Target } from "../../../bench/contestants/running.ts";
 import { Generator } from "../../../bench/generator.ts";
 import { Messages } from "../../../bench/messages.ts";
+import { NO_COMPILER } from "./support/compiler.ts";
 import { payloadOf } from "../../../bench/payloads.ts";
-
-const NO_COMPILER = Deno.build.os !== "linux" ||
-  await new Deno.Command("cc", { args: ["--version"] }).output()
-    .then(({ success }) => !success, () => true);
 
 const OPTIONS = {
   name: "",
