@@ -110,19 +110,23 @@ Deno.test("a deep, wide or cyclic schema ends in few fields", () => {
 });
 
 Deno.test("no schema makes the plan of a form fail, or grow without bound", () => {
+  const json = fc.jsonValue({ maxDepth: 2 });
+  // Two levels deeper than a plan goes; without a bound most of the time went into the schemas.
+  const depth = { maxDepth: 6, depthIdentifier: fc.createDepthIdentifier() };
   const value = fc.letrec((tie) => ({
+    inner: fc.option(tie("schema"), { ...depth, nil: 1 }),
     schema: fc.record({
       type: fc.constantFrom("object", "array", "string", "number", "x", 1),
       properties: fc.dictionary(
         fc.oneof(fc.string(), fc.constantFrom("__proto__", "constructor")),
-        tie("schema"),
+        tie("inner"),
         { maxKeys: 5 },
       ),
-      items: tie("schema"),
-      enum: fc.oneof(fc.jsonValue(), fc.array(fc.jsonValue())),
-      required: fc.jsonValue(),
-      default: fc.jsonValue(),
-      title: fc.jsonValue(),
+      items: tie("inner"),
+      enum: fc.oneof(json, fc.array(json)),
+      required: json,
+      default: json,
+      title: json,
       $ref: fc.constantFrom("#", 1),
     }, { requiredKeys: [] }),
   })).schema;
