@@ -27,7 +27,11 @@ import {
   UPDATE_SKILLS_NOTIFICATION,
   WATCH_RESOURCE_EVENT,
 } from "./events.ts";
-import { PROTOCOL_VERSIONS, type ProtocolName } from "./version.ts";
+import {
+  PROTOCOL_NAMES,
+  PROTOCOL_VERSIONS,
+  type ProtocolName,
+} from "./version.ts";
 
 /** The properties of a protocol version that differ between versions (spec §12; 0.4 §18). */
 export interface Profile {
@@ -101,6 +105,13 @@ export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
     ],
   },
 };
+
+/** Returns the name of the version that a profile of {@linkcode PROFILES} describes. */
+export function nameOfProfile(profile: Profile): ProtocolName {
+  const found = PROTOCOL_NAMES.find((name) => PROFILES[name] === profile);
+  if (found !== undefined) return found;
+  throw new RangeError(`No version has this profile: ${profile.version}`);
+}
 
 /**
  * Returns the event of a name, which may be an older one (spec §12).

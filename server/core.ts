@@ -1,4 +1,5 @@
-import { PROFILES, SMCP_NAMESPACE } from "../protocol/mod.ts";
+import { SMCP_NAMESPACE } from "../protocol/mod.ts";
+import { nameOfProfile } from "../protocol/profiles.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
 import { type ConnectOptions, InProcessDoor } from "./doors/in_process.ts";
 import { Sessions } from "./doors/sessions.ts";
@@ -122,10 +123,10 @@ export class ServerCore {
     const { protocols } = this.#all;
     if (protocols.length === 1) return undefined;
     const all = [...this.sessions.open.values(), ...this.door.open];
-    return Object.fromEntries(protocols.map((protocol) => [
-      protocol,
-      countsOf(all.filter(({ profile }) => profile === PROFILES[protocol])),
-    ]));
+    const groups = Map.groupBy(all, ({ profile }) => nameOfProfile(profile));
+    return Object.fromEntries(
+      protocols.map((name) => [name, countsOf(groups.get(name) ?? [])]),
+    );
   };
 
   /** Finds the name of the Agent of an office whose home is here. */

@@ -23,7 +23,8 @@ import type { NodeTunnel, TunnelNode } from "./node/tunnel.ts";
 import { unreachable } from "./tunnel/errors.ts";
 import type { Opening } from "./tunnel/frames.ts";
 import type { Hosted } from "./tunnel/hosted.ts";
-import { type Opened, protocolOf, Tunnel } from "./tunnel/tunnel.ts";
+import { nameOfProfile } from "../../protocol/profiles.ts";
+import { type Opened, Tunnel } from "./tunnel/tunnel.ts";
 
 /** A join waits so long beyond the lease of a home that has ended. */
 const PATIENCE_MS = 2000;
@@ -323,7 +324,7 @@ const openingOf = (
 ): Omit<Opening, "isQuestion"> => ({
   ...{ role, name, office, version, address },
   client: id,
-  protocol: protocolOf(profile),
+  protocol: nameOfProfile(profile),
   ...(instance !== undefined && { instance }),
   ...(identity && { identity }),
 });

@@ -6,7 +6,7 @@ import { ask, type Asked } from "./ask.ts";
 import { Here, type HereParts } from "./here.ts";
 import type { OtherOperators, Told } from "./nodes/other_operators.ts";
 import type { NodeQuestion } from "./nodes/node_questions.ts";
-import { problemOf } from "./problem.ts";
+import { ProblemError, problemOf } from "./problem.ts";
 import type { Operator } from "./operated.ts";
 import type {
   callsSchema,
@@ -251,11 +251,15 @@ export class OperatorApi {
     const { unanswered } = missing;
     if (done > 0) return { ...this.#answering(missing), done };
     if (unanswered.length === 0 && none) throw none();
-    throw problemOf(
+    throw new ProblemError(
       503,
-      "server",
-      `nodes of the cluster did not answer: ${unanswered.join(", ")}`,
-      "try again in a moment",
+      [{
+        field: "server",
+        problem: `nodes of the cluster did not answer: ${
+          unanswered.join(", ")
+        }`,
+        fix: "try again in a moment",
+      }],
       { "Retry-After": "1" },
     );
   }

@@ -13,7 +13,7 @@ import {
   type QuestionParts,
 } from "../doors/question.ts";
 import type { Operator } from "./operated.ts";
-import { type ProblemError, problemOf } from "./problem.ts";
+import { ProblemError, problemOf } from "./problem.ts";
 
 /** The Computer that an operator asks. */
 export interface Asked {
@@ -84,7 +84,11 @@ function unanswered(
     case ErrorCode.TIMEOUT:
       return late(message);
     default: // the cluster, or a shutdown
-      return problemOf(503, "computer", message, "try again in a moment", {
+      return new ProblemError(503, [{
+        field: "computer",
+        problem: message,
+        fix: "try again in a moment",
+      }], {
         "Retry-After": "1",
       });
   }

@@ -54,8 +54,7 @@ export const problemOf = (
   field: string,
   problem: string,
   fix: string,
-  headers?: Readonly<Record<string, string>>,
-): ProblemError => new ProblemError(status, [{ field, problem, fix }], headers);
+): ProblemError => new ProblemError(status, [{ field, problem, fix }]);
 
 /** The media type of problems. */
 const PROBLEM_TYPE = "application/problem+json";

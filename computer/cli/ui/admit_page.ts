@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { isOwnPage } from "../../../shared/http/own_page.ts";
-import { problemOf } from "../../../shared/http/problem.ts";
+import { ProblemError, problemOf } from "../../../shared/http/problem.ts";
 import { bearerToken, isSameToken } from "../../../shared/http/same_token.ts";
 
 /** Any port, since a tunnel may have another one than this server. */
@@ -42,11 +42,14 @@ export function checkSender(
   }
   const sent = bearerToken(authorization);
   if (sent !== undefined && isSameToken(sent, token)) return;
-  throw problemOf(
+  throw new ProblemError(
     401,
-    "Authorization",
-    "it has not the token of this Computer, which is a new one at each start",
-    "open the link that it printed last",
+    [{
+      field: "Authorization",
+      problem:
+        "it has not the token of this Computer, which is a new one at each start",
+      fix: "open the link that it printed last",
+    }],
     { "WWW-Authenticate": 'Bearer realm="computer"' },
   );
 }

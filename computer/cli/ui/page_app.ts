@@ -64,11 +64,14 @@ export function pageApp({ state, feed, token }: PageParts): Hono<Env> {
         "Connection": "close", // nothing can follow it
       });
     }
-    throw problemOf(
+    throw new ProblemError(
       503,
-      "events",
-      "there are as many pages as can be, or the Computer is stopping",
-      "close one, or try again later",
+      [{
+        field: "events",
+        problem:
+          "there are as many pages as can be, or the Computer is stopping",
+        fix: "close one, or try again later",
+      }],
       { "Retry-After": "5" },
     );
   });

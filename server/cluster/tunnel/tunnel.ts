@@ -381,8 +381,3 @@ const TOO_MUCH = "too much waits for its server";
 const PROFILES_BY_NAME: ReadonlyMap<string, Profile> = new Map(
   Object.entries(PROFILES),
 );
-
-/** Returns the name of a profile. */
-export const protocolOf = (profile: Profile): string =>
-  PROFILES_BY_NAME.entries().find(([, each]) => each === profile)?.[0] ??
-    profile.version;

@@ -14,7 +14,7 @@ import type { Identity } from "../../shared/identity.ts";
 import type { Operator } from "../operated.ts";
 import { isOwnPage } from "../../../shared/http/own_page.ts";
 import { bearerToken, isSameToken } from "../../../shared/http/same_token.ts";
-import { problemOf } from "../problem.ts";
+import { ProblemError, problemOf } from "../problem.ts";
 
 /** The parts of a server that {@linkcode admitOperator} needs. */
 export interface OperatorAdmission extends AdmissionParts {
@@ -81,11 +81,14 @@ export async function admitOperator(
   const identity = await identityOf(incoming, address, parts);
   if ("refused" in identity) {
     record(ErrorCode.UNAUTHORIZED, `operator: ${identity.refused}`);
-    throw problemOf(
+    throw new ProblemError(
       401,
-      "Authorization",
-      identity.shown ?? "it has no token that counts here",
-      "send Authorization: Bearer and an operator's API key, JWT, or the token that the Server printed",
+      [{
+        field: "Authorization",
+        problem: identity.shown ?? "it has no token that counts here",
+        fix:
+          "send Authorization: Bearer and an operator's API key, JWT, or the token that the Server printed",
+      }],
       { "WWW-Authenticate": 'Bearer realm="operator"' },
     );
   }

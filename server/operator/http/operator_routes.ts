@@ -155,7 +155,11 @@ export class OperatorRoutes {
       if (error instanceof ProblemError) return toProblemResponse(error);
       if (error instanceof ProtocolError) { // of the cluster
         return toProblemResponse(
-          problemOf(503, "server", error.message, "try again in a moment", {
+          new ProblemError(503, [{
+            field: "server",
+            problem: error.message,
+            fix: "try again in a moment",
+          }], {
             "Retry-After": "1",
           }),
         );
@@ -203,11 +207,14 @@ export class OperatorRoutes {
     outgoing: HttpBindings["outgoing"],
   ): Response {
     if (this.#feed.isFull) {
-      throw problemOf(
+      throw new ProblemError(
         503,
-        "events",
-        "there are as many streams as can be, or the Server is shutting down",
-        "close one, or try again later",
+        [{
+          field: "events",
+          problem:
+            "there are as many streams as can be, or the Server is shutting down",
+          fix: "close one, or try again later",
+        }],
         { "Retry-After": "5" },
       );
     }
@@ -250,7 +257,11 @@ export class OperatorRoutes {
     const taken = this.#rates.take(principal, performance.now());
     if (typeof taken === "function") return void outgoing.on("close", taken);
     const { message } = limiter.refuse(taken, { address, principal });
-    throw problemOf(429, "request", message, "wait a second", {
+    throw new ProblemError(429, [{
+      field: "request",
+      problem: message,
+      fix: "wait a second",
+    }], {
       "Retry-After": "1",
     });
   }

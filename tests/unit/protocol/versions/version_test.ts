@@ -1,3 +1,5 @@
+import { nameOfProfile, PROFILES } from "../../../../protocol/profiles.ts";
+import { PROTOCOL_NAMES } from "../../../../protocol/version.ts";
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import {
   checkVersion,
@@ -170,4 +172,15 @@ Deno.test("checkVersion() keeps a hostile version short in its answer", () => {
   for (const text of ["9".repeat(10_000), "x".repeat(10_000)]) {
     assertEquals(bodyBytes(check(text)).length < 200, true);
   }
+});
+
+Deno.test("nameOfProfile() names the version of each profile", () => {
+  for (const name of PROTOCOL_NAMES) {
+    assertEquals(nameOfProfile(PROFILES[name]), name);
+  }
+  assertThrows(
+    () => nameOfProfile({ ...PROFILES["0.4"], version: "9.9.9" }),
+    RangeError,
+    "No version has this profile: 9.9.9",
+  );
 });
