@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { againstCheckout, cpuAgainst } from "../../../bench/against.ts";
 import type { CallsRun } from "../../../bench/calls.ts";
 import { ROOT } from "../../../bench/contestants/running.ts";
-import { NO_COMPILER } from "./support/compiler.ts";
+import { NO_COMPILER } from "./compiler.ts";
 
 const run = (contestant: string, round: number, cpu: number): CallsRun => ({
   key: "10k",

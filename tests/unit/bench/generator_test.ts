@@ -8,7 +8,7 @@ import { Groups } from "../../../bench/contestants/groups.ts";
 import type { Target } from "../../../bench/contestants/running.ts";
 import { Generator } from "../../../bench/generator.ts";
 import { Messages } from "../../../bench/messages.ts";
-import { NO_COMPILER } from "./support/compiler.ts";
+import { NO_COMPILER } from "./compiler.ts";
 import { payloadOf } from "../../../bench/payloads.ts";
 
 const OPTIONS = {

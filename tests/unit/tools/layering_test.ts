@@ -111,7 +111,7 @@ const forbidden: [file: string, source: string, why: string][] = [
   ["agent/a.ts", `import { S } from "npm:socket.io@^4";`, "belongs to server"],
   [
     "server/limits/a.ts",
-    `import { a } from "../relay/a.ts";`,
+    `import { a } from "../doors/a.ts";`,
     "a room above its own",
   ],
   [
@@ -161,7 +161,7 @@ const forbidden: [file: string, source: string, why: string][] = [
   ],
   ["mod.ts", `export { z } from "zod";`, "front door"],
   [
-    "server/relay/a.ts",
+    "server/doors/a.ts",
     `import type { A } from "../wire/link.ts";`,
     "server/wire shows its mod.ts and its fetch/mod.ts alone",
   ],
@@ -208,7 +208,7 @@ const forbidden: [file: string, source: string, why: string][] = [
   ],
   [
     "server/cluster/links/a.ts",
-    `import { a } from "../node/a.ts";`,
+    `import { a } from "../tunnel/a.ts";`,
     "a room above its own",
   ],
 ];
@@ -236,8 +236,8 @@ const allowed: [file: string, source: string][] = [
   ["server/a.ts", `import { serve } from "@hono/node-server/utils/response";`],
   ["protocol/a.ts", `import * as z from "zod/mini";`],
   ["protocol/a.ts", `import { parse } from "std-semver";`],
-  ["server/relay/a.ts", `import type { A } from "../limits/a.ts";`],
-  ["server/relay/a.ts", `import { b } from "./b.ts";`],
+  ["server/doors/a.ts", `import type { A } from "../limits/a.ts";`],
+  ["server/doors/a.ts", `import { b } from "./b.ts";`],
   ["server/wire/json/assembly/a.ts", `import { b } from "../b.ts";`],
   ["server/options.ts", `import type { A } from "./http/a.ts";`],
   ["server/cli/a.ts", `import type { A } from "../options.ts";`],
@@ -250,7 +250,7 @@ const allowed: [file: string, source: string][] = [
   ["mod.ts", `export { a } from "./protocol/mod.ts";`],
   ["tests/e2e/a_test.ts", `import { a } from "../../server/mod.ts";`],
   ["tests/e2e/a_test.ts", `import { io } from "socket.io-client";`],
-  ["server/relay/a.ts", `import { a } from "../wire/mod.ts";`],
+  ["server/doors/a.ts", `import { a } from "../wire/mod.ts";`],
   ["server/wire/a.ts", `import { a } from "./link.ts";`],
   ["server/wire/link.ts", `import { a } from "./packet/a.ts";`],
   ["server/cli/load_cluster.ts", `await import("../cluster/mod.ts");`],
