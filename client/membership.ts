@@ -104,14 +104,8 @@ export class Membership {
       this.#office = office;
       this.#joined = true;
     };
-    const left = () => {};
-    await this.#ask(
-      LEAVE_OFFICE_EVENT,
-      { office_id: office },
-      left,
-      refused,
-      timeoutMs,
-    );
+    const payload = { office_id: office };
+    await this.#ask(LEAVE_OFFICE_EVENT, payload, { refused, timeoutMs });
   }
 
   /** Rejoins the office, if any; call it after a reconnect. */
@@ -171,7 +165,7 @@ export class Membership {
       await this.#ask(
         JOIN_OFFICE_EVENT,
         { role, name, office_id: office },
-        accepted,
+        { accepted },
       );
     } catch (error) {
       // The join may still succeed, and would leave this client a member.
@@ -186,15 +180,9 @@ export class Membership {
   async #tryToLeave(office: string, timeoutMs: number): Promise<boolean> {
     let wasIn = true;
     const refused = () => void (wasIn = false);
-    const left = () => {};
+    const payload = { office_id: office };
     try {
-      await this.#ask(
-        LEAVE_OFFICE_EVENT,
-        { office_id: office },
-        left,
-        refused,
-        timeoutMs,
-      );
+      await this.#ask(LEAVE_OFFICE_EVENT, payload, { refused, timeoutMs });
     } catch (error) {
       if (wasIn) throw error;
     }
@@ -204,19 +192,24 @@ export class Membership {
   async #ask(
     event: string,
     payload: object,
-    accepted: () => void,
-    refused?: () => void,
-    timeoutMs: number = HANDSHAKE_TIMEOUT_MS,
+    { accepted, refused, timeoutMs = HANDSHAKE_TIMEOUT_MS }: Asking,
   ): Promise<void> {
     const args = await this.#connection.ask(
       event,
       payload,
       { timeoutMs },
-      (args) => readOfficeAck(args)[0] ? accepted() : refused?.(),
+      (args) => readOfficeAck(args)[0] ? accepted?.() : refused?.(),
     );
     const [ok, reason] = readOfficeAck(args);
     if (!ok) throw new ConnectionError("refused", reason);
   }
+}
+
+/** What follows the ack of a request, synchronously, and how long it is awaited. */
+interface Asking {
+  readonly accepted?: () => void;
+  readonly refused?: () => void;
+  readonly timeoutMs?: number;
 }
 
 const isTimeout = (error: unknown): boolean =>

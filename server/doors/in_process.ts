@@ -4,6 +4,7 @@ import {
   PROFILES,
   type ProtocolName,
 } from "../../protocol/mod.ts";
+import { PROTOCOL_NAMES } from "../../protocol/version.ts";
 import type {
   ClientEnd,
   InProcessClient,
@@ -36,7 +37,10 @@ export interface InProcessGuest extends InProcessClient {
   readonly identity?: Identity | undefined;
 }
 
-const PROTOCOLS: readonly unknown[] = ["0.2", "0.3", "0.4"];
+/** The versions that clients of this process speak: those with a handshake. */
+const PROTOCOLS: readonly unknown[] = PROTOCOL_NAMES.filter((name) =>
+  PROFILES[name].handshake
+);
 
 /** Shown to operators in place of a network address. */
 const ADDRESS = "in process";
