@@ -96,7 +96,7 @@ Deno.test({
     startTraffic(second, "second", "pc"),
   ];
   // What it still has to read are events of its own clients: they must reach nobody.
-  void callTool(first, "first", "own", {}, "late");
+  void callTool(first, "first", "own", { req_id: "late" });
   void callTool(first, "first", "pc", { req_id: "late" });
   far.client.socket.emit("server:update_tool_list", { computer: "far" });
   await wait(15_000 - (performance.now() - began));
