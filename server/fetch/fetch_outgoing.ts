@@ -2,6 +2,9 @@ import { Buffer } from "node:buffer";
 import { EventEmitter } from "node:events";
 import type { ByteCount } from "../wire/fetch/mod.ts";
 
+/** The type of responses that last. */
+const EVENT_STREAM = "text/event-stream";
+
 /** What ends a response. */
 type Body = string | Uint8Array<ArrayBuffer> | undefined;
 
@@ -78,16 +81,18 @@ export class FetchOutgoing extends EventEmitter {
   }
 
   /**
-   * Passes a response on, and closes with its body.
+   * Passes a response on, and closes with it: with the end of its body, if that is a stream.
    *
    * @param isHead whether nobody reads its body
    */
   passed(response: Response, isHead: boolean): Response {
-    const { body, status, headers } = response;
-    if (body === null || isHead || this.#isClosed) {
-      void body?.cancel().catch(() => {});
+    const { status, headers } = response;
+    const isStream = headers.get("content-type")?.startsWith(EVENT_STREAM);
+    // Of others the body is not touched: the platform would send it in chunks.
+    const body = isStream && !isHead ? response.body : null;
+    if (body === null) {
       this.close();
-      return body === null ? response : new Response(null, { status, headers });
+      return response;
     }
     const reader = body.getReader();
     const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({

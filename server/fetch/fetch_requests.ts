@@ -95,9 +95,13 @@ export class FetchRequests {
     });
   }
 
-  #asksForUpgrade({ headers, url }: Request): boolean {
-    return headers.get("upgrade")?.toLowerCase() === "websocket" &&
-      this.#parts.paths.includes(splitTarget(url).path);
+  #asksForUpgrade(request: Request): boolean {
+    return request.headers.get("upgrade")?.toLowerCase() === "websocket" &&
+      this.#isForEngine(request);
+  }
+
+  #isForEngine({ url }: Request): boolean {
+    return this.#parts.paths.includes(splitTarget(url).path);
   }
 
   #upgrade(request: Request, ends: Ends, release: () => void): Response {
@@ -139,11 +143,14 @@ export class FetchRequests {
   ): Promise<Response> {
     const { app, bytes } = this.#parts;
     const outgoing = new FetchOutgoing(bytes);
-    const timer = given.body === null ? undefined : setTimeout(
-      () => outgoing.writeHead(408).end(),
-      BODY_TIMEOUT_MS,
-    );
-    const request = whenRead(given, () => clearTimeout(timer));
+    const late = Promise.withResolvers<Response>();
+    const timer = given.body === null ? undefined : setTimeout(() => {
+      outgoing.writeHead(408).end();
+      late.resolve(new Response(null, { status: 408 }));
+    }, BODY_TIMEOUT_MS);
+    const request = this.#isForEngine(given)
+      ? given
+      : whenRead(given, () => clearTimeout(timer));
     const incoming = new FetchIncoming(request, ends, bytes);
     outgoing.once("close", () => {
       clearTimeout(timer);
@@ -159,7 +166,7 @@ export class FetchRequests {
         request,
         { incoming, outgoing } as unknown as HttpBindings,
       ),
-      outgoing.written(), // late, or of a client that is gone
+      late.promise,
     ]);
     if (!answer.headers.has(ALREADY_SENT)) {
       return outgoing.passed(answer, request.method === "HEAD");
@@ -170,7 +177,7 @@ export class FetchRequests {
   }
 }
 
-/** Calls back when the body of a request has been read to its end. */
+/** Calls back when the body of a request has been read to its end: its answer may take longer. */
 function whenRead(request: Request, callBack: () => void): Request {
   if (request.body === null) return request;
   const watch = new TransformStream({ flush: callBack });
