@@ -1,10 +1,5 @@
 import { Buffer } from "node:buffer";
-import {
-  assert,
-  assertEquals,
-  assertGreater,
-  assertRejects,
-} from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { slotOf } from "../../../server/cluster/redis/slots.ts";
 import { connectRedis } from "../../../server/cluster/redis/connect.ts";
 import type { Redis } from "../../../server/cluster/redis/redis.ts";
@@ -16,8 +11,6 @@ import {
   startSentinels,
 } from "../../support/cluster/redis_groups.ts";
 import { captureLog } from "../../support/log_capture.ts";
-import { member } from "../../support/member.ts";
-import { admitted, fresh, seen } from "../../support/server/claims.ts";
 
 /** Subscribes; what it returns waits until a message that is sent now has arrived. */
 async function subscribed(redis: Redis, channel: string) {
@@ -38,17 +31,14 @@ const FAILURES: Readonly<Record<string, (redis: TestRedis) => unknown>> = {
 };
 
 for (const [what, fail] of Object.entries(FAILURES)) {
-  Deno.test(`a master that ${what} is replaced by sentinels; nodes find the new one and keep their seats`, async () => {
+  Deno.test(`a master that ${what} is replaced by sentinels; nodes find the new one and keep their homes`, async () => {
     await using group = await startSentinels();
     await using node = await openNode(group.url);
     await using other = await openNode(group.url);
     const arrives = await subscribed(node.redis, "smcp1:{n}");
     await arrives(other.redis, "before");
-    const { rev } = admitted(await node.registry.claim(member(), fresh, 9));
-    const [master, replica] = group.servers;
-    await until(async () =>
-      await replica.command("GET", "{smcp1}:rev") === String(rev)
-    );
+    assertEquals(await node.claim("north"), node.id);
+    const [master] = group.servers;
 
     await fail(master);
     await group.failedOver(master);
@@ -59,10 +49,7 @@ for (const [what, fail] of Object.entries(FAILURES)) {
     }
     await isConnected(node, other);
     await arrives(other.redis, "after");
-    assertEquals((await other.registry.list("north")).map(seen), [
-      seen(member()),
-    ]);
-    assertGreater(await node.registry.release(member()), rev);
+    assertEquals(await other.claim("north"), node.id);
   });
 }
 
@@ -163,20 +150,15 @@ Deno.test("a slot of a Redis Cluster that moves takes the channel and its messag
   assertEquals(states, [false, true]);
 });
 
-Deno.test("a seat of a Redis Cluster is claimed once, over three nodes", async () => {
+Deno.test("a home of a Redis Cluster is claimed once, over three nodes", async () => {
   await using group = await startRedisCluster();
   await using stack = new AsyncDisposableStack();
   const nodes: TestNode[] = [];
   for (let i = 0; i < 3; i++) nodes.push(stack.use(await openNode(group.url)));
-  const claims = await Promise.all(
-    Array.from({ length: 12 }, (_, i) =>
-      nodes[i % 3]?.registry.claim(
-        member({ role: "agent", socket: `s${i}` }),
-        fresh,
-        9,
-      )),
+  const homes = await Promise.all(
+    Array.from({ length: 12 }, (_, i) => nodes[i % 3]?.claimInTime("north")),
   );
-  assertEquals(claims.filter((claim) => claim?.kind === "admit").length, 1);
+  assertEquals(new Set(homes).size, 1);
   // A server that knows it all is enough to find the others.
   const [server] = group.servers;
   await using _ = await connectRedis(

@@ -1,7 +1,6 @@
 import type {
   Beat,
-  Directory,
-  Seated,
+  LeasedDirectory,
 } from "../../../server/cluster/directory/directory.ts";
 import type { Links } from "../../../server/cluster/links/links.ts";
 import { aboutOf } from "../../../server/cluster/node/about.ts";
@@ -10,9 +9,8 @@ import { Tally } from "../../../server/cluster/node/tally.ts";
 import {
   type Connected,
   Term,
-  type TermSwitchboard,
+  type TermParts,
 } from "../../../server/cluster/node/term.ts";
-import type { Seat } from "../../../server/shared/member.ts";
 import { FakeClock } from "./fake_clock.ts";
 
 export const SETTINGS = {
@@ -23,45 +21,24 @@ export const SETTINGS = {
   pingTimeoutMs: 20_000,
 } as const;
 
-export const TIMES = { beatMs: 3000, leaseMs: 15_000 };
-
-/** A Computer's seat of an office. */
-export const seated = (
-  name: string,
-  node: string,
-  rev = 1,
-): Seated<Seat> => ({
-  protocol: "0.2",
-  member: {
-    role: "computer",
-    name,
-    office: "office",
-    socket: `socket of ${name}`,
-    version: "0.2.0",
-    instance: undefined,
-    principal: undefined,
-    rev,
-    node,
-  },
-});
+/** A beat each 3 seconds. */
+export const LEASE_MS = 12_000;
 
 type Answer = Partial<Extract<Beat, { state: "ok" }>> | "reaped" | Error;
 
 /** A directory that answers what the test says. */
-export class FakeDirectory implements Directory {
+export class FakeDirectory implements LeasedDirectory {
   readonly node: string;
   /** What was asked, in order. */
   readonly asked: string[] = [];
   /** What the next beats are answered; the last one stays. */
   answers: Answer[] = [{}];
-  /** The seats of this node. */
-  seats: Seated<Seat>[] = [];
-  /** Names of those whose seats others have. */
-  taken: string[] = [];
-  /** The members of nodes that are reaped. */
-  dead = new Map<string, Seated<Seat>[]>();
+  /** The offices whose home is this node. */
+  readonly homes = new Map<string, number>();
   /** When beats were sent. */
   readonly beats: number[] = [];
+  /** What claims wait for. */
+  claims: Promise<void> = Promise.resolve();
   readonly #clock: FakeClock;
 
   constructor(node: string, clock: FakeClock) {
@@ -79,43 +56,27 @@ export class FakeDirectory implements Directory {
     if (answer === "reaped") return { state: "reaped" };
     return {
       state: "ok",
-      emptied: false,
-      seats: this.seats.length,
       nodes: new Map(),
-      gone: [],
+      isNew: this.beats.length === 1,
+      isEmpty: false,
+      settleMs: 0,
+      lost: [],
       ...answer,
     };
   }
 
-  registry() {
-    return {
-      claim: () => Promise.reject(new Error("nobody joins here")),
-      release: ({ name }: { name: string }) => {
-        this.asked.push(`release ${name}`);
-        this.seats = this.seats.filter((each) => each.member.name !== name);
-        return Promise.resolve(9);
-      },
-      list: () => Promise.resolve([]),
-    };
+  async claim(office: string) {
+    this.asked.push(`claim ${office}`);
+    await this.claims;
+    if (office === "elsewhere") return { node: "other", leaseLeftMs: 1 };
+    this.homes.set(office, 1);
+    return { node: this.node, leaseLeftMs: LEASE_MS };
   }
 
-  reap(node: string) {
-    this.asked.push(`reap ${node}`);
-    const seats = this.dead.get(node) ?? [];
-    this.dead.delete(node);
-    return Promise.resolve(seats);
-  }
-
-  own() {
-    return Promise.resolve([...this.seats]);
-  }
-
-  restore(seat: Seated<Seat>) {
-    const { name } = seat.member;
-    this.asked.push(`restore ${name}`);
-    if (this.taken.includes(name)) return Promise.resolve(undefined);
-    this.seats.push(seat);
-    return Promise.resolve(seat.member);
+  release(office: string) {
+    this.asked.push(`release ${office}`);
+    this.homes.delete(office);
+    return Promise.resolve();
   }
 
   leave() {
@@ -156,66 +117,33 @@ export class FakeLinks implements Links {
   }
 }
 
-/** A switchboard that notes what it is told. */
-export class FakeSwitchboard implements TermSwitchboard {
-  readonly told: string[] = [];
-  /** The members here. */
-  members: Seated<Seat>[] = [];
+/** A tunnel that notes what it is called with. */
+export class FakeTunnel {
+  readonly calls: string[] = [];
+  readonly others = {
+    nodes: new Set<string>(),
+    ask: () => Promise.resolve(undefined),
+    answerWith: () => {},
+  };
+  readonly counts = { callsOut: 0, callsIn: 0, callsOpen: 0 };
 
-  received(from: string) {
-    this.told.push(`received ${from}`);
-  }
-
-  lost(node: string) {
-    this.told.push(`lost ${node}`);
-  }
-
-  silent(node: string) {
-    this.told.push(`silent ${node}`);
-  }
-
-  gone(node: string) {
-    this.told.push(`gone ${node}`);
-  }
-
-  connected(isConnected: boolean) {
-    this.told.push(`connected ${isConnected}`);
-  }
-
-  left(seats: readonly Seated<Seat>[]) {
-    for (const { member } of seats) this.told.push(`left ${member.name}`);
-  }
-
-  seats() {
-    return [...this.members];
-  }
-
-  evict({ member: { name } }: Seated<Seat>) {
-    this.told.push(`evict ${name}`);
-    this.members = this.members.filter((each) => each.member.name !== name);
-  }
-
-  retry() {}
-
-  reload() {
-    this.told.push("reload");
-    return Promise.resolve();
-  }
+  received = (from: string) => void this.calls.push(`received ${from}`);
+  lost = (node: string) => void this.calls.push(`lost ${node}`);
+  silent = (node: string) => void this.calls.push(`silent ${node}`);
+  gone = (node: string) => void this.calls.push(`gone ${node}`);
+  connected = (is: boolean) => void this.calls.push(`connected ${is}`);
+  homeLost = (office: string) => void this.calls.push(`lost home ${office}`);
+  fence = (reason: string) => void this.calls.push(`fence: ${reason}`);
+  close = () => void this.calls.push("close");
 }
 
 /** Begins a term whose surroundings are the test's. */
-export async function beginTerm(
-  first: Answer = {},
-  prepare: (
-    fakes: { links: FakeLinks; switchboard: FakeSwitchboard },
-  ) => void = () => {},
-) {
+export async function beginTerm(first: Answer = {}) {
   const clock = new FakeClock();
   const directory = new FakeDirectory("own", clock);
   directory.answers = [first];
   const links = new FakeLinks();
-  const switchboard = new FakeSwitchboard();
-  prepare({ links, switchboard });
+  const tunnel = new FakeTunnel();
   const tally = new Tally();
   const fenced: string[] = [];
   const connected: Connected = {
@@ -223,20 +151,21 @@ export async function beginTerm(
     links,
     close: () => Promise.resolve(),
   };
-  const term = new Term(connected, {
-    switchboard,
+  const parts: TermParts = {
+    tunnel,
     clock,
-    times: TIMES,
-    about: aboutOf("own", { ...SETTINGS, leaseMs: TIMES.leaseMs }),
+    leaseMs: LEASE_MS,
+    about: aboutOf("own", { ...SETTINGS, leaseMs: LEASE_MS }),
     log: new NodeLog("redis:6379"),
     tally,
-  }, (reason) => fenced.push(reason));
+  };
+  const term = new Term(connected, parts, (reason) => fenced.push(reason));
   await term.begin();
-  return { term, clock, directory, links, switchboard, tally, fenced };
+  return { term, clock, directory, links, tunnel, tally, fenced };
 }
 
-/** What another node tells of itself. */
+/** What another node publishes about itself. */
 export const aboutNode = (name: string, settings = {}): string =>
   JSON.stringify(
-    aboutOf(name, { ...SETTINGS, leaseMs: TIMES.leaseMs, ...settings }),
+    aboutOf(name, { ...SETTINGS, leaseMs: LEASE_MS, ...settings }),
   );

@@ -1,17 +1,18 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { captureLog } from "../../../../support/log_capture.ts";
 import { ClusterNode } from "../../../../../server/cluster/node/cluster_node.ts";
-import type { Desk } from "../../../../../server/offices/exchange.ts";
 import type { LinkEvents } from "../../../../../server/cluster/links/links.ts";
 import { FakeClock } from "../../../../support/cluster/fake_clock.ts";
 import {
   aboutNode,
   FakeDirectory,
   FakeLinks,
-  seated,
+  FakeTunnel,
+  LEASE_MS,
   SETTINGS,
-  TIMES,
 } from "../../../../support/cluster/fake_node.ts";
+import { plainOffices } from "../../../../support/server/plain_offices.ts";
+import { RegistryUnavailableError } from "../../../../../server/cluster/directory/unavailable.ts";
 
 const AWAY = new Error("Redis cannot be reached");
 
@@ -29,15 +30,13 @@ function newNode() {
     nodes: new Map<string, string>(),
     closed: 0,
   };
-  const fenced: string[] = [];
-  const member = seated("pc", "n1").member;
-  let members = [member];
+  const tunnel = new FakeTunnel();
+  const local = plainOffices().offices;
   const node = new ClusterNode({
     connect: (events) => {
       if (cluster.failure) return Promise.reject(cluster.failure);
       const directory = new FakeDirectory(`n${lives.length + 1}`, clock);
       directory.answers = [{ nodes: cluster.nodes }];
-      directory.seats = members.map((member) => ({ protocol: "0.2", member }));
       const links = new FakeLinks();
       const life = { directory, links, events, isClosed: false };
       lives.push(life);
@@ -56,76 +55,72 @@ function newNode() {
     },
     place: "redis:6379",
     name: "own",
-    times: TIMES,
+    leaseMs: LEASE_MS,
     clock,
+    newTunnel: () => Object.assign(tunnel, { start: () => local }),
   });
-  const desk: Desk = {
-    serve: () => () => {},
-    notify: () => {},
-    entered: () => {},
-    left: () => {},
-    lost: () => {},
-    evict: () => {},
-    members: () => members,
-    reload: () => Promise.resolve(),
-    refresh: () => {},
-    fence: (reason) => {
-      fenced.push(reason);
-      members = [];
-    },
-  };
-  const exchange = node.exchange("0.2", desk);
-  return { node, clock, lives, cluster, fenced, exchange };
+  const start = () => node.start(SETTINGS, local);
+  return { node, clock, lives, cluster, tunnel, local, start };
 }
 
 Deno.test("ClusterNode serves once its first beat is answered and it has met the others", async () => {
-  const { node, clock, lives, cluster, exchange } = newNode();
+  const { node, clock, lives, cluster, start } = newNode();
   cluster.nodes.set("b", aboutNode("b"));
-  assertEquals([exchange.isServing(), node.hindrance], [
+  assertEquals([node.isServing(), node.hindrance], [
     false,
     "registry unavailable",
   ]);
-  node.start(SETTINGS);
+  start();
   await node.joined();
   assertEquals(lives[0]?.links.asked, ["meet b"]);
-  assertEquals([exchange.isServing(), exchange.node], [true, "n1"]);
+  assertEquals([node.isServing(), node.directory.node], [true, "n1"]);
   assertEquals(node.hindrance, undefined);
   assertEquals(node.status(), {
     node: "n1",
-    leaseMs: 14_000,
+    leaseMs: 11_000,
     redis: "connected",
     nodes: 2,
   });
   await clock.turn(1000);
-  assertEquals(node.status().leaseMs, 13_000);
+  assertEquals(node.status().leaseMs, 10_000);
+  await node.leave();
+});
+
+Deno.test("ClusterNode.start() returns the offices of its tunnel", async () => {
+  const { node, local, start } = newNode();
+  assertEquals(start(), local);
+  await node.joined();
   await node.leave();
 });
 
 Deno.test("ClusterNode says that the registry is unavailable while Redis is away, and goes on", async () => {
-  const { node, clock, lives, exchange } = newNode();
-  node.start(SETTINGS);
+  const { node, clock, lives, start } = newNode();
+  start();
   await node.joined();
   const [life] = lives;
   if (life) life.directory.answers = [AWAY];
   await clock.turn(3000);
   assertEquals(node.hindrance, "registry unavailable");
-  assertEquals([exchange.isServing(), node.status().redis], [true, "away"]);
+  assertEquals([node.isServing(), node.status().redis], [true, "away"]);
   await node.leave();
 });
 
-Deno.test("ClusterNode that is fenced disconnects its clients, and joins again under a new id", async () => {
-  const { node, clock, lives, cluster, fenced, exchange } = newNode();
-  node.start(SETTINGS);
+Deno.test("ClusterNode that is fenced ends all homes and streams, and joins again under a new id", async () => {
+  const { node, clock, lives, cluster, tunnel, start } = newNode();
+  start();
   await node.joined();
   const [first] = lives;
   if (first) first.directory.answers = [AWAY];
   cluster.failure = AWAY;
-  await clock.turn(14_000);
-  assertEquals(fenced, ["its server has lost Redis"]);
-  assertEquals([exchange.isServing(), node.hindrance], [false, "fenced"]);
+  await clock.turn(11_000);
+  assertEquals(tunnel.calls, [
+    "connected true",
+    "fence: its server has lost Redis",
+  ]);
+  assertEquals([node.isServing(), node.hindrance], [false, "fenced"]);
   assertEquals([first?.isClosed, node.status().node], [true, ""]);
   await assertRejects(
-    () => Promise.resolve(exchange.registry.list("office")),
+    () => node.directory.claim("office"),
     Error,
     "The registry of offices cannot be reached",
   );
@@ -133,29 +128,25 @@ Deno.test("ClusterNode that is fenced disconnects its clients, and joins again u
   assertEquals([lives.length, node.hindrance], [1, "fenced"]);
   cluster.failure = undefined;
   await clock.turn(1000);
-  assertEquals([exchange.isServing(), exchange.node], [true, "n2"]);
+  assertEquals([node.isServing(), node.directory.node], [true, "n2"]);
   assertEquals(node.hindrance, undefined);
   assertEquals(node.figures().fences, 1);
-  // Nobody else has to find out that the former one is no more.
-  assertEquals(lives[1]?.directory.asked, ["reap n1"]);
   await node.leave();
 });
 
 Deno.test("ClusterNode gives up its lease and closes when it leaves, also while it cannot join", async () => {
-  const { node, lives } = newNode();
-  node.start(SETTINGS);
+  const { node, lives, tunnel, start } = newNode();
+  start();
   await node.joined();
   await node.leave();
   assertEquals(
-    lives.map(({ directory, isClosed }) => [
-      directory.asked,
-      isClosed,
-    ]),
+    lives.map(({ directory, isClosed }) => [directory.asked, isClosed]),
     [[["leave"], true]],
   );
+  assertEquals(tunnel.calls.at(-1), "close");
   const other = newNode();
   other.cluster.failure = AWAY;
-  other.node.start(SETTINGS);
+  other.start();
   await other.clock.turn(5000);
   await other.node.leave();
   assertEquals(other.lives, []);
@@ -169,9 +160,9 @@ Deno.test("ClusterNode closes its first connection where no server has taken it 
 
 Deno.test("ClusterNode.joined() rejects with the reason of each try, which is logged once", async () => {
   using log = captureLog();
-  const { node, clock, cluster } = newNode();
+  const { node, clock, cluster, start } = newNode();
   cluster.failure = AWAY;
-  node.start(SETTINGS);
+  start();
   for (let attempt = 0; attempt < 3; attempt++) {
     const rejected = assertRejects(
       () => node.joined(),
@@ -194,10 +185,10 @@ Deno.test("ClusterNode.joined() rejects with the reason of each try, which is lo
 });
 
 Deno.test("ClusterNode belongs to one server", async () => {
-  const { node } = newNode();
-  node.start(SETTINGS);
+  const { node, start } = newNode();
+  start();
   assertThrows(
-    () => node.start(SETTINGS),
+    start,
     TypeError,
     "Cannot use a cluster twice",
   );
@@ -206,9 +197,9 @@ Deno.test("ClusterNode belongs to one server", async () => {
 
 Deno.test("ClusterNode counts requests of sessions of living nodes, and explains them at most each 10 s", async () => {
   using log = captureLog();
-  const { node, clock, cluster } = newNode();
+  const { node, clock, cluster, start } = newNode();
   cluster.nodes.set("b", aboutNode("web-2"));
-  node.start(SETTINGS);
+  start();
   await node.joined();
   const foreign = ["web-2.abc", "web-2.def", "own.abc", "gone.abc", "abc", ""];
   for (const sid of foreign) node.unknownSession(sid);
@@ -227,22 +218,36 @@ Deno.test("ClusterNode counts requests of sessions of living nodes, and explains
   await node.leave();
 });
 
-Deno.test("ClusterNode counts what passes between nodes, and measures claims", async () => {
-  const { node, lives, exchange } = newNode();
-  const claims: string[] = [];
-  node.onClaim((outcome) => claims.push(outcome));
-  node.start(SETTINGS);
+Deno.test("ClusterNode counts what passes between nodes and its homes, and measures claims", async () => {
+  const { node, lives, start } = newNode();
+  const outcomes: string[] = [];
+  node.onClaim((outcome) => outcomes.push(outcome));
+  start();
   await node.joined();
   lives[0]?.links.peers.add("b");
-  exchange.left(seated("pc", "n1").member, "socket");
-  const { member } = seated("pc", "n1");
-  await assertRejects(async () =>
-    await exchange.registry.claim(member, {
-      role: undefined,
-      member: undefined,
-    }, 1)
+  node.links.send("b", "", [new Uint8Array(3), new Uint8Array(4)]);
+  for (const office of ["north", "elsewhere"]) {
+    await node.directory.claim(office);
+  }
+  const { messagesOut, bytesOut, homes } = node.figures();
+  assertEquals([messagesOut, bytesOut, homes], [1, 7, 1]);
+  assertEquals(outcomes, ["here", "elsewhere"]);
+  await node.leave();
+});
+
+Deno.test("ClusterNode fails a claim whose answer comes when its lease is over", async () => {
+  const { node, clock, lives, start } = newNode();
+  start();
+  await node.joined();
+  const answer = Promise.withResolvers<void>();
+  const [life] = lives;
+  if (life) life.directory.claims = answer.promise;
+  const claim = assertRejects(
+    () => node.directory.claim("north"),
+    RegistryUnavailableError,
   );
-  const { messagesOut, bytesOut } = node.figures();
-  assertEquals([messagesOut, bytesOut > 100, claims], [1, true, ["failed"]]);
+  clock.freeze(LEASE_MS);
+  answer.resolve();
+  await claim;
   await node.leave();
 });
