@@ -50,6 +50,8 @@ export class RedisDirectory implements LeasedDirectory {
   readonly #leaseMs: number;
   readonly #clock: Clock;
   readonly #homes = new Map<string, number>();
+  /** Offices that are being claimed, each with the number of the last claim. */
+  readonly #claiming = new Map<string, number>();
   /** Releases without an answer, by office, each with its number. */
   readonly #unreleased = new Map<string, number>();
   readonly #closing = new AbortController();
@@ -88,12 +90,15 @@ export class RedisDirectory implements LeasedDirectory {
     }
   }
 
-  /** Resolves also without an answer: then it is repeated with the next beats. */
+  /**
+   * Resolves also without an answer: then it is repeated with the next beats. It ends a home too that a
+   * claim without an answer has got.
+   */
   async release(office: string): Promise<void> {
     const number = this.#homes.get(office);
-    if (number === undefined) return;
     this.#homes.delete(office);
-    await this.#release(office, number);
+    if (number === undefined && this.#claiming.has(office)) return;
+    await this.#release(office, number ?? this.#claims);
   }
 
   /** Renews the lease; in a new epoch once all homes are taken again. */
@@ -146,6 +151,7 @@ export class RedisDirectory implements LeasedDirectory {
   async #claim(office: string): Promise<Home | string> {
     const number = ++this.#claims;
     const epoch = this.#epoch;
+    this.#claiming.set(office, number);
     const isHere = () =>
       this.#homes.set(
         office,
@@ -164,6 +170,8 @@ export class RedisDirectory implements LeasedDirectory {
       if (this.#homes.has(office)) isHere();
       else if (wasSent(error)) this.#unreleased.set(office, number);
       throw error;
+    } finally {
+      if (this.#claiming.get(office) === number) this.#claiming.delete(office);
     }
   }
 

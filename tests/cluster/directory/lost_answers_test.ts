@@ -39,6 +39,16 @@ Deno.test("a claim that was not answered is released with the next beat, althoug
   await until(async () => await other.claim("north") === other.id);
 });
 
+Deno.test("a claim that was not answered may be released at once", async () => {
+  await using redis = await startRedis();
+  await using node = await openNode(redis.url);
+  await node.claim("south"); // Redis has the script
+  await unanswered(redis, () => isUnavailable(node.claim("north")));
+  await until(async () => String(await homes(redis, node)) === "south,north");
+  await node.directory.release("north");
+  assertEquals(await homes(redis, node), ["south"]);
+});
+
 Deno.test("a claim that was not answered may be repeated: the home stays", async () => {
   await using redis = await startRedis();
   await using node = await openNode(redis.url);
