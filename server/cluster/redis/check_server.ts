@@ -45,7 +45,7 @@ export async function checkServer(
   const policy = memory.get("maxmemory_policy");
   if (policy !== undefined && policy !== "noeviction") {
     log.warn(
-      "Redis at {place} may drop seats when its memory is full: set maxmemory-policy to noeviction instead of {policy}",
+      "Redis at {place} may drop homes of offices when its memory is full: set maxmemory-policy to noeviction instead of {policy}",
       { place, policy },
     );
   }
@@ -59,7 +59,7 @@ async function warnOfSplit(
   const fields = toFields(await ask(["INFO", "replication"]));
   if (fields.has("min_slaves_good_slaves")) return;
   log.warn(
-    "Redis at {place} takes writes after a split of the network that has made another the master, so that a seat may be given twice: set min-replicas-to-write 1 and min-replicas-max-lag 10",
+    "Redis at {place} takes writes after a split of the network that has made another the master, so that an office may have two homes: set min-replicas-to-write 1 and min-replicas-max-lag 10",
     { place },
   );
 }

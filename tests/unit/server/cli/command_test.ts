@@ -67,7 +67,7 @@ Deno.test("readSettings() reads whether MCP is served, and for how long it keeps
 
 Deno.test("readSettings() reads the cluster, whose password only a flag shows to others", async () => {
   const url = "redis://:secret@127.0.0.1:6379";
-  const settings = { url, isPasswordVisible: false, leaseMs: 15_000 };
+  const settings = { url, isPasswordVisible: false, leaseMs: 6000 };
   // Commander itself reads the variable, here it only tells where the value is from.
   const { clustering } = await readSettings([`--cluster=${url}`], {
     SMCP_CLUSTER: url,
