@@ -150,7 +150,7 @@ Deno.test({
   await lost; // its office is not reached from here
   await heard(agent, "leave far");
   // Both joins wait for the lease; the one at the node itself is refused.
-  const refused = await askForSeat(node.url, "computer", "new", "o");
+  const refused = await askForSeat(node.url, "computer", "new", "elsewhere");
   assert("refusal" in refused, "a join without Redis");
   await using second = await joinAgent(home.url, "second", "o");
   const joinedAt = performance.now();
