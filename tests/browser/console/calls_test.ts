@@ -71,7 +71,7 @@ consoleTest(
       403,
       "Cancelled by an operator: it hangs",
     ]);
-    await page.getByText("unseen").waitFor();
+    await page.getByText("cancelled by the operator").waitFor();
     const [audit] = log.audit.filter(({ event }) => event === "call_cancelled");
     assertEquals([audit?.by, audit?.reason], ["operator", "it hangs"]);
   },

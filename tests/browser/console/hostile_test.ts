@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { PROFILES } from "../../../protocol/mod.ts";
 import type { Peer } from "../../../server/office/peer.ts";
+import { Payload } from "../../../server/shared/payload.ts";
 import { clusterOf } from "../../support/server/slow_cluster.ts";
 import { OFFICE } from "../../support/office.ts";
 import { joinRaw } from "../../support/wire/raw_client.ts";
@@ -127,7 +128,7 @@ consoleTest("10,000 members leave the page responsive", async () => {
   });
 });
 
-/** A member that nothing reaches. */
+/** A member that answers nothing but errors. */
 const quietPeer = (i: number): Peer => ({
   id: `socket-${i}`,
   profile: PROFILES["0.2"],
@@ -136,6 +137,10 @@ const quietPeer = (i: number): Peer => ({
   identity: undefined,
   address: "127.0.0.1",
   send: () => {},
-  ask: () => () => {},
+  ask: (_event, _payload, answered) => {
+    const none = { code: 404, message: "nobody is there" };
+    queueMicrotask(() => answered(Payload.of(none)));
+    return () => {};
+  },
   end: () => {},
 });

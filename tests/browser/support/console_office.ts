@@ -29,10 +29,11 @@ export async function startConsole({ server, computer, texts, auth }: {
   readonly auth?: Readonly<Record<string, string>>;
 } = {}): Promise<ConsoleOffice> {
   const shop = workshop(texts);
-  const credentials = auth && { auth };
+  // Over the network, since the console shows addresses and bytes.
+  const credentials = { auth: auth ?? {} };
   const office = await startOffice({
     server: { operator: { token: TOKEN }, ...server },
-    ...(credentials && { agent: credentials }),
+    agent: credentials,
     computers: {
       pc: {
         ...computer,
