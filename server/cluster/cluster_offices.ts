@@ -1,4 +1,4 @@
-import { type ProtocolError } from "../../protocol/mod.ts";
+import type { ProtocolError } from "../../protocol/mod.ts";
 import { sleep } from "../../shared/async.ts";
 import type { LocalOffices } from "../office/offices.ts";
 import type {

@@ -49,6 +49,7 @@ export function createSmcpServer(
     get stats() {
       return smcp.stats;
     },
+    connect: (options) => smcp.connect(options),
     attach: missing("attach"),
     listenMetrics: missing("listenMetrics"),
     reloadTls: missing("reloadTls"),

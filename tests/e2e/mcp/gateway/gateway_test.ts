@@ -1,5 +1,5 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { ConnectionError, SmcpAgent } from "../../../../agent/mod.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { SmcpAgent } from "../../../../agent/mod.ts";
 import { mcpGateway } from "../../../../mcp/mod.ts";
 import { createSmcpServer } from "../../../../server/mod.ts";
 import { newAuthority, newCertificate } from "../../../support/certificates.ts";
