@@ -265,6 +265,31 @@ Deno.test("nodes: the commands name one that does not answer, and a key that may
   assertEquals([again.code, again.stderr], [0, ""]);
 });
 
+Deno.test("nodes: one that was started with --no-operator is named, and a key that may count there is not revoked", async () => {
+  const bus = new Bus();
+  const authenticator = apiKeys([
+    { id: "ops", key: "ops-key", roles: ["operator"] },
+    { id: "pc", key: "pc-key" },
+  ]);
+  const left = await bus.serve("left", { authenticator });
+  const right = await bus.serve("right", { authenticator, operator: false });
+  await using _left = left.server;
+  await using _right = right.server;
+  const { body } = await operate(left.url, "/offices", { token: "ops-key" });
+  assertEquals(body, { node: "left", not_operated: ["right"], offices: [] });
+  const env = { SMCP_URL: left.url, SMCP_TOKEN: "ops-key" };
+  const offices = await runMain("server", ["offices"], { env });
+  assertEquals(
+    offices.stderr,
+    "warning: operators cannot ask, because of --no-operator, the node right: what is there is missing here\n",
+  );
+  const revoke = await runMain("server", [
+    ...["key", "revoke", "pc", "--reason", "it leaked"],
+  ], { env });
+  assertEquals(revoke.code, 1);
+  assertStringIncludes(revoke.stderr, "the node right: pc is refused by all");
+});
+
 Deno.test("nodes: a stream ends when events of another node are missing, and says so when it goes on", async () => {
   await using two = await officeOfTwo();
   await using stream = await openEvents(two.left, operator);
