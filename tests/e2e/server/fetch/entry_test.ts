@@ -188,7 +188,6 @@ Deno.test("options that cannot be kept are refused by name", () => {
     [{ minUploadRate: 1 }, "with minUploadRate: the platform shows a message"],
     [{ headerTimeoutMs: 1 }, "with headerTimeoutMs"],
     [{ wsEngine: "fast" }, "with wsEngine"],
-    [{ gateway: () => {} }, "with gateway: its Agents connect to a listener"],
     [{ limits: { unfinishedBytes: 1 } }, "with limits.unfinishedBytes"],
   ];
   for (const [options, text] of refused) {
@@ -202,8 +201,7 @@ Deno.test("the entry loads no listener of node:http, and server/mod.ts nothing o
       modulesOf(file, { dynamic: true })
     ),
   );
-  const listens =
-    /^server\/(http\/listen|gateway\/inside|operator\/|cluster\/)|^npm:redis@/;
+  const listens = /^server\/(http\/listen|cluster\/)|^npm:redis@/;
   assertEquals(entry?.filter((module) => listens.test(module)), []);
   const ofEntry = /^server\/(wire\/)?fetch\//;
   assertEquals(server?.filter((module) => ofEntry.test(module)), []);
