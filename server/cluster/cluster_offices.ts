@@ -248,7 +248,7 @@ export class ClusterOffices implements Offices, NodeTunnel {
   }
 
   gone(node: string): void {
-    this.#tunnel.drop(
+    this.#tunnel.lose(
       node,
       unreachable(),
       "the server of its office has ended",

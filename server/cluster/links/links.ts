@@ -17,7 +17,10 @@ export interface LinkEvents {
   lost(node: string): void;
   /** A node was not heard of for a while, but its process may live; told once, until it is heard again. */
   silent(node: string): void;
-  /** The process of a node is proved to have ended. Nothing of it follows. */
+  /**
+   * The process of a node has ended, or its connection to Redis. In the second case it may come back, and
+   * what was not delivered follows, until it is dropped.
+   */
   gone(node: string): void;
   /** What connects the nodes was reached no more, or is reached again. */
   connected(isConnected: boolean): void;
@@ -25,7 +28,7 @@ export interface LinkEvents {
 
 /** Messages to and from the other nodes of a cluster. */
 export interface Links extends AsyncDisposable {
-  /** The nodes that were met and not dropped. */
+  /** The nodes that were met, and are not gone. */
   readonly peers: ReadonlySet<string>;
   /** The largest message that can be sent, in bytes. */
   readonly maxMessageBytes: number;

@@ -83,9 +83,9 @@ class RedisLinks implements Links {
       own: node,
       peers: () => this.#peers.values(),
       silent: (peer) => events.silent(peer.node),
-      gone: (peer) => {
-        this.drop(peer.node);
-        events.gone(peer.node);
+      gone: ({ node }) => {
+        // Once, until it is back.
+        if (this.#names.delete(node)) events.gone(node);
       },
     });
   }
@@ -164,7 +164,7 @@ class RedisLinks implements Links {
     this.#lookout.stop();
     if (this.#isConnected) await this.#sayGoodbye();
     this.#stopListening();
-    for (const node of [...this.#names]) this.drop(node);
+    for (const node of [...this.#peers.keys()]) this.drop(node);
   }
 
   /** Adds a node that may be met. */
@@ -225,6 +225,7 @@ class RedisLinks implements Links {
       ? this.#links.get(frame.link)
       : this.#senderOf(frame);
     if (peer === undefined) return;
+    if (!peer.isHeard) this.#names.add(peer.node); // it may have come back
     peer.isHeard = true;
     try {
       peer.link.take(frame, bytes);

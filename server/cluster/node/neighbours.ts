@@ -22,8 +22,6 @@ interface Neighbour {
 /** The other nodes, as the directory and the links report them. Has no side effects. */
 export class Neighbours {
   readonly #known = new Map<string, Neighbour>();
-  /** Nodes whose process has ended, and their lease has not. */
-  readonly #gone = new Set<string>();
 
   /** The number of nodes. */
   get size(): number {
@@ -62,23 +60,12 @@ export class Neighbours {
       const kind = isLinked(node) ? "ended" : "left";
       changes.push({ kind, node, about: known.about });
     }
-    for (const node of this.#gone) {
-      if (!nodes.has(node)) this.#gone.delete(node);
-    }
     for (const [node, text] of nodes) {
-      if (this.#known.has(node) || this.#gone.has(node)) continue;
+      if (this.#known.has(node)) continue;
       const about = readAbout(text);
       this.#known.set(node, { about, missing: 0 });
       changes.push({ kind: "joined", node, about });
     }
     return changes;
-  }
-
-  /** Forgets a node whose process has ended; returns what it published about itself. */
-  forget(node: string): About | undefined {
-    const about = this.about(node);
-    this.#known.delete(node);
-    this.#gone.add(node);
-    return about;
   }
 }

@@ -133,7 +133,7 @@ export class Term {
     gone: (node) => {
       if (this.#isOver) return;
       this.#parts.tally.nodesGone++;
-      this.#parts.log.gone(node, this.neighbours.forget(node));
+      this.#parts.log.gone(node, this.neighbours.about(node));
       this.#parts.tunnel.gone(node);
     },
     connected: (isConnected) => {

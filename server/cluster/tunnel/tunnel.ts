@@ -161,17 +161,14 @@ export class Tunnel {
     this.#reset(route);
   }
 
-  /** Ends what passes between this node and one that has ended. */
-  drop(node: string, error: ProtocolError, reason: string): void {
-    const route = this.#routes.get(node);
-    this.#routes.delete(node);
-    if (route) this.#end(route, error, reason);
-    this.questions.end(node);
-  }
-
   /** Ends all streams, as this node is no part of its cluster any more. */
   dropAll(error: ProtocolError, reason: string): void {
-    for (const node of [...this.#routes.keys()]) this.drop(node, error, reason);
+    const routes = [...this.#routes.values()];
+    this.#routes.clear();
+    for (const route of routes) {
+      this.#end(route, error, reason);
+      this.questions.end(route.node);
+    }
   }
 
   /** Resolves when no client here waits for an answer, or owes one, at the latest after some milliseconds. */

@@ -161,3 +161,33 @@ Deno.test({
   await node.kill();
   await cluster.proved();
 });
+
+Deno.test({
+  name:
+    "a node that was cut off for so long that it looked dead, and not for its lease, is one of the cluster again",
+  timeout: 120_000,
+}, async () => {
+  const lease = ["--cluster-lease", "15"];
+  await using cluster = await startCluster({ nodes: 1, flags: lease });
+  await using proxy = await startProxy(cluster.redis.url);
+  const node = await cluster.add({ redis: proxy.url.replace("http", "redis") });
+  const home = cluster.node(0);
+  await using agent = await joinAgent(home.url, "agent", "o");
+  await using far = await joinComputer(node.url, "far", "o");
+  await using kept = await joinAgent(node.url, "kept", "p");
+  await heard(agent, "enter far");
+  await cluster.grown();
+  proxy.turnTo("http://127.0.0.1:1"); // where nobody listens
+  proxy.sever();
+  await heard(agent, "leave far"); // it looks dead
+  const closed = far.client.disconnected();
+  proxy.turnTo(cluster.redis.url);
+  await closed; // its client comes back
+  await using back = (await joinSoon(node.url, "computer", "far", "o")).client;
+  await using near = await joinComputer(home.url, "near", "p");
+  await heard(kept, "enter near");
+  assertEquals((await callTool(kept, "kept", "near")).code, undefined);
+  assert(back.socket.connected && near.called.length === 1);
+  assertEquals(comings(agent), ["enter far", "leave far", "enter far"]);
+  await cluster.proved();
+});

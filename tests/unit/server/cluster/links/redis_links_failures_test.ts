@@ -25,11 +25,13 @@ Deno.test("openLinks() sends again what got lost, also without traffic", async (
   assertEquals(west.heard, []);
 });
 
-Deno.test("openLinks() tells of an ended process, once, and ignores what it says ever after", async () => {
+Deno.test("openLinks() tells of an ended process, once, and ignores what it says after it was dropped", async () => {
   await using all = await cluster();
   const [north, south, west] = all.nodes;
   all.connections[2].end();
   await Promise.all([north.hears("gone west"), south.hears("gone west")]);
+  assertEquals([...north.links.peers], ["south"]);
+  north.links.drop("west");
   assertEquals(north.send("west", "hello"), "away");
   all.redis.deliver(
     channelOf("north"),
@@ -93,6 +95,11 @@ Deno.test("openLinks() does not take a node that subscribes again in time for go
   await threeLooks();
   now += 500;
   await Promise.all([north.hears("gone south"), west.hears("gone south")]);
+  // It was only cut off.
+  north.send("south", "kept");
+  all.connections[1].reconnect();
+  await south.hears("north: kept");
+  assert(north.links.peers.has("south"));
 });
 
 Deno.test("openLinks() proves no end while its own channel has no receiver", async () => {

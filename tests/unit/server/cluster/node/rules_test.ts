@@ -56,11 +56,3 @@ Deno.test("Neighbours keeps a node that is missing while nodes come back to a Re
   assertEquals(take(["a"], ["a"]), []);
   assertEquals([take([], ["a"]), take([], ["a"])], [[], ["ended a"]]);
 });
-
-Deno.test("Neighbours does not report a node again whose process has ended before its lease", () => {
-  const { neighbours, take } = newNeighbours();
-  take(["a"], ["a"]);
-  neighbours.forget("a");
-  assertEquals([take(["a"], []), neighbours.size], [[], 0]);
-  assertEquals([take([], []), neighbours.size], [[], 0]);
-});

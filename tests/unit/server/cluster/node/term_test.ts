@@ -108,7 +108,7 @@ Deno.test("Term logs that the first joins wait where Redis has no data", async (
   await term.leave();
 });
 
-Deno.test("Term passes on that a node is gone, and does not meet it again before its lease ends", async () => {
+Deno.test("Term passes on that a node is gone, and keeps it until its lease ends: it may be back", async () => {
   const nodes = new Map([["dead", aboutNode("dead")]]);
   const { term, clock, links, tunnel, tally } = await beginTerm({ nodes });
   links.peers.delete("dead");
