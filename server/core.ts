@@ -78,7 +78,7 @@ export class ServerCore {
       pingTimeoutMs: all.heartbeat.timeoutMs,
     }, local) ?? local;
     this.seats = gateway &&
-      new GatewaySeats(offices, gateway.agents, this.agentOf);
+      new GatewaySeats(offices, gateway.agents);
     this.offices = this.seats ?? offices;
     this.parts = {
       offices: this.offices,
@@ -129,9 +129,11 @@ export class ServerCore {
     );
   };
 
-  /** Finds the name of the Agent of an office whose home is here. */
+  /** Finds the name of an office's Agent: here, or as another node has named it. */
   readonly agentOf = (office: string): string | undefined =>
-    this.local.find(office)?.members.find(({ role }) => role === "agent")?.name;
+    this.seats?.holderOf(office) ??
+      this.local.find(office)?.members.find(({ role }) => role === "agent")
+        ?.name;
 
   /** The counts for the metrics. */
   get counts(): Pick<MetricsSource, "stats" | "cluster"> {

@@ -222,10 +222,10 @@ export class ClusterOffices implements Offices, NodeTunnel {
     const wanted = opening;
     if (opening.isQuestion) {
       const refusal = local.judge(hosted, wanted);
-      return refusal ? hosted.refuse(refusal.refused) : hosted.agree();
+      return refusal ? hosted.refuse(refusal) : hosted.agree();
     }
     const seat = this.#joinHere(hosted, wanted, undefined);
-    if ("refused" in seat) hosted.refuse(seat.refused);
+    if ("refused" in seat) hosted.refuse(seat);
     else hosted.seated(seat);
   }
 

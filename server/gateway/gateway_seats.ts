@@ -16,22 +16,22 @@ type Sharer = Pick<Gateway, "makeWay" | "seatFreed">;
 export class GatewaySeats implements Offices {
   readonly #offices: Offices;
   readonly #agents: Identity;
-  readonly #agentOf: (office: string) => string | undefined;
+  /** Who has the seats that the gateway's Agents were refused. */
+  readonly #holders = new Map<string, string>();
   readonly #own = new Map<string, Seat>();
   #gateway: Sharer | undefined;
 
-  /**
-   * @param agents the identity of the gateway's Agents
-   * @param agentOf finds the name of the Agent of an office, if its home is here
-   */
-  constructor(
-    offices: Offices,
-    agents: Identity,
-    agentOf: (office: string) => string | undefined,
-  ) {
+  /** @param agents the identity of the gateway's Agents */
+  constructor(offices: Offices, agents: Identity) {
     this.#offices = offices;
     this.#agents = agents;
-    this.#agentOf = agentOf;
+  }
+
+  /** Returns, once, the name of the Agent because of which the gateway's own got no seat. */
+  holderOf(office: string): string | undefined {
+    const holder = this.#holders.get(office);
+    this.#holders.delete(office);
+    return holder;
   }
 
   /** Connects them with the gateway, which is made after them. */
@@ -68,6 +68,7 @@ export class GatewaySeats implements Offices {
     const { office } = wanted;
     if (peer.identity === this.#agents) {
       if (!("refused" in joined)) this.#own.set(office, joined);
+      else if (joined.holder) this.#holders.set(office, joined.holder);
       return joined;
     }
     const gateway = this.#gateway;
@@ -77,7 +78,7 @@ export class GatewaySeats implements Offices {
     if (this.#own.get(office)?.isHeld) {
       return this.#tryAgain(peer, wanted, gateway);
     }
-    const holder = this.#agentOf(office);
+    const { holder } = joined;
     return holder === undefined
       ? joined
       : because(`${JSON.stringify(holder)} has it until it leaves`);
@@ -115,8 +116,9 @@ function returned(seat: Seat, office: string, gateway: Sharer): Seat {
     },
     receive: (event, payload, ack) => seat.receive(event, payload, ack),
     leave: () => {
-      seat.leave();
+      const left = seat.leave();
       free();
+      return left;
     },
     gone: () => {
       seat.gone();

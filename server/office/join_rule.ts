@@ -58,11 +58,11 @@ export function judgeSeat(
 ): Refusal | undefined {
   if (holder === undefined) return isFull ? ROOM_FULL : undefined;
   if (isSameInstance(holder.peer, peer)) return undefined;
-  return {
-    refused: role === "agent"
-      ? AGENT_SEAT_TAKEN
-      : `Computer ${JSON.stringify(name)} already exists in the room`,
-  };
+  return role === "agent"
+    ? { refused: AGENT_SEAT_TAKEN, holder: holder.name }
+    : {
+      refused: `Computer ${JSON.stringify(name)} already exists in the room`,
+    };
 }
 
 /** The reason when the office has another Agent. */

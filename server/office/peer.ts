@@ -113,6 +113,8 @@ export interface WantedSeat {
 /** Why a client gets no seat, as a message for people. */
 export interface Refusal {
   readonly refused: string;
+  /** The name of the Agent that has the seat, where that is why. */
+  readonly holder?: string;
 }
 
 /** Finds offices by their names, here or at other nodes. */

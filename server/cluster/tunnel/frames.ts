@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { SeatRole } from "../../office/peer.ts";
+import type { Refusal, SeatRole } from "../../office/peer.ts";
 import type { CallEnd } from "../../shared/call_end.ts";
 import type { Identity } from "../../shared/identity.ts";
 import {
@@ -27,8 +27,8 @@ export interface Opening {
 
 /** Why a node gives no seat. */
 export interface Refused {
-  /** For the client; absent when this node is not the home of the office, or not for much longer. */
-  readonly reason?: string;
+  /** Absent when this node is not the home of the office, or not for much longer. */
+  readonly refusal?: Refusal;
 }
 
 /**

@@ -11,6 +11,7 @@ import type {
   Forget,
   MemberEvent,
   Peer,
+  Refusal,
   Seat,
 } from "../../office/peer.ts";
 import { Payload } from "../../shared/payload.ts";
@@ -108,10 +109,10 @@ export class Hosted implements Peer {
   /**
    * Sends why there is no seat, and ends the stream.
    *
-   * @param reason absent where this node is not the home of the office
+   * @param refusal absent where this node is not the home of the office
    */
-  refuse(reason?: string): void {
-    const refused: Refused = { ...(reason !== undefined && { reason }) };
+  refuse(refusal?: Refusal): void {
+    const refused: Refused = { ...(refusal && { refusal }) };
     this.#settle(Kind.refused, JSON.stringify(refused));
   }
 

@@ -277,8 +277,8 @@ export class Tunnel {
     const { office, protocol } = opening;
     const profile = PROFILES_BY_NAME.get(protocol);
     if (profile === undefined) {
-      const reason = `The server of this office is older than ${protocol}`;
-      const text = JSON.stringify({ reason });
+      const refused = `The server of this office is older than ${protocol}`;
+      const text = JSON.stringify({ refusal: { refused } });
       this.#send(route, office, { kind: Kind.refused, stream, text });
       return;
     }
@@ -369,8 +369,8 @@ const HAS_PAYLOAD: ReadonlySet<number> = new Set([
 
 function readOpened(kind: number, text: string): Opened {
   if (kind === Kind.opened) return "free";
-  const { reason }: Refused = JSON.parse(text);
-  return reason === undefined ? "elsewhere" : { refused: reason };
+  const { refusal }: Refused = JSON.parse(text);
+  return refusal ?? "elsewhere";
 }
 
 const TOO_MUCH = "too much waits for its server";
