@@ -28,8 +28,8 @@ export interface FetchServer extends AsyncDisposable {
   /** Current counts. */
   readonly stats: SmcpServerStats;
   /**
-   * Answers a request: Engine.IO over WebSocket and polling, `/health`, `/ready` and `/metrics`. It needs
-   * no `this`.
+   * Answers a request: Engine.IO over WebSocket and polling, `/health`, `/ready`, `/metrics`, the gateway
+   * and operators. It needs no `this`.
    *
    * @param info the second argument of the platform's handler, which has the client's address
    */

@@ -38,8 +38,7 @@
  *   the connection without a close code.
  *
  * So on a public port put a proxy in front that limits sizes and times, or have the platform do so. All
- * other limits, rates and checks are those of `createSmcpServer()`. A gateway, such as that of MCP, needs a
- * listener of its own: `gateway` is refused.
+ * other limits, rates and checks are those of `createSmcpServer()`, and so are MCP and the operator API.
  *
  * The whole page: [docs/fetch.md](../../docs/fetch.md).
  *

@@ -147,6 +147,9 @@ Deno.test({
     const callFirst = await exported<Use<unknown>>("callFirst");
     assertEquals(await callFirst(agent), [{ type: "text", text: "hello" }]);
 
+    const meetInside = await exported<() => Promise<string[]>>("meetInside");
+    assertEquals((await meetInside()).sort(), ["pc", "planner"]);
+
     const calls: unknown[] = [];
     person = ({ name, params }) => {
       calls.push([name, params]);

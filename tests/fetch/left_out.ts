@@ -26,12 +26,6 @@ export const LEFT_OUT: Readonly<
   ],
   listener: [
     "listen() waits until the cluster is joined, and fails with its reason",
-    "MCP shows the office of the newest version that has Computers there (0.4 §18)",
-    "an office of 0.1 is served as an MCP server (0.4 §18)",
-    "an office of 0.2 is served as an MCP server (0.4 §18)",
-    "an office of 0.3 is served as an MCP server (0.4 §18)",
-    "an office of 0.4 is served as an MCP server (0.4 §18)",
-    "without Computers MCP sits in 0.2, or in the newest version without that (0.4 §18)",
     "a page of a rebound name reads nothing over loopback: health, metrics, open packet",
     "a polling POST with a missing body is answered with 408 after its timeout, and its session ends (spec §10)",
     "a refused upgrade gets its answer, and is closed even if its client never closes",

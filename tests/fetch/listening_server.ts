@@ -59,6 +59,7 @@ export function createSmcpServer(
       served.push(started);
       return started.address;
     },
+    connect: (options) => smcp.connect(options),
     recheckSessions: () => smcp.recheckSessions(),
     close,
     async [Symbol.asyncDispose]() {

@@ -61,6 +61,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   { ...functions, has: "function readNotes(" },
   { ...functions, has: "function modelTools(" },
   { ...functions, has: "function callFirst(" },
+  { ...functions, has: "function meetInside(" },
   { ...functions, has: "function tell(" },
   { ...functions, has: "function pay(" },
   { ...functions, has: "function impatient(" },
