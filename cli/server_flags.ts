@@ -94,7 +94,7 @@ const addWay = (command: Command): Command =>
 export const protocolOption = (command: Command): Option =>
   command.createOption(
     "--protocol <version>",
-    "the version of A2C-SMCP to speak; auto: 0.2, or what a Server that refuses it speaks",
+    "the version of A2C-SMCP to speak; auto: the newest that the Server lets in",
   ).choices(["auto", ...CLIENT_PROTOCOLS]).default("auto")
     .env("SMCP_CLIENT_PROTOCOL");
 

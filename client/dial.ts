@@ -5,6 +5,7 @@ import {
 } from "../protocol/connect_error.ts";
 import type { ProtocolError } from "../protocol/errors/protocol_error.ts";
 import type { Role } from "../protocol/payloads/offices.ts";
+import { PROFILES } from "../protocol/profiles.ts";
 import {
   PROTOCOL_VERSIONS,
   SMCP_NAMESPACE,
@@ -40,14 +41,13 @@ export async function credentialsOf(
   return { ...given, role, instance_id: instanceId };
 }
 
-/** From 0.3 on every connection begins with polling, whatever its user wants (0.4 §1). */
 function transportsOf(
   { transports = ["polling", "websocket"] }: UrlOptions,
   protocol: ClientProtocol,
 ): readonly string[] {
-  return protocol === "0.2" || transports.includes("polling")
-    ? transports
-    : ["polling", ...transports];
+  return PROFILES[protocol].pollingFirst && !transports.includes("polling")
+    ? ["polling", ...transports]
+    : transports;
 }
 
 /** Creates an unconnected socket that sends the version with every request (spec §2). */

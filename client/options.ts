@@ -29,8 +29,9 @@ export interface ConnectionOptions {
   /** HTTP path of the Server's Socket.IO endpoint; default `/smcp/`. */
   path?: string;
   /**
-   * The protocol version to speak; default `auto`: 0.2, or what a Server that refuses it speaks, if
-   * this package has it. A connection has one version; after a loss it may be another (spec §2).
+   * The protocol version to speak; default `auto`: the newest that the Server lets in, which `GET
+   * /health` lists. Where that lists none, as at other Servers: 0.2, or what a Server that refuses it
+   * speaks. A connection has one version; after a loss it may be another (spec §2).
    */
   protocol?: ClientProtocol | "auto";
   /**

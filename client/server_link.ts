@@ -18,6 +18,7 @@ import type {
 } from "./options.ts";
 import { type ProxyRoute, proxyRoute } from "./proxy.ts";
 import type { Receiver } from "./receive.ts";
+import { servedVersions } from "./served_versions.ts";
 import { SocketWire } from "./socket_wire.ts";
 import { type ClientProtocol, VersionChoice } from "./version_choice.ts";
 import type { Wire, WireListeners } from "./wire.ts";
@@ -53,14 +54,16 @@ export class ServerLink {
   readonly #retry = new Retry();
   readonly #version: VersionChoice;
   #findRoute: ReturnType<typeof proxyRoute>;
+  /** Asks for the versions that the Server lets in, where they decide. */
+  #findVersions: (() => Promise<readonly string[]>) | undefined;
   #route: ProxyRoute | undefined;
   #wire: Wire | undefined;
   #state: ConnectionState = "idle";
   #maxPayload: number | undefined;
   #opened: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
-  /** Whether `close` was called, which is permanent. */
-  #isClosed = false;
+  /** Aborted by `close`. */
+  readonly #closed = new AbortController();
 
   /** @throws {TypeError} when an option is invalid */
   constructor(
@@ -79,6 +82,11 @@ export class ServerLink {
 
   #overNetwork(options: RoleOptions & UrlOptions) {
     this.#findRoute = proxyRoute(options);
+    if (this.#version.isFree) {
+      const { signal } = this.#closed;
+      this.#findVersions = () =>
+        servedVersions({ options, route: this.#route, signal });
+    }
     const target = {
       options,
       route: () => this.#route,
@@ -117,6 +125,11 @@ export class ServerLink {
     return new ConnectionError("offline", `Not connected: ${this.#whyOffline}`);
   }
 
+  /** Whether `close` was called, which is permanent. */
+  get #isClosed(): boolean {
+    return this.#closed.signal.aborted;
+  }
+
   get #whyOffline(): string {
     if (this.#isClosed) return CLOSED;
     return this.#state === "reconnecting"
@@ -126,9 +139,7 @@ export class ServerLink {
 
   /** Connects; resolves when the Server has accepted this client, immediately if already connected. */
   async connect(): Promise<void> {
-    if (this.#isClosed) {
-      throw new ConnectionError("closed", `Cannot connect: ${CLOSED}`);
-    }
+    this.#checkOpen();
     if (this.#state === "idle" || this.#state === "closed") {
       this.#opened = this.#open();
     }
@@ -142,7 +153,7 @@ export class ServerLink {
    * connection
    */
   close(leave: () => Promise<void> | undefined): Promise<void> {
-    this.#isClosed = true;
+    this.#closed.abort();
     if (this.#wire !== undefined && this.#state !== "closed") {
       this.#closing = this.#leaveAndClose(leave)
         .finally(() => this.#closing = undefined);
@@ -202,6 +213,10 @@ export class ServerLink {
     this.#state = "connecting";
     this.#version.restart();
     if (this.#findRoute) await this.#takeRoute(this.#findRoute);
+    if (this.#findVersions) {
+      this.#version.take(await this.#findVersions());
+      this.#checkOpen();
+    }
     const first = firstOutcome(this.#listeners.events);
     this.#openWire(first.fail);
     await first.done;
@@ -214,6 +229,11 @@ export class ServerLink {
       if (!this.#isClosed) this.#state = "idle";
       throw error;
     }
+    this.#checkOpen();
+  }
+
+  /** @throws {ConnectionError} `close` was called */
+  #checkOpen(): void {
     if (this.#isClosed) {
       throw new ConnectionError("closed", `Cannot connect: ${CLOSED}`);
     }

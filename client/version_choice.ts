@@ -1,21 +1,25 @@
 import { ProtocolVersionError } from "../protocol/connect_error.ts";
-import { protocolOf } from "../protocol/version.ts";
+import { PROFILES } from "../protocol/profiles.ts";
+import {
+  PROTOCOL_NAMES,
+  type ProtocolName,
+  protocolOf,
+} from "../protocol/version.ts";
 
 /** The versions that a client can speak: those with a handshake. */
-export type ClientProtocol = "0.2" | "0.3" | "0.4";
+export type ClientProtocol = Exclude<ProtocolName, "0.1">;
 
-/** The versions that a client can speak, the one that it tries first at the front. */
-export const CLIENT_PROTOCOLS: readonly ClientProtocol[] = [
-  "0.2",
-  "0.3",
-  "0.4",
-];
+/** The versions that a client can speak, oldest first. */
+export const CLIENT_PROTOCOLS: readonly ClientProtocol[] = PROTOCOL_NAMES
+  .filter((name): name is ClientProtocol => PROFILES[name].handshake);
 
 /**
  * Chooses the version of each attempt to connect.
  *
- * The protocol does not negotiate: a Server refuses every version but its own, and names that one.
- * A client that was left the choice starts again with it, once in an attempt.
+ * The protocol does not negotiate: a Server refuses every version but its own, and names one of those.
+ * A client that was left the choice takes the newest version that the Server lists. Where it lists
+ * none, the client begins with the oldest, and starts again with the one of a refusal, once in an
+ * attempt.
  */
 export class VersionChoice {
   readonly #isFree: boolean;
@@ -38,9 +42,25 @@ export class VersionChoice {
     this.#current = wanted === "auto" ? CLIENT_PROTOCOLS[0]! : wanted;
   }
 
+  /** Whether the Server's versions decide. */
+  get isFree(): boolean {
+    return this.#isFree;
+  }
+
   /** The version of the next attempt, and of the connection once there is one. */
   get current(): ClientProtocol {
     return this.#current;
+  }
+
+  /**
+   * Takes the newest version that both sides speak; without one the choice stays.
+   *
+   * @param versions those that the Server lets in
+   */
+  take(versions: readonly string[]): void {
+    const served = versions.map(protocolOf);
+    const newest = CLIENT_PROTOCOLS.findLast((name) => served.includes(name));
+    if (this.#isFree && newest !== undefined) this.#current = newest;
   }
 
   /** Notes that another attempt begins, or that the Server has accepted the version. */

@@ -39,6 +39,8 @@ export interface Profile {
   readonly version: string;
   /** Whether clients must send `a2c_version`, and see that of others; a sent one is always checked. */
   readonly handshake: boolean;
+  /** Whether every connection of a client begins with polling, whatever its user wants (0.4 §1.4). */
+  readonly pollingFirst: boolean;
   /** Older names of events: name in the event table → older name. */
   readonly olderNames: Readonly<
     Partial<Record<ClientEvent | ServerEvent | Notification, string>>
@@ -54,6 +56,7 @@ export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
   "0.2": {
     version: PROTOCOL_VERSIONS["0.2"],
     handshake: true,
+    pollingFirst: false,
     olderNames: {},
     bundleIds: false,
     lacks: [PUT_BLOB_EVENT],
@@ -61,6 +64,7 @@ export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
   "0.3": {
     version: PROTOCOL_VERSIONS["0.3"],
     handshake: true,
+    pollingFirst: true,
     olderNames: {},
     bundleIds: true,
     lacks: [PUT_BLOB_EVENT],
@@ -68,6 +72,7 @@ export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
   "0.4": {
     version: PROTOCOL_VERSIONS["0.4"],
     handshake: true,
+    pollingFirst: true,
     olderNames: {},
     bundleIds: true,
     lacks: [],
@@ -75,6 +80,7 @@ export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
   "0.1": {
     version: PROTOCOL_VERSIONS["0.1"],
     handshake: false,
+    pollingFirst: false,
     olderNames: {
       [GET_CONFIG_EVENT]: "client:get_mcp_config",
       [UPDATE_CONFIG_EVENT]: "server:update_mcp_config",

@@ -1,24 +1,24 @@
 import { compare, parse, type SemVer } from "std-semver";
 import { ErrorCode, ProtocolError } from "./errors/protocol_error.ts";
 
-/** The protocol versions that this package supports (spec §12; 0.4 §1.1). */
-export type ProtocolName = "0.1" | "0.2" | "0.3" | "0.4";
-
-/** All of them, oldest first. */
-export const PROTOCOL_NAMES: readonly ProtocolName[] = [
-  "0.1",
-  "0.2",
-  "0.3",
-  "0.4",
-];
-
-/** The number of each version as it is sent: those of the released SDKs (0.4 §1.1). */
-export const PROTOCOL_VERSIONS: Readonly<Record<ProtocolName, string>> = {
+/**
+ * The protocol versions that this package supports, oldest first (spec §12), with the number of each
+ * as it is sent: those of the released SDKs (0.4 §1.1).
+ */
+export const PROTOCOL_VERSIONS = {
   "0.1": "0.1.2",
   "0.2": "0.2.0",
   "0.3": "0.3.1",
   "0.4": "0.4.0",
-};
+} as const;
+
+/** The name of a protocol version that this package supports. */
+export type ProtocolName = keyof typeof PROTOCOL_VERSIONS;
+
+/** Those names, oldest first. */
+export const PROTOCOL_NAMES: readonly ProtocolName[] = Object.keys(
+  PROTOCOL_VERSIONS,
+) as ProtocolName[];
 
 /** The protocol version that this package speaks unless told otherwise (spec §2). */
 export const PROTOCOL_VERSION: string = PROTOCOL_VERSIONS["0.2"];
@@ -82,10 +82,9 @@ export function isCompatible(
  * @param version the server's, as it told it
  */
 export function protocolOf(version: string): ProtocolName | undefined {
-  const names = Object.keys(PROTOCOL_VERSIONS) as ProtocolName[];
   // While the major number is 0, the minor one decides; a comparison would cost browsers a library.
   return PLAIN.test(version)
-    ? names.find((name) => version.startsWith(`${name}.`))
+    ? PROTOCOL_NAMES.find((name) => version.startsWith(`${name}.`))
     : undefined;
 }
 

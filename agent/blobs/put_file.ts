@@ -3,6 +3,7 @@ import { ConnectionError } from "../../client/errors.ts";
 import {
   type AgentCallData,
   ErrorCode,
+  PROFILES,
   ProtocolError,
   PUT_BLOB_EVENT,
   type PutBlobReq,
@@ -37,9 +38,6 @@ export interface PutFile {
 /** What sends the chunks. */
 type UploadRequests = Pick<Requests, "ask" | "roomForBase64" | "protocol">;
 
-/** The versions that know no uploads. */
-const WITHOUT_UPLOADS: readonly string[] = ["0.2", "0.3"];
-
 /** Sends a file to a Computer, one chunk after the other (0.4 §7.5). */
 export async function putFile(
   requests: UploadRequests,
@@ -54,7 +52,7 @@ export async function putFile(
     );
   }
   const { protocol } = requests;
-  if (WITHOUT_UPLOADS.includes(protocol)) {
+  if (PROFILES[protocol].lacks.includes(PUT_BLOB_EVENT)) {
     throw new BlobError(
       "unsupported",
       `Cannot put a file on the Computer: this connection speaks protocol ${protocol}, which has no uploads; choose 0.4 with the option protocol (--protocol), at the Computer too`,

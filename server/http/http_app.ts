@@ -53,11 +53,21 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
   for (const path of ["/health", "/ready", "/metrics", ...parts.paths]) {
     app.use(path, hostGuard(parts));
   }
+  const allow = cors({
+    origin: parts.origins === "*" ? "*" : [...parts.origins],
+    allowMethods: ["GET", "POST"],
+    exposeHeaders: [ERROR_CODE_HEADER],
+  });
+  // Clients of other origins read the versions there.
+  if (parts.origins.length > 0) app.use("/health", allow);
   app.get("/health", (c) => {
     const protocols = parts.protocols();
     return c.json({
       status: parts.draining() ? "draining" : "ok",
       protocol_version: parts.profiles.at(-1)?.version,
+      ...(parts.profiles.length > 1 && {
+        protocol_versions: parts.profiles.map(({ version }) => version),
+      }),
       ...parts.stats(),
       ...(protocols && { protocols }),
       ...(parts.cluster && { cluster: shown(parts.cluster.status()) }),
@@ -70,11 +80,6 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
       : c.json({ status: hindrance }, 503);
   });
   if (parts.metrics) app.get("/metrics", (c) => showMetrics(c, parts));
-  const allow = cors({
-    origin: parts.origins === "*" ? "*" : [...parts.origins],
-    allowMethods: ["GET", "POST"],
-    exposeHeaders: [ERROR_CODE_HEADER],
-  });
   for (const path of parts.paths) {
     if (parts.origins.length > 0) app.use(path, allow);
     app.options(path, (c) => c.body(null, 204));

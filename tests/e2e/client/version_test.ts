@@ -1,8 +1,16 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { ProtocolVersionError, SmcpAgent } from "../../../agent/mod.ts";
+import { once } from "node:events";
+import { createServer, request as sendRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+import {
+  ConnectionError,
+  ProtocolVersionError,
+  SmcpAgent,
+} from "../../../agent/mod.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { OFFICE } from "../../support/office.ts";
+import { captureLog } from "../../support/log_capture.ts";
 import { startProxy } from "../../support/proxy.ts";
 import { versionRefusingServer } from "../../support/wire/version_refusing_server.ts";
 
@@ -29,6 +37,90 @@ for (const protocol of ["0.2", "0.3", "0.4"] as const) {
       ),
       [protocol, protocol],
     );
+  });
+}
+
+Deno.test("a client without a wish speaks the newest version that the Server lets in, and none is refused (0.4 §18)", async () => {
+  for (
+    const [protocol, newest] of [
+      ["all", "0.4"],
+      [["0.1", "0.2", "0.3"], "0.3"],
+      [["0.2", "0.4"], "0.4"],
+      ["0.2", "0.2"],
+    ] as const
+  ) {
+    using log = captureLog();
+    await using server = createSmcpServer({ protocol });
+    const { url } = await server.listen({ port: 0 });
+    for (const address of [url, url.replace("http:", "ws:")]) {
+      await using agent = new SmcpAgent({ url: address, name: "planner" });
+      await agent.connect();
+      assertEquals(agent.protocol, newest);
+    }
+    assertEquals(
+      log.audit.filter(({ event }) => event === "handshake_refused"),
+      [],
+    );
+  }
+});
+
+Deno.test("close() ends a client that asks a silent Server for its versions", async () => {
+  const silent = createServer();
+  const asked = once(silent, "request");
+  silent.listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const { port } = silent.address() as AddressInfo;
+  const agent = new SmcpAgent({ url: `http://127.0.0.1:${port}`, name: "a" });
+  const failed = assertRejects(() => agent.connect(), ConnectionError);
+  const [request] = await asked;
+  assertEquals(request.url, "/health");
+  await agent.close();
+  assertEquals((await failed).code, "closed");
+  silent.closeAllConnections();
+  silent.close();
+  await once(silent, "close");
+});
+
+for (
+  const [what, answer] of [
+    ["another program's page", [200, "<html></html>"]],
+    ["another program's JSON", [200, "[1]"]],
+    ["a long text", [200, "x".repeat(10 ** 6)]],
+    ["a redirection", [302, ""]],
+  ] as const
+) {
+  Deno.test(`a client begins with 0.2 where /health is ${what}`, async () => {
+    await using server = createSmcpServer({ protocol: "all" });
+    const inner = new URL((await server.listen({ port: 0 })).url);
+    const front = createServer((request, response) => {
+      if (request.url?.startsWith("/health")) {
+        return response.writeHead(answer[0], { location: "/elsewhere" })
+          .end(answer[1]);
+      }
+      const { hostname, port } = inner;
+      const { url: path, method, headers } = request;
+      const onward = sendRequest({ hostname, port, path, method, headers });
+      onward.on("response", (from) => {
+        response.writeHead(from.statusCode ?? 500, from.headers);
+        from.pipe(response);
+      });
+      onward.on("error", () => response.destroy());
+      request.pipe(onward);
+    });
+    front.listen(0, "127.0.0.1");
+    await once(front, "listening");
+    const { port } = front.address() as AddressInfo;
+    const agent = new SmcpAgent({
+      url: `http://127.0.0.1:${port}`,
+      name: "planner",
+      transports: ["polling"],
+    });
+    await agent.connect();
+    assertEquals(agent.protocol, "0.2");
+    await agent.close();
+    front.closeAllConnections();
+    front.close();
+    await once(front, "close");
   });
 }
 

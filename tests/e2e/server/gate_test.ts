@@ -191,6 +191,16 @@ Deno.test("CORS: for an allowed origin, refusals carry the headers, and prefligh
   assertEquals(await ask("OPTIONS", origin), [204, origin]);
   assertEquals(await ask("GET", "https://evil.example"), [403, null]);
   assertEquals(await ask("OPTIONS", "https://evil.example"), [204, null]);
+  // Clients of pages read there which versions the server lets in.
+  const health = (from: string, method = "GET") =>
+    fetch(`${url}/health`, { method, headers: { Origin: from } })
+      .then(async ({ status, headers, body }) => {
+        await body?.cancel();
+        return [status, headers.get("access-control-allow-origin")];
+      });
+  assertEquals(await health(origin), [200, origin]);
+  assertEquals(await health(origin, "OPTIONS"), [204, origin]);
+  assertEquals(await health("https://evil.example"), [200, null]);
 });
 
 Deno.test("a page of another origin cannot open a session, over polling or WebSocket; requests without Origin can (spec §10)", async () => {

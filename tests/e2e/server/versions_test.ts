@@ -212,6 +212,7 @@ Deno.test("/health of several versions counts each; of one version it is as befo
   assertEquals(await (await fetch(`${url}/health`)).json(), {
     status: "ok",
     protocol_version: "0.4.0",
+    protocol_versions: ["0.2.0", "0.4.0"],
     ...one,
     protocols: {
       "0.2": { connections: 0, offices: 0, members: 0 },
@@ -290,7 +291,7 @@ Deno.test("this package's clients of each version work at a server of all (0.4 Â
     assertEquals(others, []);
     assertEquals(
       self?.a2c_version?.slice(0, 3),
-      protocol === "auto" ? "0.2" : protocol,
+      protocol === "auto" ? "0.4" : protocol,
     );
   }
 });

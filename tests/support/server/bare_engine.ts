@@ -36,12 +36,13 @@ export async function startBareEngine(
   });
   io.bind(engine);
   prepare(io);
-  const http = createServer((request, response) =>
+  const http = createServer((request, response) => {
+    if (request.url === "/health") return response.writeHead(404).end();
     engine.handleRequest(
       request as Parameters<Engine["handleRequest"]>[0],
       response,
-    )
-  );
+    );
+  });
   http.on("upgrade", (request, socket, head) =>
     engine.handleUpgrade(
       request as Parameters<Engine["handleUpgrade"]>[0],

@@ -6,7 +6,7 @@ import { SMCP_NAMESPACE } from "../../../protocol/mod.ts";
 /** A plain Socket.IO server in the role of the Server: it records what clients send, and can send anything. */
 export interface BareServer extends AsyncDisposable {
   readonly url: string;
-  /** Method and target of every HTTP request, including upgrades, in order. */
+  /** Method and query of every HTTP request of Socket.IO, including upgrades, in order. */
   readonly requests: { method: string; query: URLSearchParams }[];
   /** Every connection so far, in order. */
   readonly sockets: Socket[];
@@ -25,11 +25,14 @@ export type OnBareEvent = (
 export async function startBareServer(
   onEvent: OnBareEvent = (_socket, _event, ack) => ack(true, null),
 ): Promise<BareServer> {
-  const http = createServer();
+  const http = createServer(({ url }, response) => {
+    if (url === "/health") response.writeHead(404).end();
+  });
   const requests: BareServer["requests"] = [];
   const io = new Server(http, { path: "/smcp/" });
   for (const event of ["request", "upgrade"] as const) {
     http.prependListener(event, ({ method = "", url = "" }) => {
+      if (url === "/health") return;
       requests.push({ method, query: new URLSearchParams(url.split("?")[1]) });
     });
   }

@@ -11,7 +11,7 @@ export interface VersionRefusingServer extends AsyncDisposable {
 }
 
 /**
- * Starts a server that answers every request with 4008.
+ * Starts a server that answers every request with 4008, but for one for its health, which it lacks.
  *
  * @param serverVersion returns the version that it claims to speak; `undefined`: it answers 404
  * @param closeCode accepts WebSockets, and closes them with this code
@@ -23,7 +23,8 @@ export async function versionRefusingServer(
 ): Promise<VersionRefusingServer> {
   const versions: (string | null)[] = [];
   const answer = (target = "") => {
-    const { searchParams } = new URL(target, "http://host");
+    const { pathname, searchParams } = new URL(target, "http://host");
+    if (pathname === "/health") return { status: 404, body: "" };
     const sent = searchParams.get("a2c_version");
     versions.push(sent);
     const version = serverVersion(sent);

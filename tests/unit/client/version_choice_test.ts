@@ -17,6 +17,27 @@ Deno.test("VersionChoice starts with 0.2, and follows a refusal once until it is
   assertEquals(choice.current, "0.3");
 });
 
+Deno.test("VersionChoice takes the newest version that a Server lists, and follows its refusal nevertheless (0.4 §18)", () => {
+  const rows: [listed: string[], taken: string][] = [
+    [["0.1.2", "0.2.0", "0.3.1", "0.4.0"], "0.4"],
+    [["0.4.0", "0.2.0"], "0.4"],
+    [["0.2.0", "0.3.0"], "0.3"],
+    [["0.2.0", "0.5.0"], "0.2"],
+    [["0.1.2"], "0.2"],
+    [["no version"], "0.2"],
+    [[], "0.2"],
+  ];
+  for (const [listed, taken] of rows) {
+    const choice = new VersionChoice();
+    choice.take(listed);
+    assertEquals(choice.current, taken, String(listed));
+  }
+  const choice = new VersionChoice();
+  choice.take(["0.4.0"]);
+  assertEquals(choice.refused(speaks("0.3.1", "0.4.0")), true);
+  assertEquals(choice.current, "0.3");
+});
+
 Deno.test("VersionChoice follows no version that is not ours, the same one, or another error", () => {
   const choice = new VersionChoice("auto");
   for (
@@ -32,7 +53,8 @@ Deno.test("VersionChoice follows no version that is not ours, the same one, or a
 Deno.test("VersionChoice keeps a version that was asked for", () => {
   for (const protocol of ["0.2", "0.3", "0.4"] as const) {
     const choice = new VersionChoice(protocol);
-    assertEquals(choice.current, protocol);
+    choice.take(["0.2.0", "0.3.1", "0.4.0"]);
+    assertEquals([choice.current, choice.isFree], [protocol, false]);
     for (const server of ["0.2.0", "0.3.0", "0.4.0"]) {
       assertEquals(choice.refused(speaks(server)), false);
     }
