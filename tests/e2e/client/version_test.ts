@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { once } from "node:events";
-import { createServer, request as sendRequest } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
   ConnectionError,
@@ -11,6 +11,7 @@ import { SmcpComputer } from "../../../computer/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { OFFICE } from "../../support/office.ts";
 import { captureLog } from "../../support/log_capture.ts";
+import { startBareServer } from "../../support/server/bare_server.ts";
 import { startProxy } from "../../support/proxy.ts";
 import { versionRefusingServer } from "../../support/wire/version_refusing_server.ts";
 
@@ -87,42 +88,14 @@ for (
     ["another program's JSON", [200, "[1]"]],
     ["a long text", [200, "x".repeat(10 ** 6)]],
     ["a redirection", [302, ""]],
+    ["not there", [404, '{"protocol_version":"0.4.0"}']],
   ] as const
 ) {
   Deno.test(`a client begins with 0.2 where /health is ${what}`, async () => {
-    await using server = createSmcpServer({ protocol: "all" });
-    const inner = new URL((await server.listen({ port: 0 })).url);
-    const front = createServer((request, response) => {
-      if (request.url?.startsWith("/health")) {
-        return response.writeHead(answer[0], { location: "/elsewhere" })
-          .end(answer[1]);
-      }
-      const { hostname, port } = inner;
-      const { url: path, method, headers } = request;
-      const onward = sendRequest({
-        ...{ hostname, port, path, method, headers },
-        agent: false,
-      });
-      onward.on("response", (from) => {
-        response.writeHead(from.statusCode ?? 500, from.headers);
-        from.pipe(response);
-      });
-      onward.on("error", () => response.destroy());
-      request.pipe(onward);
-    });
-    front.listen(0, "127.0.0.1");
-    await once(front, "listening");
-    const { port } = front.address() as AddressInfo;
-    const agent = new SmcpAgent({
-      url: `http://127.0.0.1:${port}`,
-      name: "planner",
-      transports: ["polling"],
-    });
+    await using server = await startBareServer(undefined, answer);
+    await using agent = new SmcpAgent({ url: server.url, name: "planner" });
     await agent.connect();
     assertEquals(agent.protocol, "0.2");
-    await agent.close();
-    front.close();
-    await once(front, "close");
   });
 }
 

@@ -21,12 +21,19 @@ export type OnBareEvent = (
   ack: (...args: unknown[]) => void,
 ) => void;
 
-/** Starts a bare server on a free port; accepts every join unless `onEvent` handles it. */
+/**
+ * Starts a bare server on a free port; accepts every join unless `onEvent` handles it.
+ *
+ * @param health status and body of its `/health`
+ */
 export async function startBareServer(
   onEvent: OnBareEvent = (_socket, _event, ack) => ack(true, null),
+  [status, body]: readonly [number, string] = [404, ""],
 ): Promise<BareServer> {
   const http = createServer(({ url }, response) => {
-    if (url === "/health") response.writeHead(404).end();
+    if (url === "/health") {
+      response.writeHead(status, { location: "/elsewhere" }).end(body);
+    }
   });
   const requests: BareServer["requests"] = [];
   const io = new Server(http, { path: "/smcp/" });
