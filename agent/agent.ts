@@ -132,7 +132,7 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Finds the Computer that offers a tool, once the tools of all are fetched.
+   * Finds a tool, and the Computer that offers it, once the tools of all are fetched.
    *
    * ```ts
    * import type { SmcpAgent } from "@a2c-smcp/sdk/agent";
@@ -143,7 +143,8 @@ export class SmcpAgent implements AsyncDisposable {
    * }
    * ```
    *
-   * @param name as {@linkcode tools} names it
+   * @param name as {@linkcode tools} names it, or without the `bundle_id` that it begins with from 0.3
+   * on, where that is unique
    * @throws {ToolLookupError} `not_found`, or `ambiguous`: several offer it, and `computer` chooses none
    */
   async findTool(

@@ -301,6 +301,7 @@ export {
   mcpServerOf,
   OPERATOR_AGENT,
   operatorOf,
+  ownToolName,
   parseAgentCallData,
   parseCallToolResult,
   parseGetToolsReq,

@@ -18,7 +18,7 @@ import {
   printJson,
   withAgent,
 } from "./office.ts";
-import { offering } from "../tools/find_tool.ts";
+import { ambiguity, offering } from "../tools/find_tool.ts";
 import { describePlace } from "./json_place.ts";
 import { officeTools } from "./office_tools.ts";
 import { readArguments } from "./tool_arguments.ts";
@@ -40,7 +40,7 @@ export async function call(tool: string, flags: CallFlags): Promise<void> {
     ? undefined
     : await readParams(flags.params);
   const result = await withAgent(flags, async (agent, signal) => {
-    const { computer, listed } = await find(agent, tool, flags, signal);
+    const { computer, name, listed } = await find(agent, tool, flags, signal);
     const params = given ?? readPairs(flags.arg, listed);
     let progress = "";
     const follow = (told: ToolProgress) => {
@@ -53,7 +53,7 @@ export async function call(tool: string, flags: CallFlags): Promise<void> {
         `${progress}calling ${plain(tool)} on ${
           plain(computer)
         } (Ctrl-C cancels)`,
-      agent.callTool(computer, tool, params, {
+      agent.callTool(computer, name, params, {
         timeoutMs: flags.timeout * 1000,
         signal,
         onProgress: follow,
@@ -100,38 +100,34 @@ function readPairs(
   return params;
 }
 
-/** Finds the Computer of a tool; one that was named may have tools that it does not list. */
+/**
+ * Finds the tool that a name means, whole or without its `bundle_id`; a Computer that was named may
+ * have tools that it does not list.
+ */
 async function find(
   agent: SmcpAgent,
-  tool: string,
+  typed: string,
   { computer, office }: ComputerFlags,
   signal: AbortSignal,
-): Promise<{ computer: string; listed: SMCPTool | undefined }> {
-  const named = (tools: readonly SMCPTool[]) =>
-    tools.find(({ name }) => name === tool);
-  if (computer !== undefined) {
-    return {
-      computer,
-      listed: named(await agent.getTools(computer, { signal })),
-    };
-  }
-  const known = await officeTools(agent, signal);
-  const found = offering(known, tool);
-  const [only, ...others] = found;
+): Promise<{ computer: string; name: string; listed: SMCPTool | undefined }> {
+  const known = computer === undefined
+    ? await officeTools(agent, signal)
+    : new Map([[computer, await agent.getTools(computer, { signal })]]);
   if (known.size === 0) throw noComputer(office);
-  if (only === undefined) {
-    throw new Error(
-      `no Computer in the office offers the tool "${tool}"; the command "tools" lists what there is`,
-    );
+  const found = offering(known, typed);
+  if (found.length > 1) {
+    throw new UsageError(ambiguity(typed, found, "--computer"));
   }
-  if (others.length > 0) {
-    throw new UsageError(
-      `several Computers offer "${tool}" (${
-        found.map(({ computer }) => computer).join(", ")
-      }); choose one with --computer`,
-    );
+  const [only] = found;
+  if (only) {
+    return { ...only, name: only.tool.name, listed: only.tool };
   }
-  return { computer: only.computer, listed: only.tool };
+  if (computer !== undefined) {
+    return { computer, name: typed, listed: undefined };
+  }
+  throw new Error(
+    `no Computer in the office offers the tool "${typed}"; the command "tools" lists what there is`,
+  );
 }
 
 /** Prints a result: unchanged for programs, without control characters on a terminal. */

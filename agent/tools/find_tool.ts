@@ -1,4 +1,5 @@
 import type { SMCPTool } from "../../protocol/mod.ts";
+import { toolsMeant } from "../../protocol/payloads/tools.ts";
 
 /** A tool, and the Computer that offers it. */
 export interface FoundTool {
@@ -8,10 +9,10 @@ export interface FoundTool {
   readonly tool: SMCPTool;
 }
 
-/** Why a tool was not found: `not_found`, no Computer offers it, or `ambiguous`, several do. */
+/** Why a tool was not found: `not_found`, no Computer offers it, or `ambiguous`, several MCP servers do. */
 export type ToolLookupErrorCode = "not_found" | "ambiguous";
 
-/** No Computer offers a tool, or several do. */
+/** No Computer offers a tool, or several MCP servers do. */
 export class ToolLookupError extends Error {
   /** Always `"ToolLookupError"`. */
   override readonly name = "ToolLookupError";
@@ -32,18 +33,46 @@ export class ToolLookupError extends Error {
   }
 }
 
-/** Lists the Computers that offer a tool of this name. */
+/** Finds all tools that a name means: a whole one, or a tool's own name without its `bundle_id`. */
 export const offering = (
   tools: ReadonlyMap<string, readonly SMCPTool[]>,
   name: string,
 ): FoundTool[] =>
-  [...tools].flatMap(([computer, offered]) => {
-    const tool = offered.find((each) => each.name === name);
-    return tool ? [{ computer, tool }] : [];
-  });
+  [...tools].flatMap(([computer, offered]) =>
+    toolsMeant(offered, name).map((tool) => ({ computer, tool }))
+  );
 
 /**
- * Chooses the one Computer that offers a tool.
+ * Says which tools a name means, and how to choose one of them.
+ *
+ * @param found at least two
+ * @param option how the caller names the Computer
+ */
+export function ambiguity(
+  name: string,
+  found: readonly FoundTool[],
+  option: string,
+): string {
+  const byComputer = Map.groupBy(found, ({ computer }) => computer);
+  const computers = [...byComputer].map(([computer, own]) =>
+    own.length > 1 ? `${computer}: ${wholeNames(own)}` : computer
+  );
+  const quoted = JSON.stringify(name);
+  if (byComputer.size === 1) {
+    return `several MCP servers offer the tool ${quoted}; give its whole name: ${
+      wholeNames(found)
+    }`;
+  }
+  return `several Computers offer the tool ${quoted} (${
+    computers.join("; ")
+  }); choose one with ${option}`;
+}
+
+const wholeNames = (found: readonly FoundTool[]): string =>
+  found.map(({ tool }) => tool.name).join(" or ");
+
+/**
+ * Chooses the one tool that a name means.
  *
  * @param office where it was looked for; `undefined` if the Agent is in none
  * @throws {ToolLookupError}
@@ -55,7 +84,6 @@ export function onlyOffering(
 ): FoundTool {
   const found = offering(tools, name);
   const [only, ...others] = found;
-  const quoted = JSON.stringify(name);
   if (only === undefined) {
     const why = office === undefined
       ? "the Agent is in no office; join one first"
@@ -66,17 +94,14 @@ export function onlyOffering(
       }) offers it; \`agent.tools\` has what they offer`;
     throw new ToolLookupError(
       "not_found",
-      `Cannot find tool ${quoted}: ${why}`,
+      `Cannot find tool ${JSON.stringify(name)}: ${why}`,
       [],
     );
   }
   if (others.length === 0) return only;
-  const computers = found.map(({ computer }) => computer);
   throw new ToolLookupError(
     "ambiguous",
-    `Several Computers offer tool ${quoted} (${
-      computers.join(", ")
-    }); choose one with the option \`computer\``,
-    computers,
+    `Cannot choose: ${ambiguity(name, found, "the option `computer`")}`,
+    [...new Set(found.map(({ computer }) => computer))],
   );
 }

@@ -20,10 +20,10 @@ export function promptTable(
   const table = new Map<string, NamedPrompt>();
   for (const each of prompts) {
     const { computer, prompt } = each;
-    let name = toolName(computer, prompt.name, naming);
+    let name = toolName({ computer, tool: prompt.name }, naming);
     const whose = `${prompt.mcp_server} ${prompt.name}`;
     for (let attempt = 1; table.has(name); attempt++) {
-      name = toolName(computer, whose, naming, attempt);
+      name = toolName({ computer, tool: whose }, naming, attempt);
     }
     // One Computer that is shown as itself needs no mention.
     const whereFrom = naming.prefix ? computer : undefined;

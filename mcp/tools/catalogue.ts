@@ -1,6 +1,6 @@
 import type { Tool } from "@modelcontextprotocol/server";
-import type { SMCPTool } from "../../protocol/mod.ts";
-import { toolName } from "./names.ts";
+import { ownToolName, type SMCPTool } from "../../protocol/mod.ts";
+import { type Naming, toolName } from "./names.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { toolFilter } from "./patterns.ts";
 import { tagsOf, toMcpTool } from "./tool.ts";
@@ -46,6 +46,14 @@ interface Binding extends ToolAddress {
   since: Date | undefined;
 }
 
+/** How a tool is named. */
+interface NamedTool {
+  /** As clients see it. */
+  readonly name: string;
+  /** Whether the Computer's name and the tool's own one make it. */
+  readonly isOwn: boolean;
+}
+
 interface Listed {
   /** What the list was made of: another array is another list. */
   readonly source: readonly SMCPTool[];
@@ -55,10 +63,12 @@ interface Listed {
 }
 
 /**
- * The table of an office's tools by the names that MCP clients see.
+ * The table of an office's tools by the names that MCP clients see: the Computer's and the tool's own,
+ * such as `laptop__read`, where only one tool of the Computer has it, else with the `bundle_id` of its
+ * MCP server, `laptop__files__read`, which always leads to it.
  *
- * A name once given to a tool is given to no other one as long as the catalogue lives: what
- * somebody allowed to be called must never become another tool.
+ * A tool keeps its first name, and a name once given to a tool is given to no other one, as long as
+ * the catalogue lives: what somebody allowed to be called must never become another tool.
  */
 export class Catalogue {
   readonly #options: CatalogueOptions;
@@ -66,6 +76,8 @@ export class Catalogue {
   /** Judges tools by the names that they would have without the client's wishes. */
   readonly #within: ReturnType<typeof toolFilter>;
   readonly #bindings = new Map<string, Binding>();
+  /** The names that tools were shown with, by {@linkcode keyOf} them. */
+  readonly #given = new Map<string, NamedTool>();
   readonly #listed = new Map<string, Listed>();
   readonly #offered = new Map<string, OfferedTool>();
   #tools: readonly OfferedTool[] = [];
@@ -131,65 +143,123 @@ export class Catalogue {
 
   #list(computer: string, source: readonly SMCPTool[]): Listed {
     const unique = new Map(source.map((tool) => [tool.name, tool]));
-    const tools = [...unique.values()].map((tool) =>
-      this.#offer(computer, tool)
-    )
-      .filter((tool) => this.#isShown(tool));
+    const counts = new Map<string, number>();
+    for (const tool of unique.values()) {
+      for (const name of new Set([tool.name, ownToolName(tool)])) {
+        counts.set(name, (counts.get(name) ?? 0) + 1);
+      }
+    }
+    const tools = [...unique.values()].flatMap((original) => {
+      const isUnique = counts.get(ownToolName(original)) === 1;
+      const named = this.#name(computer, original, isUnique);
+      return this.#isShown(computer, original, named)
+        ? [this.#offer(computer, original, named)]
+        : [];
+    });
     const text = JSON.stringify(tools.map(({ shown }) => shown));
     return { source, tools, text };
   }
 
-  #isShown({ shown, original, computer, tool }: OfferedTool): boolean {
-    const tags = tagsOf(original);
-    if (!this.#filter({ name: shown.name, tags })) return false;
-    const { within } = this.#options;
-    if (within === undefined) return true;
-    const prefix = within.computer === undefined;
-    const naming = { limit: within.nameLimit, prefix };
-    const { bundle_id } = original;
-    const name = toolName(computer, tool, { ...naming, bundleId: bundle_id });
-    return this.#within({ name, tags });
-  }
-
-  #offer(computer: string, original: SMCPTool): OfferedTool {
-    const { name: tool, bundle_id } = original;
-    const name = this.#bind({ computer, tool }, bundle_id);
+  #offer(computer: string, original: SMCPTool, { name }: NamedTool) {
     const naming = this.#options.computer === undefined;
     const { lenient } = this.#options;
     const shown = toMcpTool(original, { name, computer, naming, lenient });
-    return { computer, tool, original, shown };
+    return { computer, tool: original.name, original, shown };
   }
 
-  #bind(
-    { computer, tool }: ToolAddress,
-    bundleId: string | null | undefined,
+  #isShown(
+    computer: string,
+    original: SMCPTool,
+    { name, isOwn }: NamedTool,
+  ): boolean {
+    const tags = tagsOf(original);
+    const { whole, own } = formsOf(computer, original, this.#naming);
+    if (!this.#filter({ names: [name, whole], own, tags })) return false;
+    const { within } = this.#options;
+    if (within === undefined) return true;
+    const naming = namingOf(within);
+    const allowed = formsOf(computer, original, naming);
+    const names = [allowed.whole, ...(isOwn ? [allowed.own] : [])];
+    return this.#within({ names, own: allowed.own, tags });
+  }
+
+  get #naming(): Naming {
+    return namingOf(this.#options);
+  }
+
+  /** Names a tool, and makes its whole name lead to it as well. */
+  #name(computer: string, original: SMCPTool, isUnique: boolean): NamedTool {
+    const address = { computer, tool: original.name };
+    const given = this.#given.get(keyOf(address));
+    if (given) return given;
+    const { whole, own } = formsOf(computer, original, this.#naming);
+    const named = isUnique && this.#bind(own, address)
+      ? { name: own, isOwn: true }
+      : { name: this.#bindWhole(whole, address, original), isOwn: false };
+    this.#bind(whole, address);
+    this.#given.set(keyOf(address), named);
+    return named;
+  }
+
+  #bindWhole(
+    whole: string,
+    address: ToolAddress,
+    { bundle_id: bundleId }: SMCPTool,
   ): string {
-    const { nameLimit: limit, computer: only } = this.#options;
-    for (let attempt = 0;; attempt++) {
-      const prefix = only === undefined;
-      const naming = { limit, prefix };
-      const name = toolName(computer, tool, { ...naming, bundleId }, attempt);
-      const holder = this.#bindings.get(name);
-      if (holder && (holder.computer !== computer || holder.tool !== tool)) {
-        continue;
-      }
-      if (!holder) {
-        this.#bindings.set(name, { computer, tool, since: undefined });
-      }
-      return name;
+    let name = whole;
+    for (let attempt = 1; !this.#bind(name, address); attempt++) {
+      name = toolName({ ...address, bundleId }, this.#naming, attempt);
     }
+    return name;
+  }
+
+  /** @returns whether the name stands for this tool, and for no other one */
+  #bind(name: string, { computer, tool }: ToolAddress): boolean {
+    const holder = this.#bindings.get(name);
+    if (holder) return holder.computer === computer && holder.tool === tool;
+    this.#bindings.set(name, { computer, tool, since: undefined });
+    return true;
   }
 
   #index(now: Date): void {
     this.#tools = this.computers
       .flatMap((computer) => this.#listed.get(computer)?.tools ?? []);
+    const tools = new Map(this.#tools.map((tool) => [keyOf(tool), tool]));
     this.#offered.clear();
-    for (const tool of this.#tools) this.#offered.set(tool.shown.name, tool);
+    for (const [name, binding] of this.#bindings) {
+      const tool = tools.get(keyOf(binding));
+      if (tool) this.#offered.set(name, tool);
+    }
     let spare = this.#bindings.size - this.#offered.size - MAX_AWAY_NAMES;
     for (const [name, binding] of this.#bindings) {
       if (this.#offered.has(name)) binding.since = undefined;
-      else if (spare-- > 0) this.#bindings.delete(name);
+      else if (spare-- > 0) this.#forget(name, binding);
       else binding.since ??= now;
     }
   }
+
+  #forget(name: string, binding: Binding): void {
+    this.#bindings.delete(name);
+    const key = keyOf(binding);
+    if (this.#given.get(key)?.name === name) this.#given.delete(key);
+  }
+}
+
+const keyOf = ({ computer, tool }: ToolAddress): string =>
+  JSON.stringify([computer, tool]);
+
+const namingOf = (
+  { nameLimit: limit, computer }: Pick<
+    ResolvedOptions,
+    "nameLimit" | "computer"
+  >,
+): Naming => ({ limit, prefix: computer === undefined });
+
+/** The two names that a tool may have, if no other tool has them. */
+function formsOf(computer: string, original: SMCPTool, naming: Naming) {
+  const { name: tool, bundle_id: bundleId } = original;
+  return {
+    whole: toolName({ computer, tool, bundleId }, naming),
+    own: toolName({ computer, tool: ownToolName(original) }, naming),
+  };
 }

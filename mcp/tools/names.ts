@@ -14,24 +14,27 @@ export interface Naming {
   readonly prefix: boolean;
 }
 
-/** {@linkcode Naming} of a tool. */
-export interface ToolNaming extends Naming {
-  /** Of the tool's MCP server; where the name is too long, what says least of the tool. */
+/** A tool to be named. */
+export interface NameParts {
+  /** The Computer that has it. */
+  readonly computer: string;
+  /** Its name there. */
+  readonly tool: string;
+  /** The `bundle_id` of its MCP server; where the name is too long, what says least of the tool. */
   readonly bundleId?: string | null | undefined;
 }
 
 /**
  * Names a tool for MCP clients and models: `laptop__echo`, of `A-Z a-z 0-9 _ -` alone.
  *
- * It depends on the two names and on nothing else, as prompts, allow-lists and caches hold it. What
- * was cut or replaced is made up for by a hash of the originals; the way back is a table.
+ * It depends on its parts and on nothing else, as prompts, allow-lists and caches hold it. What was cut
+ * or replaced is made up for by a hash of the originals; the way back is a table.
  *
  * @param attempt above 0 gives another name, should one already stand for another tool
  */
 export function toolName(
-  computer: string,
-  tool: string,
-  { limit, prefix, bundleId }: ToolNaming,
+  { computer, tool, bundleId }: NameParts,
+  { limit, prefix }: Naming,
   attempt = 0,
 ): string {
   const start = prefix ? computerPart(computer, limit) + SEPARATOR : "";

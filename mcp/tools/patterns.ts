@@ -1,7 +1,9 @@
 /** What a pattern is compared with. */
 export interface Matchable {
-  /** The name that clients see. */
-  readonly name: string;
+  /** The names by which clients may mean it. */
+  readonly names: readonly string[];
+  /** A name that it would have if no other tool had it: an exclusion must not depend on other tools. */
+  readonly own: string;
   /** The words that its Computer tagged it with. */
   readonly tags: readonly string[];
 }
@@ -20,15 +22,17 @@ export function toolFilter(
   exclude: readonly string[],
 ): (tool: Matchable) => boolean {
   const [wanted, unwanted] = [include.map(matcher), exclude.map(matcher)];
-  return (tool) =>
-    (wanted.length === 0 || wanted.some((matches) => matches(tool))) &&
-    !unwanted.some((matches) => matches(tool));
+  return ({ names, own, tags }) =>
+    (wanted.length === 0 || wanted.some((matches) => matches(names, tags))) &&
+    !unwanted.some((matches) => matches([...names, own], tags));
 }
 
-function matcher(pattern: string): (tool: Matchable) => boolean {
+type Matcher = (names: readonly string[], tags: readonly string[]) => boolean;
+
+function matcher(pattern: string): Matcher {
   if (pattern.startsWith(TAG) && pattern.length > TAG.length) {
     const tag = pattern.slice(TAG.length);
-    return ({ tags }) => tags.includes(tag);
+    return (_, tags) => tags.includes(tag);
   }
   // What can never match guards nothing: a misspelt `exclude` would let tools through.
   if (!/^[\w*-]+$/.test(pattern)) {
@@ -39,5 +43,5 @@ function matcher(pattern: string): (tool: Matchable) => boolean {
     );
   }
   const expression = new RegExp(`^${pattern.replaceAll(/\*+/g, ".*")}$`);
-  return ({ name }) => expression.test(name);
+  return (names) => names.some((name) => expression.test(name));
 }

@@ -127,6 +127,28 @@ export function mcpServerOf({ bundle_id, meta }: SMCPTool): string | undefined {
   return typeof server === "string" ? server : undefined;
 }
 
+/**
+ * Returns a tool's name without the `bundle_id` that it begins with from 0.3 on (0.4 §3.5): for people,
+ * and to compare. Requests need the whole name.
+ */
+export function ownToolName(
+  { name, bundle_id }: Pick<SMCPTool, "name" | "bundle_id">,
+): string {
+  const owner = `${bundle_id}__`;
+  const hasOwner = typeof bundle_id === "string" && name.startsWith(owner) &&
+    name.length > owner.length;
+  return hasOwner ? name.slice(owner.length) : name;
+}
+
+/** Finds the tools of a Computer that a name means: the one of that name, else those whose own name it is. */
+export function toolsMeant(
+  tools: readonly SMCPTool[],
+  name: string,
+): readonly SMCPTool[] {
+  const exact = tools.find((tool) => tool.name === name);
+  return exact ? [exact] : tools.filter((tool) => ownToolName(tool) === name);
+}
+
 /** The tools of one Computer (spec §4). */
 export interface GetToolsRet {
   /** The callable tools, in the order of the Computer's MCP servers. */

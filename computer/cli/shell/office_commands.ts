@@ -1,5 +1,6 @@
 import { plainLines } from "../../../cli/terminal_text.ts";
-import { officeLinkOf } from "../../computer.ts";
+import { toolsMeant } from "../../../protocol/payloads/tools.ts";
+import { officeLinkOf, type SmcpComputer } from "../../computer.ts";
 import { isRecord } from "../../util/values.ts";
 import { howItEnded, labelOf } from "../live/lines.ts";
 import type { Style } from "../live/paint.ts";
@@ -145,7 +146,7 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
       const { tool_name, params = {}, timeout = TOOL_TIMEOUT_S } = request;
       if (!isRecord(params)) throw new Error('"params" is no object');
       return pretty(
-        await computer.callTool(tool_name, params, {
+        await computer.callTool(wholeName(computer, tool_name), params, {
           agent: computer.name,
           timeoutMs: toMs(timeout),
           signal,
@@ -165,6 +166,17 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
       ),
   },
 ];
+
+/** Returns the name of the tool that somebody typed, perhaps without its `bundle_id`. */
+function wholeName(computer: SmcpComputer, typed: string): string {
+  const found = toolsMeant(computer.listTools(), typed);
+  if (found.length < 2) return found[0]?.name ?? typed;
+  throw new Error(
+    `several MCP servers offer the tool ${
+      JSON.stringify(typed)
+    }; give its whole name: ${found.map(({ name }) => name).join(" or ")}`,
+  );
+}
 
 /** Converts a timeout in seconds to milliseconds. */
 function toMs(timeout: unknown): number {

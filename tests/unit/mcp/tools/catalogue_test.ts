@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { resolveOptions } from "../../../../mcp/options.ts";
+import { narrowOptions, resolveOptions } from "../../../../mcp/options.ts";
 import { Catalogue } from "../../../../mcp/tools/catalogue.ts";
 import { toolName } from "../../../../mcp/tools/names.ts";
 import type { SMCPTool } from "../../../../protocol/mod.ts";
@@ -94,7 +94,10 @@ Deno.test("Catalogue filters by name and by tag", () => {
 
 Deno.test("Catalogue gives no name that a client may hold to another tool, even in a clash", () => {
   // "a b" is shown as a_b-HASH; somebody calls a Computer just that.
-  const name = toolName("a b", "x", { limit: 48, prefix: true });
+  const name = toolName({ computer: "a b", tool: "x" }, {
+    limit: 48,
+    prefix: true,
+  });
   const imitator = name.split("__")[0] ?? "";
   const table = catalogue();
   table.update(office({ "a b": [tool("x")] }));
@@ -123,6 +126,118 @@ Deno.test("0.4 §3.5: Catalogue leaves a long bundle_id out of a name, and tells
   }
   const other = shown(tools.toReversed());
   for (const [own, name] of names) assertEquals(other.get(own), name);
+});
+
+const of = (bundle_id: string, name: string): SMCPTool =>
+  tool(`${bundle_id}__${name}`, { bundle_id });
+
+Deno.test("0.4 §3.5: Catalogue shows a tool by the Computer's name and its own where that is unique, and takes the whole name too", () => {
+  const table = catalogue();
+  const list = [of("files", "read"), of("docs", "read"), of("docs", "list")];
+  table.update(office({ laptop: list, pc: [of("files", "read")] }));
+  assertEquals(namesOf(table), [
+    "laptop__files__read",
+    "laptop__docs__read",
+    "laptop__list",
+    "pc__read",
+  ]);
+  for (const name of ["laptop__list", "laptop__docs__list"]) {
+    const found = table.find(name);
+    assertEquals([found?.kind, found?.tool], ["offered", "docs__list"], name);
+  }
+  assertEquals(table.find("laptop__read"), undefined);
+  const alone = catalogue({ computer: "laptop" });
+  alone.update(office({ laptop: list }));
+  assertEquals(namesOf(alone), ["files__read", "docs__read", "list"]);
+});
+
+Deno.test("0.4 §3.5: no own name of Catalogue is the whole one of another tool", () => {
+  const table = catalogue();
+  table.update(office({ pc: [of("c", "a__b"), of("a", "b")] }));
+  assertEquals(namesOf(table), ["pc__c__a__b", "pc__b"]);
+  assertEquals(table.find("pc__a__b")?.tool, "a__b");
+});
+
+Deno.test("Catalogue keeps a tool's name, whatever comes to have the same own name", () => {
+  const table = catalogue();
+  const [files, docs] = [of("files", "read"), of("docs", "read")];
+  table.update(office({ pc: [files] }));
+  assertEquals(namesOf(table), ["pc__read"]);
+  table.update(office({ pc: [docs, files] }));
+  assertEquals(namesOf(table), ["pc__docs__read", "pc__read"]);
+  table.update(office({ pc: [docs] }));
+  assertEquals(namesOf(table), ["pc__docs__read"]);
+  const away = table.find("pc__read");
+  assertEquals([away?.kind, away?.tool], ["away", "files__read"]);
+  assertEquals(table.find("pc__files__read")?.kind, "away");
+});
+
+Deno.test("Catalogue includes by the names that it gives, and excludes by all that a tool could have", () => {
+  const [files, docs] = [of("files", "rm"), of("docs", "rm")];
+  const shown = (
+    options: Parameters<typeof catalogue>[0],
+    list = [files, docs],
+  ) => {
+    const table = catalogue(options);
+    table.update(office({ pc: list }));
+    return namesOf(table);
+  };
+  assertEquals(shown({ exclude: ["pc__rm"] }), []);
+  assertEquals(shown({ exclude: ["pc__files__*"] }), ["pc__docs__rm"]);
+  assertEquals(shown({ exclude: ["pc__files__*"] }, [files]), []);
+  assertEquals(shown({ include: ["pc__rm"] }, [files]), ["pc__rm"]);
+  assertEquals(shown({ include: ["pc__files__*"] }, [files]), ["pc__rm"]);
+  assertEquals(shown({ include: ["pc__rm"] }), []);
+  const within = resolveOptions({ include: ["pc__rm"], exclude: ["*__list"] });
+  const view = new Catalogue(narrowOptions(within, { nameLimit: 24 }));
+  view.update(office({ pc: [files, of("files", "list")] }));
+  assertEquals(namesOf(view), ["pc__rm"]);
+  view.update(office({ pc: [docs, files] }));
+  assertEquals(namesOf(view), ["pc__rm"]);
+});
+
+Deno.test("Catalogue never gives a name another meaning, in random histories of Computers and MCP servers", () => {
+  const some = fc.uniqueArray(
+    fc.tuple(
+      fc.constantFrom("a", "b", "a__b", "x".repeat(30)),
+      fc.constantFrom("r", "w", "b", "a__b", "b__r", "y z"),
+    ),
+    { selector: (pair) => pair.join() },
+  );
+  const offices = fc.array(
+    fc.dictionary(fc.constantFrom("pc", "lab", "a"), some),
+    { minLength: 1, maxLength: 8 },
+  );
+  fc.assert(
+    fc.property(offices, (history) => {
+      const table = catalogue();
+      const meanings = new Map<string, string>();
+      for (const computers of history) {
+        table.update(
+          new Map(
+            Object.entries(computers).map(([computer, pairs]) => [
+              computer,
+              pairs.map(([server, name]) => of(server, name)),
+            ]),
+          ),
+        );
+        assertEquals(new Set(namesOf(table)).size, table.tools.length);
+        for (const { shown, computer, tool } of table.tools) {
+          const meaning = JSON.stringify([computer, tool]);
+          assertEquals(meanings.get(shown.name) ?? meaning, meaning);
+          meanings.set(shown.name, meaning);
+        }
+        for (const [name, meaning] of meanings) {
+          const found = table.find(name);
+          assertEquals(
+            JSON.stringify([found?.computer, found?.tool]),
+            meaning,
+          );
+        }
+      }
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 const anyName = fc.oneof(

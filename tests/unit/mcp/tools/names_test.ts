@@ -7,17 +7,26 @@ const naming = { limit: 48, prefix: true };
 const A_NAME = /^[A-Za-z0-9_-]+$/;
 
 Deno.test("toolName() leaves names as they are where they can stand", () => {
-  assertEquals(toolName("laptop", "echo", naming), "laptop__echo");
-  assertEquals(toolName("my_pc-2", "a__b", naming), "my_pc-2__a__b");
   assertEquals(
-    toolName("laptop", "echo", { limit: 48, prefix: false }),
+    toolName({ computer: "laptop", tool: "echo" }, naming),
+    "laptop__echo",
+  );
+  assertEquals(
+    toolName({ computer: "my_pc-2", tool: "a__b" }, naming),
+    "my_pc-2__a__b",
+  );
+  assertEquals(
+    toolName({ computer: "laptop", tool: "echo" }, {
+      limit: 48,
+      prefix: false,
+    }),
     "echo",
   );
 });
 
 Deno.test("toolName() gives a Computer whose name cannot stand one short hash, the same for all tools", () => {
   const [first, second] = ["echo", "add"].map((tool) =>
-    toolName("build box", tool, naming)
+    toolName({ computer: "build box", tool }, naming)
   );
   assertMatch(first ?? "", /^build_box-[0-9a-v]{4}__echo$/);
   assertEquals(second, first?.replace("echo", "add"));
@@ -36,22 +45,25 @@ Deno.test("isPlainName() tells which Computers are named as they are by default"
 });
 
 Deno.test("toolName() cuts a long tool, replaces what cannot stand, and adds a hash of both names", () => {
-  const long = toolName("laptop", "x".repeat(85), naming);
+  const long = toolName({ computer: "laptop", tool: "x".repeat(85) }, naming);
   assertMatch(long, /^laptop__x+_[0-9a-v]{6}$/);
   assertEquals(long.length, 48);
   assertMatch(
-    toolName("laptop", "read file.txt", naming),
+    toolName({ computer: "laptop", tool: "read file.txt" }, naming),
     /^laptop__read_file_txt_[0-9a-v]{6}$/,
   );
-  const here = toolName("laptop", "a b", naming);
-  const there = toolName("desktop", "a b", naming);
+  const here = toolName({ computer: "laptop", tool: "a b" }, naming);
+  const there = toolName({ computer: "desktop", tool: "a b" }, naming);
   assert(here.slice(-6) !== there.slice(-6));
-  assertMatch(toolName("pc", "", naming), /^pc__tool_[0-9a-v]{6}$/);
+  assertMatch(
+    toolName({ computer: "pc", tool: "" }, naming),
+    /^pc__tool_[0-9a-v]{6}$/,
+  );
 });
 
 Deno.test("0.4 §3.5: toolName() keeps a bundle_id where it fits, and leaves it out before the tool's own name", () => {
   const named = (tool: string, bundleId: string) =>
-    toolName("laptop", tool, { ...naming, bundleId });
+    toolName({ computer: "laptop", tool, bundleId }, naming);
   assertEquals(named("files__read", "files"), "laptop__files__read");
   const id = "github-enterprise-server";
   const long = named(`${id}__create_pull_request`, id);
@@ -77,7 +89,7 @@ Deno.test("0.4 §3.5: toolName() keeps a bundle_id where it fits, and leaves it 
 
 Deno.test("toolName() gives another name at another attempt", () => {
   const names = [0, 1, 2].map((attempt) =>
-    toolName("laptop", "echo", naming, attempt)
+    toolName({ computer: "laptop", tool: "echo" }, naming, attempt)
   );
   assertEquals(new Set(names).size, 3);
   assert(names.every((name) => A_NAME.test(name)));
@@ -94,15 +106,13 @@ Deno.test("toolName() keeps to alphabet and limit for any names", () => {
     fc.property(
       anyName,
       anyName,
-      fc.record({
-        limit: fc.integer({ min: 24, max: 128 }),
-        prefix: fc.boolean(),
-      }),
+      fc.integer({ min: 24, max: 128 }),
+      fc.boolean(),
       fc.nat(3),
-      (computer, tool, naming, attempt) => {
-        const name = toolName(computer, tool, naming, attempt);
+      (computer, tool, limit, prefix, attempt) => {
+        const name = toolName({ computer, tool }, { limit, prefix }, attempt);
         assertMatch(name, A_NAME);
-        assert(name.length <= naming.limit, name);
+        assert(name.length <= limit, name);
       },
     ),
     { numRuns: 10_000 },

@@ -8,7 +8,8 @@ const tools = [
 ];
 
 const shown = (include: string[], exclude: string[] = []) =>
-  tools.filter(toolFilter(include, exclude)).map(({ name }) => name);
+  tools.map(({ name, tags }) => ({ names: [name], own: name, tags }))
+    .filter(toolFilter(include, exclude)).map(({ own }) => own);
 
 Deno.test("toolFilter() takes names with *, and tags; exclude wins", () => {
   assertEquals(shown([]).length, 3);
@@ -20,6 +21,14 @@ Deno.test("toolFilter() takes names with *, and tags; exclude wins", () => {
   ]);
   assertEquals(shown(["laptop__*"], ["tag:risky"]), ["laptop__echo"]);
   assertEquals(shown(["laptop"]), []);
+});
+
+Deno.test("toolFilter() includes by the names of a tool, and excludes by its own one too", () => {
+  const tool = { names: ["pc__docs__read"], own: "pc__read", tags: [] };
+  assertEquals(toolFilter(["pc__read"], [])(tool), false);
+  assertEquals(toolFilter(["pc__docs__*"], [])(tool), true);
+  assertEquals(toolFilter([], ["pc__read"])(tool), false);
+  assertEquals(toolFilter([], ["pc__docs__*"])(tool), false);
 });
 
 Deno.test("toolFilter() refuses a pattern that can match nothing", () => {
