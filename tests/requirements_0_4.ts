@@ -45,7 +45,7 @@ export const REQUIREMENTS_0_4: readonly Requirement[] = [
     tests: ["0.4 §3.5: toolName() keeps a bundle_id where it fits, and leaves it out before the tool's own name",
       "0.4 §3.5: Catalogue leaves a long bundle_id out of a name, and tells the tools of two servers apart",
       "0.4 §3.5: Catalogue shows a tool by the Computer's name and its own where that is unique, and takes the whole name too"] },
-  { id: "0.4 §3.5.9", clause: "People and programs may leave the bundle_id out where a tool's own name is unique; else an error lists the whole names",
+  { id: "0.4 §3.5.5", clause: "People and programs may leave the bundle_id out where a tool's own name is unique; else an error lists the whole names",
     tests: ["0.4 §3.5: a tool is found by its whole name, or by its own one where that is unique", "0.4 §3.5: an ambiguous name is an error that lists the whole ones"] },
   { id: "0.4 §3.6.1", clause: "bundle_id stands in tools, configuration, requests and errors of 0.3 and 0.4, and the name before",
     tests: ["0.4 §3.6: names of servers and tools at a Server of ${protocol}", "0.4 §3.6: prompts and resources of an MCP server are asked for by what names it in ${protocol}",

@@ -64,7 +64,7 @@ export function ambiguity(
     }`;
   }
   return `several Computers offer the tool ${quoted} (${
-    computers.join("; ")
+    computers.join(", ")
   }); choose one with ${option}`;
 }
 

@@ -64,7 +64,7 @@ Deno.test("0.4 §3.5: an ambiguous name is an error that lists the whole ones", 
   assertThrows(
     () => onlyOffering(tools, "read", "home"),
     ToolLookupError,
-    "(laptop: files__read or docs__read; old); choose one",
+    "(laptop: files__read or docs__read, old); choose one",
   );
 });
 
