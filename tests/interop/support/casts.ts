@@ -1,3 +1,4 @@
+import { PROTOCOL_NAMES } from "../../../protocol/version.ts";
 import { startProxy } from "../../support/proxy.ts";
 import {
   AGENT_0_1,
@@ -17,7 +18,10 @@ import { openWorkplace } from "./workplace/workplace.ts";
 
 /** A combination of Agent, Server and Computer, with the known failures of the Python ones. */
 export interface Cast {
+  /** The version of the Agent, and of the others unless a field of theirs says another. */
   readonly sdk: Sdk;
+  /** The version of the Computer in an office of several; the Server then lets all in. */
+  readonly computerSdk?: Sdk;
   readonly agent: "our" | "Python" | "Rust";
   readonly server: "our" | "Python" | "Rust";
   readonly computer: "our" | "Python";
@@ -71,6 +75,33 @@ export const CASTS: readonly Cast[] = ROWS.map((
   },
 }));
 
+const SDKS: readonly Sdk[] = PROTOCOL_NAMES;
+/** The version of this package's Agent and Computer at a Server of all. */
+const NEWEST: Sdk = "0.4";
+
+/** Python's Agents and Computers of each two versions, and of each older version with ours, in one office. */
+export const MIXED_CASTS: readonly Cast[] = SDKS.flatMap((sdk) => [
+  ...SDKS.filter((other) => other !== sdk)
+    .map((other) => mixed(["Python", sdk], ["Python", other])),
+  ...(sdk === NEWEST ? [] : [
+    mixed(["Python", sdk], ["our", NEWEST]),
+    mixed(["our", NEWEST], ["Python", sdk]),
+  ]),
+]);
+
+function mixed(
+  [agent, sdk]: [Kind, Sdk],
+  [computer, computerSdk]: [Kind, Sdk],
+): Cast {
+  return {
+    ...{ sdk, agent, computer, computerSdk, server: "our" },
+    known: {
+      ...(agent === "Python" && KNOWN[`${sdk} agent`]),
+      ...(computer === "Python" && KNOWN[`${computerSdk} computer`]),
+    },
+  };
+}
+
 /** Registers a test of each cast of a version. */
 export function testCasts(sdk: Sdk): void {
   for (const cast of CASTS) if (cast.sdk === sdk) testCast("casts", cast);
@@ -78,23 +109,27 @@ export function testCasts(sdk: Sdk): void {
 
 /** Registers a test of a cast, which compares its row in a table of `README.md`. */
 export function testCast(table: string, cast: Cast): void {
-  const { sdk } = cast;
+  const { sdk, computerSdk = sdk } = cast;
+  const others = computerSdk === sdk ? "" : ` of ${computerSdk}`;
   Deno.test({
     name:
-      `${sdk}: ${cast.agent} Agent, ${cast.server} Server, ${cast.computer} Computer`,
+      `${sdk}: ${cast.agent} Agent, ${cast.server} Server, ${cast.computer} Computer${others}`,
     timeout: SCREEN_TIMEOUT_MS,
   }, async (t) => {
-    await using server = await SERVERS[cast.server](sdk);
+    await using server = computerSdk === sdk
+      ? await SERVERS[cast.server](sdk)
+      : await ourServer("all");
     await using place = await openWorkplace();
     await using left = await startProxy(server.url);
     await using right = await startProxy(server.url);
     await using agent = await AGENTS[cast.agent](sdk, left.url);
     await using computer = cast.computer === "our"
       ? await ourComputer(right.url, place)
-      : await pythonComputer(sdk, right.url, place);
+      : await pythonComputer(computerSdk, right.url, place);
     const marks = await play(t, {
       sdk,
-      agent: byMcpName(sdk, agent),
+      computerSdk,
+      agent: byMcpName(computerSdk, agent),
       computer,
       place,
       lose: (party) => (party === "agent" ? left : right).sever(),

@@ -63,7 +63,7 @@ export type KnownFailures = Partial<
   Record<StepName, { known: number; instead: Step }>
 >;
 
-/** What came of a feature: a mark for each step, none where the version lacks it. */
+/** What came of a feature: a mark for each step, none where the version of the Agent or the Computer lacks it. */
 export type Marks = Record<Column, ("passed" | "failed" | number)[]>;
 
 /** Runs all steps in an office; known failures of the peer must fail as described. */
@@ -76,7 +76,8 @@ export async function play(
     Marks
   > as Marks;
   for (const column of COLUMNS) {
-    if ((SINCE[column] ?? "0.1") > office.sdk) continue;
+    const since = SINCE[column] ?? "0.1";
+    if (since > office.sdk || since > office.computerSdk) continue;
     for (const [name, step] of Object.entries<Step>(FLOW[column])) {
       const failure = failures[name as StepName];
       const passed = failure === undefined

@@ -69,8 +69,15 @@ const cellsOf = (line: string): string[] =>
 
 const keyOf = (cells: readonly string[]): string => cells.slice(0, 3).join();
 
-function partiesOf({ sdk, agent, server, computer }: Cast): string[] {
-  return [agent, server, computer].map((kind) => `${sdk} ${SHORT[kind]}`);
+function partiesOf(
+  { sdk, agent, server, computer, computerSdk = sdk }: Cast,
+): string[] {
+  const serverSdk = computerSdk === sdk ? sdk : "all";
+  return [
+    `${sdk} ${SHORT[agent]}`,
+    `${serverSdk} ${SHORT[server]}`,
+    `${computerSdk} ${SHORT[computer]}`,
+  ];
 }
 
 const SHORT = { our: "ours", Python: "py", Rust: "rust" };

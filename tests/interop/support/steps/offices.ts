@@ -52,8 +52,8 @@ export const NOTIFICATIONS = {
     await agent.call("add_tool", { name: "fresh" });
     assertEquals(await agent.heard("update_tool_list"), { computer: COMPUTER });
   },
-  "a new tool can be called": async ({ sdk, agent }) => {
-    const fresh = exposedName(sdk, "fresh");
+  "a new tool can be called": async ({ computerSdk, agent }) => {
+    const fresh = exposedName(computerSdk, "fresh");
     const isListed = async () =>
       (await agent.tools()).some(({ name }) => name === fresh);
     // Earlier notifications may stem from the Computer's join.

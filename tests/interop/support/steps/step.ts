@@ -5,8 +5,10 @@ import type { Workplace } from "../workplace/workplace.ts";
 
 /** An Agent and a Computer at one Server; the Agent joins first. */
 export interface Office {
-  /** The version of the protocol that all speak. */
+  /** The version of the protocol that the Agent speaks. */
   readonly sdk: Sdk;
+  /** That of the Computer. */
+  readonly computerSdk: Sdk;
   /** Its calls name tools as their MCP server does. */
   readonly agent: AgentParty;
   readonly computer: ComputerParty;
