@@ -2,6 +2,7 @@ import { columns, plain } from "../../cli/terminal_text.ts";
 import {
   type GetComputerConfigRet,
   mcpServerOf,
+  ownToolName,
   ProtocolError,
   type SMCPTool,
 } from "../../protocol/mod.ts";
@@ -78,10 +79,11 @@ function printGroup(
 }
 
 /** Describes a tool in a line, with its title where that says more than its name. */
-function describe({ name, title, description }: SMCPTool): string {
+function describe(tool: SMCPTool): string {
+  const { title, description } = tool;
   const letters = (text: string) =>
     text.toLowerCase().replaceAll(/[\s_-]/g, "");
-  return title && letters(title) !== letters(name)
+  return title && letters(title) !== letters(ownToolName(tool))
     ? `${title}: ${headline(description)}`
     : headline(description);
 }

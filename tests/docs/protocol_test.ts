@@ -5,7 +5,9 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { ErrorCode } from "../../protocol/mod.ts";
+import { ErrorCode, PROFILES } from "../../protocol/mod.ts";
+import { PROTOCOL_NAMES } from "../../protocol/version.ts";
+import { unknownTo } from "../../protocol/translate.ts";
 import * as events from "../../protocol/events.ts";
 import { checkVersion } from "../../protocol/handshake.ts";
 import { codeBlocks } from "./support/blocks.ts";
@@ -36,6 +38,23 @@ Deno.test("docs/protocol.md tells what every error code means", () => {
   for (const [name, code] of Object.entries(ErrorCode)) {
     assert(RegExp(`\\b${code}\\b`).test(text), `${code} (${name})`);
   }
+});
+
+Deno.test("docs/protocol.md lists what each version lacks, and the error of a Computer that lacks it (0.4 §1.2)", () => {
+  const text = section(14);
+  for (const version of PROTOCOL_NAMES) {
+    const [row = ""] = text.match(
+      RegExp(`^\\| (?:0\\.\\d, )*${RegExp.escape(version)}[, ].*$`, "m"),
+    ) ?? [];
+    const listed = row.match(/(?<=`)(?:client|server|notify):\w+(?=`)/g) ?? [];
+    assertEquals(
+      listed.toSorted(),
+      [...PROFILES[version].lacks].map(String).toSorted(),
+      version,
+    );
+  }
+  const { message } = unknownTo("laptop", PROFILES["0.2"], "client:put_blob");
+  assert(text.includes(`400 \`${message}\``), message);
 });
 
 Deno.test("docs/protocol.md shows the body that refuses another version", async () => {
