@@ -77,11 +77,11 @@ Deno.test(
     };
     assertMatch(
       await type(line),
-      /^pc: 1 tool\n {2}files: 1 tool\n {4}echo {2}does echo$/m,
+      /^pc: 1 tool\n {2}files: 1 tool\n {4}files__echo {2}does echo$/m,
     );
     const call = line.replace(" tools ", " call echo --arg text=hello ");
     assertEquals(await type(call), "hello\n");
-    await up.until("✓ echo by agent");
+    await up.until("✓ files__echo by agent");
     await up.type("\x03");
     assertEquals(await assertRestored(up), 0);
   },
