@@ -37,9 +37,17 @@ const member = (
   role: "agent" | "computer",
   protocol: ProtocolName,
 ): Promise<RawClient> =>
-  joinRaw(url, role, role, "office", {
-    version: PROFILES[protocol].handshake ? PROTOCOL_VERSIONS[protocol] : null,
-  });
+  joinRaw(
+    {
+      url,
+      version: PROFILES[protocol].handshake
+        ? PROTOCOL_VERSIONS[protocol]
+        : null,
+    },
+    role,
+    role,
+    "office",
+  );
 
 for (const one of PROTOCOL_NAMES) {
   for (const other of PROTOCOL_NAMES) {
