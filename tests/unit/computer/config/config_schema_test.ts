@@ -297,7 +297,12 @@ Deno.test("the schema and the validator agree on random and misspelled documents
     at: fc.nat(30),
     letter: fc.constantFrom(..."abcdefghijklmnopqrstuvwxyz_"),
     how: fc.constantFrom("insert", "remove", "replace", "capital", "value"),
-    value: fc.jsonValue({ maxDepth: 2 }),
+    // Of digits, since a key that looks like a misspelled one of ours is an error where keys are free,
+    // which JSON Schema cannot say.
+    value: fc.jsonValue({
+      maxDepth: 2,
+      stringUnit: fc.constantFrom(..."0123456789"),
+    }),
   });
   fc.assert(
     fc.property(slip, ({ path, at, letter, how, value }) => {
