@@ -104,15 +104,16 @@ const anyName = fc.oneof(
 Deno.test("toolName() keeps to alphabet and limit for any names", () => {
   fc.assert(
     fc.property(
-      anyName,
-      anyName,
-      fc.integer({ min: 24, max: 128 }),
-      fc.boolean(),
+      fc.record({ computer: anyName, tool: anyName }),
+      fc.record({
+        limit: fc.integer({ min: 24, max: 128 }),
+        prefix: fc.boolean(),
+      }),
       fc.nat(3),
-      (computer, tool, limit, prefix, attempt) => {
-        const name = toolName({ computer, tool }, { limit, prefix }, attempt);
+      (parts, naming, attempt) => {
+        const name = toolName(parts, naming, attempt);
         assertMatch(name, A_NAME);
-        assert(name.length <= limit, name);
+        assert(name.length <= naming.limit, name);
       },
     ),
     { numRuns: 10_000 },
