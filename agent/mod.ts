@@ -98,6 +98,7 @@ export {
   type PromptArgument,
   type PromptMessage,
   ProtocolError,
+  type ProtocolName,
   ProtocolVersionError,
   type Resource,
   type ResourceContents,

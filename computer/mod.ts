@@ -141,6 +141,7 @@ export {
   type PromptArgument,
   type PromptMessage,
   ProtocolError,
+  type ProtocolName,
   ProtocolVersionError,
   resultMeta,
   type SMCPTool,

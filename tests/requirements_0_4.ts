@@ -17,6 +17,10 @@ export const REQUIREMENTS_0_4: readonly Requirement[] = [
   { id: "0.4 §1.5.1", clause: "Each member of an office has the version of its connection",
     tests: ["members of all versions meet in one office, each with its own version (0.4 §18)",
       "a session keeps the version of its first request, whatever its later ones say (0.4 §2)"] },
+  { id: "0.4 §1.5.2", clause: "Members of every two versions use in one office what both have; the rest is answered with 400, or not sent",
+    tests: ["an Agent of ${one} and a Computer of ${other} in one office: all events, on the wire (0.4 §1.2)",
+      "an Agent of each version uses Computers of all versions in one office: tools, configuration, resources, prompts, desktop, uploads, notices (0.4 §3.6)",
+      "docs/protocol.md lists what each version lacks, and the error of a Computer that lacks it (0.4 §1.2)"] },
 
   // §2 What changed
   { id: "0.4 §2.1", clause: "The rule of compatibility holds for each version that a Server serves",
