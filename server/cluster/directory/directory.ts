@@ -31,9 +31,9 @@ export type Beat =
     readonly state: "ok";
     /** The other nodes whose lease has not ended, with what each publishes about itself. */
     readonly nodes: ReadonlyMap<string, string>;
-    /** Whether it is the first one, or Redis was restarted, replaced or emptied since the last one. */
+    /** Whether it is the first one, or Redis was restarted, replaced or emptied, or lost homes, since the last one. */
     readonly isNew: boolean;
-    /** Whether Redis had no data of a cluster when it was last restarted, replaced or emptied. */
+    /** Whether Redis had lost data then, and was not only restarted or replaced. */
     readonly isEmpty: boolean;
     /** Milliseconds for which an office without a home gets none. */
     readonly settleMs: number;

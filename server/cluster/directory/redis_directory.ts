@@ -103,18 +103,21 @@ export class RedisDirectory implements LeasedDirectory {
 
   /** Renews the lease; in a new epoch once all homes are taken again. */
   async beat(about: string): Promise<Beat> {
-    const [state, epoch, settleMs, others] = listOf(
+    const homes = this.#homes.size;
+    const [state, epoch, settleMs, others, known] = listOf(
       await this.#run(BEAT, newId(), String(this.#leaseMs), about),
     );
     if (state === "REAPED") return { state: "reaped" };
     const isNew = epoch !== this.#epoch;
-    const lost = isNew ? await this.#restore(String(epoch)) : [];
+    // It has dropped some, as where its memory is full.
+    const isLacking = !isNew && Number(known) < homes;
+    const lost = isNew || isLacking ? await this.#restore(String(epoch)) : [];
     for (const release of [...this.#unreleased]) void this.#release(...release);
     return {
       state: "ok",
       nodes: pairsOf(listOf(others)),
-      isNew,
-      isEmpty: this.#epoch.endsWith(":empty"),
+      isNew: isNew || isLacking,
+      isEmpty: isLacking || this.#epoch.endsWith(":empty"),
       settleMs: Number(settleMs),
       lost,
     };

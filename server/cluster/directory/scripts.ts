@@ -93,7 +93,7 @@ return 1
  * may be. Nodes that serve do so by a lease of before, and all of those are over after a lease.
  *
  * Arguments: a random id, the lease in ms, and what the node publishes about itself. Answers `REAPED`, or
- * `OK`, the epoch, the ms until homes are known, and the other nodes with what they publish.
+ * `OK`, the epoch, the ms until homes are known, the other nodes with what they publish, and the number of homes of this one.
  */
 export const BEAT: Script = newScript(`${PRELUDE}
 local lease = tonumber(ARGV[4])
@@ -125,7 +125,7 @@ for _, node in ipairs(call('ZRANGEBYSCORE', nodes, '-inf', '+inf')) do
     others[#others + 1] = call('HGET', P .. 'about', node) or ''
   end
 end
-return { 'OK', current, settleMs(), others }
+return { 'OK', current, settleMs(), others, call('HLEN', P .. 'h:' .. NODE) }
 `);
 
 /**

@@ -24,7 +24,7 @@ import {
  *
  * | where | `ACL SETUSER node on >PASSWORD ~{smcp2}:* &smcp1:* …` |
  * |---|---|
- * | everywhere | `+evalsha +eval +info +time +get +set +unlink +hget +hset +hdel +hexists +zadd +zrem +zscore +zrangebyscore` |
+ * | everywhere | `+evalsha +eval +info +time +get +set +unlink +hget +hset +hdel +hexists +hlen +zadd +zrem +zscore +zrangebyscore` |
  * | one server | `+ping +publish +subscribe +pubsub\|numsub` |
  * | sentinels | `+role +publish +subscribe +pubsub\|numsub`; on the sentinels themselves, where they have a password: `+sentinel\|get-master-addr-by-name` |
  * | Redis Cluster | `+role +spublish +ssubscribe +pubsub\|shardnumsub +cluster\|slots` |

@@ -7,7 +7,7 @@ import { FakeClock } from "../../support/cluster/fake_clock.ts";
 import { startRedis } from "../../support/cluster/redis.ts";
 import { type Fate, SlowRedis } from "../../support/cluster/slow_redis.ts";
 
-const HISTORIES = 150;
+const HISTORIES = 300;
 const NODES = 3;
 const OFFICES = ["north", "south"];
 

@@ -16,7 +16,7 @@ const PLACES = ["~{smcp2}:*", "&smcp1:*"];
 const EVERYWHERE = [
   ...["evalsha", "eval", "info", "time"],
   ...["get", "set", "unlink"],
-  ...["hget", "hset", "hdel", "hexists"],
+  ...["hget", "hset", "hdel", "hexists", "hlen"],
   ...["zadd", "zrem", "zscore", "zrangebyscore"],
 ];
 const RIGHTS = {
