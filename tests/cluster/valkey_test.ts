@@ -46,6 +46,7 @@ Deno.test(
     await using node = await startRedis({
       server: "valkey",
       settings: ["cluster-enabled yes"],
+      used: false,
       ports: 1,
     });
     await assertRejects(
