@@ -82,7 +82,9 @@ Deno.test("a release that was not sent is repeated with the next beat", async ()
   await until(() => Promise.resolve(!node.redis.connected));
   await node.directory.release("north");
   await redis.restart({ keepData: true });
-  await until(() => Promise.resolve(node.redis.connected));
+  await until(() =>
+    Promise.resolve(node.redis.connected && other.redis.connected)
+  );
   await node.beat();
   await other.beat();
   await redis.command("DEL", `${PREFIX}settle`);
