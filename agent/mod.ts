@@ -60,7 +60,10 @@ export {
   type ToolLookupErrorCode,
 } from "./tools/find_tool.ts";
 export type { AgentEvents } from "./office/events.ts";
-export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
+export {
+  ConnectionError,
+  type ConnectionErrorCode,
+} from "../client/errors/errors.ts";
 export type {
   ConnectionEvents,
   ConnectionOptions,

@@ -1,11 +1,11 @@
 import { ProtocolVersionError } from "../protocol/connect_error.ts";
-import { ConnectionError } from "../client/errors.ts";
-import { reasonOf } from "../client/reason.ts";
+import { ConnectionError } from "../client/errors/errors.ts";
+import { reasonOf } from "../client/errors/reason.ts";
 import {
   codeOf,
   describeFailure,
   isDenied,
-} from "../client/request_failure.ts";
+} from "../client/errors/request_failure.ts";
 import { joinRemedy } from "./join_remedy.ts";
 import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
 

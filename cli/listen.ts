@@ -1,4 +1,4 @@
-import { reasonOf } from "../client/reason.ts";
+import { reasonOf } from "../client/errors/reason.ts";
 import { catchUncaught } from "./uncaught.ts";
 
 /** An address to listen on, from the command line. */

@@ -8,7 +8,7 @@
  */
 import process from "node:process";
 import { loadProxiesBy } from "../client/proxy.ts";
-import { reasonOf } from "../client/reason.ts";
+import { reasonOf } from "../client/errors/reason.ts";
 import { EnvFileError, loadEnvFile } from "./env_file.ts";
 import { outliveConsole, outliveOutput } from "./output/closed_output.ts";
 

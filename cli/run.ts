@@ -1,5 +1,5 @@
 import type { Command, Option } from "commander";
-import { reasonOf } from "../client/reason.ts";
+import { reasonOf } from "../client/errors/reason.ts";
 import { nearestWord } from "../shared/nearest_word.ts";
 import { explainFailure } from "./explain_failure.ts";
 

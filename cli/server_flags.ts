@@ -1,7 +1,7 @@
 import type { Command, Option } from "commander";
 import type { Agent } from "node:http";
 import type { RequestOptions } from "node:https";
-import type { ConnectionError } from "../client/errors.ts";
+import type { ConnectionError } from "../client/errors/errors.ts";
 import { unreachable } from "../client/failures.ts";
 import type { UrlOptions } from "../client/options.ts";
 import { chooseProxy, proxyRoute } from "../client/proxy.ts";

@@ -1,5 +1,5 @@
 import { onAbort } from "../shared/async.ts";
-import { ConnectionError } from "./errors.ts";
+import { ConnectionError } from "./errors/errors.ts";
 import type { RequestOptions } from "./options.ts";
 import type { Wire } from "./wire.ts";
 

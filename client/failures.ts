@@ -1,9 +1,13 @@
 import { ProtocolVersionError } from "../protocol/connect_error.ts";
 import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
-import { ConnectionError } from "./errors.ts";
+import { ConnectionError } from "./errors/errors.ts";
 import type { UrlOptions } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
-import { codeOf, describeFailure, systemError } from "./request_failure.ts";
+import {
+  codeOf,
+  describeFailure,
+  systemError,
+} from "./errors/request_failure.ts";
 import { tlsReason } from "./tls/tls_failure.ts";
 
 /** Refusals that do not change with a retry with the same version and credentials. */

@@ -6,7 +6,7 @@ import type {
   ServerEnd,
 } from "../shared/in_process.ts";
 import { Retry } from "./backoff.ts";
-import { reasonOf } from "./reason.ts";
+import { reasonOf } from "./errors/reason.ts";
 import { receive } from "./receive.ts";
 import type { Refusal, Wire, WireListeners } from "./wire.ts";
 

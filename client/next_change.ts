@@ -1,6 +1,6 @@
 import { onAbort } from "../shared/async.ts";
 import type { Emitter } from "./emitter.ts";
-import { ConnectionError } from "./errors.ts";
+import { ConnectionError } from "./errors/errors.ts";
 import type { LinkEvents } from "./options.ts";
 
 /**

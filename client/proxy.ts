@@ -10,9 +10,9 @@
  */
 import { loadPackages } from "../shared/packages.ts";
 import { isLoopback } from "./url.ts";
-import { ConnectionError } from "./errors.ts";
+import { ConnectionError } from "./errors/errors.ts";
 import type { UrlOptions } from "./options.ts";
-import { codeOf, describeFailure } from "./request_failure.ts";
+import { codeOf, describeFailure } from "./errors/request_failure.ts";
 import { environment, hasNodeModules, nodeModule } from "./tls/node_modules.ts";
 import { type ClientTlsOptions, isTls } from "./tls/tls.ts";
 

@@ -4,10 +4,10 @@ import { Retry } from "./backoff.ts";
 import { checkOptions } from "./check_options.ts";
 import { credentialsOf } from "./dial.ts";
 import type { Emitter } from "./emitter.ts";
-import { ConnectionError } from "./errors.ts";
+import { ConnectionError } from "./errors/errors.ts";
 import { InProcessWire } from "./in_process_wire.ts";
-import { reasonOf } from "./reason.ts";
-import { checkRequest } from "./message_limits.ts";
+import { reasonOf } from "./errors/reason.ts";
+import { checkRequest } from "./errors/message_limits.ts";
 import { firstOutcome } from "./next_change.ts";
 import type {
   ConnectionOptions,

@@ -1,6 +1,6 @@
 import type { ProtocolVersionError } from "../protocol/connect_error.ts";
 import type { ProtocolError } from "../protocol/errors/protocol_error.ts";
-import type { ConnectionError } from "./errors.ts";
+import type { ConnectionError } from "./errors/errors.ts";
 import type { Receiver } from "./receive.ts";
 
 /** How long leaving the office may take when closing, and again closing the connection. */

@@ -106,7 +106,10 @@ export type {
   InProcessServerConfig,
   ServerConfig,
 } from "./config/server_config.ts";
-export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
+export {
+  ConnectionError,
+  type ConnectionErrorCode,
+} from "../client/errors/errors.ts";
 export type {
   ConnectionEvents,
   ConnectionOptions,

@@ -49,7 +49,6 @@ export function createSmcpServer(
     get stats() {
       return smcp.stats;
     },
-    connect: (options) => smcp.connect(options),
     attach: missing("attach"),
     listenMetrics: missing("listenMetrics"),
     reloadTls: missing("reloadTls"),

@@ -8,7 +8,7 @@ const TOP_FOLDER = ".";
  */
 export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   protocol: ["errors", "validation", "uris", "payloads", TOP_FOLDER, "mod.ts"],
-  client: ["tls", TOP_FOLDER],
+  client: ["errors", "tls", TOP_FOLDER],
   cli: [
     "output",
     "completion",

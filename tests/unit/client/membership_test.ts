@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { ConnectionError } from "../../../client/errors.ts";
+import { ConnectionError } from "../../../client/errors/errors.ts";
 import { Membership } from "../../../client/membership.ts";
 import { receive } from "../../../client/receive.ts";
 
