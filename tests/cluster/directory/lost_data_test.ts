@@ -1,9 +1,14 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { LEASE_MS as DEFAULT_LEASE_MS } from "../../../server/cluster/directory/lease.ts";
+import { RedisDirectory } from "../../../server/cluster/directory/redis_directory.ts";
 import { PREFIX } from "../../../server/cluster/directory/scripts.ts";
 import { RegistryUnavailableError } from "../../../server/cluster/directory/unavailable.ts";
+import { connectRedis } from "../../../server/cluster/redis/connect.ts";
 import { openNode, type TestNode } from "../../support/cluster/directories.ts";
+import { FakeClock } from "../../support/cluster/fake_clock.ts";
 import { until } from "../../support/cluster/programs.ts";
 import { startRedis, type TestRedis } from "../../support/cluster/redis.ts";
+import { SlowRedis } from "../../support/cluster/slow_redis.ts";
 
 const LEASE_MS = 1500;
 
@@ -138,4 +143,34 @@ Deno.test("a claim gives up when homes do not become known", async () => {
   await using node = await openNode(redis.url, 300);
   await redis.command("SET", `${PREFIX}epoch`, "another");
   await assertRejects(() => node.claim("north"), RegistryUnavailableError);
+});
+
+Deno.test("homes of a replica that lacks the last writes count for nothing after a fail-over", async () => {
+  await using server = await startRedis({ used: false });
+  await using redis = await connectRedis(server.url);
+  const slow = new SlowRedis(redis);
+  const clock = new FakeClock();
+  const [former, home] = [0, 1].map(() =>
+    new RedisDirectory(slow.connect(), DEFAULT_LEASE_MS, clock)
+  );
+  assert(former && home);
+  const allBeat = () => Promise.all([former.beat(""), home.beat("")]);
+  await slow.empty(true);
+  for (let i = 0; i < 3; i++) {
+    await allBeat();
+    await slow.turn(DEFAULT_LEASE_MS / 2);
+  }
+  await former.claim("north");
+  await slow.remember();
+  await former.release("north");
+  assertEquals((await home.claim("north")).node, home.node);
+
+  await slow.replace("recall");
+  await former.beat("");
+  const claim = former.claim("north");
+  await slow.quiet();
+  await home.beat("");
+  await clock.turn(1000);
+  assertEquals((await claim).node, home.node);
+  assertEquals([former.homes.size, home.homes.size], [0, 1]);
 });
