@@ -1,5 +1,4 @@
 import { ProtocolVersionError } from "../protocol/connect_error.ts";
-import { PROFILES } from "../protocol/profiles.ts";
 import {
   PROTOCOL_NAMES,
   type ProtocolName,
@@ -11,7 +10,7 @@ export type ClientProtocol = Exclude<ProtocolName, "0.1">;
 
 /** The versions that a client can speak, oldest first. */
 export const CLIENT_PROTOCOLS: readonly ClientProtocol[] = PROTOCOL_NAMES
-  .filter((name): name is ClientProtocol => PROFILES[name].handshake);
+  .filter((name) => name !== "0.1"); // the profiles say it too, but load the schemas
 
 /**
  * Chooses the version of each attempt to connect.

@@ -2,7 +2,7 @@ import { assert } from "@std/assert";
 import { measureBundle } from "../../../bench/ends/bundle.ts";
 
 /** In bytes, somewhat above the current size; one more import can triple it. */
-const LIMITS = { minified: 173_000, gzip: 57_000 };
+const LIMITS = { minified: 175_000, gzip: 57_000 };
 
 Deno.test({
   name: "the Agent stays small in browsers, and bundles only what it uses",
