@@ -43,7 +43,7 @@ export class SmcpComputer extends ToolHost {
     return this.#link.name;
   }
 
-  /** Address of its Server; `in process` for one that it has a connection to. */
+  /** Address of its Server; `in process` for one of this process that does not listen. */
   get url(): string {
     return this.#link.url;
   }

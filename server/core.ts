@@ -104,9 +104,17 @@ export class ServerCore {
     });
   }
 
-  /** Makes what a client of this process takes in place of a URL. */
-  connect(options: ConnectOptions = {}): InProcessConnection {
-    return this.door.offer(options, this.#all.maxMessageBytes);
+  /**
+   * Makes what a client of this process takes in place of a URL.
+   *
+   * @param url the server's, for people
+   */
+  connect(
+    options: ConnectOptions = {},
+    url = "in process",
+  ): InProcessConnection {
+    const maxPayload = this.#all.maxMessageBytes;
+    return this.door.offer(options, { url, maxPayload });
   }
 
   /** Whether the server is shutting down. */

@@ -116,6 +116,8 @@ class PartedServer implements SmcpServer {
   readonly #feed: MetricsFeed | undefined;
   readonly #front: ServerFront;
   readonly #listenMetrics: (to: ListenOptions) => Promise<ListenAddress>;
+  /** Where it listened first. */
+  #url: string | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: SmcpServerOptions) {
@@ -161,7 +163,7 @@ class PartedServer implements SmcpServer {
   }
 
   connect(options?: ConnectOptions): InProcessConnection {
-    return this.#core.connect(options);
+    return this.#core.connect(options, this.#url);
   }
 
   attach(server: HttpServer | HttpsServer): void {
@@ -170,7 +172,9 @@ class PartedServer implements SmcpServer {
 
   async listen(options: ListenOptions = {}): Promise<ListenAddress> {
     await this.#core.ready();
-    return await this.#listeners.listen(options);
+    const address = await this.#listeners.listen(options);
+    this.#url ??= address.url;
+    return address;
   }
 
   listenMetrics(options: ListenOptions = {}): Promise<ListenAddress> {

@@ -8,6 +8,8 @@
 export interface InProcessConnection {
   /** The protocol version that its client speaks. */
   readonly protocol: "0.2" | "0.3" | "0.4";
+  /** URL of the Server for people, or `in process` where it did not listen when this was made. */
+  readonly url: string;
   /** Maximum message size in bytes that the Server accepts. */
   readonly maxPayload: number;
   /**

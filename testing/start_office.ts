@@ -107,7 +107,7 @@ function wayTo(
   { authenticator, protocol: served = "0.2" }: SmcpServerOptions = {},
 ): Way {
   const protocol =
-    CLIENT_PROTOCOLS.find((name) =>
+    CLIENT_PROTOCOLS.findLast((name) =>
       served === "all" || [served].flat().includes(name)
     ) ?? "0.2";
   return (options) => {

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
+import type { ConnectionOptions } from "../../client/options.ts";
+import type { InProcessConnection } from "../../shared/in_process.ts";
 import type { AuthorizationRequest } from "../host/oauth/authorizations.ts";
 import { SmcpComputer } from "../computer.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
@@ -29,6 +31,8 @@ export interface HostFlags {
 
 /** Flags of a Computer that joins an office. */
 export interface ComputerFlags extends HostFlags, ServerFlags {
+  /** The connection to a Server of this process, in place of the flags of a Server. */
+  connection?: InProcessConnection;
   /** Directory to publish documents in; absent: documents are not published. */
   dpeDir?: string;
   /** Directory for files of Agents; absent: none is taken. */
@@ -57,7 +61,7 @@ export function makeComputer(
 ): SmcpComputer {
   const terminal = person(view);
   const computer = new SmcpComputer({
-    ...connectionOptions(flags, (file) => readFileSync(file, "utf8")),
+    ...wayOf(flags),
     inputs,
     servers,
     inputValues: flags.input,
@@ -83,6 +87,11 @@ export function makeComputer(
   }
   return computer;
 }
+
+const wayOf = (flags: ComputerFlags): ConnectionOptions =>
+  flags.connection
+    ? { connection: flags.connection, name: flags.name }
+    : connectionOptions(flags, (file) => readFileSync(file, "utf8"));
 
 /** Returns the folder of skills as an option. */
 export const skillHome = (

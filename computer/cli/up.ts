@@ -7,6 +7,7 @@ import {
   readCluster,
 } from "../../cli/cluster_flags.ts";
 import { integer } from "../../cli/integer.ts";
+import type { InProcessConnection } from "../../shared/in_process.ts";
 import { listenOrExplain } from "../../cli/listen.ts";
 import {
   newOperatorToken,
@@ -28,6 +29,10 @@ export interface EmbeddedServer {
   listen(
     address: { hostname: string; port: number },
   ): Promise<{ readonly url: string }>;
+  /** Connects the Computer within the process. */
+  connect(
+    options: { readonly protocol?: InProcessConnection["protocol"] },
+  ): InProcessConnection;
   /** Disconnects all clients. */
   close(): Promise<void>;
 }
@@ -120,7 +125,11 @@ async function up(
     console.log(howToReach(url, flags));
     if (flags.mcp) console.log(howToAdd(url, flags));
     if (operator) console.log(`${operatorLines(url, operator.token)}\n`);
-    await run({ ...flags, url, path: "/smcp/" });
+    const { protocol } = flags;
+    const connection = server.connect(
+      protocol === undefined || protocol === "auto" ? {} : { protocol },
+    );
+    await run({ ...flags, url, path: "/smcp/", connection });
   } finally {
     await server.close();
   }

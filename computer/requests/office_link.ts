@@ -63,7 +63,8 @@ export class OfficeLink implements OfficeOutlet {
 
   /** URL of the Server, or that it is in this process. */
   get url(): string {
-    return this.#options.url ?? "in process";
+    const { url, connection } = this.#options;
+    return url ?? connection?.url ?? "in process";
   }
 
   /** The state of the connection. */

@@ -75,13 +75,13 @@ export class InProcessDoor {
   /**
    * Makes what a client takes in place of a URL, and opens as often as it needs.
    *
-   * @param maxPayload bytes of a message
+   * @param server what it says of the server
    * @throws {TypeError} naming the option that cannot be used
    * @throws {ProtocolError} 500 when the server is shutting down
    */
   offer(
     { protocol = "0.4", identity }: ConnectOptions,
-    maxPayload: number,
+    server: Pick<InProcessConnection, "url" | "maxPayload">,
   ): InProcessConnection {
     if (!PROTOCOLS.includes(protocol)) {
       throw new TypeError(
@@ -97,7 +97,8 @@ export class InProcessDoor {
     }
     if (this.isClosed) throw shuttingDown();
     return {
-      ...{ protocol, maxPayload },
+      ...server,
+      protocol,
       open: (client, end) =>
         this.connect({ ...client, protocol, identity }, end),
     };

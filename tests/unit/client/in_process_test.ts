@@ -30,7 +30,7 @@ function serve() {
     unknownEvent: () => {},
   });
   const connect = (options: ConnectOptions = {}) =>
-    door.offer(options, MAX_PAYLOAD);
+    door.offer(options, { url: "in process", maxPayload: MAX_PAYLOAD });
   const members = () => offices.find(OFFICE)?.members.map((m) => m.name) ?? [];
   const kick = (name: string) => {
     const office = offices.find(OFFICE);
