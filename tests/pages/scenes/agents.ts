@@ -125,9 +125,10 @@ export const AGENTS: readonly Scene[] = [
     has: "smcp-agent skill pdf-forms\n",
     given: async (given) => {
       await givenSkill(given);
-      await givenOffice(given, "team-a", "--dpe-dir /srv/documents");
-      await given.serve(
-        "smcp-computer run --config computer.json --name laptop --office team-a --protocol 0.4 --landing-root /srv/inbox",
+      await givenOffice(
+        given,
+        "team-a",
+        "--dpe-dir /srv/documents --landing-root /srv/inbox",
       );
     },
     sees: {
