@@ -1,22 +1,26 @@
 import { Buffer } from "node:buffer";
 import type { Socket } from "socket.io";
 import { Encoder, type Packet, PacketType } from "socket.io-parser";
+import { randomInt } from "node:crypto";
 import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
 import { swapRemove } from "../shared/swap_remove.ts";
 import { TapSocket } from "./websocket/tap_socket.ts";
-import { admitStock } from "./stock/stock_engine.ts";
-import { type ByteRange, JsonText } from "./json/json_text.ts";
-import { PacketDecoder } from "./packet/packet_decoder.ts";
-import { Payload } from "../shared/payload.ts";
 import {
+  admitStock,
   decoderOf,
   hasQueuedPackets,
   isKnownAlive,
   isPongDue,
   webSocketOf,
-} from "./stock/private_fields.ts";
-import { readPacket, type TextPacket } from "./packet/read_packet.ts";
-import { nextRequestId } from "./request_ids.ts";
+} from "./stock.ts";
+import {
+  type ByteRange,
+  JsonText,
+  readPacket,
+  type TextPacket,
+} from "./json/text_packet.ts";
+import { PacketDecoder } from "./packet/packet_decoder.ts";
+import { Payload } from "../shared/payload.ts";
 
 /** An event of a client. */
 export interface Incoming {
@@ -308,3 +312,17 @@ const LEAVE = `1${SMCP_NAMESPACE}`;
 
 /** Events and acks of the namespace, with and without attachments. */
 const OURS = new RegExp(`^(?:[23]|[56][^/]*)${SMCP_NAMESPACE},`);
+
+/** Bound of the first id: leaves a billion ids to clients that read them as signed 32-bit numbers. */
+const MAX_FIRST_ID = 2 ** 30;
+
+let next = randomInt(MAX_FIRST_ID);
+
+/**
+ * Returns an ack id for a request to a client.
+ *
+ * There is one sequence for the whole process: a late answer of a client that reconnected, in any
+ * office, must not answer a request of its new session. It starts at a random number, since such a
+ * client may also outlive the process.
+ */
+const nextRequestId = (): number => next++;

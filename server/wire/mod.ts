@@ -7,21 +7,24 @@
  */
 export { wsEngineOption, type WsOption } from "./websocket/frame_engine.ts";
 export { type Ack, type Answer, type Incoming, Link } from "./link.ts";
-export { guardedParser, type PacketGuard } from "./packet/packet_decoder.ts";
+export {
+  guardedParser,
+  type PacketGuard,
+  purposeOf,
+} from "./packet/packet_decoder.ts";
 export { bytesOfPayload, payloadOfBytes } from "./packet/payload_bytes.ts";
-export { purposeOf } from "./packet/packet_head.ts";
 export { Payload } from "../shared/payload.ts";
 export {
   connectionsOf,
   hasQueuedPackets,
   idOf,
   namespaceCount,
-} from "./stock/private_fields.ts";
-export type { CutOff } from "./websocket/send_queue.ts";
+} from "./stock.ts";
+export type { CutOff } from "./websocket/frame_socket.ts";
 export {
   type Carried,
   carriedBy,
   holdReading,
   limitQueue,
   whenGone,
-} from "./transports.ts";
+} from "./websocket/tap_socket.ts";

@@ -34,7 +34,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "shared",
     "office",
     "shared/cluster.ts",
-    "wire/stock",
+    "wire/stock.ts",
     "wire/json",
     "wire/websocket",
     "wire/fetch",

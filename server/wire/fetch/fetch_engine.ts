@@ -1,14 +1,115 @@
+import { EventEmitter } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
-import type { WsOption } from "../websocket/frame_engine.ts";
 import {
-  asksForWebSocket,
-  firstProtocol,
-} from "../websocket/upgrade_request.ts";
-import { type ByteCount, FetchSocket } from "./fetch_socket.ts";
-import type { UpgradeCarrier } from "./upgrade_carrier.ts";
+  type ByteCount,
+  FetchSocket,
+  type PlatformSocket,
+} from "./fetch_socket.ts";
+import type { WsOption } from "../websocket/frame_engine.ts";
+import { asksForWebSocket, firstProtocol } from "../websocket/tap_socket.ts";
+
+/** Makes a WebSocket of a request, as `Deno.upgradeWebSocket` does. */
+export type UpgradeWebSocket = (
+  request: Request,
+  options: { readonly idleTimeout: number; readonly protocol?: string },
+) => { readonly socket: PlatformSocket; readonly response: Response };
+
+/**
+ * Stands for the TCP socket of an upgrade request, on which Engine.IO answers: turns what is written
+ * into a `Response`, and emits `close` when the request was refused or its WebSocket is gone.
+ */
+export class UpgradeCarrier extends EventEmitter {
+  /** The address of the other end. */
+  readonly remoteAddress: string;
+  /** The address of this end, if it is known. */
+  readonly localAddress: string | undefined;
+  readonly #request: Request;
+  readonly #upgrade: UpgradeWebSocket;
+  #ws: PlatformSocket | undefined;
+  #response: Response | undefined;
+  #isClosed = false;
+
+  /**
+   * @param ends the addresses of the connection
+   * @param upgrade the platform's function
+   */
+  constructor(
+    request: Request,
+    ends: {
+      readonly remoteAddress: string;
+      readonly localAddress: string | undefined;
+    },
+    upgrade: UpgradeWebSocket,
+  ) {
+    super();
+    this.remoteAddress = ends.remoteAddress;
+    this.localAddress = ends.localAddress;
+    this.#request = request;
+    this.#upgrade = upgrade;
+  }
+
+  /** Whether nothing of it is left. */
+  get closed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Whether Engine.IO may still write an answer. */
+  get writable(): boolean {
+    return this.#response === undefined;
+  }
+
+  /** Returns the answer to the request; what nobody has answered was no valid upgrade. */
+  respond(): Response {
+    const response = this.#response ?? refused("Bad Request");
+    if (this.#ws === undefined) queueMicrotask(() => this.end());
+    return response;
+  }
+
+  /**
+   * Makes the WebSocket of the request.
+   *
+   * @throws {TypeError} when it is no valid upgrade
+   */
+  upgrade(protocol: string | undefined): PlatformSocket {
+    const { socket, response } = this.#upgrade(this.#request, {
+      idleTimeout: 0, // Engine.IO has pings of its own
+      ...(protocol !== undefined && { protocol }),
+    });
+    this.#response = response;
+    return this.#ws = socket;
+  }
+
+  /** Takes an answer of Engine.IO, which is the text of an HTTP response with status 400. */
+  write(text: string): void {
+    if (!this.writable) return;
+    this.#response = refused(text.slice(text.indexOf(BODY) + BODY.length));
+  }
+
+  /** Ends the WebSocket, if there is one. */
+  destroy(): void {
+    this.#ws?.close();
+  }
+
+  /** Notes that nothing of it is left. */
+  end(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.emit("close");
+  }
+}
+
+/** What precedes the body of an HTTP response. */
+const BODY = "\r\n\r\n";
+
+/** The answer to an upgrade that Engine.IO refuses. */
+const refused = (text: string): Response =>
+  new Response(text, {
+    status: 400,
+    headers: { "Content-Type": "text/plain", "Connection": "close" },
+  });
 
 /** Accepts WebSocket upgrades for Engine.IO through the platform. */
-export class FetchEngine {
+class FetchEngine {
   readonly #maxPayload: number;
   readonly #earlyPayload: number;
   readonly #bytes: ByteCount;

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { failure, log } from "../../shared/log.ts";
-import type { JsonText } from "../json/json_text.ts";
-import { type CutOff, SendQueue } from "../websocket/send_queue.ts";
+import type { JsonText } from "../json/text_packet.ts";
+import { type CutOff, SendQueue } from "../websocket/frame_socket.ts";
 import { TapSocket } from "../websocket/tap_socket.ts";
 
 /** The part of a platform's WebSocket that is used. */

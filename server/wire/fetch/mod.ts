@@ -5,5 +5,8 @@
  * @module
  */
 export { type ByteCount, type PlatformSocket } from "./fetch_socket.ts";
-export { fetchWsOption } from "./fetch_engine.ts";
-export { UpgradeCarrier, type UpgradeWebSocket } from "./upgrade_carrier.ts";
+export {
+  fetchWsOption,
+  UpgradeCarrier,
+  type UpgradeWebSocket,
+} from "./fetch_engine.ts";

@@ -1,19 +1,91 @@
 import { Decoder, Encoder } from "socket.io-parser";
-import { judgePlaceholders } from "./attachments.ts";
+import { clearImmediate, setImmediate } from "node:timers";
 import {
   BACKSLASH,
   CLOSE_ARRAY,
   CLOSE_OBJECT,
   COMMA,
+  MAX_DEPTH,
+  MAX_ELEMENTS,
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
-} from "../json/characters.ts";
-import { judgeHead, purposeOf } from "./packet_head.ts";
-import { PacketTurns } from "./packet_turns.ts";
-import { unfinishedPacketOf } from "../stock/private_fields.ts";
-import { MAX_ELEMENTS } from "./read_packet.ts";
-import { MAX_DEPTH } from "../json/scan_json.ts";
+} from "../json/text_packet.ts";
+import { unfinishedPacketOf } from "../stock.ts";
+
+/** The first characters of a packet: its type, and the number of attachments of a binary one. */
+const HEAD = /^(?:[0-4]|[56](\d{1,15})-)/;
+
+/**
+ * Checks the first characters of a packet; returns why it is refused, or `undefined`.
+ *
+ * The stock decoder converts the first character to a number: a space would become 0, a CONNECT.
+ */
+export function judgeHead(text: string): string | undefined {
+  const head = HEAD.exec(text);
+  if (head === null) return "no packet of Socket.IO begins like this";
+  const [, attachments] = head;
+  if (attachments !== undefined && Number(attachments) > MAX_ATTACHMENTS) {
+    return `more than ${MAX_ATTACHMENTS} attachments`;
+  }
+  return undefined;
+}
+
+/** Kind of a packet, as far as it matters before decoding. */
+type Purpose = "connect" | "disconnect" | "binary" | "other";
+
+/** Returns the purpose of a packet by its first character. */
+export function purposeOf(text: string): Purpose {
+  switch (text[0]) {
+    case "0":
+      return "connect";
+    case "1":
+      return "disconnect";
+    case "5":
+    case "6":
+      return "binary";
+    default:
+      return "other";
+  }
+}
+
+/** Maximum number of binary attachments in a packet; stock clients refuse more. */
+const MAX_ATTACHMENTS = 10;
+
+/**
+ * Checks the placeholders of a packet; returns why it is refused, or `undefined`.
+ *
+ * Each attachment may be referenced once: a relayed packet has a copy of its bytes per reference.
+ *
+ * @param data payload of the packet, with `_placeholder` objects for its attachments
+ * @param attachments number of attachments that the packet announces
+ */
+export function judgePlaceholders(
+  data: unknown,
+  attachments: number,
+): string | undefined {
+  const seen = new Set<number>();
+  const left: unknown[] = [data];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value !== "object" || value === null) continue;
+    if (Reflect.get(value, "_placeholder") === true) {
+      const num: unknown = Reflect.get(value, "num");
+      if (!isIndex(num, attachments)) {
+        return `a placeholder for an attachment that is not among its ${attachments}`;
+      }
+      if (seen.has(num)) return "two placeholders of one attachment";
+      seen.add(num);
+    } else {
+      // No spread: an array may have more items than a call can have arguments.
+      for (const item of Object.values(value)) left.push(item);
+    }
+  }
+  return undefined;
+}
+
+const isIndex = (num: unknown, count: number): num is number =>
+  typeof num === "number" && Number.isInteger(num) && num >= 0 && num < count;
 
 /**
  * Checks the nesting and the number of elements of a packet; returns why it is refused, or
@@ -173,3 +245,123 @@ export const guardedParser = (
     }
   },
 });
+
+/** Maximum number of packets of one connection, and of all that are behind, that are handled in one turn. */
+const MAX_PACKETS_PER_TURN = 100;
+
+/** Maximum number of queued packets. */
+const MAX_QUEUED = 10_000;
+
+/** Those with queued packets, in the order of their turns. */
+const behind = new Set<PacketTurns>();
+let immediate: ReturnType<typeof setImmediate> | undefined;
+
+/** Handles packets of one connection after the other: the more are behind, the longer each has to wait. */
+function turn(): void {
+  immediate = undefined;
+  let left = MAX_PACKETS_PER_TURN;
+  for (const turns of behind) {
+    if (left <= 0) break;
+    behind.delete(turns);
+    left -= turns.handle(left);
+    if (turns.isBehind) behind.add(turns);
+  }
+  if (behind.size > 0) immediate ??= setImmediate(turn);
+}
+
+function schedule(turns: PacketTurns): void {
+  behind.add(turns);
+  immediate ??= setImmediate(turn);
+}
+
+function unschedule(turns: PacketTurns): void {
+  if (!behind.delete(turns) || behind.size > 0) return;
+  clearImmediate(immediate);
+  immediate = undefined;
+}
+
+/**
+ * Spreads many packets of one connection, such as those of one POST or one segment of frames, over
+ * several turns of the event loop.
+ */
+export class PacketTurns {
+  readonly #handle: (packet: unknown) => void;
+  /** Packets handled in the current run of synchronous work. */
+  #handled = 0;
+  #queue: unknown[] | undefined;
+  /** Index in the queue. */
+  #next = 0;
+
+  readonly #hold: (held: boolean) => void;
+
+  /**
+   * @param handle called with each queued packet, in order; must not throw
+   * @param hold called with whether packets are queued, on each change
+   */
+  constructor(
+    handle: (packet: unknown) => void,
+    hold: (held: boolean) => void,
+  ) {
+    this.#handle = handle;
+    this.#hold = hold;
+  }
+
+  /** Whether packets are queued. */
+  get isBehind(): boolean {
+    return this.#queue !== undefined;
+  }
+
+  /** Returns whether the next packet may be handled immediately, and counts it if so. */
+  take(): boolean {
+    if (this.isBehind || this.#handled >= MAX_PACKETS_PER_TURN) return false;
+    if (this.#handled++ === 0) queueMicrotask(this.#rest);
+    return true;
+  }
+
+  /**
+   * Puts a packet at the end of the queue.
+   *
+   * @returns why the packet is refused; `undefined` when it is not
+   */
+  wait(packet: unknown): string | undefined {
+    if (this.#queue === undefined) this.#hold(true);
+    const queue = this.#queue ??= [];
+    if (queue.length - this.#next >= MAX_QUEUED) {
+      return `more than ${MAX_QUEUED} packets at once`;
+    }
+    queue.push(packet);
+    schedule(this);
+    return undefined;
+  }
+
+  /** Handles queued packets, at most so many; returns how many. */
+  handle(most: number): number {
+    const queue = this.#queue;
+    if (queue === undefined) return 0;
+    const begin = this.#next;
+    const end = Math.min(begin + most, queue.length);
+    for (let next = begin; next < end; next++) {
+      this.#next = next + 1;
+      this.#handle(queue[next]);
+      if (this.#queue !== queue) return next + 1 - begin; // that packet ended the connection
+    }
+    if (end === queue.length) this.#clear();
+    return end - begin;
+  }
+
+  /** Drops all queued packets. */
+  end(): void {
+    unschedule(this);
+    if (this.isBehind) this.#clear();
+  }
+
+  readonly #rest = (): void => {
+    this.#handled = 0;
+  };
+
+  #clear(): void {
+    this.#queue = undefined;
+    this.#next = 0;
+    this.#hold(false);
+  }
+}

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { Decoder, Encoder, type Packet, PacketType } from "socket.io-parser";
-import { JsonText } from "../json/json_text.ts";
+import { JsonText } from "../json/text_packet.ts";
 import { Payload } from "../../shared/payload.ts";
 
 /** What the bytes are; the first of them. */

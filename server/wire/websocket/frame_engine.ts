@@ -5,8 +5,8 @@ import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { endSocket } from "../../shared/end_socket.ts";
 import { FrameSocket } from "./frame_socket.ts";
-import { StockEngine } from "../stock/stock_engine.ts";
-import { asksForWebSocket, firstProtocol } from "./upgrade_request.ts";
+import { StockEngine } from "../stock.ts";
+import { asksForWebSocket, firstProtocol } from "./tap_socket.ts";
 import { MIN_UPLOAD_RATE, type WsEngine } from "../../shared/ws_settings.ts";
 import { type UploadLimits, UploadWatch } from "./upload_watch.ts";
 

@@ -1,7 +1,5 @@
-import { Buffer } from "node:buffer";
-import type { ByteRange } from "../json/json_text.ts";
-import { MessageBuffer, PADDING } from "./message_buffer.ts";
-import { unmask } from "./unmask.ts";
+import { Buffer, isUtf8 } from "node:buffer";
+import { type ByteRange, unmaskBlocks } from "../json/text_packet.ts";
 
 /**
  * Incomplete frames of at least this size get a separate buffer; smaller ones wait for the next
@@ -258,4 +256,104 @@ export class FrameReader {
     if (++this.#frames <= MAX_FRAMES) return;
     throw new FrameError(1008, "Too many frames in one message");
   }
+}
+
+/** Bytes reserved before a collected message for the head and the frame header of its relay. */
+const PADDING = 96;
+
+/** Minimum size of the buffer. */
+const MIN_BUFFER_BYTES = 1024;
+
+/**
+ * Collects the payload of an unfinished message in one buffer, which never grows beyond twice the
+ * bytes that have arrived, however small the parts.
+ */
+class MessageBuffer {
+  /** The message, after {@linkcode PADDING} bytes. */
+  bytes: Buffer;
+  /** End of the complete frames. */
+  end: number = PADDING;
+
+  /** @param first bytes to allocate at first */
+  constructor(first: number) {
+    this.bytes = Buffer.allocUnsafeSlow(
+      PADDING + Math.max(first, MIN_BUFFER_BYTES),
+    );
+  }
+
+  /** Bytes of the complete frames. */
+  get length(): number {
+    return this.end - PADDING;
+  }
+
+  /**
+   * Writes bytes after the complete frames; the caller moves {@linkcode MessageBuffer.end}.
+   *
+   * @param offset distance from {@linkcode MessageBuffer.end}
+   * @param most maximum size of the message in bytes
+   */
+  write(part: Uint8Array, offset: number, most: number): void {
+    const at = this.end + offset;
+    const needed = at + part.length;
+    if (needed > this.bytes.length) {
+      const size = Math.min(PADDING + most, 2 * this.bytes.length);
+      const bytes = Buffer.allocUnsafeSlow(Math.max(needed, size));
+      bytes.set(this.bytes.subarray(0, at));
+      this.bytes = bytes;
+    }
+    this.bytes.set(part, at);
+  }
+}
+
+/** Minimum length at which unmasking by words pays for creating the view. */
+const MIN_WORDS_LENGTH = 48;
+
+/** Minimum length at which WebAssembly is faster. */
+const MIN_BLOCKS_LENGTH = 4096;
+
+/**
+ * Removes a client's mask in place (RFC 6455 §5.3).
+ *
+ * @param mask the four bytes of the mask, little-endian
+ */
+export function unmask(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  mask: number,
+): void {
+  if (end - start >= MIN_BLOCKS_LENGTH) {
+    return unmaskBlocks(bytes, start, end, mask);
+  }
+  let at = start;
+  if (end - start >= MIN_WORDS_LENGTH) {
+    while ((bytes.byteOffset + at & 3) !== 0) {
+      bytes[at]! ^= mask >> ((at - start & 3) << 3);
+      at++;
+    }
+    // The mask continues where the bytes before the first whole word ended.
+    const turn = (at - start & 3) << 3;
+    const word = turn === 0 ? mask : mask >>> turn | mask << 32 - turn;
+    const count = end - at >> 2;
+    const words = new Int32Array(bytes.buffer, bytes.byteOffset + at, count);
+    for (let i = 0; i < count; i++) words[i]! ^= word;
+    at += count << 2;
+  }
+  for (; at < end; at++) bytes[at]! ^= mask >> ((at - start & 3) << 3);
+}
+
+/**
+ * Checks the payload of a close frame (RFC 6455 §7.4).
+ *
+ * @throws {FrameError} when the code or the reason is invalid
+ */
+export function checkClose(payload: Buffer): void {
+  if (payload.length === 0) return;
+  const code = payload.length === 1 ? 0 : payload.readUInt16BE();
+  const known = code >= 1000 && code <= 1014 &&
+    ![1004, 1005, 1006].includes(code);
+  if (!known && !(code >= 3000 && code <= 4999)) {
+    throw new FrameError(1002, `Invalid close code ${code}`);
+  }
+  if (!isUtf8(payload.subarray(2))) throw new FrameError(1007, "Invalid UTF-8");
 }

@@ -2,17 +2,14 @@ import { Buffer, isUtf8 } from "node:buffer";
 import type { Duplex } from "node:stream";
 import { failure, log } from "../../shared/log.ts";
 import { TokenBucket } from "../../shared/token_bucket.ts";
-import { checkClose } from "./close_payload.ts";
 import {
+  checkClose,
   FrameError,
   type FrameListener,
   FrameReader,
   Opcode,
 } from "./frame_reader.ts";
-import { bytesFrame, jsonFrame, textFrame } from "./frame_writer.ts";
-import type { ByteRange, JsonText } from "../json/json_text.ts";
-import { Pongs } from "./pongs.ts";
-import { type CutOff, SendQueue } from "./send_queue.ts";
+import type { ByteRange, JsonText } from "../json/text_packet.ts";
 import { TapSocket } from "./tap_socket.ts";
 import { Upload, type UploadWatch } from "./upload_watch.ts";
 
@@ -249,4 +246,188 @@ function listenLater(this: FrameSocket, event: string | symbol): void {
 }
 function destroy(this: Duplex): void {
   this.destroy();
+}
+
+/** Returns the length of a server frame's header. */
+const headerLength = (length: number): number =>
+  length < 126 ? 2 : length < 65_536 ? 4 : 10;
+
+/** Writes the header of a final, unmasked frame at `at`. */
+function writeHeader(
+  bytes: Buffer,
+  at: number,
+  opcode: number,
+  length: number,
+): void {
+  bytes[at] = 0x80 | opcode;
+  if (length < 126) bytes[at + 1] = length;
+  else if (length < 65_536) {
+    bytes[at + 1] = 126;
+    bytes.writeUInt16BE(length, at + 2);
+  } else {
+    bytes[at + 1] = 127;
+    bytes.writeUInt32BE(Math.floor(length / 2 ** 32), at + 2);
+    bytes.writeUInt32BE(length % 2 ** 32, at + 6);
+  }
+}
+
+/** Returns a text message as one frame. */
+export function textFrame(text: string): Buffer {
+  const length = Buffer.byteLength(text);
+  const header = headerLength(length);
+  const frame = Buffer.allocUnsafe(header + length);
+  writeHeader(frame, 0, Opcode.TEXT, length);
+  frame.write(text, header);
+  return frame;
+}
+
+/** Returns a binary message or a control frame. */
+export function bytesFrame(opcode: number, payload: Uint8Array): Buffer {
+  const header = headerLength(payload.length);
+  const frame = Buffer.allocUnsafe(header + payload.length);
+  writeHeader(frame, 0, opcode, payload.length);
+  frame.set(payload, header);
+  return frame;
+}
+
+/**
+ * Returns a text message of `head`, `body` and `tail` as one frame; does not copy the body if its
+ * buffer has padding around it.
+ *
+ * @param head ASCII only; `tail` likewise
+ */
+export function jsonFrame(head: string, body: JsonText, tail: string): Buffer {
+  const length = head.length + body.length + tail.length;
+  const header = headerLength(length);
+  const before = header + head.length;
+  if (body.claimPadding(before, tail.length)) {
+    const frame = body.bytes.subarray(
+      body.start - before,
+      body.end + tail.length,
+    );
+    writeHeader(frame, 0, Opcode.TEXT, length);
+    writeAscii(frame, header, head);
+    writeAscii(frame, before + body.length, tail);
+    return frame;
+  }
+  const frame = Buffer.allocUnsafe(header + length);
+  writeHeader(frame, 0, Opcode.TEXT, length);
+  writeAscii(frame, header, head);
+  body.bytes.copy(frame, before, body.start, body.end);
+  writeAscii(frame, before + body.length, tail);
+  return frame;
+}
+
+/** Writes ASCII in a loop, which is faster than native methods for few characters. */
+function writeAscii(bytes: Buffer, at: number, text: string): void {
+  for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
+}
+
+/** Maximum number of queued pongs; beyond it only the last ping is answered. */
+const MAX_QUEUED = 32;
+
+/**
+ * Answers a peer's pings.
+ *
+ * The pongs queued for a peer that does not read would need a hundred times the memory of its pings.
+ * Beyond a limit only the last ping is answered, as RFC 6455 §5.5.3 allows.
+ */
+class Pongs {
+  readonly #socket: Duplex;
+  #waiting = 0;
+  #latest: Buffer | undefined;
+
+  /** @param socket socket to send pongs on */
+  constructor(socket: Duplex) {
+    this.#socket = socket;
+  }
+
+  /** Answers a ping. */
+  send(payload: Uint8Array): void {
+    const frame = bytesFrame(Opcode.PONG, payload);
+    if (this.#waiting < MAX_QUEUED) this.#write(frame);
+    else this.#latest = frame;
+  }
+
+  #write(frame: Buffer): void {
+    this.#waiting++;
+    this.#socket.write(frame, () => {
+      this.#waiting--;
+      const latest = this.#latest;
+      this.#latest = undefined;
+      if (latest !== undefined && this.#socket.writable) this.#write(latest);
+    });
+  }
+}
+
+/** Called with the limit for which a peer is disconnected. */
+export type CutOff = (limit: "queuedBytes" | "unfinishedBytes") => void;
+
+/** Maximum bytes queued for a peer without a session, which gets little more than pongs. */
+const MAX_EARLY_QUEUE_BYTES = 65_536;
+
+/** A connection with a queue, such as a socket. */
+interface Outlet<Message> {
+  /** Whether something can be sent. */
+  readonly writable: boolean;
+  /** Bytes that are queued. */
+  readonly writableLength: number;
+  /** Queues a message. */
+  write(message: Message): unknown;
+  /** Ends the connection. */
+  destroy(): unknown;
+}
+
+/** Limits the bytes queued for a peer that does not read. */
+export class SendQueue<Message = Buffer> {
+  readonly #socket: Outlet<Message>;
+  #maxBytes = MAX_EARLY_QUEUE_BYTES;
+  #cutOff: CutOff | undefined = () => {};
+
+  /** @param socket the socket whose queue is limited */
+  constructor(socket: Outlet<Message>) {
+    this.#socket = socket;
+  }
+
+  /**
+   * Disconnects the peer when more than `maxBytes` are queued; a single message may be larger. Until
+   * this is called, the limit is 64 KiB.
+   *
+   * @param cutOff called once, just before the disconnect
+   */
+  limit(maxBytes: number, cutOff: CutOff): void {
+    this.#maxBytes = maxBytes;
+    this.#cutOff = cutOff;
+  }
+
+  /** Reports that the peer is disconnected for another limit. */
+  tell(limit: Parameters<CutOff>[0]): void {
+    this.#cutOff?.(limit);
+  }
+
+  /**
+   * Sends a message, or drops it if the connection is closing.
+   *
+   * @param length its bytes
+   */
+  write(message: Message, length: number): void {
+    const socket = this.#socket;
+    if (!socket.writable) return;
+    const waiting = socket.writableLength;
+    if (waiting > 0 && waiting + length > this.#maxBytes) {
+      return this.#overflow();
+    }
+    socket.write(message);
+  }
+
+  #overflow(): void {
+    const cutOff = this.#cutOff;
+    if (cutOff === undefined) return;
+    this.#cutOff = undefined;
+    // Deferred: the code that sends this message does not expect the connection to close meanwhile.
+    queueMicrotask(() => {
+      cutOff("queuedBytes");
+      this.#socket.destroy();
+    });
+  }
 }

@@ -5,14 +5,14 @@ import {
   FrameError,
   FrameReader,
   Opcode,
+  unmask,
 } from "../../../../server/wire/websocket/frame_reader.ts";
 import {
   bytesFrame,
   jsonFrame,
   textFrame,
-} from "../../../../server/wire/websocket/frame_writer.ts";
-import { JsonText } from "../../../../server/wire/json/json_text.ts";
-import { unmask } from "../../../../server/wire/websocket/unmask.ts";
+} from "../../../../server/wire/websocket/frame_socket.ts";
+import { JsonText } from "../../../../server/wire/json/text_packet.ts";
 
 /** A frame as a client sends it. */
 function clientFrame(

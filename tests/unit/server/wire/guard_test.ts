@@ -2,14 +2,16 @@ import { assert, assertEquals } from "@std/assert";
 import { setImmediate } from "node:timers";
 import fc from "fast-check";
 import type { Packet } from "socket.io-parser";
-import { judgePlaceholders } from "../../../../server/wire/packet/attachments.ts";
 import {
   guardedParser,
+  judgeHead,
   judgePacket,
+  judgePlaceholders,
 } from "../../../../server/wire/packet/packet_decoder.ts";
-import { judgeHead } from "../../../../server/wire/packet/packet_head.ts";
-import { MAX_ELEMENTS } from "../../../../server/wire/packet/read_packet.ts";
-import { MAX_DEPTH } from "../../../../server/wire/json/scan_json.ts";
+import {
+  MAX_DEPTH,
+  MAX_ELEMENTS,
+} from "../../../../server/wire/json/text_packet.ts";
 
 const nested = (depth: number, open = "[", close = "]") =>
   open.repeat(depth) + close.repeat(depth);

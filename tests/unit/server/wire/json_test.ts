@@ -6,7 +6,7 @@ import {
   MAX_DEPTH,
   NO_JSON,
   scanner,
-} from "../../../../server/wire/json/scan_json.ts";
+} from "../../../../server/wire/json/text_packet.ts";
 import { compileScan, SCAN_MODULE } from "../../../../tools/compile_scan.ts";
 
 /** Returns the length of the value at the beginning. */

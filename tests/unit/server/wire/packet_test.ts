@@ -5,12 +5,12 @@ import { Decoder, Encoder, type Packet, PacketType } from "socket.io-parser";
 import { TOOL_CALL_EVENT } from "../../../../protocol/mod.ts";
 import { endOf } from "../../../../server/shared/call_end.ts";
 import {
+  type ByteRange,
   MAX_ELEMENTS,
   readPacket,
   type TextPacket,
-} from "../../../../server/wire/packet/read_packet.ts";
-import type { ByteRange } from "../../../../server/wire/json/json_text.ts";
-import { unmask } from "../../../../server/wire/websocket/unmask.ts";
+} from "../../../../server/wire/json/text_packet.ts";
+import { unmask } from "../../../../server/wire/websocket/frame_reader.ts";
 
 const EVENTS = new Set([TOOL_CALL_EVENT]);
 

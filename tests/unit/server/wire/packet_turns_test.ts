@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { setImmediate } from "node:timers";
-import { PacketTurns } from "../../../../server/wire/packet/packet_turns.ts";
+import { PacketTurns } from "../../../../server/wire/packet/packet_decoder.ts";
 
 const PACKETS = 1000;
 

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { readPacket } from "../../../../server/wire/packet/read_packet.ts";
+import { readPacket } from "../../../../server/wire/json/text_packet.ts";
 import {
   bytesOfPayload,
   Payload,

@@ -17,7 +17,7 @@ import {
   namespaceCount,
   unfinishedPacketOf,
   webSocketOf,
-} from "../../../../server/wire/stock/private_fields.ts";
+} from "../../../../server/wire/stock.ts";
 import { startBareEngine } from "../../../support/server/bare_engine.ts";
 import { RawFrames } from "../../../support/wire/raw_frames.ts";
 import { RawPolling } from "../../../support/wire/raw_polling.ts";
@@ -26,7 +26,7 @@ import { RawPolling } from "../../../support/wire/raw_polling.ts";
 function assertField(object: object, field: string): void {
   assert(
     field in object,
-    `${object.constructor.name} has no ${field}: see server/wire/stock/private_fields.ts`,
+    `${object.constructor.name} has no ${field}: see server/wire/stock.ts`,
   );
 }
 
