@@ -9,20 +9,20 @@ import { addressGroup } from "./limits/client_address.ts";
 import { ConnectionSlots } from "./limits/connection_slots.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { LogThrottle } from "./limits/log_throttle.ts";
-import { eventEnd } from "./observe/event_outcome.ts";
-import type { Metrics, MetricsSource } from "./observe/metrics.ts";
-import type { SmcpServerStats } from "./observe/stats.ts";
-import { watchCalls, watchWaits } from "./observe/watch_calls.ts";
+import type { MetricsSource, SmcpServerStats } from "./observe/metrics.ts";
+import {
+  measureEvents,
+  watchCalls,
+  watchWaits,
+} from "./observe/watch_calls.ts";
 import type { ConnectionParts, OwnSeat } from "./office/connection.ts";
 import { LocalOffices } from "./office/offices.ts";
-import type { Clock, Offices, Peer } from "./office/peer.ts";
+import type { Offices, Peer } from "./office/peer.ts";
 import type { ResolvedOptions } from "./options.ts";
-import { type Deadline, Deadlines } from "./shared/deadlines.ts";
-import { Journal } from "./shared/journal.ts";
+import { CLOCK, type Deadline, Deadlines } from "./shared/pending.ts";
+import { Journal } from "./shared/audit.ts";
 import { log, short } from "./shared/log.ts";
 import type { WsOption } from "./wire/mod.ts";
-
-const CLOCK: Clock = { now: () => performance.now(), date: () => Date.now() };
 
 /** A server without the way on which requests reach it: connections, offices and limits. */
 export class ServerCore {
@@ -85,7 +85,7 @@ export class ServerCore {
       audit: journal.write,
       clock: CLOCK,
       unknownEvent: unknownEvents(),
-      measure: metrics && measuring(metrics),
+      measure: metrics && measureEvents(metrics),
     };
     this.door = new InProcessDoor(this.parts);
     const shared = { ...all, limiter, slots: this.slots };
@@ -207,13 +207,3 @@ function unknownEvents(): ConnectionParts["unknownEvent"] {
     lines.take(kind, line, performance.now());
   };
 }
-
-/** Times events; those that a client made up share one label. */
-const measuring = (
-  metrics: Metrics,
-): NonNullable<ConnectionParts["measure"]> =>
-(event) => {
-  const began = performance.now();
-  return (answer, end = eventEnd(answer)) =>
-    metrics.answered(event ?? "unknown", end, performance.now() - began);
-};

@@ -74,17 +74,17 @@ export type {
   Metrics,
   MetricsSource,
   RefusalStage,
+  SmcpServerStats,
 } from "./observe/metrics.ts";
-export type { CallEnd, EndedBy } from "./shared/call_end.ts";
+export type { CallEnd, EndedBy } from "./shared/audit.ts";
 export { createMetrics } from "./observe/prometheus.ts";
 export type {
   ClaimOutcome,
+  Cluster,
   ClusterFigures,
   ClusterSource,
   ClusterStatus,
-} from "./shared/cluster_status.ts";
-export type { Cluster } from "./shared/cluster.ts";
-export type { SmcpServerStats } from "./observe/stats.ts";
+} from "./shared/cluster.ts";
 export type { Gateway, GatewayCaller, GatewayHost } from "./gateway/gateway.ts";
 export type { CallSource } from "./observe/call_sources.ts";
 export type { ListenAddress, ListenOptions } from "./http/listen_options.ts";

@@ -7,12 +7,12 @@ import type { ConnectionsOptions } from "./http/connections.ts";
 import type { HttpAppParts } from "./http/http_app.ts";
 import { MAX_CONNECT_BYTES } from "./limits/early_budget.ts";
 import { type Limits, resolveLimits } from "./limits/limits.ts";
-import { auditCalls } from "./observe/audit_calls.ts";
-import { CallSources } from "./observe/call_sources.ts";
 import {
+  auditCalls,
   type CallObserver,
   combineObservers,
-} from "./observe/call_observer.ts";
+} from "./observe/watch_calls.ts";
+import { CallSources } from "./observe/call_sources.ts";
 import { type CallTracer, traceCalls } from "./observe/trace_calls.ts";
 import { readProtocols } from "./protocols.ts";
 import type { Identity } from "./shared/identity.ts";

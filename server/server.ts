@@ -13,7 +13,7 @@ import { ServerCore } from "./core.ts";
 import type { ConnectOptions } from "./doors/in_process.ts";
 import { wsOption } from "./http/new_engine.ts";
 import { SocketSlots } from "./limits/socket_slots.ts";
-import type { SmcpServerStats } from "./observe/stats.ts";
+import type { SmcpServerStats } from "./observe/metrics.ts";
 import {
   type CloseOptions,
   resolveOptions,

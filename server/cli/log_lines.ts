@@ -1,5 +1,5 @@
 import type { LogRecord } from "@logtape/logtape";
-import { TimeText } from "../shared/time_text.ts";
+import { TimeText } from "../shared/log.ts";
 
 /** Formats an event as one line of JSON. */
 export const jsonLine = (record: LogRecord): string => {

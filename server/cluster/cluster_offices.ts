@@ -15,7 +15,7 @@ import {
   notServing,
   shuttingDown,
 } from "../shared/error_payload.ts";
-import type { OtherNodes } from "../shared/other_nodes.ts";
+import type { OtherNodes } from "../shared/cluster.ts";
 import { Payload } from "../shared/payload.ts";
 import type { Home } from "./directory/directory.ts";
 import { RegistryUnavailableError } from "./directory/unavailable.ts";

@@ -16,7 +16,6 @@
  * @module
  */
 import "../../shared/check_runtime.ts";
-export type { Cluster } from "../shared/cluster.ts";
-export type { ClusterStatus } from "../shared/cluster_status.ts";
+export type { Cluster, ClusterStatus } from "../shared/cluster.ts";
 export { joinCluster, type JoinClusterOptions } from "./join_cluster.ts";
 export type { RedisTls } from "./redis/tls.ts";

@@ -11,11 +11,7 @@ import {
 } from "../../protocol/mod.ts";
 import { onAbort } from "../../shared/async.ts";
 import type { OfficeParts, Offices, Peer, Seat } from "../office/peer.ts";
-import {
-  type CallEnd,
-  CANCELLED_BY_OPERATOR,
-  endOf,
-} from "../shared/call_end.ts";
+import { type CallEnd, CANCELLED_BY_OPERATOR, endOf } from "../shared/audit.ts";
 import { Payload } from "../shared/payload.ts";
 
 /** What an operator asks a Computer. */

@@ -10,7 +10,7 @@ import type { Limiter } from "../limits/limiter.ts";
 import { Connection, type ConnectionParts } from "../office/connection.ts";
 import { type Ack, type Forget, partyOf, type Peer } from "../office/peer.ts";
 import type { Identity } from "../shared/identity.ts";
-import type { TokenBucket } from "../shared/token_bucket.ts";
+import type { TokenBucket } from "../shared/pending.ts";
 import { type Incoming, Link, type Payload } from "../wire/mod.ts";
 import type { HandshakeAuth } from "./admission/handshake_auth.ts";
 

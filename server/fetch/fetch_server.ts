@@ -6,7 +6,7 @@ import { ServerFront } from "../front.ts";
 import { earlyBytes } from "../limits/early_budget.ts";
 import { SocketSlots } from "../limits/socket_slots.ts";
 import { LoopLag } from "../observe/loop_lag.ts";
-import type { SmcpServerStats } from "../observe/stats.ts";
+import type { SmcpServerStats } from "../observe/metrics.ts";
 import {
   type CloseOptions,
   resolveOptions,

@@ -67,7 +67,7 @@ export type { Identity, Policy } from "../shared/identity.ts";
 export type { Limits } from "../limits/limits.ts";
 export { createMetrics } from "../observe/prometheus.ts";
 export type { CloseOptions } from "../options.ts";
-export type { SmcpServerStats } from "../observe/stats.ts";
+export type { SmcpServerStats } from "../observe/metrics.ts";
 export type { FetchServerOptions } from "./fetch_options.ts";
 export { createFetchServer, type FetchServer } from "./fetch_server.ts";
 export type { FetchInfo } from "./platform.ts";

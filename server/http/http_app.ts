@@ -19,8 +19,8 @@ import type { ServedEngine } from "./served_engine.ts";
 import { notFound, refusal, toResponse } from "../shared/refusal.ts";
 import { sessionOf, splitTarget } from "../shared/request_target.ts";
 import { mayReadMetrics } from "./metrics_access.ts";
-import type { SmcpServerStats } from "../observe/stats.ts";
-import type { ClusterStatus } from "../shared/cluster_status.ts";
+import type { SmcpServerStats } from "../observe/metrics.ts";
+import type { ClusterStatus } from "../shared/cluster.ts";
 
 /** The Hono environment of the app: the request and response of `node:http`, from `@hono/node-server`. */
 export interface SmcpEnv {

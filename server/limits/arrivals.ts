@@ -1,5 +1,5 @@
 import type { Socket as Connection } from "engine.io";
-import { type Deadline, Deadlines } from "../shared/deadlines.ts";
+import { type Deadline, Deadlines } from "../shared/pending.ts";
 
 /** Time limits of a connection, in milliseconds from its opening. */
 export interface ArrivalTimes {

@@ -1,6 +1,5 @@
 import type { ProtocolError } from "../../protocol/mod.ts";
-import type { AuditEvent, AuditParty } from "../shared/audit.ts";
-import { Journal } from "../shared/journal.ts";
+import { type AuditEvent, type AuditParty, Journal } from "../shared/audit.ts";
 import { addressGroup } from "./client_address.ts";
 import { labelOf, type LimitName, type Limits, overLimit } from "./limits.ts";
 import { LogThrottle } from "./log_throttle.ts";

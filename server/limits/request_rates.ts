@@ -1,4 +1,4 @@
-import { TokenBucket } from "../shared/token_bucket.ts";
+import { TokenBucket } from "../shared/pending.ts";
 import type { Limits } from "./limits.ts";
 
 /** After this time without a request there is nothing to know of a client: its bucket is full again. */

@@ -2,7 +2,7 @@ import type {
   ClusterFigures,
   ClusterSource,
   ClusterStatus,
-} from "../shared/cluster_status.ts";
+} from "../shared/cluster.ts";
 import {
   type Family,
   newGauge,

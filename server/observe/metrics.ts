@@ -1,7 +1,6 @@
 import type { Limits } from "../limits/limits.ts";
-import type { CallEnd } from "../shared/call_end.ts";
-import type { ClusterSource } from "../shared/cluster_status.ts";
-import type { SmcpServerStats } from "./stats.ts";
+import type { CallEnd } from "../shared/audit.ts";
+import type { ClusterSource } from "../shared/cluster.ts";
 
 /** The values that a server provides when its metrics are read. */
 export interface MetricsSource {
@@ -43,4 +42,14 @@ export interface Metrics {
   readonly contentType: string;
   /** Renders all metrics in the Prometheus text format. */
   text(): string | Promise<string>;
+}
+
+/** Current counts of a server. */
+export interface SmcpServerStats {
+  /** Connections to the namespace, members or not. */
+  readonly connections: number;
+  /** Offices with at least one member. */
+  readonly offices: number;
+  /** Agents and Computers in offices. */
+  readonly members: number;
 }

@@ -9,8 +9,12 @@ import {
   TEXT_TYPE,
   textOf,
 } from "./exposition.ts";
-import type { Metrics, MetricsSource, RefusalStage } from "./metrics.ts";
-import type { SmcpServerStats } from "./stats.ts";
+import type {
+  Metrics,
+  MetricsSource,
+  RefusalStage,
+  SmcpServerStats,
+} from "./metrics.ts";
 
 /** In seconds: from a call within one machine to the longest usual timeout. */
 const DURATION_BUCKETS = [

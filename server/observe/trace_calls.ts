@@ -1,5 +1,5 @@
-import type { CallObserver } from "./call_observer.ts";
-import { endText } from "../shared/call_end.ts";
+import type { CallObserver } from "./watch_calls.ts";
+import { endText } from "../shared/audit.ts";
 
 /** The part of a span of `@opentelemetry/api` that is used. */
 export interface CallSpan {

@@ -1,10 +1,52 @@
-import type { AgentCallData, Waiting } from "../../protocol/mod.ts";
-import type { ObservedCall, Seated, WaitingCall } from "../office/peer.ts";
-import { agentName } from "../office/request_rule.ts";
-import type { CallEnd } from "../shared/call_end.ts";
-import type { Journal, SeenEvent } from "../shared/journal.ts";
-import type { Payload } from "../wire/mod.ts";
-import type { CallObserver } from "./call_observer.ts";
+import type {
+  Answer,
+  ObservedCall,
+  OfficeParts,
+  Seated,
+  WaitingCall,
+} from "../office/peer.ts";
+import {
+  type AgentCallData,
+  type ClientEvent,
+  GET_DESKTOP_EVENT,
+  GET_DPE_EVENT,
+  GET_PROMPT_EVENT,
+  GET_SKILL_EVENT,
+  READ_RESOURCE_EVENT,
+  TOOL_CALL_EVENT,
+  type ToolCallReq,
+  type Waiting,
+} from "../../protocol/mod.ts";
+import { agentName } from "../office/call.ts";
+import {
+  audit,
+  type AuditedRead,
+  type CallEnd,
+  endOf,
+  type Journal,
+  type SeenEvent,
+} from "../shared/audit.ts";
+import { Payload } from "../wire/mod.ts";
+import type { ConnectionParts } from "../office/connection.ts";
+import type { Metrics } from "./metrics.ts";
+import type { CallSource, CallSources } from "./call_sources.ts";
+
+/**
+ * Called for each request when it arrives. The returned function is called once, when the request
+ * ended, with the Agent's answer, or `undefined` if the Agent was gone, and with how it ended. What that
+ * function captures stays in memory until then, so it should not capture the payload unless necessary.
+ */
+export type CallObserver = OfficeParts["observe"];
+
+/** Combines several observers into one. */
+export const combineObservers =
+  (all: readonly CallObserver[]): CallObserver => (call) =>
+    ending(all.map((observe) => observe(call)));
+
+/** A separate function, so that the closure does not capture the request. */
+const ending =
+  (ends: readonly ReturnType<CallObserver>[]): ReturnType<CallObserver> =>
+  (answer, end) => ends.forEach((ended) => ended(answer, end));
 
 /** The largest content that onlookers are shown, in bytes: it is kept for each of them. */
 const MAX_SHOWN_BYTES = 16_384;
@@ -102,4 +144,126 @@ function shown(payload: Payload, field?: string): unknown {
   if ((payload.size ?? 0) > MAX_SHOWN_BYTES) return undefined;
   const whole = payload.parse();
   return field === undefined ? whole : Object(whole)[field];
+}
+
+/**
+ * Writes each tool call, and each read of contents, to the audit log when it ends (spec §10).
+ *
+ * @param payloads whether parameters and results are written too
+ * @param sources who makes the requests of a gateway's Agents
+ */
+export const auditCalls =
+  (payloads: boolean, sources?: CallSources): CallObserver => (call) => {
+    const { event, payload, agent: { peer: { identity } } } = call;
+    const isCall = event === TOOL_CALL_EVENT;
+    const read = isCall ? undefined : describeRead(event, payload);
+    if (!isCall && read === undefined) return () => {};
+    const request = payload.peek() as AgentCallData; // checked by now
+    const source = sources?.of(identity, request.req_id) ?? identity;
+    const line = lineOf(call, request.req_id, source);
+    if (read) return auditing({ event: "read", ...line, ...read }, payloads);
+    const { tool_name: tool } = request as ToolCallReq;
+    return auditing(
+      { event: "tool_call", ...line, tool },
+      payloads,
+      payloads ? payload : undefined,
+    );
+  };
+
+/** What is known of a request when it comes. */
+const lineOf = (
+  { agent: { office, name }, computer }: ObservedCall,
+  req_id: string,
+  source: CallSource | undefined,
+) => ({
+  office,
+  agent: name,
+  ...(source?.principal !== undefined && { principal: source.principal }),
+  ...(source?.client !== undefined && { client: source.client }),
+  computer,
+  req_id,
+});
+
+type Line =
+  & ReturnType<typeof lineOf>
+  & (
+    | { readonly event: "tool_call"; readonly tool: string }
+    | { readonly event: "read" } & DescribedRead
+  );
+
+/** @param request the one to be written; it stays in memory until then */
+function auditing(
+  line: Line,
+  isShown: boolean,
+  request?: Payload,
+): ReturnType<CallObserver> {
+  const began = performance.now();
+  return (answer, end) =>
+    audit({
+      ...line,
+      ms: Math.round(performance.now() - began),
+      ...end,
+      ...(request && { params: (request.parse() as ToolCallReq).params }),
+      ...(isShown && { result: answer?.parse() }),
+    });
+}
+
+/** The fields of an audit line that say what was read. */
+type ReadField = "mcp_server" | "uri" | "prompt" | "skill" | "path";
+
+/** What a request reads. */
+type DescribedRead = Pick<AuditedRead, "request" | ReadField>;
+
+/** The requests that are answered with contents: the fields that say which, with theirs of the audit log. */
+const READS: Readonly<
+  Partial<Record<ClientEvent, readonly [string, ReadField][]>>
+> = {
+  [GET_DESKTOP_EVENT]: [["window", "uri"]],
+  [GET_DPE_EVENT]: [["uri", "uri"]],
+  [READ_RESOURCE_EVENT]: [["mcp_server", "mcp_server"], ["uri", "uri"]],
+  [GET_PROMPT_EVENT]: [["mcp_server", "mcp_server"], ["name", "prompt"]],
+  [GET_SKILL_EVENT]: [["name", "skill"], ["rel_path", "path"]],
+};
+
+/** Says what a request reads, for the audit log; `undefined` of a request that reads nothing. */
+function describeRead(
+  event: ClientEvent,
+  payload: Payload,
+): DescribedRead | undefined {
+  const fields = READS[event];
+  if (fields === undefined) return undefined;
+  const request = payload.peek() as Record<string, unknown>; // checked by now
+  const described: { -readonly [F in keyof DescribedRead]: DescribedRead[F] } =
+    { request: event };
+  for (const [field, shown] of fields) {
+    const value = request[field];
+    if (typeof value !== "string" || value === "") continue;
+    described[shown] = shown === "uri" ? withoutSecrets(value) : value;
+  }
+  return described;
+}
+
+/** Cuts off what may hold credentials, as URLs of databases and signed ones do. */
+const withoutSecrets = (uri: string): string =>
+  uri.replace(/[?#].*$/s, "").replace(/^([^/]*:\/\/)[^/]*@/, "$1");
+
+/** Times events; those that a client made up share one label. */
+export const measureEvents = (
+  metrics: Metrics,
+): NonNullable<ConnectionParts["measure"]> =>
+(event) => {
+  const began = performance.now();
+  return (answer, end = eventEnd(answer)) =>
+    metrics.answered(event ?? "unknown", end, performance.now() - began);
+};
+
+/**
+ * Returns how an event was answered, for metrics.
+ *
+ * @param answer `undefined` if its sender was gone
+ * @returns as {@linkcode endOf}; `refused` for a join or a leave that was answered with `false`
+ */
+export function eventEnd(answer: Answer | undefined): CallEnd {
+  if (answer === undefined || answer instanceof Payload) return endOf(answer);
+  return { outcome: answer[0] === false ? "refused" : "ok" };
 }

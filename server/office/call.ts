@@ -1,26 +1,28 @@
 import {
+  type AgentCallData,
   type ClientEvent,
   type ClientEvents,
   ErrorCode,
+  GET_CONFIG_EVENT,
+  GET_DESKTOP_EVENT,
+  GET_DPE_EVENT,
+  GET_PROMPT_EVENT,
+  GET_PROMPTS_EVENT,
+  GET_TOOLS_EVENT,
   namesOf,
-  type ProtocolError,
+  OPERATOR_AGENT,
+  operatorOf,
+  ProtocolError,
+  READ_RESOURCE_EVENT,
   toErrorPayload,
+  TOOL_CALL_EVENT,
+  type ToolCallCancel,
   type ToolCallReq,
   type Waiting,
 } from "../../protocol/mod.ts";
-import {
-  isTranslated,
-  newServerNames,
-  translateAnswer,
-  translateRequest,
-  unknownTo,
-} from "../../protocol/translate.ts";
-import { type CallEnd, endOf, TIMEOUT_OF_SERVER } from "../shared/call_end.ts";
-import type { Deadline } from "../shared/deadlines.ts";
-import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
 import { Payload } from "../shared/payload.ts";
-import { removeItem } from "../shared/swap_remove.ts";
-import { type Member, noteFailure } from "./members.ts";
+import { type CallEnd, endOf, TIMEOUT_OF_SERVER } from "../shared/audit.ts";
+import { type Deadline, removeItem } from "../shared/pending.ts";
 import {
   type Ack,
   type Forget,
@@ -28,16 +30,144 @@ import {
   type OfficeParts,
   partyOf,
   type Peer,
+  type Seated,
 } from "./peer.ts";
 import {
-  answerDeadline,
-  answerTimedOut,
-  computerNotFound,
-  readAnswer,
-} from "./request_rule.ts";
+  isTranslated,
+  newServerNames,
+  translateAnswer,
+  translateRequest,
+  unknownTo,
+} from "../../protocol/translate.ts";
+import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
+import { type Member, noteFailure } from "./members.ts";
+
+// ------------------------------------------------------------------ requests and answers (spec §7)
+
+/** Added to a request's own `timeout`, so that the Computer's answer comes first. */
+const ANSWER_MARGIN_MS = 5_000;
+
+/** The events whose requests define `timeout`. */
+const TIMED: ReadonlySet<ClientEvent> = new Set<ClientEvent>([
+  TOOL_CALL_EVENT,
+  GET_DPE_EVENT,
+  READ_RESOURCE_EVENT,
+  GET_PROMPTS_EVENT,
+  GET_PROMPT_EVENT,
+]);
+
+/**
+ * Returns how many milliseconds to wait for a Computer's answer.
+ *
+ * @param timeout the request's field, in seconds; used only for events that define it
+ * @param fallbackMs for requests without one
+ */
+export function answerDeadline(
+  event: ClientEvent,
+  timeout: unknown,
+  fallbackMs: number,
+): number {
+  if (!TIMED.has(event)) return fallbackMs;
+  return (typeof timeout === "number" ? timeout * 1000 : fallbackMs) +
+    ANSWER_MARGIN_MS;
+}
+
+/**
+ * Decides how a call ends that its Agent cancels. Other SDKs do not say that they cancel because of the
+ * timeout, which has passed then.
+ *
+ * @param now milliseconds of the clock of `due`
+ */
+export const endOfCancelled = (
+  { due }: Deadline,
+  reason: ToolCallCancel["reason"],
+  now: number,
+): CallEnd => ({
+  outcome: reason === "timeout" || now >= due - ANSWER_MARGIN_MS
+    ? "timeout"
+    : "cancelled",
+  ended_by: "agent",
+});
+
+/** The name in `agent` of what a member asks: that of its seat. */
+export const agentName = ({ role, name }: Seated): string =>
+  role === "operator" ? OPERATOR_AGENT : name;
+
+/**
+ * Replaces the Agent's name in a request by that of its seat, so that the Computer gets a call and its
+ * cancel with the same name. Only the Server says that an operator asks, so that the Computer may
+ * refuse: a client's own `operator` is left out.
+ *
+ * @param request the known members of the payload
+ * @returns the payload itself, where nothing of it changes
+ */
+export function asOfSeat(
+  seat: Seated,
+  request: AgentCallData,
+  payload: Payload,
+): Payload {
+  const agent = agentName(seat);
+  if (
+    seat.role === "agent" && request.agent === agent &&
+    operatorOf(request) === undefined
+  ) return payload;
+  const { operator: _, ...rest } = Object(payload.parse());
+  return Payload.of({
+    ...rest,
+    agent,
+    ...(seat.role === "operator" && { operator: seat.name }),
+  });
+}
+
+/** The events that Computers of every SDK and version know. */
+const COMMON: ReadonlySet<ClientEvent> = new Set<ClientEvent>([
+  TOOL_CALL_EVENT,
+  GET_TOOLS_EVENT,
+  GET_CONFIG_EVENT,
+  GET_DESKTOP_EVENT,
+]);
+
+/**
+ * Converts a Computer's ack to the answer: an object unchanged; 400 for the empty ack of a Computer
+ * that does not know the event, as other SDKs leave it (0.4 §12); 500 for anything else.
+ */
+export function readAnswer(
+  first: Payload | undefined,
+  event: ClientEvent,
+): Payload {
+  if (first?.isObject) return first;
+  const [code, message] = first === undefined && !COMMON.has(event)
+    ? [ErrorCode.BAD_REQUEST, `The Computer does not know ${event}`]
+    : [ErrorCode.INTERNAL_ERROR, "The computer's answer is not an object"];
+  return Payload.of({ code, message });
+}
+
+/** The error when the target is not in the caller's office; never reveals whether it is in another (spec §5). */
+const computerNotFound = (computer: string): ProtocolError =>
+  failed(ErrorCode.NOT_FOUND, computer, "is not in your office");
+
+/** The error when the Computer left before it answered (spec §5). */
+export const computerLeft = (computer: string): ProtocolError =>
+  failed(ErrorCode.NOT_FOUND, computer, "left before it answered", {
+    reason: "computer disconnected",
+  });
+
+/** The error when the Computer did not answer in time. */
+const answerTimedOut = (computer: string, ms: number): ProtocolError =>
+  failed(ErrorCode.TIMEOUT, computer, `did not answer within ${ms / 1000} s`);
+
+const failed = (
+  code: number,
+  computer: string,
+  problem: string,
+  more: object = {},
+): ProtocolError =>
+  new ProtocolError(code, `Computer ${JSON.stringify(computer)} ${problem}`, {
+    fields: { computer, ...more },
+  });
 
 /** A request that its sender may send. */
-export interface CallRequest {
+interface CallRequest {
   readonly agent: Member;
   readonly event: ClientEvent;
   /** What is known of it. */

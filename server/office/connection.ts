@@ -31,7 +31,7 @@ import {
   type Seat,
   type WantedSeat,
 } from "./peer.ts";
-import { refuseOutsider } from "./request_rule.ts";
+import { refuseOutsider } from "./members.ts";
 
 /** An event that a client may send. */
 export type AnyEvent = ClientEvent | ServerEvent;

@@ -1,6 +1,13 @@
 import {
+  CLIENT_EVENTS,
+  ErrorCode,
+  isClientEvent,
   namesOf,
   type Notification,
+  ProtocolError,
+  SERVER_EVENTS,
+  type ServerEvent,
+  type ServerEventSpec,
   toErrorPayload,
 } from "../../protocol/mod.ts";
 import {
@@ -8,10 +15,11 @@ import {
   type ServerNames,
   translateNotice,
 } from "../../protocol/translate.ts";
-import { type CallEnd, isFaultOf } from "../shared/call_end.ts";
+import { type CallEnd, isFaultOf } from "../shared/audit.ts";
 import { Payload } from "../shared/payload.ts";
 import type { Call } from "./call.ts";
-import type { Peer, Seated, WantedSeat } from "./peer.ts";
+import type { MemberEvent, Peer, Seated, WantedSeat } from "./peer.ts";
+import { restrictsNames } from "../shared/identity.ts";
 
 /** A member, or an operator, as its office keeps it. */
 export interface Member extends Seated {
@@ -26,7 +34,7 @@ export interface Member extends Seated {
 }
 
 /** What operators see of a member. */
-export interface MemberRecord {
+interface MemberRecord {
   /** When it took its seat, in milliseconds since 1970. */
   readonly joinedAt: number;
   /** The number of calls that it sent, or got. */
@@ -36,7 +44,7 @@ export interface MemberRecord {
 }
 
 /** An error that a request ended with. */
-export interface MemberError extends CallEnd {
+interface MemberError extends CallEnd {
   /** When, in milliseconds since 1970. */
   readonly at: number;
   /** A message for people, if there was one. */
@@ -169,3 +177,71 @@ export function noteFailure(
       { message: message.slice(0, MAX_MESSAGE_CHARS) }),
   };
 }
+
+// ------------------------------------------------------------------ who may send what (spec §5)
+
+/** What a request claims about its sender. */
+interface Claim {
+  /** The role that may send it. */
+  readonly role: ServerEventSpec<ServerEvent>["from"];
+  /** The claimed name: `agent` of an Agent's request, `computer` of a Computer's. */
+  readonly name: string;
+  /** The office that it names, if any. */
+  readonly office?: string;
+}
+
+/**
+ * Decides whether a member may send a request with a valid payload: role (403), name (403), office
+ * (4104), in this order. Who is no member was refused before ({@linkcode refuseOutsider}).
+ *
+ * A Computer must give its own name. An Agent may give any, since released SDKs take it from another
+ * setting than the name of the join; the name of its seat counts. Credentials that restrict names
+ * require the exact name of an Agent, too.
+ *
+ * @throws {ProtocolError} with the code of the first check that fails
+ */
+export function checkAccess(
+  { role, name, office, peer }: Seated,
+  claim: Claim,
+): void {
+  if ((role === "operator" ? "agent" : role) !== claim.role) {
+    const sender = claim.role === "agent" ? "an agent" : "a computer";
+    throw forbidden(`Only ${sender} may send this event`);
+  }
+  const { policy } = peer.identity ?? {};
+  const isExact = role === "computer" ||
+    role === "agent" && policy !== undefined && restrictsNames(policy);
+  if (isExact && name !== claim.name) {
+    throw forbidden(
+      `Cannot act for another member: "${role}" must be the name you joined with`,
+    );
+  }
+  if (claim.office !== undefined && claim.office !== office) {
+    throw new ProtocolError(
+      ErrorCode.CROSS_ROOM_ACCESS,
+      "Cannot reach another office: office_id must be the one you are in",
+    );
+  }
+}
+
+/** The error for what a role, a name or an operator's order forbids. */
+export const forbidden = (message: string): ProtocolError =>
+  new ProtocolError(ErrorCode.FORBIDDEN, message);
+
+/**
+ * Refuses an event of a client without a seat.
+ *
+ * @throws {ProtocolError} 400 for an invalid payload, else 4103
+ */
+export function refuseOutsider(event: MemberEvent, payload: Payload): never {
+  if (isClientEvent(event)) CLIENT_EVENTS[event].parseRequest(payload.peek());
+  else SERVER_EVENTS[event].parseRequest(payload.parse());
+  throw notInOffice();
+}
+
+/** The error for a client that is in no office, or no longer in one. */
+export const notInOffice = (): ProtocolError =>
+  new ProtocolError(
+    ErrorCode.NOT_IN_ROOM,
+    "Not in an office: join one first",
+  );

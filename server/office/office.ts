@@ -28,22 +28,29 @@ import {
   UPDATE_RESOURCES_EVENT,
 } from "../../protocol/mod.ts";
 import { shownTo } from "../../protocol/translate.ts";
-import {
-  AGENT_GONE,
-  CANCELLED_BY_OPERATOR,
-  endOf,
-} from "../shared/call_end.ts";
+import { AGENT_GONE, CANCELLED_BY_OPERATOR, endOf } from "../shared/audit.ts";
 import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
 import { log, short } from "../shared/log.ts";
 import { Payload } from "../shared/payload.ts";
-import type { Call, Calls } from "./call.ts";
+import {
+  agentName,
+  asOfSeat,
+  type Call,
+  type Calls,
+  computerLeft,
+  endOfCancelled,
+} from "./call.ts";
 import { judgeSeat, ROOM_FULL } from "./join_rule.ts";
 import {
+  checkAccess,
+  forbidden,
   type Member,
   Members,
   newMember,
   noteFailure,
   notifyMember,
+  notInOffice,
+  refuseOutsider,
 } from "./members.ts";
 import {
   type Ack,
@@ -55,16 +62,6 @@ import {
   type Seat,
   type WantedSeat,
 } from "./peer.ts";
-import {
-  agentName,
-  asOfSeat,
-  checkAccess,
-  computerLeft,
-  endOfCancelled,
-  forbidden,
-  notInOffice,
-  refuseOutsider,
-} from "./request_rule.ts";
 
 /** Who changes something as an operator, and why. */
 export interface Order {

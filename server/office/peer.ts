@@ -8,9 +8,8 @@ import type {
   ServerEvent,
   Waiting,
 } from "../../protocol/mod.ts";
-import type { AuditEvent, AuditParty } from "../shared/audit.ts";
-import type { CallEnd } from "../shared/call_end.ts";
-import type { Deadline } from "../shared/deadlines.ts";
+import type { AuditEvent, AuditParty, CallEnd } from "../shared/audit.ts";
+import type { Deadline } from "../shared/pending.ts";
 import type { Identity } from "../shared/identity.ts";
 import type { Payload } from "../shared/payload.ts";
 

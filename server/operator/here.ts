@@ -1,5 +1,5 @@
 import type { Authenticator } from "../auth/authenticator.ts";
-import type { Journal } from "../shared/journal.ts";
+import type { Journal } from "../shared/audit.ts";
 import { type Policy, seesAll, seesOffice } from "../shared/identity.ts";
 import { carriedBy } from "../wire/mod.ts";
 import type { Answerers, Questions } from "./nodes/node_questions.ts";

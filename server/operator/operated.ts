@@ -4,7 +4,7 @@ import type { LocalOffices } from "../office/offices.ts";
 import type { ProtocolName } from "../../protocol/mod.ts";
 import type { ClusterMember } from "../shared/cluster.ts";
 import type { Policy } from "../shared/identity.ts";
-import type { SmcpServerStats } from "../observe/stats.ts";
+import type { SmcpServerStats } from "../observe/metrics.ts";
 
 /** Who looks at a Server and changes things. */
 export interface Operator {

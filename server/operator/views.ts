@@ -1,8 +1,7 @@
 import type { z } from "zod";
-import type { Call } from "../office/call.ts";
+import { agentName, type Call } from "../office/call.ts";
 import type { Member } from "../office/members.ts";
 import type { Office } from "../office/office.ts";
-import { agentName } from "../office/request_rule.ts";
 import type { Carried } from "../wire/mod.ts";
 import type { callSchema, memberSchema, officeSchema } from "./schemas.ts";
 

@@ -1,6 +1,98 @@
 import { getLogger, type Logger } from "@logtape/logtape";
-import type { Role } from "../../protocol/mod.ts";
-import type { CallEnd } from "./call_end.ts";
+import {
+  type CallToolResult,
+  ErrorCode,
+  resultMeta,
+  type Role,
+  toErrorPayload,
+  type Waiting,
+} from "../../protocol/mod.ts";
+import type { Payload } from "./payload.ts";
+
+/** Who cancelled a call, or whose timeout ended it. */
+export type EndedBy = "agent" | "operator" | "server" | "computer";
+
+/** How a request ended: fields of log lines and events, and labels of metrics. */
+export interface CallEnd {
+  /** `ok`, `tool error` (of the MCP server itself), `cancelled`, `timeout`, `agent gone`, or `error` and a code. */
+  readonly outcome: string;
+  /** Of `cancelled` and `timeout` alone. */
+  readonly ended_by?: EndedBy;
+}
+
+/** It was answered, and did not fail. */
+export const OK: CallEnd = { outcome: "ok" };
+/** Its Agent left the office, or lost its connection, before the answer. */
+export const AGENT_GONE: CallEnd = { outcome: "agent gone" };
+/** An operator ended it, or kicked its Agent. */
+export const CANCELLED_BY_OPERATOR: CallEnd = {
+  outcome: "cancelled",
+  ended_by: "operator",
+};
+/** Its Computer did not answer within the Server's deadline. */
+export const TIMEOUT_OF_SERVER: CallEnd = {
+  outcome: "timeout",
+  ended_by: "server",
+};
+
+/** Names the end of a call in a few words, such as `timeout of the agent`, for people. */
+export const endText = ({ outcome, ended_by }: CallEnd): string =>
+  ended_by === undefined
+    ? outcome
+    : `${outcome} ${outcome === "timeout" ? "of" : "by"} the ${ended_by}`;
+
+/** How requests end without a fault of anybody. */
+const FINE: readonly string[] = ["ok", "cancelled", "agent gone"];
+
+/**
+ * Returns whether the end of a call is an error of one of its two members. An Agent that did not wait
+ * longer says nothing of its Computer.
+ */
+export const isFaultOf = (
+  role: Role,
+  { outcome, ended_by }: CallEnd,
+): boolean =>
+  !FINE.includes(outcome) && !(role === "computer" && ended_by === "agent");
+
+const TIMEOUT_OF_COMPUTER: CallEnd = {
+  outcome: "timeout",
+  ended_by: "computer",
+};
+const CANCELLED_BY_COMPUTER: CallEnd = {
+  outcome: "cancelled",
+  ended_by: "computer",
+};
+
+/**
+ * Derives from its answer how a request ended.
+ *
+ * @param body the answer; `undefined` if the Agent was gone
+ * @param stopped how the request ends if the answer is that of a cancelled one, or there is none: its
+ * Agent has cancelled it
+ */
+export function endOf(body: Payload | undefined, stopped?: CallEnd): CallEnd {
+  if (body === undefined) return stopped ?? AGENT_GONE;
+  if (!body.mayBeError) return OK;
+  const answer = body.peek();
+  const refused = toErrorPayload(answer);
+  if (refused) {
+    return refused.code === ErrorCode.TIMEOUT
+      ? TIMEOUT_OF_COMPUTER
+      : { outcome: `error ${refused.code}` };
+  }
+  const result = answer as CallToolResult; // whatever a Computer sent
+  if (result.isError !== true) return OK;
+  const { a2c_cancelled, error_code } = resultMeta(result);
+  if (a2c_cancelled === true) return stopped ?? CANCELLED_BY_COMPUTER;
+  if (error_code === ErrorCode.TOOL_TIMEOUT) {
+    return stopped ?? TIMEOUT_OF_COMPUTER;
+  }
+  return {
+    outcome: Number.isInteger(error_code)
+      ? `error ${error_code}`
+      : "tool error",
+  };
+}
 
 /** The client of an {@linkcode AuditEvent}. */
 export interface AuditParty {
@@ -13,13 +105,13 @@ export interface AuditParty {
 }
 
 /** A throttled line; see `LogThrottle`. */
-export interface AuditFlood {
+interface AuditFlood {
   /** Number of lines about the same subject that were omitted before this one; absent for none. */
   readonly omitted?: number;
 }
 
 /** A seat that an {@linkcode AuditEvent} is about. */
-export interface AuditSeat {
+interface AuditSeat {
   readonly office: string;
   readonly role: Role;
   readonly name: string;
@@ -130,7 +222,7 @@ interface AuditedRequest extends CallEnd {
 }
 
 /** A tool call: who, what, how long, how it ended. */
-export interface AuditedCall extends AuditedRequest {
+interface AuditedCall extends AuditedRequest {
   readonly tool: string;
   /** Only where payloads are switched on. */
   readonly params?: unknown;
@@ -200,3 +292,67 @@ export const seatOf = (
   seat: AuditSeat | undefined,
 ): AuditSeat | undefined =>
   seat && { office: seat.office, role: seat.role, name: seat.name };
+
+/** A request of an Agent to a Computer, as an onlooker is told of it. */
+interface SeenCall {
+  readonly office: string;
+  readonly agent: string;
+  readonly computer: string;
+  readonly req_id: string;
+  /** The event, such as `client:tool_call`. */
+  readonly request: string;
+  /** The tool, of a tool call. */
+  readonly tool?: string;
+  /** Who the Agent is authenticated as. */
+  readonly principal?: string;
+  /** The size of the request, or of the answer, where it is known without encoding it. */
+  readonly bytes?: number;
+}
+
+/** What an onlooker is told. */
+export type SeenEvent =
+  | AuditEvent
+  /** A request passed its checks; `params` only where payloads are switched on. */
+  | ({ event: "call_began"; readonly params?: unknown } & SeenCall)
+  /** It waits for a person at its Computer, or with `null` no more. */
+  | ({ event: "call_waiting"; readonly waiting: Waiting | null } & SeenCall)
+  /** A line of the server's log, more than debugging; `omitted` lines before it are not shown. */
+  | {
+    event: "log";
+    readonly level: "info" | "warning" | "error";
+    readonly message: string;
+    readonly fields?: Readonly<Record<string, unknown>>;
+    readonly omitted?: number;
+  }
+  /** It ended; `result` only where payloads are switched on. */
+  | (
+    & { event: "call_ended"; readonly ms: number }
+    & CallEnd
+    & { readonly result?: unknown }
+    & SeenCall
+  );
+
+/** Told of events while somebody looks on; nobody does most of the time. */
+type Onlooker = (event: SeenEvent) => void;
+
+/** Where a server notes what happens. */
+export class Journal {
+  /** Told of events. */
+  onlooker: Onlooker | undefined;
+
+  /** Whether anybody looks on: only then is it worth telling of calls. */
+  get isWatched(): boolean {
+    return this.onlooker !== undefined;
+  }
+
+  /** Writes a line of the audit log, and tells the onlooker. */
+  readonly write = (event: AuditEvent): void => {
+    audit(event);
+    this.tell(event);
+  };
+
+  /** Tells the onlooker alone. */
+  tell(event: SeenEvent): void {
+    this.onlooker?.(event);
+  }
+}

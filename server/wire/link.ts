@@ -3,7 +3,7 @@ import type { Socket } from "socket.io";
 import { Encoder, type Packet, PacketType } from "socket.io-parser";
 import { randomInt } from "node:crypto";
 import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
-import { swapRemove } from "../shared/swap_remove.ts";
+import { swapRemove } from "../shared/pending.ts";
 import { TapSocket } from "./websocket/tap_socket.ts";
 import {
   admitStock,

@@ -4,7 +4,7 @@ import {
   membersSchema,
   officesSchema,
 } from "../../operator/schemas.ts";
-import { endText } from "../../shared/call_end.ts";
+import { endText } from "../../shared/audit.ts";
 import { warnMissing } from "./missing_nodes.ts";
 import { OperatorClient, type OperatorFlags } from "./operator_client.ts";
 

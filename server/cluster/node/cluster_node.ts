@@ -1,13 +1,14 @@
 import type { LocalOffices } from "../../office/offices.ts";
 import type { Offices } from "../../office/peer.ts";
-import type { AgreedSettings, ClusterMember } from "../../shared/cluster.ts";
 import type {
+  AgreedSettings,
   ClaimOutcome,
   ClusterFigures,
   ClusterHindrance,
+  ClusterMember,
   ClusterStatus,
-} from "../../shared/cluster_status.ts";
-import type { OtherNodes } from "../../shared/other_nodes.ts";
+  OtherNodes,
+} from "../../shared/cluster.ts";
 import type { Directory } from "../directory/directory.ts";
 import { RegistryUnavailableError } from "../directory/unavailable.ts";
 import type { LinkEvents, Messenger } from "../links/links.ts";

@@ -1,8 +1,5 @@
 import type { Buffer } from "node:buffer";
-import type {
-  ClaimOutcome,
-  ClusterFigures,
-} from "../../shared/cluster_status.ts";
+import type { ClaimOutcome, ClusterFigures } from "../../shared/cluster.ts";
 import type { Directory } from "../directory/directory.ts";
 import type { Links, Messenger } from "../links/links.ts";
 

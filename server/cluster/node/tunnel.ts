@@ -1,7 +1,6 @@
 import type { LocalOffices } from "../../office/offices.ts";
 import type { Offices } from "../../office/peer.ts";
-import type { ClusterFigures } from "../../shared/cluster_status.ts";
-import type { OtherNodes } from "../../shared/other_nodes.ts";
+import type { ClusterFigures, OtherNodes } from "../../shared/cluster.ts";
 import type { Directory } from "../directory/directory.ts";
 import type { LinkEvents, Messenger } from "../links/links.ts";
 

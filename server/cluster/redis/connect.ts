@@ -5,7 +5,7 @@ import { dial, type DialSettings } from "./dial.ts";
 import { ANSWER_TIMEOUT_MS, noAnswer } from "./held.ts";
 import { type Client, loadLibrary } from "./library.ts";
 import { withTimeout } from "../../../shared/async.ts";
-import { Deadlines } from "../../shared/deadlines.ts";
+import { Deadlines } from "../../shared/pending.ts";
 import type { Redis, Reply, Script } from "./redis.ts";
 import { type RedisTls, toTlsOptions } from "./tls.ts";
 import { newTopology } from "./topology.ts";

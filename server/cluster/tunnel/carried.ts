@@ -6,7 +6,7 @@ import type {
   Peer,
   Seat,
 } from "../../office/peer.ts";
-import { refuseOutsider } from "../../office/request_rule.ts";
+import { refuseOutsider } from "../../office/members.ts";
 import { errorPayloadOf, shuttingDown } from "../../shared/error_payload.ts";
 import { Payload } from "../../shared/payload.ts";
 import type { Sent } from "../links/links.ts";

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { Refusal, SeatRole } from "../../office/peer.ts";
-import type { CallEnd } from "../../shared/call_end.ts";
+import type { CallEnd } from "../../shared/audit.ts";
 import type { Identity } from "../../shared/identity.ts";
 import {
   bytesOfPayload,

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { failure, log } from "../../shared/log.ts";
-import type { OtherNodes } from "../../shared/other_nodes.ts";
+import type { OtherNodes } from "../../shared/cluster.ts";
 import { encodeHead, Kind, type TunnelFrame } from "./frames.ts";
 
 /** The parts of a tunnel that {@linkcode Questions} needs. */

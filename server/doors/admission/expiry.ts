@@ -1,7 +1,6 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import { partyOf } from "../../office/peer.ts";
-import { seatOf } from "../../shared/audit.ts";
-import type { Journal } from "../../shared/journal.ts";
+import { type Journal, seatOf } from "../../shared/audit.ts";
 import type { Session } from "../session.ts";
 
 /** The clock and timers that {@linkcode atTime} uses. */

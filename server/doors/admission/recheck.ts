@@ -1,7 +1,6 @@
 import type { Authenticator } from "../../auth/authenticator.ts";
 import { partyOf } from "../../office/peer.ts";
-import { seatOf } from "../../shared/audit.ts";
-import type { Journal } from "../../shared/journal.ts";
+import { type Journal, seatOf } from "../../shared/audit.ts";
 import { failure, log } from "../../shared/log.ts";
 import type { Session } from "../session.ts";
 

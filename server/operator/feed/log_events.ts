@@ -1,6 +1,6 @@
-import type { SeenEvent } from "../../shared/journal.ts";
+import type { SeenEvent } from "../../shared/audit.ts";
 import { listenToLog, type LogLine } from "../../shared/log.ts";
-import { TokenBucket } from "../../shared/token_bucket.ts";
+import { TokenBucket } from "../../shared/pending.ts";
 
 /** Lines per second that are shown: those of a flood would push out all other events. */
 const LINES_PER_SECOND = 50;

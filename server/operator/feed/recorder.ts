@@ -1,5 +1,5 @@
-import type { Journal, SeenEvent } from "../../shared/journal.ts";
-import { TimeText } from "../../shared/time_text.ts";
+import type { Journal, SeenEvent } from "../../shared/audit.ts";
+import { TimeText } from "../../shared/log.ts";
 import type { FeedEvent } from "./event_pages.ts";
 import { showLog } from "./log_events.ts";
 

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { OtherNodes } from "../../shared/other_nodes.ts";
+import type { OtherNodes } from "../../shared/cluster.ts";
 import {
   type Answerers,
   type Answers,

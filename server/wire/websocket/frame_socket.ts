@@ -1,7 +1,7 @@
 import { Buffer, isUtf8 } from "node:buffer";
 import type { Duplex } from "node:stream";
 import { failure, log } from "../../shared/log.ts";
-import { TokenBucket } from "../../shared/token_bucket.ts";
+import { TokenBucket } from "../../shared/pending.ts";
 import {
   checkClose,
   FrameError,

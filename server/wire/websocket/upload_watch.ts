@@ -1,4 +1,4 @@
-import { type Deadline, Deadlines } from "../../shared/deadlines.ts";
+import { type Deadline, Deadlines } from "../../shared/pending.ts";
 import { FrameError, type FrameReader } from "./frame_reader.ts";
 
 /** How long a message may be too slow before its sender is disconnected. */

@@ -13,10 +13,10 @@ import {
 } from "../../../server/mod.ts";
 import {
   type AgreedSettings,
+  type ClusterHindrance,
   type ClusterMember,
   newCluster,
 } from "../../../server/shared/cluster.ts";
-import type { ClusterHindrance } from "../../../server/shared/cluster_status.ts";
 import { fakeMember } from "../../support/cluster/fake_member.ts";
 import { modulesOf } from "../../support/modules.ts";
 import { connectRaw } from "../../support/wire/raw_client.ts";

@@ -13,9 +13,12 @@ import type {
   Offices,
   Peer,
 } from "../../../server/office/peer.ts";
-import type { AuditEvent } from "../../../server/shared/audit.ts";
-import type { Deadline } from "../../../server/shared/deadlines.ts";
-import { type CallEnd, endText } from "../../../server/shared/call_end.ts";
+import {
+  type AuditEvent,
+  type CallEnd,
+  endText,
+} from "../../../server/shared/audit.ts";
+import type { Deadline } from "../../../server/shared/pending.ts";
 import type { Identity } from "../../../server/shared/identity.ts";
 import { Payload } from "../../../server/shared/payload.ts";
 

@@ -1,15 +1,15 @@
 import { assertEquals } from "@std/assert";
-import { endOf } from "../../../server/shared/call_end.ts";
-import { endOfCancelled } from "../../../server/office/request_rule.ts";
 import {
   AGENT_GONE,
   type CallEnd,
   CANCELLED_BY_OPERATOR,
+  endOf,
   endText,
   isFaultOf,
   OK,
   TIMEOUT_OF_SERVER,
-} from "../../../server/shared/call_end.ts";
+} from "../../../server/shared/audit.ts";
+import { endOfCancelled } from "../../../server/office/call.ts";
 import { Payload } from "../../../server/wire/mod.ts";
 
 const content: never[] = [];

@@ -6,7 +6,7 @@ import {
   endAtExpiry,
   type EndingSession,
 } from "../../../../server/doors/admission/expiry.ts";
-import { Journal } from "../../../../server/shared/journal.ts";
+import { Journal } from "../../../../server/shared/audit.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

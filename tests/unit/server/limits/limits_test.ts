@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { eventEnd } from "../../../../server/observe/event_outcome.ts";
+import { eventEnd } from "../../../../server/observe/watch_calls.ts";
 import { Limiter } from "../../../../server/limits/limiter.ts";
 import { AddressCount } from "../../../../server/limits/address_count.ts";
 import {
@@ -12,7 +12,7 @@ import {
   resolveLimits,
 } from "../../../../server/limits/limits.ts";
 import { LogThrottle } from "../../../../server/limits/log_throttle.ts";
-import { TokenBucket } from "../../../../server/shared/token_bucket.ts";
+import { TokenBucket } from "../../../../server/shared/pending.ts";
 import { Payload } from "../../../../server/wire/mod.ts";
 import { captureLog } from "../../../support/log_capture.ts";
 

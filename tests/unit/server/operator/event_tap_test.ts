@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { EventTap } from "../../../../server/operator/feed/event_tap.ts";
 import { Recorder } from "../../../../server/operator/feed/recorder.ts";
-import { Journal, type SeenEvent } from "../../../../server/shared/journal.ts";
+import { Journal, type SeenEvent } from "../../../../server/shared/audit.ts";
 
 const event = (req_id: string, params?: string): SeenEvent => ({
   ...{ event: "call_began", office: "north", agent: "planner" },

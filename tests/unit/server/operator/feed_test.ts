@@ -5,7 +5,7 @@ import { acceptsGzip } from "../../../../server/operator/feed/packing.ts";
 import { EventFeed } from "../../../../server/operator/feed/event_feed.ts";
 import { Recorder } from "../../../../server/operator/feed/recorder.ts";
 import { readCursor } from "../../../../server/operator/feed/sse.ts";
-import { Journal, type SeenEvent } from "../../../../server/shared/journal.ts";
+import { Journal, type SeenEvent } from "../../../../server/shared/audit.ts";
 
 const view = { key: "all", sees: () => true };
 

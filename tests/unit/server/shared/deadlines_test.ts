@@ -1,8 +1,5 @@
 import { assertEquals } from "@std/assert";
-import {
-  type Deadline,
-  Deadlines,
-} from "../../../../server/shared/deadlines.ts";
+import { type Deadline, Deadlines } from "../../../../server/shared/pending.ts";
 import {
   hurryTimers,
   keepsRunning,

@@ -7,11 +7,8 @@ import {
   TOOL_CALL_EVENT,
 } from "../../../../protocol/mod.ts";
 import type { Seated } from "../../../../server/office/peer.ts";
-import {
-  answerDeadline,
-  checkAccess,
-  readAnswer,
-} from "../../../../server/office/request_rule.ts";
+import { checkAccess } from "../../../../server/office/members.ts";
+import { answerDeadline, readAnswer } from "../../../../server/office/call.ts";
 import type { Policy } from "../../../../server/mod.ts";
 import { readHandshakeAuth } from "../../../../server/doors/admission/handshake_auth.ts";
 import { Payload } from "../../../../server/wire/mod.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { TimeText } from "../../../../server/shared/time_text.ts";
+import { TimeText } from "../../../../server/shared/log.ts";
 
 Deno.test("TimeText writes what Date does", () => {
   const times = new TimeText();

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { Buffer } from "node:buffer";
 import { Decoder, Encoder, type Packet, PacketType } from "socket.io-parser";
 import { TOOL_CALL_EVENT } from "../../../../protocol/mod.ts";
-import { endOf } from "../../../../server/shared/call_end.ts";
+import { endOf } from "../../../../server/shared/audit.ts";
 import {
   type ByteRange,
   MAX_ELEMENTS,

@@ -1,4 +1,26 @@
-import { swapRemove } from "./swap_remove.ts";
+/** The clocks of this process, both in milliseconds: a monotonic one, and that since 1970. */
+export const CLOCK: Readonly<Record<"now" | "date", () => number>> = {
+  now: () => performance.now(),
+  date: () => Date.now(),
+};
+
+/**
+ * Removes an item in O(1) by swapping in the last one (order is not preserved).
+ *
+ * Per-call state is kept in such lists, never in a `Map` or `Set`: those allocate a new table after
+ * some deletions, and the old one points to it. Once an old table is promoted, V8 keeps every later
+ * one and its contents alive until the next full collection, so each minor one would copy all calls.
+ */
+export function swapRemove<T>(list: T[], at: number): void {
+  const last = list.pop();
+  if (last !== undefined && at < list.length) list[at] = last;
+}
+
+/** Removes an item, if it is there, by linear search: the lists are short. */
+export function removeItem<T>(list: T[], item: T): void {
+  const at = list.indexOf(item);
+  if (at >= 0) swapRemove(list, at);
+}
 
 /** Something that must end by a certain time. */
 export interface Deadline {
@@ -72,5 +94,36 @@ export class Deadlines<T extends Deadline> {
     let next = Infinity;
     for (const { due } of this.#open) next = Math.min(next, due);
     if (next < this.#next) this.#arm(next, performance.now());
+  }
+}
+
+/**
+ * Limits a rate per second; after an idle second, a burst of the same number is allowed. The caller
+ * provides the clock.
+ */
+export class TokenBucket {
+  readonly #perSecond: number;
+  #tokens: number;
+  #filledAt: number;
+
+  /**
+   * @param perSecond at least 1; `Infinity` allows everything
+   * @param now milliseconds of a monotonic clock
+   */
+  constructor(perSecond: number, now: number) {
+    this.#perSecond = perSecond;
+    this.#tokens = perSecond;
+    this.#filledAt = now;
+  }
+
+  /** Takes a token; returns whether there was one. */
+  take(now: number): boolean {
+    if (this.#perSecond === Infinity) return true;
+    const earned = (now - this.#filledAt) / 1000 * this.#perSecond;
+    this.#tokens = Math.min(this.#perSecond, this.#tokens + earned);
+    this.#filledAt = now;
+    if (this.#tokens < 1) return false;
+    this.#tokens--;
+    return true;
   }
 }
