@@ -5,10 +5,9 @@ import { type ConnectOptions, InProcessDoor } from "./doors/in_process.ts";
 import { Sessions } from "./doors/sessions.ts";
 import { GatewaySeats } from "./gateway/gateway_seats.ts";
 import { Connections } from "./http/connections.ts";
-import { addressGroup } from "./limits/client_address.ts";
-import { ConnectionSlots } from "./limits/connection_slots.ts";
-import { Limiter } from "./limits/limiter.ts";
-import { LogThrottle } from "./limits/log_throttle.ts";
+import { addressGroup } from "./limits/limits.ts";
+import { ConnectionSlots } from "./limits/slots.ts";
+import { Limiter, LogThrottle } from "./limits/limiter.ts";
 import type { MetricsSource, SmcpServerStats } from "./observe/metrics.ts";
 import {
   measureEvents,

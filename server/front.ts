@@ -1,11 +1,10 @@
 import type { Hono } from "hono";
 import { PACKAGE_VERSION } from "../cli/version.ts";
 import type { ServerCore } from "./core.ts";
-import type { GatewayRoutes } from "./gateway/gateway_routes.ts";
-import { mountGateway } from "./gateway/mount_gateway.ts";
+import { type GatewayRoutes, mountGateway } from "./gateway/gateway_routes.ts";
 import type { AdmissionParts } from "./http/admit_request.ts";
 import { httpApp, type SmcpEnv } from "./http/http_app.ts";
-import { refuseOperators } from "./operator/nodes/other_operators.ts";
+import { refuseOperators } from "./operator/nodes.ts";
 import { OperatorRoutes } from "./operator/http/operator_routes.ts";
 import type { ResolvedOptions } from "./options.ts";
 

@@ -50,7 +50,7 @@
  */
 import "../shared/check_runtime.ts";
 export { ErrorCode, type ProtocolName, type Role } from "../protocol/mod.ts";
-export { type ApiKey, apiKeys } from "./auth/api_keys.ts";
+export { type ApiKey, apiKeys, parseApiKeys } from "./auth/api_keys.ts";
 export {
   anyOf,
   type Authenticator,
@@ -59,7 +59,6 @@ export {
 } from "./auth/authenticator.ts";
 export { jwt, type JwtOptions } from "./auth/jwt.ts";
 export type { JwtKey } from "./auth/jwt_keys.ts";
-export { parseApiKeys } from "./auth/parse_api_keys.ts";
 export type { ConnectOptions } from "./doors/in_process.ts";
 export type {
   ClientEnd,
@@ -85,12 +84,22 @@ export type {
   ClusterSource,
   ClusterStatus,
 } from "./shared/cluster.ts";
-export type { Gateway, GatewayCaller, GatewayHost } from "./gateway/gateway.ts";
-export type { CallSource } from "./observe/call_sources.ts";
-export type { ListenAddress, ListenOptions } from "./http/listen_options.ts";
-export type { Heartbeat } from "./http/new_engine.ts";
+export type {
+  Gateway,
+  GatewayCaller,
+  GatewayHost,
+} from "./gateway/gateway_seats.ts";
+export type {
+  CallSource,
+  CallSpan,
+  CallTracer,
+} from "./observe/watch_calls.ts";
+export type {
+  ListenAddress,
+  ListenOptions,
+  TlsOptions,
+} from "./http/listen.ts";
+export type { Heartbeat } from "./http/connections.ts";
 export type { CloseOptions, SmcpServerOptions } from "./options.ts";
 export { createSmcpServer, type SmcpServer } from "./server.ts";
-export type { TlsOptions } from "./http/tls.ts";
 export type { WsEngine } from "./shared/ws_settings.ts";
-export type { CallSpan, CallTracer } from "./observe/trace_calls.ts";

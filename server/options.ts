@@ -1,19 +1,24 @@
 import { checkNumbers } from "../shared/check_numbers.ts";
 import { PROFILES, type ProtocolName } from "../protocol/mod.ts";
-import type { AdmitParts } from "./doors/admission/admit.ts";
+import type { AdmitParts } from "./doors/admission.ts";
 import { bothForms } from "./http/gate.ts";
 import { readHosts } from "./http/host_rule.ts";
-import type { ConnectionsOptions } from "./http/connections.ts";
+import type {
+  ConnectionsOptions,
+  Heartbeat,
+  WsOptions,
+} from "./http/connections.ts";
 import type { HttpAppParts } from "./http/http_app.ts";
-import { MAX_CONNECT_BYTES } from "./limits/early_budget.ts";
+import { MAX_CONNECT_BYTES } from "./shared/ws_settings.ts";
 import { type Limits, resolveLimits } from "./limits/limits.ts";
 import {
   auditCalls,
   type CallObserver,
+  CallSources,
+  type CallTracer,
   combineObservers,
+  traceCalls,
 } from "./observe/watch_calls.ts";
-import { CallSources } from "./observe/call_sources.ts";
-import { type CallTracer, traceCalls } from "./observe/trace_calls.ts";
 import { readProtocols } from "./protocols.ts";
 import type { Identity } from "./shared/identity.ts";
 import { MIN_UPLOAD_RATE, type WsEngine } from "./shared/ws_settings.ts";
@@ -27,9 +32,8 @@ import {
   type ClusterMember,
   memberOf,
 } from "./shared/cluster.ts";
-import type { Gateway, GatewayHost } from "./gateway/gateway.ts";
-import type { GatewaySetup } from "./gateway/mount_gateway.ts";
-import type { Heartbeat, WsOptions } from "./http/new_engine.ts";
+import type { Gateway, GatewayHost } from "./gateway/gateway_seats.ts";
+import type { GatewaySetup } from "./gateway/gateway_routes.ts";
 
 /** Options for `createSmcpServer()`. */
 export interface SmcpServerOptions {

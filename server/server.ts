@@ -3,16 +3,19 @@ import type { Server as HttpsServer } from "node:https";
 import type { Hono } from "hono";
 import { ServerFront } from "./front.ts";
 import { hostGuard, type SmcpEnv } from "./http/http_app.ts";
-import type { ListenAddress, ListenOptions } from "./http/listen_options.ts";
+import type {
+  ListenAddress,
+  ListenOptions,
+  TlsOptions,
+} from "./http/listen.ts";
 import { Listeners } from "./http/listeners.ts";
 import { MetricsFeed } from "./http/metrics_feed.ts";
-import type { TlsOptions } from "./http/tls.ts";
 import { upgradeListener } from "./http/upgrade.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
 import { ServerCore } from "./core.ts";
 import type { ConnectOptions } from "./doors/in_process.ts";
-import { wsOption } from "./http/new_engine.ts";
-import { SocketSlots } from "./limits/socket_slots.ts";
+import { wsOption } from "./http/connections.ts";
+import { SocketSlots } from "./limits/slots.ts";
 import type { SmcpServerStats } from "./observe/metrics.ts";
 import {
   type CloseOptions,

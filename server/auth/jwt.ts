@@ -1,19 +1,18 @@
-import type { JWTPayload, JWTVerifyOptions } from "jose";
+import type { errors, JWTPayload, JWTVerifyOptions } from "jose";
 import { loadPackages } from "../../shared/packages.ts";
-import type { Identity } from "../shared/identity.ts";
-import type { Authenticator, Credentials, Refused } from "./authenticator.ts";
 import {
-  CLOCK_TOLERANCE_SECONDS,
-  PRINCIPAL_PREFIX,
-  readClaims,
-} from "./claims.ts";
+  checkOperatorPolicy,
+  type Identity,
+  type Policy,
+} from "../shared/identity.ts";
+import type { Authenticator, Credentials, Refused } from "./authenticator.ts";
 import {
   type Jose,
   type JwtKey,
   keyLoader,
   type KeySource,
 } from "./jwt_keys.ts";
-import { describeRefusal } from "./jwt_refusal.ts";
+import type { Role } from "../../protocol/mod.ts";
 
 /** The name of the key that verified the token behind each identity. */
 const keyNames = new WeakMap<Identity, string>();
@@ -160,3 +159,110 @@ function verifyOptions(
     ...(audience !== undefined && { audience }),
   };
 }
+
+/** What the principals of tokens begin with. */
+const PRINCIPAL_PREFIX = "jwt:";
+
+/** Seconds by which the clocks of issuer and server may differ. */
+const CLOCK_TOLERANCE_SECONDS = 5;
+
+/**
+ * Converts the claims of a verified JWT to an identity (spec §10).
+ *
+ * `role`, `office_id` and `name` restrict it; each is a string or a list of strings, and `*` in the
+ * last two matches any text. An invalid claim is a refusal, since it was meant to restrict something.
+ */
+export function readClaims(
+  claims: Readonly<Record<string, unknown>>,
+): Identity | Refused {
+  const { sub, exp } = claims;
+  if (typeof sub !== "string" || sub === "") {
+    return refuse("sub", "a text that is not empty");
+  }
+  if (typeof exp !== "number") return refuse("exp", "a number");
+  const roles = readList(claims.role, isRole);
+  if (roles === null) {
+    return refuse(
+      "role",
+      '"agent", "computer" or "operator", or a list of them',
+    );
+  }
+  const offices = readList(claims.office_id, isText);
+  if (offices === null) return refuse("office_id", TEXTS);
+  const names = readList(claims.name, isText);
+  if (names === null) return refuse("name", TEXTS);
+  const policy: Policy = {
+    ...(roles && { roles }),
+    ...(offices && { offices }),
+    ...(names && { names }),
+  };
+  if (checkOperatorPolicy(policy) !== undefined) {
+    return refuse(
+      "name",
+      "absent, as it must be for an operator, who joins nowhere",
+    );
+  }
+  const expiresAt = (exp + CLOCK_TOLERANCE_SECONDS) * 1000; // as long as the token opens sessions
+  return { principal: PRINCIPAL_PREFIX + sub, policy, expiresAt };
+}
+
+const TEXTS = "a text or a list of texts";
+
+const refuse = (claim: string, expected: string): Refused => ({
+  refused: `token refused: claim ${claim} is not ${expected}`,
+});
+
+const isRole = (value: unknown): value is Role | "operator" =>
+  value === "agent" || value === "computer" || value === "operator";
+
+const isText = (value: unknown): value is string => typeof value === "string";
+
+/** @returns `undefined` when the claim is absent, `null` when it is invalid */
+function readList<T>(
+  claim: unknown,
+  is: (value: unknown) => value is T,
+): readonly T[] | undefined | null {
+  if (claim === undefined) return undefined;
+  const values: unknown[] = Array.isArray(claim) ? claim : [claim];
+  return values.every(is) ? values : null;
+}
+
+/**
+ * Describes for the audit log why a token was refused: which claim failed and why, without any value
+ * of the token.
+ */
+function describeRefusal(error: errors.JOSEError): string {
+  if (error.code === "ERR_JWT_EXPIRED") {
+    return "token refused: claim exp is past";
+  }
+  if (isClaimFailure(error)) {
+    const why = error.reason === "missing"
+      ? "is missing"
+      : CLAIMS[error.claim] ?? "is not valid";
+    return `token refused: claim ${error.claim} ${why}`;
+  }
+  return `token refused: ${
+    REASONS[error.code] ?? "it cannot be verified"
+  } (${error.code})`;
+}
+
+const isClaimFailure = (
+  error: errors.JOSEError,
+): error is errors.JWTClaimValidationFailed =>
+  error.code === "ERR_JWT_CLAIM_VALIDATION_FAILED";
+
+/** Reasons for claims that are present but not accepted. */
+const CLAIMS: Readonly<Record<string, string>> = {
+  iss: "is not the issuer that this server requires",
+  aud: "is not the audience that this server requires",
+  nbf: "is in the future",
+};
+
+const REASONS: Readonly<Record<string, string>> = {
+  ERR_JOSE_ALG_NOT_ALLOWED: "its algorithm is not accepted",
+  ERR_JWKS_NO_MATCHING_KEY: "no key matches it",
+  ERR_JWKS_MULTIPLE_MATCHING_KEYS: "several keys match it",
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: "its signature is wrong",
+  ERR_JWS_INVALID: "it is not a JWT",
+  ERR_JWT_INVALID: "it is not a JWT",
+};

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { integer } from "../../cli/integer.ts";
 import { DEFAULT_LIMITS, type LimitName } from "../limits/limits.ts";
-import { MAX_CONNECT_BYTES } from "../limits/early_budget.ts";
+import { MAX_CONNECT_BYTES } from "../shared/ws_settings.ts";
 import type { SmcpServerOptions } from "../options.ts";
 import { MIN_UPLOAD_RATE } from "../shared/ws_settings.ts";
 

@@ -3,12 +3,11 @@ import type {
   SecuritySettings,
   TlsSettings,
 } from "./security_flags.ts";
-import { apiKeys } from "../auth/api_keys.ts";
+import { apiKeys, parseApiKeys } from "../auth/api_keys.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import { jwt } from "../auth/jwt.ts";
 import type { JwtKey } from "../auth/jwt_keys.ts";
-import { parseApiKeys } from "../auth/parse_api_keys.ts";
-import { type TlsOptions, toHttpsOptions } from "../http/tls.ts";
+import { type TlsOptions, toHttpsOptions } from "../http/listen.ts";
 import { inFile, readText } from "./read_text.ts";
 
 /** The contents of the files of the command line. */

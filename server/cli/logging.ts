@@ -1,13 +1,13 @@
+import type { LogSettings } from "./observe_flags.ts";
+import process from "node:process";
 import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
-import process from "node:process";
 import { configureSync, type LogRecord, type Sink } from "@logtape/logtape";
+import { setImmediate } from "node:timers";
 import { LineQueue } from "../../cli/output/line_queue.ts";
 import { patientStream } from "../../cli/output/patient_stream.ts";
-import type { LogSettings } from "./log_flags.ts";
 import type { AuditEvent } from "../shared/audit.ts";
-import { LineBuffer } from "./line_buffer.ts";
-import { jsonLine, prettyLine } from "./log_lines.ts";
+import { TimeText } from "../shared/log.ts";
 
 /** The messages of the only lines that may wait for the end of a turn of the event loop. */
 const REQUESTS: ReadonlySet<unknown> = new Set<AuditEvent["event"]>([
@@ -146,3 +146,93 @@ const OPEN_ERRORS: Readonly<Record<string, string>> = {
   EACCES: "no permission; allow this user to write there",
   EISDIR: "it is a directory; name a file in it",
 };
+
+/** Formats an event as one line of JSON. */
+export const jsonLine = (record: LogRecord): string => {
+  const head = `{"time":"${
+    timeOf(record)
+  }","level":"${record.level}","logger":"${
+    record.category.join(".")
+  }","message":${JSON.stringify(messageOf(record))}`;
+  const { properties } = record;
+  // A replacer is called for every value and would dominate the cost.
+  const replacer = hasObjects(properties) ? plain : undefined;
+  const tail = JSON.stringify(properties, replacer).slice(1);
+  return `${head}${tail === "}" ? "" : ","}${tail}\n`;
+};
+
+/** Formats an event as one line for people: `… WARNING audit: join_refused reason="…" office="north"`. */
+export const prettyLine = (record: LogRecord): string => {
+  const { level, category, properties, rawMessage } = record;
+  // Fields that the message contains are not repeated behind it.
+  const isTold = (key: string) =>
+    typeof rawMessage === "string" && rawMessage.includes(`{${key}}`);
+  const fields = Object.entries(properties)
+    .filter(([key, value]) => value !== undefined && !isTold(key))
+    .map(([key, value]) => ` ${key}=${JSON.stringify(value, plain)}`);
+  const line = `${timeOf(record)} ${level.toUpperCase()} ${category.at(-1)}: ${
+    messageOf(record)
+  }${fields.join("")}`;
+  return `${harmless(line)}\n`;
+};
+
+const times = new TimeText();
+
+const timeOf = ({ timestamp }: LogRecord): string => times.of(timestamp);
+
+function hasObjects(properties: Record<string, unknown>): boolean {
+  for (const name in properties) {
+    if (typeof properties[name] === "object") return true;
+  }
+  return false;
+}
+
+/** Formats a message, whose values are at odd positions. */
+const messageOf = ({ message }: LogRecord): string =>
+  message.length === 1
+    ? String(message[0])
+    : message.map((part, i) => i % 2 === 0 ? part : JSON.stringify(part, plain))
+      .join("");
+
+/** Replaces errors, which have no fields of their own in JSON. */
+const plain = (_key: string, value: unknown): unknown =>
+  value instanceof Error ? `${value.name}: ${value.message}` : value;
+
+/** Escapes characters of clients that would control the terminal or end the line. */
+const harmless = (line: string): string =>
+  line.replaceAll(
+    /[\p{Cc}\u2028\u2029]/gu,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+
+/** Characters after which the buffer is written at once. */
+const MAX_BUFFERED_CHARS = 65_536;
+
+/** Collects the lines of one turn of the event loop and writes them at its end, in one write. */
+export class LineBuffer {
+  readonly #write: (text: string, lines: number) => void;
+  #text = "";
+  #lines = 0;
+
+  /** @param write writes a text with the given number of lines */
+  constructor(write: (text: string, lines: number) => void) {
+    this.#write = write;
+  }
+
+  /** Adds a line, with its line break. */
+  add(line: string): void {
+    if (this.#text === "") setImmediate(() => this.flush());
+    this.#text += line;
+    this.#lines++;
+    if (this.#text.length >= MAX_BUFFERED_CHARS) this.flush();
+  }
+
+  /** Writes the collected lines. */
+  flush(): void {
+    const text = this.#text;
+    const lines = this.#lines;
+    this.#text = "";
+    this.#lines = 0;
+    if (text !== "") this.#write(text, lines);
+  }
+}

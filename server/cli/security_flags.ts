@@ -1,8 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { operatorOption } from "../../cli/operator_access.ts";
 import { UsageError } from "../../cli/run.ts";
-import { type Hosts, readHosts } from "../http/host_rule.ts";
-import type { Origins } from "../http/origin_rule.ts";
+import { type Hosts, type Origins, readHosts } from "../http/host_rule.ts";
 
 /** Settings of authentication, TLS and origins (spec §10). */
 export interface SecuritySettings {

@@ -7,7 +7,7 @@ import { firstSignal } from "../../cli/signals.ts";
 import { surviveUncaught } from "../../cli/uncaught.ts";
 import { PROFILES } from "../../protocol/mod.ts";
 import { anyOf } from "../auth/authenticator.ts";
-import { clearText, exposure, isLoopback } from "../http/bind_rule.ts";
+import { clearText, exposure, isLoopback } from "../http/host_rule.ts";
 import {
   createSmcpServer,
   type SmcpServer,

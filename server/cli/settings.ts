@@ -16,12 +16,8 @@ import {
   readObserve,
 } from "./observe_flags.ts";
 import { limitOptions, type LimitSettings, readLimits } from "./limit_flags.ts";
-import {
-  type LogFlags,
-  logOptions,
-  type LogSettings,
-  readLog,
-} from "./log_flags.ts";
+import { type LogFlags, logOptions, readLog } from "./observe_flags.ts";
+import type { LogSettings } from "./observe_flags.ts";
 import {
   type McpFlags,
   mcpOptions,

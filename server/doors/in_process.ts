@@ -16,7 +16,7 @@ import type { Answer, Peer } from "../office/peer.ts";
 import { shuttingDown, unauthorized } from "../shared/error_payload.ts";
 import type { Identity } from "../shared/identity.ts";
 import { Payload } from "../shared/payload.ts";
-import { atTime } from "./admission/expiry.ts";
+import { atTime } from "./expiry.ts";
 
 /** Options of `SmcpServer.connect()`. */
 export interface ConnectOptions {

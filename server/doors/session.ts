@@ -12,7 +12,7 @@ import { type Ack, type Forget, partyOf, type Peer } from "../office/peer.ts";
 import type { Identity } from "../shared/identity.ts";
 import type { TokenBucket } from "../shared/pending.ts";
 import { type Incoming, Link, type Payload } from "../wire/mod.ts";
-import type { HandshakeAuth } from "./admission/handshake_auth.ts";
+import type { HandshakeAuth } from "./admission.ts";
 
 /** What is known of a client that was let in. */
 export interface Admission extends HandshakeAuth {

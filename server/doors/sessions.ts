@@ -1,18 +1,18 @@
 import type { Namespace, Socket } from "socket.io";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
-import type { Arrivals } from "../limits/arrivals.ts";
-import { clientAddress } from "../limits/client_address.ts";
-import { overLimit } from "../limits/limits.ts";
-import type { PacketGuards } from "../limits/packet_guards.ts";
+import type { Arrivals, PacketGuards } from "../limits/guards.ts";
+import { clientAddress, overLimit } from "../limits/limits.ts";
 import { partyOf } from "../office/peer.ts";
 import { toConnectError } from "../shared/error_payload.ts";
 import type { Journal } from "../shared/audit.ts";
 import { log } from "../shared/log.ts";
 import { TokenBucket } from "../shared/pending.ts";
-import { admit, type AdmitParts } from "./admission/admit.ts";
-import { endAtExpiry } from "./admission/expiry.ts";
-import { recheck, recheckAll } from "./admission/recheck.ts";
-import { rejectUnknownNamespaces } from "./admission/refuse_namespaces.ts";
+import {
+  admit,
+  type AdmitParts,
+  rejectUnknownNamespaces,
+} from "./admission.ts";
+import { endAtExpiry, recheck, recheckAll } from "./expiry.ts";
 import { type Admission, Session, type SessionParts } from "./session.ts";
 
 /** The parts of a server that {@linkcode Sessions} needs. */

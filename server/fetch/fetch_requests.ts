@@ -4,11 +4,11 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Server as Engine } from "engine.io";
 import type { Hono } from "hono";
 import { ErrorCode } from "../../protocol/mod.ts";
-import { exposure, isLoopback } from "../http/bind_rule.ts";
+import { exposure, isLoopback } from "../http/host_rule.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { admitUpgrade, type UpgradeParts } from "../http/upgrade.ts";
-import { clientAddress } from "../limits/client_address.ts";
-import type { SocketSlots } from "../limits/socket_slots.ts";
+import { clientAddress } from "../limits/limits.ts";
+import type { SocketSlots } from "../limits/slots.ts";
 import { failure, log } from "../shared/log.ts";
 import {
   invalidRequest,
@@ -22,9 +22,13 @@ import {
   UpgradeCarrier,
   type UpgradeWebSocket,
 } from "../wire/fetch/mod.ts";
-import { type Ends, FetchIncoming, headersOf } from "./fetch_incoming.ts";
-import { FetchOutgoing } from "./fetch_outgoing.ts";
-import { type FetchInfo, peerOf } from "./platform.ts";
+import {
+  type Ends,
+  FetchIncoming,
+  FetchOutgoing,
+  headersOf,
+} from "./fetch_messages.ts";
+import { type FetchInfo, peerOf } from "./fetch_server.ts";
 
 /** Time limit for the body of a request, as that of `listen`; a late one is answered with 408. */
 const BODY_TIMEOUT_MS = 60_000;

@@ -46,7 +46,7 @@
  */
 import "../../shared/check_runtime.ts";
 export { ErrorCode, type ProtocolName, type Role } from "../../protocol/mod.ts";
-export { type ApiKey, apiKeys } from "../auth/api_keys.ts";
+export { type ApiKey, apiKeys, parseApiKeys } from "../auth/api_keys.ts";
 export {
   anyOf,
   type Authenticator,
@@ -55,7 +55,6 @@ export {
 } from "../auth/authenticator.ts";
 export { jwt, type JwtOptions } from "../auth/jwt.ts";
 export type { JwtKey } from "../auth/jwt_keys.ts";
-export { parseApiKeys } from "../auth/parse_api_keys.ts";
 export type { ConnectOptions } from "../doors/in_process.ts";
 export type {
   ClientEnd,
@@ -68,6 +67,9 @@ export type { Limits } from "../limits/limits.ts";
 export { createMetrics } from "../observe/prometheus.ts";
 export type { CloseOptions } from "../options.ts";
 export type { SmcpServerStats } from "../observe/metrics.ts";
-export type { FetchServerOptions } from "./fetch_options.ts";
-export { createFetchServer, type FetchServer } from "./fetch_server.ts";
-export type { FetchInfo } from "./platform.ts";
+export {
+  createFetchServer,
+  type FetchInfo,
+  type FetchServer,
+  type FetchServerOptions,
+} from "./fetch_server.ts";

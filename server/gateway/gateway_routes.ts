@@ -2,19 +2,21 @@ import type { IncomingMessage } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import { cors } from "hono/cors";
+import type { Gateway, GatewayHost, GatewaySeats } from "./gateway_seats.ts";
+import type { InProcessConnection } from "../../shared/in_process.ts";
+import type { ConnectOptions } from "../doors/in_process.ts";
+import type { CallSources } from "../observe/watch_calls.ts";
+import { checkGatewayUse, type Identity } from "../shared/identity.ts";
 import { ErrorCode, type ProtocolError } from "../../protocol/mod.ts";
 import { isOfficeName } from "../../protocol/validation/office_name.ts";
 import { API_KEY_HEADER } from "../auth/api_keys.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
-import { checkGatewayUse } from "../shared/identity.ts";
-import { clientAddress } from "../limits/client_address.ts";
-import { RequestRates } from "../limits/request_rates.ts";
+import { clientAddress, RequestRates } from "../limits/limits.ts";
 import {
   errorPayloadOf,
   shuttingDown,
   unauthorized,
 } from "../shared/error_payload.ts";
-import type { Identity } from "../shared/identity.ts";
 import { type Refusal, refusal } from "../shared/refusal.ts";
 import {
   addressedOf,
@@ -23,20 +25,48 @@ import {
   judgeOrigin,
   provenanceOf,
 } from "../http/admit_request.ts";
-import type { Gateway } from "./gateway.ts";
-import { toGatewayResponse } from "./gateway_refusal.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { OpenExchanges } from "./open_exchanges.ts";
-import {
-  challenge,
-  METADATA_ROOT,
-  resourceMetadata,
-  type ResourceUrls,
-  resourceUrls,
-} from "./protected_resource.ts";
+
+/** A gateway that is wanted, and what it shares with other parts. */
+export interface GatewaySetup {
+  /** Makes it. */
+  readonly start: (host: GatewayHost) => Gateway;
+  /** Who its Agents are: one object for all, by which they are recognized. */
+  readonly agents: Identity;
+  /** Who makes the calls of its Agents. */
+  readonly sources: CallSources;
+}
+
+/** The parts of a server that {@linkcode mountGateway} needs. */
+interface MountParts extends Omit<GatewayParts, "gateway"> {
+  /** The seats of its Agents. */
+  readonly seats: GatewaySeats | undefined;
+  /** Connects its Agents. */
+  readonly connect: (options: ConnectOptions) => InProcessConnection;
+  /** Finds the name of the Agent of an office, if its home is here. */
+  readonly agentOf: (office: string) => string | undefined;
+}
+
+/** Makes a gateway, and what connects it with its Server. */
+export function mountGateway(
+  { start, agents, sources }: GatewaySetup,
+  parts: MountParts,
+): GatewayRoutes {
+  const host: GatewayHost = {
+    limits: parts.limiter.limits,
+    maxMessageBytes: parts.maxMessageBytes,
+    connect: () => parts.connect({ identity: agents }),
+    agentOf: (office) => Promise.resolve(parts.agentOf(office)),
+    attribute: (reqId, source) => sources.add(reqId, source),
+  };
+  const gateway: Gateway = start(host);
+  parts.seats?.serve(gateway);
+  return new GatewayRoutes({ ...parts, gateway });
+}
 
 /** The parts of a server that {@linkcode GatewayRoutes} needs. */
-export interface GatewayParts extends AdmissionParts {
+interface GatewayParts extends AdmissionParts {
   /** Answers what is admitted. */
   readonly gateway: Gateway;
   /** Decides who may send requests; without it, everybody may. */
@@ -273,3 +303,87 @@ function refuse(
 ): never {
   throw new RefusedRequest(toGatewayResponse(refused, headers));
 }
+
+/** The JSON-RPC code of errors that belong to no request. */
+const REFUSED = -32000;
+
+/** Converts a refusal to a `Response` as clients of a gateway read it: with an error of JSON-RPC. */
+function toGatewayResponse(
+  { status, headers, body }: Refusal,
+  further: Readonly<Record<string, string>> = {},
+): Response {
+  const { message }: { message: string } = JSON.parse(body);
+  const error = { code: REFUSED, message };
+  return new Response(JSON.stringify({ jsonrpc: "2.0", error, id: null }), {
+    status,
+    headers: { ...headers, ...further },
+  });
+}
+
+/** Where OAuth clients look for what protects a resource (RFC 9728). */
+const METADATA_ROOT = "/.well-known/oauth-protected-resource";
+
+/** A name or an address, with an optional port: a URL may hold more, such as the quote that ends a header's text. */
+const HOST = /^[\w.:[\]-]+$/;
+
+/** A resource of a gateway, as its clients see it. */
+interface ResourceUrls {
+  /** Its own URL. */
+  readonly resource: string;
+  /** Where its metadata is. */
+  readonly metadata: string;
+}
+
+/**
+ * Returns the URLs of a gateway's office, as the client that asks must name them.
+ *
+ * @param path of the office, encoded
+ * @param proxies number of trusted proxies, of which the first says whether the client used HTTPS
+ * @returns `undefined` when the request names no usable host
+ */
+export function resourceUrls(
+  { headers, socket }: Pick<IncomingMessage, "headers" | "socket">,
+  path: string,
+  proxies: number,
+): ResourceUrls | undefined {
+  const forwarded = proxies > 0 ? headers["x-forwarded-proto"] : undefined;
+  const isSecure = forwarded === undefined
+    ? "encrypted" in socket && socket.encrypted === true
+    : /^https\b/i.test(String(forwarded));
+  const base = `${isSecure ? "https" : "http"}://${headers.host}`;
+  if (!URL.canParse(base)) return undefined;
+  const { origin, host } = new URL(base);
+  if (headers.host === undefined || !HOST.test(host)) return undefined;
+  return {
+    resource: `${origin}${path}`,
+    metadata: `${origin}${METADATA_ROOT}${path}`,
+  };
+}
+
+/** The metadata of a resource. */
+const resourceMetadata = (
+  { resource }: ResourceUrls,
+  issuers: readonly string[],
+): Record<string, unknown> => ({
+  resource,
+  authorization_servers: issuers,
+  bearer_methods_supported: ["header"],
+});
+
+/**
+ * Makes the challenge of a 401.
+ *
+ * @param urls where the metadata is, if there is any
+ * @param isTold whether the request had credentials, which were refused
+ */
+export const challenge = (
+  urls: ResourceUrls | undefined,
+  isTold: boolean,
+): string =>
+  [
+    "Bearer",
+    [
+      ...(isTold ? ['error="invalid_token"'] : []),
+      ...(urls ? [`resource_metadata="${urls.metadata}"`] : []),
+    ].join(", "),
+  ].join(" ").trim();

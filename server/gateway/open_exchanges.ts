@@ -1,7 +1,6 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Authenticator } from "../auth/authenticator.ts";
-import { atTime } from "../doors/admission/expiry.ts";
-import { recheckAll } from "../doors/admission/recheck.ts";
+import { atTime, recheckAll } from "../doors/expiry.ts";
 import type { Identity } from "../shared/identity.ts";
 import { closed } from "../http/closing.ts";
 

@@ -10,12 +10,18 @@ import { quote } from "../shared/log.ts";
 import { type Refusal, refusal } from "../shared/refusal.ts";
 import { sessionOf } from "../shared/request_target.ts";
 import { checkTransport, chooseProfile, isRefusal } from "./gate.ts";
-import { type Addressed, checkHost, type HostRule } from "./host_rule.ts";
-import { clientAddress } from "../limits/client_address.ts";
+import {
+  type Addressed,
+  checkHost,
+  checkOrigin,
+  type HostRule,
+  type Origins,
+  type Provenance,
+} from "./host_rule.ts";
+import { clientAddress } from "../limits/limits.ts";
 import type { Limiter } from "../limits/limiter.ts";
-import type { ConnectionSlots } from "../limits/connection_slots.ts";
+import type { ConnectionSlots } from "../limits/slots.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { checkOrigin, type Origins, type Provenance } from "./origin_rule.ts";
 
 /** The parts of a server that decide about requests. */
 export interface AdmissionParts extends HostRule {

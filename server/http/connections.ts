@@ -1,15 +1,87 @@
-import type { Server as Engine, Socket as Connection } from "engine.io";
+import { Server as Engine, type Socket as Connection } from "engine.io";
 import { Server as SocketServer } from "socket.io";
-import { Arrivals } from "../limits/arrivals.ts";
+import {
+  Arrivals,
+  earlyBytes,
+  guardQueue,
+  PacketGuards,
+} from "../limits/guards.ts";
+import { clientAddress, type Limits } from "../limits/limits.ts";
+import type { WsEngine } from "../shared/ws_settings.ts";
+import { connectionsOf, wsEngineOption, type WsOption } from "../wire/mod.ts";
 import type { Limiter } from "../limits/limiter.ts";
-import { PacketGuards } from "../limits/packet_guards.ts";
-import type { ConnectionSlots } from "../limits/connection_slots.ts";
+import type { ConnectionSlots } from "../limits/slots.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { guardConnection } from "./guard_connection.ts";
-import { connectionsOf } from "../wire/mod.ts";
 import { endWhenAsked, flushed } from "./closing.ts";
-import type { ServedEngine } from "./served_engine.ts";
-import { type EngineOptions, newEngine } from "./new_engine.ts";
+import { ErrorCode } from "../../protocol/mod.ts";
+
+/** What handles the requests that passed the gate. */
+export interface ServedEngine {
+  /** Handles them. */
+  readonly engine: Engine;
+  /** Check the bodies of requests. */
+  readonly guards: PacketGuards;
+}
+
+/** Pings of the server; both values are sent to clients, which detect a lost server with them. */
+export interface Heartbeat {
+  /** Milliseconds between two pings. */
+  readonly intervalMs: number;
+  /** Milliseconds that a client has to answer one. */
+  readonly timeoutMs: number;
+}
+
+/** Options for {@linkcode wsOption}. */
+export interface WsOptions extends Pick<Limits, "unfinishedBytes"> {
+  /** Maximum size of a packet that requests a session. */
+  readonly maxConnectBytes: number;
+  /** The WebSocket implementation. */
+  readonly wsEngine: WsEngine;
+  /** Minimum bytes per second at which a started message must arrive. */
+  readonly minUploadRate: number;
+}
+
+/** Selects a WebSocket implementation. */
+export const wsOption = (
+  { wsEngine, minUploadRate, unfinishedBytes, maxConnectBytes }: WsOptions,
+): WsOption =>
+  wsEngineOption(
+    wsEngine,
+    { bytesPerSecond: minUploadRate, bytes: unfinishedBytes },
+    earlyBytes(maxConnectBytes),
+  );
+
+/** Options for {@linkcode newEngine}. */
+interface EngineOptions {
+  /** Maximum size of a client's message. */
+  readonly maxMessageBytes: number;
+  /** The WebSocket implementation. */
+  readonly ws: WsOption;
+  /** Pings of the server. */
+  readonly heartbeat: Heartbeat;
+  /** What the ids of sessions begin with, so that they name their node. */
+  readonly sessionPrefix?: string | undefined;
+}
+
+/** Creates the Engine.IO server. */
+function newEngine(
+  { maxMessageBytes, ws, heartbeat, sessionPrefix }: EngineOptions,
+): Engine {
+  const engine = new Engine({
+    maxHttpBufferSize: maxMessageBytes,
+    perMessageDeflate: false,
+    httpCompression: false,
+    transports: ["polling", "websocket"],
+    ...ws,
+    pingInterval: heartbeat.intervalMs,
+    pingTimeout: heartbeat.timeoutMs,
+  });
+  if (sessionPrefix !== undefined) {
+    const random = engine.generateId.bind(engine);
+    engine.generateId = (request) => sessionPrefix + random(request);
+  }
+  return engine;
+}
 
 /** How long a shutdown waits for clients that do not read. */
 const FLUSH_TIMEOUT_MS = 1000;
@@ -74,4 +146,46 @@ export class Connections implements ServedEngine {
     await this.io.close();
     this.arrivals.close();
   }
+}
+
+/** The limits of connections. */
+interface ConnectionGuards {
+  /** Limits the sessions of each address. */
+  readonly slots: ConnectionSlots;
+  /** Closes connections that do not open a session in time. */
+  readonly arrivals: Arrivals;
+  /** Check the packets of connections. */
+  readonly guards: PacketGuards;
+  /** Provides the limits, and records refusals. */
+  readonly limiter: Limiter;
+  /** Counts refusals. */
+  readonly metrics: Metrics | undefined;
+  /** Number of trusted proxies in front of the server. */
+  readonly proxies: number;
+}
+
+/** Applies all limits to a new connection, in both directions. */
+function guardConnection(
+  connection: Connection,
+  watched: ConnectionGuards,
+): void {
+  const { guards, limiter, metrics, proxies } = watched;
+  watched.slots.transfer(connection);
+  watched.arrivals.opened(connection);
+  const address = clientAddress(
+    connection.remoteAddress,
+    connection.request.headers["x-forwarded-for"],
+    proxies,
+  );
+  guardQueue(
+    connection,
+    limiter.limits.queuedBytes,
+    (limit) => limiter.recordHit(limit, { address }),
+  );
+  guards.add(connection, (reason, party) => {
+    if (party) return limiter.recordRefusedPacket({ reason, ...party });
+    const code = ErrorCode.BAD_REQUEST;
+    metrics?.handshakeRefused("namespace", code);
+    limiter.recordRefusedHandshake({ code, reason, address });
+  });
 }

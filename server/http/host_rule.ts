@@ -1,7 +1,45 @@
-import { isIP } from "node:net";
+import { BlockList, isIP } from "node:net";
 import { ErrorCode } from "../../protocol/errors/protocol_error.ts";
-import { isLoopback } from "./bind_rule.ts";
 import { type Refusal, refusal } from "../shared/refusal.ts";
+
+/** Web origins whose pages may connect. */
+export type Origins = "*" | readonly string[];
+
+/** The page that a request comes from, according to the browser. */
+export interface Provenance {
+  /** The `Origin` header. */
+  readonly origin: string | undefined;
+  /** The `Sec-Fetch-Site` header. */
+  readonly site: string | undefined;
+}
+
+/** Values of `Sec-Fetch-Site` for requests of no page, and of the server's own origin. */
+const OWN_SITES: readonly (string | undefined)[] = [
+  undefined,
+  "none",
+  "same-origin",
+];
+
+/**
+ * Decides whether the origin of a request is allowed (spec §10).
+ *
+ * CORS does not cover WebSockets, which a page of any origin can open, nor resources that a page
+ * loads: an `<img>` sends no `Origin`, but `Sec-Fetch-Site` reveals another site. Clients that send
+ * neither header are not browsers, and may pass.
+ */
+export function checkOrigin(
+  { origin, site }: Provenance,
+  origins: Origins,
+): Refusal | undefined {
+  if (origins === "*") return undefined;
+  const isAllowed = origin === undefined
+    ? OWN_SITES.includes(site)
+    : origins.includes(origin);
+  return isAllowed ? undefined : refusal(403, {
+    code: ErrorCode.FORBIDDEN,
+    message: "Origin not allowed",
+  });
+}
 
 /** Allowed host names; `"*"` for any. */
 export type Hosts = "*" | readonly string[];
@@ -97,3 +135,41 @@ const isThisMachine = (name: string): boolean =>
   isIP(name) !== 0
     ? isLoopback(name) || name === "0.0.0.0" || name === "::"
     : name === "localhost" || name.endsWith(".localhost");
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+/** Returns whether only this machine can reach an address; of names, only `localhost` counts. */
+export function isLoopback(hostname: string): boolean {
+  const family = isIP(hostname);
+  if (family === 0) return hostname.toLowerCase() === "localhost";
+  return loopback.check(hostname, family === 4 ? "ipv4" : "ipv6");
+}
+
+/**
+ * Describes the danger of listening on an address without authentication (spec §10).
+ *
+ * @param authenticated whether clients must authenticate
+ * @returns the rest of a sentence that begins with "Cannot listen on", or `undefined` if there is no danger
+ */
+export const exposure = (
+  hostname: string,
+  authenticated: boolean,
+): string | undefined =>
+  authenticated || isLoopback(hostname)
+    ? undefined
+    : `${hostname} without authentication: anybody could use the tools of every computer`;
+
+/**
+ * Describes the danger of listening on an address without TLS (spec §10).
+ *
+ * @returns as {@linkcode exposure}
+ */
+export const clearText = (
+  hostname: string,
+  secured: boolean,
+): string | undefined =>
+  secured || isLoopback(hostname)
+    ? undefined
+    : `${hostname} without TLS: keys, calls and results can be read on their way`;

@@ -14,13 +14,13 @@ import {
   judgeHost,
   provenanceOf,
 } from "./admit_request.ts";
-import { clientAddress } from "../limits/client_address.ts";
-import type { ServedEngine } from "./served_engine.ts";
+import { clientAddress } from "../limits/limits.ts";
+import type { ServedEngine } from "./connections.ts";
 import { notFound, refusal, toResponse } from "../shared/refusal.ts";
 import { sessionOf, splitTarget } from "../shared/request_target.ts";
-import { mayReadMetrics } from "./metrics_access.ts";
 import type { SmcpServerStats } from "../observe/metrics.ts";
 import type { ClusterStatus } from "../shared/cluster.ts";
+import { isLoopback } from "./host_rule.ts";
 
 /** The Hono environment of the app: the request and response of `node:http`, from `@hono/node-server`. */
 export interface SmcpEnv {
@@ -173,4 +173,33 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
     outgoing,
   );
   return RESPONSE_ALREADY_SENT;
+}
+
+/**
+ * Returns whether a request may read the metrics on the address of the clients (spec §10).
+ *
+ * With authentication, every client that may connect. Without, only this machine, and no request that
+ * a proxy forwarded.
+ *
+ * @param proxies number of trusted proxies in front of the server
+ */
+async function mayReadMetrics(
+  { headers, socket }: Pick<IncomingMessage, "headers" | "socket">,
+  authenticator: Authenticator | undefined,
+  proxies: number,
+): Promise<boolean> {
+  const peer = socket.remoteAddress ?? "";
+  const forwarded = headers["x-forwarded-for"];
+  if (authenticator !== undefined) {
+    const address = clientAddress(peer, forwarded, proxies);
+    const verdict = await authenticator.authenticate({
+      headers,
+      auth: {},
+      address,
+    });
+    return "principal" in verdict;
+  }
+  const isForwarded = forwarded !== undefined ||
+    headers.forwarded !== undefined || headers.via !== undefined;
+  return !isForwarded && isLoopback(clientAddress(peer, undefined, 0));
 }

@@ -1,16 +1,96 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import {
+  createServer as createHttpsServer,
+  type Server as HttpsServer,
+  type ServerOptions as HttpsOptions,
+} from "node:https";
 import {
   createServer,
   type RequestListener,
   type Server as HttpServer,
   type ServerOptions,
 } from "node:http";
-import {
-  createServer as createHttpsServer,
-  type Server as HttpsServer,
-} from "node:https";
 import type { AddressInfo } from "node:net";
-import type { ListenAddress, ListenOptions } from "./listen_options.ts";
-import { type TlsOptions, toHttpsOptions } from "./tls.ts";
+
+/** Options for `SmcpServer.listen()`. */
+export interface ListenOptions {
+  /** The host to listen on; default `127.0.0.1` (spec §10). */
+  hostname?: string;
+  /** The port to listen on; default 0, any free port. */
+  port?: number;
+  /** Certificates for HTTPS; default plain HTTP. */
+  tls?: TlsOptions;
+  /**
+   * Whether to allow a public address without authentication, that is without an `authenticator` and
+   * without `tls.clientCa`; default `false` (spec §10).
+   */
+  insecure?: boolean;
+  /**
+   * Whether to refuse a public address without `tls`; default `false`: logs a warning, if there is an
+   * `authenticator` and no trusted proxy.
+   */
+  requireTls?: boolean;
+  /**
+   * Called once, when the listener stopped accepting connections and could not be restarted, for
+   * example without free file descriptors. By default the error is thrown uncaught, which ends the
+   * process.
+   */
+  onLost?: (error: Error) => void;
+}
+
+/** The address that a server listens on. */
+export interface ListenAddress {
+  /** The URL that clients connect to, such as `http://127.0.0.1:8787`. */
+  readonly url: string;
+  /** The requested host. */
+  readonly hostname: string;
+  /** The actual port. */
+  readonly port: number;
+}
+
+/** The certificate of a server, and optionally the authorities of its clients; all as PEM (spec §10). */
+export interface TlsOptions {
+  /** The server's certificate chain without the root. */
+  readonly cert: string;
+  /** The private key of the first certificate. */
+  readonly key: string;
+  /** Certificate authorities of clients: requires a client certificate issued by one of them (mTLS). */
+  readonly clientCa?: string;
+}
+
+/**
+ * Checks certificates and converts them to options of `node:https`.
+ *
+ * The check is needed since Deno accepts any text as a replacement, and then fails every handshake.
+ *
+ * @throws {TypeError} naming the invalid part, without its content
+ */
+export function toHttpsOptions(
+  { cert, key, clientCa }: TlsOptions,
+): HttpsOptions {
+  const certificate = readPem("certificate", () => new X509Certificate(cert));
+  const privateKey = readPem("private key", () => createPrivateKey(key));
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new TypeError("Cannot use TLS: the key is not the certificate's");
+  }
+  if (clientCa === undefined) return { cert, key };
+  readPem("certificate of the client CA", () => new X509Certificate(clientCa));
+  return {
+    cert,
+    key,
+    ca: clientCa,
+    requestCert: true,
+    rejectUnauthorized: true,
+  };
+}
+
+function readPem<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch {
+    throw new TypeError(`Cannot use TLS: the ${what} is not valid PEM`);
+  }
+}
 
 /** How often an HTTP server checks for late requests. */
 const CHECK_INTERVAL_MS = 1000;
@@ -25,7 +105,7 @@ const BODY_TIMEOUT_MS = 60_000;
 const requiresCertificates = new WeakSet<HttpServer | HttpsServer>();
 
 /** Options for {@linkcode newServer}. */
-export interface NewServerOptions {
+interface NewServerOptions {
   /** Certificates, for an HTTPS server. */
   readonly tls?: TlsOptions | undefined;
   /** Milliseconds for the headers of a request. */

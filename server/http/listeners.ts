@@ -4,24 +4,24 @@ import type { Server as HttpsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
-import type { Limiter } from "../limits/limiter.ts";
-import type { SocketSlots } from "../limits/socket_slots.ts";
-import { log } from "../shared/log.ts";
+import { connect, type Socket } from "node:net";
+import type { Limiter, TlsFailure } from "../limits/limiter.ts";
+import type { SocketSlots } from "../limits/slots.ts";
+import { failure, log } from "../shared/log.ts";
 import { invalidRequest, toResponse } from "../shared/refusal.ts";
-import { clearText, exposure } from "./bind_rule.ts";
+import { clearText, exposure } from "./host_rule.ts";
 import { closed, OpenSockets } from "./closing.ts";
 import type { SmcpEnv } from "./http_app.ts";
 import {
   closeServer,
+  type ListenAddress,
+  type ListenOptions,
   listenUnless,
   newServer,
   replaceCertificates,
+  type TlsOptions,
 } from "./listen.ts";
-import type { ListenAddress, ListenOptions } from "./listen_options.ts";
-import { watchListener } from "./listener_watch.ts";
 import type { MetricsFeed } from "./metrics_feed.ts";
-import type { TlsOptions } from "./tls.ts";
-import { watchHandshakes } from "./tls_failures.ts";
 import type { UpgradeListener } from "./upgrade.ts";
 
 /** How long a shutdown waits for WebSockets to close. */
@@ -34,7 +34,7 @@ const raise = (error: Error): void =>
   });
 
 /** The parts of a server that {@linkcode Listeners} needs. */
-export interface ListenersParts {
+interface ListenersParts {
   /** Answers HTTP requests. */
   readonly app: Hono<SmcpEnv>;
   /** Answers upgrade requests. */
@@ -153,3 +153,190 @@ export class Listeners {
     );
   }
 }
+
+/** How often a listener is checked. */
+const CHECK_INTERVAL_MS = 2000;
+
+/** Further checks that may miss the probe before a restart; a stalled process may cause one. */
+const MAX_MISSED_CHECKS = 1;
+
+/** Unsuccessful restarts in a row before the listener counts as lost. */
+const MAX_RESTARTS = 3;
+
+/** A listener to watch. */
+interface WatchedListener {
+  /** The listening server. */
+  readonly server: HttpServer | HttpsServer;
+  /** The host that it listens on. */
+  readonly hostname: string;
+  /** The port that it listens on. */
+  readonly port: number;
+  /** Called once, when it accepts no connections and cannot be restarted. */
+  lost(error: Error): void;
+  /** Milliseconds between two checks; default 2000. */
+  readonly intervalMs?: number;
+}
+
+/**
+ * Restarts a listener that stops accepting connections; open connections stay.
+ *
+ * A process without free descriptors cannot accept. Node resumes when some are free again, Deno never
+ * does, and neither reports it. So after a while without connections the watch opens one itself, and
+ * restarts the listener if that connection is not accepted.
+ *
+ * @returns a function that stops the watch
+ */
+export function watchListener(
+  { server, hostname, port, lost, intervalMs = CHECK_INTERVAL_MS }:
+    WatchedListener,
+): () => void {
+  let isAlive = true;
+  let missed = 0;
+  let restarts = 0;
+  let probe: Socket | undefined;
+  let reason: unknown;
+  const accepted = () => {
+    isAlive = true;
+    if (restarts > 0) {
+      log.warn("The listener accepts connections again");
+      timer.unref();
+    }
+    missed = restarts = 0;
+  };
+  const failed = (error: Error) => {
+    reason = error;
+    log.error("The listener failed", failure(error));
+  };
+  const openProbe = () => {
+    const socket = connect({ port, host: hostname });
+    probe = socket;
+    const done = () => {
+      socket.destroy();
+      if (probe === socket) probe = undefined;
+    };
+    socket.on("connect", done);
+    // The probe may lack a descriptor, which says nothing about the listener.
+    socket.on("error", () => {
+      missed = 0;
+      done();
+    });
+    missed = 1;
+  };
+  const check = () => {
+    if (isAlive) {
+      isAlive = false;
+      return;
+    }
+    // Where nobody listens, since a restart has failed, a probe says nothing.
+    if (missed === 0 && server.listening) return openProbe();
+    if (missed++ <= MAX_MISSED_CHECKS) return;
+    probe?.destroy();
+    missed = 0;
+    if (restarts++ < MAX_RESTARTS) {
+      log.error("The listener accepts no connections: restarting it");
+      timer.ref(); // nothing else may keep the process until it listens again
+      server.close();
+      server.listen(port, hostname);
+      return;
+    }
+    stop();
+    lost(
+      new Error(
+        `Cannot accept connections on ${hostname} port ${port} any more`,
+        {
+          cause: reason,
+        },
+      ),
+    );
+  };
+  server.on("connection", accepted);
+  server.on("error", failed);
+  const timer = setInterval(check, intervalMs);
+  timer.unref();
+  const stop = () => {
+    clearInterval(timer);
+    probe?.destroy();
+    server.off("connection", accepted);
+    server.off("error", failed);
+  };
+  return stop;
+}
+
+/** The known facts about a failed TLS handshake. */
+interface HandshakeError {
+  /** The error code of OpenSSL, or of the socket. */
+  readonly code: string;
+  /** Why the client's certificate was not accepted, if it was not. */
+  readonly certificate?: string;
+}
+
+/**
+ * Describes why a TLS handshake failed, and what to change on which side.
+ *
+ * A client that does not trust the server often just closes the connection.
+ */
+export function describeTlsFailure(
+  { code, certificate }: HandshakeError,
+): string {
+  if (certificate === "CERT_HAS_EXPIRED") {
+    return "the client's certificate has expired: have it renewed";
+  }
+  if (certificate !== undefined) {
+    return `the client's certificate is not accepted (${certificate}): it must be of an authority in --tls-client-ca, and be valid today`;
+  }
+  if (code === "ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE") {
+    return "the client shows no certificate, and --tls-client-ca asks for one: give it --tls-cert and --tls-key";
+  }
+  if (/ALERT_UNKNOWN_CA/.test(code)) {
+    return `the client does not know the authority of this server's certificate: ${TRUST_HINT}`;
+  }
+  if (/ALERT_.*CERTIFICATE/.test(code)) {
+    return `the client does not accept this server's certificate (${code}): look at its host names and its dates; or ${TRUST_HINT}`;
+  }
+  if (/HTTP_REQUEST|WRONG_VERSION_NUMBER/.test(code)) {
+    return "the client does not speak TLS: its URL must begin with https:";
+  }
+  if (/UNSUPPORTED_PROTOCOL|UNEXPECTED_MESSAGE|NO_SHARED/.test(code)) {
+    return `client and server have no version or cipher of TLS in common (${code}): the client may be old`;
+  }
+  if (code === "ECONNRESET") {
+    return `the client closed the connection during the handshake, possibly because it does not trust this server's certificate: ${TRUST_HINT}`;
+  }
+  return `the handshake failed (${code})`;
+}
+
+const TRUST_HINT =
+  "give it the authority (--tls-ca), or this server the whole chain (--tls-cert)";
+
+/** Reports the failed TLS handshakes of a server, if it has TLS. */
+function watchHandshakes(
+  server: HttpServer | HttpsServer,
+  report: (failure: TlsFailure) => void,
+): void {
+  if (!("setSecureContext" in server)) return;
+  // Node no longer has the address when the connection is closed.
+  const addresses = new WeakMap<object, string>();
+  server.on("connection", (raw: Socket) => {
+    addresses.set(raw, raw.remoteAddress ?? "unknown");
+  });
+  server.on("tlsClientError", (error, socket) => {
+    const raw: unknown = Reflect.get(socket, "_parent");
+    if (!(raw instanceof Object)) return;
+    // A port check, as load balancers make them: no handshake was attempted.
+    if (Reflect.get(raw, "bytesRead") === 0) return;
+    const certificate: unknown = socket.authorizationError;
+    report({
+      reason: describeTlsFailure({
+        code: "code" in error ? String(error.code) : error.name,
+        ...(certificate != null && { certificate: codeOf(certificate) }),
+      }),
+      address: addresses.get(raw) ?? "unknown",
+    });
+  });
+}
+
+/** Returns an error code, which some runtimes wrap in an error. */
+const codeOf = (value: unknown): string =>
+  value instanceof Error && "code" in value
+    ? String(value.code)
+    : String(value);

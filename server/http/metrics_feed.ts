@@ -3,12 +3,20 @@ import type { Server as HttpsServer } from "node:https";
 import { getRequestListener } from "@hono/node-server";
 import { Hono, type MiddlewareHandler } from "hono";
 import { invalidRequest, notFound, toResponse } from "../shared/refusal.ts";
-import type { SocketSlots } from "../limits/socket_slots.ts";
-import { closeServer, listenUnless, newServer } from "./listen.ts";
-import type { ListenAddress, ListenOptions } from "./listen_options.ts";
-import { LoopLag } from "../observe/loop_lag.ts";
-import type { Metrics, MetricsSource } from "../observe/metrics.ts";
-import { Traffic } from "../observe/traffic.ts";
+import type { SocketSlots } from "../limits/slots.ts";
+import {
+  closeServer,
+  type ListenAddress,
+  type ListenOptions,
+  listenUnless,
+  newServer,
+} from "./listen.ts";
+import {
+  LoopLag,
+  type Metrics,
+  type MetricsSource,
+  Traffic,
+} from "../observe/metrics.ts";
 
 /** Time limit for the headers of a request for metrics. */
 const HEADER_TIMEOUT_MS = 10_000;

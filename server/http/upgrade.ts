@@ -12,9 +12,9 @@ import {
   provenanceOf,
   type RequestHead,
 } from "./admit_request.ts";
-import type { ServedEngine } from "./served_engine.ts";
-import type { Carrier } from "../limits/connection_slots.ts";
-import { clientAddress } from "../limits/client_address.ts";
+import type { ServedEngine } from "./connections.ts";
+import type { Carrier } from "../limits/slots.ts";
+import { clientAddress } from "../limits/limits.ts";
 import {
   invalidRequest,
   notFound,

@@ -1,7 +1,9 @@
+import { isIP, isIPv4, isIPv6 } from "node:net";
 import {
   ErrorCode,
   ProtocolError,
 } from "../../protocol/errors/protocol_error.ts";
+import { TokenBucket } from "../shared/pending.ts";
 
 /** Count and rate limits of a server; a client that exceeds one gets the error 429 (spec §10). */
 export interface Limits {
@@ -147,3 +149,123 @@ const LIMIT_MESSAGES = {
   callsPerAgent: (max: number) =>
     `Too many calls: at most ${max} may wait for their answers at once`,
 } as const;
+
+/** After this time without a request there is nothing to know of a client: its bucket is full again. */
+const FORGET_MS = 1000;
+
+interface Client {
+  readonly bucket: TokenBucket;
+  open: number;
+  usedAt: number;
+}
+
+/**
+ * Limits the HTTP requests of each client of a gateway: how many come in a second, and how many are
+ * open at once.
+ */
+export class RequestRates {
+  readonly #limits: Pick<Limits, "eventsPerSecond" | "callsPerAgent">;
+  readonly #clients = new Map<string, Client>();
+  #sweptAt = -Infinity;
+
+  /** Applies the limits that an Agent of its own would have. */
+  constructor(limits: Pick<Limits, "eventsPerSecond" | "callsPerAgent">) {
+    this.#limits = limits;
+  }
+
+  /** How many clients are remembered. */
+  get size(): number {
+    return this.#clients.size;
+  }
+
+  /**
+   * Admits a request.
+   *
+   * @param client its principal, or its address where nobody has to say who it is
+   * @param now milliseconds of a monotonic clock
+   * @returns what to call when it has ended, or the limit that it exceeds
+   */
+  take(
+    client: string,
+    now: number,
+  ): (() => void) | "eventsPerSecond" | "callsPerAgent" {
+    this.#sweep(now);
+    const { eventsPerSecond, callsPerAgent } = this.#limits;
+    let known = this.#clients.get(client);
+    if (known === undefined) {
+      const bucket = new TokenBucket(eventsPerSecond, now);
+      known = { bucket, open: 0, usedAt: now };
+      this.#clients.set(client, known);
+    }
+    const entry = known;
+    entry.usedAt = now;
+    if (!entry.bucket.take(now)) return "eventsPerSecond";
+    if (entry.open >= callsPerAgent) return "callsPerAgent";
+    entry.open++;
+    return () => void entry.open--;
+  }
+
+  #sweep(now: number): void {
+    if (now - this.#sweptAt < FORGET_MS) return;
+    this.#sweptAt = now;
+    for (const [client, { open, usedAt }] of this.#clients) {
+      if (open === 0 && now - usedAt >= FORGET_MS) this.#clients.delete(client);
+    }
+  }
+}
+
+/**
+ * Returns the address that a request came from (spec §10).
+ *
+ * Each trusted proxy appends the address of its own client to `X-Forwarded-For`; entries before
+ * those may be forged and are ignored.
+ *
+ * @param peer the remote address of the TCP connection; empty when it is closed already
+ * @param forwarded the `X-Forwarded-For` header
+ * @param proxies the number of trusted proxies in front of the server; 0 ignores the header
+ */
+export function clientAddress(
+  peer: string,
+  forwarded: string | string[] | undefined,
+  proxies: number,
+): string {
+  if (proxies === 0 || forwarded === undefined) return plain(peer);
+  const hops = String(forwarded).split(",").map((hop) =>
+    plain(bare(hop.trim()))
+  );
+  const hop = hops.at(-proxies) ?? hops[0];
+  return hop !== undefined && isIP(hop) !== 0 ? hop : plain(peer);
+}
+
+/** Groups addresses for counting: an IPv4 address by itself, IPv6 addresses by their /64 network. */
+export function addressGroup(address: string): string {
+  // Fast path: this runs for each event of a flood.
+  if (!address.includes(":") || !isIPv6(address)) return address;
+  return `${expand(address).slice(0, 4).join(":")}::/64`;
+}
+
+/** Removes a port, and the brackets of an IPv6 address. */
+function bare(hop: string): string {
+  const [, address = hop] = /^\[(.*)\](?::\d+)?$/.exec(hop) ??
+    /^([^:]*):\d+$/.exec(hop) ?? [];
+  return address;
+}
+
+/** Converts an IPv4-mapped IPv6 address to IPv4. */
+function plain(address: string): string {
+  const [, v4 = ""] = /^::ffff:(.*)$/i.exec(address) ?? [];
+  return isIPv4(v4) ? v4 : address;
+}
+
+/** Expands an IPv6 address to its groups, without leading zeros. */
+function expand(address: string): string[] {
+  const [unzoned = ""] = address.toLowerCase().split("%");
+  const [head = "", tail] = unzoned.split("::");
+  const groups = (text: string) => text === "" ? [] : text.split(":");
+  const before = groups(head);
+  const after = groups(tail ?? "");
+  // A dotted IPv4 part stands for two groups.
+  const width = before.length + after.length + (unzoned.includes(".") ? 1 : 0);
+  const zeros = Array<string>(Math.max(0, 8 - width)).fill("0");
+  return [...before, ...zeros, ...after].map((g) => g.replace(/^0+(?=.)/, ""));
+}

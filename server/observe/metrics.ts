@@ -1,3 +1,6 @@
+import type { Server as HttpServer } from "node:http";
+import type { Server as HttpsServer } from "node:https";
+import type { Socket } from "node:net";
 import type { Limits } from "../limits/limits.ts";
 import type { CallEnd } from "../shared/audit.ts";
 import type { ClusterSource } from "../shared/cluster.ts";
@@ -52,4 +55,89 @@ export interface SmcpServerStats {
   readonly offices: number;
   /** Agents and Computers in offices. */
   readonly members: number;
+}
+
+/** Milliseconds between two checks of the clock. */
+const CHECK_INTERVAL_MS = 250;
+
+/**
+ * Measures how late timers fire: the delay that a busy event loop adds to everything.
+ *
+ * The runtime's own histogram (`monitorEventLoopDelay`) is wrong on Deno.
+ */
+export class LoopLag {
+  readonly #timer: ReturnType<typeof setInterval>;
+  #expected = performance.now() + CHECK_INTERVAL_MS;
+  #worst = 0;
+
+  /** Starts measuring, until it is stopped. */
+  constructor() {
+    this.#timer = setInterval(() => {
+      this.#worst = Math.max(this.#worst, performance.now() - this.#expected);
+      this.#expected = performance.now() + CHECK_INTERVAL_MS;
+    }, CHECK_INTERVAL_MS);
+    this.#timer.unref();
+  }
+
+  /** Returns the longest delay in milliseconds since the last call. */
+  read(): number {
+    // The current check may be late already.
+    const now = performance.now() - this.#expected;
+    const worst = Math.max(this.#worst, now, 0);
+    this.#worst = 0;
+    return worst;
+  }
+
+  /** Stops measuring. */
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+/** Bytes in both directions. */
+interface Bytes {
+  /** From clients. */
+  readonly received: number;
+  /** To clients. */
+  readonly sent: number;
+}
+
+/**
+ * Counts the bytes on the wire of all connections of HTTP servers.
+ *
+ * The runtime counts them per socket: they are added up only when read, at no other cost.
+ */
+export class Traffic {
+  readonly #open = new Set<Socket>();
+  #received = 0;
+  #sent = 0;
+
+  /**
+   * Counts a server's connections from now on.
+   *
+   * @returns a function that stops it; open connections still count
+   */
+  watch(server: HttpServer | HttpsServer): () => void {
+    const opened = (socket: Socket) => {
+      this.#open.add(socket);
+      socket.on("close", () => {
+        this.#open.delete(socket);
+        this.#received += socket.bytesRead;
+        this.#sent += socket.bytesWritten;
+      });
+    };
+    server.on("connection", opened);
+    return () => server.off("connection", opened);
+  }
+
+  /** Returns all bytes so far. */
+  read(): Bytes {
+    let received = this.#received;
+    let sent = this.#sent;
+    for (const socket of this.#open) {
+      received += socket.bytesRead;
+      sent += socket.bytesWritten;
+    }
+    return { received, sent };
+  }
 }

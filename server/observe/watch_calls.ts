@@ -23,13 +23,14 @@ import {
   type AuditedRead,
   type CallEnd,
   endOf,
+  endText,
   type Journal,
   type SeenEvent,
 } from "../shared/audit.ts";
 import { Payload } from "../wire/mod.ts";
 import type { ConnectionParts } from "../office/connection.ts";
 import type { Metrics } from "./metrics.ts";
-import type { CallSource, CallSources } from "./call_sources.ts";
+import type { Identity } from "../shared/identity.ts";
 
 /**
  * Called for each request when it arrives. The returned function is called once, when the request
@@ -267,3 +268,84 @@ export function eventEnd(answer: Answer | undefined): CallEnd {
   if (answer === undefined || answer instanceof Payload) return endOf(answer);
   return { outcome: answer[0] === false ? "refused" : "ok" };
 }
+
+/** Who made a call that a gateway's Agent sends. */
+export interface CallSource {
+  /** Who it is authenticated as; absent without authentication. */
+  readonly principal?: string;
+  /** Name and version of its program, as that says itself. */
+  readonly client?: string;
+}
+
+/** The calls of a gateway's Agents by `req_id`, with those who made them, for the audit log. */
+export class CallSources {
+  readonly #agents: Identity;
+  readonly #sources = new Map<string, CallSource>();
+
+  /** @param agents the identity of the gateway's Agents: no other can name a source */
+  constructor(agents: Identity) {
+    this.#agents = agents;
+  }
+
+  /** Names who makes a call; returns a function that removes it. */
+  add(reqId: string, source: CallSource): () => void {
+    this.#sources.set(reqId, source);
+    return () => {
+      if (this.#sources.get(reqId) === source) this.#sources.delete(reqId);
+    };
+  }
+
+  /** Finds who made a call; `undefined` if the Agent made the call itself. */
+  of(agent: Identity | undefined, reqId: string): CallSource | undefined {
+    return agent === this.#agents ? this.#sources.get(reqId) : undefined;
+  }
+}
+
+/** The part of a span of `@opentelemetry/api` that is used. */
+export interface CallSpan {
+  /** Sets an attribute. */
+  setAttribute(name: string, value: string): unknown;
+  /** Sets the status; code 2 is an error. */
+  setStatus(status: { code: number; message?: string }): unknown;
+  /** Ends it. */
+  end(): void;
+}
+
+/** The part of a tracer of `@opentelemetry/api` that is used: `trace.getTracer("…")` is one. */
+export interface CallTracer {
+  /** Starts a span; kind 1 is a server's. */
+  startSpan(
+    name: string,
+    options: { kind: number; attributes: Record<string, string> },
+  ): CallSpan;
+}
+
+const SERVER_KIND = 1;
+const ERROR_STATUS = 2;
+
+/** Creates a span for every relayed request; never with parameters or results. */
+export const traceCalls = (tracer: CallTracer): CallObserver =>
+(
+  { event, agent: { office, name }, computer, payload },
+) => {
+  const { req_id, tool_name } = payload.peek() as Record<string, unknown>; // checked by now
+  const span = tracer.startSpan(event, {
+    kind: SERVER_KIND,
+    attributes: {
+      "smcp.office": office,
+      "smcp.agent": name,
+      "smcp.computer": computer,
+      "smcp.req_id": String(req_id),
+      ...(typeof tool_name === "string" && { "smcp.tool": tool_name }),
+    },
+  });
+  return (_answer, end) => {
+    const { outcome, ended_by } = end;
+    span.setAttribute("smcp.outcome", outcome);
+    if (ended_by !== undefined) span.setAttribute("smcp.ended_by", ended_by);
+    if (outcome !== "ok") {
+      span.setStatus({ code: ERROR_STATUS, message: endText(end) });
+    }
+    span.end();
+  };
+};

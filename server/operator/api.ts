@@ -1,13 +1,18 @@
+import type { Socket } from "socket.io";
 import type { z } from "zod";
-import type { ClientEvent, ClientEvents } from "../../protocol/mod.ts";
-import { seesAll, seesOffice } from "../shared/identity.ts";
-import type { Policy } from "../shared/identity.ts";
+import type { QuestionParts } from "../doors/question.ts";
+import type { LocalOffices } from "../office/offices.ts";
+import type {
+  ClientEvent,
+  ClientEvents,
+  ProtocolName,
+} from "../../protocol/mod.ts";
+import type { ClusterMember } from "../shared/cluster.ts";
+import { type Policy, seesAll, seesOffice } from "../shared/identity.ts";
+import type { SmcpServerStats } from "../observe/metrics.ts";
 import { ask, type Asked } from "./ask.ts";
-import { Here, type HereParts } from "./here.ts";
-import type { OtherOperators, Told } from "./nodes/other_operators.ts";
-import type { NodeQuestion } from "./nodes/node_questions.ts";
-import { ProblemError, problemOf } from "./problem.ts";
-import type { Operator } from "./operated.ts";
+import { Here, type HereParts, type OfficeView } from "./here.ts";
+import type { NodeQuestion, OtherOperators, Told } from "./nodes.ts";
 import type {
   callsSchema,
   cancelSchema,
@@ -18,7 +23,34 @@ import type {
   revokeSchema,
   statusSchema,
 } from "./schemas.ts";
-import type { OfficeView } from "./views.ts";
+import { invalidFields } from "../../shared/http/invalid.ts";
+import { ProblemError, problemOf } from "../../shared/http/problem.ts";
+
+/** Who looks at a Server and changes things. */
+export interface Operator {
+  /** Names it in the audit log. */
+  readonly by: string;
+  /** Which offices it sees. */
+  readonly policy: Policy;
+}
+
+/** What operators see of a server. */
+export interface OperatedServer {
+  /** The versions that it lets in, oldest first. */
+  readonly protocols: readonly ProtocolName[];
+  /** The offices whose home is here. */
+  readonly local: LocalOffices;
+  /** The Socket.IO sessions by their ids. */
+  readonly sessions: {
+    readonly open: ReadonlyMap<string, { readonly socket: Socket }>;
+  };
+  /** What questions to Computers work with. */
+  readonly questions: QuestionParts;
+  /** The node that it is in a cluster. */
+  readonly cluster: ClusterMember | undefined;
+  /** Returns current counts. */
+  stats(): SmcpServerStats;
+}
 
 /** The parts of a server that {@linkcode OperatorApi} needs. */
 export interface ApiParts extends HereParts {
@@ -296,3 +328,7 @@ const noOffice = (office: string) =>
     `nobody is in ${JSON.stringify(office)}, or you may not see it`,
     "take one from the list of offices",
   );
+
+/** Converts what a schema refused. */
+export const invalid = (error: z.ZodError, what: string): ProblemError =>
+  invalidFields(error, what, "give what /operator/v1/openapi.json says of it");

@@ -12,8 +12,8 @@ import {
   askComputer,
   type QuestionParts,
 } from "../doors/question.ts";
-import type { Operator } from "./operated.ts";
-import { ProblemError, problemOf } from "./problem.ts";
+import { ProblemError, problemOf } from "../../shared/http/problem.ts";
+import type { Operator } from "./api.ts";
 
 /** The Computer that an operator asks. */
 export interface Asked {

@@ -1,18 +1,20 @@
+import process from "node:process";
+import type { z } from "zod";
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { Journal } from "../shared/audit.ts";
 import { type Policy, seesAll, seesOffice } from "../shared/identity.ts";
-import { carriedBy } from "../wire/mod.ts";
-import type { Answerers, Questions } from "./nodes/node_questions.ts";
-import type { OperatedServer } from "./operated.ts";
-import { processOf, type ProcessView } from "./process.ts";
-import {
-  type CallView,
-  callView,
-  type MemberView,
-  memberView,
-  type OfficeView,
-  officeView,
-} from "./views.ts";
+import { type Carried, carriedBy } from "../wire/mod.ts";
+import type { Answerers, Questions } from "./nodes.ts";
+import type { OperatedServer } from "./api.ts";
+import type {
+  callSchema,
+  memberSchema,
+  officeSchema,
+  processSchema,
+} from "./schemas.ts";
+import { agentName, type Call } from "../office/call.ts";
+import type { Member } from "../office/members.ts";
+import type { Office } from "../office/office.ts";
 
 /** The parts of a server that {@linkcode Here} needs. */
 export interface HereParts extends OperatedServer {
@@ -100,4 +102,105 @@ export class Here
     await recheck();
     return 1;
   }
+}
+
+/** A process as operators of all offices see it. */
+type ProcessView = z.infer<typeof processSchema>;
+
+/** Counts what the process has in all. */
+function processOf(
+  { sessions, local, stats }: Pick<
+    OperatedServer,
+    "sessions" | "local" | "stats"
+  >,
+  streams: number,
+  draining: boolean,
+): ProcessView {
+  const { rss, heapUsed } = process.memoryUsage();
+  let queued = 0;
+  for (const { socket } of sessions.open.values()) {
+    queued += carriedBy(socket.conn)?.queued ?? 0;
+  }
+  return {
+    draining,
+    connections: stats().connections,
+    calls: local.sentCalls,
+    streams,
+    queued_bytes: queued,
+    memory_bytes: rss,
+    heap_bytes: heapUsed,
+  };
+}
+
+/** A member as operators see it. */
+type MemberView = z.infer<typeof memberSchema>;
+/** A call as operators see it. */
+type CallView = z.infer<typeof callSchema>;
+/** An office as operators see it. */
+export type OfficeView = z.infer<typeof officeSchema>;
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+/**
+ * Shows a member.
+ *
+ * @param carried the bytes of its WebSocket, if it is here
+ */
+function memberView(
+  { peer, office, role, name, record, calls }: Member & {
+    readonly role: MemberView["role"];
+  },
+  carried: Carried | undefined,
+): MemberView {
+  const { id, version, identity, address } = peer;
+  const { lastError } = record;
+  return {
+    ...{ id, office, role, name, version },
+    ...(identity && { principal: identity.principal }),
+    address,
+    since: iso(record.joinedAt),
+    calls: record.calls,
+    pending_calls: calls.length,
+    ...(carried && { bytes: { ...carried } }),
+    ...(lastError && {
+      last_error: { ...lastError, at: iso(lastError.at) },
+    }),
+  };
+}
+
+/**
+ * Shows a call, of an operator too.
+ *
+ * @param now milliseconds of a monotonic clock
+ */
+function callView(
+  { agent, computer, reqId, event, tool, began, waiting }: Call,
+  now: number,
+): CallView {
+  const { office, peer: { identity } } = agent;
+  return {
+    office,
+    agent: agentName(agent),
+    computer: computer.name,
+    req_id: reqId,
+    request: event,
+    ...(tool !== undefined && { tool }),
+    ...(identity && { principal: identity.principal }),
+    ...(waiting !== undefined && { waiting }),
+    ms: Math.round(now - began),
+  };
+}
+
+/** Shows an office; `undefined` of one in which only operators are. */
+function officeView(
+  { name: office, members, calls }: Office,
+): OfficeView | undefined {
+  if (members.length === 0) return undefined;
+  const agent = members.find(({ role }) => role === "agent");
+  return {
+    office,
+    agent: agent?.name ?? null,
+    computers: members.length - (agent ? 1 : 0),
+    pending_calls: calls.length,
+  };
 }

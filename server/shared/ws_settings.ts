@@ -9,3 +9,6 @@ export const WS_ENGINES: readonly WsEngine[] = ["fast", "stock"];
 
 /** The WebSocket implementation: this package's own (`fast`), or the package `ws` (`stock`). */
 export type WsEngine = "fast" | "stock";
+
+/** Default of `SmcpServerOptions.maxConnectBytes`. */
+export const MAX_CONNECT_BYTES = 16 * 1024;

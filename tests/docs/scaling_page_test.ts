@@ -59,7 +59,7 @@ Deno.test("docs/scaling.md quotes messages and metrics that exist", async () => 
   assert(quoted.length > 8);
   assertEquals(quoted.filter((text) => !log.includes(text)), []);
 
-  const metrics = await read("server/observe/cluster_metrics.ts");
+  const metrics = await read("server/observe/prometheus.ts");
   const names = [...page.matchAll(/smcp_cluster_(\w+)/g)]
     .map(([, name = ""]) => name);
   assert(names.length > 10);

@@ -1,5 +1,5 @@
 import { configureSync, type LogRecord, resetSync } from "@logtape/logtape";
-import { jsonLine, prettyLine } from "../../server/cli/log_lines.ts";
+import { jsonLine, prettyLine } from "../../server/cli/logging.ts";
 
 /** Everything that is logged while it is active. */
 export interface LogCapture extends Disposable {

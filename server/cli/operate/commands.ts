@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { addHelp } from "../../../cli/add_help.ts";
 import { integer } from "../../../cli/integer.ts";
 import { addWayFlags } from "../../../cli/server_flags.ts";
-import { parseExpiry } from "../../auth/parse_expiry.ts";
+import { parseExpiry } from "../../shared/identity.ts";
 
 const ROLES = ["agent", "computer", "operator"];
 const DAY_SECONDS = 86_400;
@@ -41,7 +41,7 @@ export function addOperatorCommands(program: Command): void {
     "smcp-server watch team-a --json",
   ).argument("[office]", "the office's id; all that you may see without it")
     .action(async (office, flags) =>
-      (await import("./watch.ts")).watch(office, flags)
+      (await import("./show.ts")).watch(office, flags)
     );
 
   addChange(

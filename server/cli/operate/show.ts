@@ -1,17 +1,17 @@
-import { columns } from "../../../cli/terminal_text.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { columns, plain } from "../../../cli/terminal_text.ts";
 import {
   callsSchema,
   membersSchema,
   officesSchema,
 } from "../../operator/schemas.ts";
 import { endText } from "../../shared/audit.ts";
-import { warnMissing } from "./missing_nodes.ts";
 import { OperatorClient, type OperatorFlags } from "./operator_client.ts";
 
 const MISSING = "what is there is missing here";
 
 /** Flags of commands that show something. */
-export interface ShowFlags extends OperatorFlags {
+interface ShowFlags extends OperatorFlags {
   /** Whether to print JSON. */
   readonly json?: true;
 }
@@ -109,3 +109,118 @@ function bytesText(bytes: number | undefined): string {
   for (; value >= 1024 && unit < UNITS.length - 1; unit++) value /= 1024;
   return `${unit === 0 ? value : value.toFixed(1)} ${UNITS[unit]}`;
 }
+
+/** How long to wait before a lost stream is opened again. */
+const RETRY_MS = 1000;
+
+/**
+ * Prints what happens, one line for each event, until a signal; a stream that is lost is opened again
+ * where it was.
+ *
+ * @throws {Error} when it cannot be opened
+ */
+export async function watch(
+  office: string | undefined,
+  flags: ShowFlags,
+): Promise<void> {
+  const client = new OperatorClient(flags);
+  const path = office === undefined
+    ? "/events"
+    : `/events?office=${encodeURIComponent(office)}`;
+  let last = "";
+  while (true) {
+    const stream = await client.stream(path, last);
+    stream.setEncoding("utf8");
+    try {
+      for await (const { id, kind, data } of eventsOf(stream)) {
+        last = id;
+        if (kind === "open" || kind === "end") tell(kind, data);
+        else {
+          console.log(
+            flags.json ? JSON.stringify(data) : eventLine(kind, data),
+          );
+        }
+      }
+    } catch {
+      // The next try says why, if it lasts.
+    }
+    await sleep(RETRY_MS);
+  }
+}
+
+/** An event of the stream. */
+interface Event {
+  readonly id: string;
+  readonly kind: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+async function* eventsOf(stream: AsyncIterable<string>): AsyncIterable<Event> {
+  let text = "";
+  for await (const chunk of stream) {
+    const blocks = (text + chunk).split("\n\n");
+    text = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const [, id, kind, data] =
+        /^id: (.*)\nevent: (.*)\ndata: (.*)$/.exec(block) ?? [];
+      if (id === undefined || kind === undefined) continue; // a comment
+      yield { id, kind, data: JSON.parse(data ?? "{}") };
+    }
+  }
+}
+
+/** What is said of the stream itself is not among its events. */
+function tell(kind: string, { missed, reason }: Event["data"]): void {
+  if (kind === "end") {
+    console.error(`the stream ended: ${plain(String(reason))}`);
+  } else if (missed === true) console.error("events were missed");
+}
+
+/** Writes an event as one line for people: `12:03:04 north joined role=computer name=pc`. */
+export function eventLine(
+  kind: string,
+  { at, event: _, office, ...fields }: Event["data"],
+): string {
+  const time = String(at).slice(11, 19);
+  const rest = Object.entries(fields).map(([key, value]) =>
+    ` ${key}=${
+      typeof value === "string" && /^[\w.:/@-]+$/.test(value)
+        ? value
+        : JSON.stringify(value)
+    }`
+  );
+  return plain(
+    `${time} ${typeof office === "string" ? office : "-"} ${kind}${
+      rest.join("")
+    }`,
+  );
+}
+
+/** The nodes of a cluster that an answer of the operator API lacks. */
+interface MissingNodes {
+  readonly unanswered?: readonly string[];
+  readonly not_operated?: readonly string[];
+}
+
+/** Names nodes that an answer lacks, and what that means; nothing where all have answered. */
+function warnMissing(missing: MissingNodes, meaning: string): void {
+  for (const said of missingNodes(missing)) {
+    console.error(`warning: ${said}: ${meaning}`);
+  }
+}
+
+/** Names nodes that an answer lacks: those without an answer, and those that operators cannot ask. */
+export const missingNodes = (
+  { unanswered = [], not_operated = [] }: MissingNodes,
+): string[] => [
+  ...named("no answer came from the node", unanswered),
+  ...named(
+    "operators cannot ask, because of --no-operator, the node",
+    not_operated,
+  ),
+];
+
+const named = (said: string, nodes: readonly string[]): string[] =>
+  nodes.length === 0
+    ? []
+    : [`${said}${nodes.length > 1 ? "s" : ""} ${plain(nodes.join(", "))}`];

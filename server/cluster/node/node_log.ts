@@ -1,4 +1,4 @@
-import { LogThrottle } from "../../limits/log_throttle.ts";
+import { LogThrottle } from "../../limits/limiter.ts";
 import { failure, log } from "../../shared/log.ts";
 import type { About, Difference } from "./about.ts";
 import type { NodeChange } from "./neighbours.ts";

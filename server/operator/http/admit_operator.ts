@@ -8,13 +8,13 @@ import {
   judgeHost,
   provenanceOf,
 } from "../../http/admit_request.ts";
-import { clientAddress } from "../../limits/client_address.ts";
+import { clientAddress } from "../../limits/limits.ts";
 import { quote } from "../../shared/log.ts";
 import type { Identity } from "../../shared/identity.ts";
-import type { Operator } from "../operated.ts";
+import { ProblemError, problemOf } from "../../../shared/http/problem.ts";
+import type { Operator } from "../api.ts";
 import { isOwnPage } from "../../../shared/http/own_page.ts";
 import { bearerToken, isSameToken } from "../../../shared/http/same_token.ts";
-import { ProblemError, problemOf } from "../problem.ts";
 
 /** The parts of a server that {@linkcode admitOperator} needs. */
 export interface OperatorAdmission extends AdmissionParts {

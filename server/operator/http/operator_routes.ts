@@ -1,37 +1,48 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
+import type { IncomingMessage } from "node:http";
+import type { z } from "zod";
 import { ProtocolError } from "../../../protocol/mod.ts";
 import { seesAll, seesOffice } from "../../shared/identity.ts";
 import { OpenExchanges } from "../../gateway/open_exchanges.ts";
 import { closed } from "../../http/closing.ts";
 import type { SmcpEnv } from "../../http/http_app.ts";
-import { RequestRates } from "../../limits/request_rates.ts";
+import { clientAddress, RequestRates } from "../../limits/limits.ts";
 import { failure, log } from "../../shared/log.ts";
 import { notFound, toResponse } from "../../shared/refusal.ts";
-import { type ApiParts, OperatorApi } from "../api.ts";
-import { EventTap } from "../feed/event_tap.ts";
+import {
+  ProblemError,
+  problemOf,
+  toProblemResponse,
+} from "../../../shared/http/problem.ts";
+import { type ApiParts, invalid, OperatorApi } from "../api.ts";
+import { EventTap } from "../feed/event_pages.ts";
 import { Recorder } from "../feed/recorder.ts";
-import { followNodes } from "../nodes/follow_nodes.ts";
-import { OtherOperators } from "../nodes/other_operators.ts";
-import { acceptsGzip } from "../feed/packing.ts";
-import { EventFeed } from "../feed/event_feed.ts";
+import { followNodes, OtherOperators } from "../nodes.ts";
+import { acceptsGzip, EventFeed } from "../feed/event_feed.ts";
 import {
   admitOperator,
   type AdmittedOperator,
+  checkName,
   isOn,
   type OperatorAdmission,
 } from "./admit_operator.ts";
-import { EVENTS_PATH, openApi, OPENAPI_PATH } from "./openapi.ts";
-import { BASE_PATH, type Operation, OPERATIONS } from "./operations.ts";
-import { ProblemError, problemOf, toProblemResponse } from "../problem.ts";
-import { MAX_BODY_BYTES, readBody } from "./read_body.ts";
-import { mountConsole } from "./console_routes.ts";
+import {
+  BASE_PATH,
+  EVENTS_PATH,
+  openApi,
+  OPENAPI_PATH,
+  type Operation,
+  OPERATIONS,
+} from "./operations.ts";
+import { answerConsole } from "../../../console/mod.ts";
+import { readJson } from "../../../shared/http/json_body.ts";
 
 /** How long a stream that has ended may take to be read. */
 const END_TIMEOUT_MS = 1000;
 
 /** The parts of a server that {@linkcode OperatorRoutes} needs. */
-export interface OperatorParts
+interface OperatorParts
   extends OperatorAdmission, Omit<ApiParts, "others" | "streams"> {
   /** The largest message of a client, in bytes. */
   readonly maxMessageBytes: number;
@@ -265,4 +276,70 @@ export class OperatorRoutes {
       "Retry-After": "1",
     });
   }
+}
+
+/** Where the page is. */
+const CONSOLE_PATH = "/console";
+
+/**
+ * Adds the console's page and its parts to an app. They hold no data, and so need no token; while nobody
+ * can be an operator, they are not there.
+ */
+function mountConsole(
+  app: Hono<SmcpEnv>,
+  parts: OperatorAdmission,
+): void {
+  const answer = (c: Context<SmcpEnv>, part?: string): Response => {
+    const { incoming }: Partial<HttpBindings> = c.env ?? {};
+    incoming?.resume(); // an unread body would hold the connection open
+    if (!isOn(parts) || incoming === undefined) return toResponse(notFound());
+    const { headers, socket } = incoming;
+    const address = clientAddress(
+      socket.remoteAddress ?? "",
+      headers["x-forwarded-for"],
+      parts.proxies,
+    );
+    try {
+      checkName(incoming, address, parts);
+    } catch (error) {
+      if (error instanceof ProblemError) return toProblemResponse(error);
+      throw error;
+    }
+    if (part === "") { // relative: a proxy may have put it somewhere else
+      return new Response(null, {
+        status: 308,
+        headers: { Location: "../console" },
+      });
+    }
+    return answerConsole("server", {
+      method: c.req.method,
+      ...(part !== undefined && { part }),
+      ifNoneMatch: headers["if-none-match"],
+    });
+  };
+  app.all(CONSOLE_PATH, (c) => answer(c));
+  app.all(
+    `${CONSOLE_PATH}/*`,
+    (c) => answer(c, c.req.path.slice(CONSOLE_PATH.length + 1)),
+  );
+}
+
+/** The largest body of most changes, in bytes. */
+const MAX_BODY_BYTES = 16_384;
+
+/**
+ * Reads the body of a change, which must be JSON.
+ *
+ * @param maxBytes the largest one
+ * @throws {ProblemError} 400, 413, 415
+ */
+async function readBody<S extends z.ZodType>(
+  incoming: IncomingMessage,
+  schema: S,
+  maxBytes: number,
+): Promise<z.output<S>> {
+  const data = await readJson(incoming, maxBytes);
+  const result = schema.safeParse(data);
+  if (result.success) return result.data;
+  throw invalid(result.error, "body");
 }

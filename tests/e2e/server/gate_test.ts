@@ -8,7 +8,7 @@ import { closeServer, listenOn } from "../../../server/http/listen.ts";
 import { Limiter } from "../../../server/limits/limiter.ts";
 import { DEFAULT_LIMITS } from "../../../server/limits/limits.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
-import { rejectUnknownNamespaces } from "../../../server/doors/admission/refuse_namespaces.ts";
+import { rejectUnknownNamespaces } from "../../../server/doors/admission.ts";
 import { startBareEngine } from "../../support/server/bare_engine.ts";
 import { exchangePackets } from "../../support/server/polling_session.ts";
 import {

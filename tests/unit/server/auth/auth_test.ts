@@ -6,15 +6,17 @@ import {
 } from "@std/assert";
 import { createHash, generateKeyPairSync } from "node:crypto";
 import { SignJWT } from "jose";
-import { apiKeys } from "../../../../server/auth/api_keys.ts";
+import { apiKeys, parseApiKeys } from "../../../../server/auth/api_keys.ts";
 import type { Identity } from "../../../../server/shared/identity.ts";
 import {
   anyOf,
   type Credentials,
 } from "../../../../server/auth/authenticator.ts";
-import { readClaims } from "../../../../server/auth/claims.ts";
-import { jwt, type JwtOptions } from "../../../../server/auth/jwt.ts";
-import { parseApiKeys } from "../../../../server/auth/parse_api_keys.ts";
+import {
+  jwt,
+  type JwtOptions,
+  readClaims,
+} from "../../../../server/auth/jwt.ts";
 
 const shown = (over: Partial<Credentials>): Credentials => ({
   headers: {},

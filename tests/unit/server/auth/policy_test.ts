@@ -5,8 +5,11 @@ import {
   checkPolicy,
   matches,
 } from "../../../../server/shared/identity.ts";
-import { exposure, isLoopback } from "../../../../server/http/bind_rule.ts";
-import { checkOrigin } from "../../../../server/http/origin_rule.ts";
+import {
+  checkOrigin,
+  exposure,
+  isLoopback,
+} from "../../../../server/http/host_rule.ts";
 
 const table: [pattern: string, text: string, fits: boolean][] = [
   ["north", "north", true],

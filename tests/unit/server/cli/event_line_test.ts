@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { eventLine } from "../../../../server/cli/operate/watch.ts";
+import { eventLine } from "../../../../server/cli/operate/show.ts";
 
 Deno.test("eventLine() writes an event as one line, whatever its members are called", () => {
   const data = { at: "2026-01-02T03:04:05.678Z", event: "joined" };

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { setImmediate } from "node:timers";
-import { LineBuffer } from "../../../../server/cli/line_buffer.ts";
+import { LineBuffer } from "../../../../server/cli/logging.ts";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 

@@ -5,7 +5,7 @@ import {
   type Clock,
   endAtExpiry,
   type EndingSession,
-} from "../../../../server/doors/admission/expiry.ts";
+} from "../../../../server/doors/expiry.ts";
 import { Journal } from "../../../../server/shared/audit.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { CallSources } from "../../../../server/observe/call_sources.ts";
+import { CallSources } from "../../../../server/observe/watch_calls.ts";
 
 Deno.test("CallSources.of() knows who makes a call of a gateway's Agent, and of no other", () => {
   const identity = { principal: "gateway" };

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { createFetchServer } from "../../../../server/fetch/mod.ts";
-import { peerOf } from "../../../../server/fetch/platform.ts";
+import { peerOf } from "../../../../server/fetch/fetch_server.ts";
 
 Deno.test("peerOf() gives an address, this machine for a Unix socket, and nothing for what is unknown", () => {
   const peer = (transport: string, hostname?: string) =>

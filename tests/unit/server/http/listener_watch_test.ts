@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import { connect } from "node:net";
 import { once } from "node:events";
 import { closeServer, listenOn } from "../../../../server/http/listen.ts";
-import { watchListener } from "../../../../server/http/listener_watch.ts";
+import { watchListener } from "../../../../server/http/listeners.ts";
 
 const silent = () => createServer((_request, response) => response.end("ok"));
 

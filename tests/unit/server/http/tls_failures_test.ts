@@ -1,5 +1,5 @@
 import { assertStringIncludes } from "@std/assert";
-import { describeTlsFailure } from "../../../../server/http/tls_failures.ts";
+import { describeTlsFailure } from "../../../../server/http/listeners.ts";
 
 Deno.test("describeTlsFailure() says which side lacks what, for the codes of Node and of Deno", () => {
   const rows: [string, string | undefined, string][] = [

@@ -4,7 +4,7 @@ import {
   type DescriptorSource,
   readOpenFiles,
   socketsWithin,
-} from "../../../../server/limits/descriptors.ts";
+} from "../../../../server/limits/slots.ts";
 
 const LIMITS = (soft: string) =>
   `Limit                     Soft Limit           Hard Limit           Units

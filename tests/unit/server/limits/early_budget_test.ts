@@ -2,9 +2,9 @@ import { assertEquals } from "@std/assert";
 import {
   EarlyBudget,
   earlyBytes,
-  MAX_CONNECT_BYTES,
   MAX_EARLY_PACKETS,
-} from "../../../../server/limits/early_budget.ts";
+} from "../../../../server/limits/guards.ts";
+import { MAX_CONNECT_BYTES } from "../../../../server/shared/ws_settings.ts";
 
 Deno.test("EarlyBudget.take() allows 32 packets, and four of the largest CONNECTs, without a session", () => {
   assertEquals([MAX_EARLY_PACKETS, earlyBytes(MAX_CONNECT_BYTES)], [

@@ -1,17 +1,14 @@
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { eventEnd } from "../../../../server/observe/watch_calls.ts";
-import { Limiter } from "../../../../server/limits/limiter.ts";
-import { AddressCount } from "../../../../server/limits/address_count.ts";
+import { Limiter, LogThrottle } from "../../../../server/limits/limiter.ts";
+import { AddressCount } from "../../../../server/limits/slots.ts";
 import {
   addressGroup,
   clientAddress,
-} from "../../../../server/limits/client_address.ts";
-import {
   DEFAULT_LIMITS,
   overLimit,
   resolveLimits,
 } from "../../../../server/limits/limits.ts";
-import { LogThrottle } from "../../../../server/limits/log_throttle.ts";
 import { TokenBucket } from "../../../../server/shared/pending.ts";
 import { Payload } from "../../../../server/wire/mod.ts";
 import { captureLog } from "../../../support/log_capture.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { RequestRates } from "../../../../server/limits/request_rates.ts";
+import { RequestRates } from "../../../../server/limits/limits.ts";
 
 Deno.test("RequestRates.take() limits the requests of a client per second, and of no other", () => {
   const rates = new RequestRates({ eventsPerSecond: 2, callsPerAgent: 9 });

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { EventTap } from "../../../../server/operator/feed/event_tap.ts";
+import { EventTap } from "../../../../server/operator/feed/event_pages.ts";
 import { Recorder } from "../../../../server/operator/feed/recorder.ts";
 import { Journal, type SeenEvent } from "../../../../server/shared/audit.ts";
 

@@ -1,10 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { constants, gunzipSync } from "node:zlib";
-import { acceptsGzip } from "../../../../server/operator/feed/packing.ts";
-import { EventFeed } from "../../../../server/operator/feed/event_feed.ts";
+import {
+  acceptsGzip,
+  EventFeed,
+} from "../../../../server/operator/feed/event_feed.ts";
 import { Recorder } from "../../../../server/operator/feed/recorder.ts";
-import { readCursor } from "../../../../server/operator/feed/sse.ts";
+import { readCursor } from "../../../../server/operator/feed/event_pages.ts";
 import { Journal, type SeenEvent } from "../../../../server/shared/audit.ts";
 
 const view = { key: "all", sees: () => true };

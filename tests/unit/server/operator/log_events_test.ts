@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { captureLog } from "../../../support/log_capture.ts";
-import { showLog } from "../../../../server/operator/feed/log_events.ts";
+import { showLog } from "../../../../server/operator/feed/recorder.ts";
 import { log } from "../../../../server/shared/log.ts";
 
 Deno.test("showLog() shows lines with their fields, errors by name and message, nothing of debugging", () => {

@@ -10,7 +10,7 @@ import type { Seated } from "../../../../server/office/peer.ts";
 import { checkAccess } from "../../../../server/office/members.ts";
 import { answerDeadline, readAnswer } from "../../../../server/office/call.ts";
 import type { Policy } from "../../../../server/mod.ts";
-import { readHandshakeAuth } from "../../../../server/doors/admission/handshake_auth.ts";
+import { readHandshakeAuth } from "../../../../server/doors/admission.ts";
 import { Payload } from "../../../../server/wire/mod.ts";
 
 const seated = (role: Seated["role"], policy?: Policy): Seated => ({

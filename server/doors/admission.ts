@@ -1,0 +1,171 @@
+import type { Server, Socket } from "socket.io";
+import type { IncomingMessage } from "node:http";
+import {
+  ErrorCode,
+  parseRole,
+  type Profile,
+  ProtocolError,
+  type Role,
+  VERSION_PARAMETER,
+} from "../../protocol/mod.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
+import { chooseProfile, isRefusal } from "../http/gate.ts";
+import { clientAddress } from "../limits/limits.ts";
+import { toConnectError, unauthorized } from "../shared/error_payload.ts";
+import { opensSession, splitTarget } from "../shared/request_target.ts";
+import type { Admission } from "./session.ts";
+import type { Limiter } from "../limits/limiter.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import { namespaceCount } from "../wire/mod.ts";
+
+/** The parts of a server that {@linkcode admit} needs. */
+export interface AdmitParts extends RefusalParts {
+  /** The versions that the server lets in, oldest first. */
+  readonly profiles: readonly Profile[];
+  /** Decides who may connect; without it, everybody may. */
+  readonly authenticator: Authenticator | undefined;
+}
+
+/**
+ * Authenticates a client, and reads its `auth` (spec §2, §10).
+ *
+ * @returns the error for one that may not connect
+ */
+export async function admit(
+  { handshake: { auth, headers, address: peer, query, url } }: Socket,
+  { authenticator, limiter, proxies, metrics, profiles }: AdmitParts,
+): Promise<Admission | Error> {
+  const address = clientAddress(peer, headers["x-forwarded-for"], proxies);
+  const refuse = (error: unknown, why?: string) => {
+    const refusal = toConnectError(error);
+    const { code, message } = refusal.data;
+    const reason = why ?? message;
+    metrics?.handshakeRefused("namespace", code);
+    limiter.recordRefusedHandshake({ code, reason, address });
+    return refusal;
+  };
+  try {
+    const verdict = await authenticator?.authenticate({
+      ...{ auth, headers, address },
+    });
+    if (verdict && "refused" in verdict) {
+      return refuse(unauthorized(verdict), verdict.refused);
+    }
+    const profile = chooseProfile(splitTarget(url).query, profiles);
+    if (isRefusal(profile)) throw new Error("The gate let in any version");
+    return {
+      ...readHandshakeAuth(auth),
+      profile,
+      version: String(query[VERSION_PARAMETER] ?? profile.version),
+      identity: verdict,
+      address,
+    };
+  } catch (error) {
+    return refuse(error);
+  }
+}
+
+/** The `auth` fields of a connection that the server reads (spec §2, §9). */
+export interface HandshakeAuth {
+  /** The role that the client must join with. */
+  readonly role: Role | undefined;
+  /** Distinguishes a reconnecting client from others with the same name. */
+  readonly instance: string | undefined;
+}
+
+const MAX_INSTANCE_LENGTH = 256;
+
+/**
+ * Reads the `auth` object of a connection; ignores other fields.
+ *
+ * @throws {ProtocolError} 400 when `role` or `instance_id` is present but invalid
+ */
+export function readHandshakeAuth(
+  auth: Record<string, unknown>,
+): HandshakeAuth {
+  const { role, instance_id: instance } = auth;
+  return {
+    role: role === undefined ? undefined : readRole(role),
+    instance: instance === undefined ? undefined : readInstance(instance),
+  };
+}
+
+function readRole(role: unknown): Role {
+  try {
+    return parseRole(role);
+  } catch {
+    throw new ProtocolError(
+      ErrorCode.BAD_REQUEST,
+      'Invalid auth.role: expected "agent" or "computer"',
+    );
+  }
+}
+
+function readInstance(instance: unknown): string {
+  if (
+    typeof instance !== "string" || instance === "" ||
+    instance.length > MAX_INSTANCE_LENGTH
+  ) {
+    throw new ProtocolError(
+      ErrorCode.BAD_REQUEST,
+      `Invalid auth.instance_id: expected a string of 1 to ${MAX_INSTANCE_LENGTH} characters`,
+    );
+  }
+  return instance;
+}
+
+/** The parts of a server that record refusals. */
+interface RefusalParts {
+  /** Writes refusals to the audit log. */
+  readonly limiter: Limiter;
+  /** Counts refusals. */
+  readonly metrics: Metrics | undefined;
+  /** Number of trusted proxies in front of the server. */
+  readonly proxies: number;
+}
+
+/** A request that Engine.IO refused. */
+interface EngineRefusal {
+  readonly req: IncomingMessage;
+  readonly code: number;
+  readonly message: string;
+}
+
+/** Maximum number of unknown namespaces, which exist while they are refused; beyond it Socket.IO refuses them itself. */
+const MAX_NAMESPACES = 100;
+
+/**
+ * Refuses sockets on namespaces that `io` does not have (spec §2), and records session requests that
+ * Engine.IO refuses: another version of it, an unknown transport (spec §10).
+ */
+export function rejectUnknownNamespaces(
+  io: Server,
+  { limiter, metrics, proxies }: RefusalParts,
+): void {
+  const refuse = (
+    { handshake: { address: peer, headers } }: Socket,
+    next: (error: Error) => void,
+  ) => {
+    const code = ErrorCode.BAD_REQUEST;
+    const reason = "Invalid namespace";
+    const address = clientAddress(peer, headers["x-forwarded-for"], proxies);
+    metrics?.handshakeRefused("namespace", code);
+    limiter.recordRefusedHandshake({ code, reason, address });
+    next(toConnectError(new ProtocolError(code, reason)));
+  };
+  io.of("/").use(refuse);
+  io.of((_name, _auth, next) => next(null, namespaceCount(io) < MAX_NAMESPACES))
+    .use(refuse);
+  io.engine.on("connection_error", (refusal: EngineRefusal) => {
+    const { req: { url = "", socket, headers }, code, message } = refusal;
+    // Requests of ended sessions are common, and not worth recording.
+    if (!opensSession(splitTarget(url).query)) return;
+    const address = clientAddress(
+      socket.remoteAddress ?? "",
+      headers["x-forwarded-for"],
+      proxies,
+    );
+    metrics?.handshakeRefused("http", code);
+    limiter.recordRefusedHandshake({ code, reason: message, address });
+  });
+}

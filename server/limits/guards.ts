@@ -1,0 +1,390 @@
+import type { Socket as Connection } from "engine.io";
+import type { IncomingMessage } from "node:http";
+import { Buffer } from "node:buffer";
+import { type Deadline, Deadlines } from "../shared/pending.ts";
+import {
+  type CutOff,
+  guardedParser,
+  holdReading,
+  idOf,
+  limitQueue,
+  type PacketGuard,
+  purposeOf,
+} from "../wire/mod.ts";
+import {
+  ErrorCode,
+  ProtocolError,
+  SMCP_NAMESPACE,
+} from "../../protocol/mod.ts";
+import { toConnectError } from "../shared/error_payload.ts";
+import type { AuditParty } from "../shared/audit.ts";
+
+/** Time limits of a connection, in milliseconds from its opening. */
+interface ArrivalTimes {
+  /** To ask for a session. */
+  readonly connectMs: number;
+  /** To get one. */
+  readonly handshakeMs: number;
+}
+
+/** A connection that has no session yet. */
+interface Arrival extends Deadline {
+  readonly opened: number;
+}
+
+/**
+ * Closes connections that do not open a session in time, so that their slots become free.
+ *
+ * Engine.IO would wait half a minute for the next request of a polling client.
+ */
+export class Arrivals {
+  readonly #times: ArrivalTimes;
+  readonly #deadlines = new Deadlines<Arrival>();
+  readonly #waiting = new WeakMap<Connection, Arrival>();
+
+  constructor(times: ArrivalTimes) {
+    this.#times = times;
+  }
+
+  /** Watches a connection from now on. */
+  opened(connection: Connection): void {
+    const { connectMs, handshakeMs } = this.#times;
+    const opened = performance.now();
+    this.#watch(connection, opened, Math.min(connectMs, handshakeMs));
+    connection.on("close", () => this.ended(connection));
+  }
+
+  /** Notes that a connection has asked for a session, for the first time or again. */
+  asked(connection: Connection): void {
+    const arrival = this.#waiting.get(connection);
+    if (arrival === undefined) return;
+    this.ended(connection);
+    this.#watch(connection, arrival.opened, this.#times.handshakeMs);
+  }
+
+  /** Stops watching a connection that has a session or is closed. */
+  ended(connection: Connection): void {
+    const arrival = this.#waiting.get(connection);
+    if (arrival === undefined) return;
+    this.#waiting.delete(connection);
+    this.#deadlines.remove(arrival);
+  }
+
+  /** Stops watching all connections. */
+  close(): void {
+    this.#deadlines.clear();
+  }
+
+  #watch(connection: Connection, opened: number, milliseconds: number): void {
+    const arrival: Arrival = {
+      opened,
+      due: opened + milliseconds,
+      expire: () => connection.close(true),
+    };
+    this.#waiting.set(connection, arrival);
+    this.#deadlines.add(arrival, performance.now());
+  }
+}
+
+/** The guards of all connections of a server. */
+export class PacketGuards {
+  readonly #limits: PacketLimits;
+  readonly #guards = new Map<string, ConnectionGuard>();
+  #latest: PacketGuard | undefined;
+
+  /**
+   * Applies `limits` to each connection.
+   *
+   * @throws {TypeError} when `maxConnectBytes` is not above 0
+   */
+  constructor(limits: PacketLimits) {
+    if (!(limits.maxConnectBytes > 0)) {
+      throw new TypeError(
+        `Cannot use maxConnectBytes ${limits.maxConnectBytes}: expected a number above 0`,
+      );
+    }
+    this.#limits = limits;
+  }
+
+  /** The `parser` of the Socket.IO server, which creates a decoder right after {@linkcode PacketGuards.add}. */
+  readonly parser: ReturnType<typeof guardedParser> = guardedParser(() => {
+    if (this.#latest) return this.#latest;
+    throw new Error("Cannot decode: no connection was added");
+  });
+
+  /** Guards a new connection until it closes. */
+  add(
+    connection: Connection,
+    refused: ConstructorParameters<typeof ConnectionGuard>[2],
+  ): void {
+    const guard = new ConnectionGuard(connection, this.#limits, refused);
+    this.#latest = guard;
+    const id = idOf(connection);
+    this.#guards.set(id, guard);
+    connection.on("close", () => this.#guards.delete(id));
+  }
+
+  /** Returns the guard of a connection, if it is open. */
+  of(connection: Connection): ConnectionGuard | undefined {
+    return this.#guards.get(idOf(connection));
+  }
+
+  /** Checks the body of a request to Engine.IO. */
+  watch(request: IncomingMessage, sid: string | undefined): void {
+    if (request.method !== "POST" || sid === undefined) return;
+    this.#guards.get(sid)?.watch(request);
+  }
+}
+
+/** Separates the Engine.IO packets of a POST. */
+const PACKET_SEPARATOR = "\u001e";
+
+/** Maximum number of packets in a POST: Engine.IO handles all of them in one turn. */
+const MAX_POST_PACKETS = 2000;
+
+/** Maximum number of further CONNECT packets during a session; each of them is refused. */
+const MAX_CONNECTS = 32;
+
+/** Limits of what a connection may send. */
+interface PacketLimits {
+  /** Bytes of a packet that requests a session. */
+  readonly maxConnectBytes: number;
+  /** Bytes of a packet, including its attachments. */
+  readonly maxMessageBytes: number;
+}
+
+/**
+ * Checks the packets of one connection, over any transport: against a small budget until it has a
+ * session, and then against the limits of each kind.
+ */
+class ConnectionGuard implements PacketGuard {
+  readonly #connection: Connection;
+  readonly #limits: PacketLimits;
+  readonly #refused: (reason: string, party: AuditParty | undefined) => void;
+  #party: AuditParty | undefined;
+  /** Set while the connection has no session. */
+  #early: EarlyBudget | undefined;
+  #connects = 0;
+  /** Bytes of an unfinished binary packet and its attachments so far. */
+  #collected = 0;
+  #isRefused = false;
+
+  /** @param refused called once, with the reason for closing the connection */
+  constructor(
+    connection: Connection,
+    limits: PacketLimits,
+    refused: (reason: string, party: AuditParty | undefined) => void,
+  ) {
+    this.#connection = connection;
+    this.#limits = limits;
+    this.#refused = refused;
+    this.leave();
+    connection.on("close", (reason: string) => {
+      if (reason === "parse error") this.refuse("not an Engine.IO packet");
+    });
+  }
+
+  /** Notes that the connection has a session now, and whose it is. */
+  admit(party: AuditParty): void {
+    this.#party = party;
+    this.#early = undefined;
+    this.#connects = 0;
+    this.#connection.off("packet", this.#count);
+  }
+
+  /** Notes that the connection has no session any more. */
+  leave(): void {
+    this.#party = undefined;
+    this.#early = new EarlyBudget(this.#limits.maxConnectBytes);
+    this.#connection.on("packet", this.#count);
+  }
+
+  /** Checks the body of a POST as it arrives: Engine.IO decodes all of it in one turn. */
+  watch(request: IncomingMessage): void {
+    let packets = 1;
+    let bytes = 0;
+    request.on("data", (chunk: string | Buffer) => {
+      if (this.#isRefused) return;
+      bytes += Buffer.byteLength(chunk);
+      if (this.#early !== undefined && bytes > this.#early.bytesLeft) {
+        return this.refuse("a POST too large without a session");
+      }
+      const text = String(chunk);
+      let at = text.indexOf(PACKET_SEPARATOR);
+      while (at >= 0 && packets <= MAX_POST_PACKETS) {
+        packets++;
+        at = text.indexOf(PACKET_SEPARATOR, at + 1);
+      }
+      if (packets > MAX_POST_PACKETS) {
+        this.refuse(`more than ${MAX_POST_PACKETS} packets in a POST`);
+      }
+    });
+  }
+
+  /** Returns why the decoder must not accept a packet; `undefined` when it may. */
+  judge(packet: unknown): string | undefined {
+    if (this.#isRefused) return "it follows a refused packet";
+    if (typeof packet !== "string") return this.#collect(sizeOf(packet));
+    switch (purposeOf(packet)) {
+      case "connect":
+        return this.#judgeConnect(packet);
+      case "disconnect":
+        return undefined;
+      case "binary":
+        this.#collected = 0;
+        return this.#collect(packet.length);
+      case "other":
+        return this.#early && "a packet without a session";
+    }
+  }
+
+  /** Closes the connection, without waiting for queued packets to be sent. */
+  refuse(reason: string): void {
+    if (this.#isRefused) return;
+    this.#isRefused = true;
+    this.#refused(reason, this.#party);
+    this.#connection.close(true);
+  }
+
+  /** Pauses or resumes reading, for the decoder. */
+  hold(held: boolean): void {
+    holdReading(this.#connection, held);
+  }
+
+  #judgeConnect(packet: string): string | undefined {
+    const { maxConnectBytes } = this.#limits;
+    const bytes = Buffer.byteLength(packet);
+    if (bytes > maxConnectBytes) {
+      if (packet.startsWith(CONNECT_PACKET)) this.#answer(bytes);
+      return `a CONNECT of more than ${maxConnectBytes} bytes`;
+    }
+    if (this.#early === undefined && ++this.#connects > MAX_CONNECTS) {
+      return `more than ${MAX_CONNECTS} connects`;
+    }
+    return undefined;
+  }
+
+  /** Sends the reason to a client whose token is too long. */
+  #answer(bytes: number): void {
+    const { maxConnectBytes: max } = this.#limits;
+    const { message, data } = toConnectError(
+      new ProtocolError(
+        ErrorCode.BAD_REQUEST,
+        `Invalid auth: the CONNECT packet has ${bytes} bytes, this server accepts ${max}; send less`,
+      ),
+    );
+    const body = JSON.stringify({ message, data });
+    this.#connection.write(`4${SMCP_NAMESPACE},${body}`);
+  }
+
+  #collect(bytes: number): string | undefined {
+    if (this.#early) return "attachments without a session";
+    this.#collected += bytes;
+    const { maxMessageBytes: max } = this.#limits;
+    return this.#collected > max
+      ? `a packet of more than ${max} bytes with its attachments`
+      : undefined;
+  }
+
+  readonly #count = ({ data }: { data?: unknown }): void => {
+    const fault = this.#early?.take(sizeOf(data));
+    if (fault !== undefined) this.refuse(fault);
+  };
+}
+
+/** The beginning of a packet that requests a session of the protocol's namespace. */
+const CONNECT_PACKET = `0${SMCP_NAMESPACE}`;
+
+const sizeOf = (data: unknown): number =>
+  typeof data === "string" || data instanceof Uint8Array
+    ? Buffer.byteLength(data)
+    : 0;
+
+/** Maximum number of packets that a connection may send before it has a session; clients need one or two. */
+export const MAX_EARLY_PACKETS = 32;
+
+/** Returns the maximum bytes that a connection may send before it has a session: enough for a few attempts. */
+export const earlyBytes = (maxConnectBytes: number): number =>
+  4 * maxConnectBytes;
+
+/** The packets and bytes that a connection may send before it has a session. */
+export class EarlyBudget {
+  readonly #maxBytes: number;
+  #packets = 0;
+  #bytes = 0;
+
+  /** @param maxConnectBytes maximum size of a CONNECT packet */
+  constructor(maxConnectBytes: number) {
+    this.#maxBytes = earlyBytes(maxConnectBytes);
+  }
+
+  /** The number of bytes left. */
+  get bytesLeft(): number {
+    return this.#maxBytes - this.#bytes;
+  }
+
+  /**
+   * Counts a packet.
+   *
+   * @returns why the budget is exceeded, or `undefined` if it is not
+   */
+  take(bytes: number): string | undefined {
+    this.#bytes += bytes;
+    if (++this.#packets > MAX_EARLY_PACKETS) {
+      return `more than ${MAX_EARLY_PACKETS} packets without a session`;
+    }
+    if (this.bytesLeft < 0) {
+      return `more than ${this.#maxBytes} bytes without a session`;
+    }
+    return undefined;
+  }
+}
+
+/**
+ * Disconnects a client for which more than `maxBytes` are queued (spec §10); a single message may be
+ * larger.
+ *
+ * Engine.IO queues without bound for a polling client that does not read, where text is counted by
+ * its length. A WebSocket has a queue of its own.
+ *
+ * @param maxBytes `Infinity` for no limit
+ * @param cut called just before the connection is closed
+ */
+export function guardQueue(
+  connection: Connection,
+  maxBytes: number,
+  cut: CutOff,
+): void {
+  const limit = (transport: Connection["transport"]): boolean =>
+    limitQueue(transport, maxBytes, cut);
+  if (limit(connection.transport)) return; // a WebSocket never changes its transport
+  connection.on("upgrade", limit);
+  if (maxBytes === Infinity) return;
+  // Bytes queued since the transport took its last batch, and bytes of that batch.
+  let queued = 0;
+  let handed = 0;
+  let over = false;
+  connection.on("packetCreate", ({ data }: { data?: unknown }) => {
+    const size = lengthOf(data);
+    const waiting = queued + (connection.transport.writable ? 0 : handed);
+    queued += size;
+    if (over || waiting === 0 || waiting + size <= maxBytes) return;
+    over = true;
+    // Deferred: the code that sends this packet does not expect the connection to close meanwhile.
+    queueMicrotask(() => {
+      cut("queuedBytes");
+      connection.close(true);
+    });
+  });
+  connection.on("flush", () => {
+    handed = queued;
+    queued = 0;
+  });
+}
+
+const lengthOf = (data: unknown): number =>
+  typeof data === "string"
+    ? data.length
+    : ArrayBuffer.isView(data)
+    ? data.byteLength
+    : 0;

@@ -1,0 +1,252 @@
+import { z } from "zod";
+import type { OtherNodes } from "../shared/cluster.ts";
+import {
+  callSchema,
+  cancelSchema,
+  kickSchema,
+  memberSchema,
+  officeSchema,
+  processSchema,
+  revokeSchema,
+} from "./schemas.ts";
+import { sleep } from "../../shared/async.ts";
+import type { FollowOthers, OtherEvents } from "./feed/event_feed.ts";
+
+const policy = z.object({
+  offices: z.array(z.string()).readonly().exactOptional(),
+});
+const by = z.string();
+const office = z.string();
+const count = z.int().min(0);
+
+/** What the nodes of a cluster ask each other for operators: each a question and its answer. */
+const NODE_QUESTIONS = {
+  /** The offices whose home is there that may be seen, and its process where all may be. */
+  status: {
+    question: z.object({ policy }),
+    answer: z.object({
+      offices: z.array(officeSchema),
+      process: processSchema.exactOptional(),
+    }),
+  },
+  /** The members of an office whose home is there. */
+  members: {
+    question: z.object({ office }),
+    answer: z.array(memberSchema),
+  },
+  /** The calls on their way in an office whose home is there. */
+  calls: {
+    question: z.object({ office }),
+    answer: z.array(callSchema),
+  },
+  /** Ends calls; answers how many. */
+  cancel: {
+    question: cancelSchema.extend({ by, office }),
+    answer: count,
+  },
+  /** Kicks a member, if the home of its office is there; answers how many. */
+  kick: {
+    question: kickSchema.extend({ by, policy, id: z.string() }),
+    answer: count,
+  },
+  /** Refuses a key; answers how many it knows. */
+  revoke: {
+    question: revokeSchema.extend({ by }),
+    answer: count,
+  },
+  /** The events there since a cursor, or from now on; waits for the next for a while. */
+  events: {
+    question: z.object({ cursor: z.string().exactOptional() }),
+    answer: z.object({
+      cursor: z.string(),
+      missed: z.boolean(),
+      events: z.array(z.object({
+        office: office.exactOptional(),
+        kind: z.string(),
+        json: z.string(),
+      })),
+    }),
+  },
+};
+
+/** A kind of question. */
+export type NodeQuestion = keyof typeof NODE_QUESTIONS;
+
+/** The questions of each kind. */
+export type Questions = {
+  [K in NodeQuestion]: z.output<typeof NODE_QUESTIONS[K]["question"]>;
+};
+
+/** The answers of each kind. */
+type Answers = {
+  [K in NodeQuestion]: z.output<typeof NODE_QUESTIONS[K]["answer"]>;
+};
+
+/** Answers each kind of question; `undefined` is no answer. */
+export type Answerers = {
+  readonly [K in NodeQuestion]: (
+    question: Questions[K],
+  ) => Answers[K] | Promise<Answers[K] | undefined>;
+};
+
+/** How long a node has to answer. */
+const TIMEOUT_MS = 3000;
+/** Those that have to wait themselves, for events. */
+const LONGER_MS: Partial<Record<NodeQuestion, number>> = { events: 20_000 };
+
+/** What all other nodes have answered. */
+export interface Told<K extends NodeQuestion> {
+  /** The answers, by node. */
+  readonly answers: ReadonlyMap<string, Answers[K]>;
+  /** The nodes without an answer. */
+  readonly unanswered: readonly string[];
+  /** The nodes that operators cannot ask. */
+  readonly notOperated: readonly string[];
+}
+
+/** The answer of a node that operators cannot ask. */
+const NOT_OPERATED = { operated: false };
+
+/** Answers the questions of other nodes at one without an operator API, so that they can name it. */
+export const refuseOperators = (others: OtherNodes): void =>
+  others.answerWith(() => NOT_OPERATED);
+
+const schemas: {
+  readonly [K in NodeQuestion]: {
+    readonly question: z.ZodType<Questions[K]>;
+    readonly answer: z.ZodType<Answers[K]>;
+  };
+} = NODE_QUESTIONS;
+
+/** Asks the other nodes what operators want to know; a server without others has nobody to ask. */
+export class OtherOperators {
+  readonly #others: OtherNodes | undefined;
+
+  constructor(others: OtherNodes | undefined) {
+    this.#others = others;
+  }
+
+  /** The other nodes. */
+  get nodes(): ReadonlySet<string> {
+    return this.#others?.nodes ?? new Set();
+  }
+
+  /**
+   * Asks one node.
+   *
+   * @returns `undefined` when it has no answer, or one of a version that is not understood
+   */
+  async ask<K extends NodeQuestion>(
+    node: string,
+    kind: K,
+    question: Questions[K],
+  ): Promise<Answers[K] | undefined> {
+    const answer = await this.#ask(node, kind, question);
+    return schemas[kind].answer.safeParse(answer).data;
+  }
+
+  async #ask<K extends NodeQuestion>(
+    node: string,
+    kind: K,
+    question: Questions[K],
+  ): Promise<unknown> {
+    const timeoutMs = LONGER_MS[kind] ?? TIMEOUT_MS;
+    return await this.#others?.ask(node, { kind, question }, timeoutMs);
+  }
+
+  /** Asks all of them. */
+  async askAll<K extends NodeQuestion>(
+    kind: K,
+    question: Questions[K],
+  ): Promise<Told<K>> {
+    const answers = new Map<string, Answers[K]>();
+    const unanswered: string[] = [];
+    const notOperated: string[] = [];
+    await Promise.all([...this.nodes].map(async (node) => {
+      const said = await this.#ask(node, kind, question);
+      const { data } = schemas[kind].answer.safeParse(said);
+      if (data !== undefined) answers.set(node, data);
+      else if (Object(said).operated === false) notOperated.push(node);
+      else unanswered.push(node);
+    }));
+    return { answers, unanswered, notOperated };
+  }
+
+  /** Answers what they ask. */
+  answerWith(answerers: Answerers): void {
+    this.#others?.answerWith((asked) => answer(asked, answerers));
+  }
+}
+
+/** @throws {Error} for what is no question of this version */
+function answer(asked: unknown, answerers: Answerers): unknown {
+  const { kind, question }: Record<string, unknown> = Object(asked);
+  if (typeof kind !== "string" || !isKind(kind)) {
+    throw new TypeError(`no question of this version: ${String(kind)}`);
+  }
+  return answerOf(kind, question, answerers);
+}
+
+const answerOf = <K extends NodeQuestion>(
+  kind: K,
+  question: unknown,
+  answerers: Answerers,
+): unknown => answerers[kind](schemas[kind].question.parse(question));
+
+const isKind = (kind: string): kind is NodeQuestion =>
+  Object.hasOwn(NODE_QUESTIONS, kind);
+
+/** How often to look for nodes that are new, and how long to wait for one that did not answer. */
+const LOOK_MS = 1000;
+
+/** Follows what happens on the other nodes, those that join later too. */
+export const followNodes =
+  (others: Pick<OtherOperators, "nodes" | "ask">): FollowOthers => (events) => {
+    const ended = new AbortController();
+    const followed = new Set<string>();
+    const look = () => {
+      for (const node of others.nodes) {
+        if (followed.has(node)) continue;
+        followed.add(node);
+        void followNode(node, others, events, ended.signal)
+          .finally(() => followed.delete(node));
+      }
+    };
+    look();
+    const timer = setInterval(look, LOOK_MS);
+    return () => {
+      clearInterval(timer);
+      ended.abort();
+    };
+  };
+
+/** Asks a node for its events until it goes, or `signal` is aborted. */
+async function followNode(
+  node: string,
+  others: Pick<OtherOperators, "nodes" | "ask">,
+  events: OtherEvents,
+  signal: AbortSignal,
+): Promise<void> {
+  let cursor: string | undefined;
+  while (others.nodes.has(node)) {
+    const answer = await others.ask(node, "events", {
+      ...(cursor !== undefined && { cursor }),
+    });
+    if (signal.aborted) return;
+    if (answer === undefined) {
+      // Whatever is asked again, what happened meanwhile may be gone with its node.
+      if (cursor !== undefined) events.missed(node);
+      cursor = undefined;
+      await sleep(LOOK_MS, signal).catch(() => {});
+      if (signal.aborted) return;
+      continue;
+    }
+    if (answer.missed) events.missed(node);
+    cursor = answer.cursor;
+    events.add(
+      node,
+      answer.events.map(({ office, ...event }) => ({ ...event, office })),
+    );
+  }
+  if (cursor !== undefined && !signal.aborted) events.missed(node);
+}
