@@ -10,7 +10,7 @@ import {
 } from "../../protocol/mod.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import { chooseProfile, isRefusal } from "../http/gate.ts";
-import { clientAddress } from "../limits/limits.ts";
+import { addressOf, clientAddress } from "../limits/limits.ts";
 import { toConnectError, unauthorized } from "../shared/error_payload.ts";
 import { opensSession, splitTarget } from "../shared/request_target.ts";
 import type { Admission } from "./session.ts";
@@ -160,11 +160,7 @@ export function rejectUnknownNamespaces(
     const { req: { url = "", socket, headers }, code, message } = refusal;
     // Requests of ended sessions are common, and not worth recording.
     if (!opensSession(splitTarget(url).query)) return;
-    const address = clientAddress(
-      socket.remoteAddress ?? "",
-      headers["x-forwarded-for"],
-      proxies,
-    );
+    const address = addressOf({ socket, headers }, { proxies });
     metrics?.handshakeRefused("http", code);
     limiter.recordRefusedHandshake({ code, reason: message, address });
   });

@@ -27,7 +27,7 @@ export interface Question {
   /** The fields of its request but those that say who asks whom. */
   readonly request: Readonly<Record<string, unknown>>;
   /** By which the Computer and events name it; default random. */
-  readonly reqId?: string;
+  readonly reqId?: string | undefined;
   /** Aborted when the operator waits no more. */
   readonly signal: AbortSignal;
 }

@@ -11,7 +11,7 @@ import { ErrorCode, type ProtocolError } from "../../protocol/mod.ts";
 import { isOfficeName } from "../../protocol/validation/office_name.ts";
 import { API_KEY_HEADER } from "../auth/api_keys.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
-import { clientAddress, RequestRates } from "../limits/limits.ts";
+import { addressOf, RequestRates } from "../limits/limits.ts";
 import {
   errorPayloadOf,
   shuttingDown,
@@ -200,10 +200,7 @@ export class GatewayRoutes {
    * @returns the client's address
    */
   #judge(incoming: IncomingMessage): string {
-    const { proxies } = this.#parts;
-    const forwarded = incoming.headers["x-forwarded-for"];
-    const peer = incoming.socket.remoteAddress ?? "";
-    const address = clientAddress(peer, forwarded, proxies);
+    const address = addressOf(incoming, this.#parts);
     const refused = judgeHost(addressedOf(incoming), address, this.#parts) ??
       judgeOrigin(provenanceOf(incoming), address, this.#parts);
     if (refused) refuse(refused);

@@ -6,7 +6,7 @@ import {
   guardQueue,
   PacketGuards,
 } from "../limits/guards.ts";
-import { clientAddress, type Limits } from "../limits/limits.ts";
+import { addressOf, type Limits } from "../limits/limits.ts";
 import type { WsEngine } from "../shared/ws_settings.ts";
 import { connectionsOf, wsEngineOption, type WsOption } from "../wire/mod.ts";
 import type { Limiter } from "../limits/limiter.ts";
@@ -117,7 +117,7 @@ export class Connections implements ServedEngine {
 
   /** @throws {TypeError} when an option is invalid */
   constructor(options: ConnectionsOptions) {
-    const { limiter, metrics, proxies, slots, handshakeTimeoutMs } = options;
+    const { handshakeTimeoutMs } = options;
     this.guards = new PacketGuards(options);
     this.engine = newEngine(options);
     this.io = new SocketServer({
@@ -131,11 +131,9 @@ export class Connections implements ServedEngine {
       connectMs: options.connectTimeoutMs,
       handshakeMs: handshakeTimeoutMs,
     });
-    const { arrivals, guards } = this;
-    const watched = { slots, arrivals, guards, limiter, metrics, proxies };
     this.engine.on("connection", (connection: Connection) => {
       connection.on("packet", endWhenAsked);
-      guardConnection(connection, watched);
+      this.#guard(connection, options);
     });
     this.io.bind(this.engine);
   }
@@ -146,46 +144,29 @@ export class Connections implements ServedEngine {
     await this.io.close();
     this.arrivals.close();
   }
-}
 
-/** The limits of connections. */
-interface ConnectionGuards {
-  /** Limits the sessions of each address. */
-  readonly slots: ConnectionSlots;
-  /** Closes connections that do not open a session in time. */
-  readonly arrivals: Arrivals;
-  /** Check the packets of connections. */
-  readonly guards: PacketGuards;
-  /** Provides the limits, and records refusals. */
-  readonly limiter: Limiter;
-  /** Counts refusals. */
-  readonly metrics: Metrics | undefined;
-  /** Number of trusted proxies in front of the server. */
-  readonly proxies: number;
-}
-
-/** Applies all limits to a new connection, in both directions. */
-function guardConnection(
-  connection: Connection,
-  watched: ConnectionGuards,
-): void {
-  const { guards, limiter, metrics, proxies } = watched;
-  watched.slots.transfer(connection);
-  watched.arrivals.opened(connection);
-  const address = clientAddress(
-    connection.remoteAddress,
-    connection.request.headers["x-forwarded-for"],
-    proxies,
-  );
-  guardQueue(
-    connection,
-    limiter.limits.queuedBytes,
-    (limit) => limiter.recordHit(limit, { address }),
-  );
-  guards.add(connection, (reason, party) => {
-    if (party) return limiter.recordRefusedPacket({ reason, ...party });
-    const code = ErrorCode.BAD_REQUEST;
-    metrics?.handshakeRefused("namespace", code);
-    limiter.recordRefusedHandshake({ code, reason, address });
-  });
+  /** Applies all limits to a new connection, in both directions. */
+  #guard(
+    connection: Connection,
+    { slots, limiter, metrics, proxies }: ConnectionsOptions,
+  ): void {
+    slots.transfer(connection);
+    this.arrivals.opened(connection);
+    const { remoteAddress, request: { headers } } = connection;
+    const address = addressOf(
+      { socket: { remoteAddress }, headers },
+      { proxies },
+    );
+    guardQueue(
+      connection,
+      limiter.limits.queuedBytes,
+      (limit) => limiter.recordHit(limit, { address }),
+    );
+    this.guards.add(connection, (reason, party) => {
+      if (party) return limiter.recordRefusedPacket({ reason, ...party });
+      const code = ErrorCode.BAD_REQUEST;
+      metrics?.handshakeRefused("namespace", code);
+      limiter.recordRefusedHandshake({ code, reason, address });
+    });
+  }
 }

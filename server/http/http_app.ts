@@ -14,8 +14,8 @@ import {
   judgeHost,
   provenanceOf,
 } from "./admit_request.ts";
-import { clientAddress } from "../limits/limits.ts";
-import type { ServedEngine } from "./connections.ts";
+import { addressOf, clientAddress } from "../limits/limits.ts";
+import type { UpgradeParts } from "./upgrade.ts";
 import { notFound, refusal, toResponse } from "../shared/refusal.ts";
 import { sessionOf, splitTarget } from "../shared/request_target.ts";
 import type { SmcpServerStats } from "../observe/metrics.ts";
@@ -29,11 +29,7 @@ export interface SmcpEnv {
 }
 
 /** The parts of a server that {@linkcode httpApp} needs. */
-export interface HttpAppParts extends AdmissionParts {
-  /** Handles the requests that pass the gate. */
-  readonly connections: ServedEngine;
-  /** Paths of Engine.IO, with and without a trailing slash. */
-  readonly paths: readonly string[];
+export interface HttpAppParts extends UpgradeParts {
   /** Decides who may read `/metrics`. */
   readonly authenticator: Authenticator | undefined;
   /** Adds the routes of a gateway's clients. */
@@ -107,16 +103,6 @@ export const hostGuard =
     incoming?.resume(); // an unread body would hold the connection open
     return toResponse(refused);
   };
-
-const addressOf = (
-  { socket, headers }: Pick<IncomingMessage, "socket" | "headers">,
-  { proxies }: AdmissionParts,
-): string =>
-  clientAddress(
-    socket.remoteAddress ?? "",
-    headers["x-forwarded-for"],
-    proxies,
-  );
 
 async function showMetrics(
   c: Context<SmcpEnv>,

@@ -14,7 +14,7 @@ import {
 } from "./admit_request.ts";
 import type { ServedEngine } from "./connections.ts";
 import type { Carrier } from "../limits/slots.ts";
-import { clientAddress } from "../limits/limits.ts";
+import { addressOf } from "../limits/limits.ts";
 import {
   invalidRequest,
   notFound,
@@ -45,11 +45,7 @@ export function admitUpgrade(
   carrier: Carrier,
   parts: UpgradeParts,
 ): Refusal | undefined {
-  const address = clientAddress(
-    request.socket.remoteAddress ?? "",
-    request.headers["x-forwarded-for"],
-    parts.proxies,
-  );
+  const address = addressOf(request, parts);
   const { query } = splitTarget(request.url ?? "");
   return judgeHost(addressedOf(request), address, parts) ??
     admitRequest(

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { isIP, isIPv4, isIPv6 } from "node:net";
 import {
   ErrorCode,
@@ -236,6 +237,20 @@ export function clientAddress(
   const hop = hops.at(-proxies) ?? hops[0];
   return hop !== undefined && isIP(hop) !== 0 ? hop : plain(peer);
 }
+
+/** Returns the address of the client that sent a request; see {@linkcode clientAddress}. */
+export const addressOf = (
+  { socket, headers }: {
+    readonly socket: { readonly remoteAddress?: string | undefined };
+    readonly headers: IncomingHttpHeaders;
+  },
+  { proxies }: { readonly proxies: number },
+): string =>
+  clientAddress(
+    socket.remoteAddress ?? "",
+    headers["x-forwarded-for"],
+    proxies,
+  );
 
 /** Groups addresses for counting: an IPv4 address by itself, IPv6 addresses by their /64 network. */
 export function addressGroup(address: string): string {

@@ -24,7 +24,11 @@ import type {
   statusSchema,
 } from "./schemas.ts";
 import { invalidFields } from "../../shared/http/invalid.ts";
-import { ProblemError, problemOf } from "../../shared/http/problem.ts";
+import {
+  type ProblemError,
+  problemOf,
+  retryLater,
+} from "../../shared/http/problem.ts";
 
 /** Who looks at a Server and changes things. */
 export interface Operator {
@@ -160,7 +164,7 @@ export class OperatorApi {
   ): Promise<ClientEvents[E]["answer"]> {
     this.#check(operator, asked.office);
     const { questions } = this.#parts;
-    return await ask(operator, asked, { event, request }, questions);
+    return await ask({ ...asked, by: operator.by, event, request }, questions);
   }
 
   /**
@@ -283,16 +287,9 @@ export class OperatorApi {
     const { unanswered } = missing;
     if (done > 0) return { ...this.#answering(missing), done };
     if (unanswered.length === 0 && none) throw none();
-    throw new ProblemError(
-      503,
-      [{
-        field: "server",
-        problem: `nodes of the cluster did not answer: ${
-          unanswered.join(", ")
-        }`,
-        fix: "try again in a moment",
-      }],
-      { "Retry-After": "1" },
+    throw retryLater(
+      "server",
+      `nodes of the cluster did not answer: ${unanswered.join(", ")}`,
     );
   }
 }

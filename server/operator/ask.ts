@@ -10,30 +10,17 @@ import {
 import {
   type Answered,
   askComputer,
+  type Question,
   type QuestionParts,
 } from "../doors/question.ts";
-import { ProblemError, problemOf } from "../../shared/http/problem.ts";
-import type { Operator } from "./api.ts";
+import {
+  type ProblemError,
+  problemOf,
+  retryLater,
+} from "../../shared/http/problem.ts";
 
 /** The Computer that an operator asks. */
-export interface Asked {
-  /** Its office. */
-  readonly office: string;
-  /** Its name. */
-  readonly computer: string;
-  /** By which events name the request; default random. */
-  readonly reqId?: string | undefined;
-  /** Aborted when the operator waits no more. */
-  readonly signal: AbortSignal;
-}
-
-/** What an operator asks. */
-export interface AskedRequest<E extends ClientEvent> {
-  /** The event that an Agent would send. */
-  readonly event: E;
-  /** The fields of its request but those that say who asks whom. */
-  readonly request: Readonly<Record<string, unknown>>;
-}
+export type Asked = Pick<Question, "office" | "computer" | "reqId" | "signal">;
 
 /**
  * Asks a Computer for an operator, and checks its answer.
@@ -41,18 +28,12 @@ export interface AskedRequest<E extends ClientEvent> {
  * @throws {ProblemError} 403, 404, 502, 503, 504
  */
 export async function ask<E extends ClientEvent>(
-  { by }: Operator,
-  { reqId, ...asked }: Asked,
-  { event, request }: AskedRequest<E>,
+  question: Question & { readonly event: E },
   parts: QuestionParts,
 ): Promise<ClientEvents[E]["answer"]> {
-  const answered = await askComputer({
-    ...{ by, event, request },
-    ...asked,
-    ...(reqId !== undefined && { reqId }),
-  }, parts);
+  const answered = await askComputer(question, parts);
   if (answered === undefined) throw late("nobody waits for its answer");
-  return read(answered, asked.computer, event);
+  return read(answered, question.computer, question.event);
 }
 
 /** @throws {ProblemError} 403, 404, 502, 503, 504 */
@@ -84,13 +65,7 @@ function unanswered(
     case ErrorCode.TIMEOUT:
       return late(message);
     default: // the cluster, or a shutdown
-      return new ProblemError(503, [{
-        field: "computer",
-        problem: message,
-        fix: "try again in a moment",
-      }], {
-        "Retry-After": "1",
-      });
+      return retryLater("computer", message);
   }
 }
 

@@ -56,6 +56,12 @@ export const problemOf = (
   fix: string,
 ): ProblemError => new ProblemError(status, [{ field, problem, fix }]);
 
+/** Creates a problem that passes by itself. */
+export const retryLater = (field: string, problem: string): ProblemError =>
+  new ProblemError(503, [{ field, problem, fix: "try again in a moment" }], {
+    "Retry-After": "1",
+  });
+
 /** The media type of problems. */
 const PROBLEM_TYPE = "application/problem+json";
 

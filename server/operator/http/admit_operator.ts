@@ -8,7 +8,7 @@ import {
   judgeHost,
   provenanceOf,
 } from "../../http/admit_request.ts";
-import { clientAddress } from "../../limits/limits.ts";
+import { addressOf } from "../../limits/limits.ts";
 import { quote } from "../../shared/log.ts";
 import type { Identity } from "../../shared/identity.ts";
 import { ProblemError, problemOf } from "../../../shared/http/problem.ts";
@@ -52,13 +52,7 @@ export async function admitOperator(
   incoming: IncomingMessage,
   parts: OperatorAdmission,
 ): Promise<AdmittedOperator> {
-  const { proxies } = parts;
-  const { headers, socket } = incoming;
-  const address = clientAddress(
-    socket.remoteAddress ?? "",
-    headers["x-forwarded-for"],
-    proxies,
-  );
+  const address = addressOf(incoming, parts);
   const record = (code: number, reason: string, principal?: string) => {
     parts.metrics?.handshakeRefused("http", code);
     parts.limiter.recordRefusedHandshake({
@@ -68,7 +62,7 @@ export async function admitOperator(
   };
   checkName(incoming, address, parts);
   const page = provenanceOf(incoming);
-  if (!isOwnPage(page, headers.host)) {
+  if (!isOwnPage(page, incoming.headers.host)) {
     const from = quote(page.origin ?? page.site ?? "");
     record(ErrorCode.FORBIDDEN, `Origin not allowed for operators (${from})`);
     throw problemOf(

@@ -7,12 +7,13 @@ import { seesAll, seesOffice } from "../../shared/identity.ts";
 import { OpenExchanges } from "../../gateway/open_exchanges.ts";
 import { closed } from "../../http/closing.ts";
 import type { SmcpEnv } from "../../http/http_app.ts";
-import { clientAddress, RequestRates } from "../../limits/limits.ts";
+import { addressOf, RequestRates } from "../../limits/limits.ts";
 import { failure, log } from "../../shared/log.ts";
 import { notFound, toResponse } from "../../shared/refusal.ts";
 import {
   ProblemError,
   problemOf,
+  retryLater,
   toProblemResponse,
 } from "../../../shared/http/problem.ts";
 import { type ApiParts, invalid, OperatorApi } from "../api.ts";
@@ -165,15 +166,7 @@ export class OperatorRoutes {
       node.incoming.resume();
       if (error instanceof ProblemError) return toProblemResponse(error);
       if (error instanceof ProtocolError) { // of the cluster
-        return toProblemResponse(
-          new ProblemError(503, [{
-            field: "server",
-            problem: error.message,
-            fix: "try again in a moment",
-          }], {
-            "Retry-After": "1",
-          }),
-        );
+        return toProblemResponse(retryLater("server", error.message));
       }
       log.error("The operator API failed", failure(error));
       return toProblemResponse(
@@ -293,14 +286,8 @@ function mountConsole(
     const { incoming }: Partial<HttpBindings> = c.env ?? {};
     incoming?.resume(); // an unread body would hold the connection open
     if (!isOn(parts) || incoming === undefined) return toResponse(notFound());
-    const { headers, socket } = incoming;
-    const address = clientAddress(
-      socket.remoteAddress ?? "",
-      headers["x-forwarded-for"],
-      parts.proxies,
-    );
     try {
-      checkName(incoming, address, parts);
+      checkName(incoming, addressOf(incoming, parts), parts);
     } catch (error) {
       if (error instanceof ProblemError) return toProblemResponse(error);
       throw error;
@@ -314,7 +301,7 @@ function mountConsole(
     return answerConsole("server", {
       method: c.req.method,
       ...(part !== undefined && { part }),
-      ifNoneMatch: headers["if-none-match"],
+      ifNoneMatch: incoming.headers["if-none-match"],
     });
   };
   app.all(CONSOLE_PATH, (c) => answer(c));
