@@ -17,89 +17,117 @@ import {
 import type { ConnectionParts, OwnSeat } from "./office/connection.ts";
 import { LocalOffices } from "./office/offices.ts";
 import type { Offices, Peer } from "./office/peer.ts";
-import type { ResolvedOptions } from "./options.ts";
+import type { CloseOptions, ResolvedOptions } from "./options.ts";
+import type { Hono } from "hono";
+import { PACKAGE_VERSION } from "../cli/version.ts";
+import { type GatewayRoutes, mountGateway } from "./gateway/gateway_routes.ts";
+import { httpApp, type SmcpEnv } from "./http/http_app.ts";
+import type { UpgradeParts } from "./http/upgrade.ts";
+import { refuseOperators } from "./operator/nodes.ts";
+import { OperatorRoutes } from "./operator/http/operator_routes.ts";
 import { CLOCK, type Deadline, Deadlines } from "./shared/pending.ts";
 import { Journal } from "./shared/audit.ts";
 import { log, short } from "./shared/log.ts";
 import type { WsOption } from "./wire/mod.ts";
 
-/** A server without the way on which requests reach it: connections, offices and limits. */
+/** The parts of a server that decide about requests, the same for each platform. */
+export type RequestParts = ResolvedOptions & UpgradeParts;
+
+/** A server without a listener of its own: connections, offices, limits, and one app with all routes. */
 export class ServerCore {
-  /** The limits. */
-  readonly limiter: Limiter;
-  /** The sessions of each address. */
-  readonly slots: ConnectionSlots;
-  /** Handle the requests that pass the gate. */
-  readonly connections: Connections;
-  /** The Socket.IO sessions. */
-  readonly sessions: Sessions;
-  /** Where clients of this process connect. */
-  readonly door: InProcessDoor;
-  /** The offices of all nodes. */
-  readonly offices: Offices;
-  /** Those whose home is here. */
-  readonly local: LocalOffices;
-  /** The same offices, as a gateway shares their seats. */
-  readonly seats: GatewaySeats | undefined;
-  /** What the connections of all doors work with. */
-  readonly parts: ConnectionParts;
-  /** Notes what happens. */
-  readonly journal = new Journal();
-  readonly #all: ResolvedOptions;
+  /** Answers all requests but upgrades. */
+  readonly app: Hono<SmcpEnv>;
+  /** Decide about requests. */
+  readonly parts: RequestParts;
+  readonly #connections: Connections;
+  readonly #sessions: Sessions;
+  readonly #door: InProcessDoor;
+  readonly #offices: Offices;
+  readonly #gateway: GatewayRoutes | undefined;
+  readonly #operator: OperatorRoutes | undefined;
   readonly #deadlines = new Deadlines<Deadline>();
   #isDraining = false;
+  #closing: Promise<void> | undefined;
 
-  /** @param ws the WebSocket implementation */
-  constructor(all: ResolvedOptions, ws: WsOption) {
-    const { metrics, cluster, gateway, limits } = all;
-    this.#all = all;
-    const { journal } = this;
-    const limiter = this.limiter = new Limiter(
+  /**
+   * @param ws the WebSocket implementation
+   * @param webSocketOnly whether polling is refused
+   */
+  constructor(all: ResolvedOptions, ws: WsOption, webSocketOnly: boolean) {
+    const { metrics, cluster, gateway, limits, auditPayloads } = all;
+    const journal = new Journal();
+    const limiter = new Limiter(
       limits,
       (limit) => metrics?.limitHit(limit),
       journal,
     );
-    this.slots = new ConnectionSlots(limits.connectionsPerAddress);
-    const local = this.local = new LocalOffices({
+    const slots = new ConnectionSlots(limits.connectionsPerAddress);
+    const local = new LocalOffices({
       clock: CLOCK,
       deadlines: this.#deadlines,
       limiter,
       audit: journal.write,
-      observe: watchCalls(all.observer, journal, all.auditPayloads),
+      observe: watchCalls(all.observer, journal, auditPayloads),
       waits: watchWaits(journal),
       requestTimeoutMs: all.requestTimeoutMs,
     });
-    const offices: Offices = cluster?.start({
+    const everywhere: Offices = cluster?.start({
       protocols: all.protocols,
       membersPerOffice: limits.membersPerOffice,
       maxMessageBytes: all.maxMessageBytes,
       pingIntervalMs: all.heartbeat.intervalMs,
       pingTimeoutMs: all.heartbeat.timeoutMs,
     }, local) ?? local;
-    this.seats = gateway &&
-      new GatewaySeats(offices, gateway.agents);
-    this.offices = this.seats ?? offices;
-    this.parts = {
-      offices: this.offices,
+    const seats = gateway && new GatewaySeats(everywhere, gateway.agents);
+    const offices = this.#offices = seats ?? everywhere;
+    const forConnections: ConnectionParts = {
+      offices,
       audit: journal.write,
       clock: CLOCK,
       unknownEvent: unknownEvents(),
       measure: metrics && measureEvents(metrics),
     };
-    this.door = new InProcessDoor(this.parts);
-    const shared = { ...all, limiter, slots: this.slots };
-    this.connections = new Connections({
-      ...shared,
-      ws,
+    this.#door = new InProcessDoor(forConnections);
+    const connections = this.#connections = new Connections({
+      ...all,
+      ...{ limiter, slots, ws },
       sessionPrefix: cluster && `${cluster.name}.`,
     });
-    const { io, arrivals, guards } = this.connections;
-    this.sessions = new Sessions(io.of(SMCP_NAMESPACE), {
-      ...shared,
-      connections: this.parts,
-      arrivals,
-      guards,
-      journal,
+    const { io, arrivals, guards } = connections;
+    const sessions = this.#sessions = new Sessions(io.of(SMCP_NAMESPACE), {
+      ...all,
+      ...{ limiter, slots, arrivals, guards, journal },
+      connections: forConnections,
+    });
+    const { draining, stats, protocols } = this;
+    const parts = this.parts = {
+      ...all,
+      ...{ connections, limiter, slots, draining, webSocketOnly },
+    };
+    this.#gateway = gateway && mountGateway(gateway, {
+      ...parts,
+      seats,
+      agentOf: (office) =>
+        seats?.holderOf(office) ??
+          local.find(office)?.members.find(({ role }) => role === "agent")
+            ?.name,
+      connect: (options) => this.connect(options),
+    });
+    this.#operator = all.operator && new OperatorRoutes({
+      ...parts,
+      ...{ local, sessions, stats, journal },
+      questions: { ...forConnections, auditPayloads },
+      token: all.operator.token,
+      version: PACKAGE_VERSION,
+      since: Date.now(),
+      recheck: () => this.#recheckClients(),
+    });
+    if (cluster && !all.operator) refuseOperators(cluster.others);
+    this.app = httpApp({
+      ...parts,
+      ...{ stats, protocols },
+      gateway: this.#gateway,
+      operator: this.#operator,
     });
   }
 
@@ -112,39 +140,38 @@ export class ServerCore {
     options: ConnectOptions = {},
     url = "in process",
   ): InProcessConnection {
-    const maxPayload = this.#all.maxMessageBytes;
-    return this.door.offer(options, { url, maxPayload });
+    const maxPayload = this.parts.maxMessageBytes;
+    return this.#door.offer(options, { url, maxPayload });
   }
 
   /** Whether the server is shutting down. */
   readonly draining = (): boolean => this.#isDraining;
 
   /** Returns current counts. */
-  readonly stats = (): SmcpServerStats =>
-    countsOf([...this.sessions.open.values(), ...this.door.open]);
+  readonly stats = (): SmcpServerStats => countsOf(this.#clients());
 
   /** Returns the counts of each version; `undefined` where there is one alone. */
   readonly protocols = ():
     | Readonly<Record<string, SmcpServerStats>>
     | undefined => {
-    const { protocols } = this.#all;
+    const { protocols } = this.parts;
     if (protocols.length === 1) return undefined;
-    const all = [...this.sessions.open.values(), ...this.door.open];
-    const groups = Map.groupBy(all, ({ profile }) => nameOfProfile(profile));
+    const groups = Map.groupBy(
+      this.#clients(),
+      ({ profile }) => nameOfProfile(profile),
+    );
     return Object.fromEntries(
       protocols.map((name) => [name, countsOf(groups.get(name) ?? [])]),
     );
   };
 
-  /** Finds the name of an office's Agent: here, or as another node has named it. */
-  readonly agentOf = (office: string): string | undefined =>
-    this.seats?.holderOf(office) ??
-      this.local.find(office)?.members.find(({ role }) => role === "agent")
-        ?.name;
+  #clients(): Client[] {
+    return [...this.#sessions.open.values(), ...this.#door.open];
+  }
 
   /** The counts for the metrics. */
   get counts(): Pick<MetricsSource, "stats" | "cluster"> {
-    const { cluster } = this.#all;
+    const { cluster } = this.parts;
     return { stats: this.stats, ...(cluster && { cluster }) };
   }
 
@@ -154,26 +181,42 @@ export class ServerCore {
    * @throws {Error} that says why not, when that takes too long
    */
   async ready(): Promise<void> {
-    await this.#all.cluster?.joined();
+    await this.parts.cluster?.joined();
   }
 
-  /** Checks the credentials of all open sessions again. */
-  recheck(): Promise<void> {
-    return this.sessions.recheck();
+  /** Checks all credentials again. */
+  async recheck(): Promise<void> {
+    await Promise.all([this.#recheckClients(), this.#operator?.recheck()]);
   }
 
-  /** Refuses new sessions, joins and calls, and waits for pending calls. */
-  async drain(graceMs: number): Promise<void> {
+  /**
+   * Refuses new sessions, joins and calls, waits for pending calls, and disconnects all clients once their
+   * queued packets are sent; leaves the cluster.
+   *
+   * @param end closes what listens, afterwards; called once
+   */
+  close(
+    { graceMs = 10_000 }: CloseOptions = {},
+    end: () => Promise<void>,
+  ): Promise<void> {
+    return this.#closing ??= this.#shutDown(graceMs, end);
+  }
+
+  async #shutDown(graceMs: number, end: () => Promise<void>): Promise<void> {
     this.#isDraining = true;
-    await this.offices.drain(graceMs);
+    await this.#offices.drain(graceMs);
     this.#deadlines.clear();
+    this.#operator?.close();
+    await this.#gateway?.close();
+    this.#door.close("the server is shutting down");
+    await this.#connections.close();
+    await this.parts.cluster?.leave();
+    await end();
+    this.parts.limiter.flush();
   }
 
-  /** Disconnects all clients once their queued packets are sent, and leaves the cluster. */
-  async disconnect(): Promise<void> {
-    this.door.close("the server is shutting down");
-    await this.connections.close();
-    await this.#all.cluster?.leave();
+  async #recheckClients(): Promise<void> {
+    await Promise.all([this.#sessions.recheck(), this.#gateway?.recheck()]);
   }
 }
 

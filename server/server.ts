@@ -1,7 +1,6 @@
 import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Hono } from "hono";
-import { ServerFront } from "./front.ts";
 import { hostGuard, type SmcpEnv } from "./http/http_app.ts";
 import type {
   ListenAddress,
@@ -109,56 +108,35 @@ export interface SmcpServer extends AsyncDisposable {
  */
 export const createSmcpServer = (
   options: SmcpServerOptions = {},
-): SmcpServer => new PartedServer(options);
+): SmcpServer => new ListeningServer(options);
 
 /** Connects the parts of a server, in the order of a client's way: listeners, connections, sessions. */
-class PartedServer implements SmcpServer {
+class ListeningServer implements SmcpServer {
   readonly app: Hono<SmcpEnv>;
   readonly #core: ServerCore;
   readonly #listeners: Listeners;
   readonly #feed: MetricsFeed | undefined;
-  readonly #front: ServerFront;
-  readonly #listenMetrics: (to: ListenOptions) => Promise<ListenAddress>;
+  readonly #sockets: SocketSlots;
   /** Where it listened first. */
   #url: string | undefined;
-  #closing: Promise<void> | undefined;
 
   constructor(options: SmcpServerOptions) {
     const all = resolveOptions(options);
-    const { metrics, proxies, authenticator } = all;
     const { unfinishedBytes } = all.limits;
-    const core = this.#core = new ServerCore(
-      all,
-      wsOption({ ...all, unfinishedBytes }),
-    );
-    const { limiter, slots, connections, draining } = core;
-    const sockets = new SocketSlots({ limiter, proxies });
-    const feed = metrics && new MetricsFeed(metrics, core.counts, draining);
-    const parts = {
-      ...all,
-      ...{ connections, limiter, slots, draining },
-      webSocketOnly: false,
-    };
-    this.#front = new ServerFront(core, parts);
-    this.app = this.#front.app;
+    const ws = wsOption({ ...all, unfinishedBytes });
+    const core = this.#core = new ServerCore(all, ws, false);
+    const { parts } = core;
+    const { metrics } = all;
+    const sockets = this.#sockets = new SocketSlots(parts);
+    const feed = this.#feed = metrics &&
+      new MetricsFeed(metrics, core.counts, core.draining);
+    this.app = core.app;
     this.#listeners = new Listeners({
-      app: this.app,
+      ...parts,
+      ...{ app: this.app, feed, sockets },
       onUpgrade: upgradeListener(parts),
-      feed,
-      limiter,
-      sockets,
-      proxies,
-      headerTimeoutMs: all.headerTimeoutMs,
-      authenticated: authenticator !== undefined,
-      draining,
+      authenticated: all.authenticator !== undefined,
     });
-    this.#listenMetrics = (to) => {
-      if (feed) return feed.listen(to, { guard: hostGuard(parts), sockets });
-      throw new TypeError(
-        "Cannot serve metrics: the option metrics is not set, createMetrics() makes it",
-      );
-    };
-    this.#feed = feed;
   }
 
   get stats(): SmcpServerStats {
@@ -181,29 +159,31 @@ class PartedServer implements SmcpServer {
   }
 
   listenMetrics(options: ListenOptions = {}): Promise<ListenAddress> {
-    return this.#listenMetrics(options);
+    if (this.#feed === undefined) {
+      throw new TypeError(
+        "Cannot serve metrics: the option metrics is not set, createMetrics() makes it",
+      );
+    }
+    const guard = hostGuard(this.#core.parts);
+    return this.#feed.listen(options, { guard, sockets: this.#sockets });
   }
 
   reloadTls(tls: TlsOptions): void {
     this.#listeners.reloadTls(tls);
   }
 
-  async recheckSessions(): Promise<void> {
-    await this.#front.recheck();
+  recheckSessions(): Promise<void> {
+    return this.#core.recheck();
   }
 
-  close({ graceMs = 10_000 }: CloseOptions = {}): Promise<void> {
-    return this.#closing ??= this.#shutDown(graceMs);
+  close(options?: CloseOptions): Promise<void> {
+    return this.#core.close(options, async () => {
+      await this.#listeners.close();
+      await this.#feed?.close();
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  async #shutDown(graceMs: number): Promise<void> {
-    await this.#front.close(graceMs);
-    await this.#listeners.close();
-    await this.#feed?.close();
-    this.#core.limiter.flush();
   }
 }

@@ -13,7 +13,6 @@ import type { InProcessConnection } from "../../shared/in_process.ts";
 import { ServerCore } from "../core.ts";
 import type { ConnectOptions } from "../doors/in_process.ts";
 import { closed, OpenSockets } from "../http/closing.ts";
-import { ServerFront } from "../front.ts";
 import { earlyBytes } from "../limits/guards.ts";
 import { SocketSlots } from "../limits/slots.ts";
 import { LoopLag, type SmcpServerStats } from "../observe/metrics.ts";
@@ -172,10 +171,8 @@ export const createFetchServer = (
 class HandlerServer implements FetchServer {
   readonly fetch: FetchServer["fetch"];
   readonly #core: ServerCore;
-  readonly #front: ServerFront;
   readonly #open = new OpenSockets();
   readonly #lag: LoopLag | undefined;
-  #closing: Promise<void> | undefined;
 
   constructor(options: FetchServerOptions) {
     checkFetchOptions(options);
@@ -185,20 +182,12 @@ class HandlerServer implements FetchServer {
     const core = this.#core = new ServerCore(
       all,
       fetchWsOption(earlyBytes(all.maxConnectBytes), bytes),
+      all.cluster !== undefined,
     );
-    const { limiter, slots, connections, draining } = core;
-    const parts = {
-      ...all,
-      ...{ connections, limiter, slots, draining },
-      webSocketOnly: all.cluster !== undefined,
-    };
-    this.#front = new ServerFront(core, parts);
     const requests = new FetchRequests({
-      ...parts,
-      app: this.#front.app,
-      bytes,
-      upgrade,
-      sockets: new SocketSlots({ limiter, proxies: all.proxies }),
+      ...core.parts,
+      ...{ app: core.app, bytes, upgrade },
+      sockets: new SocketSlots(core.parts),
       isOpenToAll: all.authenticator !== undefined || options.insecure === true,
       opened: (carrier) => this.#open.add(carrier),
     });
@@ -222,27 +211,23 @@ class HandlerServer implements FetchServer {
   }
 
   recheckSessions(): Promise<void> {
-    return this.#front.recheck();
+    return this.#core.recheck();
   }
 
-  close({ graceMs = 10_000 }: CloseOptions = {}): Promise<void> {
-    return this.#closing ??= this.#shutDown(graceMs);
+  async close(options?: CloseOptions): Promise<void> {
+    // At SIGTERM `deno serve` stops its listener and all WebSockets: nothing else keeps the process then.
+    const hold = setInterval(() => {}, HOLD_INTERVAL_MS);
+    try {
+      await this.#core.close(options, async () => {
+        await closed(this.#open, CLOSE_TIMEOUT_MS);
+        this.#lag?.stop();
+      });
+    } finally {
+      clearInterval(hold);
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  async #shutDown(graceMs: number): Promise<void> {
-    // At SIGTERM `deno serve` stops its listener and all WebSockets: nothing else keeps the process then.
-    const hold = setInterval(() => {}, HOLD_INTERVAL_MS);
-    try {
-      await this.#front.close(graceMs);
-      await closed(this.#open, CLOSE_TIMEOUT_MS);
-    } finally {
-      clearInterval(hold);
-    }
-    this.#lag?.stop();
-    this.#core.limiter.flush();
   }
 }
