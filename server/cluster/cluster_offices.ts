@@ -20,9 +20,9 @@ import { Payload } from "../shared/payload.ts";
 import type { Home } from "./directory/directory.ts";
 import { RegistryUnavailableError } from "./directory/unavailable.ts";
 import type { NodeTunnel, TunnelNode } from "./node/tunnel.ts";
-import { unreachable } from "./tunnel/errors.ts";
-import type { Opening } from "./tunnel/frames.ts";
-import type { Hosted } from "./tunnel/hosted.ts";
+
+import { type Opening, unreachable } from "./tunnel/frames.ts";
+import type { Hosted } from "./tunnel/streams.ts";
 import { nameOfProfile } from "../../protocol/profiles.ts";
 import { type Opened, Tunnel } from "./tunnel/tunnel.ts";
 
@@ -236,26 +236,20 @@ export class ClusterOffices implements Offices, NodeTunnel {
   }
 
   lost(node: string): void {
-    this.#tunnel.lose(node, unreachable(), "messages were lost");
+    this.#lose(node, "messages were lost");
   }
 
   silent(node: string): void {
-    this.#tunnel.lose(
-      node,
-      unreachable(),
-      "the server of its office is silent",
-    );
+    this.#lose(node, "the server of its office is silent");
   }
 
   gone(node: string): void {
-    this.#tunnel.lose(
-      node,
-      unreachable(),
-      "the server of its office has ended",
-    );
+    this.#lose(node, "the server of its office has ended");
   }
 
-  connected(): void {}
+  #lose(node: string, reason: string): void {
+    this.#tunnel.lose(node, unreachable(), reason);
+  }
 
   homeLost(office: string): void {
     this.#homes.delete(office);

@@ -10,7 +10,7 @@ import { ClusterNode } from "./node/cluster_node.ts";
 import type { Connected } from "./node/term.ts";
 import { connectRedis } from "./redis/connect.ts";
 import type { Redis } from "./redis/redis.ts";
-import type { RedisTls } from "./redis/tls.ts";
+import type { RedisTls } from "./redis/url.ts";
 
 /** What passes between two nodes ends when one of them is silent for so long, however long leases are. */
 const MAX_SILENT_MS = 6000;

@@ -18,4 +18,4 @@
 import "../../shared/check_runtime.ts";
 export type { Cluster, ClusterStatus } from "../shared/cluster.ts";
 export { joinCluster, type JoinClusterOptions } from "./join_cluster.ts";
-export type { RedisTls } from "./redis/tls.ts";
+export type { RedisTls } from "./redis/url.ts";

@@ -1,4 +1,4 @@
-import { newScript } from "../redis/script.ts";
+import { newScript } from "../redis/redis.ts";
 import type { Script } from "../redis/redis.ts";
 
 /**

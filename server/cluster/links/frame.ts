@@ -1,15 +1,44 @@
 import { Buffer } from "node:buffer";
+import { z } from "zod";
 
 /** The version of what nodes say to each other; they work with one that is older or newer by one. */
-export const LINK_VERSION = 3;
-
-/** Bytes in front of the items of a `data` frame. */
-export const DATA_HEADER_BYTES = 23;
+export const LINK_VERSION = 4;
 
 /** Exclusive bound of tokens: they are random, and have 48 bits. */
 export const TOKEN_BOUND = 2 ** 48;
 
+const whole = z.int().min(0);
+
 /** What one end has received of the other since the two nodes met, in bytes of `data` frames with items. */
+const counts = {
+  /** How much the sender has taken. */
+  taken: whole,
+  /** How much more may follow. */
+  room: whole,
+};
+const numbers = { link: whole, seq: whole, ...counts };
+const from = z.string().min(1).max(255);
+/** `token` is that of the sender's end. */
+const greeting = { version: whole, token: whole, ...counts, from };
+
+/** The frames that are JSON; fields of a later version are ignored. */
+const named = z.discriminatedUnion("kind", [
+  /** Begins a link. */
+  z.object({ kind: z.literal("hello"), ...greeting }),
+  /** Answers a `hello`, whose token it repeats; `next` is the number of the sender's next frame on this link. */
+  z.object({
+    kind: z.literal("welcome"),
+    ...greeting,
+    echo: whole,
+    next: whole,
+  }),
+  /** Says that the sender lives. */
+  z.object({ kind: z.literal("beat"), ...numbers, from }),
+  /** Ends a link for good. */
+  z.object({ kind: z.literal("bye"), ...numbers, from }),
+]);
+
+/** What one end has taken, and may get. */
 export interface Counts {
   /** How much the sender has taken. */
   readonly taken: number;
@@ -17,147 +46,57 @@ export interface Counts {
   readonly room: number;
 }
 
-/** A frame of a link. */
+/** The numbers of a frame of a link. */
 export interface Numbered extends Counts {
   readonly link: number;
   readonly seq: number;
 }
 
-interface Greeting extends Counts {
-  readonly version: number;
-  readonly from: string;
-  /** The token of the sender's end. */
-  readonly token: number;
-}
+/** A frame that is not of messages. */
+export type NamedFrame = z.infer<typeof named>;
 
 /**
  * What is sent to the channel of a node, as one message of Redis. A link is named by the random tokens of
  * both its ends (see {@linkcode linkOf}).
  */
 export type Frame =
-  /** Begins a link. */
-  | Greeting & { readonly kind: "hello" }
-  /** Answers a `hello`. */
-  | Greeting & {
-    readonly kind: "welcome";
-    /** The token that the `hello` had. */
-    readonly echo: number;
-    /** The number of the sender's next frame on this link. */
-    readonly next: number;
-  }
+  | NamedFrame
   /** Has messages, or pieces of them, behind {@linkcode DATA_HEADER_BYTES}; or only counts. */
-  | Numbered & { readonly kind: "data" }
-  /** Says that the sender lives. */
-  | Numbered & { readonly kind: "beat"; readonly from: string }
-  /** Ends a link for good. */
-  | Numbered & { readonly kind: "bye"; readonly from: string };
+  | Numbered & { readonly kind: "data" };
 
 /** Returns the name of a link, which is the same at both ends. */
 export const linkOf = (token: number, other: number): number =>
   (token + other) % TOKEN_BOUND;
-
-const HELLO = 1;
-const WELCOME = 2;
-const DATA = 3;
-const BEAT = 4;
-const BYE = 5;
 
 /** A frame that cannot be read. */
 export class FrameError extends Error {
   override name = "FrameError";
 }
 
+/** The first byte of a `data` frame. */
+const DATA = 3;
+
+/** Bytes in front of the items of a `data` frame. */
+export const DATA_HEADER_BYTES = 23;
+
 /**
- * Reads a frame; what follows the last field of a greeting is of a later version, and is ignored.
+ * Reads a frame.
  *
  * @throws {FrameError} when it is cut off, or not known
  */
 export function decodeFrame(bytes: Buffer): Frame {
-  switch (bytes[0]) {
-    case DATA:
-      return { kind: "data", ...numbersOf(bytes) };
-    case BEAT:
-      return { kind: "beat", ...numbersOf(bytes), from: nameAt(bytes, 23) };
-    case BYE:
-      return { kind: "bye", ...numbersOf(bytes), from: nameAt(bytes, 23) };
-    case HELLO:
-      need(bytes, 18);
-      return { kind: "hello", ...greetingOf(bytes), from: nameAt(bytes, 18) };
-    case WELCOME:
-      need(bytes, 30);
-      return {
-        kind: "welcome",
-        ...greetingOf(bytes),
-        echo: bytes.readUIntBE(18, 6),
-        next: bytes.readUIntBE(24, 6),
-        from: nameAt(bytes, 30),
-      };
-    default:
-      throw new FrameError(
-        bytes.length === 0
-          ? "it is empty"
-          : `its kind ${bytes[0]} is not known`,
-      );
+  if (bytes[0] !== DATA) {
+    try {
+      return named.parse(JSON.parse(bytes.toString()));
+    } catch {
+      throw new FrameError(`its ${bytes.length} bytes are no known frame`);
+    }
   }
-}
-
-/** Writes the header of a `data` frame in front of its items. */
-export function writeDataHeader(
-  frame: Buffer,
-  link: number,
-  seq: number,
-  counts: Counts,
-): Buffer {
-  return writeNumbers(frame, DATA, { link, seq, ...counts });
-}
-
-/** Encodes any other frame. */
-export function encodeFrame(frame: Exclude<Frame, { kind: "data" }>): Buffer {
-  const name = Buffer.from(frame.from);
-  if (name.length < 1 || name.length > 255) {
-    throw new TypeError("The id of a node has 1 to 255 bytes");
+  if (bytes.length < DATA_HEADER_BYTES) {
+    throw new FrameError(`it ends after ${bytes.length} bytes`);
   }
-  if (frame.kind === "beat" || frame.kind === "bye") {
-    const bytes = Buffer.allocUnsafe(24 + name.length);
-    writeNumbers(bytes, frame.kind === "beat" ? BEAT : BYE, frame);
-    return writeName(bytes, 23, name);
-  }
-  const at = frame.kind === "hello" ? 18 : 30;
-  const bytes = Buffer.allocUnsafe(at + 1 + name.length);
-  bytes[0] = frame.kind === "hello" ? HELLO : WELCOME;
-  bytes[1] = frame.version;
-  bytes.writeUIntBE(frame.token, 2, 6);
-  bytes.writeUIntBE(frame.taken, 8, 6);
-  bytes.writeUInt32BE(frame.room, 14);
-  if (frame.kind === "welcome") {
-    bytes.writeUIntBE(frame.echo, 18, 6);
-    bytes.writeUIntBE(frame.next, 24, 6);
-  }
-  return writeName(bytes, at, name);
-}
-
-function writeNumbers(
-  bytes: Buffer,
-  kind: number,
-  { link, seq, taken, room }: Numbered,
-): Buffer {
-  bytes[0] = kind;
-  bytes.writeUIntBE(link, 1, 6);
-  bytes.writeUIntBE(seq, 7, 6);
-  bytes.writeUIntBE(taken, 13, 6);
-  bytes.writeUInt32BE(room, 19);
-  return bytes;
-}
-
-function writeName(bytes: Buffer, at: number, name: Uint8Array): Buffer {
-  bytes[at] = name.length;
-  bytes.set(name, at + 1);
-  return bytes;
-}
-
-function numbersOf(bytes: Buffer) {
-  need(bytes, DATA_HEADER_BYTES);
   return {
+    kind: "data",
     link: bytes.readUIntBE(1, 6),
     seq: bytes.readUIntBE(7, 6),
     taken: bytes.readUIntBE(13, 6),
@@ -165,25 +104,103 @@ function numbersOf(bytes: Buffer) {
   };
 }
 
-function greetingOf(bytes: Buffer) {
-  return {
-    version: bytes.readUInt8(1),
-    token: bytes.readUIntBE(2, 6),
-    taken: bytes.readUIntBE(8, 6),
-    room: bytes.readUInt32BE(14),
-  };
+/** Encodes a frame that is not of messages. */
+export const encodeFrame = (frame: NamedFrame): Buffer =>
+  Buffer.from(JSON.stringify(frame));
+
+/** Writes the header of a `data` frame in front of its items. */
+export function writeDataHeader(
+  frame: Buffer,
+  { link, seq, taken, room }: Numbered,
+): Buffer {
+  frame[0] = DATA;
+  frame.writeUIntBE(link, 1, 6);
+  frame.writeUIntBE(seq, 7, 6);
+  frame.writeUIntBE(taken, 13, 6);
+  frame.writeUInt32BE(room, 19);
+  return frame;
 }
 
-function nameAt(bytes: Buffer, at: number): string {
-  need(bytes, at + 1);
-  const length = bytes.readUInt8(at);
-  if (length === 0) throw new FrameError("it has no name of a node");
-  need(bytes, at + 1 + length);
-  return bytes.toString("utf8", at + 1, at + 1 + length);
+// ------------------------------------------------------------------ items
+
+/** The item begins a message. */
+const FIRST = 1;
+/** The item ends a message. */
+const LAST = 2;
+
+/** Bytes in front of an item: flags, its length, its slot, and the length of the message. */
+export const ITEM_HEADER_BYTES = 11;
+
+/** A message in parts, or a piece of it. */
+export interface Piece {
+  readonly parts: readonly Uint8Array[];
+  /** The length of the message. */
+  readonly total: number;
+  /** Where the piece begins in the message. */
+  readonly start: number;
+  /** The length of the piece. */
+  readonly length: number;
+  /** Tells the pieces of messages apart that are on their way at once. */
+  readonly slot: number;
 }
 
-function need(bytes: Buffer, length: number): void {
-  if (bytes.length < length) {
-    throw new FrameError(`it ends after ${bytes.length} bytes`);
+/** An item as the receiver reads it. */
+export interface Item {
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
+  readonly slot: number;
+  /** The length of the message. */
+  readonly total: number;
+  /** A part of the frame. */
+  readonly content: Buffer;
+}
+
+/**
+ * Writes a piece into a frame.
+ *
+ * @returns where the next one begins
+ */
+export function writeItem(frame: Buffer, at: number, piece: Piece): number {
+  const { parts, start, length, total, slot } = piece;
+  frame[at] = (start === 0 ? FIRST : 0) | (start + length === total ? LAST : 0);
+  frame.writeUInt32BE(length, at + 1);
+  frame.writeUInt16BE(slot, at + 5);
+  frame.writeUInt32BE(total, at + 7);
+  at += ITEM_HEADER_BYTES;
+  let begin = 0; // of a part in the message
+  for (const part of parts) {
+    const first = Math.max(0, start - begin);
+    const end = Math.min(part.length, start + length - begin);
+    begin += part.length;
+    if (first >= end) continue;
+    frame.set(part.subarray(first, end), at);
+    at += end - first;
+  }
+  return at;
+}
+
+/**
+ * Reads the items of a frame.
+ *
+ * @throws {FrameError} at the first one that is cut off or wrong; those before it were taken
+ */
+export function* readItems(frame: Buffer, start: number): Generator<Item> {
+  for (let at = start; at < frame.length;) {
+    const left = frame.length - at - ITEM_HEADER_BYTES;
+    const flags = frame.readUInt8(at);
+    const length = left < 0 ? 0 : frame.readUInt32BE(at + 1);
+    if (left < 0 || left < length) throw new FrameError("an item is cut off");
+    if (flags > (FIRST | LAST)) {
+      throw new FrameError(`an item has the flags ${flags}`);
+    }
+    const begin = at + ITEM_HEADER_BYTES;
+    yield {
+      isFirst: (flags & FIRST) !== 0,
+      isLast: (flags & LAST) !== 0,
+      slot: frame.readUInt16BE(at + 5),
+      total: frame.readUInt32BE(at + 7),
+      content: frame.subarray(begin, begin + length),
+    };
+    at = begin + length;
   }
 }

@@ -9,13 +9,41 @@ import {
   type Numbered,
   writeDataHeader,
 } from "./frame.ts";
-import { Fifo } from "./fifo.ts";
-import { Inbox } from "./inbox.ts";
-import type { LinkLimits, LinkPort } from "./link_port.ts";
-import { Outbox } from "./outbox.ts";
-import { Window } from "./window.ts";
+import type { LinkSettings } from "./links.ts";
+import { Inbox, Outbox } from "./queue.ts";
 
-type Greeting = Extract<Frame, { kind: "hello" | "welcome" }>;
+/** What bounds a link. */
+export type LinkLimits = Pick<
+  LinkSettings,
+  "pieceBytes" | "queueBytes" | "maxMessageBytes"
+>;
+
+/** What a link needs of its surroundings. */
+export interface LinkPort {
+  /** This node. */
+  readonly own: string;
+  /** Returns a random token. */
+  nextToken(): number;
+  /** Returns how many bytes the peer may have on their way to this node. */
+  window(): number;
+  /** Sends a frame; frames arrive in order, or are missing. */
+  transmit(frame: Buffer): void;
+  /** Asks for its `flush()`, at the end of this turn of the event loop. */
+  schedule(): void;
+  /** Takes a message. */
+  received(message: Buffer): void;
+  /** A link has begun: the peer has answered. */
+  opened(name: number): void;
+  /** That link has ended. */
+  closed(name: number): void;
+  /** Messages to the peer are missing: it has ended before it took them. */
+  lost(): void;
+  /** The peer said goodbye. */
+  ended(): void;
+}
+
+type Welcome = Extract<Frame, { kind: "welcome" }>;
+type Greeting = Welcome | Extract<Frame, { kind: "hello" }>;
 
 /** A frame that the peer has not confirmed yet. */
 interface Sent {
@@ -29,20 +57,25 @@ interface Sent {
  *
  * Each end has a random token, new with each beginning. All frames but greetings are numbered; at the
  * first that is not the next one, both ends begin anew. A beginning loses nothing: each end says how many
- * bytes it has taken since the two nodes met, and the other one sends again what is missing.
+ * bytes of frames with messages it has taken since the two nodes met, and how many more may follow, and
+ * the other one sends again what is missing.
  */
 export class Link {
   readonly #port: LinkPort;
   readonly #outbox: Outbox;
   readonly #inbox: Inbox;
-  readonly #window = new Window();
   /** What may have to be sent again; never more than a window. */
-  readonly #sent = new Fifo<Sent>();
+  readonly #unconfirmed: Sent[] = [];
   #token: number;
   #theirs: number | undefined;
   #name: number | undefined;
   #nextOut = 0;
   #nextIn = 0;
+  // In bytes, since the two met.
+  #sent = 0;
+  #maySend = 0;
+  #taken = 0;
+  #granted = 0;
 
   constructor(limits: LinkLimits, port: LinkPort) {
     this.#port = port;
@@ -71,19 +104,13 @@ export class Link {
 
   /** Asks the peer to begin, once more if it did not answer. */
   greet(): void {
-    this.#port.transmit(encodeFrame({
-      kind: "hello",
-      version: LINK_VERSION,
-      from: this.#port.own,
-      token: this.#token,
-      ...this.#taken(),
-    }));
+    this.#port.transmit(encodeFrame({ kind: "hello", ...this.#greeting() }));
   }
 
   /** Adds a message to the queue; returns `false` when that is full. */
   send(stream: string, message: readonly Uint8Array[]): boolean {
     if (!this.#outbox.push(stream, message)) return false;
-    if (this.#mayTransmit()) this.#port.schedule();
+    this.#schedule();
     return true;
   }
 
@@ -91,10 +118,10 @@ export class Link {
   flush(): void {
     let isTold = false;
     while (this.#mayTransmit()) {
-      const frame = this.#outbox.take(this.#port.allocate, DATA_HEADER_BYTES);
+      const frame = this.#outbox.take(DATA_HEADER_BYTES);
       if (frame === undefined) break;
-      const end = this.#window.send(frame.length);
-      this.#sent.push({ frame, end });
+      this.#sent += frame.length; // the last one may be longer than what is left
+      this.#unconfirmed.push({ frame, end: this.#sent });
       this.#transmitData(frame);
       isTold = true;
     }
@@ -107,24 +134,18 @@ export class Link {
   /** Tells the peer that this node lives, and which frame is the next one; or greets it again. */
   beat(): void {
     if (this.#name === undefined) return this.greet();
-    this.#port.transmit(encodeFrame({
-      kind: "beat",
-      link: this.#name,
-      seq: this.#nextOut++,
-      ...this.#taken(),
-      from: this.#port.own,
-    }));
+    const { own } = this.#port;
+    this.#port.transmit(
+      encodeFrame({ kind: "beat", ...this.#numbers(), from: own }),
+    );
   }
 
   /** Says goodbye, and is of no use any more. */
   bye(): void {
-    this.#port.transmit(encodeFrame({
-      kind: "bye",
-      link: this.#name ?? 0,
-      seq: this.#nextOut++,
-      ...this.#taken(),
-      from: this.#port.own,
-    }));
+    const { own } = this.#port;
+    this.#port.transmit(
+      encodeFrame({ kind: "bye", ...this.#numbers(), from: own }),
+    );
     this.close();
   }
 
@@ -132,7 +153,7 @@ export class Link {
   close(): void {
     this.#inbox.close();
     this.#outbox.clear();
-    this.#sent.clear();
+    this.#unconfirmed.length = 0;
     this.#interrupt();
   }
 
@@ -177,7 +198,7 @@ export class Link {
       case "data":
         if (frame.link !== this.#name || !this.#takeNumbered(frame)) return;
         if (bytes.length === DATA_HEADER_BYTES) return;
-        this.#window.take(bytes.length);
+        this.#taken += bytes.length;
         if (this.#owesGrant()) this.#port.schedule();
         this.#inbox.take(bytes, DATA_HEADER_BYTES);
     }
@@ -187,11 +208,16 @@ export class Link {
     if (this.isOpen && this.#theirs !== frame.token) this.reset();
     const isNew = !this.isOpen;
     if (isNew) this.#open(frame);
-    this.#welcome();
+    this.#port.transmit(encodeFrame({
+      kind: "welcome",
+      ...this.#greeting(),
+      echo: frame.token,
+      next: this.#nextOut,
+    }));
     if (isNew) this.#opened();
   }
 
-  #takeWelcome(frame: Extract<Frame, { kind: "welcome" }>): void {
+  #takeWelcome(frame: Welcome): void {
     const { echo, token, next } = frame;
     if (echo !== this.#token || token === this.#theirs) return;
     // Without all from the first frame on, the link cannot be used.
@@ -200,12 +226,10 @@ export class Link {
     this.#opened();
   }
 
-  #takeBye(frame: Extract<Frame, { kind: "bye" }>): void {
-    const { link, seq, taken } = frame;
+  #takeBye({ link, seq, taken }: Numbered): void {
     const isComplete = this.#outbox.isEmpty &&
       (!this.isOpen ||
-        link === this.#name && seq === this.#nextIn &&
-          taken === this.#window.sent);
+        link === this.#name && seq === this.#nextIn && taken === this.#sent);
     this.close();
     if (!isComplete) this.#port.lost();
     this.#port.ended();
@@ -219,7 +243,7 @@ export class Link {
     }
     this.#nextIn++;
     this.#confirm(counts);
-    if (this.#mayTransmit()) this.#port.schedule();
+    this.#schedule();
     return true;
   }
 
@@ -233,57 +257,57 @@ export class Link {
   #opened(): void {
     this.#port.opened(this.#name ?? 0);
     // Copies, since the connection may still have the former ones to send.
-    for (const sent of this.#sent) {
+    for (const sent of this.#unconfirmed) {
       sent.frame = Buffer.from(sent.frame);
       this.#transmitData(sent.frame);
     }
-    if (this.#mayTransmit()) this.#port.schedule();
+    this.#schedule();
   }
 
   /** The peer has taken so many bytes, and may get more. */
   #confirm({ taken, room }: Counts): void {
-    this.#window.allow(taken + room);
-    for (;;) {
-      const sent = this.#sent.peek();
-      if (sent === undefined || sent.end > taken) return;
-      this.#sent.shift();
-      this.#port.free(sent.frame);
-    }
-  }
-
-  #welcome(): void {
-    if (this.#theirs === undefined) return;
-    this.#port.transmit(encodeFrame({
-      kind: "welcome",
-      version: LINK_VERSION,
-      from: this.#port.own,
-      token: this.#token,
-      echo: this.#theirs,
-      next: this.#nextOut,
-      ...this.#taken(),
-    }));
+    this.#maySend = Math.max(this.#maySend, taken + room);
+    const first = this.#unconfirmed.findIndex(({ end }) => end > taken);
+    this.#unconfirmed.splice(0, first < 0 ? Infinity : first);
   }
 
   #transmitData(frame: Buffer): void {
-    this.#port.transmit(
-      writeDataHeader(
-        frame,
-        this.#name ?? 0,
-        this.#nextOut++,
-        this.#taken(),
-      ),
-    );
+    this.#port.transmit(writeDataHeader(frame, this.#numbers()));
+  }
+
+  #schedule(): void {
+    if (this.#mayTransmit()) this.#port.schedule();
   }
 
   #mayTransmit(): boolean {
-    return this.isOpen && !this.#outbox.isEmpty && this.#window.isOpen;
+    return this.isOpen && !this.#outbox.isEmpty && this.#sent < this.#maySend;
   }
 
-  #taken(): Counts {
-    return this.#window.grant(this.#port.window());
+  #greeting() {
+    return {
+      version: LINK_VERSION,
+      from: this.#port.own,
+      token: this.#token,
+      ...this.#counts(),
+    };
   }
 
+  /** The numbers of the next frame. */
+  #numbers(): Numbered {
+    const link = this.#name ?? 0;
+    return { link, seq: this.#nextOut++, ...this.#counts() };
+  }
+
+  /** What was taken and may follow, for the peer; their sum never becomes less. */
+  #counts(): Counts {
+    const taken = this.#taken;
+    this.#granted = Math.max(this.#granted, taken + this.#port.window());
+    return { taken, room: this.#granted - taken };
+  }
+
+  /** Whether the peer should be told that it may send more: else its window would close. */
   #owesGrant(): boolean {
-    return this.#window.owes(this.#port.window());
+    const window = this.#port.window();
+    return this.#taken + window - this.#granted >= window / 2;
   }
 }

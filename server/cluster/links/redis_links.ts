@@ -2,25 +2,25 @@ import type { Buffer } from "node:buffer";
 import { randomInt } from "node:crypto";
 import { withTimeout } from "../../../shared/async.ts";
 import { log } from "../../shared/log.ts";
-import { channelOf, type LinkRedis } from "./channel.ts";
 import {
   decodeFrame,
-  type Frame,
   FrameError,
   LINK_VERSION,
+  type NamedFrame,
   TOKEN_BOUND,
 } from "./frame.ts";
 import { Link } from "./link.ts";
-import type { LinkEvents, Links, Sent } from "./links.ts";
-import { Lookout } from "./lookout.ts";
-import { Peer } from "./peer.ts";
-import { Publisher } from "./publisher.ts";
 import {
+  channelOf,
+  type LinkEvents,
   type LinkOptions,
+  type LinkRedis,
+  type Links,
   type LinkSettings,
+  type Sent,
   toSettings,
   windowOf,
-} from "./settings.ts";
+} from "./links.ts";
 import { Watch } from "./watch.ts";
 
 /**
@@ -40,6 +40,21 @@ export async function openLinks(
   return links;
 }
 
+/** Another node. */
+interface Peer {
+  readonly node: string;
+  readonly link: Link;
+  readonly watch: Watch;
+  /** Resolves when it has answered, or will not. */
+  readonly met: PromiseWithResolvers<void>;
+  /** A frame arrived since the last look; a flag, since a clock costs more. */
+  isHeard: boolean;
+  /** It is to be flushed at the end of this turn. */
+  isScheduled: boolean;
+  /** Settles when the last frame was handed over by Redis. */
+  published: Promise<void>;
+}
+
 /** Links over pub/sub of Redis. */
 class RedisLinks implements Links {
   readonly #redis: LinkRedis;
@@ -51,11 +66,12 @@ class RedisLinks implements Links {
   readonly #links = new Map<number, Peer>();
   /** Ids never come back: what these say is ignored for ever. */
   readonly #ended = new Set<string>();
-  readonly #lookout: Lookout;
-  readonly #publisher: Publisher;
   #scheduled: Peer[] = [];
+  #look: ReturnType<typeof setTimeout> | undefined;
+  #beat: ReturnType<typeof setInterval> | undefined;
   #isConnected: boolean;
   #isClosed = false;
+  #hasWarned = false;
   #stopListening = () => {};
   #flushed = () => {};
 
@@ -70,24 +86,6 @@ class RedisLinks implements Links {
     this.#events = events;
     this.#settings = settings;
     this.#isConnected = redis.connected;
-    this.#publisher = new Publisher(redis, settings.pieceBytes, {
-      nobody: ({ watch }) => {
-        // May be the first of two looks that prove an end; the lookout has the second.
-        if (this.#lookout.isSettled) watch.looked(0, settings.now());
-      },
-      missed: ({ link }) => {
-        if (this.#isConnected && !this.#isClosed) link.restart();
-      },
-    });
-    this.#lookout = new Lookout(redis, settings, {
-      own: node,
-      peers: () => this.#peers.values(),
-      silent: (peer) => events.silent(peer.node),
-      gone: ({ node }) => {
-        // Once, until it is back.
-        if (this.#names.delete(node)) events.gone(node);
-      },
-    });
   }
 
   get peers(): ReadonlySet<string> {
@@ -96,6 +94,12 @@ class RedisLinks implements Links {
 
   get maxMessageBytes(): number {
     return this.#settings.maxMessageBytes;
+  }
+
+  get queuedBytes(): number {
+    let bytes = 0;
+    for (const { link } of this.#peers.values()) bytes += link.queuedBytes;
+    return bytes;
   }
 
   async start(): Promise<void> {
@@ -111,34 +115,23 @@ class RedisLinks implements Links {
       this.#stopListening();
       throw error;
     }
-    this.#lookout.start();
-  }
-
-  get queuedBytes(): number {
-    let bytes = 0;
-    for (const { link } of this.#peers.values()) bytes += link.queuedBytes;
-    return bytes;
+    this.#beat = setInterval(() => {
+      if (!this.#redis.connected) return;
+      for (const { link } of this.#peers.values()) if (link.isOpen) link.beat();
+    }, this.#settings.beatMs);
+    this.#scheduleLook();
   }
 
   async meet(nodes: Iterable<string>): Promise<void> {
-    const waiting: Peer[] = [];
+    const waiting: Promise<void>[] = [];
     for (const node of nodes) {
       const peer = this.#peers.get(node) ?? this.#add(node);
       if (peer === undefined || peer.link.isOpen) continue;
       if (this.#isConnected) peer.link.greet();
-      waiting.push(peer);
+      waiting.push(peer.met.promise);
     }
-    if (waiting.length === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, this.#settings.answerMs);
-      let left = waiting.length;
-      const settled = () => {
-        if (--left > 0) return;
-        clearTimeout(timer);
-        resolve();
-      };
-      for (const peer of waiting) peer.onSettled(settled);
-    });
+    const { answerMs } = this.#settings;
+    await withTimeout(answerMs, () => Promise.all(waiting)).catch(() => {});
   }
 
   send(to: string, stream: string, message: readonly Uint8Array[]): Sent {
@@ -151,17 +144,17 @@ class RedisLinks implements Links {
     this.#ended.add(node);
     const peer = this.#peers.get(node);
     if (peer === undefined) return;
-    peer.isDropped = true;
     this.#peers.delete(node);
     this.#names.delete(node);
     peer.link.close();
-    peer.settle();
+    peer.met.resolve();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#lookout.stop();
+    clearInterval(this.#beat);
+    clearTimeout(this.#look);
     if (this.#isConnected) await this.#sayGoodbye();
     this.#stopListening();
     for (const node of [...this.#peers.keys()]) this.drop(node);
@@ -172,28 +165,54 @@ class RedisLinks implements Links {
     if (this.#isClosed || node === this.#node || this.#ended.has(node)) {
       return undefined;
     }
-    const { now } = this.#settings;
-    const link: Link = new Link(this.#settings, {
+    const link = new Link(this.#settings, {
       own: this.#node,
       nextToken: () => randomInt(TOKEN_BOUND - 1),
       window: () => windowOf(this.#settings, this.#peers.size),
-      allocate: this.#publisher.allocate,
-      free: this.#publisher.free,
-      transmit: (frame) => this.#publisher.send(peer, frame),
+      transmit: (frame) => this.#publish(peer, frame),
       schedule: () => this.#schedule(peer),
       received: (message) => this.#events.received(node, message),
       lost: () => this.#events.lost(node),
       opened: (name) => {
         this.#links.set(name, peer);
-        peer.settle();
+        peer.met.resolve();
       },
       closed: (name) => this.#links.delete(name),
       ended: () => this.drop(node),
     });
-    const peer = new Peer(node, link, new Watch(this.#settings, now()));
+    const peer: Peer = {
+      node,
+      link,
+      watch: new Watch(this.#settings, this.#settings.now()),
+      met: Promise.withResolvers(),
+      isHeard: false,
+      isScheduled: false,
+      published: Promise.resolve(),
+    };
     this.#peers.set(node, peer);
     this.#names.add(node);
     return peer;
+  }
+
+  // ---------------------------------------------------------------- frames
+
+  /** A frame that does not arrive is found out by the next one, a beat at the latest. */
+  #publish(peer: Peer, frame: Buffer): void {
+    peer.published = this.#redis.publish(channelOf(peer.node), frame).then(
+      (receivers) => {
+        if (receivers > 0) peer.watch.present();
+      },
+      (error) => this.#warn(error),
+    );
+  }
+
+  /** Tells once for each connection: what Redis refuses, it refuses each time. */
+  #warn(error: unknown): void {
+    if (this.#hasWarned || !this.#redis.connected) return;
+    this.#hasWarned = true;
+    log.warn("Cannot send to the other nodes through Redis: {reason}", {
+      reason: error instanceof Error ? error.message : String(error),
+    });
   }
 
   #schedule(peer: Peer): void {
@@ -213,38 +232,32 @@ class RedisLinks implements Links {
   };
 
   #receive(bytes: Buffer): void {
-    let frame: Frame;
+    let peer: Peer | undefined;
     try {
-      frame = decodeFrame(bytes);
-    } catch (error) {
-      return log.warn("Cannot read what came from another node: {reason}", {
-        reason: error instanceof FrameError ? error.message : String(error),
-      });
-    }
-    const peer = frame.kind === "data"
-      ? this.#links.get(frame.link)
-      : this.#senderOf(frame);
-    if (peer === undefined) return;
-    if (!peer.isHeard) this.#names.add(peer.node); // it may have come back
-    peer.isHeard = true;
-    try {
+      const frame = decodeFrame(bytes);
+      peer = frame.kind === "data"
+        ? this.#links.get(frame.link)
+        : this.#senderOf(frame);
+      if (peer === undefined) return;
+      if (!peer.isHeard) this.#names.add(peer.node); // it may have come back
+      peer.isHeard = true;
       peer.link.take(frame, bytes);
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       log.warn(
-        "Cannot read what the node {node} sent, its link begins anew: {reason}",
-        { node: peer.node, reason: error.message },
+        "Cannot read what came from another node ({node}): {reason}",
+        { node: peer?.node ?? "unknown", reason: error.message },
       );
+      if (peer === undefined) return;
       this.#events.lost(peer.node);
       peer.link.restart();
     }
   }
 
-  #senderOf(frame: Exclude<Frame, { kind: "data" }>): Peer | undefined {
+  #senderOf(frame: NamedFrame): Peer | undefined {
     const { from } = frame;
     if (this.#ended.has(from)) return undefined;
-    const isGreeting = frame.kind === "hello" || frame.kind === "welcome";
-    if (isGreeting && Math.abs(frame.version - LINK_VERSION) > 1) {
+    if ("version" in frame && Math.abs(frame.version - LINK_VERSION) > 1) {
       log.error(
         "The node {node} speaks version {version} of the links, this one version {own}: they do not work together. Update all nodes to versions that follow each other",
         { node: from, version: frame.version, own: LINK_VERSION },
@@ -261,7 +274,7 @@ class RedisLinks implements Links {
   #changed(isConnected: boolean): void {
     const wasConnected = this.#isConnected;
     this.#isConnected = isConnected;
-    this.#publisher.renew();
+    this.#hasWarned = false;
     if (isConnected !== wasConnected) this.#events.connected(isConnected);
     for (const { link, watch } of [...this.#peers.values()]) {
       watch.forgetLooks();
@@ -269,6 +282,62 @@ class RedisLinks implements Links {
       if (isConnected) link.greet();
     }
   }
+
+  // ---------------------------------------------------------------- looks
+
+  /** Waits from the end of the last look, so that a slow Redis is not asked twice at once. */
+  #scheduleLook(): void {
+    if (this.#isClosed) return;
+    const { lookMs, now } = this.#settings;
+    // One more, since timers may come early by a part of one.
+    const due = now() + lookMs + 1;
+    this.#look = setTimeout(() => {
+      this.#listen(now() - due);
+      this.#count().finally(() => this.#scheduleLook());
+    }, lookMs + 1);
+  }
+
+  /** @param lateMs how late this look is: without having run, a process has heard nothing */
+  #listen(lateMs: number): void {
+    const { connected } = this.#redis;
+    const now = this.#settings.now();
+    for (const peer of [...this.#peers.values()]) {
+      const { node, watch, link } = peer;
+      if (peer.isHeard || !connected) watch.heard(now);
+      else if (lateMs > this.#settings.lookMs) watch.excuse(lateMs);
+      peer.isHeard = false;
+      if (watch.becameSilent(now)) this.#events.silent(node);
+      if (connected && this.#peers.has(node) && !link.isOpen) link.greet();
+    }
+  }
+
+  /** Looks how many receive what is sent to each peer. */
+  async #count(): Promise<void> {
+    const { now, settleMs } = this.#settings;
+    const { connected, since = Infinity } = this.#redis;
+    // All that live need the time to subscribe again after a new connection.
+    if (!connected || now() - since < settleMs || this.#peers.size === 0) {
+      return;
+    }
+    const peers = [...this.#peers.values()];
+    const nodes = [this.#node, ...peers.map(({ node }) => node)];
+    const [own, ...others] = await this.#redis.numsub(nodes.map(channelOf))
+      .catch(() => []);
+    if (own === undefined || this.#isClosed || since !== this.#redis.since) {
+      return;
+    }
+    for (const [index, { node, watch }] of peers.entries()) {
+      if (!this.#peers.has(node)) continue;
+      // Redis that does not know this node either says nothing about others.
+      if (own === 0) watch.forgetLooks();
+      else if (watch.looked(others[index] ?? 1, now())) {
+        // Once, until it is back.
+        if (this.#names.delete(node)) this.#events.gone(node);
+      }
+    }
+  }
+
+  // ---------------------------------------------------------------- goodbye
 
   /** A peer that did not get all is told nothing: it finds out that this node has ended. */
   async #sayGoodbye(): Promise<void> {

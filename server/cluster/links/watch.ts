@@ -1,10 +1,7 @@
+import type { LinkSettings } from "./links.ts";
+
 /** What tells a frozen node, and one whose process has ended, from one that lives. */
-export interface WatchLimits {
-  /** A node that is not heard of for so long is silent. */
-  readonly silentMs: number;
-  /** The least time between two looks that find no receiver. */
-  readonly goneMs: number;
-}
+export type WatchLimits = Pick<LinkSettings, "silentMs" | "goneMs">;
 
 /** Watches a node, without a clock of its own. */
 export class Watch {

@@ -9,16 +9,19 @@ import type {
   ClusterStatus,
   OtherNodes,
 } from "../../shared/cluster.ts";
-import type { Directory } from "../directory/directory.ts";
-import { RegistryUnavailableError } from "../directory/unavailable.ts";
-import type { LinkEvents, Messenger } from "../links/links.ts";
-import { type About, aboutOf } from "./about.ts";
-import { NO_DIRECTORY, NO_LINKS } from "./absent.ts";
-import { causeOf } from "./cause_of.ts";
 import type { Clock } from "../directory/clock.ts";
-import { type FenceReason, NodeLog } from "./node_log.ts";
+import type { Directory, Home } from "../directory/directory.ts";
+import { RegistryUnavailableError } from "../directory/unavailable.ts";
+import type { LinkEvents, Messenger, Sent } from "../links/links.ts";
+import { type About, aboutOf } from "./neighbours.ts";
+import { causeOf, NodeLog } from "./node_log.ts";
 import { Tally } from "./tally.ts";
-import { type Connect, type Connected, Term } from "./term.ts";
+import {
+  type Connect,
+  type Connected,
+  type FenceReason,
+  Term,
+} from "./term.ts";
 import type { NodeTunnel, TunnelNode } from "./tunnel.ts";
 
 /** How long it takes at least from one try to join to the next. */
@@ -43,32 +46,47 @@ export interface ClusterNodeParts {
   readonly newTunnel: (node: TunnelNode) => NodeTunnel;
 }
 
-/** What a term gives to the tunnel. */
-interface Serving {
-  readonly term: Term;
-  readonly directory: Directory;
-  readonly links: Messenger;
-}
-
 /** A server as a node of a cluster: one term after the other, each under an id of its own. */
 export class ClusterNode implements ClusterMember, TunnelNode {
   readonly name: string;
+  readonly directory: Directory;
+  readonly links: Messenger;
   readonly #parts: ClusterNodeParts;
   readonly #log: NodeLog;
   readonly #tally = new Tally();
+  readonly #listeners: ((outcome: ClaimOutcome, ms: number) => void)[] = [];
   readonly #tunnel: NodeTunnel;
   #joined = newPromise();
   #about: About | undefined;
-  #serving: Serving | undefined;
+  #term: Term | undefined;
   #hindrance: ClusterHindrance = "registry unavailable";
   #running: Promise<void> | undefined;
   #isLeaving = false;
+  #whyNotJoined: string | undefined;
   #wake = () => {};
 
   constructor(parts: ClusterNodeParts) {
     this.#parts = parts;
     this.name = parts.name;
     this.#log = new NodeLog(parts.place);
+    const connected = () => this.#term?.connected;
+    this.directory = {
+      get node() {
+        return connected()?.directory.node ?? "";
+      },
+      claim: (office) => this.#claim(office),
+      // Without a term its homes have ended with its lease.
+      release: async (office) => await connected()?.directory.release(office),
+    };
+    this.links = {
+      get peers() {
+        return connected()?.links.peers ?? new Set();
+      },
+      get maxMessageBytes() {
+        return connected()?.links.maxMessageBytes ?? 0;
+      },
+      send: (...message) => this.#send(...message),
+    };
     this.#tunnel = parts.newTunnel(this);
   }
 
@@ -76,47 +94,38 @@ export class ClusterNode implements ClusterMember, TunnelNode {
     return this.#tunnel.others;
   }
 
-  get directory(): Directory {
-    return this.#serving?.directory ?? NO_DIRECTORY;
-  }
-
-  get links(): Messenger {
-    return this.#serving?.links ?? NO_LINKS;
-  }
-
   isServing(): boolean {
-    return this.#serving?.term.isServing() ?? false;
+    return this.#term?.isServing() ?? false;
   }
 
   get hindrance(): ClusterHindrance | undefined {
-    if (this.#serving === undefined) return this.#hindrance;
-    const { term } = this.#serving;
-    if (!term.isServing() || !term.isReached) return "registry unavailable";
-    return undefined;
+    if (this.#term === undefined) return this.#hindrance;
+    const { isReached } = this.#term;
+    return this.isServing() && isReached ? undefined : "registry unavailable";
   }
 
   status(): ClusterStatus {
-    const { term, directory } = this.#serving ?? {};
+    const term = this.#term;
     return {
-      node: directory?.node ?? "",
+      node: this.directory.node,
       leaseMs: Math.round(term?.leaseMs ?? 0),
       redis: term?.isReached ? "connected" : "away",
-      nodes: term ? term.connected.links.peers.size + 1 : 0,
+      nodes: term ? this.links.peers.size + 1 : 0,
     };
   }
 
   figures(): ClusterFigures {
-    const connected = this.#serving?.term.connected;
+    const { directory, links } = this.#term?.connected ?? {};
     return {
       ...this.#tally,
       ...this.#tunnel.counts,
-      queuedBytes: connected?.links.queuedBytes ?? 0,
-      homes: connected?.directory.homes.size ?? 0,
+      queuedBytes: links?.queuedBytes ?? 0,
+      homes: directory?.homes.size ?? 0,
     };
   }
 
   onClaim(listener: (outcome: ClaimOutcome, durationMs: number) => void): void {
-    this.#tally.onClaim(listener);
+    this.#listeners.push(listener);
   }
 
   start(settings: AgreedSettings, local: LocalOffices): Offices {
@@ -153,7 +162,7 @@ export class ClusterNode implements ClusterMember, TunnelNode {
   unknownSession(sid: string): void {
     const name = sid.slice(0, Math.max(0, sid.lastIndexOf(".")));
     if (name === this.name || name === "") return;
-    if (!this.#serving?.term.neighbours.hasName(name)) return;
+    if (!this.#term?.neighbours.hasName(name)) return;
     this.#tally.misrouted++;
     this.#log.misrouted(name, this.#parts.clock.now().steady);
   }
@@ -178,7 +187,7 @@ export class ClusterNode implements ClusterMember, TunnelNode {
       }
       this.#wake = over.resolve;
       if (!this.#isLeaving) await over.promise;
-      this.#serving = undefined;
+      this.#term = undefined;
       await term.leave();
     }
   }
@@ -202,23 +211,25 @@ export class ClusterNode implements ClusterMember, TunnelNode {
         this.#fence(reason);
         over();
       });
-      this.#serving = this.#serve(term);
-      this.#tunnel.connected(true); // the former term may have ended without
+      this.#term = term;
       await term.begin();
     } catch (error) {
-      this.#serving = undefined;
+      this.#term = undefined;
       const reason = causeOf(error);
       this.#joined.reject(this.#cannotJoin(reason));
       this.#joined = newPromise();
-      if (!this.#isLeaving) this.#log.cannotJoin(reason);
+      const isKnown = reason === this.#whyNotJoined;
+      this.#whyNotJoined = reason;
+      if (!this.#isLeaving && !isKnown) {
+        this.#log.tell("cannotJoin", { reason });
+      }
       await term?.leave();
       return undefined;
     }
-    this.#log.joined(
-      term.connected.directory.node,
-      this.name,
-      term.neighbours.size,
-    );
+    this.#whyNotJoined = undefined;
+    const { node } = term.connected.directory;
+    const { size: others } = term.neighbours;
+    this.#log.tell("joined", { node, name: this.name, others });
     this.#joined.resolve();
     return term;
   }
@@ -238,36 +249,42 @@ export class ClusterNode implements ClusterMember, TunnelNode {
     return this.#parts.connect(events, { maxMessageBytes });
   }
 
-  #serve(term: Term): Serving {
-    const { directory, links } = term.connected;
-    const { node, claim, release } = this.#tally.timing(directory);
-    return {
-      term,
-      directory: {
-        node,
-        async claim(office) {
-          const home = await claim(office);
-          // An answer that came too late: other nodes may have the office by now.
-          if (!term.isServing()) throw new RegistryUnavailableError();
-          return home;
-        },
-        release,
-      },
-      links: this.#tally.counting(links),
-    };
+  #send(...message: Parameters<Messenger["send"]>): Sent {
+    const sent = this.#term?.connected.links.send(...message) ?? "away";
+    this.#tally[COUNTED[sent]]++;
+    if (sent !== "sent") return sent;
+    for (const part of message[2]) this.#tally.bytesOut += part.byteLength;
+    return sent;
+  }
+
+  async #claim(office: string): Promise<Home> {
+    const term = this.#term;
+    if (term === undefined) throw new RegistryUnavailableError();
+    const { directory } = term.connected;
+    const began = performance.now();
+    let outcome: ClaimOutcome = "failed";
+    try {
+      const home = await directory.claim(office);
+      // An answer that came too late: other nodes may have the office by now.
+      if (!term.isServing()) throw new RegistryUnavailableError();
+      outcome = home.node === directory.node ? "here" : "elsewhere";
+      return home;
+    } finally {
+      const duration = performance.now() - began;
+      for (const listener of this.#listeners) listener(outcome, duration);
+    }
   }
 
   /** Disconnects all clients, synchronously: other nodes may have their offices. */
   #fence(reason: FenceReason): void {
-    const homes = this.#serving?.term.connected.directory.homes.size ?? 0;
+    const homes = this.#term?.connected.directory.homes.size ?? 0;
     this.#tally.fences++;
     this.#hindrance = "fenced";
-    this.#serving = undefined;
-    this.#log.fenced(reason, homes);
+    this.#term = undefined;
+    const isReaped = reason === "reaped";
+    this.#log.tell(isReaped ? "reaped" : "leaseOver", { homes });
     this.#tunnel.fence(
-      reason === "reaped"
-        ? "its server was taken for dead"
-        : "its server has lost Redis",
+      isReaped ? "its server was taken for dead" : "its server has lost Redis",
     );
   }
 
@@ -286,6 +303,13 @@ export class ClusterNode implements ClusterMember, TunnelNode {
     cancel();
   }
 }
+
+/** The figures of what became of messages. */
+const COUNTED = {
+  sent: "messagesOut",
+  full: "messagesFull",
+  away: "messagesAway",
+} as const;
 
 /** Nobody has to wait for it. */
 function newPromise() {

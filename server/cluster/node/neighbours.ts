@@ -1,4 +1,72 @@
-import { type About, readAbout } from "./about.ts";
+import { z } from "zod";
+import { PACKAGE_VERSION } from "../../../cli/version.ts";
+import type { AgreedSettings } from "../../shared/cluster.ts";
+
+/** What a node publishes about itself. */
+export interface About {
+  /** What the ids of its sessions begin with. */
+  readonly name: string;
+  /** The values of the settings that all nodes should have alike, as they are shown. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** A setting that two nodes have not alike. */
+export interface Difference {
+  /** The setting, as a flag or an option. */
+  readonly setting: string;
+  /** The value here. */
+  readonly own: string;
+  /** The value there. */
+  readonly other: string;
+}
+
+/** Returns what a node publishes about itself. */
+export const aboutOf = (
+  name: string,
+  settings: AgreedSettings & { readonly leaseMs: number },
+): About => ({
+  name,
+  settings: {
+    "package version": PACKAGE_VERSION,
+    "--protocol": settings.protocols.join(","),
+    "--max-members-per-office": String(settings.membersPerOffice),
+    "--max-message-bytes": String(settings.maxMessageBytes),
+    "--ping-interval": seconds(settings.pingIntervalMs),
+    "--ping-timeout": seconds(settings.pingTimeoutMs),
+    "--cluster-lease": seconds(settings.leaseMs),
+  },
+});
+
+const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`;
+
+const about = z.object({
+  name: z.string().catch(""),
+  settings: z.record(z.string(), z.unknown()).catch({}),
+});
+
+/** Reads what another node publishes; of another version it may be less, or more. */
+export function readAbout(text: string): About {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // nothing that can be read
+  }
+  const { name = "", settings = {} } = about.safeParse(json).data ?? {};
+  const known = Object.entries(settings).filter(([, value]) =>
+    typeof value === "string"
+  );
+  return { name, settings: Object.fromEntries(known) as About["settings"] };
+}
+
+/** Compares the settings of two nodes; what only one of them has is not compared. */
+export const differences = (own: About, other: About): Difference[] =>
+  Object.entries(own.settings).flatMap(([setting, value]) => {
+    const there = other.settings[setting];
+    return there === undefined || there === value
+      ? []
+      : [{ setting, own: value, other: there }];
+  });
 
 /** What became of another node. */
 export interface NodeChange {

@@ -1,12 +1,10 @@
 import type { Buffer } from "node:buffer";
-import type { Beat, LeasedDirectory } from "../directory/directory.ts";
-import type { LinkEvents, Links } from "../links/links.ts";
-import { type About, differences } from "./about.ts";
-import { causeOf } from "./cause_of.ts";
 import type { Clock } from "../directory/clock.ts";
-import { Neighbours } from "./neighbours.ts";
-import type { FenceReason, NodeLog } from "./node_log.ts";
-import { Pulse } from "./pulse.ts";
+import type { Beat, LeasedDirectory } from "../directory/directory.ts";
+import { Pulse } from "../directory/lease.ts";
+import type { LinkEvents, Links } from "../links/links.ts";
+import { type About, differences, Neighbours } from "./neighbours.ts";
+import { causeOf, type NodeLog } from "./node_log.ts";
 import type { Tally } from "./tally.ts";
 import type { NodeTunnel } from "./tunnel.ts";
 
@@ -26,9 +24,12 @@ export type Connect = (
   settings: { readonly maxMessageBytes: number },
 ) => Promise<Connected>;
 
+/** Why a node is fenced: its lease has ended without an answer of Redis, or Redis says that it has. */
+export type FenceReason = "lease over" | "reaped";
+
 /** What all terms of a node share. */
 export interface TermParts {
-  readonly tunnel: LinkEvents & Pick<NodeTunnel, "homeLost">;
+  readonly tunnel: Pick<NodeTunnel, Report | "received" | "homeLost">;
   readonly clock: Clock;
   readonly leaseMs: number;
   readonly about: About;
@@ -104,7 +105,7 @@ export class Term {
     try {
       if (!this.#isReaped) await this.connected.directory.leave();
     } catch (error) {
-      if (!wasOver) this.#parts.log.notLeft(causeOf(error));
+      if (!wasOver) this.#parts.log.tell("notLeft", { reason: causeOf(error) });
     }
     await this.connected.close();
   }
@@ -112,39 +113,33 @@ export class Term {
   /** Takes what the links report. */
   readonly events: LinkEvents = {
     received: (from: string, message: Buffer) => {
-      this.#parts.tally.received(message);
+      this.#parts.tally.messagesIn++;
+      this.#parts.tally.bytesIn += message.length;
       if (this.#isOver) return;
       // A process that was frozen finds messages before its timers.
       if (this.#pulse.state === "over") this.#pulse.hurry();
       else this.#parts.tunnel.received(from, message);
     },
-    lost: (node) => {
-      if (this.#isOver) return;
-      this.#parts.tally.linksLost++;
-      this.#parts.log.lost(node, this.neighbours.about(node));
-      this.#parts.tunnel.lost(node);
-    },
-    silent: (node) => {
-      if (this.#isOver) return;
-      this.#parts.tally.nodesSilent++;
-      this.#parts.log.silent(node, this.neighbours.about(node));
-      this.#parts.tunnel.silent(node);
-    },
-    gone: (node) => {
-      if (this.#isOver) return;
-      this.#parts.tally.nodesGone++;
-      this.#parts.log.gone(node, this.neighbours.about(node));
-      this.#parts.tunnel.gone(node);
-    },
+    lost: (node) => this.#report("lost", node),
+    silent: (node) => this.#report("silent", node),
+    gone: (node) => this.#report("gone", node),
     connected: (isConnected) => {
       if (this.#isOver) return;
       this.#isConnected = isConnected;
-      this.#parts.tunnel.connected(isConnected);
       // Whatever has happened meanwhile, it is known at once.
       if (isConnected) this.#pulse.want();
       else this.#parts.log.away(this.leaseMs, "the connection was lost");
     },
   };
+
+  #report(event: Report, node: string): void {
+    if (this.#isOver) return;
+    const { tally, log, tunnel } = this.#parts;
+    const [figure, line] = REPORTS[event];
+    tally[figure]++;
+    log.tell(line, { node, name: this.neighbours.about(node)?.name ?? "" });
+    tunnel[event](node);
+  }
 
   async #beat(): Promise<boolean> {
     const { tally, log } = this.#parts;
@@ -167,7 +162,7 @@ export class Term {
     if (this.#isConnected) log.back();
     this.#followData(beat);
     this.#met = this.#followNodes(beat);
-    this.#met.catch((error) => log.failed(error));
+    this.#met.catch((error) => log.tell("failed", { reason: causeOf(error) }));
     return true;
   }
 
@@ -175,13 +170,15 @@ export class Term {
     const { tally, log, tunnel } = this.#parts;
     if (!isNew) return;
     if (!this.#isReady) {
-      if (settleMs > 0) log.settling(settleMs);
+      const seconds = Math.ceil(settleMs / 1000);
+      if (seconds > 0) log.tell("settling", { seconds });
       return;
     }
     const { homes } = this.connected.directory;
     if (isEmpty) tally.dataLost++;
     tally.homesLost += lost.length;
-    log.newData(isEmpty, homes.size, lost.length);
+    log.tell(isEmpty ? "emptied" : "restarted", { homes: homes.size });
+    if (lost.length > 0) log.tell("homesLost", { lost: lost.length });
     for (const office of lost) tunnel.homeLost(office);
   }
 
@@ -195,16 +192,19 @@ export class Term {
       (node) => links.peers.has(node),
     );
     const joined: string[] = [];
-    for (const change of changes) {
-      const { kind, node } = change;
-      log.changed(change);
-      if (kind === "joined") {
-        joined.push(node);
-        log.differs(node, change.about, differences(about, change.about));
+    for (const { kind, node, about: other } of changes) {
+      const { name } = other;
+      log.tell(CHANGES[kind], { node, name });
+      if (kind !== "joined") {
+        links.drop(node);
+        tunnel.gone(node);
         continue;
       }
-      links.drop(node);
-      tunnel.gone(node);
+      joined.push(node);
+      for (const each of differences(about, other)) {
+        const key = `${each.setting} ${each.other}`;
+        log.once("differs", key, { ...each, node, name });
+      }
     }
     await links.meet(joined);
   }
@@ -220,6 +220,21 @@ export class Term {
     this.#pulse.stop();
   }
 }
+
+type Report = "lost" | "silent" | "gone";
+
+/** What is counted, and logged, of what the links report of a node. */
+const REPORTS = {
+  lost: ["linksLost", "nodeLost"],
+  silent: ["nodesSilent", "nodeSilent"],
+  gone: ["nodesGone", "nodeGone"],
+} as const;
+
+const CHANGES = {
+  joined: "nodeJoined",
+  left: "nodeLeft",
+  ended: "nodeEnded",
+} as const;
 
 /** A beat that has renewed the lease. */
 type Renewed = Extract<Beat, { state: "ok" }>;

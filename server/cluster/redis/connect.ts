@@ -1,20 +1,29 @@
 import type { Buffer } from "node:buffer";
-import { checkServer } from "./check_server.ts";
-import { Connections } from "./connections.ts";
-import { dial, type DialSettings } from "./dial.ts";
-import { ANSWER_TIMEOUT_MS, noAnswer } from "./held.ts";
-import { type Client, loadLibrary } from "./library.ts";
-import { withTimeout } from "../../../shared/async.ts";
-import { Deadlines } from "../../shared/pending.ts";
-import type { Redis, Reply, Script } from "./redis.ts";
-import { type RedisTls, toTlsOptions } from "./tls.ts";
-import { newTopology } from "./topology.ts";
+import { sleep } from "../../../shared/async.ts";
+import { Connection, type DialSettings, loadLibrary } from "./connection.ts";
+import {
+  NotConnectedError,
+  type Redis,
+  type Reply,
+  type Script,
+} from "./redis.ts";
+import { type Ask, checkServer, findServers, type Servers } from "./servers.ts";
 import {
   type Address,
   parseRedisUrl,
   type RedisTarget,
+  type RedisTls,
+  toTlsOptions,
   written,
 } from "./url.ts";
+
+const CHECK_INTERVAL_MS = 1000;
+
+/** Every how many checks it is asked whether another server takes the writes now. */
+const CHECKS_PER_REFRESH = 5;
+
+const FIRST_DELAY_MS = 50;
+const MAX_DELAY_MS = 1000;
 
 /**
  * Connects to Redis or Valkey.
@@ -39,13 +48,12 @@ export async function connectRedis(
   tls: RedisTls = {},
 ): Promise<Redis> {
   const target = parseRedisUrl(url);
-  const settings: DialSettings = {
+  const redis = new Connected(target, {
     library: await loadLibrary(),
     tls: toTlsOptions(target, tls),
     credentials: target.credentials,
     database: target.database,
-  };
-  const redis = new Connected(target, settings);
+  });
   try {
     await redis.start();
   } catch (error) {
@@ -55,112 +63,125 @@ export async function connectRedis(
   return redis;
 }
 
+/** The channel of this process. */
+interface Subscription {
+  readonly channel: string;
+  readonly receive: (message: Buffer) => void;
+}
+
+/**
+ * A connection for commands to each server that takes writes, and one for the subscription, which may get
+ * more than the answers can wait for.
+ *
+ * All of them are made by one loop, which asks anew where the servers are after each loss: with
+ * sentinels or a Redis Cluster what was lost is likely somewhere else by then.
+ */
 class Connected implements Redis {
   readonly place: string;
   readonly #target: RedisTarget;
-  readonly #sharded: boolean;
-  readonly #connections: Connections;
+  readonly #settings: DialSettings;
+  readonly #isSharded: boolean;
+  readonly #connections = new Map<string, Connection>();
   readonly #listeners = new Set<(isConnected: boolean) => void>();
-  readonly #deadlines = new Deadlines<Waiting>();
+  readonly #closing = new AbortController();
+  #servers: Servers | undefined;
+  #subscription: Subscription | undefined;
+  #subscriber: Connection | undefined;
+  /**
+   * Subscriptions that were silent, until there is another. To end one tells the others that this
+   * process has ended, if only the answers of Redis are lost.
+   */
+  readonly #parked = new Set<Connection>();
+  #since: number | undefined;
+  #repairing: Promise<void> | undefined;
+  #isStale = false;
+  #failure = "not connected";
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #checks = 0;
 
   constructor(target: RedisTarget, settings: DialSettings) {
     this.place = target.addresses.map(written).join(",");
     this.#target = target;
-    this.#sharded = target.kind === "cluster";
-    this.#connections = new Connections(
-      newTopology(target),
-      {
-        server: (address, onLost) => dial(settings, address, onLost),
-        sentinel: (address, command) =>
-          askSentinel(settings, target, address, command),
-      },
-      this.#sharded,
-      () => this.#tell(),
-    );
+    this.#settings = settings;
+    this.#isSharded = target.kind === "cluster";
   }
 
+  /** Makes the connections; fails when one cannot be made. */
   async start(): Promise<void> {
-    await this.#connections.start();
-    for (const server of this.#connections.servers()) {
-      const ask = (command: readonly string[]) => server.ask(command);
-      await checkServer(server.place, this.#target, ask);
+    await this.#makeAll();
+    for (const connection of this.#connections.values()) {
+      await checkServer(
+        connection.place,
+        this.#target,
+        (command) => connection.ask(command),
+      );
     }
+    this.#timer = setInterval(() => this.#check(), CHECK_INTERVAL_MS);
   }
 
   get connected(): boolean {
-    return this.#connections.since !== undefined;
+    return this.#since !== undefined;
   }
 
   get since(): number | undefined {
-    return this.#connections.since;
+    return this.#since;
   }
 
-  async run(
+  run(
     script: Script,
     keys: readonly string[],
     args: readonly string[],
   ): Promise<Reply> {
     const [key = ""] = keys;
     const rest = [String(keys.length), ...keys, ...args];
-    try {
-      return await this.#send(key, ["EVALSHA", script.sha, ...rest]);
-    } catch (error) {
-      if (!isReply(error, "NOSCRIPT")) throw this.#judged(error);
-    }
-    try {
-      return await this.#send(key, ["EVAL", script.source, ...rest]);
-    } catch (error) {
-      throw this.#judged(error);
-    }
+    return this.#use(key, async (connection) => {
+      try {
+        return await connection.ask(["EVALSHA", script.sha, ...rest]);
+      } catch (error) {
+        if (!isReply(error, "NOSCRIPT")) throw error;
+        return await connection.ask(["EVAL", script.source, ...rest]);
+      }
+    });
   }
 
-  async publish(channel: string, message: Buffer): Promise<number> {
-    const command = this.#sharded ? "SPUBLISH" : "PUBLISH";
-    try {
-      return await this.#connections.client(channel)
-        .sendCommand<number>([command, channel, message]);
-    } catch (error) {
-      throw this.#judged(error);
-    }
+  publish(channel: string, message: Buffer): Promise<number> {
+    const command = this.#isSharded ? "SPUBLISH" : "PUBLISH";
+    return this.#use(
+      channel,
+      (connection) => connection.publish(command, channel, message),
+    );
   }
 
-  subscribe(
+  async subscribe(
     channel: string,
     receive: (message: Buffer) => void,
   ): Promise<void> {
-    return this.#connections.subscribe({ channel, receive });
-  }
-
-  async numsub(channels: readonly string[]): Promise<readonly number[]> {
-    const [first] = channels;
-    if (first === undefined) return [];
-    try {
-      if (this.#sharded) return await this.#numsubSharded(channels);
-      return toCounts(
-        await this.#send(first, ["PUBSUB", "NUMSUB", ...channels]),
-      );
-    } catch (error) {
-      throw this.#judged(error);
+    if (this.#subscription !== undefined) {
+      throw new Error("A process has one channel, and has subscribed to it");
     }
+    this.#subscription = { channel, receive };
+    await this.#repairing;
+    if (this.#subscriber === undefined) await this.#makeAll();
   }
 
-  /** Each server knows only its own channels. */
-  async #numsubSharded(channels: readonly string[]): Promise<number[]> {
+  /** Each server of a Redis Cluster knows only its own channels. */
+  async numsub(channels: readonly string[]): Promise<readonly number[]> {
     const groups = Map.groupBy(
       channels,
-      (channel) => this.#connections.client(channel),
+      (channel) => this.#isSharded ? this.#connectionOf(channel) : undefined,
     );
+    const command = this.#isSharded ? "SHARDNUMSUB" : "NUMSUB";
     const counts = new Map<string, number>();
     await Promise.all(
       groups.values().map(async (group) => {
         const [first = ""] = group;
-        const reply = await this.#send(
+        const reply = await this.#use(
           first,
-          ["PUBSUB", "SHARDNUMSUB", ...group],
+          (connection) => connection.ask(["PUBSUB", command, ...group]),
         );
-        const found = toCounts(reply);
-        group.forEach((channel, index) =>
-          counts.set(channel, found[index] ?? 0)
+        const found = Array.isArray(reply) ? reply : []; // names and counts in turn
+        group.forEach((channel, i) =>
+          counts.set(channel, Number(found[2 * i + 1]))
         );
       }),
     );
@@ -174,45 +195,214 @@ class Connected implements Redis {
 
   async close(): Promise<void> {
     this.#listeners.clear();
-    await this.#connections.close();
-    this.#deadlines.clear();
+    this.#closing.abort();
+    clearInterval(this.#timer);
+    this.#dropAll();
+    await this.#repairing;
+    this.#dropAll(); // one may have been made meanwhile
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** One timer watches all commands. */
-  #send(key: string, command: readonly string[]): Promise<Reply> {
-    const client: Client = this.#connections.client(key);
-    const { promise, resolve, reject } = Promise.withResolvers<Reply>();
-    const now = performance.now();
-    const waiting: Waiting = {
-      due: now + ANSWER_TIMEOUT_MS,
-      expire: () => reject(noAnswer(this.place)),
-    };
-    this.#deadlines.add(waiting, now);
-    client.sendCommand<Reply>(command)
-      .finally(() => this.#deadlines.remove(waiting))
-      .then(resolve, reject);
-    return promise;
+  /** Looks for the servers again after an answer that says that this one has not what it had. */
+  async #use<T>(
+    key: string,
+    work: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await work(this.#connectionOf(key));
+    } catch (error) {
+      if (MOVED.some((code) => isReply(error, code))) this.#repair();
+      throw error;
+    }
   }
 
-  /** Looks for the servers anew after an answer that says that this one has not what it had. */
-  #judged(error: unknown): unknown {
-    if (MOVED.some((code) => isReply(error, code))) this.#connections.repair();
-    return error;
+  #connectionOf(key: string): Connection {
+    const address = this.#servers?.owner(key);
+    const connection = address && this.#connections.get(written(address));
+    if (connection !== undefined) return connection;
+    throw new NotConnectedError(`Redis cannot be reached: ${this.#failure}`);
   }
 
-  #tell(): void {
+  // ---------------------------------------------------------------- connections
+
+  /** Looks where the servers are, and makes what is missing, as long as it takes. */
+  #repair(): void {
+    this.#isStale = true;
+    if (this.#closing.signal.aborted) return;
+    this.#repairing ??= this.#repairAll().finally(() => {
+      this.#repairing = undefined;
+    });
+  }
+
+  async #repairAll(): Promise<void> {
+    const { signal } = this.#closing;
+    for (let delay = FIRST_DELAY_MS; this.#isStale && !signal.aborted;) {
+      this.#isStale = false;
+      try {
+        await this.#makeAll();
+      } catch (error) {
+        this.#failure = error instanceof Error ? error.message : String(error);
+        this.#isStale = true;
+        delay = Math.min(2 * delay, MAX_DELAY_MS);
+        // Not all nodes at once.
+        const jittered = delay * (0.5 + Math.random() / 2);
+        await sleep(jittered, signal).catch(() => {});
+      }
+    }
+  }
+
+  async #makeAll(): Promise<void> {
+    this.#servers = await findServers(this.#target, this.#servers, this.#ask);
+    const { masters } = this.#servers;
+    const wanted = new Set(masters.map(written));
+    for (const connection of this.#connections.values()) {
+      if (!wanted.has(connection.place)) this.#drop(connection);
+    }
+    const made = await Promise.allSettled([
+      ...masters.map(async (address) => {
+        const place = written(address);
+        if (this.#connections.has(place)) return;
+        this.#connections.set(place, await this.#open(address));
+      }),
+      this.#subscribe(this.#servers),
+    ]);
+    this.#update();
+    for (const outcome of made) {
+      if (outcome.status === "rejected") throw outcome.reason;
+    }
+  }
+
+  async #subscribe(servers: Servers): Promise<void> {
+    if (this.#subscription === undefined) return;
+    const { channel, receive } = this.#subscription;
+    const address = servers.owner(channel);
+    if (address === undefined) throw new Error(`Nobody has ${channel}`);
+    if (this.#subscriber?.place === written(address)) return;
+    this.#drop(this.#subscriber);
+    this.#subscriber = await this.#open(
+      address,
+      (connection) =>
+        connection.subscribe(
+          channel,
+          (message) => {
+            if (!this.#parked.has(connection)) receive(message);
+          },
+          this.#isSharded,
+          (reason) => this.#lose(connection, reason),
+        ),
+    );
+    this.#endParked();
+  }
+
+  /** @param prepare is done before the connection counts */
+  async #open(
+    address: Address,
+    prepare?: (connection: Connection) => Promise<void>,
+  ): Promise<Connection> {
+    this.#closing.signal.throwIfAborted();
+    const connection: Connection = await Connection.open(
+      this.#settings,
+      address,
+      (reason) => this.#lose(connection, reason),
+    );
+    try {
+      if (this.#target.kind !== "single") await connection.requireMaster();
+      await prepare?.(connection);
+      this.#closing.signal.throwIfAborted();
+      if (connection.isReady) return connection;
+      throw new Error(`Redis at ${connection.place} has closed the connection`);
+    } catch (error) {
+      connection.end();
+      throw error;
+    }
+  }
+
+  #lose(connection: Connection, reason: Error): void {
+    if (!this.#all().includes(connection)) return;
+    this.#failure = reason.message;
+    this.#drop(connection);
+    this.#repair();
+  }
+
+  #drop(connection: Connection | undefined): void {
+    if (connection === undefined) return;
+    connection.end();
+    if (this.#subscriber === connection) this.#subscriber = undefined;
+    else if (this.#connections.get(connection.place) === connection) {
+      this.#connections.delete(connection.place);
+    }
+    this.#update();
+  }
+
+  /** Gives up a connection that is silent. */
+  #leave(connection: Connection, reason: Error): void {
+    if (this.#subscriber !== connection) return this.#lose(connection, reason);
+    this.#subscriber = undefined;
+    this.#parked.add(connection);
+    this.#failure = reason.message;
+    this.#update();
+    this.#repair();
+  }
+
+  #endParked(): void {
+    for (const connection of this.#parked) connection.end();
+    this.#parked.clear();
+  }
+
+  #dropAll(): void {
+    this.#endParked();
+    for (const connection of this.#all()) this.#drop(connection);
+  }
+
+  #all(): Connection[] {
+    return [
+      ...this.#connections.values(),
+      ...(this.#subscriber ? [this.#subscriber] : []),
+    ];
+  }
+
+  /** Reports what has changed, if anything: a loss, or that all connections are there. */
+  #update(): void {
+    const { masters = [] } = this.#servers ?? {};
+    const all = this.#all();
+    const needed = masters.length + (this.#subscription ? 1 : 0);
+    const since = all.length > 0 && all.length === needed
+      ? Math.max(...all.map(({ since }) => since))
+      : undefined;
+    if (since === this.#since) return;
+    this.#since = since;
     for (const listener of [...this.#listeners]) listener(this.connected);
   }
-}
 
-interface Waiting {
-  readonly due: number;
-  place?: number;
-  readonly expire: () => void;
+  #check(): void {
+    const isFixed = this.#target.kind === "single";
+    for (const connection of this.#all()) {
+      connection.check(isFixed, (reason) => this.#leave(connection, reason));
+    }
+    if (!isFixed && ++this.#checks % CHECKS_PER_REFRESH === 0) this.#repair();
+  }
+
+  /** Asks a server where the others are; sentinels have passwords of their own, and no databases. */
+  readonly #ask: Ask = async (address, command) => {
+    const known = this.#connections.get(written(address));
+    if (known !== undefined) return await known.ask(command);
+    const settings = this.#target.kind === "sentinel"
+      ? {
+        ...this.#settings,
+        credentials: this.#target.sentinelCredentials,
+        database: 0,
+      }
+      : this.#settings;
+    const connection = await Connection.open(settings, address, () => {});
+    try {
+      return await connection.ask(command);
+    } finally {
+      connection.end();
+    }
+  };
 }
 
 /** Answers of a server that does not take this write, or not any more. */
@@ -220,32 +410,3 @@ const MOVED = ["MOVED", "ASK", "CLUSTERDOWN", "READONLY", "MASTERDOWN"];
 
 const isReply = (error: unknown, code: string): boolean =>
   error instanceof Error && error.message.startsWith(code);
-
-/** Channels and counts take turns in the answer. */
-const toCounts = (reply: Reply): number[] =>
-  Array.isArray(reply)
-    ? reply.filter((_, index) => index % 2 === 1).map(Number)
-    : [];
-
-/** Sentinels have passwords of their own, and no databases. */
-async function askSentinel(
-  settings: DialSettings,
-  { sentinelCredentials }: RedisTarget,
-  address: Address,
-  command: readonly string[],
-): Promise<Reply> {
-  const client = await dial(
-    { ...settings, credentials: sentinelCredentials, database: 0 },
-    address,
-    () => {},
-  );
-  try {
-    return await withTimeout(
-      ANSWER_TIMEOUT_MS,
-      () => client.sendCommand<Reply>(command),
-      { error: () => noAnswer(written(address)) },
-    );
-  } finally {
-    client.destroy();
-  }
-}

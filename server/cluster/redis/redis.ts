@@ -1,4 +1,5 @@
 import type { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
 
 /** A script of Redis, as text. */
 export interface Script {
@@ -7,6 +8,12 @@ export interface Script {
   /** Its SHA-1, by which Redis knows it after the first call. */
   readonly sha: string;
 }
+
+/** Makes a script of its text. */
+export const newScript = (source: string): Script => ({
+  source,
+  sha: createHash("sha1").update(source).digest("hex"),
+});
 
 /** What a script answers: strings, whole numbers, and lists of them. */
 export type Reply = string | number | null | readonly Reply[];

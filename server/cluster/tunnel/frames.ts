@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { ErrorCode, ProtocolError } from "../../../protocol/mod.ts";
 import type { Refusal, SeatRole } from "../../office/peer.ts";
 import type { CallEnd } from "../../shared/audit.ts";
 import type { Identity } from "../../shared/identity.ts";
@@ -7,6 +8,7 @@ import {
   type Payload,
   payloadOfBytes,
 } from "../../wire/mod.ts";
+import type { Sent } from "../links/links.ts";
 
 /** Who asks for a seat in an office at another node. */
 export interface Opening {
@@ -181,3 +183,19 @@ export const endToText = (end: CallEnd | undefined): string =>
 /** Reads what {@linkcode endToText} has written. */
 export const endOfText = (text: string): CallEnd | undefined =>
   text === "" ? undefined : JSON.parse(text);
+
+/** The error when the other node, or what connects the nodes, is not reached any more. */
+export const unreachable = (): ProtocolError =>
+  new ProtocolError(
+    ErrorCode.INTERNAL_ERROR,
+    "The server of this office cannot be reached now: try again",
+    { fields: { reason: "node unreachable" } },
+  );
+
+/** The error for what was not sent to another node. */
+export const notSent = (sent: Exclude<Sent, "sent">): ProtocolError =>
+  sent === "away" ? unreachable() : new ProtocolError(
+    ErrorCode.TOO_MANY_REQUESTS,
+    "Too much waits for another server: try again later",
+    { fields: { reason: "node busy" } },
+  );

@@ -6,10 +6,9 @@ import {
 } from "../../../protocol/mod.ts";
 import type { Peer, Refusal, Seat } from "../../office/peer.ts";
 import { failure, log } from "../../shared/log.ts";
-import type { Payload } from "../../shared/payload.ts";
+import { Payload } from "../../shared/payload.ts";
+import { bytesOfPayload } from "../../wire/mod.ts";
 import type { Messenger, Sent } from "../links/links.ts";
-import { Carried } from "./carried.ts";
-import { unreachable } from "./errors.ts";
 import {
   decodeFrame,
   encodeFrame,
@@ -17,13 +16,14 @@ import {
   type FrameHead,
   type HeldSeat,
   Kind,
+  notSent,
   type Opening,
   type Refused,
   type TunnelFrame,
+  unreachable,
 } from "./frames.ts";
-import { Hosted } from "./hosted.ts";
-import { Notices } from "./notices.ts";
 import { Questions } from "./questions.ts";
+import { Carried, Hosted, type StreamRoute } from "./streams.ts";
 
 /** What a client got for its join at another node. */
 export type Opened =
@@ -48,26 +48,6 @@ export interface TunnelParts {
   readonly hold: (seat: HeldSeat) => void;
 }
 
-/** A client that waits for the answer to its join. */
-interface Joining {
-  readonly peer: Peer;
-  readonly office: string;
-  readonly settle: (opened: Opened) => void;
-}
-
-/** All that passes between this node and another. */
-interface Route {
-  readonly node: string;
-  readonly joining: Map<number, Joining>;
-  readonly carried: Map<number, Carried>;
-  readonly hosted: Map<number, Hosted>;
-  readonly notices: Notices;
-  /** The number of the youngest stream that the other node has opened. */
-  seen: number;
-  /** The other node has not got yet that all streams have ended. */
-  owesReset: boolean;
-}
-
 /**
  * Carries clients of one node to the offices of others: a stream for each, numbered by the node of the
  * client, in one ordered and counted sequence of frames between two nodes. Nothing here depends on what
@@ -81,13 +61,14 @@ export class Tunnel {
   readonly questions: Questions;
   /** Requests to Computers of other nodes, and of other nodes to Computers here. */
   readonly counts = { callsOut: 0, callsIn: 0 };
-  readonly #parts: TunnelParts;
+  readonly parts: TunnelParts;
   readonly #routes = new Map<string, Route>();
-  #stream = 0;
+  /** The number of the youngest stream that this node has opened. */
+  stream = 0;
   #idle: (() => void) | undefined;
 
   constructor(parts: TunnelParts) {
-    this.#parts = parts;
+    this.parts = parts;
     this.questions = new Questions({
       peers: () => parts.links().peers,
       maxMessageBytes: () => parts.links().maxMessageBytes,
@@ -116,31 +97,13 @@ export class Tunnel {
     opening: Opening,
     waitMs: number,
   ): Promise<Opened> {
-    const route = this.#routeTo(node);
-    const stream = ++this.#stream;
-    const { promise, resolve } = Promise.withResolvers<Opened>();
-    const timer = setTimeout(() => {
-      this.#send(route, opening.office, { kind: Kind.gone, stream });
-      settle("lost");
-    }, waitMs);
-    const settle = (opened: Opened) => {
-      clearTimeout(timer);
-      route.joining.delete(stream);
-      resolve(opened);
-    };
-    route.joining.set(stream, { peer, office: opening.office, settle });
-    const text = JSON.stringify(opening);
-    const sent = this.#send(route, opening.office, {
-      ...{ kind: Kind.open, stream, text },
-    });
-    if (sent !== "sent") settle("lost");
-    return promise;
+    return this.#routeTo(node).open(peer, opening, waitMs);
   }
 
   /** Takes a message of another node. */
   received(node: string, message: Buffer): void {
     try {
-      this.#take(this.#routeTo(node), decodeFrame(message));
+      this.#routeTo(node).take(decodeFrame(message));
     } catch (error) {
       log.error("Cannot read a frame of the node {node}, its streams end", {
         node,
@@ -153,12 +116,7 @@ export class Tunnel {
   /** Ends all streams between this node and another. */
   lose(node: string, error: ProtocolError, reason: string): void {
     this.questions.end(node);
-    const route = this.#routes.get(node);
-    if (route === undefined) return;
-    const { hosted, carried, joining } = route;
-    route.owesReset = hosted.size + carried.size + joining.size > 0;
-    this.#end(route, error, reason);
-    this.#reset(route);
+    this.#routes.get(node)?.lose(error, reason);
   }
 
   /** Ends all streams, as this node is no part of its cluster any more. */
@@ -166,7 +124,7 @@ export class Tunnel {
     const routes = [...this.#routes.values()];
     this.#routes.clear();
     for (const route of routes) {
-      this.#end(route, error, reason);
+      route.end(error, reason);
       this.questions.end(route.node);
     }
   }
@@ -183,6 +141,11 @@ export class Tunnel {
     clearTimeout(timer);
   }
 
+  /** Notes that a client may have got its last answer. */
+  rested(): void {
+    this.#idle?.();
+  }
+
   /** Makes all clients here leave the offices of other nodes, and closes the connections of theirs. */
   depart(reason: string): void {
     for (const { carried, hosted } of this.#routes.values()) {
@@ -194,8 +157,8 @@ export class Tunnel {
   /** Holds a seat free at all nodes. */
   hold(seat: HeldSeat): void {
     const head = { kind: Kind.hold, stream: 0, text: JSON.stringify(seat) };
-    for (const node of this.#parts.links().peers) {
-      this.#send(this.#routeTo(node), seat.office, head);
+    for (const node of this.parts.links().peers) {
+      this.#routeTo(node).send(seat.office, head);
     }
   }
 
@@ -208,155 +171,229 @@ export class Tunnel {
   #routeTo(node: string): Route {
     const known = this.#routes.get(node);
     if (known) return known;
-    const hosted = new Map<number, Hosted>();
-    const route: Route = {
-      node,
-      hosted,
-      joining: new Map(),
-      carried: new Map(),
-      seen: 0,
-      owesReset: false,
-      notices: new Notices(({ streams, office, event, encoded }) => {
-        const text = event;
-        const head = { kind: Kind.notice, stream: 0, text, streams };
-        const frame = [encodeHead(head), ...encoded];
-        const sent = this.#parts.links().send(node, office, frame);
-        if (sent === "sent") return;
-        // Whoever misses a notification must come back, to find out what has changed.
-        for (const stream of streams) {
-          // Not while its office goes on to notify others.
-          queueMicrotask(() => hosted.get(stream)?.lose(TOO_MUCH));
-        }
-      }),
-    };
+    const route = new Route(node, this);
     this.#routes.set(node, route);
     return route;
   }
+}
 
-  // ---------------------------------------------------------------- frames
+/** A client that waits for the answer to its join. */
+interface Joining {
+  readonly peer: Peer;
+  readonly office: string;
+  readonly settle: (opened: Opened) => void;
+}
 
-  #take(route: Route, frame: TunnelFrame): void {
-    const { kind, stream } = frame;
+/** A notification for some clients of a node. */
+interface Notice {
+  readonly office: string;
+  readonly event: string;
+  readonly payload: Payload;
+  readonly streams: number[];
+}
+
+/** An office gives all members the same payload object, of which nodes get the same bytes. */
+const encodings = new WeakMap<Payload, readonly Uint8Array[]>();
+
+/** All that passes between this node and another. */
+class Route implements StreamRoute {
+  readonly node: string;
+  readonly carried = new Map<number, Carried>();
+  readonly hosted = new Map<number, Hosted>();
+  readonly #tunnel: Tunnel;
+  readonly #joining = new Map<number, Joining>();
+  #notice: Notice | undefined;
+  /** The number of the youngest stream that the other node has opened. */
+  #seen = 0;
+  /** The other node has not got yet that all streams have ended. */
+  #owesReset = false;
+
+  constructor(node: string, tunnel: Tunnel) {
+    this.node = node;
+    this.#tunnel = tunnel;
+  }
+
+  get isClosed(): boolean {
+    return this.#tunnel.parts.isClosed();
+  }
+
+  open(peer: Peer, opening: Opening, waitMs: number): Promise<Opened> {
+    const { office } = opening;
+    const stream = ++this.#tunnel.stream;
+    const { promise, resolve } = Promise.withResolvers<Opened>();
+    const timer = setTimeout(() => {
+      this.send(office, { kind: Kind.gone, stream });
+      settle("lost");
+    }, waitMs);
+    const settle = (opened: Opened) => {
+      clearTimeout(timer);
+      this.#joining.delete(stream);
+      resolve(opened);
+    };
+    this.#joining.set(stream, { peer, office, settle });
+    const text = JSON.stringify(opening);
+    const sent = this.send(office, { kind: Kind.open, stream, text });
+    if (sent !== "sent") settle("lost");
+    return promise;
+  }
+
+  // ---------------------------------------------------------------- what is sent
+
+  send(office: string, head: FrameHead, payload?: Payload): Sent {
+    this.#flush(); // in the order of the calls
+    if (this.#owesReset) this.#reset();
+    if (head.kind === Kind.ask) this.#tunnel.counts.callsOut++;
+    const frame = HAS_PAYLOAD.has(head.kind)
+      ? encodeFrame(head, payload)
+      : [encodeHead(head)];
+    return this.#pass(office, frame);
+  }
+
+  answer(office: string, head: FrameHead, payload: Payload | undefined): void {
+    const sent = this.send(office, head, payload);
+    if (sent === "sent") return;
+    const { kind, stream, id = 0 } = head;
+    const error = Payload.of(notSent(sent).toPayload());
+    this.send(office, { kind, stream, id }, error);
+  }
+
+  /** Collects those that follow each other and differ by their receivers alone, at most for this turn. */
+  notify({ stream, office }: Hosted, event: string, payload: Payload): void {
+    const notice = this.#notice;
+    if (notice?.payload === payload && notice.event === event) {
+      notice.streams.push(stream);
+      return;
+    }
+    this.#flush();
+    this.#notice = { streams: [stream], office, event, payload };
+    queueMicrotask(() => this.#flush());
+  }
+
+  #flush(): void {
+    if (this.#notice === undefined) return;
+    const { office, event: text, payload, streams } = this.#notice;
+    this.#notice = undefined;
+    const encoded = encodings.get(payload) ?? bytesOfPayload(payload);
+    encodings.set(payload, encoded);
+    const head = { kind: Kind.notice, stream: 0, text, streams };
+    if (this.#pass(office, [encodeHead(head), ...encoded]) === "sent") return;
+    // Whoever misses a notification must come back, to find out what has changed.
+    for (const stream of streams) {
+      // Not while its office goes on to notify others.
+      queueMicrotask(() => this.hosted.get(stream)?.lose(TOO_MUCH));
+    }
+  }
+
+  /** Sends that all streams have ended, of those that both nodes know. */
+  #reset(): void {
+    const { stream: id } = this.#tunnel;
+    const head = { kind: Kind.reset, stream: this.#seen, id };
+    this.#owesReset = this.#pass("", [encodeHead(head)]) !== "sent";
+  }
+
+  #pass(office: string, frame: readonly Uint8Array[]): Sent {
+    return this.#tunnel.parts.links().send(this.node, office, frame);
+  }
+
+  // ---------------------------------------------------------------- what arrives
+
+  take(frame: TunnelFrame): void {
+    const { kind, stream, text } = frame;
     switch (kind) {
       case Kind.open:
-        return this.#host(route, frame);
+        return this.#host(stream, JSON.parse(text));
       case Kind.opened:
       case Kind.refused:
-        return this.#opened(route, frame);
+        return this.#opened(frame);
       case Kind.event:
       case Kind.answer:
       case Kind.identity:
       case Kind.leave:
       case Kind.gone:
-        return route.hosted.get(stream)?.take(frame);
-      case Kind.notice:
-        return this.#notice(route, frame);
+        return this.hosted.get(stream)?.take(frame);
+      case Kind.notice: {
+        // All get the same payload object, so that it is encoded once.
+        const payload = frame.payload();
+        const shared = { ...frame, payload: () => payload };
+        for (const each of frame.streams) this.carried.get(each)?.take(shared);
+        return;
+      }
       case Kind.reset:
-        return this.#takeReset(route, frame);
+        return this.#takeReset(stream, frame.id);
       case Kind.hold:
-        return this.#parts.hold(JSON.parse(frame.text));
+        return this.#tunnel.parts.hold(JSON.parse(text));
       case Kind.question:
       case Kind.reply:
-        return this.questions.take(route.node, frame);
+        return this.#tunnel.questions.take(this.node, frame);
       default:
-        if (kind === Kind.ask) this.counts.callsIn++;
-        return route.carried.get(stream)?.take(frame);
+        if (kind === Kind.ask) this.#tunnel.counts.callsIn++;
+        return this.carried.get(stream)?.take(frame);
     }
   }
 
-  /** All streams of the list get the same payload object, so that it is encoded once. */
-  #notice({ carried }: Route, frame: TunnelFrame): void {
-    const payload = frame.payload();
-    const shared = { ...frame, payload: () => payload };
-    for (const stream of frame.streams) carried.get(stream)?.take(shared);
-  }
-
-  #host(route: Route, { stream, text }: TunnelFrame): void {
-    route.seen = stream;
-    const opening: Opening = JSON.parse(text);
+  #host(stream: number, opening: Opening): void {
+    this.#seen = stream;
     const { office, protocol } = opening;
     const profile = PROFILES_BY_NAME.get(protocol);
     if (profile === undefined) {
       const refused = `The server of this office is older than ${protocol}`;
       const text = JSON.stringify({ refusal: { refused } });
-      this.#send(route, office, { kind: Kind.refused, stream, text });
+      this.send(office, { kind: Kind.refused, stream, text });
       return;
     }
-    const hosted = new Hosted(stream, opening, profile, {
-      send: (head, payload) => this.#send(route, office, head, payload),
-      notify: (stream, event, payload) =>
-        route.notices.add({ stream, office, event, payload }),
-      close: () => route.hosted.delete(stream),
-      idle: () => {},
-    });
-    route.hosted.set(stream, hosted);
-    this.#parts.host(opening, hosted);
+    const hosted = new Hosted(stream, opening, profile, this);
+    this.hosted.set(stream, hosted);
+    this.#tunnel.parts.host(opening, hosted);
   }
 
-  #opened(route: Route, { kind, stream, text }: TunnelFrame): void {
-    const joining = route.joining.get(stream);
+  #opened({ kind, stream, text }: TunnelFrame): void {
+    const joining = this.#joining.get(stream);
     if (joining === undefined) return;
-    if (text !== "") return joining.settle(readOpened(kind, text));
-    const { isClosed } = this.#parts;
-    const { peer, office } = joining;
-    const carried = new Carried(stream, peer, {
-      get isClosed() {
-        return isClosed();
-      },
-      send: (head, payload) => this.#send(route, office, head, payload),
-      close: () => route.carried.delete(stream),
-      idle: () => this.#idle?.(),
-    });
-    route.carried.set(stream, carried);
-    joining.settle(carried);
-  }
-
-  #send(
-    route: Route,
-    office: string,
-    head: FrameHead,
-    payload?: Payload,
-  ): Sent {
-    route.notices.flush(); // in the order of the calls
-    if (route.owesReset) this.#reset(route);
-    if (head.kind === Kind.ask) this.counts.callsOut++;
-    const frame = HAS_PAYLOAD.has(head.kind)
-      ? encodeFrame(head, payload)
-      : [encodeHead(head)];
-    return this.#parts.links().send(route.node, office, frame);
-  }
-
-  /** Sends that all streams have ended, of those that both nodes know. */
-  #reset(route: Route): void {
-    if (!route.owesReset) return;
-    const head = { kind: Kind.reset, stream: route.seen, id: this.#stream };
-    const sent = this.#parts.links().send(route.node, "", [encodeHead(head)]);
-    route.owesReset = sent !== "sent";
+    const { peer, office, settle } = joining;
+    if (text !== "") return settle(readOpened(kind, text));
+    const carried = new Carried(stream, peer, office, this);
+    this.carried.set(stream, carried);
+    settle(carried);
   }
 
   /** Streams that were opened after the other node ended all go on. */
-  #takeReset(route: Route, { stream: own, id: theirs }: TunnelFrame): void {
-    const { carried, hosted, joining } = route;
-    for (const [stream, { settle }] of [...joining]) {
+  #takeReset(own: number, theirs: number): void {
+    for (const [stream, { settle }] of [...this.#joining]) {
       if (stream <= own) settle("lost");
     }
-    for (const [stream, seat] of [...carried]) {
+    for (const [stream, seat] of [...this.carried]) {
       if (stream <= own) seat.lose(unreachable(), "its office was lost");
     }
-    for (const [stream, peer] of [...hosted]) {
+    for (const [stream, peer] of [...this.hosted]) {
       if (stream <= theirs) peer.gone();
     }
   }
 
-  #end(
-    { carried, hosted, joining, notices }: Route,
-    error: ProtocolError,
-    reason: string,
-  ): void {
-    notices.clear();
-    for (const { settle } of [...joining.values()]) settle("lost");
-    for (const seat of [...carried.values()]) seat.lose(error, reason);
-    for (const peer of [...hosted.values()]) peer.gone();
+  // ---------------------------------------------------------------- ends
+
+  close(from: Carried | Hosted, stream: number): void {
+    const streams = from instanceof Carried ? this.carried : this.hosted;
+    streams.delete(stream);
+  }
+
+  idle(): void {
+    this.#tunnel.rested();
+  }
+
+  /** Ends all streams, and lets the other node know. */
+  lose(error: ProtocolError, reason: string): void {
+    const { carried, hosted } = this;
+    this.#owesReset = carried.size + hosted.size + this.#joining.size > 0;
+    this.end(error, reason);
+    if (this.#owesReset) this.#reset();
+  }
+
+  /** Ends all streams. */
+  end(error: ProtocolError, reason: string): void {
+    this.#notice = undefined;
+    for (const { settle } of [...this.#joining.values()]) settle("lost");
+    for (const seat of [...this.carried.values()]) seat.lose(error, reason);
+    for (const peer of [...this.hosted.values()]) peer.gone();
   }
 }
 

@@ -5,7 +5,7 @@ import {
   NotConnectedError,
   type Redis,
 } from "../../../server/cluster/redis/redis.ts";
-import { newScript } from "../../../server/cluster/redis/script.ts";
+import { newScript } from "../../../server/cluster/redis/redis.ts";
 import { found, until } from "../../support/cluster/programs.ts";
 import { startRedis } from "../../support/cluster/redis.ts";
 

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { slotOf } from "../../../server/cluster/redis/slots.ts";
+import { slotOf } from "../../../server/cluster/redis/servers.ts";
 import { connectRedis } from "../../../server/cluster/redis/connect.ts";
 import type { Redis } from "../../../server/cluster/redis/redis.ts";
 import { openNode, type TestNode } from "../../support/cluster/directories.ts";

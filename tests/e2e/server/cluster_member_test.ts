@@ -5,7 +5,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { ClusterOffices } from "../../../server/cluster/cluster_offices.ts";
-import { NO_DIRECTORY, NO_LINKS } from "../../../server/cluster/node/absent.ts";
+import { RegistryUnavailableError } from "../../../server/cluster/directory/unavailable.ts";
 import {
   createMetrics,
   createSmcpServer,
@@ -29,8 +29,12 @@ function newServer(
   options: SmcpServerOptions = {},
 ) {
   const offices = new ClusterOffices({
-    directory: NO_DIRECTORY,
-    links: NO_LINKS,
+    directory: {
+      node: "",
+      claim: () => Promise.reject(new RegistryUnavailableError()),
+      release: () => Promise.resolve(),
+    },
+    links: { peers: new Set(), maxMessageBytes: 0, send: () => "away" },
     isServing: () => false,
   }, 6000);
   const asked: string[] = [];

@@ -4,7 +4,7 @@ import { RedisDirectory } from "../../../server/cluster/directory/redis_director
 import { connectRedis } from "../../../server/cluster/redis/connect.ts";
 import type { Redis } from "../../../server/cluster/redis/redis.ts";
 import { until } from "./programs.ts";
-import type { RedisTls } from "../../../server/cluster/redis/tls.ts";
+import type { RedisTls } from "../../../server/cluster/redis/url.ts";
 
 /** A node of a test, without links, beats or clients. */
 export interface TestNode extends AsyncDisposable {

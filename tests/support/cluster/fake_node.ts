@@ -3,7 +3,7 @@ import type {
   LeasedDirectory,
 } from "../../../server/cluster/directory/directory.ts";
 import type { Links } from "../../../server/cluster/links/links.ts";
-import { aboutOf } from "../../../server/cluster/node/about.ts";
+import { aboutOf } from "../../../server/cluster/node/neighbours.ts";
 import { NodeLog } from "../../../server/cluster/node/node_log.ts";
 import { Tally } from "../../../server/cluster/node/tally.ts";
 import {
@@ -131,7 +131,6 @@ export class FakeTunnel {
   lost = (node: string) => void this.calls.push(`lost ${node}`);
   silent = (node: string) => void this.calls.push(`silent ${node}`);
   gone = (node: string) => void this.calls.push(`gone ${node}`);
-  connected = (is: boolean) => void this.calls.push(`connected ${is}`);
   homeLost = (office: string) => void this.calls.push(`lost home ${office}`);
   fence = (reason: string) => void this.calls.push(`fence: ${reason}`);
   close = () => void this.calls.push("close");

@@ -3,7 +3,7 @@ import type { Redis } from "../../../server/cluster/redis/redis.ts";
 import {
   type LinkOptions,
   toSettings,
-} from "../../../server/cluster/links/settings.ts";
+} from "../../../server/cluster/links/links.ts";
 import { LinkNode } from "./link_node.ts";
 
 /** A node of a test on a real Redis. */

@@ -8,7 +8,7 @@ import type {
   Reply,
   Script,
 } from "../../../server/cluster/redis/redis.ts";
-import { newScript } from "../../../server/cluster/redis/script.ts";
+import { newScript } from "../../../server/cluster/redis/redis.ts";
 import { settled } from "./fake_clock.ts";
 
 /** What becomes of a command. */

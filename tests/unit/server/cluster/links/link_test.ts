@@ -4,10 +4,10 @@ import fc from "fast-check";
 import {
   DATA_HEADER_BYTES,
   encodeFrame,
+  ITEM_HEADER_BYTES,
   LINK_VERSION,
   writeDataHeader,
 } from "../../../../../server/cluster/links/frame.ts";
-import { WHOLE_HEADER_BYTES } from "../../../../../server/cluster/links/items.ts";
 import { type End, pairOf, settle } from "./pair.ts";
 
 const limits = {
@@ -105,7 +105,9 @@ Deno.test("Link begins anew after a frame that it cannot read", () => {
   const [, south] = ends;
   const bad = Buffer.alloc(29, 0xff);
   const counts = { taken: 0, room: 0 };
-  south.take(writeDataHeader(bad, south.link.name ?? 0, 0, counts));
+  south.take(
+    writeDataHeader(bad, { link: south.link.name ?? 0, seq: 0, ...counts }),
+  );
   settle(ends);
   for (const end of ends) assertEquals(end.heard, ["opened", "opened"]);
 });
@@ -178,7 +180,7 @@ Deno.test("Link goes on when the window is used up to its last byte", () => {
   const ends = greeted();
   const [north, south] = ends;
   for (let i = 0; i < 9; i++) {
-    north.send("s", WINDOW / 4 - DATA_HEADER_BYTES - WHOLE_HEADER_BYTES);
+    north.send("s", WINDOW / 4 - DATA_HEADER_BYTES - ITEM_HEADER_BYTES);
     north.flush();
     if (i === 3) assertEquals(south.incomingBytes, WINDOW);
   }

@@ -1,21 +1,19 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Buffer } from "node:buffer";
 import fc from "fast-check";
-import { FrameError } from "../../../../../server/cluster/links/frame.ts";
-import { Inbox } from "../../../../../server/cluster/links/inbox.ts";
 import {
-  MAX_ITEM_HEADER_BYTES,
+  FrameError,
+  ITEM_HEADER_BYTES,
   readItems,
-} from "../../../../../server/cluster/links/items.ts";
+} from "../../../../../server/cluster/links/frame.ts";
 import {
+  Inbox,
   MAX_OPEN_MESSAGES,
   Outbox,
-} from "../../../../../server/cluster/links/outbox.ts";
+} from "../../../../../server/cluster/links/queue.ts";
 
 const PIECE = 256;
 const RESERVE = 19;
-
-const allocate = (length: number) => Buffer.allocUnsafe(length);
 
 /** A message whose bytes tell its stream and its place there; in parts of odd sizes. */
 function messageOf(stream: number, index: number, size: number): Uint8Array[] {
@@ -58,7 +56,7 @@ Deno.test("Outbox and Inbox keep the order of each stream and each byte, whateve
         ]);
       });
       const pass = () => {
-        const frame = outbox.take(allocate, RESERVE);
+        const frame = outbox.take(RESERVE);
         if (frame) inbox.take(frame, RESERVE);
         return frame !== undefined;
       };
@@ -93,19 +91,18 @@ Deno.test("Outbox cuts frames at the size of a piece, or takes one small message
       }
     }
     for (
-      let frame = outbox.take(allocate, 0);
+      let frame = outbox.take(0);
       frame;
-      frame = outbox.take(allocate, 0)
+      frame = outbox.take(0)
     ) {
       let content = 0;
       let items = 0;
-      readItems(frame, 0, (item) => {
+      for (const item of readItems(frame, 0)) {
         content += item.content.length;
         items++;
-        return true;
-      });
+      }
       assert(content <= PIECE, `${content} bytes in a frame`);
-      assert(frame.length <= content + items * MAX_ITEM_HEADER_BYTES);
+      assert(frame.length <= content + items * ITEM_HEADER_BYTES);
     }
   }));
 });
@@ -115,7 +112,7 @@ Deno.test("Outbox puts small messages that came together into one frame", () => 
   for (let i = 0; i < 10; i++) outbox.push(`s${i % 3}`, messageOf(0, i, 10));
   const got: string[] = [];
   const inbox = new Inbox(PIECE, (message) => got.push(idOf(message)));
-  const frame = outbox.take(allocate, RESERVE);
+  const frame = outbox.take(RESERVE);
   assert(frame);
   inbox.take(frame, RESERVE);
   assertEquals(got, Array.from({ length: 10 }, (_, i) => `0/${i}`));
@@ -128,7 +125,7 @@ Deno.test("Outbox lets small messages and other streams pass between the pieces 
   const got: string[] = [];
   const inbox = new Inbox(40 * PIECE, (message) => got.push(idOf(message)));
   const pass = () => {
-    const frame = outbox.take(allocate, RESERVE);
+    const frame = outbox.take(RESERVE);
     if (frame) inbox.take(frame, RESERVE);
     return frame !== undefined;
   };
@@ -152,7 +149,7 @@ Deno.test("Outbox starves neither large messages nor small ones, even of a whole
   const inbox = new Inbox(10 * PIECE, (message) => got.push(idOf(message)));
   for (let i = 0; i < 60; i++) {
     outbox.push("flood", messageOf(2, i, PIECE));
-    const frame = outbox.take(allocate, RESERVE);
+    const frame = outbox.take(RESERVE);
     if (frame) inbox.take(frame, RESERVE);
   }
   assert(got.includes("1/0"), "the large one has arrived");
@@ -164,16 +161,15 @@ Deno.test("Outbox has only a few messages in pieces on their way at once", () =>
   for (let i = 0; i < 50; i++) outbox.push(`s${i}`, messageOf(i, 0, 3 * PIECE));
   const open = new Set<number>();
   for (
-    let frame = outbox.take(allocate, 0);
+    let frame = outbox.take(0);
     frame;
-    frame = outbox.take(allocate, 0)
+    frame = outbox.take(0)
   ) {
-    readItems(frame, 0, ({ slot, isLast }) => {
+    for (const { slot, isLast } of readItems(frame, 0)) {
       if (isLast) open.delete(slot);
       else open.add(slot);
       assert(open.size <= MAX_OPEN_MESSAGES);
-      return true;
-    });
+    }
   }
 });
 
@@ -181,7 +177,7 @@ Deno.test("Outbox refuses what is over its bound, takes one message of any size,
   const outbox = new Outbox(PIECE, 20_000);
   assert(outbox.push("a", [new Uint8Array(50_000)]));
   assert(!outbox.push("b", [new Uint8Array(1)]));
-  while (outbox.take(allocate, 0));
+  while (outbox.take(0));
   const fill = (length: number) => {
     let taken = 0;
     while (outbox.push("a", [new Uint8Array(length)])) taken++;
@@ -197,7 +193,7 @@ Deno.test("Outbox refuses what is over its bound, takes one message of any size,
 Deno.test("Inbox refuses a message that is announced too large, before it takes room for it", () => {
   const outbox = new Outbox(PIECE, Infinity);
   outbox.push("a", [new Uint8Array(4 * PIECE)]);
-  const frame = outbox.take(allocate, 0);
+  const frame = outbox.take(0);
   assert(frame);
   const inbox = new Inbox(4 * PIECE - 1, () => {});
   assertThrows(() => inbox.take(frame, 0), FrameError, "1024 bytes");
@@ -241,7 +237,7 @@ Deno.test("Inbox delivers nothing of a frame after it was closed in its middle",
     got.push(idOf(message));
     inbox.close();
   });
-  const frame = outbox.take(allocate, 0);
+  const frame = outbox.take(0);
   assert(frame);
   inbox.take(frame, 0);
   assertEquals(got, ["0/0"]);

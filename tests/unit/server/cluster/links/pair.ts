@@ -6,7 +6,7 @@ import {
   FrameError,
 } from "../../../../../server/cluster/links/frame.ts";
 import { Link } from "../../../../../server/cluster/links/link.ts";
-import type { LinkLimits } from "../../../../../server/cluster/links/link_port.ts";
+import type { LinkLimits } from "../../../../../server/cluster/links/link.ts";
 
 /** What one end of a pair heard, in order; messages as `stream/index`. */
 export type Heard = "opened" | "lost" | "ended" | `${string}/${number}`;
@@ -30,8 +30,6 @@ export class End {
       own,
       nextToken: () => tokens.update(own).copy().digest().readUIntBE(0, 6),
       window: () => window,
-      allocate: (length) => Buffer.allocUnsafe(length),
-      free: () => {},
       transmit: (frame) => this.peer?.incoming.push(Buffer.from(frame)),
       schedule: () => this.isScheduled = true,
       received: (message) => {

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { channelOf } from "../../../../../server/cluster/links/channel.ts";
+import { channelOf } from "../../../../../server/cluster/links/links.ts";
 import {
   encodeFrame,
   LINK_VERSION,

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { channelOf } from "../../../../../server/cluster/links/channel.ts";
+import { channelOf } from "../../../../../server/cluster/links/links.ts";
 import {
   decodeFrame,
   encodeFrame,

@@ -2,9 +2,9 @@ import { assertEquals } from "@std/assert";
 import {
   aboutOf,
   differences,
+  Neighbours,
   readAbout,
-} from "../../../../../server/cluster/node/about.ts";
-import { Neighbours } from "../../../../../server/cluster/node/neighbours.ts";
+} from "../../../../../server/cluster/node/neighbours.ts";
 import {
   aboutNode,
   LEASE_MS,

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { checkServer } from "../../../../../server/cluster/redis/check_server.ts";
+import { checkServer } from "../../../../../server/cluster/redis/servers.ts";
 import { parseRedisUrl } from "../../../../../server/cluster/redis/url.ts";
 import { captureLog } from "../../../../support/log_capture.ts";
 

@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import {
   loadLibrary,
   requireVersion6,
-} from "../../../../../server/cluster/redis/library.ts";
+} from "../../../../../server/cluster/redis/connection.ts";
 
 Deno.test("loadLibrary() takes the version that this package is tested with", async () => {
   assertEquals(typeof (await loadLibrary()).createClient, "function");

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { slotOf } from "../../../../../server/cluster/redis/slots.ts";
+import { slotOf } from "../../../../../server/cluster/redis/servers.ts";
 
 // What CLUSTER KEYSLOT of a Redis 7 answers.
 const SLOTS: Readonly<Record<string, number>> = {

@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import {
   type RedisTls,
   toTlsOptions,
-} from "../../../../../server/cluster/redis/tls.ts";
+} from "../../../../../server/cluster/redis/url.ts";
 import { parseRedisUrl } from "../../../../../server/cluster/redis/url.ts";
 import {
   newAuthority,
