@@ -334,6 +334,7 @@ Deno.test("nodes: an operator asks a Computer of another node, and cancels there
   const { req_id } = await called.promise;
   await using events = await openEvents(left.url, operator);
   await events.nextOf("open");
+  await operate(left.url, "/status", operator); // behind the question for events
   await computer.request(TOOL_CALL_PROGRESS_EVENT, {
     agent: OPERATOR_AGENT,
     computer: "pc",
