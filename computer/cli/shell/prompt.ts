@@ -31,6 +31,7 @@ export class Prompt {
   #reader: Interface | undefined;
   #waiting: ((line: string | undefined) => void) | undefined;
   #paused = 0;
+  #held = "";
 
   /** Creates a prompt that is not shown yet. */
   constructor(options: PromptOptions) {
@@ -45,8 +46,12 @@ export class Prompt {
     });
   }
 
-  /** Shows text above the line that is being typed. */
+  /** Shows text above the line that is being typed; while the prompt is paused, afterwards. */
   print(text: string): void {
+    if (this.#paused > 0) {
+      this.#held += `${text}\n`;
+      return;
+    }
     this.#erase();
     this.#options.output.write(`${text}\n`);
     this.#reader?.prompt(true);
@@ -67,14 +72,23 @@ export class Prompt {
     try {
       return await work();
     } finally {
-      if (--this.#paused === 0 && this.#waiting) this.#open(typed);
+      if (--this.#paused === 0) {
+        this.#printHeld();
+        if (this.#waiting) this.#open(typed);
+      }
     }
   }
 
   /** Closes the prompt. */
   close(): void {
+    this.#printHeld();
     this.#shut();
     this.#settle(undefined);
+  }
+
+  #printHeld(): void {
+    this.#options.output.write(this.#held);
+    this.#held = "";
   }
 
   #open(typed: string): void {

@@ -48,8 +48,12 @@ export async function askChoice<A extends string>(
         paint(spans, { columns: screen.columns, colour })
       ),
     );
-  draw({ selected: first, last: "…" });
-  await ignoreKeys(input, untilKeysCount, signal);
+  await ignoreKeys(
+    input,
+    untilKeysCount,
+    signal,
+    () => draw({ selected: first, last: "…" }),
+  );
   if (signal.aborted) {
     screen.draw([]);
     return undefined;

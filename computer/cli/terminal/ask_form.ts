@@ -63,8 +63,8 @@ async function askField(
     const message = messageOf(field);
     const screen = new Screen(streams.output);
     const { columns } = screen;
-    screen.draw([paint([[message], [" …"]], { columns, colour: false })]);
-    await ignoreKeys(streams.input, wait, signal);
+    const line = paint([[message], [" …"]], { columns, colour: false });
+    await ignoreKeys(streams.input, wait, signal, () => screen.draw([line]));
     screen.draw([]);
     if (signal.aborted) return CANCELLED;
     const value = await prompt(field, { ...streams, signal, message });

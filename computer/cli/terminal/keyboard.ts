@@ -20,25 +20,27 @@ export const untilKeysCount: UntilKeysCount = async (signal) => {
 };
 
 /**
- * Drops all keys typed before and until `wait` resolves.
+ * Shows a question, and drops all keys typed before and until `wait` resolves.
  *
- * Lines pasted for the next reader are restored by {@linkcode takeBack}.
+ * The terminal is in raw mode first and stays in it: keys that are not read yet would be echoed into
+ * what is shown. Lines pasted for the next reader are restored by {@linkcode takeBack}.
  */
 export async function ignoreKeys(
   input: KeyInput,
   wait: UntilKeysCount,
   signal: AbortSignal,
+  show: () => void,
 ): Promise<void> {
   const ignore = () => {};
   input.setRawMode?.(true);
   input.on("data", ignore);
   input.resume();
+  show();
   try {
     await wait(signal);
   } finally {
     input.off("data", ignore);
     input.pause();
-    input.setRawMode?.(false);
   }
 }
 

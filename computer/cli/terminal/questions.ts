@@ -46,7 +46,10 @@ export function terminalQuestions(
   const ask = <T>(question: () => Promise<T>): Promise<T> =>
     turns.take(async () => {
       const putBack = takeBack(streams.input);
-      return await question().finally(putBack);
+      return await question().finally(() => {
+        streams.input.setRawMode?.(false);
+        putBack();
+      });
     });
   return {
     askInput: (input, signal) =>
@@ -55,8 +58,13 @@ export function terminalQuestions(
         const message = messageOf(input);
         const screen = new Screen(streams.output);
         const { columns } = screen;
-        screen.draw([paint([[message], [" …"]], { columns, colour: false })]);
-        await ignoreKeys(streams.input, wait, signal);
+        const line = paint([[message], [" …"]], { columns, colour: false });
+        await ignoreKeys(
+          streams.input,
+          wait,
+          signal,
+          () => screen.draw([line]),
+        );
         screen.draw([]);
         if (signal.aborted) return undefined;
         return await askInput(input, message, streams, signal);

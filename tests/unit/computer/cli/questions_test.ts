@@ -32,7 +32,10 @@ const soon: UntilKeysCount = () => setImmediate();
 
 /** A simulated terminal: the test writes keys and reads the output. */
 function terminal(wait?: UntilKeysCount) {
-  const input = new PassThrough();
+  const modes: { readonly raw: boolean; readonly shown: string }[] = [];
+  const input = Object.assign(new PassThrough(), {
+    setRawMode: (raw: boolean) => modes.push({ raw, shown }),
+  });
   const output = new PassThrough();
   let shown = "";
   const waiting: (() => void)[] = [];
@@ -42,6 +45,8 @@ function terminal(wait?: UntilKeysCount) {
   });
   return {
     input,
+    /** The modes of the terminal so far, each with what was shown before. */
+    modes,
     questions: terminalQuestions({ input, output }, wait ?? soon),
     /** Resolves once a text is shown after the last call of `shows`. */
     async shows(text: string): Promise<void> {
@@ -88,6 +93,17 @@ Deno.test("terminalQuestions() asks whether a tool may run: once, always, no", a
     assertEquals(await word, answer, JSON.stringify(keys));
     await seen(); // it was redrawn for each step
   }
+});
+
+Deno.test("terminalQuestions() lets no key be echoed from before a question to its end", async () => {
+  const { questions, shows, type, modes } = terminal();
+  const word = questions.confirm(request(), never);
+  await shows(KEYS_COUNT);
+  assertEquals(modes[0], { raw: true, shown: "" });
+  assert(modes.every(({ raw }) => raw), "the terminal left raw mode");
+  type("n");
+  await word;
+  assertEquals(modes.at(-1)?.raw, false);
 });
 
 Deno.test("terminalQuestions() ignores keys typed before they are accepted", async () => {
