@@ -6,15 +6,11 @@ import { addService } from "../../cli/service/command.ts";
 import { commandHint } from "../../cli/own_command.ts";
 import { isSwitch, reporting, runCommand } from "../../cli/run.ts";
 import { describeVersions } from "../../cli/version.ts";
-import type { LoadMcp } from "./mcp_flags.ts";
+import type { ServerFlags } from "./flags.ts";
+import type { LoadMcp } from "./load.ts";
 import { serverService } from "./service.ts";
 import { addOperatorCommands } from "./operate/commands.ts";
-import {
-  addSettings,
-  readSettings,
-  type Settings,
-  type SettingsFlags,
-} from "./settings.ts";
+import { addSettings, readSettings, type Settings } from "./settings.ts";
 
 const AFTER_HELP = `
 The commands ask a running Server, with the token that it prints at its start on loopback, or an
@@ -76,7 +72,7 @@ export function serverCommand(
     )
     .configureHelp({ optionDescription })
     .allowExcessArguments(false)
-    .action((flags: SettingsFlags) => serve(readSettings(flags, env)));
+    .action((flags: ServerFlags) => serve(readSettings(flags, env)));
   // Flags after a subcommand are its own: some have the names of the server's.
   program.enablePositionalOptions();
   addSettings(program);

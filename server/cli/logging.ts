@@ -1,4 +1,4 @@
-import type { LogSettings } from "./observe_flags.ts";
+import type { ServerFlags } from "./flags.ts";
 import process from "node:process";
 import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
@@ -44,12 +44,17 @@ interface Target {
  *
  * @throws when the file cannot be opened
  */
-export function startLogging({ level, format, file }: LogSettings): Logging {
-  const onTerminal = file === undefined && process.stderr.isTTY === true;
-  const line = (format ?? (onTerminal ? "pretty" : "json")) === "pretty"
+export function startLogging(
+  { logLevel, logFormat, logFile }: Pick<
+    ServerFlags,
+    "logLevel" | "logFormat" | "logFile"
+  >,
+): Logging {
+  const onTerminal = !logFile && process.stderr.isTTY === true;
+  const line = (logFormat ?? (onTerminal ? "pretty" : "json")) === "pretty"
     ? prettyLine
     : jsonLine;
-  const target = file === undefined ? toStderr(line) : toFile(file);
+  const target = logFile ? toFile(logFile) : toStderr(line);
   const lines = new LineBuffer((text, count) => target.write(text, count));
   process.on("exit", () => lines.flush());
   const write: Sink = (record) => {
@@ -62,7 +67,7 @@ export function startLogging({ level, format, file }: LogSettings): Logging {
   configureSync({
     sinks: { write },
     loggers: [
-      { category: ["a2c-smcp"], lowestLevel: level, sinks: ["write"] },
+      { category: ["a2c-smcp"], lowestLevel: logLevel, sinks: ["write"] },
       {
         category: ["logtape", "meta"],
         lowestLevel: "warning",

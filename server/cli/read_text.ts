@@ -13,7 +13,7 @@ export function readText(flag: string, file: string): string {
   } catch (error) {
     const name = FILE_NAME.test(file) ? `${plain(file)}, ` : "";
     throw new TypeError(
-      `Cannot read ${name}the file of ${flag}: ${whyNot(error)}`,
+      `Cannot read ${name}the file of ${flag}: ${whyUnreadable(error)}`,
     );
   }
 }
@@ -25,14 +25,20 @@ const FILE_NAME = /\.(json|pem|crt|cer|key|pub)$/i;
 export const inFile = (file: string, { message }: Error): TypeError =>
   new TypeError(`${plain(file)}: ${message}`);
 
-function whyNot(error: unknown): string {
+/** Says why a file cannot be read. */
+export function whyUnreadable(error: unknown): string {
+  const code = codeOf(error);
+  return READ_ERRORS[code] ?? code;
+}
+
+/** Returns the code of an error of the file system; `NotCapable` where Deno denied access. */
+export function codeOf(error: unknown): string {
   const { name, code }: { name?: unknown; code?: unknown } = Object(error);
-  // Deno denied access.
-  if (name === "NotCapable") return "run again with the --allow-read flag";
-  return READ_ERRORS[String(code)] ?? String(code);
+  return name === "NotCapable" ? name : String(code);
 }
 
 const READ_ERRORS: Readonly<Record<string, string>> = {
+  NotCapable: "run again with the --allow-read flag",
   ENOENT: "there is no such file",
   EACCES: "this user may not read it",
   EISDIR: "it is a directory",

@@ -14,12 +14,16 @@ import {
   type SmcpServerOptions,
 } from "../mod.ts";
 import { failure, log } from "../shared/log.ts";
-import { loadCluster } from "./load_cluster.ts";
-import { loadSecurity, type Security } from "./load_security.ts";
+import {
+  loadCluster,
+  loadGateway,
+  type LoadMcp,
+  loadObservers,
+  loadSecurity,
+  type Security,
+} from "./load.ts";
 import { type Logging, startLogging } from "./logging.ts";
-import { loadGateway, type LoadMcp } from "./mcp_flags.ts";
-import { loadObservers } from "./observe_flags.ts";
-import type { Settings } from "./settings.ts";
+import { optionsOf, type Settings } from "./settings.ts";
 
 /**
  * Serves until a signal has drained the server.
@@ -32,7 +36,7 @@ export async function serve(
   loadMcp: LoadMcp,
 ): Promise<void> {
   const { security, exposed } = loadChecked(settings);
-  const logging = orUsageError(() => startLogging(settings.log));
+  const logging = orUsageError(() => startLogging(settings));
   try {
     if (exposed) log.warn(`INSECURE: listening on ${exposed}`);
     const mcp = await loadGateway(settings, loadMcp);
@@ -68,10 +72,9 @@ async function run(
   let security = loaded;
   const token = operatorToken(settings, loaded);
   const server = createSmcpServer({
-    ...settings,
+    ...optionsOf(settings),
     ...parts,
-    ...await loadObservers(settings.observe),
-    ...(!settings.isOperated && { operator: false }),
+    ...await loadObservers(settings),
     ...(token !== undefined && { operator: { token } }),
     ...(security.authenticators.length > 0 && {
       authenticator: {
@@ -126,10 +129,10 @@ async function run(
  * @returns `undefined` where there is none
  */
 const operatorToken = (
-  { isOperated, host, trustedProxies }: Settings,
+  { operator, host, trustProxy }: Settings,
   { authenticators }: Security,
 ): string | undefined =>
-  isOperated && isLoopback(host) && trustedProxies === 0 &&
+  operator && isLoopback(host) && trustProxy === 0 &&
     anyOf(authenticators).hasOperators?.() !== true
     ? newOperatorToken()
     : undefined;
@@ -161,7 +164,7 @@ function checkExposure(
 
 async function listen(
   server: SmcpServer,
-  { host, port, insecure }: Settings,
+  { host, port, insecure = false }: Settings,
   { tls }: Security,
   onLost: (error: Error) => void,
 ): Promise<string> {
@@ -178,9 +181,10 @@ async function listen(
 /** @returns the address for the line on stdout; nothing without a port of its own */
 async function listenMetrics(
   server: SmcpServer,
-  { observe: { listen: address } }: Settings,
+  { metricsHost: hostname, metricsPort: port }: Settings,
 ): Promise<string> {
-  if (address === undefined) return "";
+  if (port === undefined) return "";
+  const address = { hostname, port };
   const { url } = await listenOrExplain(
     () => server.listenMetrics(address),
     address,
@@ -191,10 +195,10 @@ async function listenMetrics(
 
 /** Checks whether SIGHUP has anything to reload. */
 const isReloadable = (
-  { log: { file } }: Settings,
+  { logFile }: Settings,
   { authenticators, tls }: Security,
 ): boolean =>
-  file !== undefined || tls !== undefined || authenticators.length > 0;
+  Boolean(logFile) || tls !== undefined || authenticators.length > 0;
 
 /** Reloads keys and certificates; invalid ones change nothing, and open connections stay. */
 function reload(

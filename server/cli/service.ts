@@ -1,9 +1,9 @@
 import type { ServiceRole } from "../../cli/service/role.ts";
-import { addSettings, readSettings, type SettingsFlags } from "./settings.ts";
-import { JWT_SECRET } from "./security_flags.ts";
+import { JWT_SECRET, type ServerFlags } from "./flags.ts";
+import { addSettings, readSettings } from "./settings.ts";
 
 /** The Server as a service. */
-export const serverService: ServiceRole<SettingsFlags> = {
+export const serverService: ServiceRole<ServerFlags> = {
   name: "smcp-server",
   summary: "A2C-SMCP Server: offices of agents and computers",
   example: "--port 8787",

@@ -29,10 +29,8 @@ export async function kick(
 ): Promise<void> {
   const { reason, role, hold } = flags;
   const client = new OperatorClient(flags);
-  const { members } = await client.get(
-    pathOf(office, "members"),
-    membersSchema,
-  );
+  const path = pathOf(office, "members");
+  const { members } = await client.ask(path, membersSchema);
   const found = members.filter((each) =>
     each.name === name && (role ?? each.role) === each.role
   );
@@ -51,10 +49,10 @@ export async function kick(
       }`,
     );
   }
-  await client.post(
+  await client.ask(
     `/members/${encodeURIComponent(member.id)}/kick`,
-    { reason, hold_ms: hold * 1000 },
     doneSchema,
+    { reason, hold_ms: hold * 1000 },
   );
   console.log(`kicked: ${plain(name)}`);
 }
@@ -70,10 +68,10 @@ export async function cancel(
   flags: ChangeFlags,
 ): Promise<void> {
   const { reason } = flags;
-  await new OperatorClient(flags).post(
+  await new OperatorClient(flags).ask(
     pathOf(office, "calls/cancel"),
-    { req_id, reason },
     doneSchema,
+    { req_id, reason },
   );
   console.log(`cancelled: ${plain(req_id)}`);
 }

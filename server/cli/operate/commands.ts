@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { addHelp } from "../../../cli/add_help.ts";
 import { integer } from "../../../cli/integer.ts";
 import { addWayFlags } from "../../../cli/server_flags.ts";
+import { flag } from "../flags.ts";
 import { parseExpiry } from "../../shared/identity.ts";
 
 const ROLES = ["agent", "computer", "operator"];
@@ -11,7 +12,7 @@ const DAY_SECONDS = 86_400;
 export function addOperatorCommands(program: Command): void {
   const show = (name: string, summary: string, ...examples: string[]) =>
     addWayFlags(addHelp(program.command(name), summary, examples))
-      .addOption(new Option("--json", "print JSON").env("SMCP_JSON"));
+      .addOption(json());
   const load = () => import("./show.ts");
 
   show(
@@ -40,9 +41,7 @@ export function addOperatorCommands(program: Command): void {
     "smcp-server watch",
     "smcp-server watch team-a --json",
   ).argument("[office]", "the office's id; all that you may see without it")
-    .action(async (office, flags) =>
-      (await import("./show.ts")).watch(office, flags)
-    );
+    .action(async (office, flags) => (await load()).watch(office, flags));
 
   addChange(
     addHelp(program.command("kick"), "Kick a member out of its office", [
@@ -50,13 +49,13 @@ export function addOperatorCommands(program: Command): void {
       "smcp-server kick team-a laptop --hold 0   # it may come back at once",
     ]).argument("<office>", "the office's id").argument("<name>", "its name"),
   ).addOption(
-    new Option("--role <role>", "where an agent and a computer have one name")
-      .choices(["agent", "computer"]).env("SMCP_ROLE"),
+    flag("--role <role>", "where an agent and a computer have one name")
+      .choices(["agent", "computer"]),
   ).addOption(
-    new Option(
+    flag(
       "--hold <seconds>",
       "for how long its joins are answered with the reason; 0 for not at all",
-    ).default(60).argParser(integer(0, DAY_SECONDS)).env("SMCP_HOLD"),
+    ).default(60).argParser(integer(0, DAY_SECONDS)),
   ).action(async (office, name, flags) =>
     (await import("./change.ts")).kick(office, name, flags)
   );
@@ -84,9 +83,8 @@ function addKeys(program: Command): void {
     ],
   );
   const file = () =>
-    new Option("--api-keys <file>", "the JSON file of --api-keys")
-      .env("SMCP_API_KEYS");
-  const json = () => new Option("--json", "print JSON").env("SMCP_JSON");
+    flag("--api-keys <file>", "the JSON file of --api-keys")
+      .makeOptionMandatory();
   const load = () => import("./keys.ts");
 
   addHelp(
@@ -98,28 +96,28 @@ function addKeys(program: Command): void {
       "smcp-server key add ops --api-keys keys.json --roles operator",
     ],
   ).argument("<id>", "names the holder, in logs too")
-    .addOption(file().makeOptionMandatory())
+    .addOption(file())
     .addOption(
-      new Option(
+      flag(
         "--roles <list>",
         `what its holder may be: ${
           ROLES.join(", ")
         } (default: agent and computer)`,
-      ).argParser(roles).env("SMCP_ROLES"),
+      ).argParser(roles),
     )
     .addOption(
-      new Option("--offices <list>", "in which offices; * matches any text")
-        .argParser(patterns).env("SMCP_OFFICES"),
+      flag("--offices <list>", "in which offices; * matches any text")
+        .argParser(patterns),
     )
     .addOption(
-      new Option("--names <list>", "under which names, likewise")
-        .argParser(patterns).env("SMCP_NAMES"),
+      flag("--names <list>", "under which names, likewise")
+        .argParser(patterns),
     )
     .addOption(
-      new Option(
+      flag(
         "--expires <when>",
         "when it expires: in a time such as 90d, 12h or 8w, or at one such as 2027-01-31T00:00:00Z (default: never)",
-      ).argParser(expiry).env("SMCP_EXPIRES"),
+      ).argParser(expiry),
     )
     .addOption(json())
     .action(async (id, flags) => (await load()).keyAdd(id, flags));
@@ -128,7 +126,7 @@ function addKeys(program: Command): void {
     key.command("list"),
     "List who has keys, what for, and until when",
     ["smcp-server key list --api-keys keys.json"],
-  ).addOption(file().makeOptionMandatory()).addOption(json())
+  ).addOption(file()).addOption(json())
     .action(async (flags) => (await load()).keyList(flags));
 
   addWayFlags(
@@ -154,8 +152,10 @@ const addChange = (command: Command): Command =>
   addWayFlags(command).addOption(reason());
 
 const reason = (): Option =>
-  new Option("--reason <text>", "what those are told whom it concerns")
-    .default("no reason was given").env("SMCP_REASON");
+  flag("--reason <text>", "what those are told whom it concerns")
+    .default("no reason was given");
+
+const json = (): Option => flag("--json", "print JSON");
 
 const patterns = (text: string): string[] => {
   const list = text.split(",").map((part) => part.trim());

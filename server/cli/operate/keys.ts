@@ -6,10 +6,10 @@ import { type ApiKey, apiKeys, parseApiKeys } from "../../auth/api_keys.ts";
 import { doneSchema } from "../../operator/schemas.ts";
 import { missingNodes } from "./show.ts";
 import { OperatorClient, type OperatorFlags } from "./operator_client.ts";
-import { inFile } from "../read_text.ts";
+import { codeOf, inFile, whyUnreadable } from "../read_text.ts";
 
 /** Flags of `key add`. */
-interface KeyAddFlags extends KeysFlags {
+interface KeyAddFlags extends KeyListFlags {
   /** What the holder may be; absent: Agent and Computer. */
   readonly roles?: NonNullable<ApiKey["roles"]>;
   /** Patterns of offices. */
@@ -18,8 +18,6 @@ interface KeyAddFlags extends KeysFlags {
   readonly names?: readonly string[];
   /** When it expires, in milliseconds since 1970; absent: never. */
   readonly expires?: number;
-  /** Whether to print JSON. */
-  readonly json?: true;
 }
 
 /** Flags of `key list`. */
@@ -127,10 +125,10 @@ export async function keyRevoke(
     console.log(`removed from ${plain(apiKeys)}: ${plain(id)}`);
   }
   const missing = missingNodes(
-    await client.post(
+    await client.ask(
       "/keys/revoke",
-      { principal: `key:${id}`, reason },
       doneSchema,
+      { principal: `key:${id}`, reason },
     ),
   );
   if (missing.length > 0) {
@@ -177,10 +175,9 @@ async function readKeys(
   try {
     text = await readFile(file, "utf8");
   } catch (error) {
-    const code = codeOf(error);
-    if (code === "ENOENT") return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw new UsageError(
-      `cannot read the file of --api-keys: ${READ_ERRORS[code] ?? code}`,
+      `cannot read the file of --api-keys: ${whyUnreadable(error)}`,
     );
   }
   if (text.trim() === "[]") return [];
@@ -223,18 +220,6 @@ async function writeKeys(
     });
   }
 }
-
-function codeOf(error: unknown): string {
-  const { name, code }: { name?: unknown; code?: unknown } = Object(error);
-  // Deno denied access.
-  return name === "NotCapable" ? name : String(code);
-}
-
-const READ_ERRORS: Readonly<Record<string, string>> = {
-  NotCapable: "run again with the --allow-read flag",
-  EACCES: "this user may not read it",
-  EISDIR: "it is a directory",
-};
 
 const WRITE_ERRORS: Readonly<Record<string, string>> = {
   NotCapable: "run again with the --allow-read and --allow-write flags",

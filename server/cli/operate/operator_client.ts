@@ -38,26 +38,26 @@ export class OperatorClient {
     this.#token = sent;
   }
 
-  /** Reads something. */
-  async get<S extends z.ZodType>(
+  /**
+   * Reads something, or changes it.
+   *
+   * @param body of a change
+   */
+  async ask<S extends z.ZodType>(
     path: string,
     schema: S,
+    body?: unknown,
   ): Promise<z.output<S>> {
-    return await this.#read(await this.#send("GET", path), schema);
-  }
-
-  /** Changes something. */
-  async post<S extends z.ZodType>(
-    path: string,
-    body: unknown,
-    schema: S,
-  ): Promise<z.output<S>> {
-    return await this.#read(await this.#send("POST", path, body), schema);
+    const response = await this.#send(path, body);
+    if (response.statusCode !== 200) throw await this.#problem(response);
+    const result = schema.safeParse(jsonOf(await textOf(response)));
+    if (result.success) return result.data;
+    throw this.#stranger();
   }
 
   /** Opens a stream of events. */
   async stream(path: string, lastEventId: string): Promise<IncomingMessage> {
-    const response = await this.#send("GET", path, undefined, {
+    const response = await this.#send(path, undefined, {
       ...(lastEventId && { "Last-Event-ID": lastEventId }),
     });
     if (response.statusCode !== 200) throw await this.#problem(response);
@@ -65,7 +65,6 @@ export class OperatorClient {
   }
 
   async #send(
-    method: string,
     path: string,
     body?: unknown,
     headers: Readonly<Record<string, string>> = {},
@@ -78,7 +77,7 @@ export class OperatorClient {
     >();
     const request = send(url, {
       ...await this.#way.options(),
-      method,
+      method: text === undefined ? "GET" : "POST",
       headers: {
         ...headers,
         Authorization: `Bearer ${this.#token}`,
@@ -93,16 +92,6 @@ export class OperatorClient {
     });
     request.end(text);
     return await promise;
-  }
-
-  async #read<S extends z.ZodType>(
-    response: IncomingMessage,
-    schema: S,
-  ): Promise<z.output<S>> {
-    if (response.statusCode !== 200) throw await this.#problem(response);
-    const result = schema.safeParse(jsonOf(await textOf(response)));
-    if (result.success) return result.data;
-    throw this.#stranger();
   }
 
   /** Explains a refusal in terms of the command line. */

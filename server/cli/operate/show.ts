@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { z } from "zod";
 import { columns, plain } from "../../../cli/terminal_text.ts";
 import {
   callsSchema,
@@ -8,8 +9,6 @@ import {
 import { endText } from "../../shared/audit.ts";
 import { OperatorClient, type OperatorFlags } from "./operator_client.ts";
 
-const MISSING = "what is there is missing here";
-
 /** Flags of commands that show something. */
 interface ShowFlags extends OperatorFlags {
   /** Whether to print JSON. */
@@ -18,11 +17,7 @@ interface ShowFlags extends OperatorFlags {
 
 /** Prints the offices. */
 export async function offices(flags: ShowFlags): Promise<void> {
-  const { offices, node, ...missing } = await new OperatorClient(flags).get(
-    "/offices",
-    officesSchema,
-  );
-  warnMissing(missing, MISSING);
+  const { offices, node } = await read(flags, "/offices", officesSchema);
   const isCluster = node !== undefined;
   print(flags, offices, "nobody is in any office that you may see", [
     ["OFFICE", "AGENT", "COMPUTERS", "CALLS", ...(isCluster ? ["NODE"] : [])],
@@ -38,11 +33,8 @@ export async function offices(flags: ShowFlags): Promise<void> {
 
 /** Prints the members of an office. */
 export async function members(office: string, flags: ShowFlags): Promise<void> {
-  const { members, ...missing } = await new OperatorClient(flags).get(
-    pathOf(office, "members"),
-    membersSchema,
-  );
-  warnMissing(missing, MISSING);
+  const path = pathOf(office, "members");
+  const { members } = await read(flags, path, membersSchema);
   print(flags, members, "", [
     [
       ...["NAME", "ROLE", "VERSION", "SINCE", "CALLS", "RECEIVED", "SENT"],
@@ -67,11 +59,8 @@ export async function members(office: string, flags: ShowFlags): Promise<void> {
 
 /** Prints the calls on their way in an office. */
 export async function calls(office: string, flags: ShowFlags): Promise<void> {
-  const { calls, ...missing } = await new OperatorClient(flags).get(
-    pathOf(office, "calls"),
-    callsSchema,
-  );
-  warnMissing(missing, MISSING);
+  const path = pathOf(office, "calls");
+  const { calls } = await read(flags, path, callsSchema);
   print(flags, calls, "no calls are on their way", [
     ["REQ_ID", "AGENT", "COMPUTER", "REQUEST", "SECONDS", "WAITS FOR"],
     ...calls.map((each) => [
@@ -83,6 +72,19 @@ export async function calls(office: string, flags: ShowFlags): Promise<void> {
       each.waiting ?? "-",
     ]),
   ]);
+}
+
+/** Reads a list, and warns of nodes whose part is missing. */
+async function read<S extends z.ZodType<MissingNodes>>(
+  flags: OperatorFlags,
+  path: string,
+  schema: S,
+): Promise<z.output<S>> {
+  const answer = await new OperatorClient(flags).ask(path, schema);
+  for (const said of missingNodes(answer)) {
+    console.error(`warning: ${said}: what is there is missing here`);
+  }
+  return answer;
 }
 
 /** Returns the path of something of an office. */
@@ -200,13 +202,6 @@ export function eventLine(
 interface MissingNodes {
   readonly unanswered?: readonly string[];
   readonly not_operated?: readonly string[];
-}
-
-/** Names nodes that an answer lacks, and what that means; nothing where all have answered. */
-function warnMissing(missing: MissingNodes, meaning: string): void {
-  for (const said of missingNodes(missing)) {
-    console.error(`warning: ${said}: ${meaning}`);
-  }
 }
 
 /** Names nodes that an answer lacks: those without an answer, and those that operators cannot ask. */

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { limitOptions } from "../../../server/cli/limit_flags.ts";
+import { limitOptions } from "../../../server/cli/flags.ts";
 import { readSettings } from "../../support/server/read_settings.ts";
 import { resolveLimits } from "../../../server/limits/limits.ts";
 import { allTestNames } from "../../support/test_names.ts";

@@ -1,4 +1,7 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertObjectMatch } from "@std/assert";
+import { loadSecurity } from "../../../../server/cli/load.ts";
+import type { SmcpServerOptions } from "../../../../server/mod.ts";
+import { optionsOf } from "../../../../server/cli/settings.ts";
 import {
   readSettings,
   tryReadSettings,
@@ -9,56 +12,68 @@ const exitOf = async (args: string[], env: Record<string, string> = {}) => {
   return { exitCode, lines: errors.length };
 };
 
-const SECURITY = {
-  jwt: {},
-  tls: {},
-  origins: [],
-  insecure: false,
-  requireTls: false,
-  isOperated: true,
-  auditPayloads: false,
-};
-
-const OBSERVE = { observe: { metrics: false, tracing: false } };
-
-const TIMES = {
+/** What other flags a command line has. */
+const DEFAULTS: SmcpServerOptions = {
+  protocol: ["0.2"],
+  maxMessageBytes: 8388608,
   maxConnectBytes: 16_384,
+  wsEngine: "fast",
+  minUploadRate: 8192,
+  origins: [],
+  auditPayloads: false,
+  limits: {
+    connectionsPerAddress: 100,
+    eventsPerSecond: 1000,
+    callsPerAgent: 1000,
+    membersPerOffice: 1000,
+    queuedBytes: 33554432,
+    unfinishedBytes: 134217728,
+  },
   trustedProxies: 0,
   handshakeTimeoutMs: 10_000,
   connectTimeoutMs: 5000,
   headerTimeoutMs: 10_000,
-  minUploadRate: 8192,
   heartbeat: { intervalMs: 25_000, timeoutMs: 20_000 },
 };
 
+/** The options of a server that a command line gives. */
+const readOptions = async (args: string[]) =>
+  optionsOf(await readSettings(args, {}));
+
 Deno.test("readSettings() defaults to loopback, port 8787, 8 MiB and limits", async () => {
-  assertEquals(await readSettings([], {}), {
-    protocol: ["0.2"],
+  const settings = await readSettings([], {});
+  assertEquals(optionsOf(settings), DEFAULTS);
+  assertPartial(settings, {
     host: "127.0.0.1",
     port: 8787,
-    maxMessageBytes: 8388608,
-    wsEngine: "fast",
-    limits: {
-      connectionsPerAddress: 100,
-      eventsPerSecond: 1000,
-      callsPerAgent: 1000,
-      membersPerOffice: 1000,
-      queuedBytes: 33554432,
-      unfinishedBytes: 134217728,
-    },
-    ...TIMES,
-    ...SECURITY,
-    ...OBSERVE,
-    log: { level: "info" },
-    mcp: { isServed: false },
+    operator: true,
+    metrics: false,
+    logLevel: "info",
   });
+  assertNone(
+    settings,
+    "apiKeys jwtSecret jwtKey jwtJwksUrl jwtAlgorithms jwtIssuer jwtAudience",
+    "tlsCert tlsKey tlsClientCa hosts insecure requireTls tracing mcp",
+    "clustering logFile logFormat",
+  );
 });
 
-Deno.test("readSettings() reads whether MCP is served, and for how long it keeps a seat", async () => {
-  assertEquals((await readSettings(["--mcp"], {})).mcp, { isServed: true });
+const assertPartial = assertObjectMatch as (
+  settings: object,
+  expected: Record<PropertyKey, unknown>,
+) => void;
+
+const assertNone = (settings: object, ...names: string[]) =>
   assertEquals(
-    (await readSettings(["--mcp", "--mcp-idle-seconds=5"])).mcp,
-    { isServed: true, seatIdleMs: 5000 },
+    names.join(" ").split(" ").filter((name) => Reflect.get(settings, name)),
+    [],
+  );
+
+Deno.test("readSettings() reads whether MCP is served, and for how long it keeps a seat", async () => {
+  assertEquals((await readSettings(["--mcp"], {})).mcp, true);
+  assertEquals(
+    (await readSettings(["--mcp", "--mcp-idle-seconds=5"])).mcpIdleSeconds,
+    5,
   );
   assertEquals((await tryReadSettings(["--mcp-idle-seconds=5"])).errors, [
     "error: --mcp-idle-seconds does nothing without --mcp",
@@ -116,31 +131,24 @@ Deno.test("readSettings() refuses flags of a cluster that do nothing", async () 
 });
 
 Deno.test("readSettings() reads every flag", async () => {
-  assertEquals(
-    await readSettings([
-      "--host=::1",
-      "--port",
-      "0",
-      "--max-message-bytes",
-      "4096",
-      "--ws-engine=stock",
-      "--no-limits",
-      "--protocol=0.1",
-    ], {}),
-    {
-      protocol: ["0.1"],
-      host: "::1",
-      port: 0,
-      maxMessageBytes: 4096,
-      wsEngine: "stock",
-      limits: false,
-      ...TIMES,
-      ...SECURITY,
-      ...OBSERVE,
-      log: { level: "info" },
-      mcp: { isServed: false },
-    },
-  );
+  const settings = await readSettings([
+    "--host=::1",
+    "--port",
+    "0",
+    "--max-message-bytes",
+    "4096",
+    "--ws-engine=stock",
+    "--no-limits",
+    "--protocol=0.1",
+  ], {});
+  assertPartial(settings, { host: "::1", port: 0 });
+  assertEquals(optionsOf(settings), {
+    ...DEFAULTS,
+    protocol: ["0.1"],
+    maxMessageBytes: 4096,
+    wsEngine: "stock",
+    limits: false,
+  });
 });
 
 Deno.test("readSettings() has a flag for every limit and time (spec §10)", async () => {
@@ -153,7 +161,7 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", asyn
     headerTimeoutMs,
     minUploadRate,
     heartbeat,
-  } = await readSettings([
+  } = await readOptions([
     "--min-upload-rate=11",
     "--max-connections-per-address=1",
     "--max-sockets=12",
@@ -170,7 +178,7 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", asyn
     "--header-timeout=8",
     "--ping-interval=9",
     "--ping-timeout=10",
-  ], {});
+  ]);
   assertEquals(limits, {
     connectionsPerAddress: 1,
     sockets: 12,
@@ -193,11 +201,9 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", asyn
     ],
     [6, 7_000, 3000, 8_000, 11, { intervalMs: 9_000, timeoutMs: 10_000 }],
   );
-  assertEquals((await readSettings(["--trust-proxy"], {})).trustedProxies, 1);
-  assertEquals(
-    (await readSettings(["--trust-proxy", "--port=1"], {})).trustedProxies,
-    1,
-  );
+  for (const args of [["--trust-proxy"], ["--trust-proxy", "--port=1"]]) {
+    assertEquals((await readOptions(args)).trustedProxies, 1);
+  }
 });
 
 Deno.test("readSettings() accepts names for --hosts, and refuses those that no request can match", async () => {
@@ -252,7 +258,7 @@ Deno.test("readSettings() exits 2 with one line for a bad flag or value", async 
 
 Deno.test("readSettings() has a flag for everything about security and the log (spec §10)", async () => {
   const env = { SMCP_JWT_SECRET: "shared" };
-  const { apiKeys, jwt, tls, origins, log, ...switches } = await readSettings([
+  const settings = await readSettings([
     "--api-keys=keys.json",
     "--no-operator",
     "--jwt-algorithms=HS256, HS512",
@@ -268,29 +274,31 @@ Deno.test("readSettings() has a flag for everything about security and the log (
     "--log-format=pretty",
     "--log-file=smcp.log",
   ], env);
-  assertEquals(apiKeys, "keys.json");
-  assertEquals(jwt, {
-    secret: "shared",
-    algorithms: ["HS256", "HS512"],
-    issuer: "https://issuer.example",
-    audience: "smcp",
+  assertPartial(settings, {
+    apiKeys: "keys.json",
+    jwtSecret: "shared",
+    jwtAlgorithms: ["HS256", "HS512"],
+    jwtIssuer: "https://issuer.example",
+    jwtAudience: "smcp",
+    tlsCert: "cert.pem",
+    tlsKey: "key.pem",
+    tlsClientCa: "ca.pem",
+    insecure: true,
+    logLevel: "debug",
+    logFormat: "pretty",
+    logFile: "smcp.log",
   });
-  assertEquals(tls, {
-    certFile: "cert.pem",
-    keyFile: "key.pem",
-    clientCaFile: "ca.pem",
-  });
+  const { origins, auditPayloads, operator } = optionsOf(settings);
   assertEquals(origins, ["https://a.example", "http://b.example:8080"]);
-  const { insecure, auditPayloads, isOperated } = switches;
-  assertEquals([insecure, auditPayloads, isOperated], [true, true, false]);
-  assertEquals(log, { level: "debug", format: "pretty", file: "smcp.log" });
-  assertEquals((await readSettings(["--origins=*"], {})).origins, "*");
-  assertEquals((await readSettings(["--jwt-key=k.pem"], {})).jwt, {
-    keyFile: "k.pem",
-  });
-  const { jwksUrl } =
-    (await readSettings(["--jwt-jwks-url=https://i.example/keys"], {})).jwt;
-  assertEquals(jwksUrl, "https://i.example/keys");
+  assertEquals([auditPayloads, operator], [true, false]);
+  assertEquals((await readOptions(["--origins=*"])).origins, "*");
+  const { jwtKey } = await readSettings(["--jwt-key=k.pem"], {});
+  assertEquals(jwtKey, "k.pem");
+  const { jwtJwksUrl } = await readSettings(
+    ["--jwt-jwks-url=https://i.example/keys"],
+    {},
+  );
+  assertEquals(jwtJwksUrl, "https://i.example/keys");
 });
 
 Deno.test("readSettings() exits 2 with one line for invalid security settings", async () => {
@@ -337,26 +345,32 @@ Deno.test("readSettings() refuses unused JWT requirements, and names the missing
     "error: no value for --jwt-audience: give one, or leave it out",
   );
   // Empty variables count as unset.
-  assertEquals((await readSettings(["--jwt-issuer="], {})).jwt, {});
+  const settings = await readSettings(["--jwt-issuer="], {});
+  assertEquals(loadSecurity(settings).authenticators, []);
 });
 
 Deno.test("readSettings() enables metrics and traces by flags; a separate port enables metrics", async () => {
-  const observe = async (args: string[], env: Record<string, string> = {}) =>
-    (await readSettings(args, env)).observe;
-  assertEquals(await observe(["--metrics"]), { metrics: true, tracing: false });
-  assertEquals(await observe(["--tracing"]), { metrics: false, tracing: true });
-  assertEquals(await observe(["--metrics-port=9464"]), {
-    metrics: true,
-    listen: { hostname: "127.0.0.1", port: 9464 },
-    tracing: false,
-  });
+  const observe = async (args: string[], env: Record<string, string> = {}) => {
+    const { metrics, metricsPort, metricsHost, tracing } = await readSettings(
+      args,
+      env,
+    );
+    return [metrics, metricsPort, metricsHost, tracing];
+  };
+  const [none, loopback] = [undefined, "127.0.0.1"];
+  assertEquals(await observe(["--metrics"]), [true, none, loopback, none]);
+  assertEquals(await observe(["--tracing"]), [false, none, loopback, true]);
   assertEquals(
-    (await observe(["--metrics-port=0", "--metrics-host=::1"])).listen,
-    { hostname: "::1", port: 0 },
+    await observe(["--metrics-port=9464"]),
+    [true, 9464, loopback, none],
   );
-  assertEquals(await observe([], { SMCP_METRICS: "1", SMCP_TRACING: "yes" }), {
-    metrics: true,
-    tracing: true,
-  });
+  assertEquals(
+    await observe(["--metrics-port=0", "--metrics-host=::1"]),
+    [true, 0, "::1", none],
+  );
+  assertEquals(
+    await observe([], { SMCP_METRICS: "1", SMCP_TRACING: "yes" }),
+    [true, none, loopback, true],
+  );
   assertEquals((await exitOf(["--metrics-port=x"])).exitCode, 2);
 });

@@ -1,0 +1,308 @@
+/**
+ * The flags of the server: one list of options, from which help, completion, variables and services
+ * follow, and the type of what commander makes of them. Each names its variable of the environment.
+ *
+ * @module
+ */
+import { InvalidArgumentError, Option } from "commander";
+import { type ClusterFlags, clusterOptions } from "../../cli/cluster_flags.ts";
+import { integer } from "../../cli/integer.ts";
+import { operatorOption } from "../../cli/operator_access.ts";
+import type { ProtocolName } from "../../protocol/mod.ts";
+import { PROTOCOL_NAMES } from "../../protocol/version.ts";
+import { type Hosts, type Origins, readHosts } from "../http/host_rule.ts";
+import { DEFAULT_LIMITS, labelOf, type LimitName } from "../limits/limits.ts";
+import {
+  MAX_CONNECT_BYTES,
+  MIN_UPLOAD_RATE,
+  WS_ENGINES,
+  type WsEngine,
+} from "../shared/ws_settings.ts";
+
+/** The values of all options, under commander's names; times are in seconds. */
+export interface ServerFlags extends ClusterFlags, LimitFlags {
+  readonly host: string;
+  readonly port: number;
+  readonly protocol: readonly ProtocolName[];
+  readonly maxMessageBytes: number;
+  readonly wsEngine: WsEngine;
+  /** Whether counts and rates are limited at all. */
+  readonly limits: boolean;
+  /** A file, or the JSON itself. */
+  readonly apiKeys?: string;
+  readonly jwtKey?: string;
+  readonly jwtJwksUrl?: string;
+  readonly jwtAlgorithms?: readonly string[];
+  readonly jwtIssuer?: string;
+  readonly jwtAudience?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly tlsClientCa?: string;
+  readonly origins: Origins;
+  readonly hosts?: Hosts;
+  readonly insecure?: boolean;
+  readonly requireTls?: boolean;
+  readonly operator: boolean;
+  readonly auditPayloads?: boolean;
+  readonly maxConnectBytes: number;
+  readonly trustProxy: number;
+  readonly handshakeTimeout: number;
+  readonly minUploadRate: number;
+  readonly connectTimeout: number;
+  readonly headerTimeout: number;
+  readonly pingInterval: number;
+  readonly pingTimeout: number;
+  readonly metrics?: boolean;
+  readonly metricsPort?: number;
+  readonly metricsHost: string;
+  readonly tracing?: boolean;
+  readonly mcp?: boolean;
+  readonly mcpIdleSeconds?: number;
+  readonly logLevel: "debug" | "info" | "warning" | "error";
+  readonly logFormat?: "json" | "pretty";
+  readonly logFile?: string;
+}
+
+/** The value of the flag of each limit; absent for a default that depends on others. */
+export type LimitFlags = {
+  readonly [L in LimitName as LimitFlag<L>]?: number;
+};
+
+/** The name of a limit's flag, such as `maxSockets`. */
+type LimitFlag<L extends LimitName> = `max${Capitalize<L>}`;
+
+/** Environment only: a command line is visible to everybody who lists processes. */
+export const JWT_SECRET = "SMCP_JWT_SECRET";
+
+const MILLION = 10 ** 6;
+const DAY_SECONDS = 86_400;
+
+/** Creates an option whose variable has its name: `SMCP_LOG_FILE` of `--log-file`. */
+export const flag = (flags: string, text: string): Option => {
+  const option = new Option(flags, text);
+  const name = option.long?.slice(2).replaceAll("-", "_").toUpperCase();
+  return option.env(`SMCP_${name}`);
+};
+
+const seconds = (name: string, byDefault: number, text: string): Option =>
+  flag(`--${name} <seconds>`, text)
+    .default(byDefault).argParser(integer(1, DAY_SECONDS));
+
+/** Creates all options of the server's command, in the order of its help. */
+export const serverOptions = (): Option[] => [
+  flag("--host <address>", "address to listen on").default("127.0.0.1"),
+  flag("--port <number>", "port to listen on, 0 for any free one")
+    .default(8787).argParser(integer(0, 65535)),
+  flag(
+    "--protocol <list>",
+    "the version of A2C-SMCP to serve, or several such as 0.2,0.4, which have offices of their own",
+  ).choices([...PROTOCOL_NAMES, "all"]).argParser(protocols)
+    .default(["0.2"], "0.2"),
+  flag("--max-message-bytes <number>", "largest message of a client")
+    .default(8 * 2 ** 20).argParser(integer(1024, 2 ** 30)),
+  flag(
+    "--ws-engine <name>",
+    "what carries WebSockets: fast, or stock, which is the package ws",
+  ).choices(WS_ENGINES).default("fast"),
+  flag(
+    "--no-limits",
+    "lift every count and rate limit; message size and depth stay limited",
+  ),
+  ...securityOptions(),
+  ...limitOptions(),
+  ...observeOptions(),
+  flag(
+    "--mcp",
+    "serve each office as an MCP server at /mcp/OFFICE, to those that may join it as agent",
+  ),
+  flag(
+    "--mcp-idle-seconds <number>",
+    "seconds without a request or an open stream after which MCP gives up an office's seat for an agent (default: 60)",
+  ).argParser(integer(1, DAY_SECONDS)),
+  ...clusterOptions(),
+  flag("--log-level <level>", "the least important events to log")
+    .choices(["debug", "info", "warning", "error"]).default("info"),
+  flag(
+    "--log-format <format>",
+    "one line an event (default: pretty on a terminal, else json)",
+  ).choices(["json", "pretty"]),
+  flag(
+    "--log-file <file>",
+    "add the log to this file instead of stderr, every line of it; SIGHUP opens it again",
+  ),
+];
+
+/** Authentication, TLS and origins (spec §10). */
+const securityOptions = (): Option[] => [
+  flag(
+    "--api-keys <file>",
+    'let in who has one of the keys of a JSON file: [{"id": "ci", "key": "sha256:…", "roles"?, "offices"?, "names"?}]; the variable may hold the JSON itself',
+  ),
+  flag(
+    "--jwt-key <file>",
+    `let in who has a JWT signed for this public key: PEM, JWK or JWK set (a shared secret: env ${JWT_SECRET})`,
+  ),
+  flag(
+    "--jwt-jwks-url <url>",
+    "let in who has a JWT signed for a key of the JWK set at this address",
+  ),
+  flag(
+    "--jwt-algorithms <list>",
+    "accepted algorithms, such as ES256,EdDSA (default: HS256 for a secret, those of public keys otherwise)",
+  ).argParser(list),
+  flag("--jwt-issuer <iss>", "the issuer that a JWT must have"),
+  flag("--jwt-audience <aud>", "the audience that a JWT must have"),
+  flag("--tls-cert <file>", "serve HTTPS with this certificate chain"),
+  flag("--tls-key <file>", "the certificate's private key"),
+  flag(
+    "--tls-client-ca <file>",
+    "let in only clients with a certificate of these authorities (mTLS)",
+  ),
+  flag(
+    "--origins <list>",
+    "web origins whose pages may connect, such as https://app.example, or *",
+  ).default([], "none").argParser(origins),
+  flag(
+    "--hosts <list>",
+    "names that requests may be for, such as smcp.example.com, or * (default: over loopback localhost alone, unless --trust-proxy; else any)",
+  ).argParser(hosts),
+  flag("--insecure", "listen on a public address without authentication"),
+  flag("--require-tls", "refuse a public address without --tls-cert"),
+  operatorOption(
+    "keys and tokens with the role operator, and on loopback without any for who has the token that is printed",
+  ),
+  flag(
+    "--audit-payloads",
+    "write parameters and results of tool calls to the audit log",
+  ),
+];
+
+/** For each limit: the maximum of its flag, and its description. */
+const LIMITS: Readonly<
+  Record<LimitName, readonly [most: number, text: string]>
+> = {
+  connectionsPerAddress: [MILLION, "sessions open at once from one address"],
+  sockets: [
+    MILLION,
+    "TCP connections open at once (default: what the process's descriptors allow, which is the most in any case)",
+  ],
+  socketsPerAddress: [
+    MILLION,
+    "TCP connections open at once from one address; not counted behind --trust-proxy (default: 400, or four times --max-connections-per-address where that is more; with --mcp, --max-calls-per-agent in addition)",
+  ],
+  eventsPerSecond: [MILLION, "events per second of one connection"],
+  callsPerAgent: [MILLION, "calls of one agent that wait for their answers"],
+  membersPerOffice: [MILLION, "members of one office"],
+  queuedBytes: [
+    2 ** 40,
+    "bytes that wait for a client which does not read, before it is cut off",
+  ],
+  unfinishedBytes: [
+    2 ** 40,
+    "bytes of all messages that have not arrived whole, before the largest is cut off",
+  ],
+};
+
+/** The names of all limits. */
+export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
+
+/** Limits whose defaults depend on the environment or other limits. */
+const DERIVED: readonly LimitName[] = ["sockets", "socketsPerAddress"];
+
+/** Limits and times (spec §10). */
+export const limitOptions = (): Option[] => [
+  ...LIMIT_NAMES.map((limit) => {
+    const [most, text] = LIMITS[limit];
+    const name = labelOf(limit).replaceAll("_", "-");
+    const option = flag(`--max-${name} <number>`, text)
+      .argParser(integer(1, most));
+    return DERIVED.includes(limit)
+      ? option
+      : option.default(DEFAULT_LIMITS[limit]);
+  }),
+  flag(
+    "--max-connect-bytes <number>",
+    "largest packet that asks for a session, with its credentials",
+  ).default(MAX_CONNECT_BYTES).argParser(integer(1024, 2 ** 20)),
+  flag(
+    "--trust-proxy [count]",
+    "proxies of your own in front of the server, whose X-Forwarded-For is believed (1 without a count)",
+  ).default(0).preset("1").argParser(integer(0, 100)),
+  seconds(
+    "handshake-timeout",
+    10,
+    "seconds from a connection to its admission",
+  ),
+  flag(
+    "--min-upload-rate <number>",
+    "bytes per second at which a message must arrive over a WebSocket",
+  ).default(MIN_UPLOAD_RATE).argParser(integer(1, 2 ** 30)),
+  seconds(
+    "connect-timeout",
+    5,
+    "seconds from a connection to the packet that asks for a session",
+  ),
+  seconds("header-timeout", 10, "seconds for the headers of a request"),
+  seconds("ping-interval", 25, "seconds between two pings of a connection"),
+  seconds("ping-timeout", 20, "seconds that a client has to answer a ping"),
+];
+
+/** Metrics and traces. */
+const observeOptions = (): Option[] => [
+  flag(
+    "--metrics",
+    "serve /metrics to those that may connect; without authentication to this machine alone",
+  ),
+  flag(
+    "--metrics-port <number>",
+    "serve /metrics on a port of its own, to whoever reaches it",
+  ).argParser(integer(0, 65535)),
+  flag("--metrics-host <address>", "address of that port")
+    .default("127.0.0.1"),
+  flag(
+    "--tracing",
+    "make OpenTelemetry spans of calls; Deno exports them with OTEL_DENO=true",
+  ),
+];
+
+/** Reads a list of versions, such as `0.2,0.4`, or `all`. */
+function protocols(text: string): readonly ProtocolName[] {
+  if (text.trim() === "all") return PROTOCOL_NAMES;
+  const names = text.split(",").map((name) => name.trim());
+  const found = PROTOCOL_NAMES.filter((name) => names.includes(name));
+  if (found.length === new Set(names).size) return found;
+  throw new InvalidArgumentError(
+    `Expected one or more of ${PROTOCOL_NAMES.join(", ")}, or all.`,
+  );
+}
+
+function list(text: string): string[] {
+  return text.split(",").map((part) => part.trim()).filter((part) => part);
+}
+
+function hosts(text: string): Hosts {
+  if (text.trim() === "*") return "*";
+  const names = list(text);
+  try {
+    if (names.length > 0) return readHosts(names);
+  } catch {
+    // Reported below, as for the other lists.
+  }
+  throw new InvalidArgumentError(
+    'Expected host names such as "smcp.example.com", without scheme and port, separated by commas, or "*".',
+  );
+}
+
+function origins(text: string): Origins {
+  if (text.trim() === "*") return "*";
+  return list(text).map((part) => {
+    const origin = URL.canParse(part) ? new URL(part).origin : "null";
+    // Browsers send only scheme, host and port: anything else would never match.
+    if (origin !== "null" && [origin, `${origin}/`].includes(part)) {
+      return origin;
+    }
+    throw new InvalidArgumentError(
+      'Expected origins such as "https://app.example", separated by commas, or "*".',
+    );
+  });
+}
