@@ -1,5 +1,5 @@
-import type { Socket } from "socket.io";
 import type { z } from "zod";
+import type { Authenticator } from "../auth/authenticator.ts";
 import type { QuestionParts } from "../doors/question.ts";
 import type { LocalOffices } from "../office/offices.ts";
 import type {
@@ -7,12 +7,14 @@ import type {
   ClientEvents,
   ProtocolName,
 } from "../../protocol/mod.ts";
+import type { Journal } from "../shared/audit.ts";
 import type { ClusterMember } from "../shared/cluster.ts";
 import { type Policy, seesAll, seesOffice } from "../shared/identity.ts";
 import type { SmcpServerStats } from "../observe/metrics.ts";
 import { ask, type Asked } from "./ask.ts";
-import { Here, type HereParts, type OfficeView } from "./here.ts";
-import type { NodeQuestion, OtherOperators, Told } from "./nodes.ts";
+import type { EventFeed } from "./feed/event_feed.ts";
+import type { EventTap } from "./feed/event_pages.ts";
+import type { Answerers, OtherOperators, Questions, Told } from "./nodes.ts";
 import type {
   callsSchema,
   cancelSchema,
@@ -23,6 +25,14 @@ import type {
   revokeSchema,
   statusSchema,
 } from "./schemas.ts";
+import {
+  callView,
+  memberView,
+  memoryView,
+  type OfficeView,
+  officeView,
+  type OpenSessions,
+} from "./views.ts";
 import { invalidFields } from "../../shared/http/invalid.ts";
 import {
   type ProblemError,
@@ -38,48 +48,100 @@ export interface Operator {
   readonly policy: Policy;
 }
 
-/** What operators see of a server. */
-export interface OperatedServer {
-  /** The versions that it lets in, oldest first. */
+/** The parts of a server that {@linkcode OperatorApi} needs. */
+export interface ApiParts {
+  /** The version of this package. */
+  readonly version: string;
+  /** The versions of the protocol that it lets in, oldest first. */
   readonly protocols: readonly ProtocolName[];
+  /** When the Server was made, in milliseconds since 1970. */
+  readonly since: number;
   /** The offices whose home is here. */
   readonly local: LocalOffices;
-  /** The Socket.IO sessions by their ids. */
-  readonly sessions: {
-    readonly open: ReadonlyMap<string, { readonly socket: Socket }>;
-  };
+  /** The Socket.IO sessions. */
+  readonly sessions: { readonly open: OpenSessions };
   /** What questions to Computers work with. */
   readonly questions: QuestionParts;
   /** The node that it is in a cluster. */
   readonly cluster: ClusterMember | undefined;
-  /** Returns current counts. */
-  stats(): SmcpServerStats;
-}
-
-/** The parts of a server that {@linkcode OperatorApi} needs. */
-export interface ApiParts extends HereParts {
-  /** The version of this package. */
-  readonly version: string;
-  /** When the Server was made, in milliseconds since 1970. */
-  readonly since: number;
   /** The other nodes, in a cluster. */
   readonly others: OtherOperators;
-  /** Returns the number of open streams of events. */
-  streams(): number;
+  /** Refuses keys. */
+  readonly authenticator: Authenticator | undefined;
+  /** Notes what was changed. */
+  readonly journal: Journal;
+  /** Has the open streams of events. */
+  readonly feed: EventFeed;
+  /** Has the events of this node for others. */
+  readonly tap: EventTap;
+  /** Returns current counts. */
+  stats(): SmcpServerStats;
+  /** Whether the server is shutting down. */
+  draining(): boolean;
+  /** Checks the credentials of all sessions and streams again. */
+  recheck(): Promise<void>;
 }
+
+/** What this node has, and does, for operators of whatever node. */
+const answerersOf = (
+  { local, sessions, feed, tap, ...server }: ApiParts,
+): Answerers => ({
+  status: ({ policy }) => ({
+    offices: [...local].filter(({ name }) => seesOffice(policy, name))
+      .flatMap(officeView),
+    ...(seesAll(policy) && {
+      process: {
+        draining: server.draining(),
+        connections: server.stats().connections,
+        calls: local.sentCalls,
+        streams: feed.streams,
+        ...memoryView(sessions.open),
+      },
+    }),
+  }),
+  members: ({ office }) =>
+    local.find(office)?.members
+      .flatMap((member) => memberView(member, sessions.open)) ?? [],
+  calls: ({ office }) => {
+    const now = performance.now();
+    return local.find(office)?.calls.map((call) => callView(call, now)) ?? [];
+  },
+  cancel: ({ by, office, req_id, reason }) => {
+    const found = local.find(office);
+    const calls = found?.calls.filter(({ reqId }) => reqId === req_id) ?? [];
+    for (const call of calls) found?.cancel(call, { by, reason });
+    return calls.length;
+  },
+  kick: ({ id, policy, by, reason, hold_ms }) => {
+    const found = local.findMember(id);
+    if (found === undefined || !seesOffice(policy, found.office.name)) return 0;
+    local.kick(found, { by, reason, holdMs: hold_ms });
+    return 1;
+  },
+  revoke: async ({ by, principal, reason }) => {
+    if (server.authenticator?.revoke?.(principal) !== true) return 0;
+    server.journal.write({ event: "key_revoked", by, reason, principal });
+    await server.recheck();
+    return 1;
+  },
+  events: ({ cursor }) => tap.take(cursor),
+});
+
+/** A question that changes something, and is answered with how many it concerned. */
+type Change = "cancel" | "kick" | "revoke";
 
 /**
  * What operators see and do, on all nodes; of offices that one does not see, it does not learn whether
  * they exist.
  */
 export class OperatorApi {
-  /** What this node has, and does. */
-  readonly here: Here;
+  readonly #here: Answerers;
   readonly #parts: ApiParts;
 
   constructor(parts: ApiParts) {
     this.#parts = parts;
-    this.here = new Here(parts);
+    this.#here = answerersOf(parts);
+    parts.others.answerWith(this.#here);
   }
 
   /** Counts what an operator sees; of processes it tells operators of all offices alone. */
@@ -122,11 +184,7 @@ export class OperatorApi {
     office: string,
   ): Promise<z.infer<typeof membersSchema>> {
     this.#check(operator, office);
-    const told = await this.#parts.others.askAll("members", { office });
-    const members = [
-      ...this.here.members({ office }),
-      ...[...told.answers.values()].flat(),
-    ];
+    const { list: members, told } = await this.#list("members", office);
     if (members.length === 0 && told.unanswered.length === 0) {
       throw noOffice(office);
     }
@@ -143,11 +201,7 @@ export class OperatorApi {
     office: string,
   ): Promise<z.infer<typeof callsSchema>> {
     this.#check(operator, office);
-    const told = await this.#parts.others.askAll("calls", { office });
-    const calls = [
-      ...this.here.calls({ office }),
-      ...told.answers.values().flatMap((calls) => calls),
-    ];
+    const { list: calls, told } = await this.#list("calls", office);
     return { ...this.#answering(told), calls };
   }
 
@@ -178,12 +232,7 @@ export class OperatorApi {
     order: z.output<typeof kickSchema>,
   ): Promise<z.infer<typeof doneSchema>> {
     const kick = { ...order, ...seenBy(policy), by, id };
-    const here = this.here.kick(kick);
-    const told = here > 0
-      ? NOTHING_ASKED
-      : await this.#parts.others.askAll("kick", kick);
-    const done = here + sum([...told.answers.values()], (count) => count);
-    return this.#done(done, done > 0 ? NOTHING_ASKED : told, () =>
+    return await this.#change("kick", kick, () =>
       problemOf(
         404,
         "id",
@@ -204,10 +253,7 @@ export class OperatorApi {
   ): Promise<z.infer<typeof doneSchema>> {
     this.#check(operator, office);
     const cancel = { ...order, by: operator.by, office };
-    const here = this.here.cancel(cancel);
-    const told = await this.#parts.others.askAll("cancel", cancel);
-    const done = here + sum([...told.answers.values()], (count) => count);
-    return this.#done(done, done > 0 ? NOTHING_ASKED : told, () =>
+    return await this.#change("cancel", cancel, () =>
       problemOf(
         404,
         "req_id",
@@ -233,13 +279,7 @@ export class OperatorApi {
         "ask an operator of all offices",
       );
     }
-    const revoke = { ...order, by };
-    const [here, told] = await Promise.all([
-      this.here.revoke(revoke),
-      this.#parts.others.askAll("revoke", revoke),
-    ]);
-    const done = here + sum([...told.answers.values()], (count) => count);
-    return this.#done(done, told, () =>
+    return await this.#change("revoke", { ...order, by }, () =>
       problemOf(
         404,
         "principal",
@@ -248,17 +288,59 @@ export class OperatorApi {
       ));
   }
 
+  /**
+   * Changes something here and on other nodes. One node has a member or a call: once it is found, it does
+   * not matter who else has not answered.
+   *
+   * @throws {ProblemError} what `none` returns, or 503 where a node that did not answer may have it
+   */
+  async #change<K extends Change>(
+    kind: K,
+    question: Questions[K],
+    none: () => ProblemError,
+  ): Promise<z.infer<typeof doneSchema>> {
+    const here = this.#here[kind](question);
+    const isOfOne = kind !== "revoke";
+    const [count = 0, told] = await Promise.all([
+      here,
+      isOfOne && here !== 0
+        ? undefined
+        : this.#parts.others.askAll(kind, question),
+    ]);
+    const there = [...told?.answers.values() ?? []];
+    const done = count + sum(there, (count) => count);
+    if (done > 0) {
+      return { ...this.#answering(isOfOne ? undefined : told), done };
+    }
+    const { unanswered = [] } = told ?? {};
+    if (unanswered.length === 0) throw none();
+    throw retryLater(
+      "server",
+      `nodes of the cluster did not answer: ${unanswered.join(", ")}`,
+    );
+  }
+
+  /** Lists what all nodes have of an office. */
+  async #list<K extends "members" | "calls">(kind: K, office: string) {
+    const told = await this.#parts.others.askAll(kind, { office });
+    const here = await this.#here[kind]({ office });
+    return { told, list: [here ?? [], ...told.answers.values()].flat() };
+  }
+
   async #look({ policy }: Operator) {
-    const { others, streams } = this.#parts;
     const seen = seenBy(policy);
-    const { offices, process } = this.here.status(seen, streams());
-    const told = await others.askAll("status", seen);
+    const here = await this.#here.status(seen);
+    const told = await this.#parts.others.askAll("status", seen);
     const there = [...told.answers].flatMap(([node, { offices }]) =>
       offices.map((view) => ({ ...view, node }))
     );
     const { node } = this.#answering(told);
-    const here = offices.map((view) => ({ ...view, ...(node && { node }) }));
-    return { offices: byName([...here, ...there]), process, told };
+    const own = here?.offices.map((view) => ({
+      ...view,
+      ...(node && { node }),
+    }));
+    const offices = byName([...own ?? [], ...there]);
+    return { offices, process: here?.process, told };
   }
 
   /** @throws {ProblemError} 404, as if there were no such office */
@@ -268,7 +350,7 @@ export class OperatorApi {
 
   /** Says which node answers, in a cluster, and of which nothing is known. */
   #answering(
-    { unanswered, notOperated }: Missing,
+    { unanswered, notOperated }: Missing = NONE_MISSING,
   ): { node?: string; unanswered?: string[]; not_operated?: string[] } {
     const node = this.#parts.cluster?.status().node;
     return {
@@ -277,31 +359,12 @@ export class OperatorApi {
       ...(notOperated.length > 0 && { not_operated: [...notOperated] }),
     };
   }
-
-  /** @throws {ProblemError} what `none` returns, or 503 where a node that did not answer may have it */
-  #done(
-    done: number,
-    missing: Missing,
-    none?: () => Error,
-  ): z.infer<typeof doneSchema> {
-    const { unanswered } = missing;
-    if (done > 0) return { ...this.#answering(missing), done };
-    if (unanswered.length === 0 && none) throw none();
-    throw retryLater(
-      "server",
-      `nodes of the cluster did not answer: ${unanswered.join(", ")}`,
-    );
-  }
 }
 
 /** The nodes of which nothing is known. */
-type Missing = Pick<Told<NodeQuestion>, "unanswered" | "notOperated">;
+type Missing = Pick<Told<never>, "unanswered" | "notOperated">;
 
-const NOTHING_ASKED: Told<never> = {
-  answers: new Map<string, never>(),
-  unanswered: [],
-  notOperated: [],
-};
+const NONE_MISSING: Missing = { unanswered: [], notOperated: [] };
 
 /** What other nodes have to know of a policy. */
 const seenBy = (

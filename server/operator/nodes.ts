@@ -61,7 +61,7 @@ const NODE_QUESTIONS = {
       cursor: z.string(),
       missed: z.boolean(),
       events: z.array(z.object({
-        office: office.exactOptional(),
+        office: office.optional(),
         kind: z.string(),
         json: z.string(),
       })),
@@ -243,10 +243,7 @@ async function followNode(
     }
     if (answer.missed) events.missed(node);
     cursor = answer.cursor;
-    events.add(
-      node,
-      answer.events.map(({ office, ...event }) => ({ ...event, office })),
-    );
+    events.add(node, answer.events);
   }
   if (cursor !== undefined && !signal.aborted) events.missed(node);
 }

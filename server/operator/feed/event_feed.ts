@@ -1,18 +1,14 @@
-import { randomBytes } from "node:crypto";
 import { Buffer } from "node:buffer";
 import { constants, crc32, deflateRawSync } from "node:zlib";
 import {
-  cursorText,
-  EventPages,
+  type EventPages,
   type FeedEvent,
   type Piece,
-  readCursor,
+  Recording,
 } from "./event_pages.ts";
 import type { Recorder } from "./recorder.ts";
 import { SSE_COMMENT, sseText } from "../../../shared/http/sse_text.ts";
 
-/** What is kept for those who come back: some seconds at the highest rates, much longer otherwise. */
-const PAGES_SIZE = { events: 32_768, bytes: 8 * 2 ** 20 };
 /** How often a stream says something; proxies close silent ones after a minute. */
 const COMMENT_INTERVAL_MS = 15_000;
 /** How long events are recorded after the last stream has ended, for those who come back. */
@@ -41,11 +37,8 @@ export class EventFeed {
   readonly #recorder: Recorder;
   readonly #follow: FollowOthers;
   readonly #readers = new Set<FeedReader>();
-  #pages = new EventPages(PAGES_SIZE, "");
-  #recording = "";
+  readonly #recording: Recording;
   #commentTimer: Timer | undefined;
-  #stopTimer: Timer | undefined;
-  #end: (() => void) | undefined;
   #isClosed = false;
 
   /**
@@ -55,6 +48,7 @@ export class EventFeed {
   constructor(recorder: Recorder, follow: FollowOthers = () => () => {}) {
     this.#recorder = recorder;
     this.#follow = follow;
+    this.#recording = new Recording(recorder, RECORD_MS, () => this.#flush());
   }
 
   /** The number of open streams. */
@@ -83,17 +77,12 @@ export class EventFeed {
   ): Pick<FeedReader, "stream" | "leave"> {
     this.#record();
     this.#recorder.seal(); // what follows is new to the stream
-    const cursor = readCursor(lastEventId);
-    const isKnown = cursor !== undefined &&
-      cursor.recording === this.#recording &&
-      cursor.seq + 1 >= this.#pages.first && cursor.seq < this.#pages.next;
+    const { pages } = this.#recording;
+    const known = pages.find(lastEventId);
     const reader: FeedReader = new FeedReader({
-      view,
-      pages: this.#pages,
-      recording: this.#recording,
-      seq: isKnown ? cursor.seq + 1 : this.#pages.next,
-      isPacked,
-      missed: lastEventId !== undefined && !isKnown,
+      ...{ view, pages, isPacked },
+      seq: known ?? pages.next,
+      missed: lastEventId !== undefined && known === undefined,
       ended: (isUnread) => {
         this.#readers.delete(reader);
         if (this.#readers.size === 0) this.#rest();
@@ -110,45 +99,30 @@ export class EventFeed {
     this.#recorder.seal();
     this.#flush();
     this.#endAll("the server is shutting down");
-    this.#stop();
+    this.#recording.end();
   }
 
   #record(): void {
-    clearTimeout(this.#stopTimer);
     this.#commentTimer ??= setInterval(() => {
       for (const reader of this.#readers) reader.comment(SSE_COMMENT);
     }, COMMENT_INTERVAL_MS);
-    if (this.#end !== undefined) return;
-    this.#renew();
-    const unrecord = this.#recorder.record({
-      add: (events) => this.#pages.add(events),
-      flush: () => this.#flush(),
-    });
-    const unfollow = this.#follow({
-      add: (node, events) => this.#addOf(node, events),
-      missed: (node) => {
-        // Those who come back hear that they missed events, and read the lists again.
-        this.#renew();
-        this.#endAll(`events of the node ${node} were missed`);
-      },
-    });
-    this.#end = () => {
-      unrecord();
-      unfollow();
-    };
-  }
-
-  /** Begins another recording: no cursor of the one before is known any more. */
-  #renew(): void {
-    this.#recording = randomBytes(9).toString("base64url");
-    this.#pages = new EventPages(PAGES_SIZE, this.#recording);
+    this.#recording.begin(() =>
+      this.#follow({
+        add: (node, events) => this.#addOf(node, events),
+        missed: (node) => {
+          // Those who come back hear that they missed events, and read the lists again.
+          this.#recording.renew();
+          this.#endAll(`events of the node ${node} were missed`);
+        },
+      })
+    );
   }
 
   #addOf(node: string, events: readonly FeedEvent[]): void {
     if (events.length === 0) return;
     this.#recorder.seal();
     const head = `{"node":${JSON.stringify(node)},`;
-    this.#pages.add(
+    this.#recording.pages.add(
       events.map((event) => ({ ...event, json: head + event.json.slice(1) })),
     );
     this.#flush();
@@ -157,18 +131,7 @@ export class EventFeed {
   #rest(): void {
     clearInterval(this.#commentTimer);
     this.#commentTimer = undefined;
-    if (this.#isClosed) return;
-    this.#stopTimer = setTimeout(() => this.#stop(), RECORD_MS);
-    if (typeof this.#stopTimer === "object") this.#stopTimer.unref();
-  }
-
-  #stop(): void {
-    clearTimeout(this.#stopTimer);
-    clearInterval(this.#commentTimer);
-    this.#commentTimer = undefined;
-    this.#end?.();
-    this.#end = undefined;
-    this.#pages = new EventPages(PAGES_SIZE, "");
+    if (!this.#isClosed) this.#recording.rest();
   }
 
   #endAll(reason: string): void {
@@ -198,8 +161,6 @@ interface FeedReaderParts {
   readonly view: FeedView;
   /** Has the events. */
   readonly pages: EventPages;
-  /** Names the recording in cursors. */
-  readonly recording: string;
   /** The number of the first event to send. */
   readonly seq: number;
   /** Whether it is sent as gzip. */
@@ -309,8 +270,7 @@ class FeedReader {
   }
 
   #cursor(): string {
-    const { recording } = this.#parts;
-    return cursorText({ recording, seq: this.#next - 1 });
+    return this.#parts.pages.cursor(this.#next - 1);
   }
 }
 

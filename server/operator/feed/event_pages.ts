@@ -6,7 +6,7 @@ import type { Recorder } from "./recorder.ts";
 /** An event, as it is sent to all who may see it. */
 export interface FeedEvent {
   /** The office that it is about, if it is about one. */
-  readonly office: string | undefined;
+  readonly office?: string | undefined;
   /** The name of its kind. */
   readonly kind: string;
   /** Its fields as JSON. */
@@ -73,12 +73,30 @@ export class EventPages {
     return this.#next;
   }
 
+  /** Returns the `id` of an event, after which a stream goes on. */
+  cursor(seq: number): string {
+    return `${this.#recording}.${seq}`;
+  }
+
+  /**
+   * Finds the event that follows one.
+   *
+   * @param cursor the `id` of the last event that was read, of whatever text
+   * @returns its number; `undefined` where not all that follow are kept
+   */
+  find(cursor: string | undefined): number | undefined {
+    const [, recording, seq] = CURSOR.exec(cursor ?? "") ?? [];
+    const next = Number(seq) + 1;
+    const isKept = recording === this.#recording && next >= this.first &&
+      next <= this.#next;
+    return isKept ? next : undefined;
+  }
+
   /** Adds events, at least one. */
   add(events: readonly FeedEvent[]): void {
-    const recording = this.#recording;
     const first = this.#next;
     const texts = events.map(({ kind, json }, index) =>
-      sseText(cursorText({ recording, seq: first + index }), kind, json)
+      sseText(this.cursor(first + index), kind, json)
     );
     const bytes = Buffer.from(texts.join(""));
     this.#next += events.length;
@@ -101,9 +119,9 @@ export class EventPages {
   read(seq: number, sees: (office: string | undefined) => boolean): Piece {
     const page = this.#pageOf(seq);
     if (page === undefined) return { bytes: NOTHING, next: this.#next };
-    const { first, next, offices, ends, bytes } = page;
+    const { first, next, offices, bytes } = page;
     const parts: Uint8Array[] = [];
-    const startOf = (index: number) => index === 0 ? 0 : ends[index - 1];
+    const startOf = (index: number) => page.ends[index - 1] ?? 0;
     // Neighbours that may be seen are one part; mostly that is all.
     let from: number | undefined;
     for (let index = seq - first; index <= offices.length; index++) {
@@ -117,6 +135,27 @@ export class EventPages {
     const [only = NOTHING, ...others] = parts;
     if (only.length === bytes.length) return page.whole ??= { bytes, next };
     return { bytes: others.length === 0 ? only : Buffer.concat(parts), next };
+  }
+
+  /**
+   * Returns the events from a number on, which must be kept.
+   *
+   * @param maxBytes after which no more follow
+   */
+  list(seq: number, maxBytes: number): FeedEvent[] {
+    const events: FeedEvent[] = [];
+    let left = maxBytes;
+    for (; left > 0; seq++) {
+      const page = this.#pageOf(seq);
+      if (page === undefined) break;
+      const index = seq - page.first;
+      const [start = 0, end = 0] = [page.ends[index - 1], page.ends[index]];
+      const text = page.bytes.toString("utf8", start, end);
+      const [, kind = "", json = ""] = EVENT.exec(text) ?? [];
+      events.push({ office: page.offices[index], kind, json });
+      left -= end - start;
+    }
+    return events;
   }
 
   #pageOf(seq: number): Page | undefined {
@@ -147,6 +186,12 @@ export class EventPages {
 
 const NOTHING = Buffer.alloc(0);
 
+/** What {@linkcode EventPages.cursor} writes. */
+const CURSOR = /^([\w-]{1,64})\.(\d{1,15})$/;
+
+/** What `sseText` writes. */
+const EVENT = /^id: [^\n]*\nevent: ([^\n]*)\ndata: ([^\n]*)\n\n$/;
+
 /** Returns where each text ends in the bytes of all of them. */
 function endsOf(texts: readonly string[], length: number): number[] {
   let characters = 0;
@@ -156,14 +201,80 @@ function endsOf(texts: readonly string[], length: number): number[] {
   return texts.map((text) => end += Buffer.byteLength(text));
 }
 
-/** What is kept for nodes that ask again. */
-const MAX_KEPT = { events: 32_768, chars: 8 * 2 ** 20 };
-/** The most that one answer has, in characters; small messages pass between its pieces. */
-const MAX_ANSWER_CHARS = 2 ** 20;
+type Timer = ReturnType<typeof setTimeout>;
+
+/** The most that is kept: some seconds at the highest rates, much longer otherwise. */
+const PAGES_SIZE = { events: 32_768, bytes: 8 * 2 ** 20 };
+
+/** The events that are kept while somebody reads them, and a while longer for those who come back. */
+export class Recording {
+  /** The events; others after each beginning, of which no cursor of those before is known. */
+  pages: EventPages = new EventPages(PAGES_SIZE, "");
+  readonly #recorder: Recorder;
+  readonly #keepMs: number;
+  readonly #flush: () => void;
+  #end: (() => void) | undefined;
+  #timer: Timer | undefined;
+
+  /**
+   * @param recorder has the events of this node
+   * @param keepMs how long they are recorded after the last reader
+   * @param flush called when there are events
+   */
+  constructor(recorder: Recorder, keepMs: number, flush: () => void) {
+    this.#recorder = recorder;
+    this.#keepMs = keepMs;
+    this.#flush = flush;
+  }
+
+  /**
+   * Records until {@linkcode Recording.end}.
+   *
+   * @param follow begins to record others as well, where it had not begun; returns what ends that
+   */
+  begin(follow: () => () => void = () => () => {}): void {
+    clearTimeout(this.#timer);
+    if (this.#end !== undefined) return;
+    this.renew();
+    const unrecord = this.#recorder.record({
+      add: (events) => this.pages.add(events),
+      flush: this.#flush,
+    });
+    const unfollow = follow();
+    this.#end = () => {
+      unrecord();
+      unfollow();
+    };
+  }
+
+  /** Begins with no events again. */
+  renew(): void {
+    const name = randomBytes(9).toString("base64url");
+    this.pages = new EventPages(PAGES_SIZE, name);
+  }
+
+  /** Ends after a while, unless it is begun again. */
+  rest(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.end(), this.#keepMs);
+    if (typeof this.#timer === "object") this.#timer.unref();
+  }
+
+  /** Records no more, and forgets all. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#end?.();
+    this.#end = undefined;
+    this.pages = new EventPages(PAGES_SIZE, "");
+  }
+}
+
+/** The most that one answer has, in bytes; small messages pass between its pieces. */
+const MAX_ANSWER_BYTES = 2 ** 20;
 /** How long an answer waits for an event. */
 const WAIT_MS = 10_000;
-/** How long events are recorded after the last question. */
-const RECORD_MS = 30_000;
+/** How long events are recorded after the last question of a node. */
+const TAP_MS = 30_000;
 
 /** Events as another node gets them. */
 interface TakenEvents {
@@ -172,30 +283,17 @@ interface TakenEvents {
   /** Whether there were events that it can get no more. */
   readonly missed: boolean;
   /** The events, oldest first. */
-  readonly events: {
-    readonly office?: string;
-    readonly kind: string;
-    readonly json: string;
-  }[];
+  readonly events: FeedEvent[];
 }
-
-type Timer = ReturnType<typeof setTimeout>;
 
 /** The events of this node, for the streams of other nodes: each asks for those after what it has. */
 export class EventTap {
-  readonly #recorder: Recorder;
-  #recording = "";
-  /** The number of the first event that is kept. */
-  #first = 1;
-  #events: FeedEvent[] = [];
-  #chars = 0;
-  #unrecord: (() => void) | undefined;
-  #stopTimer: Timer | undefined;
+  readonly #recording: Recording;
   #isClosed = false;
   readonly #waiting = new Set<() => void>();
 
   constructor(recorder: Recorder) {
-    this.#recorder = recorder;
+    this.#recording = new Recording(recorder, TAP_MS, () => this.#wake());
   }
 
   /**
@@ -208,70 +306,27 @@ export class EventTap {
     asked: string | undefined,
   ): Promise<TakenEvents | undefined> {
     if (this.#isClosed) return undefined;
-    this.#record();
-    const cursor = readCursor(asked);
-    const next = () => this.#first + this.#events.length;
-    const isKnown = cursor?.recording === this.#recording &&
-      cursor.seq + 1 >= this.#first && cursor.seq < next();
-    const seq = isKnown ? cursor.seq + 1 : next();
+    this.#recording.begin();
+    this.#recording.rest();
+    const { pages } = this.#recording;
+    const known = pages.find(asked);
+    const seq = known ?? pages.next;
     // The first answer comes at once: what it says is where to go on.
-    if (isKnown && seq === next()) await this.#wait();
-    const from = Math.max(seq, this.#first);
-    const events: FeedEvent[] = [];
-    let chars = 0;
-    for (const event of this.#events.slice(from - this.#first)) {
-      if (events.length > 0 && chars >= MAX_ANSWER_CHARS) break;
-      events.push(event);
-      chars += event.json.length;
-    }
+    if (known === pages.next) await this.#wait();
+    const from = Math.max(seq, pages.first);
+    const events = pages.list(from, MAX_ANSWER_BYTES);
     return {
-      cursor: cursorText({
-        recording: this.#recording,
-        seq: from + events.length - 1,
-      }),
-      missed: (asked !== undefined && !isKnown) || from > seq,
-      events: events.map(({ office, kind, json }) => ({
-        ...(office !== undefined && { office }),
-        kind,
-        json,
-      })),
+      cursor: pages.cursor(from + events.length - 1),
+      missed: (asked !== undefined && known === undefined) || from > seq,
+      events,
     };
   }
 
   /** Records no more, and answers those who wait. */
   close(): void {
     this.#isClosed = true;
-    this.#stop();
-  }
-
-  #record(): void {
-    clearTimeout(this.#stopTimer);
-    this.#stopTimer = setTimeout(() => this.#stop(), RECORD_MS);
-    if (typeof this.#stopTimer === "object") this.#stopTimer.unref();
-    if (this.#unrecord !== undefined) return;
-    this.#recording = randomBytes(9).toString("base64url");
-    this.#unrecord = this.#recorder.record({
-      add: (events) => this.#add(events),
-      flush: () => this.#wake(),
-    });
-  }
-
-  #add(events: readonly FeedEvent[]): void {
-    for (const event of events) {
-      this.#events.push(event);
-      this.#chars += event.json.length;
-    }
-    let dropped = 0;
-    while (
-      this.#events.length - dropped > MAX_KEPT.events ||
-      (this.#chars > MAX_KEPT.chars && this.#events.length - dropped > 1)
-    ) {
-      this.#chars -= this.#events[dropped]?.json.length ?? 0;
-      dropped++;
-    }
-    if (dropped === 0) return;
-    this.#events = this.#events.slice(dropped);
-    this.#first += dropped;
+    this.#recording.end();
+    this.#wake();
   }
 
   async #wait(): Promise<void> {
@@ -286,34 +341,4 @@ export class EventTap {
   #wake(): void {
     for (const resolve of this.#waiting) resolve();
   }
-
-  #stop(): void {
-    clearTimeout(this.#stopTimer);
-    this.#unrecord?.();
-    this.#unrecord = undefined;
-    this.#recording = "";
-    this.#first += this.#events.length;
-    this.#events = [];
-    this.#chars = 0;
-    this.#wake();
-  }
 }
-
-/** Where a stream of events goes on: which recording, and the number of the next event. */
-interface Cursor {
-  /** Names a recording; numbers begin again in another one. */
-  readonly recording: string;
-  /** The number of the last event that was seen. */
-  readonly seq: number;
-}
-
-/** Reads the value of `Last-Event-ID`; `undefined` for what this server did not write. */
-export function readCursor(text: string | undefined): Cursor | undefined {
-  const [, recording, seq] = /^([\w-]{1,64})\.(\d{1,15})$/.exec(text ?? "") ??
-    [];
-  return recording === undefined ? undefined : { recording, seq: Number(seq) };
-}
-
-/** Writes a cursor as the `id` of an event. */
-export const cursorText = ({ recording, seq }: Cursor): string =>
-  `${recording}.${seq}`;

@@ -34,8 +34,6 @@ interface Call {
   readonly api: OperatorApi;
   /** Returns a part of the path. */
   param(name: string): string;
-  /** Returns a parameter of the query. */
-  query(name: string): string | undefined;
   /** Reads the body, which may be as `size` says; throws a problem when it is not as the schema says. */
   body<S extends z.ZodType>(
     schema: S,
@@ -54,8 +52,6 @@ export interface Operation {
   readonly summary: string;
   /** The parameters of the path, each with its description. */
   readonly params: Readonly<Record<string, string>>;
-  /** The parameters of the query, each with its description; all may be absent. */
-  readonly query?: Readonly<Record<string, string>>;
   /** The body, of a change. */
   readonly body?: z.ZodType;
   /** Whether it may take so long that it ends with the credentials of its operator. */
@@ -270,14 +266,14 @@ function pathsOf(
 }
 
 const describe = (
-  { summary, params, query = {}, body, answer, problems }: Operation,
+  { summary, params, body, answer, problems }: Operation,
 ): Record<string, unknown> => ({
   summary,
-  ...(Object.keys({ ...params, ...query }).length > 0 && {
-    parameters: [
-      ...parametersOf(params, "path"),
-      ...parametersOf(query, "query"),
-    ],
+  ...(Object.keys(params).length > 0 && {
+    parameters: Object.entries(params).map(([name, description]) => ({
+      ...{ name, in: "path", required: true, description },
+      schema: { type: "string" },
+    })),
   }),
   ...(body && {
     requestBody: {
@@ -293,18 +289,6 @@ const describe = (
     ...problemsOf([...PROBLEMS, ...problems, ...(body ? BODY_PROBLEMS : [])]),
   },
 });
-
-const parametersOf = (
-  parameters: Readonly<Record<string, string>>,
-  place: "path" | "query",
-): Record<string, unknown>[] =>
-  Object.entries(parameters).map(([name, description]) => ({
-    name,
-    in: place,
-    required: place === "path",
-    description,
-    schema: { type: "string" },
-  }));
 
 const EVENTS = {
   summary: "Streams what happens, as server-sent events",

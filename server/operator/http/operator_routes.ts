@@ -44,7 +44,7 @@ const END_TIMEOUT_MS = 1000;
 
 /** The parts of a server that {@linkcode OperatorRoutes} needs. */
 interface OperatorParts
-  extends OperatorAdmission, Omit<ApiParts, "others" | "streams"> {
+  extends OperatorAdmission, Omit<ApiParts, "others" | "feed" | "tap"> {
   /** The largest message of a client, in bytes. */
   readonly maxMessageBytes: number;
 }
@@ -71,24 +71,13 @@ export class OperatorRoutes {
     const recorder = new Recorder(parts.journal);
     const feed = this.#feed = new EventFeed(recorder, followNodes(others));
     const tap = this.#tap = new EventTap(recorder);
-    const api = this.#api = new OperatorApi({
+    this.#api = new OperatorApi({
       ...parts,
-      others,
-      streams: () => feed.streams,
+      ...{ others, feed, tap },
       recheck: async () => {
         await parts.recheck();
         await this.recheck();
       },
-    });
-    const { here } = api;
-    others.answerWith({
-      status: (asked) => here.status(asked, feed.streams),
-      members: (asked) => here.members(asked),
-      calls: (asked) => here.calls(asked),
-      cancel: (asked) => here.cancel(asked),
-      kick: (asked) => here.kick(asked),
-      revoke: (asked) => here.revoke(asked),
-      events: ({ cursor }) => tap.take(cursor),
     });
     this.#rates = new RequestRates(parts.limiter.limits);
     this.#open = new OpenExchanges(parts.authenticator);
@@ -195,7 +184,6 @@ export class OperatorRoutes {
       api,
       signal: gone.signal,
       param: (name) => c.req.param(name) ?? "",
-      query: (name) => c.req.query(name),
       body: (schema, size = "small") =>
         readBody(
           incoming,

@@ -56,3 +56,39 @@ Deno.test("EventPages shows each what it may see, of any characters", () => {
   const [one, two] = [pages.read(1, all), pages.read(1, all)];
   assert(one.bytes.buffer === two.bytes.buffer, "the bytes are not copied");
 });
+
+Deno.test("EventPages finds what follows the id of an event, and nothing for any other text", () => {
+  const pages = new EventPages({ events: 2, bytes: 1000 }, "Ab-_9");
+  assertEquals(pages.find(pages.cursor(0)), 1);
+  for (const json of ["a", "b", "c"]) pages.add([event(json)]);
+  assertEquals(pages.cursor(3), "Ab-_9.3");
+  assertEquals([1, 2, 3].map((seq) => pages.find(pages.cursor(seq))), [
+    2,
+    3,
+    4,
+  ]);
+  for (
+    const text of [
+      ...[undefined, "", "12", "Ab-_9.-1", "Ab-_9.2.2", " Ab-_9.2"],
+      ...["other.2", "Ab-_9.0", "Ab-_9.4"],
+    ]
+  ) assertEquals(pages.find(text), undefined, text);
+  assertEquals(
+    new EventPages({ events: 1, bytes: 1 }, "").find(".0"),
+    undefined,
+  );
+});
+
+Deno.test("EventPages lists events as they were added, over pages, up to some bytes", () => {
+  const pages = new EventPages({ events: 100, bytes: 10_000 }, "rec");
+  const events = ["é\u2028", "\\n", "c", "d"].map((text, i) => ({
+    ...event(JSON.stringify({ text }), i === 1 ? undefined : "n"),
+    kind: `k${i}`,
+  }));
+  pages.add(events.slice(0, 2));
+  pages.add(events.slice(2));
+  assertEquals(pages.list(1, 1000), events);
+  assertEquals(pages.list(2, 1000), events.slice(1));
+  assertEquals(pages.list(1, 1), events.slice(0, 1));
+  assertEquals(pages.list(5, 1000), []);
+});

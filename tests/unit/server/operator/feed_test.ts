@@ -6,7 +6,6 @@ import {
   EventFeed,
 } from "../../../../server/operator/feed/event_feed.ts";
 import { Recorder } from "../../../../server/operator/feed/recorder.ts";
-import { readCursor } from "../../../../server/operator/feed/event_pages.ts";
 import { Journal, type SeenEvent } from "../../../../server/shared/audit.ts";
 
 const view = { key: "all", sees: () => true };
@@ -85,13 +84,6 @@ Deno.test("EventFeed gives those who see the same the same bytes", async () => {
   const rest = (await Array.fromAsync(readAll(other)))
     .map((part) => new TextDecoder().decode(part)).join("");
   assert(rest.includes("event: end") && !rest.includes("r1"), rest);
-});
-
-Deno.test("readCursor() reads what the server wrote, and nothing else", () => {
-  assertEquals(readCursor("Ab-_9.12"), { recording: "Ab-_9", seq: 12 });
-  for (const text of [undefined, "", "12", "a.b", "a.-1", "a.1.2", " a.1"]) {
-    assertEquals(readCursor(text), undefined, text);
-  }
 });
 
 Deno.test("EventFeed gives those who read gzip the same packed bytes, and ends them well", async () => {
